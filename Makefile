@@ -1,8 +1,8 @@
-# What there is to do here; `make` alone lists it.
+# Targets for development; `make` alone lists them.
 #
 # Everything runs in .venv, which the first target that needs it makes from requirements.lock with nothing but pip.
-# PYTHON=… and JAVA_HOME=… name the interpreter and the JDK to use; ARGS=… goes on to pytest or to uv.
-# All paths are relative, so that the checkout may lie anywhere, and GNU make 3.81 (macOS) is enough.
+# PYTHON=… and JAVA_HOME=… name the interpreter and the JDK to use; ARGS=… is passed to pytest or uv.
+# All paths are relative, so the checkout can be in any folder. GNU make 3.81 (macOS) suffices.
 
 DEMO_SCENARIO := scenarios/library/order_processing.yaml
 DEMO          := assignor-sim run $(DEMO_SCENARIO) --out out/demo
@@ -15,10 +15,10 @@ MAKEFLAGS += --no-print-directory
 .PHONY: help demo test test-answers test-spark test-kafka test-browser lint types layers check bench performance bench-pipeline spark-cluster \
 	parity wheel-test lock clean .venv machine
 
-help: ## List what there is to do
+help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' Makefile
 
-demo: .venv ## Set up, then compare assignors on a shipped scenario, 48 runs of another on Spark, and a page of both
+demo: .venv ## Set up, compare assignors on a shipped scenario, run a sweep on Spark, and write a page of both
 	@echo '$(DEMO)'
 	@.venv/bin/$(DEMO)
 	@rm -rf out/demo-sweep
@@ -27,26 +27,26 @@ demo: .venv ## Set up, then compare assignors on a shipped scenario, 48 runs of 
 	@printf '\n%s\n' '$(DEMO_REPORT)'
 	@.venv/bin/$(DEMO_REPORT)
 
-# What takes long has targets of its own.
+# Slow tests have their own targets.
 ANSWERS := tests/parity tests/contract tests/relations
-APART   := $(ANSWERS) tests/pipeline tests/browser tests/real_kafka
+SLOW    := $(ANSWERS) tests/pipeline tests/browser tests/real_kafka
 
 test: .venv ## Set up, then run the tests (a part of them: ARGS="-k rack")
-	.venv/bin/python -m pytest --numprocesses=auto --dist=loadfile $(APART:%=--ignore=%) $(ARGS)
+	.venv/bin/python -m pytest --numprocesses=auto --dist=loadfile $(SLOW:%=--ignore=%) $(ARGS)
 
-test-answers: .venv ## Compare with Kafka's recorded answers, and test contracts on random groups and relations on random worlds
+test-answers: .venv ## Compare with Kafka's recorded assignments; test contracts and relations on random problems
 	.venv/bin/python -m pytest --numprocesses=auto --dist=load $(ANSWERS) $(ARGS)
 
-test-spark: .venv ## Run the tests that need Spark: embedded, and a cluster whose processes are killed
+test-spark: .venv ## Run the tests that need Spark: embedded, and on a cluster whose processes are killed
 	.venv/bin/python -m pytest tests/pipeline $(ARGS)
 
-test-kafka: .venv ## Predict what real Kafkas will do, and look; carry out plans on one (needs Maven)
+test-kafka: .venv ## Compare predictions with real Kafka clusters; execute plans on one (needs Maven)
 	.venv/bin/python -m pytest tests/real_kafka $(ARGS)
 
 test-browser: .venv ## Run the tests of the pages in Chromium (Debian's: apt-get install chromium)
 	.venv/bin/python -m pytest tests/browser $(ARGS)
 
-lint: .venv ## Check style, format (ruff) and plain words
+lint: .venv ## Check style and format (ruff) and wording (plain words)
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
 	.venv/bin/python -m tools.plain_words
@@ -57,20 +57,20 @@ types: .venv ## Check the types of the packages (mypy --strict)
 layers: .venv ## Check that imports run downwards only (import-linter)
 	.venv/bin/lint-imports --no-logo
 
-check: lint types layers ## Check all three
+check: lint types layers ## Run lint, types and layers
 
-LIMIT    := 20
+LIMIT := 20
 
-bench: .venv ## Time and weigh us, and time Kafka (KAFKA=4.3.1 LIMIT=20 seconds a problem; KAFKA= leaves Kafka out)
+bench: .venv ## Measure time and memory, and the time of Kafka (KAFKA=4.3.1 LIMIT=20 seconds per problem; KAFKA= skips Kafka)
 	@mkdir -p out
 	.venv/bin/python -m pytest tests/benchmarks --benchmark-only --benchmark-quiet --benchmark-json=out/bench.json \
 		--kafka='$(KAFKA)' --limit='$(LIMIT)' $(ARGS)
 	@.venv/bin/python -m tools.performance_page out/bench.json
 
-performance: bench ## The same, and write docs/reference/performance.md from it
+performance: bench ## Run bench and write docs/reference/performance.md
 	@.venv/bin/python -m tools.performance_page out/bench.json --write
 
-bench-pipeline: .venv ## Time Spark against a plain pool of processes, and write docs/reference/pipeline-performance.md
+bench-pipeline: .venv ## Compare Spark with a process pool, and write docs/reference/pipeline-performance.md
 	.venv/bin/python -m tools.pipeline_benchmark --write $(ARGS)
 
 spark-cluster: .venv ## Start a Spark master and two workers on this machine, until Ctrl-C
@@ -80,14 +80,14 @@ KAFKA    := 4.3.1
 PROBLEMS := 3000
 SEED     := 1
 
-parity: .venv ## Put random problems to a released Kafka and to us (KAFKA=3.9.1 PROBLEMS=3000 SEED=1; needs Maven)
+parity: .venv ## Compare with a released Kafka on random problems (KAFKA=3.9.1 PROBLEMS=3000 SEED=1; needs Maven)
 	.venv/bin/python -m tools.kafka_oracle parity --kafka $(KAFKA) --problems $(PROBLEMS) --seed $(SEED)
 	.venv/bin/python -m tools.kafka_oracle threads --kafka $(KAFKA) --problems $(PROBLEMS) --seed $(SEED)
 
-wheel-test: .venv ## Build the wheel, install it in an empty environment and run it there
+wheel-test: .venv ## Build the wheel, install it in an empty environment and run it
 	@sh tools/check_wheel.sh $(notdir $(DEMO_SCENARIO))
 
-lock: machine ## Make requirements.lock again; versions that still fit stay (the newest: ARGS=--upgrade)
+lock: machine ## Update requirements.lock; keep versions that still fit (newest versions: ARGS=--upgrade)
 	"$$($(FIND_PYTHON))" -m venv --clear build/lock
 	build/lock/bin/python -m pip --quiet --disable-pip-version-check install uv
 	cp requirements.lock build/lock/pins.txt
@@ -96,16 +96,15 @@ lock: machine ## Make requirements.lock again; versions that still fit stay (the
 	{ grep '^#' requirements.lock; cat build/lock/pins.txt; } > build/lock/requirements.lock
 	mv build/lock/requirements.lock requirements.lock
 
-clean: ## Remove what was built, measured or cached; .venv stays
+clean: ## Remove build products, measurements and caches; keep .venv
 	rm -rf build dist out .benchmarks .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find . -name .venv -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# An environment is good for these packages, in this folder, with this interpreter; the name of its stamp says which.
-# The stamp is made last and removed first, so that an interrupted set-up begins again from nothing. The first run of
-# all compiles what later ones find compiled.
+# The name of the stamp is a checksum of folder, interpreter and packages, so .venv is made again if one of them changes.
+# The stamp is made last and removed first, so an interrupted set-up starts again. The first run fills Numba's cache.
 FIND_PYTHON  := PYTHON='$(PYTHON)' JAVA_HOME='$(JAVA_HOME)' sh tools/check_machine.sh
-WHAT_MATTERS := pwd -P; echo '$(PYTHON)'; cat requirements.lock; awk '/^\[/ { on = /project|build/ } on' pyproject.toml
-STAMP        := .venv/.installed-$(shell { $(WHAT_MATTERS); } | cksum | tr ' ' '-')
+SET_UP_INPUTS := pwd -P; echo '$(PYTHON)'; cat requirements.lock; awk '/^\[/ { on = /project|build/ } on' pyproject.toml
+STAMP        := .venv/.installed-$(shell { $(SET_UP_INPUTS); } | cksum | tr ' ' '-')
 PIP          := .venv/bin/python -m pip --quiet --disable-pip-version-check --no-input
 
 .venv: $(STAMP)
@@ -114,7 +113,7 @@ ifneq ($(shell test -x .venv/bin/python && echo runs),runs)
 endif
 
 $(STAMP): | machine
-	@echo 'Setting up .venv from requirements.lock, once (pip is silent meanwhile; about 500 MB where nothing is cached)'
+	@echo 'Setting up .venv from requirements.lock (pip is silent; downloads about 500 MB if nothing is cached)'
 	@rm -f .venv/.installed-*
 	@mkdir -p build
 	@"$$($(FIND_PYTHON))" -m venv --clear .venv
@@ -123,7 +122,7 @@ $(STAMP): | machine
 	@.venv/bin/$(FIRST_RUN) > build/first-run.txt 2>&1 || { cat build/first-run.txt; exit 1; }
 	@touch $@
 
-# Ends at once, with one line, where Python or Java are missing or too old.
-COMPLAINT = $(shell $(FIND_PYTHON) 2>&1 >/dev/null)
+# Stop with one line if Python or Java is missing or too old.
+MACHINE_ERROR = $(shell $(FIND_PYTHON) 2>&1 >/dev/null)
 machine:
-	@$(if $(COMPLAINT),$(error $(COMPLAINT))):
+	@$(if $(MACHINE_ERROR),$(error $(MACHINE_ERROR))):

@@ -1,8 +1,8 @@
 """Build hook of the wheel: nests the project's packages in the package `assignor_sim`.
 
 In the checkout, `simulator`, `scenarios`, `reports`, … are top-level packages. In a wheel these names would collide
-with a user's own packages of the same name, because Python imports whatever comes first on `sys.path`. A wheel
-therefore has one top-level package: `simulator` becomes `assignor_sim.simulator`, and every import of it is rewritten.
+with packages of a user's project, because Python imports the first match on `sys.path`. A wheel therefore has one
+top-level package: `simulator` becomes `assignor_sim.simulator`, and every import of it is rewritten.
 Nothing else in the code changes; line numbers stay. Editable installs use the checkout as it is.
 
 docs/explanation/packaging.md compares the alternatives.
@@ -24,13 +24,13 @@ ROOT_PACKAGE = "assignor_sim"
 NESTED_PACKAGES = ("assignors", "pipeline", "reports", "scenarios", "simulator")
 
 _IGNORED = shutil.ignore_patterns("__pycache__", ".DS_Store", "*.pyc")
-_PATH_OF_CODE = re.compile(rf"({'|'.join(NESTED_PACKAGES)})(\.\w+)*(:\w+)?")
+_MODULE_PATH = re.compile(rf"({'|'.join(NESTED_PACKAGES)})(\.\w+)*(:\w+)?")
 _TAKES_PACKAGE = {"files", "import_module", "PackageLoader"}
 """Functions whose first argument names a package."""
 
 
 class NestingError(Exception):
-    """Code that cannot be nested; the message has file and line."""
+    """An import or a module name cannot be rewritten; the message has file and line."""
 
 
 class CustomBuildHook(BuildHookInterface[Any]):
@@ -84,13 +84,13 @@ def rewrite_imports(text: str, name: str, root: Path) -> str:
     """
     lines = [line.encode() for line in text.splitlines(keepends=True)]
     prefix = f"{ROOT_PACKAGE}.".encode()
-    for line, column in sorted(_insertions(ast.parse(text), lines, name, root), reverse=True):
+    for line, column in sorted(_find_insertions(ast.parse(text), lines, name, root), reverse=True):
         lines[line] = lines[line][:column] + prefix + lines[line][column:]
     return b"".join(lines).decode()
 
 
-def _insertions(tree: ast.Module, lines: list[bytes], name: str, root: Path) -> Iterator[tuple[int, int]]:
-    """Yield where the prefix goes, as line (from 0) and column (in bytes)."""
+def _find_insertions(tree: ast.Module, lines: list[bytes], name: str, root: Path) -> Iterator[tuple[int, int]]:
+    """Yield the positions of the prefix: line (from 0) and column (in bytes)."""
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.level == 0 and _is_nested(node.module or ""):
             yield node.lineno - 1, lines[node.lineno - 1].index(b"from ", node.col_offset) + len(b"from ")
@@ -103,7 +103,7 @@ def _insertions(tree: ast.Module, lines: list[bytes], name: str, root: Path) -> 
             first = node.values[0] if node.values else None
             if isinstance(first, ast.Constant) and str(first.value).startswith(tuple(f"{p}." for p in NESTED_PACKAGES)):
                 raise NestingError(f"{name}:{node.lineno}: an f-string names a module: use __package__ or __name__")
-        elif isinstance(node, ast.Call) and node.args and _called(node) in _TAKES_PACKAGE:
+        elif isinstance(node, ast.Call) and node.args and _function_name(node) in _TAKES_PACKAGE:
             argument = node.args[0]
             if isinstance(argument, ast.Constant) and argument.value in NESTED_PACKAGES:
                 yield argument.lineno - 1, argument.col_offset + 1
@@ -114,7 +114,7 @@ def _insertions(tree: ast.Module, lines: list[bytes], name: str, root: Path) -> 
             yield node.lineno - 1, node.col_offset + 1
 
 
-def _called(call: ast.Call) -> str:
+def _function_name(call: ast.Call) -> str:
     function = call.func
     return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
 
@@ -124,8 +124,8 @@ def _is_nested(module: str) -> bool:
 
 
 def _names_module(text: str, root: Path) -> bool:
-    """Whether a string is the path of a module in a nested package, or of something in one (`a.b:C`)."""
-    if "." not in text or not _PATH_OF_CODE.fullmatch(text):
+    """Return whether a string names a module of a nested package, or an object in one (`a.b:C`)."""
+    if "." not in text or not _MODULE_PATH.fullmatch(text):
         return False
     path = root.joinpath(*text.partition(":")[0].split("."))
     return path.with_suffix(".py").is_file() or path.is_dir()

@@ -120,7 +120,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "reports.analysis.explanation": ("ExplanationError",),
     "reports.analysis.frontier": ("TrafficFrontier",),
     "reports.analysis.recommendation": ("Recommendation",),
-    "reports.render.verification": ("Verification",),
+    "reports.analysis.stored.verification": ("Verification",),
     "scenarios.load": ("Scenario", "ScenarioError", "loads"),
     "simulator.results.result_directory": ("ResultsError",),
     "simulator.results.trace": ("CapturedRound", "Round", "Trace"),

@@ -1,7 +1,6 @@
 """The command line: `assignor-sim COMMAND`.
 
-Exit codes: 0 success, 1 a difference or regression, 2 bad input. A mistake of the user prints one message, without a
-traceback.
+Exit codes: 0 success, 1 a difference or regression, 2 invalid input, with a message but no traceback.
 """
 
 from __future__ import annotations

@@ -134,7 +134,7 @@ class ScenarioItem(pytest.Item):
             raise NotAsStoredError(as_text(verification))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """Return the message of a user's mistake or of a difference without a traceback."""
+        """Return the message without a traceback if the scenario is invalid or its results differ."""
         from assignors.errors import AssignorError
         from scenarios.load import ScenarioError
 
@@ -157,7 +157,7 @@ def _directories(config: pytest.Config) -> list[Path]:
 
 
 def _uses_own_fixture(metafunc: pytest.Metafunc) -> bool:
-    """Return whether a test uses this plug-in's `scenario`, and does not parametrize it itself."""
+    """Return whether a test uses this plug-in's `scenario` without its own parametrization."""
     if "scenario" not in metafunc.fixturenames:
         return False
     if any("scenario" in str(mark.args[:1]) for mark in metafunc.definition.iter_markers("parametrize")):

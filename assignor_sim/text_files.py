@@ -34,7 +34,7 @@ def open_to_read(path: Path) -> Iterator[TextIO]:
 
 @contextmanager
 def open_to_write(path: Path) -> Iterator[TextIO]:
-    """Open a text file for writing; it replaces the file of that name at the end of the block, unless that raises.
+    """Open a text file for writing; an existing file is replaced only if the block ends without an exception.
 
     Yields:
         The stream.

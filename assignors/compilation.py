@@ -13,9 +13,9 @@ references to arrays at each call between kernels, which takes most of the time 
 arrays. The second rebalance of `scale-ha-large_num_consumers` took 0.33 s instead of 0.046 s, `balance_subtopology`
 with 2,000 tasks x 100 clients 0.19 s instead of 0.09 s, and a `min_traffic` flow of 10,000 x 1,000 0.77 s instead of
 0.65 s. Kernels allocate nothing, so reference counting is disabled with Numba's private option `_nrt`. Start-up is the
-same with both: no command imports Numba for small work (`assignor-sim --help` and `run order_processing` never do), and
-a large one loads the cache in 0.3 s. Numba's cache knows only the file of the entry kernel; the hash of all source
-files in the name makes changes to the others invalidate it.
+same with both: no command imports Numba before it has work for it (`assignor-sim --help` and `validate` never do; `run
+order_processing` does after `LOADING_WORK` steps of flows), and loading the cache then takes 0.3 s. Numba's cache
+is invalidated only by a change of the entry kernel's file, so the kernel's name contains a hash of all source files.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from __future__ import annotations
 import inspect
 import sys
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from hashlib import blake2b
 from types import FunctionType
@@ -107,16 +108,19 @@ class KernelChoice:
 
     def __init__(self) -> None:
         self.plain_work = 0
+        self._override: Kernels | None = None
 
     def choose(self, work: int) -> Kernels:
         """Return the kernels for some work.
 
         Args:
-            work: number of steps, of about 4 µs of plain Python.
+            work: number of steps; a step takes about 4 µs in plain Python.
 
         Returns:
             Plain or compiled kernels.
         """
+        if self._override is not None:
+            return self._override
         if work <= TINY_WORK:
             return PLAIN
         if self.plain_work + work > LOADING_WORK:
@@ -124,6 +128,15 @@ class KernelChoice:
             return COMPILED
         self.plain_work += work
         return PLAIN
+
+    @contextmanager
+    def always(self, kernels: Kernels) -> Iterator[None]:
+        """Choose these kernels for all work within the context, for example to compare plain and compiled kernels."""
+        previous, self._override = self._override, kernels
+        try:
+            yield
+        finally:
+            self._override = previous
 
 
 CHOICE = KernelChoice()
@@ -133,7 +146,7 @@ CHOICE = KernelChoice()
 def compile_kernel(kernel: Callable[..., Any]) -> Any:
     """Return the compiled version of a kernel and of the kernels that it calls.
 
-    Machine code is cached on disk if a folder is writable, under a name with the hash of its source files.
+    Machine code is cached on disk if the cache folder is writable, under a name with a hash of its source files.
     """
     from numba import njit
 

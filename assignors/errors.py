@@ -27,7 +27,7 @@ class UnknownAssignorError(AssignorError):
 
 
 class InvalidAssignmentError(AssignorError):
-    """An assignor returned something else than an assignment of the application's tasks to its clients."""
+    """An assignor did not return a valid assignment of the application's tasks to its clients."""
 
 
 class KafkaError(AssignorError):
@@ -62,7 +62,7 @@ class NoSuchElementError(KafkaError):
 
 
 class NullPointerError(KafkaError):
-    """Kafka's assignor does not check that it found a client."""
+    """Kafka's assignor dereferences null because it does not check that it found a client."""
 
     java_class = "java.lang.NullPointerException"
 

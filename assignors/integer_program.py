@@ -1,8 +1,8 @@
 """Linear and integer programs in arrays, solved by HiGHS.
 
-Guarantees: one thread, a fixed seed and a limit on the nodes of the search make the solution reproducible. The clock
-ends only a search that takes far longer, and sets `was_cut_off`. Nodes are counted from the end of the first, which
-takes some seconds for large programs.
+Guarantees: one thread, a fixed seed and a limit on the nodes of the search make the solution reproducible. A wall-clock
+limit ends only searches that take far longer, and `was_cut_off` reports that. HiGHS counts nodes after the root node,
+which takes some seconds for large programs.
 Complexity: building a program takes time and memory linear in the number of coefficients; solving is exponential in the
 worst case.
 Source: HiGHS through `ortools.math_opt`, whose models are read from protocol buffers with whole columns.
@@ -76,16 +76,16 @@ def with_shortfalls(program: LinearProgram) -> LinearProgram:
     Each row with a positive lower bound gets a variable for its shortfall, with objective -1; the other objectives are
     0. The new variables are last, in the order of their rows.
     """
-    size, demanding = len(program.objective), np.flatnonzero(program.lower > 0)
+    size, demand_rows = len(program.objective), np.flatnonzero(program.lower > 0)
     terms = (
-        np.concatenate([program.row, demanding]),
-        np.concatenate([program.column, size + np.arange(len(demanding))]),
-        np.concatenate([program.coefficient, np.ones(len(demanding))]),
+        np.concatenate([program.row, demand_rows]),
+        np.concatenate([program.column, size + np.arange(len(demand_rows))]),
+        np.concatenate([program.coefficient, np.ones(len(demand_rows))]),
     )
     return build_program(
-        np.concatenate([np.zeros(size), np.full(len(demanding), -1.0)]),
-        np.concatenate([program.lowest, np.zeros(len(demanding))]),
-        np.concatenate([program.highest, program.lower[demanding]]),
+        np.concatenate([np.zeros(size), np.full(len(demand_rows), -1.0)]),
+        np.concatenate([program.lowest, np.zeros(len(demand_rows))]),
+        np.concatenate([program.highest, program.lower[demand_rows]]),
         terms,
         program.lower,
         program.upper,
@@ -136,14 +136,14 @@ def solve_integer(program: LinearProgram, time_limit_s: float) -> ProgramSolutio
     return _solve(program, np.ones(len(program.objective), dtype=np.bool_), time_limit_s)
 
 
-def _solve(program: LinearProgram, is_whole: BoolArray, time_limit_s: float) -> ProgramSolution:
+def _solve(program: LinearProgram, is_integer: BoolArray, time_limit_s: float) -> ProgramSolution:
     from ortools.math_opt.python import mathopt
 
-    model = _model(program, is_whole)
+    model = _model(program, is_integer)
     limit = max(time_limit_s, 0.1)
     nodes = max(1, int(limit * _NODE_COEFFICIENTS_PER_S / max(1, len(program.row))))
     result = mathopt.solve(model, mathopt.SolverType.HIGHS, params=_parameters(limit * _WALL_FACTOR, nodes))
-    return _answer(model, result)
+    return _to_solution(model, result)
 
 
 def _parameters(clock_s: float, nodes: int) -> SolveParameters:
@@ -159,7 +159,7 @@ def _parameters(clock_s: float, nodes: int) -> SolveParameters:
     return parameters
 
 
-def _answer(model: Model, result: SolveResult) -> ProgramSolution:
+def _to_solution(model: Model, result: SolveResult) -> ProgramSolution:
     from ortools.math_opt.python import mathopt
 
     reason, limit = result.termination.reason, result.termination.limit
@@ -174,7 +174,7 @@ def _answer(model: Model, result: SolveResult) -> ProgramSolution:
     )
 
 
-def _model(program: LinearProgram, is_whole: BoolArray) -> Model:
+def _model(program: LinearProgram, is_integer: BoolArray) -> Model:
     from ortools.math_opt.model_pb2 import ModelProto
     from ortools.math_opt.python import mathopt
 
@@ -182,7 +182,7 @@ def _model(program: LinearProgram, is_whole: BoolArray) -> Model:
     proto.variables.ids.extend(range(len(program.objective)))
     proto.variables.lower_bounds.extend(program.lowest)
     proto.variables.upper_bounds.extend(program.highest)
-    proto.variables.integers.extend(is_whole.tolist())
+    proto.variables.integers.extend(is_integer.tolist())
     proto.linear_constraints.ids.extend(range(len(program.lower)))
     proto.linear_constraints.lower_bounds.extend(program.lower)
     proto.linear_constraints.upper_bounds.extend(program.upper)

@@ -2,7 +2,8 @@
 
 `find` knows the built-in assignors and imports nothing, so it is safe for names from files. `load` also imports code:
 assignors that other distributions register in the entry-point group `assignor_sim.assignors`, and
-`package.module:attribute`. Use it only for names that the user typed. `resolve` accepts whatever a Python caller has.
+`package.module:attribute`. Use it only for names that the user typed. `resolve` also accepts classes, instances and
+functions.
 """
 
 from __future__ import annotations
@@ -15,56 +16,28 @@ from importlib.metadata import entry_points
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
+from assignors.built_in_assignors import BUILT_IN, AssignorInfo
 from assignors.errors import InvalidAssignmentError, UnknownAssignorError
 from assignors.model.assignment import TaskAssignment, TaskAssignor
 from assignors.model.state import ApplicationState
 from assignors.model.traffic_rates import RATES
-from assignors.objective.cost import EQUAL_WEIGHTS, Weights
-from assignors.tasks.fallback_prior import FallbackPrior
-from assignors.tasks.high_availability import HighAvailability
-from assignors.tasks.incremental import Incremental
-from assignors.tasks.legacy_sticky import LegacySticky
-from assignors.tasks.optimal import Optimal
-from assignors.tasks.rack_aware_variant import CurrentOverlap, MinBytes, ReliableStandbys, SubtopologyBalance
-from assignors.tasks.sticky import Sticky
-from assignors.tasks.streams_group_sticky import StreamsGroupSticky
+from assignors.renamed_parameters import rename_parameters, warn_of_old_parameters
+
+__all__ = [
+    "ENTRY_POINT_GROUP",
+    "AssignorInfo",
+    "AssignorLike",
+    "FunctionAssignor",
+    "ResolvedAssignor",
+    "built_in",
+    "find",
+    "installed",
+    "load",
+    "make",
+    "resolve",
+]
 
 ENTRY_POINT_GROUP = "assignor_sim.assignors"
-
-
-@dataclass(frozen=True, slots=True)
-class AssignorInfo:
-    """The description of a task assignor, and the callable that builds it.
-
-    Attributes:
-        name: registered name, or import path `package.module:attribute`.
-        make: builds the assignor; its keyword arguments are the parameters.
-        kafka_version: Kafka releases whose assignor it reimplements; empty for an assignor that is not Kafka's.
-        kafka_class: simple name of Kafka's class; empty for an assignor that is not Kafka's.
-        summary: one-line description.
-        aliases: other names.
-        identical: whether its assignments were verified to equal Kafka's, task for task.
-        weights: costs that apply where `rack.aware.assignment.traffic_cost` and `non_overlap_cost` are not configured.
-        ignored_configs: Kafka config keys, or prefixes of keys, that have no effect on it.
-        needs_costs: whether it is rack-aware only if both costs are configured.
-        in_streams_groups: whether the group coordinator runs it (KIP-1071), not the leader of a classic group.
-    """
-
-    name: str
-    make: Callable[..., TaskAssignor]
-    kafka_version: str = ""
-    kafka_class: str = ""
-    summary: str = ""
-    aliases: tuple[str, ...] = ()
-    identical: bool = False
-    weights: Weights = EQUAL_WEIGHTS
-    ignored_configs: tuple[str, ...] = ()
-    needs_costs: bool = False
-    in_streams_groups: bool = False
-
-    def ignores(self, key: str) -> bool:
-        """Return whether a config key has no effect on the assignor."""
-        return key.startswith(self.ignored_configs) if self.ignored_configs else False
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,114 +101,12 @@ AssignorLike: TypeAlias = (
     | type[TaskAssignor]
     | Callable[[ApplicationState], TaskAssignment]
 )
-"""Whatever `resolve` accepts as an assignor."""
-
-
-_BUILT_IN = (
-    AssignorInfo(
-        name="high_availability",
-        make=HighAvailability,
-        kafka_version="3.8 to 4.3",
-        kafka_class="HighAvailabilityTaskAssignor",
-        summary="the default: balanced; tasks run where their state is while other clients warm up (KIP-441, 708, 925)",
-        aliases=("ha",),
-        identical=True,
-        weights=HighAvailability.default_weights,
-    ),
-    AssignorInfo(
-        name="legacy_sticky",
-        make=LegacySticky,
-        kafka_version="3.8 to 4.3",
-        kafka_class="LegacyStickyTaskAssignor",
-        summary="keeps tasks on their clients within each client's share; ignores lags (KIP-925)",
-        aliases=("sticky",),
-        identical=True,
-        weights=LegacySticky.default_weights,
-    ),
-    AssignorInfo(
-        name="sticky_task_assignor",
-        make=Sticky,
-        kafka_version="3.8 to 4.3",
-        kafka_class="StickyTaskAssignor",
-        summary="the sticky assignor, rewritten for the pluggable interface, with small differences (KIP-924)",
-        aliases=("sticky_public",),
-        identical=True,
-        weights=Sticky.default_weights,
-        needs_costs=True,
-    ),
-    AssignorInfo(
-        name="fallback_prior",
-        make=FallbackPrior,
-        kafka_version="3.8 to 4.3",
-        kafka_class="FallbackPriorTaskAssignor",
-        summary="Kafka's fallback for unknown lags: tasks stay, and a probing rebalance follows (KIP-441)",
-        identical=True,
-    ),
-    AssignorInfo(
-        name="streams_group_sticky",
-        make=StreamsGroupSticky,
-        kafka_version="4.2 and 4.3",
-        kafka_class="StickyTaskAssignor",
-        summary="the broker's assignor for streams groups: sticky, with even shares (KIP-1071)",
-        identical=True,
-        ignored_configs=(
-            "acceptable.recovery.lag",
-            "max.warmup.replicas",
-            "probing.rebalance.interval.ms",
-            "rack.aware.assignment.",
-            "client.rack",
-            "client.tag.",
-        ),
-        in_streams_groups=True,
-    ),
-    AssignorInfo(
-        name="ha_reliable_standbys",
-        make=ReliableStandbys,
-        summary="separates standbys, then minimizes their cost: option II of KIP-925, which Kafka did not ship",
-        weights=HighAvailability.default_weights,
-        ignored_configs=("rack.aware.assignment.strategy",),
-    ),
-    AssignorInfo(
-        name="ha_current_overlap",
-        make=CurrentOverlap,
-        summary="min_traffic with moves measured from the current assignment",
-        weights=HighAvailability.default_weights,
-        ignored_configs=("rack.aware.assignment.strategy",),
-    ),
-    AssignorInfo(
-        name="ha_subtopology_balance",
-        make=SubtopologyBalance,
-        summary="exact balance_subtopology: minimum cost with each subtopology spread evenly",
-        weights=HighAvailability.default_weights,
-        ignored_configs=("rack.aware.assignment.strategy",),
-    ),
-    AssignorInfo(
-        name="ha_min_bytes",
-        make=MinBytes,
-        summary="min_traffic by bytes instead of partitions",
-        weights=HighAvailability.default_weights,
-        ignored_configs=("rack.aware.assignment.strategy",),
-    ),
-    AssignorInfo(
-        name="incremental",
-        make=Incremental,
-        summary="reaches the cheapest balanced assignment with minimum restoration, the most valuable moves first",
-        weights=HighAvailability.default_weights,
-        ignored_configs=("rack.aware.assignment.strategy",),
-    ),
-    AssignorInfo(
-        name="optimal",
-        make=Optimal,
-        summary="minimum traffic and movement for a given balance, proven optimal: KIP-925's costs, bytes or dollars",
-        weights=Optimal.default_weights,
-        ignored_configs=("rack.aware.assignment.strategy",),
-    ),
-)
+"""All types that `resolve` accepts as an assignor."""
 
 
 def built_in() -> tuple[AssignorInfo, ...]:
     """Return the assignors of this project, in the order of listings."""
-    return _BUILT_IN
+    return BUILT_IN
 
 
 def installed() -> tuple[str, ...]:
@@ -252,7 +123,7 @@ def find(name: str) -> AssignorInfo:
     info = _find_built_in(name)
     if info is not None:
         return info
-    known = ", ".join(info.name for info in _BUILT_IN)
+    known = ", ".join(info.name for info in BUILT_IN)
     hint = ""
     if ":" in name or name in installed():
         hint = f"; to run installed code, name it on the command line: --assignor {name}"
@@ -282,7 +153,7 @@ def load(name: str) -> AssignorInfo:
 
 
 def make(info: AssignorInfo, parameters: Mapping[str, Any] | None = None) -> TaskAssignor:
-    """Build an assignor with parameters.
+    """Build an assignor with parameters; warn of parameters that a built-in assignor has under a new name.
 
     Returns:
         The assignor.
@@ -290,8 +161,12 @@ def make(info: AssignorInfo, parameters: Mapping[str, Any] | None = None) -> Tas
     Raises:
         UnknownAssignorError: the assignor has no such parameter, or rejects the value.
     """
+    given = dict(parameters or {})
+    if info in BUILT_IN:
+        given, old = rename_parameters(given)
+        warn_of_old_parameters(info.name, old)
     try:
-        return info.make(**(parameters or {}))
+        return info.make(**given)
     except (TypeError, ValueError) as error:
         raise UnknownAssignorError(f"cannot build assignor '{info.name}': {error}") from error
 
@@ -314,6 +189,7 @@ def resolve(assignor: AssignorLike, *, may_import: bool = True) -> ResolvedAssig
     Examples:
         >>> resolve("ha").info.name
         'high_availability'
+        >>> from assignors.tasks.optimal import Optimal
         >>> resolve(Optimal(slack=1)).label
         'optimal (slack=1)'
         >>> resolve(lambda state: TaskAssignment(())).make().assign(ApplicationState.of([], []))
@@ -337,7 +213,7 @@ def _resolve_instance(assignor: Any) -> ResolvedAssignor:
     changed = {name: value for name, value in _changed_fields(assignor).items() if name != RATES}
     settings = ", ".join(f"{name}={value}" for name, value in changed.items())
     label = info.name.rpartition(":")[2] + (f" ({settings})" if settings else "")
-    if info in _BUILT_IN:
+    if info in BUILT_IN:
         return ResolvedAssignor(info, MappingProxyType(_changed_fields(assignor)), label)
     summary = info.summary
     return ResolvedAssignor(AssignorInfo(info.name, _Instance(assignor), summary=summary), label=label)
@@ -367,7 +243,7 @@ def _default(parameter: Field[Any]) -> object:
 
 
 def _find_built_in(name: str) -> AssignorInfo | None:
-    return next((info for info in _BUILT_IN if name == info.name or name in info.aliases), None)
+    return next((info for info in BUILT_IN if name == info.name or name in info.aliases), None)
 
 
 def _describe(candidate: Any, name: str) -> AssignorInfo:
@@ -376,7 +252,7 @@ def _describe(candidate: Any, name: str) -> AssignorInfo:
     Raises:
         UnknownAssignorError: the candidate is not an assignor.
     """
-    for info in _BUILT_IN:
+    for info in BUILT_IN:
         if candidate is info.make and not name:
             return info
     is_class = isinstance(candidate, type)

@@ -34,7 +34,7 @@ _SETTINGS = {
     **{f"spark.executorEnv.{name}": "1" for name in _ONE_THREAD},
 }
 _LOCAL_SETTINGS = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
-_SHORT_LIVED_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+_FAST_START_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 _MAX_CHARS = 2_000
 
 
@@ -48,7 +48,7 @@ def connect(
     settings: Mapping[str, str] | None = None,
     py_files: Sequence[str] = (),
     *,
-    java_works_little: bool = False,
+    fast_start: bool = False,
 ) -> Iterator[SparkSession]:
     """Start Spark or connect to a cluster; stop or disconnect at the end.
 
@@ -59,8 +59,8 @@ def connect(
         settings: Spark configuration, overriding the settings of this module.
         py_files: Python code for the executors, as in `spark-submit --py-files`: .py, .zip, and wheels, which are
             shipped as .zip because Spark does not accept wheels.
-        java_works_little: whether Python does most of the work, so that a fast start of Java matters more than its
-            speed; a sweep of 48 runs then takes three quarters of the time.
+        fast_start: whether to start Java faster at the expense of its peak speed, for jobs that mostly run Python; a
+            sweep of 48 runs then takes three quarters of the time.
 
     Yields:
         The session.
@@ -73,20 +73,20 @@ def connect(
     from pyspark.sql import SparkSession
 
     running = SparkSession.getActiveSession() if master is None else None
-    session = running or _start(master, settings or {}, _SHORT_LIVED_JAVA if java_works_little else "")
+    session = running or _start(master, settings or {}, _FAST_START_JAVA if fast_start else "")
     try:
         for file in py_files:
             _ship(session, file)
         yield session
     except (PySparkException, Py4JError) as error:
-        raise SparkError(f"Spark failed: {_short(str(error))}") from error
+        raise SparkError(f"Spark failed: {_without_stack_frames(str(error))}") from error
     finally:
         if running is None:
             session.stop()
 
 
 def _start(master: str | None, settings: Mapping[str, str], java_options: str) -> SparkSession:
-    """Start a session.
+    """Start a session; settings of spark-submit override those of this module.
 
     Returns:
         The session.
@@ -115,7 +115,7 @@ def _start(master: str | None, settings: Mapping[str, str], java_options: str) -
             session = builder.getOrCreate()
         except (PySparkException, RuntimeError, OSError) as error:
             raise SparkError(
-                f"Spark does not start with --master {chosen_master}: {error}\n{_end(java_log)}".rstrip()
+                f"Spark does not start with --master {chosen_master}: {error}\n{_tail(java_log)}".rstrip()
             ) from error
     session.sparkContext.setLogLevel("ERROR")
     return session
@@ -123,7 +123,7 @@ def _start(master: str | None, settings: Mapping[str, str], java_options: str) -
 
 @contextmanager
 def _redirected_stderr() -> Iterator[Path]:
-    """Redirect the standard error of the Java process to a file, so that its greetings do not appear in the output.
+    """Redirect the standard error of the Java process to a file, to keep its start messages out of the output.
 
     Yields:
         The file.
@@ -141,11 +141,11 @@ def _redirected_stderr() -> Iterator[Path]:
             os.close(saved_stderr)
 
 
-def _end(java_log: Path) -> str:
+def _tail(java_log: Path) -> str:
     return java_log.read_text(encoding="utf-8", errors="replace")[-_MAX_CHARS:]
 
 
-def _short(text: str) -> str:
+def _without_stack_frames(text: str) -> str:
     """Return an error message without Java stack frames, shortened."""
     lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith(("at ", "..."))]
     message = "\n".join(lines)
@@ -153,6 +153,7 @@ def _short(text: str) -> str:
 
 
 def _ship(session: SparkSession, file: str) -> None:
+    """Add Python code to the search path of the executors; a wheel as .zip."""
     from pyspark import SparkFiles
 
     if file.endswith(".whl"):

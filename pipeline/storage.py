@@ -91,12 +91,12 @@ class Storage:
         self._files.delete(self._hadoop_path(names), True)
 
     def _rename(self, source: Any, target: Any) -> None:
-        # Hadoop returns False instead of throwing.
         """Rename a path.
 
         Raises:
-            SparkError: the file system refuses.
+            SparkError: the file system rejects it.
         """
+        # Hadoop returns False instead of throwing.
         if not self._files.rename(source, target):
             raise SparkError(f"{source.toString()}: cannot be renamed to {target.toString()}")
 

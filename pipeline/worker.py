@@ -1,7 +1,7 @@
-"""Work of a Spark executor: takes rows that name runs, returns rows with their result tables. Does not import Spark.
+"""Simulation of runs on a Spark executor: takes one row per run, returns its result tables. Does not import Spark.
 
-A run that fails, because its setting is no valid scenario or because its assignor raises, returns a row with the error
-and does not affect the other runs.
+If a run fails (its setting is invalid, or its assignor raises an exception), its row has the error, and the other runs
+continue.
 """
 
 from __future__ import annotations
@@ -20,8 +20,7 @@ import pyarrow as pa
 
 from assignors import registry
 from assignors.registry import AssignorLike
-from scenarios.assignor_specs import AssignorSpec, assignor_spec
-from scenarios.load import AssignorChoice, Scenario, loads
+from scenarios.load import AssignorSpec, Scenario, loads
 from scenarios.run import run
 from simulator.results.tables import SCHEMAS
 from simulator.results.tabulation import tabulate
@@ -130,9 +129,9 @@ def _run_row(sweep_inputs: SweepInputs, row: Mapping[str, Any]) -> tuple[dict[st
 def _assignor_spec(sweep_inputs: SweepInputs, scenario: Scenario, label: str) -> AssignorSpec:
     pickled = dict(sweep_inputs.assignors).get(label)
     if pickled is None:
-        return assignor_spec(scenario, label)
+        return scenario.assignor_spec(label)
     info, parameters = pickle.loads(pickled)
-    return AssignorSpec(AssignorChoice(label, info.name, parameters, scenario.assignment_configs), info)
+    return AssignorSpec(label, info, parameters, scenario.assignment_configs)
 
 
 @lru_cache(_CACHED_SCENARIOS)

@@ -1,1 +1,1 @@
-"""Tables in, pictures and pages out."""
+"""Analysis of results, and their output as text, figures and pages."""

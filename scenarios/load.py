@@ -7,26 +7,28 @@ Steps: `yaml_reader` (YAML to data with lines), `overrides` (`--set`), `validati
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from assignors import registry
 from assignors.model.configs import AssignmentConfigs
-from scenarios.language import overrides as overriding
+from assignors.registry import AssignorLike
 from scenarios.language.errors import Mistake, Mistakes, ScenarioError, format_value
 from scenarios.language.fields import valid_entries
+from scenarios.language.overrides import NameOverride, apply_overrides, format_override
 from scenarios.language.schema import ScenarioDocument
 from scenarios.language.text_files import UnreadableError, read_text
 from scenarios.language.validation import SourceMap, parse_document
-from scenarios.language.yaml_reader import MAX_BYTES, TOO_LONG_MESSAGE, LocatedYaml, YamlReadError, read_yaml
+from scenarios.language.yaml_reader import MAX_BYTES, TOO_LONG_MESSAGE, YamlReadError, read_yaml
 from scenarios.resolution.application import resolve_application
-from scenarios.resolution.assignors import AssignorChoice, resolve_assignors
+from scenarios.resolution.assignors import AssignorSpec, resolve_assignors
 from scenarios.resolution.availability_warnings import warn_about_availability
 from scenarios.resolution.clients import check_membership, resolve_clients
 from scenarios.resolution.cluster import resolve_cluster
 from scenarios.resolution.config_warnings import WarningContext, warn_about_configs
-from scenarios.resolution.configs import check_configs, resolve_group_configs
+from scenarios.resolution.configs import check_configs, resolve_group_configs, resolve_state_configs
 from scenarios.resolution.event_context import EventContext
 from scenarios.resolution.events import resolve_events
 from scenarios.resolution.imported_files import ImportedFiles
@@ -39,7 +41,7 @@ from scenarios.sampling.blueprint import MAX_TASK_CLIENT_PAIRS, Blueprint, Topic
 from scenarios.shipped import find_scenario
 from simulator.world.world import Application, GroupProtocol, Start, World
 
-__all__ = ["AssignorChoice", "Mistake", "Scenario", "ScenarioError", "load", "loads"]
+__all__ = ["AssignorSpec", "Mistake", "Scenario", "ScenarioError", "load", "loads"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,7 @@ class Scenario:
     description: str
     text: str
     path: Path | None
-    assignors: tuple[AssignorChoice, ...]
+    assignors: tuple[AssignorSpec, ...]
     seeds: tuple[int, ...]
     overrides: tuple[tuple[str, str], ...]
     stated: tuple[str, ...]
@@ -79,6 +81,36 @@ class Scenario:
         """Return the assignment configs of the application."""
         return self.blueprint.application.assignment_configs
 
+    @property
+    def remarks(self) -> Iterator[str]:
+        """Yield the warnings and notes as the command line prints them, one line each."""
+        for warning in self.warnings:
+            yield f"warning: {warning}"
+        for note in self.notes:
+            yield f"note: {note}"
+
+    def assignor_spec(self, assignor: AssignorLike, *, may_import: bool = True) -> AssignorSpec:
+        """Return the spec of one assignor in this scenario.
+
+        Args:
+            assignor: a label of the scenario, which takes precedence, a registered name, `package.module:Class`, an
+                instance, a class, or a callable from state to assignment.
+            may_import: whether a name may import code: yes for names from a command line or from Python, no for
+                names from a file.
+
+        Returns:
+            The spec.
+
+        Raises:
+            UnknownAssignorError: the assignor is unknown, or is not an assignor.
+        """
+        for spec in self.assignors:
+            if spec.label == assignor:
+                return spec
+        resolved = registry.resolve(assignor, may_import=may_import)
+        label = assignor if isinstance(assignor, str) else resolved.label
+        return AssignorSpec(label, resolved.info, resolved.parameters, self.assignment_configs)
+
     def world(
         self, seed: int, configs: AssignmentConfigs | None = None, protocol: GroupProtocol | None = None
     ) -> World:
@@ -86,8 +118,8 @@ class Scenario:
 
         Args:
             seed: draws replica placements and process ids that the scenario does not set, and random events.
-            configs: the configs of an `AssignorChoice`; None for the application's.
-            protocol: the protocol of an `AssignorChoice`; None for the application's.
+            configs: the configs of an `AssignorSpec`; None for the application's.
+            protocol: the protocol of an `AssignorSpec`; None for the application's.
 
         Returns:
             The world with its disturbances.
@@ -95,17 +127,22 @@ class Scenario:
         Raises:
             NoPlanError: a reassignment strategy finds no plan.
         """
-        own = self.blueprint.application.group_configs.protocol
-        return self.blueprint.world(seed, configs or self.assignment_configs, protocol or own)
+        application_protocol = self.blueprint.application.group_configs.protocol
+        return self.blueprint.world(seed, configs or self.assignment_configs, protocol or application_protocol)
 
 
-def load(path: str | os.PathLike[str], overrides: Sequence[tuple[str, str]] = ()) -> Scenario:
+def load(
+    path: str | os.PathLike[str],
+    overrides: Sequence[tuple[str, str]] = (),
+    name_override: NameOverride = format_override,
+) -> Scenario:
     """Load a scenario from a file, or a shipped scenario by its name.
 
     Args:
         path: the file, or the name of a shipped scenario if no such file exists; files that the scenario imports are
             relative to its folder.
         overrides: paths in the scenario and new values, as with `--set path=value`.
+        name_override: names an override in messages.
 
     Returns:
         The scenario.
@@ -118,7 +155,7 @@ def load(path: str | os.PathLike[str], overrides: Sequence[tuple[str, str]] = ()
         text = read_text(file, MAX_BYTES, TOO_LONG_MESSAGE)
     except UnreadableError as error:
         raise ScenarioError([Mistake(str(file), None, "", str(error))]) from None
-    return _load(text, str(file), file, file.parent, tuple(overrides))
+    return _load(text, str(file), file, file.parent, tuple(overrides), name_override)
 
 
 def loads(
@@ -138,10 +175,17 @@ def loads(
     Raises:
         ScenarioError: as in `load`.
     """
-    return _load(text, source, None, folder or Path(), tuple(overrides))
+    return _load(text, source, None, folder or Path(), tuple(overrides), format_override)
 
 
-def _load(text: str, source: str, file: Path | None, folder: Path, overrides: tuple[tuple[str, str], ...]) -> Scenario:
+def _load(
+    text: str,
+    source: str,
+    file: Path | None,
+    folder: Path,
+    overrides: tuple[tuple[str, str], ...],
+    name_override: NameOverride,
+) -> Scenario:
     try:
         tree = read_yaml(text)
     except YamlReadError as error:
@@ -150,20 +194,23 @@ def _load(text: str, source: str, file: Path | None, folder: Path, overrides: tu
         expected = "expected a mapping with cluster, application and clients"
         raise ScenarioError([Mistake(source, tree.lines[()], "", f"{expected}, found {format_value(tree.value)}")])
     mistakes = Mistakes(source)
-    source_map = _override(tree, source, overrides, mistakes)
+    sources, override_mistakes = apply_overrides(tree.value, overrides, name_override)
+    for mistake in override_mistakes:
+        mistakes.add(mistake)
+    source_map = SourceMap(source, tree.lines, sources, mistakes)
     document = parse_document(tree.value, source_map, ScenarioDocument)
     if document is None:
         raise ScenarioError(mistakes)
     files = ImportedFiles(folder, source_map, mistakes)
     name = document.name or Path(source).stem
-    blueprint, choices, notes = _resolve(document, name, files, source_map, mistakes)
+    blueprint, assignors, notes = _resolve(document, name, files, source_map, mistakes)
     mistakes.raise_any()
     return Scenario(
         name=name,
         description=(document.description or "").strip(),
         text=text,
         path=file,
-        assignors=choices,
+        assignors=assignors,
         seeds=tuple(document.seeds),
         overrides=overrides,
         stated=_stated(document),
@@ -184,27 +231,20 @@ def _stated(document: ScenarioDocument) -> tuple[str, ...]:
     return (*keys, *sorted({f"client.tag.{tag}" for _, client in clients for tag in client.tags}))
 
 
-def _override(tree: LocatedYaml, source: str, overrides: Sequence[tuple[str, str]], mistakes: Mistakes) -> SourceMap:
-    changed, errors = overriding.apply_overrides(tree.value, overrides)
-    for mistake in errors:
-        mistakes.add(mistake)
-    return SourceMap(source, tree.lines, changed, mistakes)
-
-
 def _resolve(
     document: ScenarioDocument, name: str, files: ImportedFiles, source_map: SourceMap, mistakes: Mistakes
-) -> tuple[Blueprint, tuple[AssignorChoice, ...], tuple[str, ...]]:
+) -> tuple[Blueprint, tuple[AssignorSpec, ...], tuple[str, ...]]:
     streams_configs, path = document.application.configs, (*APPLICATION, "configs")
     cluster = resolve_cluster(document.cluster, files, source_map, mistakes)
     application = resolve_application(document.application, cluster, files, source_map, mistakes)
-    is_clear = not mistakes
+    has_valid_application = not mistakes
     clients = resolve_clients(document.clients, streams_configs.num_stream_threads, source_map)
     clients.check_tags(streams_configs.rack_aware_assignment_tags, (*path, "rack.aware.assignment.tags"), source_map)
     changes: dict[str, Any] = check_configs(streams_configs, path, source_map)
     configs = AssignmentConfigs(**changes)
     traffic = resolve_traffic(document.traffic, application, files, source_map)
-    known = KnownTasks.of(application.subtopologies, traffic.topics) if is_clear else None
-    held = resolve_tasks(document.clients, clients, known, source_map)
+    known = KnownTasks.of(application.subtopologies, traffic.topics) if has_valid_application else None
+    task_notes = resolve_tasks(document.clients, clients, known, source_map)
     context = EventContext(
         brokers=cluster.brokers,
         clients=clients,
@@ -217,11 +257,11 @@ def _resolve(
         mistakes=mistakes,
     )
     events = resolve_events(document.events, context)
-    choices = resolve_assignors(document.assignors, configs, clients, source_map)
+    assignors = resolve_assignors(document.assignors, configs, clients, source_map)
     groups = resolve_group_configs(document.application, document.cluster.configs, source_map)
     protocol = GroupProtocol(streams_configs.group_protocol)
     check_membership(document.clients, protocol, source_map)
-    check_start(document, {choice.protocol or protocol for choice in choices}, source_map)
+    check_start(document, {spec.protocol or protocol for spec in assignors}, source_map)
     price = resolve_price(document.price, source_map)
     _check_seeds(document.seeds, source_map)
     _check_size(application.num_tasks, len(clients.plans), source_map)
@@ -239,6 +279,7 @@ def _resolve(
             assignment_configs=configs,
             group_configs=groups[protocol],
             acks_all=streams_configs.producer_acks == "all",
+            state_configs=resolve_state_configs(document.application),
         ),
         group_configs=groups,
         clients=clients.plans,
@@ -255,9 +296,9 @@ def _resolve(
         check_reassignments(blueprint, document.seeds[0], paths, source_map)
         warn_about_availability(traffic.topics.values(), defaults, source_map)
         warn_about_configs(
-            WarningContext(document, clients, cluster.brokers, application.subtopologies, choices, source_map)
+            WarningContext(document, clients, cluster.brokers, application.subtopologies, assignors, source_map)
         )
-    return blueprint, choices, (*application.notes, *traffic.notes, *held)
+    return blueprint, assignors, (*application.notes, *traffic.notes, *task_notes)
 
 
 def _check_size(num_tasks: int, num_clients: int, source_map: SourceMap) -> None:

@@ -14,7 +14,7 @@ class PackedImports:
     """Imported files by their relative paths in another directory.
 
     Attributes:
-        folder: the folder of the scenario relative to which its paths lead to these files.
+        folder: the folder in which to put the scenario, so that its relative paths lead to these files.
         files: the content by path.
     """
 

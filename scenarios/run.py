@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from assignors.optimum.proof import prove_bound
+from assignors import registry
 from assignors.registry import AssignorLike
-from scenarios.assignor_specs import AssignorSpec, assignor_spec, make_assignor
-from scenarios.load import Scenario
+from scenarios.load import AssignorSpec, Scenario
 from simulator.assignment.explanation import ExplanationRequest
+from simulator.processes.simulation import simulate
 from simulator.results.trace import Trace
-from simulator.run import simulate
 
 
 def run(
@@ -24,8 +21,8 @@ def run(
 ) -> Trace:
     """Simulate a scenario with one assignor and one seed.
 
-    The trace depends on scenario, assignor and seed only; `capture`, `prove` and `explain` add to what is
-    recorded and change no other figure.
+    The trace depends on scenario, assignor and seed only; `capture`, `prove` and `explain` record more, but do not
+    change other results.
 
     Args:
         scenario: the scenario.
@@ -44,34 +41,13 @@ def run(
     Raises:
         UnknownAssignorError: the assignor is unknown, or rejects its parameters.
     """
-    spec = assignor if isinstance(assignor, AssignorSpec) else assignor_spec(scenario, assignor)
-    world = scenario.world(scenario.seeds[0] if seed is None else seed, spec.choice.configs, spec.choice.protocol)
-    trace = simulate(
+    spec = assignor if isinstance(assignor, AssignorSpec) else scenario.assignor_spec(assignor)
+    world = scenario.world(scenario.seeds[0] if seed is None else seed, spec.configs, spec.protocol)
+    return simulate(
         world,
-        make_assignor(spec, world),
+        registry.make(spec.info, spec.parameters),
         spec.info.weights,
-        capture=capture or prove is not None,
+        capture=capture,
+        prove=prove,
         explain=explain,
     )
-    if prove is not None:
-        trace = _with_proven_bounds(trace, spec, prove)
-    return trace if capture else replace(trace, captured_rounds=())
-
-
-def _with_proven_bounds(trace: Trace, spec: AssignorSpec, time_limit_s: float) -> Trace:
-    """Return the trace with each round's lower bound raised to the proven minimum, if it is found in time."""
-    weights = spec.info.weights
-    appraisals = {
-        captured.round.number: prove_bound(
-            captured.state, captured.columns, weights.configured(captured.state.assignment_configs), time_limit_s
-        )
-        for captured in trace.captured_rounds
-    }
-    rounds = {
-        round_.number: replace(round_, appraisal=appraisals.get(round_.number, round_.appraisal))
-        for round_ in trace.rounds
-    }
-    captured_rounds = tuple(
-        replace(captured, round=rounds[captured.round.number]) for captured in trace.captured_rounds
-    )
-    return replace(trace, rounds=tuple(rounds.values()), captured_rounds=captured_rounds)

@@ -1,7 +1,8 @@
-"""Find scenarios and sweeps by path, or shipped ones by name."""
+"""Shipped scenarios and sweeps."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from importlib.resources import files
 from pathlib import Path
 
@@ -18,7 +19,7 @@ def list_scenarios() -> list[Path]:
 
 def find_scenario(path: Path) -> Path:
     """Return the path of a scenario: the path itself, or the shipped scenario of that name if no such file exists."""
-    return _find(path, library_folder())
+    return find_shipped(path, list_scenarios())
 
 
 def list_sweeps() -> list[Path]:
@@ -26,13 +27,9 @@ def list_sweeps() -> list[Path]:
     return sorted((library_folder() / "sweeps").glob("*.yaml"))
 
 
-def find_sweep(path: Path) -> Path:
-    """Return the path of a sweep: the path itself, or the shipped sweep of that name if no such file exists."""
-    return _find(path, library_folder() / "sweeps")
-
-
-def _find(path: Path, folder: Path) -> Path:
-    if path.exists():
+def find_shipped(path: Path, shipped: Iterable[Path]) -> Path:
+    """Return the path itself, or the shipped file of that name if no such file exists."""
+    if path.exists() or len(path.parts) > 1:
         return path
-    shipped = folder / f"{path.name.removesuffix('.yaml')}.yaml"
-    return shipped if len(path.parts) == 1 and shipped.is_file() else path
+    name = path.name.removesuffix(".yaml")
+    return next((file for file in shipped if file.stem == name), path)

@@ -4,7 +4,7 @@
 SimulationError
 ├── IllegalTransitionError    an event that the state machine of a group or a task does not allow in its state
 ├── InvalidStateError         an invariant of a run is violated
-└── AssignorFailedError       an assignor raised an exception, or its answer is no valid assignment
+└── AssignorFailedError       an assignor raised an exception, or returned an invalid assignment
 ```
 """
 
@@ -24,4 +24,4 @@ class InvalidStateError(SimulationError):
 
 
 class AssignorFailedError(SimulationError):
-    """An assignor that gave no valid assignment; the message says in which round and why."""
+    """An assignor that raised an exception, or returned an invalid assignment; the message has round and cause."""

@@ -23,20 +23,20 @@ def max_min_shares(capacity: FloatArray, group: IntArray, demand: FloatArray) ->
         The share of each member, shape (K,).
     """
     shares = np.zeros(len(group), dtype=np.float64)
-    left = capacity.copy()
+    remaining = capacity.copy()
     waiting = np.arange(len(group))
     while len(waiting):
         groups = group[waiting]
-        fair = left[groups] / np.bincount(groups, minlength=len(left))[groups]
+        fair = remaining[groups] / np.bincount(groups, minlength=len(remaining))[groups]
         satisfied = demand[waiting] <= fair
         if not satisfied.any():
             shares[waiting] = fair
             break
         served = waiting[satisfied]
         shares[served] = demand[served]
-        spent = np.bincount(group[served], weights=demand[served], minlength=len(left))
-        np.subtract(left, spent, out=left, where=np.isfinite(left))
-        np.maximum(left, 0.0, out=left)
+        spent = np.bincount(group[served], weights=demand[served], minlength=len(remaining))
+        np.subtract(remaining, spent, out=remaining, where=np.isfinite(remaining))
+        np.maximum(remaining, 0.0, out=remaining)
         waiting = waiting[~satisfied]
     return shares
 
@@ -59,23 +59,23 @@ def max_min_shares_of_two(
     Complexity: up to K + G + B passes of O(K · B).
     """
     shares = np.zeros(len(group), dtype=np.float64)
-    left, other_left = capacity.copy(), other_capacity.copy()
+    remaining, other_remaining = capacity.copy(), other_capacity.copy()
     waiting = np.arange(len(group))
     while len(waiting):
         groups, weights = group[waiting], weight[waiting]
-        fair = left[groups] / np.bincount(groups, minlength=len(left))[groups]
+        fair = remaining[groups] / np.bincount(groups, minlength=len(remaining))[groups]
         total = weights.sum(axis=0)
-        other_fair = np.divide(other_left, total, out=np.full(len(total), np.inf), where=total > 0)
+        other_fair = np.divide(other_remaining, total, out=np.full(len(total), np.inf), where=total > 0)
         fair = np.minimum(fair, np.where(weights > 0, other_fair, np.inf).min(axis=1, initial=np.inf))
         satisfied = demand[waiting] <= fair
         # If no demand can be met, the scarcest capacity is shared out, which leaves more of the others.
         chosen = satisfied if satisfied.any() else fair <= fair.min() * (1 + 1e-12)
         served = waiting[chosen]
         shares[served] = np.minimum(demand[served], fair[chosen])
-        left -= np.bincount(group[served], weights=shares[served], minlength=len(left))
-        other_left -= shares[served] @ weight[served]
-        np.maximum(left, 0.0, out=left)
-        np.maximum(other_left, 0.0, out=other_left)
+        remaining -= np.bincount(group[served], weights=shares[served], minlength=len(remaining))
+        other_remaining -= shares[served] @ weight[served]
+        np.maximum(remaining, 0.0, out=remaining)
+        np.maximum(other_remaining, 0.0, out=other_remaining)
         waiting = waiting[~chosen]
     return shares
 

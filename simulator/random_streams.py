@@ -16,7 +16,7 @@ def random_stream(seed: int, *names: str) -> np.random.Generator:
 
     Args:
         seed: the run's seed, not negative.
-        names: what the numbers are for, such as ("process_id", "app-3").
+        names: the purpose of the numbers, such as ("process_id", "app-3").
 
     Returns:
         The same sequence for the same seed and names, on every platform.

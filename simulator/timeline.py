@@ -25,6 +25,7 @@ from simulator.world.disturbances import (
     BrokerLoss,
     ConfigChange,
     Crash,
+    Disk,
     Disturbance,
     Join,
     Leave,
@@ -171,16 +172,16 @@ def _elementary_changes(world: World, disturbance: Disturbance) -> Iterator[Time
             yield from (TimedChange(at_ms + i * every_ms, ClientUp(client)) for i, client in enumerate(clients))
         case Leave(clients=clients, every_ms=every_ms, leaves_group=leaves_group):
             for i, client in enumerate(clients):
-                yield _close(world, client, at_ms + i * every_ms, leaves_group, keeps_state=True)
-        case Crash(clients=clients, down_ms=down_ms, keeps_state=keeps_state):
-            yield from _crash(at_ms, clients, down_ms, keeps_state=keeps_state)
+                yield _close(world, client, at_ms + i * every_ms, leaves_group, Disk.KEPT)
+        case Crash(clients=clients, down_ms=down_ms, disk=disk):
+            yield from _crash(at_ms, clients, down_ms, disk)
         case RollingBounce():
             yield from _bounce(world, disturbance)
-        case RackOutage(rack=rack, down_ms=down_ms):
+        case RackOutage(rack=rack, down_ms=down_ms, disk=disk):
             brokers = tuple(broker.id for broker in world.cluster.brokers if broker.rack == rack)
             clients = tuple(client.name for client in world.clients if client.rack == rack)
             yield from _brokers_down(at_ms, brokers, down_ms)
-            yield from _crash(at_ms, clients, down_ms, keeps_state=True)
+            yield from _crash(at_ms, clients, down_ms, disk)
         case BrokerLoss(brokers=brokers, down_ms=down_ms):
             yield from _brokers_down(at_ms, brokers, down_ms)
         case BrokerBounce(brokers=brokers, down_ms=down_ms, pause_ms=pause_ms):
@@ -197,9 +198,9 @@ def _elementary_changes(world: World, disturbance: Disturbance) -> Iterator[Time
             yield TimedChange(at_ms, TrafficScaled(factor, hour))
 
 
-def _crash(at_ms: int, clients: Iterable[str], down_ms: int | None, *, keeps_state: bool) -> Iterator[TimedChange]:
+def _crash(at_ms: int, clients: Iterable[str], down_ms: int | None, disk: Disk) -> Iterator[TimedChange]:
     for client in clients:
-        yield TimedChange(at_ms, ClientDown(client, leaves_group=False, keeps_state=keeps_state, crashes=True))
+        yield TimedChange(at_ms, ClientDown(client, leaves_group=False, disk=disk, crashes=True))
         if down_ms is not None:
             yield TimedChange(at_ms + down_ms, ClientUp(client))
 
@@ -214,11 +215,11 @@ def _brokers_down(at_ms: int, brokers: tuple[int, ...], down_ms: int | None) -> 
 def _bounce(world: World, bounce: RollingBounce) -> Iterator[TimedChange]:
     at_ms = bounce.at_ms
     for client in bounce.clients:
-        yield _close(world, client, at_ms, bounce.leaves_group, keeps_state=bounce.keeps_state)
+        yield _close(world, client, at_ms, bounce.leaves_group, bounce.disk)
         yield TimedChange(at_ms + bounce.down_ms, ClientUp(client, bounce.configs, bounce.announces_rack))
         at_ms += bounce.down_ms + bounce.pause_ms
 
 
-def _close(world: World, client: str, at_ms: int, leaves_group: bool | None, *, keeps_state: bool) -> TimedChange:
+def _close(world: World, client: str, at_ms: int, leaves_group: bool | None, disk: Disk) -> TimedChange:
     leaves = leaves_on_close(world, client, leaves_group)
-    return TimedChange(at_ms, ClientDown(client, leaves, keeps_state))
+    return TimedChange(at_ms, ClientDown(client, leaves, disk))

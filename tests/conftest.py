@@ -1,6 +1,6 @@
-"""How much chance the tests try: `HYPOTHESIS_PROFILE=nightly make test` tries much more.
+"""Number of random cases per test: `HYPOTHESIS_PROFILE=nightly make test` tries 5,000 instead of 100.
 
-`ci`, hypothesis' own profile where CI is set, draws the same examples each time.
+If the environment variable CI is set, Hypothesis' profile `ci` applies, which draws the same cases each time.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Looks for a Python and a Java that this project runs on.
+# Finds a Python and a JDK that the project supports.
 #
-# Standard output: the interpreter to make .venv with. If something is missing: nothing there, one line on standard
-# error that says what to install and how, and exit code 1. PYTHON and JAVA_HOME, where set, name the only ones to try.
-# Needs no command beside the shell's own, as a fresh machine may have none.
+# Prints the interpreter for .venv on standard output. If Python or Java is missing, it prints one line on standard
+# error with the command to install it, and exits with code 1. If PYTHON or JAVA_HOME is set, only that one is tried.
+# It uses shell built-ins only, because a fresh machine may have no other commands.
 
 OLDEST_PYTHON=11 # minor versions of Python 3
 NEWEST_PYTHON=14 # the newest that every package in requirements.lock has wheels for
@@ -12,9 +12,8 @@ OLDEST_JAVA=17
 INSTALL_PYTHON='install it with "sudo apt install python3 python3-venv" (Debian 12 or newer) or "brew install python@3.13" (macOS)'
 INSTALL_JAVA='install a JDK with "sudo apt install default-jdk-headless" (Debian 12 or newer) or "brew install --cask temurin@21" (macOS)'
 
-# Prints the version ("3.11"), and in a second line the interpreter behind the one that runs this, as an activated
-# .venv must not be asked to replace itself. The second line stays out where environments cannot be made: Debian splits
-# ensurepip off into a package of its own.
+# Prints the version ("3.11"), then the base interpreter, because an activated .venv cannot replace itself. The second
+# line is missing if the interpreter cannot create environments: on Debian, ensurepip is in a separate package.
 ASK_PYTHON='
 import sys
 print("%d.%d" % sys.version_info[:2])
@@ -22,7 +21,7 @@ import ensurepip, venv
 print(sys.executable if sys.prefix == sys.base_prefix else sys._base_executable)
 '
 
-complain() {
+fail() {
     echo "$1" >&2
     exit 1
 }
@@ -32,12 +31,12 @@ is_supported_python() {
     [ "${1#3.}" -ge "$OLDEST_PYTHON" ] && [ "${1#3.}" -le "$NEWEST_PYTHON" ]
 }
 
-# Prints the first interpreter among the arguments that will do, or complains about the one that comes nearest.
+# Prints the first supported interpreter among the arguments; otherwise fails with the reason for the best candidate.
 find_python() {
     unfit="" # runs, but is too old or too new
-    bare=""  # has a right version, but cannot make environments
+    bare=""  # has a supported version, but cannot create environments
     for candidate in "$@"; do
-        answer=$("$candidate" -c "$ASK_PYTHON" 2>/dev/null) # empty for the stubs that Apple and pyenv put in the path
+        answer=$("$candidate" -c "$ASK_PYTHON" 2>/dev/null) # empty for the stubs that Apple and pyenv install
         version=${answer%%
 *}
         interpreter=${answer#*
@@ -54,12 +53,12 @@ find_python() {
         fi
     done
     if [ -n "$bare" ]; then
-        complain "Python $bare cannot make environments: install the rest of it with \"sudo apt install python$bare-venv\" (Debian) or \"brew reinstall python@$bare\" (macOS)"
+        fail "Python $bare cannot create virtual environments: install the missing packages with \"sudo apt install python$bare-venv\" (Debian) or \"brew reinstall python@$bare\" (macOS)"
     fi
-    complain "Python 3.$OLDEST_PYTHON to 3.$NEWEST_PYTHON is needed, but ${unfit:-$1 is missing}: $INSTALL_PYTHON"
+    fail "Python 3.$OLDEST_PYTHON to 3.$NEWEST_PYTHON is needed, but ${unfit:-$1 is missing}: $INSTALL_PYTHON"
 }
 
-# Prints the feature number of java $1 ("17"; "8" for 1.8.0), or nothing if it does not run, as macOS's stub.
+# Prints the feature version of java $1 ("17"; "8" for 1.8.0); nothing if it does not run, like the stub of macOS.
 java_version() {
     text=$("$1" -version 2>&1) || return
     case "$text" in *'version "'*) ;; *) return ;; esac
@@ -68,7 +67,7 @@ java_version() {
     echo "${text%%[!0-9]*}"
 }
 
-# Whether java $1 comes with the compiler, that is, whether it is a JDK.
+# Returns whether java $1 includes the compiler, that is, whether it is a JDK.
 has_compiler() {
     case "$("$1" --list-modules 2>/dev/null)" in *jdk.compiler*) return 0 ;; *) return 1 ;; esac
 }
@@ -85,7 +84,7 @@ check_java() {
     else
         return
     fi
-    complain "Java $OLDEST_JAVA or newer is needed, but $java $fault: $INSTALL_JAVA${JAVA_HOME:+, then correct or unset JAVA_HOME}"
+    fail "Java $OLDEST_JAVA or newer is needed, but $java $fault: $INSTALL_JAVA${JAVA_HOME:+, then correct or unset JAVA_HOME}"
 }
 
 if [ -n "$PYTHON" ]; then set -- "$PYTHON"; else set -- python3 python3.14 python3.13 python3.12 python3.11; fi

@@ -1,9 +1,10 @@
 #!/bin/sh
-# Builds the wheel, installs it in an empty environment, and uses it there from an empty folder.
+# Builds the wheel, installs it in an empty environment, and runs it from an empty folder.
 #
-# pip brings nothing but what the wheel itself declares, at the versions of requirements.lock: a dependency that
-# pyproject.toml forgets is missing here, and so is a data file that the wheel forgets.
-# pytest is put beside it only after all else has run without. $1: file name of the shipped scenario to run.
+# pip installs only the dependencies that the wheel declares, at the versions of requirements.lock, so that undeclared
+# dependencies and missing data files are detected. pytest is installed last.
+#
+# $1: file name of the shipped scenario to run
 set -eu
 
 scenario=$1
@@ -13,7 +14,7 @@ packages="assignors pipeline reports scenarios simulator"
 
 say() { echo "-- $*"; }
 
-# Runs a command of the empty environment, in the empty folder, with no way back to the checkout.
+# Runs a command of the empty environment in the empty folder, without access to the checkout.
 try() {
     say "$@"
     (cd "$root/empty" && unset PYTHONPATH && PATH="$root/venv/bin:$PATH" "$@")
@@ -29,7 +30,7 @@ say "build the wheel"
 }
 ls -l "$root"/*.whl
 
-say "install it in an empty environment, with what it declares"
+say "install it with its dependencies in an empty environment"
 .venv/bin/python -m venv "$root/venv"
 sed -n 's/ *\\$//; /^[a-z0-9].*==/p' requirements.lock >"$root/constraints.txt"
 "$root/venv/bin/python" -m pip --quiet --disable-pip-version-check --no-input install --root-user-action=ignore \
@@ -54,7 +55,7 @@ test -s "$root/empty/result/manifest.json" || {
 try assignor-sim show result
 try assignor-sim verify "$library/$scenario"
 
-say "look at a running cluster, for which the extra is needed"
+say "import from a running cluster, which requires the extra"
 refused=$(try assignor-sim import --bootstrap localhost:1 --group app -o app.yaml 2>&1 || true)
 case $refused in *"pip install assignor-sim[kafka]"*) ;; *)
     echo "$refused" >&2
@@ -65,12 +66,12 @@ esac
     --constraint "$root/constraints.txt" "$(echo "$root"/*.whl)[kafka]"
 try python -c "from assignor_sim.scenarios.kafka.live.connection import StreamsGroupDescribeRequest as R; R(group_ids=['app']).encode(version=0)"
 
-say "test scenarios in another project, with nothing there but the wheel and pytest"
+say "test scenarios in another project that has only the wheel and pytest"
 "$root/venv/bin/python" -m pip --quiet --disable-pip-version-check --no-input install --root-user-action=ignore \
     --constraint "$root/constraints.txt" pytest
 mkdir "$root/empty/scenarios"
-cp -r "$library/$scenario" "$library/captured" "$root/empty/scenarios" # the files that it names come along
-printf "[pytest]\n" >"$root/empty/pytest.ini" # else pytest takes the settings of the checkout around it
+cp -r "$library/$scenario" "$library/captured" "$root/empty/scenarios" # the scenario imports these files
+printf "[pytest]\n" >"$root/empty/pytest.ini" # otherwise pytest uses the settings of the checkout
 try pytest -q -p no:cacheprovider --assignor-scenarios scenarios --assignor-update
 passed=$(try pytest -q -p no:cacheprovider --assignor-scenarios scenarios)
 echo "$passed"
@@ -80,4 +81,4 @@ case $passed in *"1 passed"*) ;; *)
     ;;
 esac
 rm -rf "$root/venv" # more than a gigabyte
-say "the wheel works on its own"
+say "the wheel works without the checkout"

@@ -1,4 +1,4 @@
-"""The tables of docs/reference/performance.md, from the measurements of `make bench`.
+"""Make the tables of docs/reference/performance.md from the measurements of `make bench`.
 
 python -m tools.performance_page out/bench.json            prints them
 python -m tools.performance_page out/bench.json --write    writes them into the page
@@ -19,7 +19,8 @@ Json = dict[str, Any]
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "performance.md"
 MARK = "<!-- Below: made by `make performance`. -->\n"
-NOTHING = "–"
+MISSING = "–"
+"""Cell of a value that was not measured."""
 PREDICTED = ("test_an_assignment", "test_a_fresh_application", "test_a_large_application")
 
 
@@ -27,9 +28,9 @@ def report(bench: Json) -> str:
     """Return all tables, one section each; tables without measurements are omitted."""
     sections = [
         ("Where", _machine(bench)),
-        ("Assignments", _table(ASSIGNMENT_HEAD, map(_assignment, _of(bench, "test_an_assignment")))),
-        ("Parts", _table(PART_HEAD, map(_part, _with(bench, "goal_ms")))),
-        ("Scenarios", _table(("what", "here"), map(_scenario, _of(bench, "test_loading", "test_a_run")))),
+        ("Assignments", _table(ASSIGNMENT_HEAD, map(_assignment, _measurements_of(bench, "test_an_assignment")))),
+        ("Parts", _table(PART_HEAD, map(_part, _measurements_with(bench, "goal_ms")))),
+        ("Scenarios", _table(("what", "here"), map(_scenario, _measurements_of(bench, "test_loading", "test_a_run")))),
         ("A day of bounces and churn", _days(bench)),
         ("Predicted time on a group leader", _predictions(bench)),
     ]
@@ -37,7 +38,7 @@ def report(bench: Json) -> str:
 
 
 def _machine(bench: Json) -> str:
-    machine, kafkas = bench["machine_info"], [row["extra_info"]["kafka"] for row in _with(bench, "kafka")]
+    machine, kafkas = bench["machine_info"], [row["extra_info"]["kafka"] for row in _measurements_with(bench, "kafka")]
     cpu = machine["cpu"]
     facts = [
         f"{cpu.get('brand_raw', machine['machine'])}, {cpu['count']} cores, {machine['system']}",
@@ -54,8 +55,8 @@ ASSIGNMENT_HEAD = ("assignor, shape", "here", "peak memory", "Kafka", "Kafka / h
 def _assignment(row: Json) -> Sequence[str]:
     extra, ours_ms = row["extra_info"], _median_ms(row)
     kafka = extra.get("kafka")
-    theirs, ratio = (NOTHING, NOTHING) if kafka is None else (_kafkas_time(kafka), _ratio(kafka, ours_ms))
-    compared = "identical" if extra["compared"] else NOTHING
+    theirs, ratio = (MISSING, MISSING) if kafka is None else (_kafkas_time(kafka), _ratio(kafka, ours_ms))
+    compared = "identical" if extra["compared"] else MISSING
     return _shape(row["param"]), _time(ours_ms), _memory(extra["peak_bytes"]), theirs, ratio, compared
 
 
@@ -92,16 +93,16 @@ def _scenario(row: Json) -> Sequence[str]:
 
 def _days(bench: Json) -> str:
     """Return the run time of a simulated day, and the share of each part."""
-    found = list(_with(bench, "day_goal_s"))
-    if not found:
+    days = list(_measurements_with(bench, "day_goal_s"))
+    if not days:
         return ""
     head = ("what", "rebalances", "here", "goal")
-    rows = (_day(row) for row in found)
+    rows = (_day(row) for row in days)
     parts = (
-        (part, *(f"{row['extra_info']['shares'][part]:.0%}" for row in found))
-        for part in found[0]["extra_info"]["shares"]
+        (part, *(f"{row['extra_info']['shares'][part]:.0%}" for row in days))
+        for part in days[0]["extra_info"]["shares"]
     )
-    shares = _table(("of the time", *(row["extra_info"]["what"] for row in found)), parts)
+    shares = _table(("of the time", *(row["extra_info"]["what"] for row in days)), parts)
     return f"{_table(head, rows)}\n{shares}"
 
 
@@ -110,34 +111,36 @@ def _day(row: Json) -> Sequence[str]:
     return extra["what"], f"{extra['rebalances']:,}", _time(_median_ms(row)), _time(extra["day_goal_s"] * 1000)
 
 
-PREDICTION_HEAD = ("problem", "edges", "looks", "predicted", "Kafka", "a look", "Kafka / predicted", "off")
+PREDICTION_HEAD = ("problem", "edges", "edge scans", "predicted", "Kafka", "per scan", "Kafka / predicted", "error")
 
 
 def _predictions(bench: Json) -> str:
     """Return predicted and measured run times, and the error after correcting for this machine's speed."""
-    found = [row for row in _of(bench, *PREDICTED) if {"predicted_ms", "kafka"} <= row["extra_info"].keys()]
-    ratios = [ratio for row in found if (ratio := _slower(row)) is not None]
+    predicted = [
+        row for row in _measurements_of(bench, *PREDICTED) if {"predicted_ms", "kafka"} <= row["extra_info"].keys()
+    ]
+    ratios = [ratio for row in predicted if (ratio := _measured_to_predicted(row)) is not None]
     if not ratios:
         return ""
-    middle = median(ratios)
-    off = [abs(ratio / middle - 1) for ratio in ratios]
-    return _table(PREDICTION_HEAD, (_prediction(row, middle) for row in found)) + (
-        f"\nThe median of Kafka / predicted is {middle:.2f}: this machine is slower by that factor than that of\n"
-        f"the prediction. *Off* is the remaining error: median {median(off):.0%}, maximum {max(off):.0%}.\n"
+    median_ratio = median(ratios)
+    errors = [abs(ratio / median_ratio - 1) for ratio in ratios]
+    return _table(PREDICTION_HEAD, (_prediction(row, median_ratio) for row in predicted)) + (
+        f"\nThe median of Kafka / predicted is {median_ratio:.2f}: this machine is slower than the one of the\n"
+        f"prediction by that factor. *Error* is what remains: median {median(errors):.0%}, maximum {max(errors):.0%}.\n"
     )
 
 
-def _prediction(row: Json, middle: float) -> Sequence[str]:
-    extra, ratio = row["extra_info"], _slower(row)
+def _prediction(row: Json, median_ratio: float) -> Sequence[str]:
+    extra, ratio = row["extra_info"], _measured_to_predicted(row)
     what = extra["what"] if "what" in extra else _shape(row["param"])
-    known = (what, f"{extra['edges']:,}", f"{extra['looks'] / 1e6:,.0f} million", _time(extra["predicted_ms"]))
+    cells = (what, f"{extra['edges']:,}", f"{extra['edge_scans'] / 1e6:,.0f} million", _time(extra["predicted_ms"]))
     if ratio is None:
-        return *known, _kafkas_time(extra["kafka"]), NOTHING, NOTHING, NOTHING
-    look_ns = extra["kafka"]["median_ms"] * 1e6 / extra["looks"]
-    return *known, _kafkas_time(extra["kafka"]), f"{look_ns:.1f} ns", f"{ratio:.2f}", f"{ratio / middle - 1:+.0%}"
+        return *cells, _kafkas_time(extra["kafka"]), MISSING, MISSING, MISSING
+    scan_ns = extra["kafka"]["median_ms"] * 1e6 / extra["edge_scans"]
+    return *cells, _kafkas_time(extra["kafka"]), f"{scan_ns:.1f} ns", f"{ratio:.2f}", f"{ratio / median_ratio - 1:+.0%}"
 
 
-def _slower(row: Json) -> float | None:
+def _measured_to_predicted(row: Json) -> float | None:
     """Return Kafka's run time divided by the predicted one; None if Kafka was stopped."""
     measured_ms, predicted_ms = row["extra_info"]["kafka"]["median_ms"], row["extra_info"]["predicted_ms"]
     return None if measured_ms is None else float(measured_ms / predicted_ms)
@@ -148,13 +151,13 @@ def _kafkas_time(kafka: Json) -> str:
     return f"over {kafka['stopped_after_s']:g} s" if measured_ms is None else _time(measured_ms)
 
 
-def _of(bench: Json, *tests: str) -> Iterator[Json]:
+def _measurements_of(bench: Json, *tests: str) -> Iterator[Json]:
     """Return the measurements of tests, sorted by name with numbers in numeric order."""
-    found = [row for row in bench["benchmarks"] if row["name"].partition("[")[0] in tests]
-    return iter(sorted(found, key=lambda row: [part.zfill(9) for part in re.split(r"(\d+)", row["name"])]))
+    rows = [row for row in bench["benchmarks"] if row["name"].partition("[")[0] in tests]
+    return iter(sorted(rows, key=lambda row: [part.zfill(9) for part in re.split(r"(\d+)", row["name"])]))
 
 
-def _with(bench: Json, key: str) -> Iterator[Json]:
+def _measurements_with(bench: Json, key: str) -> Iterator[Json]:
     """Return the measurements that have this extra information."""
     return (row for row in bench["benchmarks"] if key in row["extra_info"])
 
@@ -165,14 +168,14 @@ def _median_ms(row: Json) -> float:
 
 def _time(ms: float) -> str:
     """Return a time with three digits in a readable unit."""
-    for unit, size, most in (("ms", 1, 1_000), ("s", 1_000, 600), ("min", 60_000, 120)):
-        if ms < most * size:
+    for unit, size, limit in (("ms", 1, 1_000), ("s", 1_000, 600), ("min", 60_000, 120)):
+        if ms < limit * size:
             return f"{ms / size:.3g} {unit}"
     return f"{ms / 3_600_000:,.0f} h"
 
 
 def _memory(size: int | None) -> str:
-    return NOTHING if size is None else f"{size / 1e6:,.0f} MB"
+    return MISSING if size is None else f"{size / 1e6:,.0f} MB"
 
 
 def _rounded(ratio: float) -> str:
@@ -191,11 +194,12 @@ def _table(head: Sequence[str], rows: Iterator[Sequence[str]]) -> str:
 
 def write_page(bench: Json, page: Path = PAGE) -> None:
     """Replace the generated part of the page by the tables."""
-    head = page.read_text(encoding="utf-8").partition(MARK)[0]
-    page.write_text(f"{head}{MARK}\n{report(bench)}", encoding="utf-8")
+    text_above = page.read_text(encoding="utf-8").partition(MARK)[0]
+    page.write_text(f"{text_above}{MARK}\n{report(bench)}", encoding="utf-8")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the tables, or write them into the page."""
     parser = argparse.ArgumentParser(
         prog="python -m tools.performance_page",
         description=__doc__,

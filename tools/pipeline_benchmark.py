@@ -41,7 +41,7 @@ seeds: {seeds}
 """
 
 
-def prepared_of(runs: int, folder: Path) -> PreparedSweep:
+def prepare_benchmark(runs: int, folder: Path) -> PreparedSweep:
     """Return a sweep with this number of runs of a small scenario."""
     file = folder / "overhead.yaml"
     file.write_text(SWEEP.format(scenario="cold_start", seeds=runs // 4))
@@ -56,8 +56,8 @@ def by_pool(prepared: PreparedSweep, out: Path) -> float:
         for batch in prepared.batches:
             table = run_table(prepared, batch)
             chunks = [table.filter(pc.equal(table["chunk"], i)) for i in range(len(batch.chunks))]
-            made = list(pool.map(partial(_simulate, prepared.sweep_inputs), chunks))
-            pq.write_table(pa.concat_tables(made), out / f"{batch.name}.parquet", compression="zstd")
+            tables = list(pool.map(partial(_simulate, prepared.sweep_inputs), chunks))
+            pq.write_table(pa.concat_tables(tables), out / f"{batch.name}.parquet", compression="zstd")
     return time.monotonic() - started
 
 
@@ -74,7 +74,7 @@ def by_spark(prepared: PreparedSweep, out: Path, cores: int) -> tuple[float, flo
     os.sched_setaffinity(0, sorted(all_cores)[:cores])
     started = time.monotonic()
     try:
-        with connect(f"local[{cores}]", java_works_little=True) as spark:
+        with connect(f"local[{cores}]", fast_start=True) as spark:
             started_at = time.monotonic()
             run_sweep(spark, prepared, str(out))
             finished_at = time.monotonic()
@@ -84,26 +84,26 @@ def by_spark(prepared: PreparedSweep, out: Path, cores: int) -> tuple[float, flo
 
 
 def measure(runs: int) -> dict[str, float]:
-    """Return all figures; kernels are warm in each measurement, because a pool runs first."""
+    """Return all figures; a first run by a pool fills Numba's cache, so that no measurement includes compilation."""
     with tempfile.TemporaryDirectory() as folder:
         work_folder = Path(folder)
-        prepared = prepared_of(runs, work_folder)
-        by_pool(prepared_of(40, work_folder), work_folder / "warming")
-        prepared = prepared_of(runs, work_folder)
-        two, start = by_spark(prepared, work_folder / "spark-2", CORES)
-        one, _ = by_spark(prepared, work_folder / "spark-1", 1)
-        pool = by_pool(prepared, work_folder / "pool")
+        prepared = prepare_benchmark(runs, work_folder)
+        by_pool(prepare_benchmark(40, work_folder), work_folder / "warm-up")
+        prepared = prepare_benchmark(runs, work_folder)
+        two_cores_s, start_s = by_spark(prepared, work_folder / "spark-2", CORES)
+        one_core_s, _ = by_spark(prepared, work_folder / "spark-1", 1)
+        pool_s = by_pool(prepared, work_folder / "pool")
         size = sum(file.stat().st_size for file in (work_folder / "spark-2").rglob("*.parquet"))
     return {
         "runs": prepared.total,
         "batches": len(prepared.batches),
-        "pool_s": pool,
-        "spark_two_cores_s": two,
-        "spark_one_core_s": one,
-        "spark_start_s": start,
-        "overhead": two / pool,
-        "overhead_with_start": (two + start) / pool,
-        "efficiency": one / (CORES * two),
+        "pool_s": pool_s,
+        "spark_two_cores_s": two_cores_s,
+        "spark_one_core_s": one_core_s,
+        "spark_start_s": start_s,
+        "overhead": two_cores_s / pool_s,
+        "overhead_with_start": (two_cores_s + start_s) / pool_s,
+        "efficiency": one_core_s / (CORES * two_cores_s),
         "bytes_per_run": size / prepared.total,
     }
 
@@ -124,8 +124,8 @@ def page(text: str, figures: list[dict[str, float]]) -> str:
             "",
             f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}.",
             "",
-            "| runs | pool of 2 processes | Spark, 2 cores | Spark, 1 core | Spark : pool | with Spark's start "
-            "| efficiency of 2 cores | runs/s a core | bytes a run |",
+            "| runs | pool of 2 processes | Spark, 2 cores | Spark, 1 core | Spark / pool | with Spark's start "
+            "| efficiency of 2 cores | runs/s per core | bytes per run |",
             "|---|---|---|---|---|---|---|---|---|",
             *rows,
             "",

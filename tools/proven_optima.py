@@ -33,12 +33,12 @@ def proofs(scenario: Path) -> list[Row]:
     ]
 
 
-def _all_rounds(every: dict[str, list[Row]]) -> Iterator[str]:
+def _all_rounds(rows_by_scenario: dict[str, list[Row]]) -> Iterator[str]:
     yield "| scenario | rounds | bound raised | optimum proven |"
     yield "|---|---|---|---|"
-    for name, rows in every.items():
+    for name, rows in rows_by_scenario.items():
         yield f"| {name} | {_counts(rows)} |"
-    yield f"| all | {_counts([row for rows in every.values() for row in rows])} |"
+    yield f"| all | {_counts([row for rows in rows_by_scenario.values() for row in rows])} |"
 
 
 def _counts(rows: list[Row]) -> str:
@@ -47,34 +47,34 @@ def _counts(rows: list[Row]) -> str:
     return f"{len(rows):,} | {raised:,} | {proven:,}"
 
 
-def _deciding_rounds(every: dict[str, list[Row]]) -> Iterator[str]:
+def _deciding_rounds(rows_by_scenario: dict[str, list[Row]]) -> Iterator[str]:
     yield "| scenario | assignor | cost | bound by flows | optimum | above the bound | above the optimum |"
     yield "|---|---|---|---|---|---|---|"
-    for name, rows in every.items():
+    for name, rows in rows_by_scenario.items():
         for row in rows:
-            least, relaxed, cost = row["total_cost_bound"], row["relaxed_total_cost_bound"], row["total_cost"]
-            if row["is_deciding"] and least > relaxed:
-                gaps = f"{_above(cost, relaxed)} | {_above(cost, least)}"
+            bound, relaxed, cost = row["total_cost_bound"], row["relaxed_total_cost_bound"], row["total_cost"]
+            if row["is_deciding"] and bound > relaxed:
+                gaps = f"{_above(cost, relaxed)} | {_above(cost, bound)}"
                 yield f"| {name} | {row['assignor']} | {cost:,} | {relaxed:,} | {_optimum(row)} | {gaps} |"
 
 
 def _optimum(row: Row) -> str:
-    least, cheapest = row["total_cost_bound"], row["best_known_total_cost"]
-    return f"{least:,}" if least == cheapest else f"{least:,} to {cheapest:,}"
+    bound, best_known = row["total_cost_bound"], row["best_known_total_cost"]
+    return f"{bound:,}" if bound == best_known else f"{bound:,} to {best_known:,}"
 
 
-def _above(cost: int, least: int) -> str:
-    if cost == least:
+def _above(cost: int, bound: int) -> str:
+    if cost == bound:
         return "nothing"
-    return f"{round(100 * (cost - least) / least):,} %" if least else f"by {cost:,}"
+    return f"{round(100 * (cost - bound) / bound):,} %" if bound else f"by {cost:,}"
 
 
-def refreshed(text: str, every: dict[str, list[Row]]) -> str:
+def refreshed(text: str, rows_by_scenario: dict[str, list[Row]]) -> str:
     """Return the page with these figures after its mark."""
     head, _, rest = text.partition(MARK)
     _, _, tail = rest.partition("\n\n## ")
     heading = "It raised the bound of the following deciding rounds, which `run` and the page show:"
-    tables = f"{_joined(_all_rounds(every))}\n\n{heading}\n\n{_joined(_deciding_rounds(every))}"
+    tables = f"{_joined(_all_rounds(rows_by_scenario))}\n\n{heading}\n\n{_joined(_deciding_rounds(rows_by_scenario))}"
     return f"{head}{MARK}\n\n{tables}\n\n## {tail}"
 
 

@@ -1,4 +1,4 @@
-"""Write current command output into the README: `python tools/readme.py`."""
+"""Write current command output into the README: `python -m tools.readme`."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ MISTAKES = (
 
 def assignor_sim(*arguments: str, folder: Path) -> str:
     """Return the output of a command at a width of 120 columns."""
-    done = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-m", "assignor_sim", *arguments],
         cwd=folder,
         env={**os.environ, "COLUMNS": "120", "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
     )
-    printed = (done.stdout + done.stderr).replace(f"{ROOT}{os.sep}", "")
+    printed = (completed.stdout + completed.stderr).replace(f"{ROOT}{os.sep}", "")
     return "\n".join(line.rstrip() for line in printed.strip().splitlines())
 
 
 def block(text: str, mark: str, content: str, language: str = "") -> str:
     """Return the text with new content in the fenced block that follows the mark."""
     pattern = re.compile(rf"(<!-- {re.escape(mark)}[^\n]*-->\n```{language}\n)(.*?)(```\n)", re.DOTALL)
-    return pattern.sub(lambda found: found[1] + content + "\n" + found[3], text, count=1)
+    return pattern.sub(lambda match: match[1] + content + "\n" + match[3], text, count=1)
 
 
 def scenario(text: str) -> str:
@@ -56,10 +56,10 @@ def refreshed(text: str) -> str:
     """Return the README with current output."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        bad = scenario(text)
+        invalid = scenario(text)
         for right, wrong in MISTAKES:
-            bad = bad.replace(right, wrong)
-        (folder / "first.yaml").write_text(bad, encoding="utf-8")
+            invalid = invalid.replace(right, wrong)
+        (folder / "first.yaml").write_text(invalid, encoding="utf-8")
         mistakes = "$ assignor-sim validate first.yaml\n" + assignor_sim("validate", "first.yaml", folder=folder)
         text = block(text, "output", assignor_sim("run", "order_processing", folder=folder))
         text = block(text, "plan", "$ assignor-sim " + " ".join(PLAN) + "\n" + assignor_sim(*PLAN, folder=folder))

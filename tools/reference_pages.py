@@ -1,4 +1,4 @@
-"""Write the pages of docs/reference that are generated from the code: `python tools/reference_pages.py`."""
+"""Write the pages of docs/reference that are generated from the code: `python -m tools.reference_pages`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ same bytes.
 Later versions may add columns; a column's name and meaning do not change. Times are in milliseconds since the start of
 the run, data in bytes.
 
-<!-- Made by `python tools/reference_pages.py` from the schemas in simulator/results/tables.py. -->
+<!-- Made by `python -m tools.reference_pages` from the schemas in simulator/results/tables.py. -->
 """
 
 SCENARIOS = """# Scenario files
@@ -48,7 +48,7 @@ be selected by name, as in `--set cluster.topics[orders].size='1 TB'`.
 Limits: 400 kB and 60,000 values per file, 1,000 brokers, 10,000 clients, 100,000 partitions and 20 million
 tasks × clients; 50 MB per imported file. Larger scenarios are rejected with advice.
 
-<!-- Made by `python tools/reference_pages.py` from the models that scenarios/language/schema.py gathers. -->
+<!-- Made by `python -m tools.reference_pages` from the models that scenarios/language/schema.py gathers. -->
 """
 
 SWEEPS = """# Sweep files
@@ -65,7 +65,7 @@ factors:
 seeds: 10                             # 1 to 10
 ```
 
-<!-- Made by `python tools/reference_pages.py` from the models in pipeline/sweep/document.py. -->
+<!-- Made by `python -m tools.reference_pages` from the models in pipeline/sweep/document.py. -->
 """
 
 AGGREGATES = """# Tables of an aggregate
@@ -83,7 +83,7 @@ its objectives, the Pareto front up to 200 cells, and the best cell of each obje
 `against_baseline` (the number of settings with significant differences to the baseline), `sensitivity` (up to three
 factors per metric) and `left_out` (runs and metrics that are excluded, with the reason).
 
-<!-- Made by `python tools/reference_pages.py` from the schemas in pipeline/aggregate/tables.py. -->
+<!-- Made by `python -m tools.reference_pages` from the schemas in pipeline/aggregate/tables.py. -->
 """
 
 INGESTED = """# Ingested tables
@@ -93,7 +93,7 @@ INGESTED = """# Ingested tables
 malformed). A table without a source is omitted. pandas, DuckDB and Spark can read them directly. Rows are sorted by
 their first columns.
 
-<!-- Made by `python tools/reference_pages.py` from the columns in pipeline/ingest/tables.py. -->
+<!-- Made by `python -m tools.reference_pages` from the columns in pipeline/ingest/tables.py. -->
 """
 
 PLANS = """# Tables of a plan folder
@@ -102,12 +102,12 @@ PLANS = """# Tables of a plan folder
 [figures](plan-criteria.md) of each strategy, the request, versions and the command. pandas, DuckDB and Spark can read
 them directly. Later versions may add columns; a column's name and meaning do not change.
 
-<!-- Made by `python tools/reference_pages.py` from the schemas in reports/analysis/plans/tables.py. -->
+<!-- Made by `python -m tools.reference_pages` from the schemas in reports/analysis/plans/tables.py. -->
 """
 
 SWEEP_SECTIONS = {"FactorEntry": "factors[]", "DesignEntry": "design"}
 
-PLAIN = {"integer": "number", "number": "number", "boolean": "true or false"}
+PLAIN_TYPES = {"integer": "number", "number": "number", "boolean": "true or false"}
 
 SECTIONS = {
     "ClusterSection": "cluster",
@@ -234,9 +234,7 @@ def _kinds(field: dict[str, Any]) -> Iterator[str]:
         examples = field.get("examples")
         yield f"text, as `{examples[0]}`" if examples else "text"
     elif field.get("type") != "null":
-        yield {"integer": "number", "number": "number", "boolean": "true or false"}.get(
-            field.get("type", ""), "anything"
-        )
+        yield PLAIN_TYPES.get(field.get("type", ""), "anything")
 
 
 def _default(field: dict[str, Any]) -> str:

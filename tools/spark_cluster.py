@@ -55,9 +55,9 @@ class Node:
         """
         deadline = time.monotonic() + START_TIMEOUT_S
         while time.monotonic() < deadline and self._process.poll() is None:
-            found = re.search(pattern, self._log.read_text(errors="replace"))
-            if found:
-                return found
+            match = re.search(pattern, self._log.read_text(errors="replace"))
+            if match:
+                return match
             time.sleep(0.1)
         raise SparkClusterError(f"{self.name} did not start:\n{self._log.read_text(errors='replace')[-2_000:]}")
 

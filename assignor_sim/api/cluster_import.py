@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,8 +28,9 @@ class ImportedScenario:
         scenario: the scenario.
         summary: one line with the observed clients, tasks, topics and brokers.
         remarks: which files were read.
-        assumptions: values that could not be observed.
-        observation: what was observed.
+        assumptions: what is assumed because it could not be observed.
+        warnings: what was observed but cannot be simulated.
+        observation: the observed state of the application and the cluster.
         history: the logged rebalances that the scenario replays; None if it replays none.
     """
 
@@ -38,6 +39,7 @@ class ImportedScenario:
     summary: str
     remarks: tuple[str, ...]
     assumptions: tuple[str, ...]
+    warnings: tuple[str, ...]
     observation: Observation
     history: RebalanceHistory | None
 
@@ -75,6 +77,7 @@ def import_cluster(
     racks: Sequence[tuple[str, str | None]] = (),
     replay: bool = True,
     configs: Mapping[str, str] | None = None,
+    kafka: str | None = None,
 ) -> ImportedScenario:
     """Make a scenario that starts from the current state of an application: tasks, lags, placements and rates.
 
@@ -87,27 +90,39 @@ def import_cluster(
         properties: with `bootstrap`: client properties for the connection.
         seconds: with `bootstrap`: time for measuring produce rates.
         topology: with `bootstrap`: the output of the application's `Topology.describe()`.
-        racks: with `dumps`: racks of clients, as pairs (pattern of client ids, rack).
+        racks: racks of clients that a running cluster does not report, or dumps lack, as pairs (pattern of client ids,
+            rack).
         replay: with `dumps`: whether to replay the rebalances of a leader's log, in place of starting from the last.
         configs: Streams configs that the cluster does not expose.
+        kafka: Kafka release of the application's clients, such as 4.3 or 3.9.1; by default, the newest supported one is
+            assumed.
 
     Returns:
-        The scenario, and what it is based on.
+        The scenario, with remarks and assumptions.
 
     Raises:
-        ObservationError: the application cannot be observed, or neither or both sources are given.
+        ObservationError: the application cannot be observed, neither or both sources are given, or the release of the
+            clients is not supported.
         ScenarioError: the observed state is no valid scenario.
     """
     from scenarios.kafka.observation.errors import ObservationError
 
     if (bootstrap is None) == (dumps is None):
         raise ObservationError("give either a running cluster (bootstrap) or a folder of dumps")
+    if kafka is not None:
+        _check_release(kafka)
     history, remarks = None, []
     if bootstrap is not None:
         from scenarios.kafka.live.observe import observe_cluster
 
         observation = observe_cluster(
-            bootstrap, group, properties=properties or {}, seconds=seconds, topology=topology, configs=configs or {}
+            bootstrap,
+            group,
+            properties=properties or {},
+            seconds=seconds,
+            topology=topology,
+            configs=configs or {},
+            racks=racks,
         )
     else:
         from scenarios.kafka.dumps.observe import DumpOptions, observe_dumps
@@ -117,11 +132,23 @@ def import_cluster(
         remarks.append(f"read: {', '.join(f'{file} ({kind})' for file, kind in sorted(observed.kinds.items()))}")
         if observed.ignored:
             remarks.append(f"ignored: {', '.join(observed.ignored)}")
-    return _imported(observation, history, remarks)
+    return _make_scenario(replace(observation, client_release=kafka), history, remarks)
 
 
-def _imported(observation: Observation, history: RebalanceHistory | None, remarks: Sequence[str]) -> ImportedScenario:
-    from scenarios.kafka.observation.scenario_writer import list_assumptions, scenario_text
+def _check_release(kafka: str) -> None:
+    from scenarios.kafka.observation.errors import ObservationError
+    from scenarios.language.releases import UnknownReleaseError, parse_release
+
+    try:
+        parse_release(kafka)
+    except UnknownReleaseError as error:
+        raise ObservationError(f"--kafka: {error}") from None
+
+
+def _make_scenario(
+    observation: Observation, history: RebalanceHistory | None, remarks: Sequence[str]
+) -> ImportedScenario:
+    from scenarios.kafka.observation.scenario_writer import list_assumptions, list_warnings, scenario_text
 
     text = scenario_text(observation, history)
     return ImportedScenario(
@@ -129,20 +156,22 @@ def _imported(observation: Observation, history: RebalanceHistory | None, remark
         scenario=loads(text, "the imported scenario"),
         summary=_summary(observation),
         remarks=tuple(remarks),
-        assumptions=tuple(list_assumptions(observation)),
+        assumptions=list_assumptions(observation),
+        warnings=list_warnings(observation),
         observation=observation,
         history=history,
     )
 
 
-def _summary(seen: Observation) -> str:
-    threads = [thread for process in seen.processes for thread in process.threads]
+def _summary(observation: Observation) -> str:
+    threads = [thread for process in observation.processes for thread in process.threads]
     active, standby = (sum(len(getattr(thread, role)) for thread in threads) for role in ("active", "standby"))
-    racks = {broker.rack for broker in seen.brokers if broker.rack is not None}
+    racks = {broker.rack for broker in observation.brokers if broker.rack is not None}
     return (
-        f"{seen.application_id} ({seen.protocol}): {_count(len(seen.processes), 'client')} with "
+        f"{observation.application_id} ({observation.protocol}): {_count(len(observation.processes), 'client')} with "
         f"{_count(len(threads), 'thread')}, {_count(active, 'active task')}, {_count(standby, 'standby')}, "
-        f"{_count(len(seen.topics), 'topic')} on {_count(len(seen.brokers), 'broker')} in {_count(len(racks), 'rack')}"
+        f"{_count(len(observation.topics), 'topic')} on {_count(len(observation.brokers), 'broker')} in "
+        f"{_count(len(racks), 'rack')}"
     )
 
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _ROUNDING = 1e-9
+"""Relative difference up to which two values are equal."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -66,7 +67,7 @@ class Comparison:
         return f"<Comparison of {against} with {self.paired.baseline}, {self.paired.seeds} seeds>"
 
     def _repr_html_(self) -> str:
-        """Return the differences as notebooks show them."""
+        """Return the table as HTML, for notebooks."""
         return str(self.summary().to_html())
 
 
@@ -111,25 +112,25 @@ def compare(
     if unknown:
         raise ValueError(f"unknown metric '{unknown[0]}' (metrics: {', '.join(COMPARABLE_METRICS)})")
     names = list(metrics or DEFAULT_METRICS)
-    used = range(1, seeds + 1) if isinstance(seeds, int) else list(seeds)
+    all_seeds = range(1, seeds + 1) if isinstance(seeds, int) else list(seeds)
     scenarios = as_scenarios(scenario)
     findings: list[tuple[MetricComparison, float]] = []
     failures: list[FailedRun] = []
     warnings: dict[str, None] = {}
     labels: tuple[str, ...] = ()
-    for each in scenarios:
-        progress = None if on_progress is None else _prefixed(each.name, on_progress)
-        result = run(each, assignors, used, explain=False, keep_traces=False, on_progress=progress)
+    for loaded in scenarios:
+        progress = None if on_progress is None else _prefixed(loaded.name, on_progress)
+        result = run(loaded, assignors, all_seeds, explain=False, keep_traces=False, on_progress=progress)
         labels = result.labels
-        warnings |= dict.fromkeys(f"{each.name}: {text}" for text in result.warnings)
+        warnings |= dict.fromkeys(f"{loaded.name}: {text}" for text in result.warnings)
         rows = result.tables["runs"].to_pylist()
         failures += _failures(rows)
-        findings += _findings(each.name, rows, labels, names)
+        findings += _findings(loaded.name, rows, labels, names)
     paired_comparison = PairedComparison(
         baseline=labels[0],
         assignors=labels[1:],
-        scenarios=tuple(each.name for each in scenarios),
-        seeds=len(used),
+        scenarios=tuple(loaded.name for loaded in scenarios),
+        seeds=len(all_seeds),
         findings=tuple(_corrected(findings)),
         failures=tuple(failures),
     )

@@ -15,8 +15,7 @@ from assignors.model.ids import TaskId
 from reports.analysis.explanation import Explanation
 from reports.analysis.explanation import explain as explain_tables
 from reports.analysis.runs.run_rows import select_assignors
-from scenarios.assignor_specs import AssignorSpec, assignor_spec
-from scenarios.load import Scenario
+from scenarios.load import AssignorSpec, Scenario
 from scenarios.run import run
 from simulator.assignment.explanation import ExplanationRequest
 from simulator.results.tabulation import tabulate
@@ -31,7 +30,7 @@ class TaskExplanations:
 
     Attributes:
         explanations: the explanations, in the order of the assignors.
-        remarks: why the cost at which the task would have stayed is unknown, if it is.
+        remarks: where the cost at which the task would have stayed is unknown, the reason.
     """
 
     explanations: tuple[Explanation, ...]
@@ -43,8 +42,8 @@ class TaskExplanations:
     def __len__(self) -> int:
         return len(self.explanations)
 
-    def __getitem__(self, place: int) -> Explanation:
-        return self.explanations[place]
+    def __getitem__(self, index: int) -> Explanation:
+        return self.explanations[index]
 
     def __str__(self) -> str:
         from reports.render.terminal.explanation import draw
@@ -116,16 +115,16 @@ def _repeat_run(result: RunResult, label: str, seed: int, task: str) -> dict[str
 
 
 def _stored_assignor(result: RunResult, scenario: Scenario, label: str) -> AssignorSpec:
-    """Return the assignor of a label as the manifest has it.
+    """Return the assignor with a label of the manifest.
 
     Raises:
-        StoredScenarioError: the assignor is unknown here.
+        StoredScenarioError: this installation lacks the assignor.
     """
     record = next(assignor for assignor in result.manifest["assignors"] if assignor["label"] == label)
-    is_listed = any(choice.label == label for choice in scenario.assignors)
+    is_listed = any(spec.label == label for spec in scenario.assignors)
     try:
-        spec = assignor_spec(scenario, label if is_listed else record["assignor"])
+        spec = scenario.assignor_spec(label if is_listed else record["assignor"])
     except AssignorError as error:
         raise StoredScenarioError(str(error)) from None
-    parameters = spec.choice.parameters if is_listed else record["parameters"]
-    return AssignorSpec(replace(spec.choice, label=label, parameters=parameters), spec.info)
+    parameters = spec.parameters if is_listed else record["parameters"]
+    return replace(spec, label=label, parameters=parameters)

@@ -14,8 +14,8 @@ from assignors.objective.frontier import frontier as solve
 from assignors.registry import AssignorLike
 from reports.analysis.formatting import format_clock
 from reports.analysis.frontier import AssignorPoint, FrontierPoint, TrafficFrontier
-from scenarios.assignor_specs import AssignorSpec, assignor_specs
-from scenarios.load import Scenario
+from scenarios.assignor_specs import assignor_specs
+from scenarios.load import AssignorSpec, Scenario
 from scenarios.run import run
 from simulator.results.trace import CapturedRound
 
@@ -66,7 +66,7 @@ def frontier(
         reason = "no stateful task, or the rack of a client or of a source partition is unknown"
         raise FrontierError(f"{loaded.name}: there is no frontier ({reason})")
     longest = max(len(points) for _, points in frontiers)
-    captured, points = [found for found in frontiers if len(found[1]) == longest][-1]
+    captured, points = [(captured, points) for captured, points in frontiers if len(points) == longest][-1]
     return _describe(loaded, spec, captured, points)
 
 
@@ -80,7 +80,7 @@ def _solve(captured: CapturedRound, slack: int) -> tuple[TradeOffPoint, ...]:
 def _describe(
     scenario: Scenario, spec: AssignorSpec, captured: CapturedRound, points: tuple[TradeOffPoint, ...]
 ) -> TrafficFrontier:
-    """Return the frontier in the terms of a report."""
+    """Return the frontier as reports show it: with scenario, rebalance and the assignor's own point."""
     state, costs = captured.state, _named_costs(spec)
     rows = np.flatnonzero(state.tasks.stateful)
     owner = captured.columns.active[rows]
@@ -104,7 +104,7 @@ def _describe(
             )
             for point in points
         ),
-        answered=AssignorPoint(spec.label, int(remote), int(moved.sum())),
+        assignor=AssignorPoint(spec.label, int(remote), int(moved.sum())),
     )
 
 
@@ -115,7 +115,7 @@ def _named_costs(spec: AssignorSpec) -> dict[str, tuple[int, int]]:
         weights = registry.find(name).weights
         pair = weights.traffic_cost, weights.non_overlap_cost
         marks[f"{name}'s default, {pair[0]}:{pair[1]}"] = pair
-    configs = spec.choice.configs
+    configs = spec.configs
     if (configs.rack_aware_traffic_cost, configs.rack_aware_non_overlap_cost) != (None, None):
         weights = spec.info.weights.configured(configs)
         pair = weights.traffic_cost, weights.non_overlap_cost

@@ -1,4 +1,4 @@
-"""Scenarios as the API takes them: loaded, as a file, or by the name of a shipped one."""
+"""Scenario arguments of the API: a loaded scenario, a file, or the name of a shipped scenario."""
 
 from __future__ import annotations
 

@@ -5,35 +5,31 @@ from __future__ import annotations
 import itertools
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from assignor_sim.api.cluster_loading import ClusterLike, load_cluster
 from assignor_sim.api.plan_tables import batch_rows, plan_tables
 from assignors.replicas.plan import LpWriter, ReplicaAssignor
 from assignors.replicas.planning import PlanError
-from assignors.replicas.state import NO_BROKER, ClusterState
+from assignors.replicas.state import NO_BROKER
 from reports.analysis.plans.plan_row import CRITERIA, TODAY, PlanRow, records
 from reports.analysis.plans.results import PLAN_KIND, PlanResults
-from scenarios.clusters.cluster_reader import LoadedCluster, read_cluster, to_cluster_state
 from scenarios.kafka.plan_files.batches import BatchLimits
-from scenarios.language.errors import Mistake, ScenarioError, format_list
-from scenarios.language.text_files import MAX_IMPORT_BYTES, UnreadableError, read_text
-from scenarios.load import Scenario
+from scenarios.language.errors import format_list
 from scenarios.planning.imported_plans import evaluate_imported_plan, read_imported_plan
 from scenarios.planning.plan_input import PlanInput, PlanOptions, build_plan_input
 from scenarios.planning.strategies import build_strategies
 from scenarios.planning.strategy_results import StrategyResult, current_figures, run_strategies
-from scenarios.shipped import find_scenario
 from simulator.results.result_directory import write_results
 
 if TYPE_CHECKING:
     import pandas as pd
 
-ClusterLike: TypeAlias = str | os.PathLike[str] | TextIO | Scenario | ClusterState | LoadedCluster
 StrategyLike: TypeAlias = str | ReplicaAssignor
 
 PAGE, FIGURES = "report.html", "figures"
@@ -44,7 +40,7 @@ class PlanComparison:
     """The plans of several strategies for one cluster.
 
     Attributes:
-        source: the name of the cluster, as in messages.
+        source: the name of the cluster in messages.
         plan_input: the input of the strategies.
         options: the options of the plan.
         results: one result per imported plan and per strategy.
@@ -291,61 +287,11 @@ def plan(
     return PlanComparison(loaded.source, plan_input, options, tuple(results), chosen, loaded.remarks)
 
 
-def load_cluster(
-    cluster: ClusterLike,
-    *,
-    brokers: str | os.PathLike[str] | None = None,
-    log_dirs: str | os.PathLike[str] | None = None,
-    rates: str | os.PathLike[str] | None = None,
-    seed: int | None = None,
-) -> LoadedCluster:
-    """Load a cluster for replica strategies; the arguments are those of `plan`.
-
-    Returns:
-        The state of the cluster, with its name and warnings.
-
-    Raises:
-        ScenarioError: a file cannot be read, or is invalid.
-        PlanError: further files are given for a cluster that is not read from a file.
-    """
-    if isinstance(cluster, (Scenario, ClusterState, LoadedCluster)):
-        if any(path is not None for path in (brokers, log_dirs, rates)):
-            raise PlanError("brokers, log_dirs and rates require a cluster that is read from a file")
-        if isinstance(cluster, Scenario):
-            world = cluster.world(cluster.seeds[0] if seed is None else seed)
-            return LoadedCluster(cluster.name, to_cluster_state(world.cluster), ())
-        return cluster if isinstance(cluster, LoadedCluster) else LoadedCluster("cluster", cluster, ())
-    path = find_scenario(Path(cluster)) if isinstance(cluster, (str, os.PathLike)) else None
-    source = str(path or "standard input")
-    try:
-        if isinstance(cluster, (str, os.PathLike)):
-            text = read_text(find_scenario(Path(cluster)), MAX_IMPORT_BYTES, f"longer than {MAX_IMPORT_BYTES:,} bytes")
-        else:
-            text = cluster.read()
-    except (UnreadableError, UnicodeDecodeError) as error:
-        reason = "not UTF-8 text" if isinstance(error, UnicodeDecodeError) else str(error)
-        raise ScenarioError([Mistake(source, None, "", reason)]) from None
-    loaded = read_cluster(
-        source,
-        text,
-        path=path,
-        brokers=None if brokers is None else Path(brokers),
-        log_dirs=None if log_dirs is None else Path(log_dirs),
-        rates=None if rates is None else Path(rates),
-        seed=seed,
-    )
-    name = source if path is None else str(cluster)
-    return LoadedCluster(name, loaded.state, loaded.remarks, loaded.log_dirs)
-
-
 def folder_names(strategies: Sequence[str]) -> list[str]:
     """Return a unique folder name for each strategy, different from the folder of figures."""
     names: list[str] = []
     for strategy in strategies:
-        name = re.sub(r"[^\w.-]", "_", strategy)
-        taken = {*names, FIGURES}
-        numbered = (f"{name}-{number}" for number in itertools.count(2))
-        names.append(next(free for free in itertools.chain([name], numbered) if free not in taken))
+        names.append(_unique_name(re.sub(r"[^\w.-]", "_", strategy), "-", {*names, FIGURES}))
     return names
 
 
@@ -361,10 +307,14 @@ def _resolve_strategies(
         if isinstance(strategy, str):
             chosen |= build_strategies([strategy], parameters)
         else:
-            name = type(strategy).__name__
-            numbered = (f"{name} {number}" for number in itertools.count(2))
-            chosen[next(free for free in itertools.chain([name], numbered) if free not in chosen)] = strategy
+            chosen[_unique_name(type(strategy).__name__, " ", chosen)] = strategy
     return chosen
+
+
+def _unique_name(name: str, separator: str, taken: Container[str]) -> str:
+    """Return a name that is not taken; append a number, starting at 2, if necessary."""
+    numbered = (f"{name}{separator}{number}" for number in itertools.count(2))
+    return next(free for free in itertools.chain([name], numbered) if free not in taken)
 
 
 def _plan_row(result: StrategyResult, folder: str | None) -> PlanRow:

@@ -44,7 +44,7 @@ def scenario_files(arguments: Iterable[str | os.PathLike[str]]) -> list[Path]:
     """Return scenario files, each once.
 
     Args:
-        arguments: files, names of shipped scenarios, and directories, which stand for their `*.yaml`, sorted.
+        arguments: files, names of shipped scenarios, and directories; a directory is replaced by its `*.yaml`, sorted.
 
     Returns:
         The files, in the order of the arguments.
@@ -63,7 +63,7 @@ def record(
 ) -> str:
     """Simulate a scenario and store its results beside it, as NAME.expected.json.
 
-    A file whose results have not changed is not rewritten, so a new release of a dependency is no change to review.
+    If the results are the same, the file is not rewritten, so that a new release of a dependency does not change it.
 
     Args:
         scenario: a scenario file, or the name of a shipped scenario.
@@ -71,7 +71,7 @@ def record(
         on_progress: called with a description of each run before it starts.
 
     Returns:
-        What was done, for people: `stored`, `unchanged`, or the number of differences.
+        The outcome as text: `stored`, `unchanged`, or the number of differences.
 
     Raises:
         ScenarioError: the scenario is invalid.
@@ -110,7 +110,7 @@ def verify(
         on_progress: called with a description of each run before it starts.
 
     Returns:
-        One verification per scenario. An invalid scenario is one with status `unreadable`.
+        One verification per scenario; that of an invalid scenario has status `unreadable`.
 
     Raises:
         StoredResultsError: a directory has no scenario file.
@@ -137,7 +137,7 @@ def verify_file(
     assignors: Sequence[AssignorLike] = (),
     on_progress: Callable[[str], None] | None = None,
 ) -> Verification:
-    """Verify one scenario file; a mistake in it becomes the status of the verification.
+    """Verify one scenario file; if it is invalid, the verification has status `unreadable`.
 
     Args:
         file: the scenario.
@@ -200,7 +200,7 @@ def _results(
 
 
 def _read_if_possible(target: Path) -> StoredResults | None:
-    """Return the stored results; None if there are none, or none that this version can read."""
+    """Return the stored results; None if the file is missing or this version cannot read it."""
     try:
         return read_stored(target.read_text(encoding="utf-8"), str(target))
     except (OSError, StoredResultsError, UnicodeDecodeError):

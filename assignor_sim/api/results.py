@@ -13,8 +13,7 @@ import pyarrow as pa
 from assignor_sim.text_files import write_text
 from assignors import registry
 from assignors.errors import UnknownAssignorError
-from scenarios.assignor_specs import AssignorSpec
-from scenarios.load import Scenario
+from scenarios.load import AssignorSpec, Scenario
 from simulator.results.result_directory import ResultsError, read_results
 from simulator.results.trace import Trace
 from simulator.world.world import GroupProtocol
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class RunResult:
-    """Tables of one or several runs of a scenario, and what they were made of.
+    """Tables of one or several runs of a scenario, with the scenario, the assignors and the traces.
 
     `print(result)` shows the table that `assignor-sim run` prints; a notebook shows it as HTML.
 
@@ -161,7 +160,7 @@ class RunResult:
             The path of the directory.
 
         Raises:
-            ResultsError: the directory holds something else or cannot be written, or this result was read from one.
+            ResultsError: the directory holds something else or cannot be written, or this result is a saved one.
             StoredScenarioError: an imported file has changed since the scenario was loaded.
         """
         from assignor_sim.api.stored_scenario import stored_scenario_files
@@ -186,7 +185,7 @@ class RunResult:
         return f"<RunResult of {', '.join(self.labels)} in {self.manifest['scenario']['name']}>"
 
     def _repr_html_(self) -> str:
-        """Return the comparison as notebooks show it."""
+        """Return the comparison as HTML, for notebooks."""
         from reports.render.notebook import comparison_html
 
         return comparison_html(self.tables, self.warnings)
@@ -228,6 +227,6 @@ def _warnings(assignor: Mapping[str, Any]) -> Iterator[str]:
         in_streams_groups = registry.find(assignor["assignor"]).in_streams_groups
     except UnknownAssignorError:  # a result of another release
         return
-    own = GroupProtocol.STREAMS if in_streams_groups else GroupProtocol.CLASSIC
-    if assignor["protocol"] != own:
-        yield f"{name} is compared under group.protocol: {assignor['protocol']}; Kafka uses it in {own} groups only"
+    usual = GroupProtocol.STREAMS if in_streams_groups else GroupProtocol.CLASSIC
+    if assignor["protocol"] != usual:
+        yield f"{name} is compared under group.protocol: {assignor['protocol']}; Kafka uses it in {usual} groups only"

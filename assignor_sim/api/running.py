@@ -16,8 +16,8 @@ from assignor_sim.api.loading import as_scenario
 from assignor_sim.api.results import RunResult
 from assignor_sim.api.stored_scenario import scenario_record
 from assignors.registry import AssignorLike
-from scenarios.assignor_specs import AssignorSpec, assignor_specs
-from scenarios.load import Scenario
+from scenarios.assignor_specs import assignor_specs
+from scenarios.load import AssignorSpec, Scenario
 from scenarios.run import run as run_once
 from simulator.assignment.explanation import ExplanationRequest
 from simulator.model_version import MODEL_VERSION
@@ -78,13 +78,13 @@ def run(
     tables: list[dict[str, pa.Table]] = []
     traces: dict[tuple[str, int], Trace] = {}
     for spec in specs:
-        for each_seed in seeds:
+        for run_seed in seeds:
             if on_progress is not None:
-                on_progress(f"{spec.label}, seed {each_seed}")
-            trace = run_once(loaded, spec, each_seed, capture=capture, prove=prove, explain=request)
-            tables.append(tabulate(trace, spec.label, each_seed))
+                on_progress(f"{spec.label}, seed {run_seed}")
+            trace = run_once(loaded, spec, run_seed, capture=capture, prove=prove, explain=request)
+            tables.append(tabulate(trace, spec.label, run_seed))
             if keep_traces:
-                traces[spec.label, each_seed] = trace
+                traces[spec.label, run_seed] = trace
     joined, manifest = concat_tables(tables), _manifest(loaded, specs, seeds, command)
     if prove is not None:
         manifest["proofs"] = _proof_counts(joined["proofs"], prove)
@@ -100,12 +100,12 @@ def _as_list(assignor: AssignorLike | Sequence[AssignorLike] | None) -> list[Ass
 def _proof_counts(proofs: pa.Table, limit_s: float) -> dict[str, Any]:
     """Return the number of rounds with a proof attempt, and the number of proven minimums."""
     rows = proofs.to_pylist()
-    exact = sum(row["total_cost_bound"] == row["best_known_total_cost"] for row in rows)
-    return {"limit_s": limit_s, "rounds": len(rows), "proven": exact, "unproven": len(rows) - exact}
+    proven = sum(row["total_cost_bound"] == row["best_known_total_cost"] for row in rows)
+    return {"limit_s": limit_s, "rounds": len(rows), "proven": proven, "unproven": len(rows) - proven}
 
 
 def _manifest(scenario: Scenario, specs: Sequence[AssignorSpec], seeds: Sequence[int], command: str) -> dict[str, Any]:
-    """Return everything that identifies the runs, JSON-able."""
+    """Return everything that identifies the runs, JSON-serializable."""
     return {
         "scenario": scenario_record(scenario),
         "assignors": [_assignor_record(scenario, spec) for spec in specs],
@@ -117,14 +117,14 @@ def _manifest(scenario: Scenario, specs: Sequence[AssignorSpec], seeds: Sequence
 
 
 def _assignor_record(scenario: Scenario, spec: AssignorSpec) -> dict[str, Any]:
-    protocol = spec.choice.protocol or scenario.blueprint.application.group_configs.protocol
-    stated = list(dict.fromkeys((*scenario.stated, *spec.choice.changed)))
+    protocol = spec.protocol or scenario.blueprint.application.group_configs.protocol
+    stated = list(dict.fromkeys((*scenario.stated, *spec.changed)))
     return {
         "label": spec.label,
         "assignor": spec.info.name,
         "kafka_version": spec.info.kafka_version,
-        "parameters": {name: _json_value(value) for name, value in spec.choice.parameters.items()},
-        "configs": dataclasses.asdict(spec.choice.configs),
+        "parameters": {name: _json_value(value) for name, value in spec.parameters.items()},
+        "configs": dataclasses.asdict(spec.configs),
         "protocol": str(protocol),
         "ignored": [key for key in stated if spec.info.ignores(key)],
         # Kafka does not start a streams group with static membership.
@@ -133,7 +133,7 @@ def _assignor_record(scenario: Scenario, spec: AssignorSpec) -> dict[str, Any]:
 
 
 def _json_value(value: object) -> object:
-    """Return a parameter as JSON can hold it."""
+    """Return a parameter unchanged if it is JSON-serializable, otherwise as text."""
     try:
         json.dumps(value)
     except TypeError:

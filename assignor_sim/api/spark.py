@@ -18,5 +18,5 @@ def spark_session(spark: SparkSession | None) -> Iterator[SparkSession]:
     if spark is not None:
         yield spark
         return
-    with connect(java_works_little=True) as session:
+    with connect(fast_start=True) as session:
         yield session

@@ -20,7 +20,7 @@ class StoredScenarioError(Exception):
 
 
 def scenario_record(scenario: Scenario) -> dict[str, Any]:
-    """Return what the manifest says about a scenario, JSON-able."""
+    """Return the entry of the manifest about a scenario, JSON-serializable."""
     return {
         "name": scenario.name,
         "text": scenario.text,
@@ -45,12 +45,10 @@ def imports_not_stored(scenario: Scenario) -> list[str]:
 
 
 def stored_scenario_files(scenario: Scenario) -> dict[str, bytes]:
-    """Return the scenario's text and its imported files, by path in a result directory.
-
-    Imports with an absolute path are left out.
+    """Return the scenario's text and its imported files, except those with an absolute path.
 
     Returns:
-        The content of each file.
+        The content of each file by its path in a result directory.
 
     Raises:
         StoredScenarioError: an imported file has changed since the scenario was loaded.

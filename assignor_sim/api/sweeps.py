@@ -14,7 +14,6 @@ from pipeline.aggregate import aggregate
 from pipeline.sweep.design import load_sweep
 from pipeline.sweep.prepared import PreparedSweep, prepare_sweep
 from pipeline.sweep.run import Progress, run_sweep
-from scenarios.shipped import find_sweep
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,7 +26,7 @@ class SweepResult:
 
     Attributes:
         directory: folder or URI of the tables.
-        summary: Pareto-optimal combinations, best values and most influential factors, JSON-able.
+        summary: Pareto-optimal combinations, best values and most influential factors, JSON-serializable.
         runs: number of runs, failed ones included.
         failed: number of runs that ended with an error; see the column `error` of the table `runs`.
     """
@@ -83,7 +82,8 @@ def prepare(
         AssignorError: an assignor is unknown.
         SweepError: the sweep is invalid, or an assignor cannot be pickled.
     """
-    return prepare_sweep(load_sweep(find_sweep(Path(sweep))), assignors, command)
+    loaded = load_sweep(sweep)
+    return prepare_sweep(loaded, assignors, command)
 
 
 def sweep(

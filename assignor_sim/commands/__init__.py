@@ -1,1 +1,1 @@
-"""One file a command. What a command needs is imported when it runs, so that `--help` is fast."""
+"""Commands, one per file. Each imports its packages when it runs, so that `--help` is fast."""

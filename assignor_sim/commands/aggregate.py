@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Annotated
 
 import typer
 
 from assignor_sim.console.exits import exit_on_error
+from assignor_sim.console.formats import TableOrJson
 from assignor_sim.console.spark_options import Conf, Master, PyFiles, parse_spark_conf
-
-
-class AggregateFormat(StrEnum):
-    """Output format of the summary."""
-
-    TABLE = "table"
-    JSON = "json"
 
 
 def aggregate(
@@ -33,7 +26,7 @@ def aggregate(
     master: Master = None,
     conf: Conf = None,
     py_files: PyFiles = None,
-    format_: Annotated[AggregateFormat, typer.Option("--format", help="Output format.")] = AggregateFormat.TABLE,
+    format_: Annotated[TableOrJson, typer.Option("--format", help="Output format.")] = TableOrJson.TABLE,
 ) -> None:
     """Aggregate sweeps: means, differences, the Pareto front, and the most influential factors.
 

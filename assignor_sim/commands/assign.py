@@ -58,7 +58,7 @@ def assign(
                     stream.write(json.dumps(solution) + "\n")
                     counts.count(problem, solution)
     if check:
-        counts.print(sys.stdout if output not in (None, STANDARD) or output is None else sys.stderr)
+        counts.print(sys.stderr if output == STANDARD else sys.stdout)
         if counts.different or not counts.compared:
             raise typer.Exit(DIFFERENT)
 
@@ -78,7 +78,7 @@ def _solutions(
 
 
 class AgreementCounts:
-    """Numbers of assignments equal to the expected ones, by assignor and rack-aware strategy."""
+    """Number of assignments equal to the expected ones, by assignor and rack-aware strategy."""
 
     def __init__(self, order: CollectionOrder) -> None:
         self._order = order

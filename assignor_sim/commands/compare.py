@@ -74,7 +74,7 @@ def compare(
     for scenario in loaded:
         print_notes(scenario, named=True)
     print(render(comparison.paired, format_.value), end="")
-    _exit(comparison.paired, limits)
+    _exit_if_failed_or_worse(comparison.paired, limits)
 
 
 def _metrics(names: Sequence[str]) -> Sequence[str]:
@@ -101,13 +101,14 @@ def _limits(texts: Sequence[str]) -> dict[str, Tolerance]:
     }
 
 
-def _exit(comparison: PairedComparison, limits: Mapping[str, Tolerance]) -> None:
-    """Print what is significantly worse, and exit with the code that scripts check."""
+def _exit_if_failed_or_worse(comparison: PairedComparison, limits: Mapping[str, Tolerance]) -> None:
+    """Print failures and significantly worse metrics; exit with 2 or 1 if there are any."""
     worse = list(_worse(comparison, limits))
     for line in worse:
         print(line, file=sys.stderr)
     if comparison.failures:
-        print(f"{len(comparison.failures)} runs failed", file=sys.stderr)
+        count = len(comparison.failures)
+        print(f"{count} run{'' if count == 1 else 's'} failed", file=sys.stderr)
         raise typer.Exit(BAD_INPUT)
     if worse:
         raise typer.Exit(DIFFERENT)
@@ -117,6 +118,7 @@ def _exit(comparison: PairedComparison, limits: Mapping[str, Tolerance]) -> None
 
 
 def _worse(comparison: PairedComparison, limits: Mapping[str, Tolerance]) -> Iterator[str]:
+    """Yield a line for each metric that is significantly worse by more than its margin."""
     from reports.analysis.paired_comparison import ComparisonVerdict
 
     for finding in comparison.findings:

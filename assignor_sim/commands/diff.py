@@ -4,20 +4,13 @@ from __future__ import annotations
 
 import shlex
 import sys
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from assignor_sim.console.exits import BAD_INPUT, exit_on_error
-
-
-class DiffFormat(StrEnum):
-    """Output format of a diff."""
-
-    TABLE = "table"
-    JSON = "json"
+from assignor_sim.console.formats import TableOrJson
 
 
 def diff(
@@ -28,7 +21,7 @@ def diff(
         typer.Option(help="Label of an assignor; given twice, the two are compared."),
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the run; the first by default.")] = None,
-    format_: Annotated[DiffFormat, typer.Option("--format", help="Output format.")] = DiffFormat.TABLE,
+    format_: Annotated[TableOrJson, typer.Option("--format", help="Output format.")] = TableOrJson.TABLE,
 ) -> None:
     """Show which clients lost and gained tasks in a rebalance, and why; or how two assignors differ in it.
 
@@ -48,17 +41,23 @@ def diff(
         raise typer.Exit(BAD_INPUT)
     with exit_on_error(ResultsError, TableError, RunLookupError):
         tables, _ = read_results(directory)
-        shown = select_assignors(tables, assignor or ())
+        labels = select_assignors(tables, assignor or ())
         if assignor and len(assignor) == 2:
             diffs = [diff_assignors(tables, (assignor[0], assignor[1]), round_, seed)]
         else:
-            diffs = [diff_rounds(tables, each, round_, seed) for each in shown]
-    if format_ is DiffFormat.JSON:
-        print(json.dumps([record(each) for each in diffs], indent=2, ensure_ascii=False))
+            diffs = [diff_rounds(tables, label, round_, seed) for label in labels]
+    if format_ is TableOrJson.JSON:
+        print(json.dumps([record(round_diff) for round_diff in diffs], indent=2, ensure_ascii=False))
     else:
         print(draw(diffs), end="")
-        moved = [(each, task) for each in diffs if len(each.assignors) == 1 for task in each.tasks if task.is_move]
-        if moved:
-            each, task = moved[0]
-            command = ["assignor-sim", "explain", str(directory), "--task", task.task, "--round", str(round_)]
-            print(f"\nMore of one task: {printable(shlex.join([*command, '--assignor', each.assignors[0]]))}")
+        moves = [
+            (task.task, round_diff.assignors[0])
+            for round_diff in diffs
+            if len(round_diff.assignors) == 1
+            for task in round_diff.tasks
+            if task.is_move
+        ]
+        if moves:
+            task, label = moves[0]
+            command = ["assignor-sim", "explain", str(directory), "--task", task, "--round", str(round_)]
+            print(f"\nTo explain a move: {printable(shlex.join([*command, '--assignor', label]))}")

@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 import sys
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from assignor_sim.console.exits import exit_on_error
-
-
-class ExplainFormat(StrEnum):
-    """Output format of an explanation."""
-
-    TABLE = "table"
-    JSON = "json"
+from assignor_sim.console.formats import TableOrJson
 
 
 def explain(
@@ -29,7 +22,7 @@ def explain(
         list[str] | None, typer.Option(help="Label of an assignor; all by default. Repeatable.")
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the run; the first by default.")] = None,
-    format_: Annotated[ExplainFormat, typer.Option("--format", help="Output format.")] = ExplainFormat.TABLE,
+    format_: Annotated[TableOrJson, typer.Option("--format", help="Output format.")] = TableOrJson.TABLE,
 ) -> None:
     """Explain why a task moved: each step of the assignor, and the cost at which the task would have stayed.
 
@@ -54,7 +47,7 @@ def explain(
             explanations = explain_task(result, task, round_, assignor or (), seed, on_progress)
     for remark in explanations.remarks:
         print(remark, file=sys.stderr)
-    if format_ is ExplainFormat.JSON:
+    if format_ is TableOrJson.JSON:
         print(json.dumps([record(explanation) for explanation in explanations], indent=2, ensure_ascii=False))
     else:
         print(explanations, end="")

@@ -4,20 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from assignor_sim.console.exits import BAD_INPUT, exit_on_error
-
-
-class FrontierFormat(StrEnum):
-    """Output format of a frontier."""
-
-    TABLE = "table"
-    JSON = "json"
+from assignor_sim.console.formats import TableOrJson
 
 
 def frontier(
@@ -40,7 +33,7 @@ def frontier(
     out: Annotated[
         Path | None, typer.Option("-o", "--out", help="File for the figure: .png, .svg or .pdf.", metavar="FILE")
     ] = None,
-    format_: Annotated[FrontierFormat, typer.Option("--format", help="Output format.")] = FrontierFormat.TABLE,
+    format_: Annotated[TableOrJson, typer.Option("--format", help="Output format.")] = TableOrJson.TABLE,
 ) -> None:
     """Compute every assignment that is optimal for some ratio of traffic_cost to non_overlap_cost.
 
@@ -59,7 +52,7 @@ def frontier(
     with exit_on_error(ScenarioError, AssignorError, FrontierError):
         loaded = load(scenario, parse_overrides(set_))
         front = compute_frontier(loaded, assignor, round=round_, slack=slack, seed=seed)
-    print(json.dumps(record(front), indent=2, ensure_ascii=False) if format_ is FrontierFormat.JSON else draw(front))
+    print(json.dumps(record(front), indent=2, ensure_ascii=False) if format_ is TableOrJson.JSON else draw(front))
     if out is not None:
         from reports.render.figures.frontier_figure import traffic_against_movement
         from reports.render.figures.run_figures import figure_bytes

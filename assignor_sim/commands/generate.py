@@ -14,7 +14,7 @@ generate = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
 
 
 class MetricsFormat(StrEnum):
-    """File format."""
+    """File format of the metrics."""
 
     PARQUET = "parquet"
     CSV = "csv"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from assignor_sim.api.cluster_import import ImportedScenario
 
 MEASURED_S = 5.0
-"""Default of `--seconds`; equals `assignor_sim.api.cluster_import.MEASURED_S`, which would slow down start-up."""
+"""Default of `--seconds`; equals `assignor_sim.api.cluster_import.MEASURED_S`, whose import is slow."""
 
 _STANDARD_OUTPUT = Path("-")
 _EXAMPLES = {"--config": "num.standby.replicas=1", "--rack": "'shop-1*=az1'"}
@@ -48,7 +48,7 @@ def import_(
     ] = None,
     rack: Annotated[
         list[str] | None,
-        typer.Option(help="With --from: rack of clients, as in 'shop-1*=az1'. Repeatable.", metavar="ID=RACK"),
+        typer.Option(help="Rack of clients that report none, as in 'shop-1*=az1'. Repeatable.", metavar="ID=RACK"),
     ] = None,
     last: Annotated[
         bool, typer.Option("--last", help="With --from: start from the last rebalance of a leader's log; replay none.")
@@ -59,6 +59,9 @@ def import_(
     config: Annotated[
         list[str] | None,
         typer.Option(help="Streams config that the cluster does not expose. Repeatable.", metavar="KEY=VALUE"),
+    ] = None,
+    kafka: Annotated[
+        str | None, typer.Option(help="Kafka release of the clients, such as 3.9.1.", metavar="RELEASE")
     ] = None,
 ) -> None:
     """Make a scenario that starts from the state of a running application: its tasks, lags, placements and rates.
@@ -77,7 +80,7 @@ def import_(
 
     with exit_on_error(ObservationError, ScenarioError, FormatError, UnreadableError, OSError):
         only_live = {"--command-config": command_config, "--seconds": seconds, "--topology": topology}
-        only_dumps = {"--rack": rack, "--last": last or None}
+        only_dumps = {"--last": last or None}
         _check_options(bootstrap, from_, only_live, only_dumps)
         configs = {**_properties(streams_config), **dict(_pair("--config", text) for text in config or ())}
         racks = [(pattern, name or None) for pattern, name in (_pair("--rack", text) for text in rack or ())]
@@ -94,6 +97,7 @@ def import_(
                 racks=racks,
                 replay=not last,
                 configs=configs,
+                kafka=kafka,
             )
         _write(out, imported)
 
@@ -114,7 +118,7 @@ def _check_options(
 
 
 def _write(out: Path, imported: ImportedScenario) -> None:
-    """Write the scenario, and print what it is based on."""
+    """Write the scenario; print its summary, remarks, warnings and assumptions."""
     from assignor_sim.api.cluster_import import rounds_path
 
     if out == _STANDARD_OUTPUT:
@@ -125,6 +129,8 @@ def _write(out: Path, imported: ImportedScenario) -> None:
     print(imported.summary, file=stream)
     for remark in imported.remarks:
         print(remark, file=stream)
+    for warning in imported.warnings:
+        print(f"warning: {warning}", file=sys.stderr)
     for assumption in imported.assumptions:
         print(f"assumed: {assumption}", file=stream)
     for note in imported.scenario.notes:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from assignor_sim.console.command_line import command_line
 from assignor_sim.console.exits import exit_on_error
 from assignor_sim.console.spark_options import Conf, Master, PyFiles, parse_spark_conf
 
@@ -67,7 +67,7 @@ def ingest(
     from pipeline.session import SparkError, connect
 
     sources = IngestSources(*(tuple(paths or ()) for paths in (metrics, topics, log_dirs, groups, leader_log)))
-    command = shlex.join(["assignor-sim", *sys.argv[1:]])
+    command = command_line()
     with exit_on_error(IngestError, SparkError):
         mapping, interval_ms = find_mapping(map_), _milliseconds(interval)
         sources.check()
@@ -99,7 +99,7 @@ def _print_result(result: IngestResult, out: str) -> None:
     print(f"\nTables: {out}")
     if result.rows:
         print(f"{result.rows:,} rows of time series read", end="")
-        print(f", {result.passed_over:,} of other metrics ignored" if result.passed_over else "")
+        print(f", {result.ignored:,} of other metrics ignored" if result.ignored else "")
     if result.without_partitions:
         print(
             f"warning: {len(result.without_partitions):,} topics have metrics per topic only and get no rates, because "

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Annotated
 
 import typer
 
-
-class ListFormat(StrEnum):
-    """Output format of the lists."""
-
-    TABLE = "table"
-    JSON = "json"
+from assignor_sim.console.formats import TableOrJson
 
 
 def list_(
-    format_: Annotated[ListFormat, typer.Option("--format", help="Output format.")] = ListFormat.TABLE,
+    format_: Annotated[TableOrJson, typer.Option("--format", help="Output format.")] = TableOrJson.TABLE,
 ) -> None:
     """List the assignors, with the Kafka releases that they reimplement, and the shipped scenarios.
 
@@ -43,7 +37,7 @@ def list_(
     scenarios = [
         {"scenario": path.stem, "description": _first_sentence(load(path).description)} for path in list_scenarios()
     ]
-    if format_ is ListFormat.JSON:
+    if format_ is TableOrJson.JSON:
         print(json.dumps({"assignors": assignors, "scenarios": scenarios}, indent=2))
     else:
         _print_tables(assignors, scenarios)

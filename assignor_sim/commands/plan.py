@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -10,12 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from assignor_sim.console.command_line import command_line
 from assignor_sim.console.exits import DIFFERENT, exit_on_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from assignor_sim.api.plan_comparison import ClusterLike
+    from assignor_sim.api.cluster_loading import ClusterLike
     from assignors.replicas.plan import ReplicaAssignor
 
 _DEFAULT = "exact_flow"
@@ -136,7 +136,8 @@ def plan(
 
     Example: [bold]assignor-sim plan order_processing --add-broker 7:az1 --out out/plan[/bold]
     """
-    from assignor_sim.api.plan_comparison import PAGE, load_cluster
+    from assignor_sim.api.cluster_loading import load_cluster
+    from assignor_sim.api.plan_comparison import PAGE
     from assignor_sim.api.plan_comparison import plan as compare_plans
     from assignor_sim.console.progress import show_progress
     from assignor_sim.text_files import write_text
@@ -181,7 +182,7 @@ def plan(
             print(f"warning: {warning}", file=sys.stderr)
         is_saved = out is not None and comparison.has_plan
         if out is not None and is_saved:
-            comparison.save(out, shlex.join(["assignor-sim", *sys.argv[1:]]))
+            comparison.save(out, command_line())
         if write_lp is not None:
             write_text(write_lp, comparison.lp_text())
         rows = comparison.rows(out if is_saved else None)

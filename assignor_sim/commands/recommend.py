@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from assignor_sim.console.command_line import command_line
 from assignor_sim.console.exits import DIFFERENT, INTERRUPTED, exit_on_error
 from assignor_sim.console.spark_options import Conf, Master, PyFiles, parse_spark_conf
 
@@ -106,12 +106,12 @@ def recommend(
 
     with exit_on_error(ScenarioError, AssignorError, RecommendError, SweepError, SparkError, OSError):
         if output is not None and not output.parent.is_dir():
-            raise RecommendError(f"-o {output}: there is no folder {output.parent}")
+            raise RecommendError(f"-o {output}: the folder {output.parent} does not exist")
         loaded = load(scenario, parse_overrides(set_))
         print_warnings_and_notes(loaded)
         with (
             _resumable(sweeps),
-            connect(master, parse_spark_conf(conf), py_files or (), java_works_little=True) as spark,
+            connect(master, parse_spark_conf(conf), py_files or (), fast_start=True) as spark,
             show_run_progress() as on_progress,
         ):
             recommendation = find_configs(
@@ -128,7 +128,7 @@ def recommend(
                 seeds=seeds,
                 sweeps=sweeps,
                 spark=spark,
-                command=shlex.join(["assignor-sim", *sys.argv[1:]]),
+                command=command_line(),
                 on_progress=on_progress,
                 on_step=lambda step: print(step, file=sys.stderr),
             )

@@ -53,15 +53,17 @@ def report(
 
     with exit_on_error(ResultsError, TableError, OSError):
         distinct = list(dict.fromkeys(directories))
-        sweeps = [read_sweep(read_aggregate(each)) for each in distinct if is_sweep_directory(each)]
-        plans = read_plans([each for each in distinct if is_plan_directory(each)])
-        runs = [each for each in distinct if not is_sweep_directory(each) and not is_plan_directory(each)]
+        sweeps = [read_sweep(read_aggregate(path)) for path in distinct if is_sweep_directory(path)]
+        plans = read_plans([path for path in distinct if is_plan_directory(path)])
+        runs = [path for path in distinct if not is_sweep_directory(path) and not is_plan_directory(path)]
         tables, manifests = (
-            merge_results([ResultDirectory(str(each), *read_results(each)) for each in runs]) if runs else (None, [])
+            merge_results([ResultDirectory(str(path), *read_results(path)) for path in runs]) if runs else (None, [])
         )
         write_text(out, page(tables, *manifests, sweeps=sweeps, plans=plans))
         if figures is not None:
-            _save_figures(tables, sweeps, plans, figures, [str(each) for each in figure_format or [FigureFormat.PNG]])
+            _save_figures(
+                tables, sweeps, plans, figures, [str(suffix) for suffix in figure_format or [FigureFormat.PNG]]
+            )
     if out != STANDARD:
         print(out)
 
@@ -81,7 +83,7 @@ def _save_figures(
     }
     of_plans = {
         f"plan-{number}-{name}": draw()
-        for number, each in enumerate(plans, 1)
-        for name, draw in plan_figures(each).items()
+        for number, results in enumerate(plans, 1)
+        for name, draw in plan_figures(results).items()
     }
     save_figures({**of_runs, **of_sweeps, **of_plans}, directory, formats)

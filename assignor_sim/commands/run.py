@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from assignor_sim.console.command_line import command_line
 from assignor_sim.console.exits import BAD_INPUT, exit_on_error
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def run(
                 prove=(prove_limit or PROOF_LIMIT_S) if prove else None,
                 explain=out is not None,
                 keep_traces=False,
-                command=shlex.join(["assignor-sim", *sys.argv[1:]]),
+                command=command_line(),
                 on_progress=on_progress,
             )
         for warning in result.warnings:

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from assignor_sim.console.exits import exit_on_error
-
-
-class ShowFormat(StrEnum):
-    """Output format of results."""
-
-    TABLE = "table"
-    JSON = "json"
+from assignor_sim.console.formats import TableOrJson
 
 
 def show(
@@ -24,7 +17,7 @@ def show(
         list[str] | None,
         typer.Option(help="Label of an assignor whose rebalances to show; all by default. Repeatable."),
     ] = None,
-    format_: Annotated[ShowFormat, typer.Option("--format", help="Output format.")] = ShowFormat.TABLE,
+    format_: Annotated[TableOrJson, typer.Option("--format", help="Output format.")] = TableOrJson.TABLE,
 ) -> None:
     """Show results: the comparison, and the rebalances of each assignor's first run.
 
@@ -41,10 +34,10 @@ def show(
 
     with exit_on_error(ResultsError, TableError, RunLookupError):
         tables, _ = read_results(directory)
-        shown = select_assignors(tables, assignor or ())
-        if format_ is ShowFormat.JSON:
-            rounds = [row for row in terminal_rounds.records(tables) if row["assignor"] in shown]
+        labels = select_assignors(tables, assignor or ())
+        if format_ is TableOrJson.JSON:
+            rounds = [row for row in terminal_rounds.records(tables) if row["assignor"] in labels]
             print(json.dumps({"runs": records(compare_runs(tables)), "rounds": rounds}, indent=2, ensure_ascii=False))
             return
         print(render(tables), end="")
-        print(terminal_rounds.draw(tables, shown), end="")
+        print(terminal_rounds.draw(tables, labels), end="")

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from assignor_sim.console.command_line import command_line
 from assignor_sim.console.exits import INTERRUPTED, exit_on_error
-from assignor_sim.console.remarks import print_warnings_and_notes
 from assignor_sim.console.spark_options import Conf, Master, PyFiles, parse_spark_conf
-
-if TYPE_CHECKING:
-    from pipeline.sweep.prepared import PreparedSweep
 
 
 def sweep(
@@ -46,13 +42,15 @@ def sweep(
     from scenarios.load import ScenarioError
 
     with exit_on_error(ScenarioError, AssignorError, SweepError, AggregateError, SparkError):
-        prepared = prepare(file, assignor or (), command=shlex.join(["assignor-sim", *sys.argv[1:]]))
-        _print_size(prepared)
+        prepared = prepare(file, assignor or (), command=command_line())
+        print(prepared)
+        for remark in prepared.remarks:
+            print(remark, file=sys.stderr)
         if dry_run:
             return
         try:
             with (
-                connect(master, parse_spark_conf(conf), py_files or (), java_works_little=True) as spark,
+                connect(master, parse_spark_conf(conf), py_files or (), fast_start=True) as spark,
                 show_run_progress() as on_progress,
             ):
                 result = run_sweep(prepared, out, resume=resume, spark=spark, on_progress=on_progress)
@@ -63,15 +61,3 @@ def sweep(
         print(f"{result.failed} of {result.runs} runs failed: see the column error of the table runs", file=sys.stderr)
     print(result, end="")
     print(f"\nTables: {out}")
-
-
-def _print_size(prepared: PreparedSweep) -> None:
-    """Print the number of runs, and the warnings."""
-    sweep = prepared.sweep
-    print(
-        f"{sweep.name}: {len(sweep.settings):,} settings × {len(prepared.labels):,} assignors × "
-        f"{len(sweep.seeds):,} seeds = {prepared.total:,} runs"
-    )
-    print_warnings_and_notes(prepared.scenario)
-    for warning in prepared.warnings:
-        print(f"warning: runs with this value will fail: {warning}", file=sys.stderr)

@@ -29,12 +29,12 @@ def validate(
     from scenarios.load import ScenarioError, load
     from scenarios.shipped import find_scenario
 
-    wrong = False
+    has_errors = False
     for file in files:
         try:
             scenario = load(find_scenario(file))
         except ScenarioError as error:
-            wrong = True
+            has_errors = True
             print(error, file=sys.stderr)
         else:
             print(f"{file}: OK ({scenario.name})")
@@ -42,7 +42,7 @@ def validate(
                 print(f"  warning: {warning}")
             for note in (*_running_state(scenario.blueprint), *scenario.notes):
                 print(f"  note: {note}")
-    if wrong:
+    if has_errors:
         raise typer.Exit(BAD_INPUT)
 
 

@@ -28,7 +28,9 @@ def verify(
     ],
     tolerance: Annotated[
         list[str] | None,
-        typer.Option(help="Tolerance of a metric: 5% of it, or 3. Repeatable.", metavar="METRIC=SIZE"),
+        typer.Option(
+            help="Tolerance of a metric, as in active_moves=5% or active_moves=3. Repeatable.", metavar="METRIC=SIZE"
+        ),
     ] = None,
     metrics_only: Annotated[
         bool, typer.Option("--metrics-only", help="Compare metrics only, not the decisions of single rebalances.")

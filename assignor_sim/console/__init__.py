@@ -1,1 +1,1 @@
-"""TODO assignor_sim/console."""
+"""What commands share: exit codes, options, progress, warnings and notes."""

@@ -6,9 +6,14 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-BAD_INPUT = 2
 DIFFERENT = 1
+"""A difference or regression, or no feasible result."""
+
+BAD_INPUT = 2
+"""Invalid input, or failed runs."""
+
 INTERRUPTED = 130
+"""Ctrl-C: 128 + SIGINT, as shells report it."""
 
 
 @contextmanager

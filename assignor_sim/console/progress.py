@@ -1,4 +1,4 @@
-"""Progress of long commands on standard error; nothing where it is not a terminal, except for sweeps."""
+"""Progress of long commands on standard error; only sweeps show it if that is not a terminal."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def show_run_progress() -> Iterator[Callable[[Progress], None]]:
 def _describe(progress: Progress, elapsed_s: float) -> str:
     remaining = progress.total - progress.done
     text = f"{progress.done:,} of {progress.total:,} runs done, {progress.failed:,} failed, {remaining:,} left"
-    simulated = progress.done - progress.found
+    simulated = progress.done - progress.finished_before
     if not simulated or not remaining:
         return text
     minutes, seconds = divmod(round(remaining * elapsed_s / simulated), 60)

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def print_notes(scenario: Scenario, *, named: bool = False) -> None:
-    """Print what was inferred from a scenario's files, with the scenario's name if there are several scenarios."""
+    """Print what was inferred from a scenario's files; `named` adds the name of the scenario."""
     name = f"{scenario.name}: " if named else ""
     for note in scenario.notes:
         print(f"note: {name}{note}", file=sys.stderr)

@@ -26,13 +26,19 @@ FROM_SOURCE = -1
 
 
 def assign_all(
-    network: ResidualNetwork, room: Vector, queue: Vector, parent: Vector, seen: Vector, opened: Vector, origin: Vector
+    network: ResidualNetwork,
+    free_capacity: Vector,
+    queue: Vector,
+    parent: Vector,
+    seen: Vector,
+    opened: Vector,
+    origin: Vector,
 ) -> int:
     """Assign tasks, all UNASSIGNED at first, one augmenting path at a time (kernel).
 
     Args:
         network: the residual graph to change.
-        room: [client] free capacity to the sink; changed.
+        free_capacity: [client] free capacity to the sink; changed.
         queue: scratch, [group + share + client].
         parent: scratch, [share, then client].
         seen: scratch, [share, then client].
@@ -47,17 +53,17 @@ def assign_all(
     for group in range(len(opened)):
         opened[group] = 0
     for number in range(count_tasks(network)):
-        client = find_path(network, room, queue, parent, seen, opened, origin, number + 1)
+        client = find_path(network, free_capacity, queue, parent, seen, opened, origin, number + 1)
         if client < 0:
             return number
-        room[client] -= 1
+        free_capacity[client] -= 1
         push_back(network, parent, origin, client)
     return count_tasks(network)
 
 
 def find_path(
     network: ResidualNetwork,
-    room: Vector,
+    free_capacity: Vector,
     queue: Vector,
     parent: Vector,
     seen: Vector,
@@ -109,7 +115,7 @@ def find_path(
                 tail += 1
         else:
             client = node - tasks - shares
-            if room[client] > 0:
+            if free_capacity[client] > 0:
                 return client
             for share in range(client, shares, clients):
                 if network.held[share] > 0 and seen[share] != stamp:

@@ -23,17 +23,17 @@ Array = NDArray[np.integer[Any]]
 MAX_ENTRIES = 128
 """Number of cached solutions; the least recently used is evicted."""
 
-_MEMORY: ContextVar[OrderedDict[bytes, Any] | None] = ContextVar("solved flows", default=None)
+_SOLUTIONS: ContextVar[OrderedDict[bytes, Any] | None] = ContextVar("flow_cache", default=None)
 
 
 @contextmanager
 def flow_cache() -> Iterator[None]:
     """Cache solutions of flows inside a `with` block (LRU, 128 entries)."""
-    token = _MEMORY.set(OrderedDict())
+    token = _SOLUTIONS.set(OrderedDict())
     try:
         yield
     finally:
-        _MEMORY.reset(token)
+        _SOLUTIONS.reset(token)
 
 
 def cached_solve(kind: str, arrays: tuple[Array, ...], solve: Callable[[], _Result]) -> _Result:
@@ -47,7 +47,7 @@ def cached_solve(kind: str, arrays: tuple[Array, ...], solve: Callable[[], _Resu
     Returns:
         The solution.
     """
-    cache = _MEMORY.get()
+    cache = _SOLUTIONS.get()
     if cache is None:
         return solve()
     digest = blake2b(kind.encode(), digest_size=16)

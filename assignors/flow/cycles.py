@@ -104,12 +104,12 @@ def find_end(network: ResidualNetwork, before: Vector, row: Vector, highest: Vec
     group = network.group
     least = network.least
     held = network.held
-    now = len(held) * network.linked
+    at_end = len(held) * network.linked
     for number in range(len(highest)):
-        highest[number] = row[now + number * clients]
+        highest[number] = row[at_end + number * clients]
         for share in range(number * clients, (number + 1) * clients):
-            if row[now + share] > highest[number]:
-                highest[number] = row[now + share]
+            if row[at_end + share] > highest[number]:
+                highest[number] = row[at_end + share]
     source = 0
     for task in range(count_tasks(network)):
         source = min(source, before[group[task] * clients + owner[task]] - network.costs[task][owner[task]])
@@ -121,10 +121,10 @@ def find_end(network: ResidualNetwork, before: Vector, row: Vector, highest: Vec
             return base + owner[task], NO_TASK
         if distance + least[task] < highest[group[task]]:
             for client in range(clients):
-                if distance + cost[client] < row[now + base + client]:
+                if distance + cost[client] < row[at_end + base + client]:
                     return base + client, task
     share = 0
-    while held[share] == 0 or row[now + share] == row[share]:
+    while held[share] == 0 or row[at_end + share] == row[share]:
         share += 1
     return share, NO_TASK
 
@@ -137,24 +137,24 @@ def find_parent(network: ResidualNetwork, history: Matrix, row: int, node: int) 
     """
     clients = network.clients
     shares = len(network.held)
-    now = shares * network.linked
+    at_end = shares * network.linked
     if node >= shares:
-        place = shares + node
-        while history[row][place] == history[row - 1][place]:
+        position = shares + node
+        while history[row][position] == history[row - 1][position]:
             row -= 1
         share = node - shares
-        while network.spare[share] == 0 or history[row][share] != history[row][place]:
+        while network.spare[share] == 0 or history[row][share] != history[row][position]:
             share += clients
         return share
-    while history[row][now + node] == history[row - 1][now + node]:
+    while history[row][at_end + node] == history[row - 1][at_end + node]:
         row -= 1
-    if history[row][now + node] < history[row][node]:
+    if history[row][at_end + node] < history[row][node]:
         return FROM_CLIENT
     return first_task(network, history[row - 1], node, history[row][node])
 
 
 def first_task(network: ResidualNetwork, old: Vector, share: int, distance: int) -> int:
-    """Return the first task that gave `share` this distance, when its own share was at `old` (kernel)."""
+    """Return the first task that gave `share` this distance; `old` has the distances of the tasks' shares (kernel)."""
     clients = network.clients
     costs = network.costs
     owner = network.owner

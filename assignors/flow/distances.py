@@ -113,14 +113,14 @@ def relax(network: ResidualNetwork, old: Vector, before: Vector, everything: boo
     best = network.best
     cheapest = network.cheapest
     shares = len(held)
-    now = shares * network.linked
+    at_end = shares * network.linked
     for share in range(shares):
-        new[share] = old[now + share]
+        new[share] = old[at_end + share]
     # The loop counts groups: a range with a step would prevent vectorization of the innermost loop.
     for group in range(len(network.first) - 1):
         base = group * clients
         highest = UNREACHABLE
-        spoken = 0
+        num_scanned = 0
         for share in range(base, base + clients):
             distance = old[share]
             if held[share] > 0 and (everything or distance != before[share]) and distance + best[share] < highest:
@@ -129,8 +129,8 @@ def relax(network: ResidualNetwork, old: Vector, before: Vector, everything: boo
                     reached = distance + row[client]
                     if reached < new[base + client]:
                         new[base + client] = reached
-                spoken += 1
-                if spoken % 4 == 0:
+                num_scanned += 1
+                if num_scanned % 4 == 0:
                     highest = new[base]
                     for client in range(clients):
                         if new[base + client] > highest:
@@ -236,12 +236,12 @@ def reaches(network: ResidualNetwork, history: Matrix, row: int, window: int, gi
 def falls_evenly(network: ResidualNetwork, old: Vector, new: Vector, classes: Vector, name: int) -> bool:
     """Return whether all shares of a class fell by one constant from `old` to `new` (kernel)."""
     clients = network.clients
-    now = len(network.held) * network.linked
+    at_end = len(network.held) * network.linked
     fall = new[name * clients] - old[name * clients]
     for group in range(name, len(classes)):
         if classes[group] == name:
             for share in range(group * clients, (group + 1) * clients):
-                if new[share] - old[share] != fall or new[now + share] - old[now + share] != fall:
+                if new[share] - old[share] != fall or new[at_end + share] - old[at_end + share] != fall:
                     return False
     return True
 
@@ -285,14 +285,14 @@ def leap(network: ResidualNetwork, history: Matrix, row: int, periods: Vector, f
     """Write to row + 1 the distances `passes` passes after `row`, computed from the periods (kernel)."""
     clients = network.clients
     shares = len(network.held)
-    now = shares * network.linked
+    at_end = shares * network.linked
     new = history[row + 1]
     for group in range(len(periods)):
         times = (passes + periods[group] - 1) // periods[group]
         old = history[row - (times * periods[group] - passes)]
         for share in range(group * clients, (group + 1) * clients):
             new[share] = old[share] + times * falls[group]
-            new[now + share] = old[now + share] + times * falls[group]
+            new[at_end + share] = old[at_end + share] + times * falls[group]
     if network.linked == 1:
         for client in range(clients):
             distance = history[row][2 * shares + client]

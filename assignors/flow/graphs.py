@@ -31,7 +31,10 @@ from assignors.flow.network import ResidualNetwork
 from assignors.model.assignment import UNASSIGNED
 
 BALANCE_WORK = 20
-FIRST_ROWS = 32
+"""Steps of work per task and client with `balance_subtopology` (`KernelChoice`)."""
+
+HISTORY_ROWS = 32
+"""Number of passes that the history of a search holds at first; it grows for searches that need more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +97,7 @@ def balance_subtopology(costs: NDArray[np.int64], owner: NDArray[np.intp], group
 
     Raises:
         ValueError: the shapes do not match, an owner is not a client, or `group` descends.
-        RuntimeError: no flow carries all tasks, which shares that are rounded up rule out.
+        RuntimeError: no flow assigns all tasks; impossible, because Kafka rounds the shares up.
     """
     return solve_balance_subtopology(costs, owner, group).owner
 
@@ -119,15 +122,22 @@ def solve_min_traffic(costs: NDArray[np.int64], owner: NDArray[np.intp]) -> Flow
 
 
 def solve_balance_subtopology(
-    costs: NDArray[np.int64], owner: NDArray[np.intp], group: NDArray[np.intp]
+    costs: NDArray[np.int64], owner: NDArray[np.intp], group: NDArray[np.intp], *, history_rows: int = HISTORY_ROWS
 ) -> FlowSolution:
     """Solve as `balance_subtopology`, and compute the effort.
+
+    Args:
+        costs: cost of each task on each client.
+        owner: current client of each task.
+        group: [task] number of the task's subtopology; see `balance_subtopology`.
+        history_rows: initial size of the search history; it affects the run time only.
 
     Returns:
         The owners and the effort.
 
     Raises:
         ValueError: the shapes do not match, an owner is not a client, or `group` descends.
+        RuntimeError: as in `balance_subtopology`.
     """
     check_shapes(costs, owner)
     tasks, clients = costs.shape
@@ -141,7 +151,7 @@ def solve_balance_subtopology(
     shares = [math.ceil(held * 1.0 / tasks * size) for size in sizes.tolist() for held in count]
     graph = build_initial_flow(kernels, costs, number.tolist(), sizes.tolist(), shares, count)
     edges = tasks + tasks * clients + len(shares) + clients
-    return cancel_all(kernels, graph, edges, tasks + len(shares) + clients + 3)
+    return cancel_all(kernels, graph, edges, tasks + len(shares) + clients + 3, history_rows)
 
 
 def min_traffic_effort(tasks: int, clients: int, cycles: int) -> FlowEffort:
@@ -187,7 +197,7 @@ def build_initial_flow(
     group: list[int],
     sizes: list[int],
     shares: list[int],
-    room: list[int],
+    client_capacity: list[int],
 ) -> ResidualNetwork:
     """Return the network with Kafka's maximum flow.
 
@@ -197,7 +207,7 @@ def build_initial_flow(
         group: group of each task.
         sizes: number of tasks of each group.
         shares: capacity of each share.
-        room: capacity of each client.
+        client_capacity: capacity of each client.
 
     Returns:
         The residual graph.
@@ -213,7 +223,7 @@ def build_initial_flow(
     zeros = kernels.zeros
     assigned = kernels.of(assign_all)(
         graph,
-        kernels.vector(room),
+        kernels.vector(client_capacity),
         zeros(len(sizes) + nodes),
         zeros(nodes),
         zeros(nodes),
@@ -254,7 +264,9 @@ def build_network(
     )
 
 
-def cancel_all(kernels: Kernels, graph: ResidualNetwork, edges: int, nodes: int) -> FlowSolution:
+def cancel_all(
+    kernels: Kernels, graph: ResidualNetwork, edges: int, nodes: int, history_rows: int = HISTORY_ROWS
+) -> FlowSolution:
     """Cancel all cycles of a graph.
 
     Args:
@@ -262,6 +274,7 @@ def cancel_all(kernels: Kernels, graph: ResidualNetwork, edges: int, nodes: int)
         graph: the residual graph to change.
         edges: number of edges of Kafka's graph.
         nodes: number of nodes of Kafka's graph, with the dummy node.
+        history_rows: initial size of the search history.
 
     Returns:
         The owners and the effort.
@@ -269,7 +282,7 @@ def cancel_all(kernels: Kernels, graph: ResidualNetwork, edges: int, nodes: int)
     groups, shares = len(graph.first) - 1, len(graph.held)
     width = 2 * shares + graph.clients if graph.linked else shares
     scratch = [kernels.zeros(size) for size in (groups, groups, groups, shares + graph.clients, shares + graph.clients)]
-    cycles, rows, finished = 0, FIRST_ROWS, False
+    cycles, rows, finished = 0, history_rows, False
     while not finished:
         history = kernels.space(min(rows, nodes + 2), width)
         more, finished = kernels.of(cancel_cycles)(graph, history, nodes - 1, *scratch)

@@ -67,7 +67,7 @@ def solve_transport(problem: TransportProblem) -> TransportSolution | None:
     Returns:
         The solution; None if the capacities or the minimums cannot be met.
 
-    Complexity: a min-cost flow over N·R + H + 2·C arcs; H is the number of entries of `held`.
+    Complexity: a min-cost flow over N·R + H + 2·C arcs; H is the number of True entries of `held`.
     """
     num_tasks, num_racks = problem.traffic_cost.shape
     num_clients = len(problem.rack)

@@ -82,7 +82,7 @@ class TaskAssignment:
         return self._entries
 
     def columns_for(self, state: ApplicationState) -> AssignmentColumns | None:
-        """Return the columns from which the assignment was built, if they are rows of this state; else None."""
+        """Return the columns from which the assignment was built, if they belong to this state; else None."""
         return self._source[1] if self._source is not None and self._source[0] is state else None
 
     def __eq__(self, other: object) -> bool:

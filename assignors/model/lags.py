@@ -14,7 +14,7 @@ def is_caught_up(lags: IntArray, acceptable_recovery_lag: int) -> BoolArray:
     """Return which lags let a client run the task at once, as in Kafka.
 
     A copy is caught up if the task runs there (LATEST_OFFSET) or its lag is known and within
-    `acceptable.recovery.lag`. At the largest long, every copy is, even one of unknown lag.
+    `acceptable.recovery.lag`. If that is `Long.MAX_VALUE`, all copies are caught up, even those with unknown lags.
 
     Args:
         lags: lags in records, or sentinels of `assignors.model.state`; any shape.
@@ -49,7 +49,7 @@ def require_lags(state: ApplicationState) -> None:
 def records_to_restore(state: ApplicationState) -> IntArray:
     """Return the number of records that each copy lacks, shape (T, C).
 
-    Where the lag is unknown, it is that of the task's copy with the largest known lag, and at least 1.
+    An unknown lag counts as the largest known lag of the task's copies, and at least 1.
     """
     records = np.maximum(state.lags, 0)
     unknown = state.lags == UNKNOWN_OFFSET_SUM

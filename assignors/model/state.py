@@ -237,6 +237,17 @@ class ApplicationState:
         with_no_rack = np.column_stack((per_rack, partitions.counts()))
         return with_no_rack[:, self.clients.rack]
 
+    def has_known_racks(self, *, standbys: bool) -> bool:
+        """Return whether the racks of all clients and of all source partitions are known.
+
+        Args:
+            standbys: whether the racks of changelog partitions must be known, too.
+        """
+        racks_known = self.partitions.racks_known
+        if (self.clients.rack == NO_RACK).any() or not self.tasks.source.all(racks_known):
+            return False
+        return not standbys or self.tasks.changelog.all(racks_known)
+
     def _task_info(self, row: int) -> TaskInfo:
         sources = set(self.tasks.source.row(row).tolist())
         changelogs = set(self.tasks.changelog.row(row).tolist())

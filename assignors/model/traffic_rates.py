@@ -128,7 +128,7 @@ class PartitionRateColumns:
 def effective_rates(
     state: ApplicationState, bytes_per_s: Mapping[str, int], rates: TrafficRates | None
 ) -> TrafficRates | None:
-    """Return the rates of the given topics, at the price of `rates`; `rates` if no topic is given.
+    """Return the rates of the given topics, with the price of `rates`; `rates` if no topic is given.
 
     Args:
         state: the state with the partitions.
@@ -153,7 +153,7 @@ def effective_price(usd_per_gb: float | None, rates: TrafficRates) -> float:
 
 
 def rates_of_topics(state: ApplicationState, bytes_per_s: Mapping[str, int]) -> TrafficRates:
-    """Return rates where only the rates of topics are known.
+    """Return the rates of partitions, computed from the rates of topics.
 
     Leaders are unknown: reads are local wherever a replica is in the rack, and writes do not count.
 

@@ -1,4 +1,4 @@
-"""The cost of an assignment by KIP-925, and a lower bound for assignments that are as balanced.
+"""The cost of an assignment by KIP-925, and a lower bound for assignments that are at least as balanced.
 
 A stateful task costs `traffic_cost` for each partition that it reads and that has no replica in its client's rack, and
 `non_overlap_cost` if its client did not hold it before. A stateless task costs 1 for such a partition and nothing for a
@@ -17,7 +17,7 @@ import numpy as np
 
 from assignors.flow.transport import TransportProblem, solve_transport
 from assignors.model.assignment import UNASSIGNED, AssignmentColumns
-from assignors.model.columns import NO_RACK, BoolArray, IntArray, Ragged
+from assignors.model.columns import BoolArray, IntArray, Ragged
 from assignors.model.configs import AssignmentConfigs
 from assignors.model.state import ApplicationState, previous_holders
 
@@ -52,7 +52,7 @@ STATELESS_WEIGHTS: Final = Weights(1, 0)
 """Weights of stateless tasks, which cannot be configured."""
 
 EQUAL_WEIGHTS: Final = Weights(1, 1)
-"""Weights that report the cost of an assignor without weights of its own."""
+"""Weights with which to report the cost of an assignor that has no weights."""
 
 
 @runtime_checkable
@@ -96,7 +96,7 @@ class CostAndBound:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TaskCopies:
-    """Copies of N tasks of one kind, what they cost on each client, and where an assignment places them.
+    """Copies of N tasks of one kind, their costs on each client, and their clients in an assignment.
 
     Attributes:
         tasks: shape (N,); rows of the state, ascending.
@@ -136,7 +136,7 @@ def compute_cost_and_bound(
     weights: Weights,
     previous: tuple[BoolArray, BoolArray] | None = None,
 ) -> CostAndBound | None:
-    """Return the cost of an assignment, and the bound for assignments that are as balanced.
+    """Return the cost of an assignment, and the bound for assignments that are at least as balanced.
 
     Args:
         state: the state that was assigned.
@@ -165,7 +165,7 @@ def group_copies_by_role(
 ) -> CopiesByRole | None:
     """Return the copies of an assignment and their costs; arguments and None as in `compute_cost_and_bound`."""
     tasks = state.tasks
-    if not has_known_racks(state, standbys=bool(columns.standby.any())):
+    if not state.has_known_racks(standbys=bool(columns.standby.any())):
         return None
     ran, held = previous_holders(state) if previous is None else previous
     active = np.zeros_like(ran)
@@ -176,19 +176,6 @@ def group_copies_by_role(
         stateless=_copies(state, tasks.source, active & ~tasks.stateful[:, None], ran, STATELESS_WEIGHTS),
         standbys=_copies(state, tasks.changelog, columns.standby, held, weights),
     )
-
-
-def has_known_racks(state: ApplicationState, *, standbys: bool) -> bool:
-    """Return whether the racks of all clients and of all source partitions are known.
-
-    Args:
-        state: the state.
-        standbys: whether the racks of changelog partitions must be known, too.
-    """
-    racks_known = state.partitions.racks_known
-    if (state.clients.rack == NO_RACK).any() or not state.tasks.source.all(racks_known):
-        return False
-    return not standbys or state.tasks.changelog.all(racks_known)
 
 
 def _copies(state: ApplicationState, read: Ragged, placed: BoolArray, held: BoolArray, weights: Weights) -> TaskCopies:

@@ -70,8 +70,8 @@ def frontier(state: ApplicationState, slack: int = 0) -> tuple[TradeOffPoint, ..
     rows = np.flatnonzero(state.tasks.stateful)
     if not len(rows) or not len(state.clients):
         return ()
-    front = _HullSearch(_problem(state, rows, slack))
-    return tuple(_with_ratios(list(front.points())))
+    search = _HullSearch(_problem(state, rows, slack))
+    return tuple(_with_ratios(list(search.points())))
 
 
 def _problem(state: ApplicationState, rows: IntArray, slack: int) -> TransportProblem:
@@ -117,7 +117,7 @@ class _HullSearch:
         candidates = [stays, *self._between(stays, local), local]
         kept: list[_CostPoint] = []
         for point in candidates:
-            while len(kept) > 1 and not _turns(kept[-2], kept[-1], point):
+            while len(kept) > 1 and not _is_below_line(kept[-2], kept[-1], point):
                 kept.pop()
             kept.append(point)
         yield from kept
@@ -144,7 +144,7 @@ class _HullSearch:
         )
 
 
-def _turns(first: _CostPoint, middle: _CostPoint, last: _CostPoint) -> bool:
+def _is_below_line(first: _CostPoint, middle: _CostPoint, last: _CostPoint) -> bool:
     """Return whether the middle point is below the line between the outer ones."""
     rise = (middle.moves - first.moves) * (first.remote - last.remote)
     return rise < (last.moves - first.moves) * (first.remote - middle.remote)

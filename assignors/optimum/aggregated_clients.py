@@ -1,8 +1,8 @@
 """Aggregate clients on which a task costs the same, except for the few on which it costs less.
 
-A task then needs one arc to each cell of clients and one to each client on which it is cheaper, instead of one to each
-client. This is exact if at most one copy of a task is placed in a cell: each client with free capacity can take it, at
-that price or less.
+Clients are grouped into cells; a cell of several clients is a pool. A task then needs one arc to each pool, and one to
+each client that is alone in its cell or cheaper than its pool, instead of one to each client. This is exact if at most
+one copy of a task is placed in a cell: each client with free capacity can take it, at that price or less.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class AggregatedClients:
 
     @cached_property
     def has_own_arc(self) -> BoolArray:
-        """Return which clients have an arc of their own, shape (N, C)."""
+        """Return to which clients each task has an arc of its own, shape (N, C)."""
         own: BoolArray = np.ones(self.price.shape, dtype=np.bool_)
         inside = np.flatnonzero(self.pool >= 0)
         own[:, inside] = self.price[:, inside] < self.pool_price[:, self.pool[inside]]

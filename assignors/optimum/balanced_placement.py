@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
@@ -14,6 +16,9 @@ from assignors.optimum.placement_program import PlacementProblem, PlacementSolut
 from assignors.optimum.prices import CopyPrices, total_price
 from assignors.optimum.single_role_flow import place_one_role
 from assignors.optimum.stateful_placement import find_cheapest_placement
+
+PlacementSolver: TypeAlias = Callable[[PlacementProblem, float], tuple[PlacementSolution | None, bool]]
+"""Solves a problem within a time limit in seconds, as `find_cheapest_placement` does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +50,13 @@ class BalancedPlacement:
 
 
 def place_stateful_tasks(
-    state: ApplicationState, price: CopyPrices, copies: int, domains: IntArray, slack_limits: Slack, time_limit_s: float
+    state: ApplicationState,
+    price: CopyPrices,
+    copies: int,
+    domains: IntArray,
+    slack_limits: Slack,
+    time_limit_s: float,
+    solve: PlacementSolver = find_cheapest_placement,
 ) -> BalancedPlacement:
     """Place stateful tasks and their standbys.
 
@@ -56,6 +67,7 @@ def place_stateful_tasks(
         domains: failure domains; see `failure_domains`.
         slack_limits: requested slack; it grows where standbys do not fit.
         time_limit_s: see `find_cheapest_placement`.
+        solve: places tasks with standbys for a given slack.
 
     Returns:
         The placement.
@@ -86,7 +98,7 @@ def place_stateful_tasks(
         )
         standby_bounds = compute_capacity_bounds(shares, slack, subtopology, subtopology_slack)
         problem = PlacementProblem(price.active, price.standby, copies, active_bounds, standby_bounds, domains)
-        solution, is_infeasible = find_cheapest_placement(problem, time_limit_s)
+        solution, is_infeasible = solve(problem, time_limit_s)
         if solution is not None:
             return BalancedPlacement(solution, slack, is_slack_minimal)
         is_slack_minimal = is_slack_minimal and is_infeasible

@@ -10,7 +10,7 @@ from assignors.model.columns import BoolArray, IntArray, Ragged
 from assignors.model.lags import records_to_restore
 from assignors.model.state import NO_LAG, ApplicationState, previous_holders
 from assignors.model.traffic_rates import PartitionRateColumns, TrafficRates
-from assignors.objective.cost import Weights, has_known_racks
+from assignors.objective.cost import Weights
 from assignors.optimum.costs import CopyCosts, CopyTraffic, FloatArray, Priority, weights_of
 
 MAX_UNITS = 100_000
@@ -57,8 +57,10 @@ def byte_costs(state: ApplicationState, copies: int, rates: TrafficRates, terms:
     Complexity: O(T·C + P·R).
     """
     stateful, num_stateful = state.tasks.stateful[:, None], int(state.tasks.stateful.sum())
-    known = has_known_racks(state, standbys=copies > 0)
-    cross_rack = _crossing(state, rates) if known else _CrossRackBytes(*(np.zeros(state.lags.shape) for _ in range(3)))
+    known = state.has_known_racks(standbys=copies > 0)
+    cross_rack = (
+        _cross_rack_bytes(state, rates) if known else _CrossRackBytes(*(np.zeros(state.lags.shape) for _ in range(3)))
+    )
     traffic = [cross_rack.active * terms.value_of_byte_per_s, cross_rack.standby * terms.value_of_byte_per_s * stateful]
     is_new = [~held & stateful for held in previous_holders(state)]
     is_weighted = terms.priority == Priority.WEIGHTED
@@ -93,10 +95,10 @@ class _CrossRackBytes:
     restoring: FloatArray
 
 
-def _unit(dearest: float, *, is_whole: bool) -> float:
+def _unit(highest_cost: float, *, is_whole: bool) -> float:
     if is_whole:
-        return float(max(1, -(-dearest // MAX_UNITS)))
-    return dearest / MAX_UNITS if dearest else 1.0
+        return float(max(1, -(-highest_cost // MAX_UNITS)))
+    return highest_cost / MAX_UNITS if highest_cost else 1.0
 
 
 def _rounded(amounts: FloatArray, unit: float) -> IntArray:
@@ -104,12 +106,12 @@ def _rounded(amounts: FloatArray, unit: float) -> IntArray:
     return rounded
 
 
-def _crossing(state: ApplicationState, rates: TrafficRates) -> _CrossRackBytes:
+def _cross_rack_bytes(state: ApplicationState, rates: TrafficRates) -> _CrossRackBytes:
     by_partition = PartitionRateColumns.of(state, rates)
     rate, changelog, client_rack = by_partition.bytes_per_s[:, None], state.tasks.changelog, state.clients.rack
     logged = (by_partition.is_leader_remote * rate)[changelog.values] * ~_is_source(state)[:, None]
     written = Ragged(changelog.offsets, np.arange(len(changelog.values))).sum(logged)
-    active = state.tasks.source.sum(by_partition.is_remote * rate) + written + _written_besides(state, rates)
+    active = state.tasks.source.sum(by_partition.is_remote * rate) + written + _non_changelog_writes(state, rates)
     records = changelog.sum(by_partition.size_bytes // by_partition.record_bytes)
     lacking = np.where(state.lags == NO_LAG, 0, records_to_restore(state))
     remote = changelog.sum(by_partition.is_remote * by_partition.size_bytes[:, None]) / np.maximum(records, 1)[:, None]
@@ -130,7 +132,7 @@ def _is_source(state: ApplicationState) -> BoolArray:
     return np.isin(changelogs, sources)
 
 
-def _written_besides(state: ApplicationState, rates: TrafficRates) -> IntArray:
+def _non_changelog_writes(state: ApplicationState, rates: TrafficRates) -> IntArray:
     """Return the bytes per second that each task writes to leaders in other racks without changelogs, shape (T, R)."""
     racks = state.partitions.racks
     written = np.zeros((len(state.tasks), len(racks)), dtype=np.int64)

@@ -1,7 +1,8 @@
 """A lower bound of the number of colocations: copies of a task that share a failure domain.
 
-The bounds of the clients determine it, whatever the tasks: if N tasks can be placed with so many colocations, so can an
-average task, a part of which is on each client. This is a linear program with a few variables for each client.
+It depends only on the bounds of the clients. The mean over the N tasks of a placement is a fractional placement of one
+task, with 1/N of the colocations and of the bounds. The minimum over all fractional placements is the optimum of a
+linear program with a few variables for each client.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from assignors.model.columns import BoolArray, IntArray
 from assignors.model.state import ApplicationState, previous_holders
-from assignors.objective.cost import STATELESS_WEIGHTS, Weights, has_known_racks
+from assignors.objective.cost import STATELESS_WEIGHTS, Weights
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -92,7 +92,7 @@ def partition_costs(state: ApplicationState, copies: int, priority: Priority, we
     """
     stateful = state.tasks.stateful
     ran, held = previous_holders(state)
-    known = has_known_racks(state, standbys=copies > 0)
+    known = state.has_known_racks(standbys=copies > 0)
     read = state.remote_partitions(state.tasks.source) if known else np.zeros_like(state.lags)
     restored = state.remote_partitions(state.tasks.changelog) if known and copies else np.zeros_like(state.lags)
     sources, changelogs = state.tasks.source.counts()[stateful], state.tasks.changelog.counts()[stateful]

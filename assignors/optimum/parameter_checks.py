@@ -8,10 +8,18 @@ from typing import Any
 
 from assignors.model.traffic_rates import TrafficRates, TrafficUnit
 
-NOT_NEGATIVE = ("traffic_cost", "non_overlap_cost", "slack", "subtopology_slack", "downtime_cost", "usd_per_gb")
+NOT_NEGATIVE = (
+    "traffic_cost",
+    "non_overlap_cost",
+    "slack",
+    "subtopology_slack",
+    "downtime_cost",
+    "usd_per_gb",
+    "max_variables",
+)
 POSITIVE = ("time_limit_s", "horizon_s")
 
-_FOR = {
+_UNITS_OF_PARAMETER = {
     "traffic_cost": (TrafficUnit.PARTITIONS,),
     "bytes_per_s": (TrafficUnit.BYTES, TrafficUnit.DOLLARS),
     "usd_per_gb": (TrafficUnit.DOLLARS,),
@@ -38,8 +46,8 @@ def check_parameters(parameters: Mapping[str, Any], kinds: Mapping[str, type[Str
     for name in POSITIVE:
         if parameters[name] <= 0:
             raise ValueError(f"{name} must be more than 0, not {parameters[name]}")
-    for name, units in _FOR.items():
-        if parameters[name] not in (None, {}) and parameters["minimises"] not in units:
-            raise ValueError(f"{name} has no effect with `minimises: {parameters['minimises']}`; remove it")
+    for name, units in _UNITS_OF_PARAMETER.items():
+        if parameters[name] not in (None, {}) and parameters["minimizes"] not in units:
+            raise ValueError(f"{name} has no effect with `minimizes: {parameters['minimizes']}`; remove it")
     if not isinstance(parameters["rates"], TrafficRates | None):
         raise TypeError("rates must be a TrafficRates; a run sets it from the scenario's traffic")

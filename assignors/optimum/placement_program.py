@@ -19,7 +19,7 @@ from assignors.optimum.failure_domains import NO_DOMAIN, group_by_domains
 from assignors.optimum.variables import RoleVariables, RowBuilder
 
 MAX_VARIABLES = 200_000
-"""Number of variables above which no program is solved: building it would take minutes."""
+"""Default number of variables above which no program is solved: building it would take minutes."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,7 +50,7 @@ class PlacementSolution:
     Attributes:
         active: shape (N, C); clients that run each task.
         standby: shape (N, C); clients with a standby of each task.
-        bound: lower bound of the total price of a placement with as few colocations.
+        bound: lower bound of the total price of all placements with at most as many colocations.
     """
 
     active: BoolArray
@@ -59,7 +59,13 @@ class PlacementSolution:
 
 
 def solve_placement(
-    problem: PlacementProblem, max_colocations: int, time_limit_s: float, colocation_price: int = 0
+    problem: PlacementProblem,
+    max_colocations: int,
+    time_limit_s: float,
+    colocation_price: int = 0,
+    *,
+    max_variables: int = MAX_VARIABLES,
+    aggregates: bool = True,
 ) -> tuple[PlacementSolution | None, bool]:
     """Find the cheapest placement with a limited number of colocations.
 
@@ -68,6 +74,8 @@ def solve_placement(
         max_colocations: maximum total of `count_colocations`.
         time_limit_s: time limit.
         colocation_price: price of a colocation.
+        max_variables: number of variables above which the program is not solved.
+        aggregates: whether to aggregate equivalent clients where that is exact; a program that does not is larger.
 
     Returns:
         The placement, None if none was found; and whether the problem is proven to be infeasible.
@@ -76,10 +84,11 @@ def solve_placement(
     than their pool; with colocations, 2·N·C + N·V, for V domains.
     """
     is_separated = max_colocations == 0
-    cell = group_by_domains(problem.domains) if is_separated else np.arange(problem.active.shape[1])
+    num_clients = problem.active.shape[1]
+    cell = group_by_domains(problem.domains) if is_separated and aggregates else np.arange(num_clients)
     active_role = RoleVariables(AggregatedClients(problem.active, problem.active_bounds, cell), 0)
     standby_role = RoleVariables(AggregatedClients(problem.standby, problem.standby_bounds, cell), active_role.end)
-    if standby_role.end > MAX_VARIABLES:
+    if standby_role.end > max_variables:
         return None, False
     rows = RowBuilder()
     active_role.add_to(rows, 1)

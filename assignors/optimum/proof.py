@@ -30,7 +30,11 @@ _ROUNDING, _RELATIVE_ROUNDING = 1e-3, 1e-9
 
 
 def prove_bound(
-    state: ApplicationState, columns: AssignmentColumns, weights: Weights, time_limit_s: float
+    state: ApplicationState,
+    columns: AssignmentColumns,
+    weights: Weights,
+    time_limit_s: float,
+    max_variables: int = MAX_VARIABLES,
 ) -> CostAndBound | None:
     """Return the cost of an assignment, and a bound that is the optimum if it can be proven.
 
@@ -39,6 +43,7 @@ def prove_bound(
         columns: a valid assignment.
         weights: the weights.
         time_limit_s: time limit of the integer program, converted to nodes of its search; see `solve_integer`.
+        max_variables: number of variables above which no integer program is solved.
 
     Returns:
         The cost and the bound with its proof; None where `compute_cost_and_bound` returns None. The bound is the
@@ -49,8 +54,7 @@ def prove_bound(
     lower than the bound by flows.
 
     Complexity: as `compute_cost_and_bound` if its bound is exact: without standbys, or if the assignment reaches it.
-    Else an integer program of 2·N·C variables for N tasks on C clients, which is not tried above
-    `placement_program.MAX_VARIABLES`.
+    Else an integer program of 2·N·C variables for N tasks on C clients, unless that exceeds `max_variables`.
     """
     kinds = group_copies_by_role(state, columns, weights)
     if kinds is None:
@@ -62,7 +66,7 @@ def prove_bound(
     bound, best_known = relaxed_bound, cost
     if not len(kinds.standbys.tasks):
         best_known = relaxed_bound
-    elif relaxed_bound < cost and 2 * _tasks(kinds).size * len(threads) <= MAX_VARIABLES:
+    elif relaxed_bound < cost and 2 * _tasks(kinds).size * len(threads) <= max_variables:
         proven, found_cost = _Problem.of(kinds, state.clients).solve(time_limit_s)
         bound = max(relaxed_bound, proven)
         best_known = cost if found_cost is None else min(cost, found_cost)

@@ -11,22 +11,25 @@ from assignors.optimum.aggregated_clients import AggregatedClients
 from assignors.optimum.capacity_bounds import CapacityBounds
 from assignors.optimum.colocation_bound import min_colocations
 from assignors.optimum.failure_domains import NO_DOMAIN, count_colocations
-from assignors.optimum.placement_program import PlacementProblem, PlacementSolution, solve_placement
+from assignors.optimum.placement_program import MAX_VARIABLES, PlacementProblem, PlacementSolution, solve_placement
 from assignors.optimum.prices import total_price
 from assignors.optimum.single_role_flow import place_one_role
 
 
-def find_cheapest_placement(problem: PlacementProblem, time_limit_s: float) -> tuple[PlacementSolution | None, bool]:
+def find_cheapest_placement(
+    problem: PlacementProblem, time_limit_s: float, max_variables: int = MAX_VARIABLES
+) -> tuple[PlacementSolution | None, bool]:
     """Find the cheapest placement among those with the fewest colocations.
 
     Args:
         problem: the problem.
         time_limit_s: time limit of a program. If it ends without a placement, flows place the active tasks at
-            minimum cost and then the standbys, with the bound as only guarantee.
+            minimum cost and then the standbys; only the bound is then guaranteed.
+        max_variables: number of variables above which a program is not solved; flows then place the tasks as above.
 
     Returns:
-        The placement, None if none was found; and whether the bounds are proven to be infeasible. Neither, if the
-        program found nothing in time and the standbys do not fit beside the cheapest active tasks.
+        The placement, None if none was found; and whether the bounds are proven to be infeasible. None and False if
+        the program found nothing in time and the standbys do not fit beside the cheapest active tasks.
     """
     active = _place_role(problem.active, problem.active_bounds, 1)
     standby = _place_role(problem.standby, problem.standby_bounds, problem.copies)
@@ -36,7 +39,7 @@ def find_cheapest_placement(problem: PlacementProblem, time_limit_s: float) -> t
     fewest = min_colocations(problem)
     if not (active & standby).any() and count_colocations(problem.domains, active | standby) <= fewest:
         return PlacementSolution(active, standby, bound), False
-    solution, is_infeasible = _solve_program(problem, fewest, time_limit_s)
+    solution, is_infeasible = _solve_program(problem, fewest, time_limit_s, max_variables)
     if is_infeasible:
         return None, True
     if solution is not None:
@@ -45,18 +48,20 @@ def find_cheapest_placement(problem: PlacementProblem, time_limit_s: float) -> t
 
 
 def _solve_program(
-    problem: PlacementProblem, max_colocations: int, time_limit_s: float
+    problem: PlacementProblem, max_colocations: int, time_limit_s: float, max_variables: int
 ) -> tuple[PlacementSolution | None, bool]:
     """Solve as `solve_placement`, with more colocations if they are proven to be necessary."""
-    solution, is_infeasible = solve_placement(problem, max_colocations, time_limit_s)
+    solution, is_infeasible = solve_placement(problem, max_colocations, time_limit_s, max_variables=max_variables)
     if not is_infeasible:
         return solution, False
     zeros = np.zeros_like(problem.active)
     unlimited = len(problem.active) * problem.copies * len(problem.domains)
-    fewest, is_infeasible = solve_placement(replace(problem, active=zeros, standby=zeros), unlimited, time_limit_s, 1)
+    without_prices = replace(problem, active=zeros, standby=zeros)
+    fewest, is_infeasible = solve_placement(without_prices, unlimited, time_limit_s, 1, max_variables=max_variables)
     if fewest is None:
         return None, is_infeasible
-    return solve_placement(problem, count_colocations(problem.domains, fewest.active | fewest.standby), time_limit_s)
+    max_colocations = count_colocations(problem.domains, fewest.active | fewest.standby)
+    return solve_placement(problem, max_colocations, time_limit_s, max_variables=max_variables)
 
 
 def _place_role(price: IntArray, bounds: CapacityBounds, copies: int) -> BoolArray | None:

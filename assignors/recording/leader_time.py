@@ -50,7 +50,7 @@ WORK_NS: Final[Mapping[LeaderWork, float]] = MappingProxyType(
 """Time of an operation of each kind."""
 
 NEGLIGIBLE_MS: Final = 50.0
-"""Threshold below which such work is not counted: network and disk latency of members is as long, and not simulated."""
+"""Threshold below which such work is not counted: unsimulated network and disk latencies are about as long."""
 
 
 def leader_time_ms(efforts: Iterable[FlowEffort], relative_speed: float = 1.0) -> float:

@@ -19,7 +19,7 @@ class StepKind(StrEnum):
     DEALT = "dealt"
     """round-robin placement over the clients in Kafka's order"""
     KEPT = "kept"
-    """the client ran the task before, and has capacity or is not to be relieved"""
+    """the client ran the task before, and has capacity or need not be relieved"""
     STOOD_BY = "stood_by"
     """the client held a standby before, under the same conditions"""
     LEAST_LOADED = "least_loaded"
@@ -27,9 +27,9 @@ class StepKind(StrEnum):
     FEWEST_ACTIVES = "fewest_actives"
     """the client has the fewest active tasks per thread"""
     MIXED = "mixed"
-    """the client is the least loaded that holds a task which this task was not yet placed with"""
+    """the client is the least loaded one with a task with which this task is not yet paired (see `TaskPairs`)"""
     TAGS = "tags"
-    """the client is the least loaded whose tags differ from those of the task's other copies"""
+    """the client is the least loaded one whose tags differ from those of the task's other copies"""
     BALANCED = "balanced"
     """the move reduces the difference in load of two clients"""
     CAUGHT_UP = "caught_up"
@@ -194,5 +194,17 @@ class UnrecordedAssignor:
 
 
 def as_recording(assignor: TaskAssignor) -> RecordingTaskAssignor:
-    """Return the assignor if it records its steps; else an `UnrecordedAssignor` around it."""
-    return assignor if isinstance(assignor, RecordingTaskAssignor) else UnrecordedAssignor(assignor)
+    """Return the assignor if it records its steps; else an `UnrecordedAssignor` around it.
+
+    A subclass of a recording assignor that overrides `assign` alone does not record its steps: the inherited
+    `assign_recorded` would return the answer of its base class.
+    """
+    if not isinstance(assignor, RecordingTaskAssignor) or _overrides_assign_alone(type(assignor)):
+        return UnrecordedAssignor(assignor)
+    return assignor
+
+
+def _overrides_assign_alone(assignor_class: type) -> bool:
+    """Return whether a class overrides `assign` below the class that defines `assign_recorded`."""
+    definer = next(base for base in assignor_class.__mro__ if {"assign", "assign_recorded"} & vars(base).keys())
+    return "assign_recorded" not in vars(definer)

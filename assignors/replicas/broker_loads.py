@@ -46,7 +46,7 @@ def capacity_per_broker(state: ClusterState) -> IntArray:
 
 
 def added_replicas(old: IntArray, new: IntArray) -> BoolArray:
-    """Return a mask of the replicas in `new` on brokers that have none in `old`: the copied ones."""
+    """Return a mask of the replicas in `new` on brokers that do not hold the partition in `old`, shape (P, W)."""
     is_held = (new[:, :, None] == old[:, None, :]).any(axis=2)
     is_added: BoolArray = (new != NO_BROKER) & ~is_held
     return is_added

@@ -20,9 +20,6 @@ from assignors.replicas.replica_order import current_positions, order_replicas
 from assignors.replicas.retention import DerivedRates, derive_rates
 from assignors.replicas.state import ClusterState
 
-_SOLVER_CELLS = 300_000
-"""The maximum number of cells to search; larger problems use first fit only."""
-
 _MOST_NAMES = 12
 """The maximum number of topics in a message."""
 
@@ -43,7 +40,7 @@ class CapacityPacking:
     found within the time limit. Without a search, `balance` moves replicas from the broker with the highest utilization
     until no move lowers a peak.
     Complexity: strongly NP-hard. First fit, decreasing, decides problems where it meets the bound; otherwise a search
-    over P·B binaries runs, up to 300,000 of them.
+    over P·B binaries runs, up to `max_search_cells` of them.
     Source: "Constraint Based Kafka Partition Balancing" (its formulas are lost; this is the usual model that it names),
     after J.-C. Régin and M. Rezgui, "Discussion about Constraint Programming Bin Packing Models" (2011). Solved by
     OR-Tools' CP-SAT with one worker; equivalent brokers are taken into use in a fixed order.
@@ -54,12 +51,15 @@ class CapacityPacking:
         retention_ms: the retention time of topics with unknown retention; None for unknown.
         time_limit_s: the approximate time limit, half for the objective and half for few moves, in CP-SAT's
             deterministic time, so that the plan does not depend on the machine.
+        max_search_cells: the maximum number of pairs of partition and broker to search; larger problems use first fit
+            only.
     """
 
     objective: Literal["fewest", "balance"] = "fewest"
     headroom: float = 0.0
     retention_ms: int | None = None
     time_limit_s: float = 10.0
+    max_search_cells: int = 300_000
 
     capabilities: ClassVar[Capabilities] = Capabilities(
         is_rack_aware=True,
@@ -96,7 +96,7 @@ class CapacityPacking:
         if infeasibility is not None:
             return Plan.without_replicas(PlanStatus.INFEASIBLE, infeasibility)
         search = PackingSearch(problem, self.time_limit_s / 2)
-        is_searchable = problem.held.size <= _SOLVER_CELLS
+        is_searchable = problem.held.size <= self.max_search_cells
         if self._balances:
             chosen, bound = _minimize_peak(problem, search, is_searchable)
         else:
@@ -143,7 +143,8 @@ class CapacityPacking:
         notes = []
         if not is_searchable:
             heuristic = "single moves" if self._balances else "first fit, decreasing"
-            notes.append(f"{problem.held.size:,} cells are too many to search; the plan was made by {heuristic}")
+            pairs = f"{problem.held.size:,} partition-broker pairs"
+            notes.append(f"{pairs} are too many to search; planned by {heuristic}")
         if search.was_cut_off:
             notes.append("a search hit its wall-clock limit; another run may give a different plan")
         return tuple(notes)

@@ -72,8 +72,8 @@ class GoalChain:
     Attributes:
         goals: names of goals, the most important first; commas separate names in a text. A name may include its Java
             package.
-        balance_threshold: the maximum load of a broker as a factor of the average, and likewise below it. Nine tenths
-            of the margin are used.
+        balance_threshold: the maximum load of a broker as a factor of the average; the minimum is as far below the
+            average. Nine tenths of this margin are used.
         disk_threshold: the maximum disk utilization of a broker.
         max_replicas_per_broker: the limit of `ReplicaCapacityGoal`.
         only_new_receive: whether brokers without replicas count as new, like the brokers of an add-broker request

@@ -97,7 +97,7 @@ class _TopicPlacement:
 
 
 def _rack(state: ClusterState, request: PlanRequest, broker: int) -> str:
-    """Return the rack of a broker; a broker without a rack is a rack of its own."""
+    """Return the rack of a broker; a broker without a rack counts as a separate rack."""
     rack = state.brokers[broker].rack
     return str(state.brokers[broker].id) if rack is None or not request.rack_aware else rack
 
@@ -186,7 +186,6 @@ class _PreferenceOrder:
 
     def of(self, placement: Sequence[int], rotation: int) -> list[int]:
         """Return a partition's brokers (given by id) in order.
-
 
         At each position, the broker with the lowest count at this position comes first, then the first by rotation.
         """

@@ -19,8 +19,7 @@ class LeaderChainSwap:
     """Shift one leader at a time along a chain, from the broker with most leaders of a topic to the one with fewest.
 
     Brokers are nodes, and each partition has edges from its leader to its followers. Along the shortest path every
-    broker
-    hands over the leadership of one partition: only the counts at both ends change. This is the baseline of
+    broker hands over the leadership of one partition: only the counts at both ends change. This is the baseline of
     `LeaderMaxFlow`, which finds all chains at once.
 
     Guarantees:

@@ -34,7 +34,7 @@ def replica_moves_by_counts(state: ClusterState, request: PlanRequest) -> int:
 
 
 def leader_changes_by_counts(state: ClusterState, request: PlanRequest) -> int:
-    """Return the number of preferred leaders above or below an even share, ignoring who holds replicas.
+    """Return the number of preferred leaders above or below an even share, ignoring which brokers hold replicas.
 
     It bounds only plans after which the leader counts of allowed brokers differ by at most 1.
     """
@@ -42,8 +42,8 @@ def leader_changes_by_counts(state: ClusterState, request: PlanRequest) -> int:
     counts = count_replicas(first, len(state.brokers))[request.is_allowed(state)]
     least, remainder = divmod(state.num_partitions, len(counts))
     most = least + (remainder > 0)
-    gone = state.num_partitions - int(counts.sum())
-    return max(int(np.maximum(least - counts, 0).sum()), int(np.maximum(counts - most, 0).sum()) + gone)
+    removed = state.num_partitions - int(counts.sum())
+    return max(int(np.maximum(least - counts, 0).sum()), int(np.maximum(counts - most, 0).sum()) + removed)
 
 
 def replica_moves_by_rules(state: ClusterState, request: PlanRequest) -> int:

@@ -64,40 +64,40 @@ class NormalizedProblem:
 
     @property
     def num_brokers(self) -> int:
-        """A."""
+        """Return A, the number of allowed brokers."""
         return len(self.brokers)
 
     @property
     def num_partitions(self) -> int:
-        """P."""
+        """Return P, the number of partitions."""
         return len(self.factors)
 
     @property
     def topic(self) -> IntArray:
-        """Shape (P,); ascending."""
+        """Return the topic of each partition, ascending, shape (P,)."""
         return self.canonical.state.topic
 
     @cached_property
     def rack_sizes(self) -> IntArray:
-        """The number of allowed brokers in each rack."""
+        """Return the number of allowed brokers in each rack."""
         return np.bincount(self.rack).astype(np.int64)
 
     @cached_property
     def held_pairs(self) -> IntArray:
-        """The current replicas as sorted pairs (partition * A + broker)."""
+        """Return the current replicas as sorted pairs (partition * A + broker)."""
         partition, position = np.nonzero(self.held != NO_BROKER)
         return np.sort(partition * self.num_brokers + self.held[partition, position])
 
     @cached_property
     def partition_hash(self) -> HashArray:
-        """Shape (P,); hashes of topic and partition number."""
+        """Return a hash of the topic and the number of each partition, shape (P,)."""
         digests = [blake2b(name.encode(), digest_size=8).digest() for name in self.canonical.state.topics]
         names = np.array([int.from_bytes(digest, "big") for digest in digests], dtype=np.uint64)
         return mix_bits(names[self.topic] ^ mix_bits(self.canonical.state.partition.astype(np.uint64)))
 
     @cached_property
     def broker_hash(self) -> HashArray:
-        """Shape (A,); hashes of broker ids."""
+        """Return a hash of the id of each allowed broker, shape (A,)."""
         return mix_bits(~self.canonical.state.ids[self.brokers].astype(np.uint64))
 
     def ties(self, partition: IntArray, broker: IntArray, below: int) -> IntArray:

@@ -29,9 +29,8 @@ class PermutationMatching:
     Priority: even leaders, then even first followers; movement only decides the assignment. Replica counts differ by up
     to the replication factor.
     Complexity: O(P²·B) for the costs, O(P³) worst case for the matching, and memory for P² arcs. The number of
-    permutations
-    grows as B to the power of the replication factor: with many brokers hardly any matches the current replicas, and
-    most of the data moves. Suitable for small clusters.
+    permutations grows as B to the power of the replication factor: with many brokers hardly any matches the current
+    replicas, and most of the data moves. Suitable for small clusters.
     Source: Appier, "Kafka reassignment", its method before flows; H. W. Kuhn, "The Hungarian Method for the Assignment
     Problem" (1955). It does not define the order of shifts for more than one follower. Partitions with different
     replication factors, which it does not cover, have lists of their own; each list starts at the broker after the

@@ -139,7 +139,7 @@ def objectives(capabilities: Capabilities) -> frozenset[Criterion]:
         Criterion.DETERMINISM: capabilities.is_order_independent,
         Criterion.FAILOVER: capabilities.spreads_failover,
     }
-    return frozenset(criterion for criterion, is_aim in is_objective.items() if is_aim)
+    return frozenset(criterion for criterion, is_optimized in is_objective.items() if is_optimized)
 
 
 def measure_movement(state: ClusterState, replicas: IntArray) -> PlanMovement:

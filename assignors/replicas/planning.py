@@ -107,7 +107,6 @@ def _missing_capability(capabilities: Capabilities, state: ClusterState, request
 def _check_rules(assignor: ReplicaAssignor, state: ClusterState, request: PlanRequest, replicas: IntArray) -> None:
     """Check that the plan meets every rule.
 
-
     Racks are only checked if the strategy promises them, and violations that existed before are accepted.
 
     Raises:

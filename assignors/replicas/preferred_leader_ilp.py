@@ -25,7 +25,7 @@ LEADER, FOLLOWER = 0, 1
 
 @dataclass(frozen=True, slots=True)
 class PreferredLeaderIlp:
-    """Keep replicas, and leaders first of all, within limits per broker, per rack, and per partition in a rack.
+    """Keep current replicas, above all leaders, within limits per broker, per rack, and per partition and rack.
 
     Each pair of partition and broker has two binaries: the broker leads, or it follows. Kept replicas have a weight,
     new ones have weight 0. Limits that are not given are the means, rounded down and up, extended where uneven
@@ -47,8 +47,10 @@ class PreferredLeaderIlp:
         leader_from_follower: the weight of a follower that becomes leader.
         follower_kept: the weight of a follower that stays follower.
         follower_from_leader: the weight of a leader that becomes follower.
-        min_replicas: the minimum number of replicas per broker; None for the mean, rounded down. Likewise:
-        max_replicas: the maximum number of replicas per broker.
+        min_replicas: the minimum number of replicas per broker; None for the mean, rounded down, as for the other
+            minimums.
+        max_replicas: the maximum number of replicas per broker; None for the mean, rounded up, as for the other
+            maximums.
         min_leaders: the minimum number of leaders per broker.
         max_leaders: the maximum number of leaders per broker.
         min_rack_replicas: the minimum number of replicas per rack.
@@ -86,15 +88,15 @@ class PreferredLeaderIlp:
         object.__setattr__(
             self, "constraints", tuple(constraint.text for constraint in parse_constraints(self.constraints))
         )
-        for what in ("replicas", "leaders", "rack_replicas"):
-            least, most = getattr(self, f"min_{what}"), getattr(self, f"max_{what}")
+        for counted in ("replicas", "leaders", "rack_replicas"):
+            least, most = getattr(self, f"min_{counted}"), getattr(self, f"max_{counted}")
             if least is not None and most is not None and least > most:
-                raise ValueError(f"min_{what} {least} is more than max_{what} {most}")
+                raise ValueError(f"min_{counted} {least} is more than max_{counted} {most}")
 
     def plan(self, state: ClusterState, request: PlanRequest) -> Plan:
         """Propose replicas."""
         problem = NormalizedProblem.of(state, request)
-        solution = solve(self._program(problem, request), self.time_limit_s)
+        solution = solve(self.build_program(problem, request), self.time_limit_s)
         if solution.placement is None:
             return to_plan(problem, solution, self.time_limit_s)
         return to_plan(
@@ -114,9 +116,10 @@ class PreferredLeaderIlp:
         Topics are numbered from 1 in the order of their names; the numbers are listed at the top.
         """
         problem = NormalizedProblem.of(state, request)
-        return to_lp_text(problem, self._program(problem, request), ("_l", ""))
+        return to_lp_text(problem, self.build_program(problem, request), ("_l", ""))
 
-    def _program(self, problem: NormalizedProblem, request: PlanRequest) -> RoleProgram:
+    def build_program(self, problem: NormalizedProblem, request: PlanRequest) -> RoleProgram:
+        """Return the program of a problem: weights of kept replicas, limits and constraints."""
         is_first = np.arange(problem.held.shape[1]) == 0
         as_leader = np.where(is_first, self.leader_kept, self.leader_from_follower)
         as_follower = np.where(is_first, self.follower_from_leader, self.follower_kept)

@@ -153,33 +153,33 @@ class ClusterState:
 
     @property
     def num_partitions(self) -> int:
-        """P."""
+        """Return P, the number of partitions."""
         return len(self.partition)
 
     @cached_property
     def ids(self) -> IntArray:
-        """Shape (B,); the broker ids."""
+        """Return the broker ids, shape (B,)."""
         return _column([broker.id for broker in self.brokers])
 
     @cached_property
     def is_alive(self) -> BoolArray:
-        """Shape (B,); whether each broker is alive."""
+        """Return whether each broker is alive, shape (B,)."""
         return np.array([broker.is_alive for broker in self.brokers], dtype=np.bool_)
 
     @cached_property
     def racks(self) -> tuple[str, ...]:
-        """The racks of all brokers, sorted; `rack` refers to them."""
+        """Return the racks of all brokers, sorted; `rack` has indices into them."""
         return tuple(sorted({broker.rack for broker in self.brokers if broker.rack is not None}))
 
     @cached_property
     def rack(self) -> IntArray:
-        """Shape (B,); indices in `racks`, NO_RACK for a broker without a rack."""
+        """Return the rack of each broker, as an index in `racks` or NO_RACK, shape (B,)."""
         index = {name: i for i, name in enumerate(self.racks)}
         return _column([NO_RACK if broker.rack is None else index[broker.rack] for broker in self.brokers])
 
     @cached_property
     def replication_factor(self) -> IntArray:
-        """Shape (P,); the number of replicas of each partition."""
+        """Return the number of replicas of each partition, shape (P,)."""
         factor: IntArray = (self.replicas != NO_BROKER).sum(axis=1)
         return factor
 

@@ -23,7 +23,7 @@ def place_striped(
     """Choose the brokers of each partition, the preferred leader first.
 
     Args:
-        racks: the rack of every broker by id, None for a broker without a rack; these brokers form a rack of their own.
+        racks: the rack of every broker by id, None for a broker without a rack; such brokers count as one rack.
         num_partitions: at least 1.
         replication_factor: at least 1.
         random: the generator for the initial offsets, and for the order after each round over all brokers.

@@ -11,7 +11,7 @@ from assignors.model.columns import IntArray
 from assignors.replicas.canonical import CanonicalState
 from assignors.replicas.phases.even_shares import EvenShares
 from assignors.replicas.phases.first_replica_flow import balance_first_replicas, swap_columns
-from assignors.replicas.phases.move_graph import PlacementRules
+from assignors.replicas.phases.move_graph import MAX_DENSE_PAIRS, PlacementRules
 from assignors.replicas.phases.replica_filling import fill_missing_replicas, keep_allowed_replicas
 from assignors.replicas.phases.replica_flow import balance_replicas
 from assignors.replicas.phases.residue_flow import BalancingMethod, Costs, Pruning
@@ -24,8 +24,7 @@ class ThreePhaseFlow:
     """Balance replicas, leaders and first followers over all topics; each phase keeps the results of the previous one.
 
     The first phase places missing replicas and moves replicas from brokers with too many to brokers with too few. The
-    later
-    phases change the order within partitions: leaders as in `LeaderMaxFlow`, but over all topics; then the first
+    later phases change the order within partitions: leaders as in `LeaderMaxFlow`, but over all topics; then the first
     followers of each leader, so that its partitions are spread evenly over its followers if it fails. The last phase
     needs three replicas: with two, there is only one follower.
 
@@ -34,6 +33,8 @@ class ThreePhaseFlow:
             Without it, an even cluster changes again, because the residue lets brokers exchange replicas.
         costs: as in `LeaderMaxFlow`.
         pruning: as in `LeaderMaxFlow`; none, as published, moves more than necessary.
+        max_dense_pairs: the maximum number of pairs of partition and broker that the first phase tries; in a larger
+            problem it tries a sample of brokers per partition.
 
     Raises:
         ValueError: costs or pruning is unknown.
@@ -48,21 +49,21 @@ class ThreePhaseFlow:
         Racks, then replicas, then leaders, then first followers. No phase undoes an earlier one, or looks ahead.
 
     Complexity:
-        A max flow and a min-cost flow per phase: over partitions times brokers arcs in the first phase below half a
-        million, above that over a sample of brokers per partition; over P·W arcs in the others. Repeated while the
+        A max flow and a min-cost flow per phase. The first phase has P·B arcs up to `max_dense_pairs`, above that arcs
+        to about 16 brokers per partition, or 128 if these do not suffice; the others have P·W arcs. Repeated while the
         balance improves without becoming even.
 
     Source:
         Appier, "Kafka reassignment 方案" (2022). It supports neither racks nor a lower replication factor, and mentions
-        that
-        racks could be supported: here pairs of partition and rack are nodes. It gives no costs; `fixed` corresponds to
-        the shortest augmenting paths of the algorithms that it names. It does not define balance of pairs of leader and
-        follower: here it is the balance of each leader's partitions over its followers.
+        that racks could be supported: here pairs of partition and rack are nodes. It gives no costs; `fixed`
+        corresponds to the shortest augmenting paths of the algorithms that it names. It does not define balance of
+        pairs of leader and follower: here it is the balance of each leader's partitions over its followers.
     """
 
     checks_first: bool = True
     costs: Costs = "fixed"
     pruning: Pruning = "none"
+    max_dense_pairs: int = MAX_DENSE_PAIRS
 
     capabilities: ClassVar[Capabilities] = Capabilities(
         balances_replicas=True,
@@ -81,7 +82,7 @@ class ThreePhaseFlow:
     def plan(self, state: ClusterState, request: PlanRequest) -> Plan:
         """Propose replicas for every partition of the state."""
         canonical = CanonicalState.of(state)
-        rules = PlacementRules.of(canonical.state, request)
+        rules = PlacementRules.of(canonical.state, request, self.max_dense_pairs)
         kept = keep_allowed_replicas(rules, canonical.state.replicas, len(state.brokers))
         held, replica_shares = balance_replicas(rules, fill_missing_replicas(rules, kept), self._method())
         with_leaders, leader_shares = _balance_leaders(held, self._method())
@@ -95,13 +96,13 @@ class ThreePhaseFlow:
 
 
 def _balance_leaders(replicas: IntArray, method: BalancingMethod) -> tuple[IntArray, EvenShares]:
-    """Second phase: balance leaders over all topics."""
+    """Balance leaders over all topics: the second phase."""
     column, shares = balance_first_replicas(replicas, np.zeros(len(replicas), dtype=np.int64), 1, method)
     return swap_columns(replicas, 0, column), shares
 
 
 def _balance_first_followers(replicas: IntArray, method: BalancingMethod) -> IntArray:
-    """Third phase: balance the first followers of each leader."""
+    """Balance the first followers of each leader: the third phase."""
     rows = np.flatnonzero(replicas[:, 1:2].ravel() != NO_BROKER)
     if not len(rows) or replicas.shape[1] < 3:
         return replicas

@@ -43,8 +43,7 @@ class TopicmapprStorage:
     """Replace or move replicas by free bytes.
 
     Free bytes are the capacity of a broker minus the replicas in the state: excluded topics are unknown. To scale out,
-    use
-    rebalance with a `storage_threshold` of 0: every broker with replicas then gives some away.
+    use rebalance with a `storage_threshold` of 0: every broker with replicas then gives some away.
 
     Guarantees:
         The plan of the tool. Its random choices are fixed: partitions with the same size and number are sorted by
@@ -176,7 +175,7 @@ class TopicmapprStorage:
         plan = Plan(
             PlanStatus.FEASIBLE,
             objective="range of free bytes",
-            value=relocation.free_bytes_spread(rules.members)[0],
+            value=relocation.free_bytes_spread(rules.brokers)[0],
             notes=(f"tolerance {relocation.tolerance:.2f}",)
             if brokers_to_relieve
             else ("no broker is short of storage",),
@@ -189,7 +188,7 @@ class TopicmapprStorage:
             replicas=replica_lists(state),
             sizes=sizes.tolist(),
             by_size=_by_size(state, sizes),
-            members=np.flatnonzero(request.is_allowed(state)).tolist(),
+            brokers=np.flatnonzero(request.is_allowed(state)).tolist(),
             rack=state.rack.tolist() if is_rack_aware else [NO_RACK] * len(state.brokers),
             partition_limit=self.partition_limit,
             min_partition_bytes=self.min_partition_bytes,

@@ -1,4 +1,4 @@
-"""Rule violations of a plan; all of them, not only the first."""
+"""All rule violations of a plan."""
 
 from __future__ import annotations
 

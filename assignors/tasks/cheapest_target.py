@@ -57,9 +57,9 @@ def cheapest_target(state: ApplicationState, reliable_standbys: int) -> TaskPlac
         lacking = ~(held | caught_up(state))
         remote_changelogs = state.remote_partitions(state.tasks.changelog)
         standby_cost = weights.traffic_cost * remote_changelogs + weights.non_overlap_cost * lacking
-        kept_apart = configs.num_standby_replicas if configs.rack_aware_assignment_tags else reliable_standbys
+        num_separated = configs.num_standby_replicas if configs.rack_aware_assignment_tags else reliable_standbys
         levels = len(state.tasks) * configs.num_standby_replicas + 3
-        place_standbys(placement, _in_order(standby_cost, records, held, levels), kept_apart)
+        place_standbys(placement, _in_order(standby_cost, records, held, levels), num_separated)
     _place(placement, np.flatnonzero(~state.tasks.stateful), remote * (len(state.clients) + 2) + ~ran)
     return placement
 

@@ -8,7 +8,7 @@ from assignors.java.hash_order import CollectionOrder
 from assignors.model.assignment import TaskAssignment
 from assignors.model.state import ApplicationState
 from assignors.recording.recorder import NO_RECORDER, Recorder
-from assignors.tasks.legacy_sticky import stick
+from assignors.tasks.legacy_sticky import place_sticky
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +53,6 @@ class FallbackPrior:
         Raises:
             KafkaError: Kafka throws for this state; see `assignors.errors`.
         """
-        placement = stick(state, self.order, preserve_actives=True, rack_aware=False, recorder=recorder)
+        placement = place_sticky(state, self.order, preserve_actives=True, rack_aware=False, recorder=recorder)
         followup_ms = state.assignment_configs.probing_rebalance_interval_ms
         return placement.columns(followup_ms).to_assignment(state)

@@ -101,14 +101,14 @@ class Incremental:
 
 
 class _RoundBuilder:
-    """Computes the part of the way to the target that one rebalance can go."""
+    """Computes the next assignment on the way to the target, within the limits of one rebalance."""
 
     def __init__(self, state: ApplicationState, reliable_standbys: int) -> None:
         self._state = state
         self._target = cheapest_target(state, reliable_standbys)
         self._ready = caught_up(state)
         self._records = records_to_restore(state)
-        self._at_hand, self._held = best_available(state), previous_holders(state)[1]
+        self._is_best_available, self._held = best_available(state), previous_holders(state)[1]
         self._remote_source = state.remote_partitions(state.tasks.source)
         self._remote_changelog = state.remote_partitions(state.tasks.changelog)
 
@@ -145,7 +145,7 @@ class _RoundBuilder:
     def _best_available(self, placement: TaskPlacement, task: int, wanted: int) -> int:
         held = self._held[task]
         return min(
-            np.flatnonzero(self._at_hand[task]).tolist(),
+            np.flatnonzero(self._is_best_available[task]).tolist(),
             key=lambda client: (client != wanted, not held[client], placement.active_load(client)),
         )
 

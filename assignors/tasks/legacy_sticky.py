@@ -69,11 +69,13 @@ class LegacySticky:
         Raises:
             KafkaError: Kafka throws for this state; see `assignors.errors`.
         """
-        placement = stick(state, self.order, preserve_actives=False, rack_aware=can_enable(state), recorder=recorder)
+        placement = place_sticky(
+            state, self.order, preserve_actives=False, rack_aware=can_enable(state), recorder=recorder
+        )
         return placement.columns(None).to_assignment(state)
 
 
-def stick(
+def place_sticky(
     state: ApplicationState,
     order: CollectionOrder,
     *,

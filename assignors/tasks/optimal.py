@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -20,8 +21,9 @@ from assignors.optimum.byte_costs import ByteCostTerms, byte_costs
 from assignors.optimum.costs import CopyCosts, Priority, partition_costs
 from assignors.optimum.failure_domains import failure_domains
 from assignors.optimum.parameter_checks import check_parameters
-from assignors.optimum.placement_program import PlacementSolution
+from assignors.optimum.placement_program import MAX_VARIABLES, PlacementSolution
 from assignors.optimum.prices import compute_prices, total_price
+from assignors.optimum.stateful_placement import find_cheapest_placement
 from assignors.recording.recorder import NO_RECORDER
 from assignors.tasks.task_movement import move_to_caught_up_clients
 from assignors.tasks.task_placement import TaskPlacement
@@ -47,13 +49,13 @@ class OptimalSolution:
     """An assignment and its proof.
 
     Attributes:
-        assignment: the assignment for now; tasks whose client warms up run on other clients.
+        assignment: the assignment of this rebalance; a task whose client must warm up runs on another client.
         target: the assignment after all copies have warmed up.
         weights: weights of traffic and movement in the cost.
         unit: traffic that a cost of 1 represents, in partitions, bytes per second or US dollars a day.
         traffic: cross-rack traffic of the target in the steady state, in the same unit.
         cost: cost of the target, including downtime.
-        bound: lower bound of the cost of each target that is as balanced and separated.
+        bound: lower bound of the cost of all targets that are at least as balanced and separated.
         status: optimal if the cost equals the bound, and smaller slacks are proven to be infeasible.
         slack: number of copies by which clients exceed or miss their shares. It exceeds the requested slack only where
             standbys do not fit otherwise, or, with status feasible, where no placement was found in time.
@@ -75,7 +77,7 @@ class Optimal:
     """The minimum traffic and movement for a given balance, in partitions, bytes or dollars.
 
     Attributes:
-        minimises: what to minimize: partitions without a replica in the rack and moved copies, as in KIP-925; or bytes
+        minimizes: what to minimize: partitions without a replica in the rack and moved copies, as in KIP-925; or bytes
             per second that cross racks (`bytes`), or their price in US dollars a day (`dollars`), where a moved copy
             costs the bytes that it still reads across racks.
         traffic_cost: cost of a partition that is read across racks; None for `rack.aware.assignment.traffic_cost`,
@@ -98,6 +100,7 @@ class Optimal:
         bytes_per_s: rate of each topic, instead of `rates`; see `rates_of_topics`.
         usd_per_gb: price of 10⁹ bytes that cross racks; None for the price of `rates`.
         rates: rates of partitions and tasks; a run sets those of its world.
+        max_variables: number of variables above which no integer program is solved; flows then place the standbys.
 
     Guarantees: with status optimal, no assignment with these priorities costs less; else none costs less than the
     bound. Bytes and dollars are first rounded to units, of which the most expensive copy costs 100,000. With a downtime
@@ -126,23 +129,24 @@ class Optimal:
     subtopology_slack: int | None = None
     downtime_cost: int | None = None
     time_limit_s: float = 60.0
-    minimises: TrafficUnit = TrafficUnit.PARTITIONS
+    minimizes: TrafficUnit = TrafficUnit.PARTITIONS
     horizon_s: float = 86_400.0
     bytes_per_s: Mapping[str, int] = field(default_factory=dict, hash=False)
     usd_per_gb: float | None = None
     rates: TrafficRates | None = None
+    max_variables: int = MAX_VARIABLES
 
     default_weights: ClassVar[Weights] = HIGH_AVAILABILITY_WEIGHTS
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "bytes_per_s", check_topic_rates(self.bytes_per_s))
         parameters = {parameter.name: getattr(self, parameter.name) for parameter in fields(self)}
-        check_parameters(parameters, {"priority": Priority, "apart": Separation, "minimises": TrafficUnit})
+        check_parameters(parameters, {"priority": Priority, "apart": Separation, "minimizes": TrafficUnit})
 
     @property
     def needs_rates(self) -> bool:
         """Return whether the assignor minimizes bytes and has no rates."""
-        return self.minimises != TrafficUnit.PARTITIONS and self.rates is None
+        return self.minimizes != TrafficUnit.PARTITIONS and self.rates is None
 
     def with_rates(self, rates: TrafficRates) -> Optimal:
         """Return the same assignor with these rates; `bytes_per_s` and `usd_per_gb` override them."""
@@ -174,7 +178,15 @@ class Optimal:
         costs = self._costs(state, copies)
         price = compute_prices(state, copies, costs, self.downtime_cost or 0)
         slack = Slack(self.slack, self.subtopology_slack)
-        placed = place_stateful_tasks(state, price, copies, self._failure_domains(state), slack, self.time_limit_s)
+        placed = place_stateful_tasks(
+            state,
+            price,
+            copies,
+            self._failure_domains(state),
+            slack,
+            self.time_limit_s,
+            partial(find_cheapest_placement, max_variables=self.max_variables),
+        )
         stateful, stateless = placed.solution, place_stateless_tasks(state, price, slack)
         stateless_price = total_price(price.stateless, stateless)
         stateful_price = total_price(price.active, stateful.active) + total_price(price.standby, stateful.standby)
@@ -197,7 +209,7 @@ class Optimal:
 
     def _costs(self, state: ApplicationState, copies: int) -> CopyCosts:
         priority = Priority(self.priority)
-        if self.minimises == TrafficUnit.PARTITIONS:
+        if self.minimizes == TrafficUnit.PARTITIONS:
             configured = HIGH_AVAILABILITY_WEIGHTS.configured(state.assignment_configs)
             traffic, moving = self.traffic_cost, self.non_overlap_cost
             weights = Weights(
@@ -208,9 +220,9 @@ class Optimal:
         rates = effective_rates(state, self.bytes_per_s, self.rates)
         if rates is None:
             raise AssignorError(
-                f"cannot minimize {self.minimises}: the rates of the topics are unknown; set bytes_per_s"
+                f"cannot minimize {self.minimizes}: the rates of the topics are unknown; set bytes_per_s"
             )
-        price = None if self.minimises == TrafficUnit.BYTES else effective_price(self.usd_per_gb, rates)
+        price = None if self.minimizes == TrafficUnit.BYTES else effective_price(self.usd_per_gb, rates)
         return byte_costs(
             state, copies, rates, ByteCostTerms(priority, self.non_overlap_cost or 0, self.horizon_s, price)
         )

@@ -17,7 +17,7 @@ from assignors.model.assignment import UNASSIGNED, AssignmentColumns
 from assignors.model.columns import IntArray, Ragged
 from assignors.model.configs import RackAwareStrategy
 from assignors.model.state import ApplicationState
-from assignors.objective.cost import STATELESS_WEIGHTS, Weights, has_known_racks
+from assignors.objective.cost import STATELESS_WEIGHTS, Weights
 from assignors.recording.recorder import Recorder
 from assignors.tasks.active_task_flow import move_actives, traffic_by_rack
 from assignors.tasks.standby_exchange import exchange_standbys
@@ -49,7 +49,7 @@ def can_enable(state: ApplicationState) -> bool:
     configs = state.assignment_configs
     if configs.rack_aware_assignment_strategy is RackAwareStrategy.NONE:
         return False
-    return has_known_racks(state, standbys=configs.num_standby_replicas > 0)
+    return state.has_known_racks(standbys=configs.num_standby_replicas > 0)
 
 
 def optimize_active_tasks(placement: TaskPlacement, tasks: Sequence[int], weights: Weights, recorder: Recorder) -> None:

@@ -68,7 +68,7 @@ class RackAwareVariant:
         reliable_standbys: number of standbys of a task that `StandbyStep.LEAST_COST` separates.
         overlap_target: assignment from which moves are measured.
         balance: balance of active tasks to preserve.
-        minimises: whether partitions are counted or weighted by bytes; with bytes, the non-overlap cost is multiplied
+        minimizes: whether partitions are counted or weighted by bytes; with bytes, the non-overlap cost is multiplied
             by the weight of the mean partition.
         bytes_per_s: rate of each topic, instead of `rates`; see `rates_of_topics`.
         rates: rates of partitions; a run sets those of its world. Without either, all partitions have the same weight.
@@ -90,7 +90,7 @@ class RackAwareVariant:
     reliable_standbys: int = 1
     overlap_target: OverlapTarget = OverlapTarget.FRESH
     balance: BalanceScope = BalanceScope.CLIENT
-    minimises: TrafficUnit = TrafficUnit.PARTITIONS
+    minimizes: TrafficUnit = TrafficUnit.PARTITIONS
     bytes_per_s: Mapping[str, int] = field(default_factory=dict, hash=False)
     rates: TrafficRates | None = None
 
@@ -100,15 +100,15 @@ class RackAwareVariant:
         BalanceScope(self.balance)
         check_count("reliable_standbys", self.reliable_standbys)
         object.__setattr__(self, "bytes_per_s", check_topic_rates(self.bytes_per_s))
-        if self.minimises not in (TrafficUnit.PARTITIONS, TrafficUnit.BYTES):
-            raise ValueError(f"`minimises` must be one of partitions, bytes, not '{self.minimises}'")
-        if self.bytes_per_s and self.minimises == TrafficUnit.PARTITIONS:
-            raise ValueError("bytes_per_s has no effect with `minimises: partitions`; set `minimises: bytes`")
+        if self.minimizes not in (TrafficUnit.PARTITIONS, TrafficUnit.BYTES):
+            raise ValueError(f"`minimizes` must be one of partitions, bytes, not '{self.minimizes}'")
+        if self.bytes_per_s and self.minimizes == TrafficUnit.PARTITIONS:
+            raise ValueError("bytes_per_s has no effect with `minimizes: partitions`; set `minimizes: bytes`")
 
     @property
     def needs_rates(self) -> bool:
         """Return whether the assignor minimizes bytes and has no rates."""
-        return self.minimises == TrafficUnit.BYTES and self.rates is None and not self.bytes_per_s
+        return self.minimizes == TrafficUnit.BYTES and self.rates is None and not self.bytes_per_s
 
     def with_rates(self, rates: TrafficRates) -> RackAwareVariant:
         """Return the same assignor with these rates."""
@@ -151,7 +151,7 @@ class SubtopologyBalance(RackAwareVariant):
 class MinBytes(RackAwareVariant):
     """Min-traffic by bytes."""
 
-    minimises: TrafficUnit = TrafficUnit.BYTES
+    minimizes: TrafficUnit = TrafficUnit.BYTES
 
 
 class _VariantRun:

@@ -72,7 +72,7 @@ class LeastLoadedStandbys:
             _record_least_loaded(placement, tasks, counts, recorder)
 
     def may_balance(self, source: int, destination: int) -> bool:
-        """Return True."""
+        """Return True: all moves are allowed."""
         return True
 
     def tags_to_keep(self) -> IntArray:

@@ -48,7 +48,7 @@ class PairWalk(NamedTuple):
 
 
 class ExchangeLog(NamedTuple):
-    """The flows and moves for a recorder; empty for what it does not request."""
+    """The flows and moves for a recorder; parts that it does not request are empty."""
 
     flows: Matrix
     """[flow] number of tasks, number of cycles"""

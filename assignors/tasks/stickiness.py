@@ -93,17 +93,17 @@ class PreviousOwners:
     def of(cls, state: ApplicationState, caller: CallerCollections) -> PreviousOwners:
         """Collect the previous owners in the iteration order of the caller's map of clients."""
         ran: dict[TaskId, int] = {}
-        stood_by: dict[TaskId, list[int]] = {}
+        held_standby: dict[TaskId, list[int]] = {}
         for client in caller.clients:
             ran.update(dict.fromkeys(state.previous_active[client], client))
             for task in state.previous_standby[client]:
-                stood_by.setdefault(task, []).append(client)
+                held_standby.setdefault(task, []).append(client)
         row_of = state.row_of_task
         tasks = list(ran)  # tasks that no longer exist are dropped only below: they fill the hash map, too
         in_order = [tasks[position] for position in hash_order([task_hash(task) for task in tasks])]
         standbys = {
             row_of[task]: in_hash_order(clients, caller.client_hashes)
-            for task, clients in stood_by.items()
+            for task, clients in held_standby.items()
             if task in row_of
         }
         return cls(
@@ -162,23 +162,23 @@ class Stickiness:
             keep_all: whether the previous active client keeps its task even without capacity.
         """
         owner = self._placement.owner
-        room = [threads * tasks_per_thread for threads in self._placement.threads]
+        capacity = [threads * tasks_per_thread for threads in self._placement.threads]
         count = self._placement.active_count
         for task, client in self._previous.active.items():
-            if keep_all or count[client] < room[client]:
-                self._record_kept(StepKind.KEPT, task, client, None if keep_all else room[client])
+            if keep_all or count[client] < capacity[client]:
+                self._record_kept(StepKind.KEPT, task, client, None if keep_all else capacity[client])
                 self._place_active(task, client)
         for task in self._unassigned:
             if owner[task] == UNASSIGNED:
                 for client in self._previous.standbys.get(task, ()):
-                    if count[client] < room[client]:
-                        self._record_kept(StepKind.STOOD_BY, task, client, room[client])
+                    if count[client] < capacity[client]:
+                        self._record_kept(StepKind.STOOD_BY, task, client, capacity[client])
                         self._place_active(task, client)
                         break
         for task in range(len(owner)):
             if owner[task] == UNASSIGNED:
                 self._place_active(task, self._find_client(task, self._candidates, ()))
-        self._record_work(len(owner) * len(room))
+        self._record_work(len(owner) * len(capacity))
 
     def place_standbys(self, tasks: Sequence[int], num_standby_replicas: int) -> None:
         """Place the standbys of tasks (rows, in order) while there are clients."""
@@ -188,7 +188,7 @@ class Stickiness:
             for _ in range(min(num_standby_replicas, len(self._loads) - 1)):
                 client = self._find_client(task, self._subsets.without(holders), holders)
                 self._placement.assign_standby(task, client)
-                self._placed(task, client)
+                self._note_placement(task, client)
                 holders.append(client)
         # Kafka lists the clients without the task, and then visits each.
         self._record_work(2 * len(tasks) * min(num_standby_replicas, len(self._loads) - 1) * len(self._loads))
@@ -203,21 +203,23 @@ class Stickiness:
         for client in range(len(self._loads)):
             self._loads[client] = self._placement.assigned_load(client)
 
-    def _record_kept(self, kind: StepKind, task: int, client: int, room: int | None) -> None:
+    def _record_kept(self, kind: StepKind, task: int, client: int, capacity: int | None) -> None:
         if self._recorder.wants_steps:
-            held = None if room is None else self._placement.active_count[client]
-            self._recorder.step(PlacementStep(kind, TaskType.ACTIVE, task, UNASSIGNED, client, held=held, room=room))
+            held = None if capacity is None else self._placement.active_count[client]
+            self._recorder.step(
+                PlacementStep(kind, TaskType.ACTIVE, task, UNASSIGNED, client, held=held, room=capacity)
+            )
 
     def _place_active(self, task: int, client: int) -> None:
         self._placement.assign_active(task, client)
-        self._placed(task, client)
+        self._note_placement(task, client)
 
     def _record_work(self, visits: int) -> None:
         self._recorder.work(LeaderWork.VISIT, visits)
         self._recorder.work(LeaderWork.PAIR, self._pairs_added * len(self._placement.owner))
         self._pairs_added = 0
 
-    def _placed(self, task: int, client: int) -> None:
+    def _note_placement(self, task: int, client: int) -> None:
         self._pairs_added += self._placement.assigned_count[client] - 1
         self._pairs.place(task, client)
         self._loads[client] = self._placement.assigned_load(client)

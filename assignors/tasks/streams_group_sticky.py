@@ -81,11 +81,11 @@ class StreamsGroupSticky:
         Raises:
             TaskAssignorError: there are tasks, but no client with a thread.
         """
-        decision = _Decision(state, StreamsGroupAssignment(state, self.order, self.members), recorder)
-        decision.assign_actives()
+        run = _AssignmentRun(state, StreamsGroupAssignment(state, self.order, self.members), recorder)
+        run.assign_actives()
         if state.assignment_configs.num_standby_replicas > 0:
-            decision.assign_standbys()
-        return decision.group.columns().to_assignment(state)
+            run.assign_standbys()
+        return run.group.columns().to_assignment(state)
 
 
 class _Share:
@@ -105,7 +105,7 @@ class _Share:
             self._spread(self._tasks - count, self._members - 1)
 
 
-class _Decision:
+class _AssignmentRun:
     """One run of the assignor."""
 
     def __init__(self, state: ApplicationState, group: StreamsGroupAssignment, recorder: Recorder) -> None:
@@ -119,11 +119,11 @@ class _Decision:
         self._active_share = _Share(len(state.tasks), len(group.members))
         self._share = _Share(num_copies, len(group.members))
         self._ran_on: dict[int, int] = {}  # If several members claim a task, the last one counts.
-        self._stood_by: dict[int, list[int]] = {}
+        self._held_standby: dict[int, list[int]] = {}
         for number, member in enumerate(group.members):
             self._ran_on.update(dict.fromkeys(member.previous_active, number))
             for task in member.previous_standby:
-                self._stood_by.setdefault(task, []).append(number)
+                self._held_standby.setdefault(task, []).append(number)
 
     def assign_actives(self) -> None:
         """Assign all active tasks.
@@ -136,7 +136,7 @@ class _Decision:
         remaining = [
             task
             for task in remaining
-            if not self._stays(StepKind.STOOD_BY, task, self._least_loaded(self._stood_by.get(task, ())))
+            if not self._stays(StepKind.STOOD_BY, task, self._least_loaded(self._held_standby.get(task, ())))
         ]
         remaining.sort(key=self._by_subtopology.__getitem__)
         queue = self.group.queue()
@@ -208,18 +208,22 @@ class _Decision:
     def _keeps_copy(self, task: int) -> bool:
         group = self.group
         ran_on = self._ran_on.get(task)
-        if ran_on is not None and task not in group.held[group.members[ran_on].process] and self._has_room(ran_on):
+        if (
+            ran_on is not None
+            and task not in group.held[group.members[ran_on].process]
+            and self._is_below_share(ran_on)
+        ):
             self._record_kept(StepKind.KEPT, TaskType.STANDBY, task, ran_on, self._share)
             self._share.update(group.give(task, ran_on, active=False))
             return True
-        stood_by = self._least_loaded(self._stood_by.get(task, ()), without=task)
-        if stood_by is not None and self._has_room(stood_by):
-            self._record_kept(StepKind.STOOD_BY, TaskType.STANDBY, task, stood_by, self._share)
-            self._share.update(group.give(task, stood_by, active=False))
+        standby_member = self._least_loaded(self._held_standby.get(task, ()), without=task)
+        if standby_member is not None and self._is_below_share(standby_member):
+            self._record_kept(StepKind.STOOD_BY, TaskType.STANDBY, task, standby_member, self._share)
+            self._share.update(group.give(task, standby_member, active=False))
             return True
         return False
 
-    def _has_room(self, member: int) -> bool:
+    def _is_below_share(self, member: int) -> bool:
         return self.group.count[member] < self._share.size
 
     def _give_standby(self, task: int, queue: PriorityQueue) -> bool:
@@ -228,15 +232,15 @@ class _Decision:
         Returns:
             False if all processes hold the task.
         """
-        group, passed_over = self.group, []
+        group, polled = self.group, []
         is_assigned = False
         while not is_assigned and len(queue):
             process = queue.poll()
-            passed_over.append(process)
+            polled.append(process)
             if task not in group.held[process]:
                 self._record_least_loaded(TaskType.STANDBY, task, process)
                 self._share.update(group.give_to_least_loaded(task, process, active=False))
                 is_assigned = True
-        for process in reversed(passed_over):  # Ties in the heap depend on the order of insertion.
+        for process in reversed(polled):  # Ties in the heap depend on the order of insertion.
             group.put_back(queue, process)
         return is_assigned

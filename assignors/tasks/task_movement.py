@@ -130,9 +130,9 @@ class _Movement:
         lags = state.lags[tasks, destinations]
         is_ready = is_caught_up(lags, acceptable)
         planned = ~is_ready & (self._lowest_lag[tasks] < lags)
-        telling = _StepReporter(self._placement, self._recorder, role) if self._recorder.wants_steps else None
-        if telling is not None and role is TaskType.ACTIVE:
-            telling.stay(tasks[~planned], destinations[~planned], is_ready[~planned])
+        step_reporter = _StepReporter(self._placement, self._recorder, role) if self._recorder.wants_steps else None
+        if step_reporter is not None and role is TaskType.ACTIVE:
+            step_reporter.stay(tasks[~planned], destinations[~planned], is_ready[~planned])
         if not planned.any():
             return 0
         clients = len(state.clients)
@@ -143,8 +143,8 @@ class _Movement:
         copies = self._copies(kernels, ready)
         remaining = self._remaining[0]
         moved = kernels.of(kernel)(copies, empty_set(kernels, self._placement), plan)
-        if telling is not None:
-            telling.move(plan, remaining)
+        if step_reporter is not None:
+            step_reporter.move(plan, remaining)
         return moved
 
     def _copies(self, kernels: Kernels, ready: BoolArray) -> MovementState:
@@ -167,7 +167,7 @@ class _StepReporter:
 
     def __init__(self, placement: TaskPlacement, recorder: Recorder, role: TaskType) -> None:
         self._lags = placement.state.lags
-        self._stood_by = placement.standbys().copy()
+        self._held_standby = placement.standbys().copy()
         self._recorder = recorder
         self._role = role
 
@@ -192,18 +192,18 @@ class _StepReporter:
                     StepKind.WAITS, self._role, task, intended, source, source_lag=lags[0], destination_lag=lags[1]
                 )
             )
-            back = (TaskType.STANDBY, task)
-            if self._role is TaskType.ACTIVE and self._stood_by[source, task]:
+            standby = (TaskType.STANDBY, task)
+            if self._role is TaskType.ACTIVE and self._held_standby[source, task]:
                 self._recorder.step(
                     PlacementStep(
-                        StepKind.SWAPPED, *back, source, intended, source_lag=lags[1], destination_lag=lags[0]
+                        StepKind.SWAPPED, *standby, source, intended, source_lag=lags[1], destination_lag=lags[0]
                     )
                 )
                 continue
             remaining -= 1
             if remaining >= 0:
                 self._recorder.step(
-                    PlacementStep(StepKind.WARM_UP, *back, UNASSIGNED, intended, destination_lag=lags[0])
+                    PlacementStep(StepKind.WARM_UP, *standby, UNASSIGNED, intended, destination_lag=lags[0])
                 )
 
 

@@ -24,23 +24,23 @@ class TaskPairs:
     """
 
     def __init__(self, num_tasks: int, num_clients: int) -> None:
-        self._met = [0] * num_tasks
+        self._paired = [0] * num_tasks
         self._held = [0] * num_clients
         self._arrived = [0] * num_clients  # subset of `_held` that was placed there, not moved
 
     def is_new(self, task: int, client: int) -> bool:
         """Return whether the client holds a task with which this task is not yet paired."""
-        return self._held[client] & ~self._met[task] != 0
+        return self._held[client] & ~self._paired[task] != 0
 
     def place(self, task: int, client: int) -> None:
         """Pair the task with all tasks of the client, and add it there."""
-        self._met[task] |= self._held[client]
+        self._paired[task] |= self._held[client]
         self._held[client] |= 1 << task
         self._arrived[client] |= 1 << task
 
     def recall(self, task: int, owner: int) -> None:
         """Add the tasks that were placed on the owner of a task to its pairs, before its standbys are placed."""
-        self._met[task] |= self._arrived[owner]
+        self._paired[task] |= self._arrived[owner]
 
     def follow_moves(self, placed: Sequence[int], placement: TaskPlacement) -> None:
         """Update the clients of active tasks after an optimization moved them; such moves form no new pairs.
@@ -50,7 +50,7 @@ class TaskPairs:
             placement: current clients of the tasks; there are no standbys yet.
         """
         for task, client in enumerate(placed):
-            self._met[task] |= self._arrived[client]
+            self._paired[task] |= self._arrived[client]
         self._held = [0] * len(self._held)
         for task, client in enumerate(placement.owner):
             self._held[client] |= 1 << task

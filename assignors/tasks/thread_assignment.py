@@ -59,12 +59,12 @@ def assign_to_threads(
         client: the client's tasks. With a pluggable assignor, each list is in the order in which the assignor assigned
             the tasks; otherwise the order does not matter.
         previous: for each thread, at least one, the tasks of which it reported state: active, standby, or only on disk;
-            each once for a thread. Stateless tasks and tasks that are not in `client` do not matter.
+            each once per thread. Stateless tasks and tasks that are not in `client` do not matter.
         lags: the client's lags as the assignor saw them (-2 for a running task), for each row that is in `previous` and
             in the client's stateful or standby tasks; a mapping, or a sequence with all rows.
         hashes: `hash_order.task_hash` of each row.
-        pluggable: whether the assignor is pluggable (KIP-924), whose assignment is in hash sets; that of built-in
-            assignors is in tree sets.
+        pluggable: whether the assignor is pluggable (KIP-924). Pluggable assignors return hash sets of tasks, built-in
+            assignors tree sets.
 
     Returns:
         The tasks of each thread.
@@ -87,14 +87,14 @@ def assign_to_threads(
     """
     order = _pluggable_order if pluggable else _built_in_order
     load = [0] * len(previous)
-    stateful = _share(client.stateful, load, previous, lags, lambda: order(client, _STATEFUL, hashes))
-    standby = _share(client.standby, load, previous, lags, lambda: order(client, _STANDBY, hashes))
-    stateless = _share(client.stateless, load, (), lags, lambda: order(client, _STATELESS, hashes))
-    active = [sorted(kept + dealt) for kept, dealt in zip(stateful, stateless, strict=True)]
+    stateful = _distribute(client.stateful, load, previous, lags, lambda: order(client, _STATEFUL, hashes))
+    standby = _distribute(client.standby, load, previous, lags, lambda: order(client, _STANDBY, hashes))
+    stateless = _distribute(client.stateless, load, (), lags, lambda: order(client, _STATELESS, hashes))
+    active = [sorted(kept + assigned) for kept, assigned in zip(stateful, stateless, strict=True)]
     return ThreadTasks(active, [sorted(tasks) for tasks in standby])
 
 
-def _share(
+def _distribute(
     tasks: Sequence[int],
     load: list[int],
     previous: Sequence[Sequence[int]],
@@ -115,14 +115,14 @@ def _share(
     """
     if not tasks:
         return [[] for _ in load]
-    dealing = _ThreadDistribution(tasks, load)
-    skipped = dealing.keep(previous, lags) if previous else {}
-    dealing.fill_up()
-    if dealing.remaining:
-        dealing.give_one_more(skipped, listed)
-    for thread, assigned in enumerate(dealing.assigned):
+    distribution = _ThreadDistribution(tasks, load)
+    skipped = distribution.keep(previous, lags) if previous else {}
+    distribution.fill_up()
+    if distribution.remaining:
+        distribution.give_one_more(skipped, listed)
+    for thread, assigned in enumerate(distribution.assigned):
         load[thread] += len(assigned)
-    return dealing.assigned
+    return distribution.assigned
 
 
 class _ThreadDistribution:

@@ -120,8 +120,8 @@ def _read(spark: SparkSession, path: str, schema: pa.Schema) -> DataFrame:
     return rows.select(*columns)
 
 
-def _fronts(every: DataFrame) -> DataFrame:
-    objectives = every.where(every["metric"].isin(*OBJECTIVES))
+def _fronts(cells: DataFrame) -> DataFrame:
+    objectives = cells.where(cells["metric"].isin(*OBJECTIVES))
     return _grouped(objectives, "scenario", scenario_front, FRONT_AND_FACTS)
 
 
@@ -134,10 +134,10 @@ def _with_factors(sweeps: Sequence[StoredSweep], cells: Sequence[DataFrame]) -> 
     fixed = AGGREGATE_SCHEMAS["cells"].names
     columns = factor_columns(sweeps, fixed)
     for sweep, table in zip(sweeps, cells, strict=True):
-        own = {
+        own_columns = {
             factor.name: (column, factor.is_number) for column, factor in zip(sweep.columns, sweep.factors, strict=True)
         }
-        values = (_value(own.get(name), numbers).alias(column) for name, (column, numbers) in columns.items())
+        values = (_value(own_columns.get(name), numbers).alias(column) for name, (column, numbers) in columns.items())
         yield table.select(*fixed, *values)
 
 
@@ -160,10 +160,10 @@ def _union(upper: DataFrame, lower: DataFrame) -> DataFrame:
 
 
 def _grouped(table: DataFrame, key: str, work: Callable[[pa.Table], pa.Table], schema: pa.Schema) -> DataFrame:
-    def of_group(group: pa.Table) -> pa.Table:  # Spark inspects the type hints of a plain function
+    def apply(group: pa.Table) -> pa.Table:  # Spark inspects the type hints, which `partial` hides.
         return work(group)
 
-    return table.groupBy(key).applyInArrow(of_group, _spark_schema(schema))
+    return table.groupBy(key).applyInArrow(apply, _spark_schema(schema))
 
 
 def _spark_schema(schema: pa.Schema) -> StructType:

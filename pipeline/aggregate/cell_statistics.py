@@ -103,23 +103,24 @@ def _cell(assignor: str, runs: Sequence[Run]) -> _Cell:
 
 
 def _rows(sweep: StoredSweep, cell: _Cell, baseline: _Cell | None) -> Iterator[dict[str, Any]]:
-    compared: Sequence[PairedDifference | None] = [None] * len(METRICS)
+    differences: Sequence[PairedDifference | None] = [None] * len(METRICS)
     if cell.assignor != sweep.baseline:
-        compared = _compared(cell, baseline)
-    for metric, summary, pair in zip(METRICS, summarize(cell.values), compared, strict=True):
+        differences = _differences(cell, baseline)
+    for metric, summary, pair in zip(METRICS, summarize(cell.values), differences, strict=True):
         row: dict[str, Any] = {
             "assignor": cell.assignor,
             "metric": metric.name,
             "runs": cell.runs,
             "errors": cell.errors,
         }
-        row |= {"failed": cell.failed, "stable": cell.stable} | _summary(summary)
+        row |= {"failed": cell.failed, "stable": cell.stable} | _summary_columns(summary)
         if pair is not None:
-            row |= {"baseline": sweep.baseline} | _pair(pair, metric.lower_is_better)
+            row |= {"baseline": sweep.baseline} | _difference_columns(pair, metric.lower_is_better)
         yield row
 
 
-def _compared(cell: _Cell, baseline: _Cell | None) -> list[PairedDifference]:
+def _differences(cell: _Cell, baseline: _Cell | None) -> list[PairedDifference]:
+    """Return the difference of each metric over the seeds that the cell and the baseline have in common."""
     baseline_row = {} if baseline is None else {seed: row for row, seed in enumerate(baseline.seeds)}
     common = [(row, baseline_row[seed]) for row, seed in enumerate(cell.seeds) if seed in baseline_row]
     values = cell.values[[row for row, _ in common]]
@@ -127,14 +128,14 @@ def _compared(cell: _Cell, baseline: _Cell | None) -> list[PairedDifference]:
     return paired(values, baseline_values)
 
 
-def _summary(summary: SampleSummary) -> dict[str, Any]:
+def _summary_columns(summary: SampleSummary) -> dict[str, Any]:
     # Metrics are never negative, so a mean is at least 0.
     low, high = (None, None) if summary.interval is None else (max(summary.interval.low, 0.0), summary.interval.high)
     facts = {"known": summary.known, "mean": summary.mean, "p50": summary.p50, "p95": summary.p95}
     return {**facts, "sd": summary.sd, "ci_low": low, "ci_high": high}
 
 
-def _pair(pair: PairedDifference, lower_is_better: bool) -> dict[str, Any]:
+def _difference_columns(pair: PairedDifference, lower_is_better: bool) -> dict[str, Any]:
     low, high = (None, None) if pair.interval is None else (pair.interval.low, pair.interval.high)
     return {
         "pairs": pair.pairs,

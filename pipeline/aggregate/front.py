@@ -14,10 +14,10 @@ Row = dict[str, Any]
 
 
 def choose_objectives(known: Mapping[str, int], cells: int) -> tuple[str, ...]:
-    """Return the objectives that the cells of a scenario are compared by.
+    """Return the objectives by which the cells of a scenario are compared.
 
-    The first objective is the cost of cross-rack traffic; its bytes if some cell has no cost. Objectives that no cell
-    has are left out.
+    The first objective is the cost of cross-rack traffic, or its bytes if a cell has no cost. Objectives that no cell
+    has are omitted.
 
     Args:
         known: for each of `OBJECTIVES`, the number of considered cells that have it.

@@ -1,4 +1,4 @@
-"""Sweep directories to aggregate: find them, check them and give them distinct names."""
+"""Sweep directories to aggregate: read and check their manifests, and give the sweeps distinct names."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 ASSIGNOR = "assignor"
 """The factor that every sweep has."""
 
-_HASH_SHOWN = 8
+_HASH_CHARS = 8
 
 Value = float | str | None
 
@@ -193,7 +193,7 @@ def _scenarios(manifests: Sequence[Mapping[str, Any]]) -> list[str]:
         name for name, count in Counter(name for name, _ in set(zip(names, hashes, strict=True))).items() if count > 1
     }
     return [
-        f"{name} ({hash_text[:_HASH_SHOWN]})" if name in ambiguous else name
+        f"{name} ({hash_text[:_HASH_CHARS]})" if name in ambiguous else name
         for name, hash_text in zip(names, hashes, strict=True)
     ]
 

@@ -1,4 +1,4 @@
-"""Summary of an aggregate as one JSON value: what the terminal and the page show first."""
+"""Summary of an aggregate as JSON: the results that the terminal and the page show first."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Json = dict[str, Any]
 _CELL = ("sweep", "setting", "label", "assignor")
 
 
-MAX_SHOWN = 200
+MAX_FRONT_CELLS = 200
 """Maximum number of front cells in the summary; the table `front` has all."""
 
 MAX_FACTORS = 3
@@ -53,7 +53,7 @@ def build_summary(sweeps: Sequence[StoredSweep], facts: Sequence[Json], stronges
     """Build the summary of an aggregate.
 
     It has counts, fronts, the best cell per objective, the most influential factors, significant differences from the
-    baseline, and what was left out and why.
+    baseline, and the excluded runs and metrics with the reason.
 
     Args:
         sweeps: the aggregated sweeps.
@@ -74,7 +74,7 @@ def build_summary(sweeps: Sequence[StoredSweep], facts: Sequence[Json], stronges
         "scenarios": scenarios,
         "against_baseline": [row for fact in facts for row in fact["against"]],
         "sensitivity": _sensitivity(strongest),
-        "left_out": [*_runs_left_out(sweeps, counts), *_of_scenarios_left_out(scenarios)],
+        "left_out": [*_runs_left_out(sweeps, counts), *_objectives_left_out(scenarios)],
     }
 
 
@@ -115,12 +115,12 @@ def _scenario(cells: Sequence[Row], objectives: Sequence[str]) -> Json:
         "cells_considered": len(considered),
         "cells_with": {name: sum(cell[name] is not None for cell in considered) for name in objectives},
         "cells_on_front": len(on_front),
-        "front": [_shown(cell, objectives) for cell in on_front[:MAX_SHOWN]],
+        "front": [_front_cell(cell, objectives) for cell in on_front[:MAX_FRONT_CELLS]],
         "best": [_best(name, cell, considered) for name in objectives for cell in on_front if name in cell["best_of"]],
     }
 
 
-def _shown(cell: Row, objectives: Sequence[str]) -> Json:
+def _front_cell(cell: Row, objectives: Sequence[str]) -> Json:
     facts = {name: cell[name] for name in (*_CELL, "runs", "stable", "best_of")}
     intervals = {name: _interval(cell, name) for name in objectives}
     return facts | {"means": {name: cell[name] for name in objectives}, "intervals": intervals}
@@ -152,7 +152,7 @@ def _against(rows: Sequence[Row]) -> list[Json]:
 
 
 def _sensitivity(rows: Sequence[Row]) -> list[Json]:
-    """Return the most influential factors by sweep and metric; metrics without any are left out."""
+    """Return the most influential factors by sweep and metric; metrics without any are omitted."""
     strongest: dict[tuple[str, str], list[Json]] = {}
     for row in sorted(rows, key=lambda row: (row["sweep"], row["metric"], row["rank"])):
         if row["share"]:
@@ -178,7 +178,7 @@ def _runs_left_out(sweeps: Sequence[StoredSweep], counts: Mapping[str, Row]) -> 
             yield {"sweep": sweep.name, "what": "cells", "number": out, "why": why}
 
 
-def _of_scenarios_left_out(scenarios: Sequence[Json]) -> Iterator[Json]:
+def _objectives_left_out(scenarios: Sequence[Json]) -> Iterator[Json]:
     for scenario in scenarios:
         name, considered = scenario["scenario"], scenario["cells_considered"]
         if considered and MONEY[0] not in scenario["objectives"]:

@@ -1,13 +1,13 @@
 """Arrow schemas of the tables of an aggregate.
 
-As in `simulator.tables`, the metadata of a field describes the column; the reference is generated from it.
+As in `simulator.results.tables`, the metadata of a field describes the column; the reference is generated from it.
 """
 
 from __future__ import annotations
 
 import pyarrow as pa
 
-from simulator.results.tables import table_schema
+from simulator.results.table_schema import table_schema
 
 MONEY = ("cross_rack_usd", "cross_rack_bytes")
 """Metrics of cross-rack traffic, in order of preference; the first one that every run of every cell has is used."""

@@ -1,8 +1,8 @@
-"""Faults planted into synthetic measurements, so that every fault can be identified and counted.
+"""Faults injected into synthetic measurements so that each fault can be identified and counted.
 
 Time is divided into blocks of eight samples. A block of a partition has at most one fault, surrounded by good samples;
 the counters of a broker restart at the second sample of a block. Faults therefore never overlap, and ingest must find
-exactly the planted ones.
+exactly these faults.
 """
 
 from __future__ import annotations
@@ -100,12 +100,12 @@ def random(*values: str) -> str:
 
 def fault_of_block(faults: Faults, seed: int) -> str:
     """Return SQL for the fault of block `block` of partition `p`; null if none."""
-    drawn = random(f"{seed}L", "1", "p", "block")
+    number = f"({random(f'{seed}L', '1', 'p', 'block')})"
     cases, bound = [], 0.0
     for kind, share in faults.in_blocks.items():
         bound += share
-        cases.append(f"when drawn < {bound!r}D then '{kind}'")
-    return f"(case {' '.join(cases)} end)".replace("drawn", f"({drawn})")
+        cases.append(f"when {number} < {bound!r}D then '{kind}'")
+    return f"(case {' '.join(cases)} end)"
 
 
 def offset_in_block(seed: int) -> str:

@@ -100,7 +100,7 @@ def measurements(spark: SparkSession, population: Population, schedule: Schedule
         spark: the session.
         population: the measured partitions.
         schedule: the sampling times.
-        faults: the faults to plant.
+        faults: the faults to inject.
 
     Returns:
         `timestamp` (ms, clock of the broker), `broker`, `topic`, `partition`, `bytes_in_total`, `messages_in_total`
@@ -119,12 +119,12 @@ def measurements(spark: SparkSession, population: Population, schedule: Schedule
         if any(faults.in_blocks.values())
         else rows.withColumn("malformation", fn.lit(0))
     )
-    began = last_reset_slot(faults, population.seed) if faults.resets else f"-{schedule.slots_per_day}"
-    at, since = f"(slot * {schedule.interval_s})", f"((({began}) - 0.5D) * {schedule.interval_s})"
+    reset = last_reset_slot(faults, population.seed) if faults.resets else f"-{schedule.slots_per_day}"
+    at, since = f"(slot * {schedule.interval_s})", f"((({reset}) - 0.5D) * {schedule.interval_s})"
     counted = f"({_integrated_bytes(at)} - {_integrated_bytes(since)} + {_noise(population.seed, schedule)})"
-    sent = f"{int(START.timestamp())} * 1000L + {at} * 1000L"
+    time_ms = f"{int(START.timestamp())} * 1000L + {at} * 1000L"
     columns = {
-        "timestamp": f"{sent} + skew_ms",
+        "timestamp": f"{time_ms} + skew_ms",
         "broker": "broker",
         "topic": "topic",
         "partition": "partition",
@@ -132,13 +132,13 @@ def measurements(spark: SparkSession, population: Population, schedule: Schedule
         "messages_in_total": "cast(floor(counted / message_bytes) as bigint)",
     }
     if faults.skew:
-        columns["received"] = f"{sent} + pmod(xxhash64({population.seed}L, 5, p, slot), {LATENCY_MS})"
+        columns["received"] = f"{time_ms} + pmod(xxhash64({population.seed}L, 5, p, slot), {LATENCY_MS})"
     rows = rows.withColumn("counted", fn.expr(counted))
     return rows.select(*(fn.expr(sql).alias(name) for name, sql in columns.items()), "malformation")
 
 
-def planted_faults(spark: SparkSession, population: Population, schedule: Schedule, faults: Faults) -> DataFrame:
-    """List the planted faults, one row each: `kind`, `topic`, `partition`, `slot` (first affected sample), `length`."""
+def injected_faults(spark: SparkSession, population: Population, schedule: Schedule, faults: Faults) -> DataFrame:
+    """List the faults, one per row: `kind`, `topic`, `partition`, `slot` (first affected sample), `length`."""
     from pyspark.sql import functions as fn
 
     blocks = schedule.slots // BLOCK
@@ -146,23 +146,23 @@ def planted_faults(spark: SparkSession, population: Population, schedule: Schedu
         fn.expr(f"id div {population.partitions}").alias("block"), fn.expr(f"id % {population.partitions}").alias("p")
     )
     rows = rows.join(fn.broadcast(spark.createDataFrame(population.table())), "p")
-    kind, place, length = (
+    kind, offset, length = (
         fault_of_block(faults, population.seed),
         offset_in_block(population.seed),
         gap_length(population.seed),
     )
-    faults_found = rows.select(
+    injected = rows.select(
         "topic",
         "partition",
         fn.expr(f"{kind}").alias("kind"),
-        fn.expr(f"block * {BLOCK} + {place}").alias("slot"),
+        fn.expr(f"block * {BLOCK} + {offset}").alias("slot"),
         fn.expr(f"case when {kind} = 'gaps' then {length} else 1 end").alias("length"),
     ).where("kind is not null")
     if faults.resets:
         slot = f"(block * {BLOCK} + 1)"
-        began = last_reset_slot(faults, population.seed).replace("slot", slot)
-        resets = rows.where(fn.expr(f"{began} = {slot}"))
-        faults_found = faults_found.unionByName(
+        reset = last_reset_slot(faults, population.seed).replace("slot", slot)
+        resets = rows.where(fn.expr(f"{reset} = {slot}"))
+        injected = injected.unionByName(
             resets.select(
                 "topic",
                 "partition",
@@ -171,7 +171,7 @@ def planted_faults(spark: SparkSession, population: Population, schedule: Schedu
                 fn.lit(1).alias("length"),
             )
         )
-    return faults_found.select("kind", "topic", "partition", "slot", fn.col("length").cast("int"))
+    return injected.select("kind", "topic", "partition", "slot", fn.col("length").cast("int"))
 
 
 def _with_faults(rows: DataFrame, faults: Faults, seed: int) -> DataFrame:
@@ -181,11 +181,11 @@ def _with_faults(rows: DataFrame, faults: Faults, seed: int) -> DataFrame:
     rows = rows.withColumn("block", fn.expr(f"slot div {BLOCK}"))
     rows = rows.withColumn("kind", fn.expr(fault_of_block(faults, seed)))
     rows = rows.withColumn("place", fn.expr(f"slot % {BLOCK} - ({offset_in_block(seed)})"))
-    own = f"not (kind = 'gaps' and place between 0 and {gap_length(seed)} - 1 or kind = 'late' and place = 0)"
+    is_written = f"not (kind = 'gaps' and place between 0 and {gap_length(seed)} - 1 or kind = 'late' and place = 0)"
     written = f"""
         case when kind is null then array(struct(slot, 0 as malformation)) else filter(array(
             if(kind = 'late' and place = {LATE_BY}, struct(slot - {LATE_BY} as slot, 0 as malformation), null),
-            if({own}, struct(slot, 0 as malformation), null),
+            if({is_written}, struct(slot, 0 as malformation), null),
             if(kind = 'duplicates' and place = 0, struct(slot, 0 as malformation), null),
             if(kind = 'malformed' and place = 0, struct(slot, 1 + cast(pmod(p + slot, 4) as int) as malformation), null)
         ), row -> row is not null) end"""

@@ -49,15 +49,15 @@ class Population:
             `p` (row number), `topic`, `partition`, `broker` (its leader), `base` (mean bytes per second), `peak_s`
             (time of the daily peak, in seconds), `message_bytes`, `skew_ms` (how far the clock of the broker is ahead).
         """
-        chance = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(0,)))
+        rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(0,)))
         row = np.arange(self.partitions)
         topic, partition = np.divmod(row, _PARTITIONS_PER_TOPIC)
         topics = math.ceil(self.partitions / _PARTITIONS_PER_TOPIC)
         brokers = max(_MIN_BROKERS, self.partitions // _PARTITIONS_PER_BROKER)
-        weight = (chance.permutation(topics) + 1.0)[topic] ** -_TOPIC_ZIPF * (partition + 1.0) ** -_KEY_ZIPF
-        broker = chance.integers(brokers, size=self.partitions)
-        peak = chance.normal(14 * 3600, 3 * 3600, size=topics)[topic] % DAY_S
-        message = np.exp(chance.normal(math.log(1_000), 1.0, size=topics)).clip(50, 100_000).round()[topic]
+        weight = (rng.permutation(topics) + 1.0)[topic] ** -_TOPIC_ZIPF * (partition + 1.0) ** -_KEY_ZIPF
+        broker = rng.integers(brokers, size=self.partitions)
+        peak = rng.normal(14 * 3600, 3 * 3600, size=topics)[topic] % DAY_S
+        message = np.exp(rng.normal(math.log(1_000), 1.0, size=topics)).clip(50, 100_000).round()[topic]
         return pd.DataFrame(
             {
                 "p": row,
@@ -67,15 +67,15 @@ class Population:
                 "base": weight / weight.sum() * self.partitions * _BYTES_PER_S,
                 "peak_s": peak,
                 "message_bytes": message,
-                "skew_ms": _clocks(self.skewed, brokers, chance)[broker],
+                "skew_ms": _clocks(self.skewed, brokers, rng)[broker],
             }
         )
 
 
-def _clocks(share: float, brokers: int, chance: np.random.Generator) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def _clocks(share: float, brokers: int, rng: np.random.Generator) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     """Return how far the clock of each broker is ahead, in ms; at least one is wrong if `share` is positive."""
     ahead_ms = np.zeros(brokers, dtype=np.int64)
     count = math.ceil(share * brokers)
-    size = chance.integers(*_SKEW_MS, size=count)
-    ahead_ms[chance.permutation(brokers)[:count]] = size * chance.choice([-1, 1], size=count)
+    size = rng.integers(*_SKEW_MS, size=count)
+    ahead_ms[rng.permutation(brokers)[:count]] = size * rng.choice([-1, 1], size=count)
     return ahead_ms

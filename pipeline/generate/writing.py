@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pipeline.generate.faults import Faults
-from pipeline.generate.measurements import START, Schedule, measurements, planted_faults
+from pipeline.generate.measurements import START, Schedule, injected_faults, measurements
 from pipeline.generate.population import Population
 from pipeline.storage import Storage
 
@@ -40,14 +40,14 @@ def generate(
 ) -> GeneratedFiles:
     """Write `metrics/` (measurements as from a collector), `truth/` and `faults/` into a new folder.
 
-    `truth/` has the parameters of each partition's formula. `faults/` has one row per planted fault.
+    `truth/` has the parameters of each partition's formula. `faults/` has one row per injected fault.
 
     Args:
         spark: the session.
         out: the folder, a path or a URI.
         population: the measured partitions.
         schedule: the sampling times.
-        faults: the faults to plant.
+        faults: the faults to inject.
         format_: one of FORMATS.
 
     Returns:
@@ -64,9 +64,9 @@ def generate(
     {"parquet": _write_parquet, "csv": _write_csv, "jsonl": _write_json_lines}[format_](rows, folder)
     truth = spark.createDataFrame(population.table()).selectExpr(*_TRUTH.split(", "))
     truth.coalesce(1).write.parquet(storage.path("truth"))
-    planted = planted_faults(spark, population, schedule, faults)
+    injected = injected_faults(spark, population, schedule, faults)
     time = f"{int(START.timestamp()) * 1000}L + slot * {schedule.interval_s * 1000}L as time_ms"
-    planted.selectExpr("kind", "topic", "partition", time, "length").coalesce(1).write.parquet(storage.path("faults"))
+    injected.selectExpr("kind", "topic", "partition", time, "length").coalesce(1).write.parquet(storage.path("faults"))
     return GeneratedFiles(folder, schedule.slots * population.partitions)
 
 

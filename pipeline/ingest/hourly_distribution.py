@@ -19,22 +19,25 @@ PERCENTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 _RATES = ("bytes_per_s", "messages_per_s")
 _HOUR_MS = 3_600_000
 
+_MAX_MISSING = 10_000
+"""Maximum number of missing readings in a gap that are matched with those of other brokers."""
+
 
 def aggregate_by_hour(samples: DataFrame, combined: bool) -> DataFrame:
-    """Aggregate samples to one row per topic, partition and hour of the day (UTC).
+    """Aggregate samples into one row per topic, partition and hour of the day (UTC).
 
     Args:
-        samples: samples as of `series.samples`.
+        samples: samples as returned by `series.samples`.
         combined: whether values of several brokers at one time are combined; see `MappedMetric.brokers`.
 
     Returns:
-        `topic`, `partition`, `hour`, `rows`, `samples`, mean and percentiles of bytes and messages, COUNTS,
+        `topic`, `partition`, `hour`, `rows`, `samples`, mean and percentiles of bytes and messages, the columns COUNTS,
         `interval_ms` (shortest), `skew_ms` (largest in absolute value), `first_ms`, `last_ms` (times of readings).
     """
     from pyspark.sql import functions as fn
 
     readings = samples.withColumn("rows", fn.lit(1))
-    readings = _over_brokers(readings) if combined else readings
+    readings = _combine_over_brokers(readings) if combined else readings
     readings = readings.withColumn("hour", fn.pmod(fn.floor(fn.col("middle") / _HOUR_MS), fn.lit(24)).cast("tinyint"))
     first, last = ("first_ms", "last_ms") if combined else ("time", "time")
     return readings.groupBy("topic", "partition", "hour").agg(
@@ -52,8 +55,8 @@ def aggregate_by_hour(samples: DataFrame, combined: bool) -> DataFrame:
 def _distribution(rate: str) -> list[Column]:
     from pyspark.sql import functions as fn
 
-    ordered = fn.percentile(rate, list(PERCENTILES.values())).alias(f"{rate}_of")
-    return [fn.mean(rate).alias(f"{rate}_mean"), ordered]
+    percentiles = fn.percentile(rate, list(PERCENTILES.values())).alias(f"{rate}_percentiles")
+    return [fn.mean(rate).alias(f"{rate}_mean"), percentiles]
 
 
 def expand_percentiles(hours: DataFrame) -> DataFrame:
@@ -61,13 +64,13 @@ def expand_percentiles(hours: DataFrame) -> DataFrame:
     from pyspark.sql import functions as fn
 
     for rate in _RATES:
-        for at, name in enumerate(PERCENTILES):
-            hours = hours.withColumn(f"{rate}_{name}", fn.get(f"{rate}_of", fn.lit(at)))
-        hours = hours.drop(f"{rate}_of")
+        for index, name in enumerate(PERCENTILES):
+            hours = hours.withColumn(f"{rate}_{name}", fn.get(f"{rate}_percentiles", fn.lit(index)))
+        hours = hours.drop(f"{rate}_percentiles")
     return hours
 
 
-def _over_brokers(readings: DataFrame) -> DataFrame:
+def _combine_over_brokers(readings: DataFrame) -> DataFrame:
     """Combine the brokers of a topic or partition.
 
     Brokers are not measured at the same moment. The readings of each broker are numbered on its own time grid; readings
@@ -103,7 +106,7 @@ def _over_brokers(readings: DataFrame) -> DataFrame:
     )
     brokers = fn.count(fn.lit(1))
     return per_broker.groupBy("topic", "partition", "metric", "slot").agg(
-        *(fn.when(fn.count(rate) == brokers, _combine_brokers(rate)).alias(rate) for rate in _RATES),
+        *(fn.when(fn.count(rate) == brokers, _combined_rate(rate)).alias(rate) for rate in _RATES),
         *aggregates,
         (fn.col("slot") * fn.min("interval_ms")).alias("middle"),
         fn.min("first_ms").alias("first_ms"),
@@ -111,10 +114,7 @@ def _over_brokers(readings: DataFrame) -> DataFrame:
     )
 
 
-_MAX_MISSING = 10_000
-
-
-def _combine_brokers(rate: str) -> Column:
+def _combined_rate(rate: str) -> Column:
     from pyspark.sql import functions as fn
 
     return fn.when(fn.first("brokers") == "largest", fn.max(rate)).otherwise(fn.sum(rate))

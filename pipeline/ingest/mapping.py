@@ -81,7 +81,9 @@ class SourceMapping(_MappingModel):
             if self.name is None or self.value is None or not self.metrics:
                 raise ValueError("a long source needs name, value and metrics")
             if self.bytes is not None or self.messages is not None:
-                raise ValueError("bytes and messages are columns of a wide source; in a long one, metrics says it")
+                raise ValueError(
+                    "bytes and messages are columns of a wide source; name the metrics of a long source in metrics"
+                )
         elif self.bytes is None and self.messages is None:
             raise ValueError("no measured value: set bytes or messages (wide), or name, value and metrics (long)")
         return self

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _BYTES_PER_ROW = {"parquet": 10, "csv": 64, "jsonl": 150}
-_PACKED = 6
+_COMPRESSION_RATIO = 6
 _ROWS_PER_TASK = 1_000_000
 """Rows that one core sorts in memory without spilling to disk, at Spark's default of 1 GB."""
 
@@ -28,12 +28,12 @@ class Measured:
     """Result of the ingest of time series.
 
     Attributes:
-        hours: rows as of `hourly_distribution.aggregate_by_hour`, written to disk once.
+        hours: rows as returned by `hourly_distribution.expand_percentiles`, read from disk.
         sizes: topic, partition, size_bytes, replicas; None if the mapping has no sizes.
         quarantine: file, reason, raw; None if every row is good.
         rows: number of rows read, including malformed and ignored ones.
         malformed: number of rows in quarantine.
-        passed_over: number of ignored rows, whose metric the mapping does not contain.
+        ignored: number of rows whose metric the mapping does not contain.
     """
 
     hours: DataFrame
@@ -41,7 +41,7 @@ class Measured:
     quarantine: DataFrame | None
     rows: int
     malformed: int
-    passed_over: int
+    ignored: int
 
 
 def measure(
@@ -70,10 +70,10 @@ def measure(
     counts = [
         fn.count(fn.lit(1)).alias("rows"),
         fn.count(fn.col("reason")).alias("malformed"),
-        fn.count_if(fn.col("passed_over")).alias("passed_over"),
+        fn.count_if(fn.col("ignored")).alias("ignored"),
     ]
     good = rows.observe(row_counts, *counts).where(
-        "reason is null and not passed_over and (bytes is not null or messages is not null)"
+        "reason is null and not ignored and (bytes is not null or messages is not null)"
     )
     series = good.repartition(_tasks(spark, groups), "topic", "partition")
     combined = any(metric.brokers != "each" for metric in mapping.metrics.values())
@@ -82,7 +82,7 @@ def measure(
     hours = spark.read.parquet(scratch)
     # If no row is good, Spark prunes the plan together with the observation.
     counted = rows.agg(*counts).collect()[0].asDict() if hours.isEmpty() else row_counts.get
-    if counted["rows"] == counted["malformed"] + counted["passed_over"]:
+    if counted["rows"] == counted["malformed"] + counted["ignored"]:
         raise IngestError(_no_good_row(rows, counted))
     bad = rows.where("reason is not null").select("file", "reason", "raw") if counted["malformed"] else None
     sizes = _sizes(rows) if any(metric.measures == "size" for metric in mapping.metrics.values()) else None
@@ -106,8 +106,10 @@ def _tasks(spark: SparkSession, groups: list[FileGroup]) -> int:
     """Return the number of Spark partitions: few enough rows to sort in memory, and work for every core."""
     rows = 0.0
     for group in groups:
-        packed = _PACKED if group.format != "parquet" and group.uris[0].endswith((".gz", ".bz2", ".zst")) else 1
-        rows += group.size * packed / _BYTES_PER_ROW[group.format]
+        ratio = (
+            _COMPRESSION_RATIO if group.format != "parquet" and group.uris[0].endswith((".gz", ".bz2", ".zst")) else 1
+        )
+        rows += group.size * ratio / _BYTES_PER_ROW[group.format]
     return max(spark.sparkContext.defaultParallelism, math.ceil(rows / _ROWS_PER_TASK))
 
 

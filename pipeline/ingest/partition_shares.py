@@ -1,7 +1,7 @@
 """Distribution of topic measurements over partitions.
 
-Kafka's brokers count bytes per topic only. A partition gets the share that it has of the topic's messages, if these are
-known per partition; else of the topic's size; else all partitions get equal shares.
+Kafka's brokers count bytes per topic only. They are distributed over the partitions in proportion to messages, if these
+are known for every partition of the topic; otherwise in proportion to size; otherwise equally.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def distribute_over_partitions(hours: DataFrame, sizes: DataFrame | None, placem
     """Fill in the hours of partitions that were not measured themselves from those of their topic.
 
     Args:
-        hours: rows as of `hourly_distribution.expand_percentiles`, some with partition WHOLE_TOPIC.
+        hours: rows as returned by `hourly_distribution.expand_percentiles`, some with partition WHOLE_TOPIC.
         sizes: topic, partition, size_bytes; None if unknown.
         placements: topic, partition; None if unknown.
 

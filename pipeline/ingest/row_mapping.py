@@ -18,7 +18,7 @@ WHOLE_TOPIC = -1
 
 MEASURES = ("bytes", "messages", "size")
 
-_WHERE = ("file", "block", "row", "raw")
+_POSITION_AND_TEXT = ("file", "block", "row", "raw")
 
 _YEAR_2000_MS = 946_684_800_000
 _DAY_MS = 86_400_000
@@ -63,11 +63,13 @@ class RowMapper:
             "counter": self._by_metric(lambda metric: metric.kind == "counter", self.mapping.kind == "counter"),
             "brokers": self._by_metric(lambda metric: metric.brokers, "each"),
             "per_topic": self._per_topic(),
-            "passed_over": self._passed_over(),
-            "bad_value": fn.coalesce(*(_fault_of_amount(name, value) for name, value in self._values().items())),
+            "ignored": self._ignored(),
+            "bad_value": fn.coalesce(*(_value_fault(name, value) for name, value in self._values().items())),
         }
-        named = raw.select(*(column.alias(name) for name, column in columns.items()), *_WHERE, "written", "broken")
-        reason = fn.when(~fn.col("passed_over"), fn.coalesce(*self._faults()))
+        named = raw.select(
+            *(column.alias(name) for name, column in columns.items()), *_POSITION_AND_TEXT, "written", "broken"
+        )
+        reason = fn.when(~fn.col("ignored"), fn.coalesce(*self._faults()))
         return named.withColumn("reason", reason).drop("written", "broken", "bad_value", "per_topic")
 
     def _faults(self) -> list[Column]:
@@ -119,23 +121,23 @@ class RowMapper:
     def _metric(self) -> Column:
         return self._field(self.mapping.name).cast("string")
 
-    def _by_metric(self, of_metric: Callable[[MappedMetric], object], of_wide: object) -> Column:
+    def _by_metric(self, property_of: Callable[[MappedMetric], object], wide_value: object) -> Column:
         """Return a property of the row's metric, or the property of all rows of a wide source."""
         from pyspark.sql import functions as fn
 
         if not self.mapping.is_long:
-            return fn.lit(of_wide)
+            return fn.lit(wide_value)
         names_by_property: dict[object, list[str]] = {}
         for name, metric in self.mapping.metrics.items():
-            names_by_property.setdefault(of_metric(metric), []).append(name)
-        first, *rest_of_properties = names_by_property
+            names_by_property.setdefault(property_of(metric), []).append(name)
+        first, *others = names_by_property
         return reduce(
             lambda rest, value: fn.when(self._metric().isin(*names_by_property[value]), fn.lit(value)).otherwise(rest),
-            rest_of_properties,
+            others,
             fn.lit(first),
         )
 
-    def _passed_over(self) -> Column:
+    def _ignored(self) -> Column:
         """Return whether the row is ignored.
 
         Prometheus has other metrics, too, and totals over all topics under the names of topic metrics.
@@ -186,7 +188,7 @@ class RowMapper:
         return scaled if kind != "string" else fn.coalesce(scaled, fn.unix_millis(fn.try_to_timestamp(field)))
 
 
-def _fault_of_amount(name: str, value: Column) -> Column:
+def _value_fault(name: str, value: Column) -> Column:
     """Return what is wrong with a value; null if it is valid or missing."""
     from pyspark.sql import functions as fn
 

@@ -30,7 +30,7 @@ def read_rows(spark: SparkSession, group: FileGroup, mapping: SourceMapping) -> 
     Returns:
         `topic`, `partition` (WHOLE_TOPIC if measured per topic), `broker`, `metric` (null if wide), `time`, `received`
         (ms), `bytes`, `messages`, `size` (null if not measured), `counter`, `brokers` (see `MappedMetric`),
-        `passed_over` (a metric that the mapping does not contain), `reason` (null if the row is good), the position
+        `ignored` (a metric that the mapping does not contain), `reason` (null if the row is good), the position
         `file`, `block`, `row` (the last two grow along a file), and `raw`, the text of the row.
 
     Raises:

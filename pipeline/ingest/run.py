@@ -46,13 +46,19 @@ class IngestSources:
     leader_logs: tuple[str, ...] = ()
 
     def check(self) -> None:
-        """Check that there is a source.
+        """Check that sources are given.
 
         Raises:
-            IngestError: there is none.
+            IngestError: no source is given.
         """
         if self == IngestSources():
             raise IngestError("no sources; name time series, dumps or logs")
+
+    def dumps(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """Yield the kinds of dumps that have sources, with their paths."""
+        for kind in TABLE_OF:
+            if paths := getattr(self, kind):
+                yield kind, paths
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +68,14 @@ class IngestResult:
     Attributes:
         rows: number of rows of time series.
         malformed: number of rows in quarantine.
-        passed_over: number of ignored rows, whose metric the mapping does not contain.
+        ignored: number of rows whose metric the mapping does not contain.
         without_partitions: topics that are measured as a whole and have no known partition; they have no rates.
         tables: number of rows by table.
     """
 
     rows: int
     malformed: int
-    passed_over: int
+    ignored: int
     without_partitions: tuple[str, ...]
     tables: Mapping[str, int]
 
@@ -105,12 +111,12 @@ def ingest(
     sources.check()
     target = Target(spark, out)
     try:
-        work = _Ingest(spark, target, on_progress)
+        job = _IngestJob(spark, target, on_progress)
         if sources.metrics:
-            work.measure(sources.metrics, mapping.mapping, interval_ms)
-        for kind, paths in work.dumps(sources):
-            work.read(kind, paths)
-        done = work.write()
+            job.measure(sources.metrics, mapping.mapping, interval_ms)
+        for kind, paths in sources.dumps():
+            job.read(kind, paths)
+        result = job.write()
         target.publish(
             {
                 "sources": asdict(sources),
@@ -119,10 +125,10 @@ def ingest(
                 "versions": {name: version(name) for name in ("assignor-sim", "pyspark")}
                 | {"python": platform.python_version()},
                 "command": command,
-                **asdict(done),
+                **asdict(result),
             }
         )
-        return done
+        return result
     except PySparkException as error:
         raise IngestError(f"Spark cannot read the sources or write the tables: {str(error)[:_MAX_CHARS]}") from error
     finally:
@@ -130,7 +136,7 @@ def ingest(
 
 
 @dataclass(slots=True)
-class _Ingest:
+class _IngestJob:
     """State of an ingest.
 
     Attributes:
@@ -150,6 +156,7 @@ class _Ingest:
     broken: list[DataFrame] = field(default_factory=list)
 
     def measure(self, paths: Sequence[str], mapping: SourceMapping, interval_ms: int | None) -> None:
+        """Read the time series."""
         self.on_progress("looking for files")
         groups = group_files(self.spark, paths)
         files, size = sum(len(group.files) for group in groups), sum(group.size for group in groups)
@@ -160,13 +167,8 @@ class _Ingest:
         if self.measured.quarantine is not None:
             self.broken.append(self.measured.quarantine)
 
-    @staticmethod
-    def dumps(sources: IngestSources) -> Iterator[tuple[str, tuple[str, ...]]]:
-        for kind in TABLE_OF:
-            if paths := getattr(sources, kind):
-                yield kind, paths
-
     def read(self, kind: str, paths: Sequence[str]) -> None:
+        """Read dumps of one kind."""
         self.on_progress(f"reading {kind.replace('_', ' ')}")
         rows = read_dumps(self.spark, kind, paths, self.target.scratch(kind))
         self.parts.setdefault(TABLE_OF[kind].name, []).append(rows.where("reason is null"))
@@ -174,7 +176,7 @@ class _Ingest:
 
     def write(self) -> IngestResult:
         """Write the tables that have a source."""
-        tables = self._dumped()
+        tables = self._dump_tables()
         if self.measured is not None:
             tables[RATES] = distribute_over_partitions(self.measured.hours, tables.get(SIZES), tables.get(PLACEMENTS))
             tables[QUALITY] = quality(self.measured.hours)
@@ -188,21 +190,23 @@ class _Ingest:
         return IngestResult(
             rows=measured.rows if measured else 0,
             malformed=measured.malformed if measured else 0,
-            passed_over=measured.passed_over if measured else 0,
+            ignored=measured.ignored if measured else 0,
             without_partitions=self._without_partitions(tables[RATES]) if measured else (),
             tables=written,
         )
 
     def _without_partitions(self, rates: DataFrame) -> tuple[str, ...]:
+        """Return the topics that are measured as a whole and have no rates."""
         assert self.measured is not None
         topics = self.measured.hours.where(f"partition = {WHOLE_TOPIC}").select("topic").distinct()
-        left = topics.join(rates.select("topic").distinct(), "topic", "left_anti").orderBy("topic")
-        return tuple(row["topic"] for row in left.collect())
+        missing = topics.join(rates.select("topic").distinct(), "topic", "left_anti").orderBy("topic")
+        return tuple(row["topic"] for row in missing.collect())
 
     def _is_large(self) -> bool:
         return self.measured is not None and self.measured.hours.count() > _MAX_ROWS_PER_FILE
 
-    def _dumped(self) -> dict[Table, DataFrame]:
+    def _dump_tables(self) -> dict[Table, DataFrame]:
+        """Return the tables of the rows read so far; sizes of several sources are combined."""
         from pyspark.sql import functions as fn
 
         tables = {}

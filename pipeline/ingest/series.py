@@ -7,8 +7,8 @@ Guarantees:
     Every row is a sample or counted as a fault. Traffic over a gap or a reset is not estimated; such an interval is
     left out, so percentiles contain measured values only.
 Priority:
-    Of several readings at one time, the largest counts, and the others are duplicates. A reading below the previous
-    one is a reset, also over a gap.
+    Of several readings at the same time, the largest counts; the others are duplicates. A reading below the previous
+    one is a counter reset, even after a gap.
 Complexity:
     O(n log n) in the rows: two sorts per series; Spark spills them to disk if they exceed memory.
 """
@@ -26,16 +26,16 @@ GAP = 1.5
 """Number of intervals between two readings above which there is a gap."""
 
 SKEW_MS = 5_000
-"""Minimum difference for a clock to count as wrong, so that its times are corrected; smaller ones may be latency."""
+"""A clock that differs by more is wrong, and its times are corrected; a smaller difference may be latency."""
 
 
 def samples(rows: DataFrame, interval_ms: int | None = None, clocks: bool = False) -> DataFrame:
     """Compute samples from readings.
 
     Args:
-        rows: good rows as of `rows.read_rows`.
+        rows: good rows as returned by `rows.read_rows`.
         interval_ms: time between readings; the median of each series by default.
-        clocks: whether `received` is known.
+        clocks: whether to correct wrong clocks, which requires `received`.
 
     Returns:
         One row per reading: the series; `brokers`, `time`, `interval_ms`; `middle` (middle of the interval that ends

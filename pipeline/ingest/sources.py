@@ -30,11 +30,11 @@ _MAX_HEADER_BYTES = 65_536
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """A file.
+    """A file of a source.
 
     Attributes:
         uri: its URI.
-        size: in bytes.
+        size: its size in bytes.
     """
 
     uri: str
@@ -85,7 +85,7 @@ class SparkFileSystem:
             At least one file.
 
         Raises:
-            IngestError: there is none.
+            IngestError: no file matches, or all are empty.
         """
         file_path = self._jvm.org.apache.hadoop.fs.Path(path)
         system = file_path.getFileSystem(self._configuration)

@@ -18,7 +18,7 @@ KIND = "ingested"
 
 
 class Target:
-    """The output folder; readers see nothing of it before `publish`.
+    """The output folder; it becomes visible to readers with `publish`.
 
     Args:
         spark: the session whose file systems are used.
@@ -31,14 +31,14 @@ class Target:
     def __init__(self, spark: SparkSession, out: str) -> None:
         parent, _, name = out.rstrip("/").rpartition("/")
         self._out, self._name = out, name
-        self._beside = Storage(spark, parent or ("/" if out.startswith("/") else "."))
+        self._parent = Storage(spark, parent or ("/" if out.startswith("/") else "."))
         self._hidden = f".{name}.part"
         self._check()
-        self._beside.remove(self._hidden)
+        self._parent.remove(self._hidden)
 
     def scratch(self, name: str) -> str:
         """Return the URI of a temporary folder, removed by `publish` and `discard`."""
-        return self._beside.path(self._hidden, f"_{name}")
+        return self._parent.path(self._hidden, f"_{name}")
 
     def write(self, table: Table, rows: DataFrame, large: bool = False) -> int:
         """Write a table, sorted.
@@ -53,35 +53,35 @@ class Target:
         """
         columns = [f"cast(`{column.name}` as {column.type}) as `{column.name}`" for column in table.columns]
         named = rows.selectExpr(*columns)
-        ordered = named.orderBy(*table.sorted_by) if large else _in_one_part(named, table)
-        path = self._beside.path(self._hidden, table.name)
+        ordered = named.orderBy(*table.sorted_by) if large else _in_one_partition(named, table)
+        path = self._parent.path(self._hidden, table.name)
         ordered.write.parquet(path)
         return ordered.sparkSession.read.parquet(path).count()
 
     def publish(self, manifest: Mapping[str, Any]) -> None:
         """Write the manifest and move the folder to its final name; an earlier one is removed last."""
-        for name in self._beside.children(self._hidden):
+        for name in self._parent.children(self._hidden):
             if name.startswith("_"):
-                self._beside.remove(self._hidden, name)
-        self._beside.write_text(json.dumps({"kind": KIND, **manifest}, indent=2) + "\n", self._hidden, MANIFEST)
+                self._parent.remove(self._hidden, name)
+        self._parent.write_text(json.dumps({"kind": KIND, **manifest}, indent=2) + "\n", self._hidden, MANIFEST)
         old = f".{self._name}.old"
-        self._beside.remove(old)
-        if self._beside.exists(self._name):
-            self._beside.move([self._name], [old])
-        self._beside.move([self._hidden], [self._name])
-        self._beside.remove(old)
+        self._parent.remove(old)
+        if self._parent.exists(self._name):
+            self._parent.move([self._name], [old])
+        self._parent.move([self._hidden], [self._name])
+        self._parent.remove(old)
 
     def discard(self) -> None:
         """Remove everything that was not published."""
-        self._beside.remove(self._hidden)
+        self._parent.remove(self._hidden)
 
     def _check(self) -> None:
-        names = self._beside.children(self._name)
+        names = self._parent.children(self._name)
         if not names:
             return
         if MANIFEST in names:
             try:
-                manifest = json.loads(self._beside.read_text(self._name, MANIFEST))
+                manifest = json.loads(self._parent.read_text(self._name, MANIFEST))
             except ValueError:
                 manifest = None
             if isinstance(manifest, dict) and manifest.get("kind") == KIND:
@@ -89,6 +89,6 @@ class Target:
         raise IngestError(f"{self._out}: exists and is not an ingest; choose another folder")
 
 
-def _in_one_part(rows: DataFrame, table: Table) -> DataFrame:
-    """Sort rows into one partition; repartition only after the parallel work."""
+def _in_one_partition(rows: DataFrame, table: Table) -> DataFrame:
+    """Sort rows into one partition; the work before that remains parallel."""
     return rows.repartition(1).sortWithinPartitions(*table.sorted_by)

@@ -60,5 +60,5 @@ def describe_violations(evaluation: Evaluation) -> list[str]:
 def describe_candidate(evaluator: Evaluator, candidate: Candidate) -> str:
     """Return a candidate as text: the configs that it changes."""
     space, values = evaluator.space, evaluator.space.values(candidate)
-    keys = [key for place in space.changed(candidate) for key in space.dimensions[place].keys]
+    keys = [key for index in space.changed(candidate) for key in space.dimensions[index].keys]
     return ", ".join(f"{key}={values[key]}" for key in keys if values[key] is not None) or "no change"

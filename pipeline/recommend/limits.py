@@ -20,7 +20,7 @@ REDUNDANCY_METRICS: Final = ("tasks_without_rack_redundancy", "worst_client_loss
 """Metrics of stateful tasks that lose all copies if one rack or one client fails; racks may be unknown."""
 
 _FAILED_SIZE = 100.0
-"""Size of the violation of a failed run, in multiples of a limit: larger than that of any run that ends."""
+"""Size of the violation of a failed run, in multiples of a limit: larger than any that a completed run has."""
 _NOT_CONVERGED_SIZE = 10.0
 _CONVERGENCE = {"time_to_converge_ms", "rebalances_to_converge"}
 """Metrics that are unknown for a run whose assignment is final while copies still restore."""
@@ -104,20 +104,20 @@ def parse_limits(
     return parsed
 
 
-def violations(run: Run, objective: Objective, within: Sequence[Limit]) -> list[ConstraintViolation]:
+def violations(run: Run, objective: Objective, limits: Sequence[Limit]) -> list[ConstraintViolation]:
     """Return the reasons why a run is infeasible; empty if it is feasible.
 
     Args:
         run: a row of the table `runs`, with its `error`.
-        objective: must be known.
-        within: the limits.
+        objective: the objective, which must be known for the run.
+        limits: the limits.
     """
     if run["error"] is not None:
         return [ConstraintViolation(f"raises an error ({run['error']})", _FAILED_SIZE)]
     if run["verdict"] in WITHOUT_ASSIGNMENT:
         return [ConstraintViolation(f"ends without an assignment ({run['cause'] or run['verdict']})", _FAILED_SIZE)]
-    reasons = [ConstraintViolation(f"exceeds {limit}", excess) for limit in within if (excess := limit.excess(run))]
-    used_metrics = {*objective.metrics, *(limit.metric for limit in within)}
+    reasons = [ConstraintViolation(f"exceeds {limit}", excess) for limit in limits if (excess := limit.excess(run))]
+    used_metrics = {*objective.metrics, *(limit.metric for limit in limits)}
     if run["verdict"] not in (Verdict.STABLE, Verdict.RESTORING) or (
         run["verdict"] == Verdict.RESTORING and used_metrics & _CONVERGENCE
     ):

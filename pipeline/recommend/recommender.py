@@ -26,7 +26,7 @@ from reports.analysis.recommendation import (
 )
 from reports.analysis.statistics import Floats, Interval, paired, summarize
 
-_SEARCHED = 0.7
+_SEARCH_SHARE = 0.7
 """Share of the budget for the search; the rest is for undoing changes."""
 
 _FINALISTS = 3
@@ -53,21 +53,21 @@ def recommend(
         The recommendation, which may be to change nothing.
     """
     builder = _RecommendationBuilder(request, evaluator)
-    rounds = search(evaluator, int(request.runs * _SEARCHED), on_progress)
-    builder.steps = tuple(_step(evaluation) for evaluation in rounds)
-    ranked = rounds[-1].ranked
+    stages = search(evaluator, int(request.runs * _SEARCH_SHARE), on_progress)
+    builder.steps = tuple(map(_step, stages))
+    ranked = stages[-1].ranked
     candidate = ranked[0].candidate
     for finalist in [evaluation.candidate for evaluation in ranked if evaluation.is_feasible][:_FINALISTS]:
         candidate = simplify(evaluator, finalist, MAX_SEEDS, on_progress)
         if candidate == evaluator.space.today:
             if evaluator.evaluations[candidate].is_feasible:
-                return builder.of("already_best")
+                return builder.build("already_best")
             continue
         on_progress(f"measuring with {request.seeds} fresh seeds")
         today, after = evaluator.evaluate([evaluator.space.today, candidate], request.seeds)
         if after.is_feasible:
             return builder.measured(today, after)
-    return builder.of("none_feasible", remarks=list(explain_infeasibility(evaluator, candidate)))
+    return builder.build("none_feasible", remarks=list(explain_infeasibility(evaluator, candidate)))
 
 
 @dataclass(slots=True, eq=False)
@@ -84,7 +84,7 @@ class _RecommendationBuilder:
     evaluator: Evaluator
     steps: tuple[SearchRound, ...] = ()
 
-    def of(
+    def build(
         self,
         verdict: RecommendationVerdict,
         chosen: Candidate | None = None,
@@ -92,6 +92,7 @@ class _RecommendationBuilder:
         remarks: Sequence[str] = (),
         warnings: Sequence[str] = (),
     ) -> Recommendation:
+        """Return a recommendation; the first of the figures is that of the objective."""
         scenario, space = self.request.scenario, self.evaluator.space
         application = scenario.blueprint.application.id
         return Recommendation(
@@ -114,17 +115,17 @@ class _RecommendationBuilder:
     def measured(self, today: Evaluation, after: Evaluation) -> Recommendation:
         """Return the recommendation for a setting that was measured together with the current one."""
         figures = _figures(today, after)
-        warnings = list(_lost_protection(today, after))
+        warnings = list(_redundancy_warnings(today, after))
         if not today.is_feasible:
             remarks = [f"Current setting: {text}" for text in describe_violations(today)]
-            return self.of("recommended", after.candidate, figures, remarks, warnings)
+            return self.build("recommended", after.candidate, figures, remarks, warnings)
         if figures[0].direction < 0:
-            return self.of("recommended", after.candidate, figures, warnings=warnings)
+            return self.build("recommended", after.candidate, figures, warnings=warnings)
         setting = describe_candidate(self.evaluator, after.candidate)
         remark = (
             f"The best alternative, {setting}, is not significantly better over fresh seeds; its metrics are shown."
         )
-        return self.of("already_best", figures=figures, remarks=[remark])
+        return self.build("already_best", figures=figures, remarks=[remark])
 
 
 def _step(stage: SearchStage) -> SearchRound:
@@ -152,9 +153,9 @@ def _figures(today: Evaluation, after: Evaluation) -> list[MetricChange]:
             name=name,
             pairs=pair.pairs,
             before=before_summary.mean,
-            before_interval=_ends(before_summary.interval, name),
+            before_interval=_metric_interval(before_summary.interval, name),
             after=after_summary.mean,
-            after_interval=_ends(after_summary.interval, name),
+            after_interval=_metric_interval(after_summary.interval, name),
             difference=pair.mean,
             interval=None if pair.interval is None else (pair.interval.low, pair.interval.high),
         )
@@ -163,7 +164,7 @@ def _figures(today: Evaluation, after: Evaluation) -> list[MetricChange]:
     ]
 
 
-def _lost_protection(today: Evaluation, after: Evaluation) -> Iterator[str]:
+def _redundancy_warnings(today: Evaluation, after: Evaluation) -> Iterator[str]:
     """Yield a warning if more tasks than today lose all copies with one rack or client."""
     worse = []
     for metric in map(METRIC.__getitem__, REDUNDANCY_METRICS):
@@ -184,7 +185,7 @@ def _matrix(runs: Sequence[Run]) -> Floats:
     return np.array([[METRIC[name].of(run) for name in MAIN_METRICS] for run in runs], dtype=np.float64)
 
 
-def _ends(interval: Interval | None, name: str | None) -> tuple[float, float] | None:
+def _metric_interval(interval: Interval | None, name: str | None) -> tuple[float, float] | None:
     """Return the ends of an interval; at least 0 for metrics, which are never negative."""
     if interval is None:
         return None

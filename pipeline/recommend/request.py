@@ -9,7 +9,7 @@ from typing import Final
 from pipeline.recommend.errors import RecommendError
 from pipeline.recommend.objective import Objective
 from pipeline.recommend.space import SearchSpace
-from scenarios.load import AssignorChoice, Scenario
+from scenarios.load import AssignorSpec, Scenario
 
 _MONEY: Final = ("cross_rack_usd", "cross_rack_usd_per_day")
 
@@ -29,22 +29,22 @@ class RecommendationRequest:
 
     file: Path
     scenario: Scenario
-    today: AssignorChoice
+    today: AssignorSpec
     space: SearchSpace
     runs: int
     seeds: int
 
 
-def current_assignor(scenario: Scenario, label: str | None) -> AssignorChoice:
+def current_assignor(scenario: Scenario, label: str | None) -> AssignorSpec:
     """Return the current assignor of a scenario: the one with this label, or the first one by default.
 
     Raises:
         RecommendError: no assignor has this label.
     """
-    for choice in scenario.assignors:
-        if label in (None, choice.label):
-            return choice
-    known = ", ".join(choice.label for choice in scenario.assignors)
+    for spec in scenario.assignors:
+        if label in (None, spec.label):
+            return spec
+    known = ", ".join(spec.label for spec in scenario.assignors)
     raise RecommendError(f"--today {label}: no assignor of the scenario has this label (labels: {known})")
 
 

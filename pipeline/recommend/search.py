@@ -12,14 +12,18 @@ FIRST_SEEDS = 2
 MAX_SEEDS = 8
 """Maximum number of seeds per round of the search; the recommendation is measured with other seeds."""
 
-_EXPLORED = 0.4
+_SAMPLED_SHARE = 0.4
+"""Share of the budget for the sample of the first round."""
+
 _KEPT_ONE_OF = 3
+"""The best third of the candidates is kept for the next round."""
+
 _MIN_CANDIDATES = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SearchStage:
-    """One round of the search.
+    """A round of the search.
 
     Attributes:
         seeds: number of runs per candidate.
@@ -57,7 +61,7 @@ def search(evaluator: Evaluator, budget: int, on_progress: Callable[[str], None]
     """
     runs_left, seeds = budget, FIRST_SEEDS
     today = evaluator.space.today
-    first = evaluator.space.sample(max(int(budget * _EXPLORED) // seeds - 1, 0))
+    first = evaluator.space.sample(max(int(budget * _SAMPLED_SHARE) // seeds - 1, 0))
     pool = [today, *(candidate for candidate in first if candidate != today)]
     stages: list[SearchStage] = []
     while True:

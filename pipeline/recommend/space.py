@@ -17,7 +17,8 @@ from pipeline.recommend.errors import RecommendError
 from pipeline.sweep.document import DesignEntry, FactorEntry
 from pipeline.sweep.settings import generate_settings
 from scenarios.language.errors import did_you_mean
-from scenarios.load import AssignorChoice, Scenario
+from scenarios.load import AssignorSpec, Scenario
+from scenarios.run_time import count_tasks
 
 ASSIGNOR: Final = "assignor"
 STRATEGY: Final = "rack.aware.assignment.strategy"
@@ -29,11 +30,11 @@ PROBING: Final = "probing.rebalance.interval.ms"
 LAG: Final = "acceptable.recovery.lag"
 
 _COSTS: Final = (TRAFFIC_COST, NON_OVERLAP_COST)
-_OF_WARMUPS: Final = (WARMUPS, PROBING, LAG)
-_WARMING_UP: Final = ("high_availability",)
+_WARMUP_CONFIGS: Final = (WARMUPS, PROBING, LAG)
+_ASSIGNORS_WITH_WARMUPS: Final = ("high_availability",)
 """Assignors that use warm-up replicas before they move tasks."""
 
-_PUBLIC: Final = ("high_availability", "sticky_task_assignor")
+_PUBLIC_ASSIGNORS: Final = ("high_availability", "sticky_task_assignor")
 """Assignors of classic groups that Kafka supports as public config."""
 
 _RATIOS: Final = ((1, 100), (1, 10), (1, 1), (10, 1), (100, 1))
@@ -42,7 +43,7 @@ _WARMUPS: Final = (1, 2, 4, 8, 16, 32, 64, 128)
 _PROBING_MS: Final = (60_000, 120_000, 300_000, 600_000, 1_200_000)
 _LAGS: Final = (1_000, 10_000, 100_000, 1_000_000)
 
-Level = Any
+LevelValue = Any
 """The value of a dimension: a tuple with one value per config if it has several."""
 
 
@@ -59,7 +60,7 @@ class Dimension:
 
     name: str
     keys: tuple[str, ...]
-    levels: tuple[Level, ...]
+    levels: tuple[LevelValue, ...]
     is_ordered: bool = True
 
 
@@ -67,7 +68,7 @@ class Dimension:
 class Candidate:
     """A setting: one level per dimension, in the order of the space."""
 
-    levels: tuple[Level, ...]
+    levels: tuple[LevelValue, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,16 +83,16 @@ class SearchSpace:
 
     dimensions: tuple[Dimension, ...]
     today: Candidate
-    has_effect: Callable[[Dimension, Mapping[str, Level]], bool]
+    has_effect: Callable[[Dimension, Mapping[str, LevelValue]], bool]
 
-    def normalize(self, levels: Sequence[Level]) -> Candidate:
+    def normalize(self, levels: Sequence[LevelValue]) -> Candidate:
         """Return the candidate with these levels; dimensions without effect get their current level."""
         level_by_name = dict(zip((dimension.name for dimension in self.dimensions), levels, strict=True))
-        settled_levels = (
-            level if self.has_effect(dimension, level_by_name) else of_today
-            for dimension, level, of_today in zip(self.dimensions, levels, self.today.levels, strict=True)
+        effective_levels = (
+            level if self.has_effect(dimension, level_by_name) else current
+            for dimension, level, current in zip(self.dimensions, levels, self.today.levels, strict=True)
         )
-        return Candidate(tuple(settled_levels))
+        return Candidate(tuple(effective_levels))
 
     def neighbors(self, candidate: Candidate) -> list[Candidate]:
         """Return the distinct candidates that differ by one step in one dimension."""
@@ -112,7 +113,9 @@ class SearchSpace:
             Distinct candidates.
         """
         if math.prod(len(dimension.levels) for dimension in self.dimensions) <= number:
-            drawn: Iterable[Sequence[Level]] = itertools.product(*(dimension.levels for dimension in self.dimensions))
+            drawn: Iterable[Sequence[LevelValue]] = itertools.product(
+                *(dimension.levels for dimension in self.dimensions)
+            )
         else:
             factors = [
                 FactorEntry(name=dimension.name, path=[dimension.name], values=list(dimension.levels))
@@ -147,12 +150,12 @@ class SearchSpace:
             configs |= zip(dimension.keys, level if len(dimension.keys) > 1 else (level,), strict=True)
         return configs
 
-    def _with(self, candidate: Candidate, index: int, level: Level) -> Candidate:
+    def _with(self, candidate: Candidate, index: int, level: LevelValue) -> Candidate:
         return self.normalize((*candidate.levels[:index], level, *candidate.levels[index + 1 :]))
 
 
 def search_space(
-    scenario: Scenario, today: AssignorChoice, assignors: Sequence[str] = (), keep: Sequence[str] = ()
+    scenario: Scenario, today: AssignorSpec, assignors: Sequence[str] = (), keep: Sequence[str] = ()
 ) -> SearchSpace:
     """Build the search space of a scenario.
 
@@ -172,15 +175,15 @@ def search_space(
     """
     configs = today.configs
     chosen = [registry.find(name).name for name in assignors]
-    if not assignors and not registry.find(today.assignor).in_streams_groups:
-        chosen = list(_PUBLIC)
+    if not assignors and not today.info.in_streams_groups:
+        chosen = list(_PUBLIC_ASSIGNORS)
     standbys = [level for level in _STANDBYS if level < len(scenario.blueprint.clients)]
-    warmups = [level for level in _WARMUPS if level < 2 * _count_tasks(scenario)]
+    warmups = [level for level in _WARMUPS if level < 2 * count_tasks(scenario)]
     costs = (configs.rack_aware_traffic_cost, configs.rack_aware_non_overlap_cost)
     strategy = configs.rack_aware_assignment_strategy
     dimensions = (
-        Dimension(ASSIGNOR, (ASSIGNOR,), tuple(dict.fromkeys((today.assignor, *chosen))), is_ordered=False),
-        Dimension(STRATEGY, (STRATEGY,), tuple(dimension.value for dimension in type(strategy)), is_ordered=False),
+        Dimension(ASSIGNOR, (ASSIGNOR,), tuple(dict.fromkeys((today.info.name, *chosen))), is_ordered=False),
+        Dimension(STRATEGY, (STRATEGY,), tuple(choice.value for choice in type(strategy)), is_ordered=False),
         Dimension("costs", _COSTS, _sorted_levels(_RATIOS, costs), is_ordered=None not in costs),
         Dimension(STANDBYS, (STANDBYS,), _sorted_levels(standbys, configs.num_standby_replicas)),
         Dimension(WARMUPS, (WARMUPS,), _sorted_levels(warmups, configs.max_warmup_replicas)),
@@ -188,7 +191,7 @@ def search_space(
         Dimension(LAG, (LAG,), _sorted_levels(_LAGS, configs.acceptable_recovery_lag)),
     )
     levels = (
-        today.assignor,
+        today.info.name,
         strategy.value,
         costs,
         configs.num_standby_replicas,
@@ -210,15 +213,15 @@ def _check_keys(keep: Sequence[str], known: Sequence[str]) -> None:
     """Check that all configs of `keep` are known.
 
     Raises:
-        RecommendError: one is not.
+        RecommendError: a config is unknown.
     """
     for key in keep:
         if key not in known:
             raise RecommendError(f"--keep {key}: not a searched config ({did_you_mean(key, known, 'keys')})")
 
 
-def _has_effect(dimension: Dimension, levels: Mapping[str, Level]) -> bool:
-    """Return whether Kafka uses a dimension under the assignor and strategy of the levels."""
+def _has_effect(dimension: Dimension, levels: Mapping[str, LevelValue]) -> bool:
+    """Return whether a dimension has an effect under the assignor and strategy of the levels."""
     if dimension.name == ASSIGNOR:
         return True
     assignor = levels[ASSIGNOR]
@@ -227,10 +230,10 @@ def _has_effect(dimension: Dimension, levels: Mapping[str, Level]) -> bool:
         return False
     if dimension.keys == _COSTS:
         return bool(levels[STRATEGY] != "none")
-    return dimension.name not in _OF_WARMUPS or assignor in _WARMING_UP
+    return dimension.name not in _WARMUP_CONFIGS or assignor in _ASSIGNORS_WITH_WARMUPS
 
 
-def _steps(dimension: Dimension, level: Level) -> Iterator[Level]:
+def _steps(dimension: Dimension, level: LevelValue) -> Iterator[LevelValue]:
     if not dimension.is_ordered:
         yield from (other_level for other_level in dimension.levels if other_level != level)
         return
@@ -239,24 +242,14 @@ def _steps(dimension: Dimension, level: Level) -> Iterator[Level]:
     yield from dimension.levels[index + 1 : index + 2]
 
 
-def _sorted_levels(levels: Iterable[Level], current: Level) -> tuple[Level, ...]:
+def _sorted_levels(levels: Iterable[LevelValue], current: LevelValue) -> tuple[LevelValue, ...]:
     """Return the levels including the current one in order; costs by their ratio, defaults of the assignor first."""
     return tuple(sorted({*levels, current}, key=_sort_key))
 
 
-def _sort_key(level: Level) -> tuple[float, str]:
+def _sort_key(level: LevelValue) -> tuple[float, str]:
     if not isinstance(level, tuple):
         return float(level), ""
     traffic, non_overlap = level
     ratio = -1.0 if traffic is None or non_overlap is None else traffic / max(non_overlap, 1e-9)
     return ratio, repr(level)
-
-
-def _count_tasks(scenario: Scenario) -> int:
-    """Return the number of tasks: per subtopology, the largest number of partitions of its source topics."""
-    plan = scenario.blueprint
-    partitions = {topic.name: topic.num_partitions for topic in plan.topics}
-    return sum(
-        max((partitions.get(source, 1) for source in subtopology.source_topics), default=1)
-        for subtopology in plan.application.subtopologies
-    )

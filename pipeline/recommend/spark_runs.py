@@ -1,4 +1,4 @@
-"""Runs of candidates on Spark: each evaluation is an ordinary sweep in a folder of its own."""
+"""Runs of candidates on Spark: each evaluation is an ordinary sweep in a separate folder."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pipeline.sweep.run import Progress, run_sweep
 from pipeline.sweep.settings import is_number
 from reports.analysis.metric import Run
 from scenarios.language.yaml_reader import read_yaml_value
-from scenarios.load import AssignorChoice, Scenario
+from scenarios.load import AssignorSpec, Scenario
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -42,7 +42,7 @@ class SparkRuns:
     """
 
     spark: SparkSession
-    question: RecommendationRequest
+    request: RecommendationRequest
     folder: str
     command: str
     on_progress: Callable[[Progress], None]
@@ -64,7 +64,7 @@ class SparkRuns:
         self._trials += 1
         name = f"trial_{self._trials}"
         out = f"{self.folder.rstrip('/')}/{name}"
-        sweep = evaluation_sweep(name, self.question, candidates, seeds)
+        sweep = evaluation_sweep(name, self.request, candidates, seeds)
         run_sweep(
             self.spark, prepare_sweep(sweep, command=self.command), out, resume=True, on_progress=self.on_progress
         )
@@ -76,16 +76,16 @@ class SparkRuns:
 
 
 def evaluation_sweep(
-    name: str, question: RecommendationRequest, candidates: Sequence[Candidate], seeds: Sequence[int]
+    name: str, request: RecommendationRequest, candidates: Sequence[Candidate], seeds: Sequence[int]
 ) -> Sweep:
     """Return the sweep of an evaluation: one setting per candidate, one factor per config, and a single assignor."""
-    scenario, today, file = question.scenario, question.today, question.file
+    scenario, today, file = request.scenario, request.today, request.file
     entry = {
         "label": LABEL,
-        "assignor": today.assignor,
+        "assignor": today.info.name,
         "configs": {"rack.aware.assignment.tags": list(today.configs.rack_aware_assignment_tags)},
     }
-    settings = [_values(scenario, today, question.space.values(candidate)) for candidate in candidates]
+    settings = [_factor_values(scenario, today, request.space.values(candidate)) for candidate in candidates]
     factors = [
         Factor(key, (_path(key),), None, all(is_number(setting[key]) for setting in settings)) for key in settings[0]
     ]
@@ -113,15 +113,18 @@ def evaluation_sweep(
     )
 
 
-def _values(scenario: Scenario, today: AssignorChoice, values: Mapping[str, Any]) -> dict[str, Any]:
+def _factor_values(scenario: Scenario, today: AssignorSpec, values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the factor values of a candidate: its configs and those that depend on its assignor."""
     name = values[ASSIGNOR]
-    is_todays = name == today.assignor
-    of_today = today.protocol or scenario.blueprint.application.group_configs.protocol
-    of_another = "streams" if registry.find(name).in_streams_groups else "classic"
-    values_of_assignor = {_TASK_ASSIGNOR: name, "group.protocol": of_today.value if is_todays else of_another}
+    is_current = name == today.info.name
+    current_protocol = today.protocol or scenario.blueprint.application.group_configs.protocol
+    own_protocol = "streams" if registry.find(name).in_streams_groups else "classic"
+    values_of_assignor = {
+        _TASK_ASSIGNOR: name,
+        "group.protocol": current_protocol.value if is_current else own_protocol,
+    }
     if today.parameters:
-        values_of_assignor["parameters"] = dict(today.parameters) if is_todays else {}
+        values_of_assignor["parameters"] = dict(today.parameters) if is_current else {}
     return values_of_assignor | {key: value for key, value in values.items() if key != ASSIGNOR}
 
 

@@ -22,13 +22,24 @@ MAX_BATCHES = 100
 """Limit on the number of small files."""
 
 CHUNK_MS = 400.0
-"""Minimum work per chunk; scheduling a chunk takes about 10 ms."""
+"""Minimum work per chunk, because scheduling a chunk takes about 10 ms."""
 
 MAX_CHUNKS = 2_000
 """Maximum number of chunks per batch; the Spark driver tracks all of them."""
 
 MAX_RUNS_PER_CHUNK = 16
-"""Limits the damage of a wrong prediction: a group that never converges rebalances thousands of times."""
+"""Limits the effect of a wrong prediction: a group that never converges rebalances thousands of times."""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchSizes:
+    """Minimum sizes of batches and chunks, in predicted run time."""
+
+    batch_ms: float = BATCH_MS
+    chunk_ms: float = CHUNK_MS
+
+
+DEFAULT_SIZES = BatchSizes()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,17 +73,18 @@ class Batch:
         return f"batch={self.number:05}"
 
 
-def plan_batches(costs_ms: NDArray[np.float64]) -> list[Batch]:
+def plan_batches(costs_ms: NDArray[np.float64], sizes: BatchSizes = DEFAULT_SIZES) -> list[Batch]:
     """Divide runs into batches; the batch with the most expensive chunk comes first.
 
     Args:
         costs_ms: shape (runs,); predicted time of each run.
+        sizes: minimum sizes of batches and chunks.
 
     Returns:
         The batches in the order of execution.
     """
-    batch_ms = max(BATCH_MS, float(costs_ms.sum()) / MAX_BATCHES)
-    chunk_ms = max(CHUNK_MS, batch_ms / MAX_CHUNKS)
+    batch_ms = max(sizes.batch_ms, float(costs_ms.sum()) / MAX_BATCHES)
+    chunk_ms = max(sizes.chunk_ms, batch_ms / MAX_CHUNKS)
     pieces = _cut(costs_ms, chunk_ms, MAX_RUNS_PER_CHUNK)
     piece_costs = np.array([costs_ms[start:stop].sum() for start, stop in pieces])
     batches = []

@@ -17,13 +17,12 @@ import numpy as np
 
 from pipeline.sweep.document import MAX_SETTINGS, DesignEntry, FactorEntry, SweepDocument
 from pipeline.sweep.settings import Setting, Value, count_settings, generate_settings, is_number
-from scenarios.language import overrides as overriding
 from scenarios.language.errors import Mistake, Mistakes, ScenarioError, did_you_mean, format_value
 from scenarios.language.fields import valid_entries
 from scenarios.language.text_files import UnreadableError, read_text
 from scenarios.language.validation import SourceMap, parse_document
 from scenarios.language.yaml_reader import MAX_BYTES, TOO_LONG_MESSAGE, YamlReadError, read_yaml
-from scenarios.shipped import find_scenario
+from scenarios.shipped import find_scenario, find_shipped, list_sweeps
 
 MAX_RUNS = 10_000_000
 
@@ -91,12 +90,19 @@ class Sweep:
         ]
         return [*self.changes, *varied]
 
+    def name_override(self, path: str, value: str) -> str:
+        """Name an override in messages, by the entry of the sweep file that causes it."""
+        factor = next((factor.name for factor in self.factors if path in factor.paths), None)
+        entry = f"set[{path}]" if factor is None else f"factors[{factor}]"
+        return f"{self.file}: {entry}: {value}"
+
 
 def load_sweep(path: str | os.PathLike[str]) -> Sweep:
     """Read a sweep file.
 
     Args:
-        path: the file; its scenario is searched next to it, then among the shipped ones.
+        path: the file, or the name of a shipped sweep if no such file exists; its scenario is searched next to it,
+            then among the shipped ones.
 
     Returns:
         The sweep.
@@ -104,8 +110,8 @@ def load_sweep(path: str | os.PathLike[str]) -> Sweep:
     Raises:
         ScenarioError: the file is invalid; lists every mistake.
     """
-    file = Path(path)
-    source = str(path)
+    file = find_shipped(Path(path), list_sweeps())
+    source = str(file)
     mistakes = Mistakes(source)
     try:
         text = read_text(file, MAX_BYTES, TOO_LONG_MESSAGE)
@@ -124,23 +130,6 @@ def load_sweep(path: str | os.PathLike[str]) -> Sweep:
     sweep = _resolve(document, text, file, places)
     mistakes.raise_any()
     return sweep
-
-
-def attribute_mistakes(sweep: Sweep, error: ScenarioError) -> ScenarioError:
-    """Attribute mistakes in a scenario to the entries of the sweep file that caused them."""
-    named = [
-        *((path, f"set[{path}]") for path, _ in sweep.changes),
-        *((path, f"factors[{factor.name}]") for factor in sweep.factors for path in factor.paths),
-    ]
-    return ScenarioError([_blamed(mistake, str(sweep.file), named) for mistake in error.mistakes])
-
-
-def _blamed(mistake: Mistake, file: str, named: Sequence[tuple[str, str]]) -> Mistake:
-    for path, name in named:
-        start = overriding.format_override(path, "")
-        if mistake.source.startswith(start):
-            return Mistake(file, None, f"{name}: {mistake.source[len(start) :]}", mistake.message)
-    return mistake
 
 
 def _resolve(document: SweepDocument, text: str, file: Path, places: SourceMap) -> Sweep:

@@ -6,9 +6,9 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from scenarios.language.configs import ScenarioSection
 from scenarios.language.errors import format_value
 from scenarios.language.fields import ListEntry, Name, NameList
+from scenarios.language.section import ScenarioSection
 from scenarios.language.units import LONG_MAX
 
 MAX_SETTINGS: Final = 1_000_000
@@ -21,7 +21,7 @@ Seed = Annotated[int, Field(ge=0, le=LONG_MAX)]
 def _count_to_seeds(value: Any) -> Any:
     if isinstance(value, int) and not isinstance(value, bool):
         if not 1 <= value <= 100_000:
-            raise ValueError(f"{format_value(value)} is no number of seeds (1 to 100,000)")
+            raise ValueError(f"{format_value(value)}: the number of seeds must be 1 to 100,000")
         return list(range(1, value + 1))
     return value
 

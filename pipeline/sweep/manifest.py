@@ -5,31 +5,40 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
 
 from pipeline.sweep.design import Sweep
-from pipeline.sweep.run_times import SweepPrediction
 from pipeline.worker import SweepInputs
+from scenarios.load import Scenario
 from simulator.model_version import MODEL_VERSION
 
 
-def sweep_manifest(sweep: Sweep, predicted: SweepPrediction, sweep_inputs: SweepInputs, command: str) -> dict[str, Any]:
+def sweep_manifest(
+    sweep: Sweep,
+    scenario: Scenario,
+    labels: Sequence[str],
+    imports: Mapping[str, str],
+    sweep_inputs: SweepInputs,
+    command: str,
+) -> dict[str, Any]:
     """Return the manifest of a sweep as a JSON-serializable mapping.
 
     Its `identity` is equal for sweeps with the same runs and tables.
 
     Args:
         sweep: the sweep.
-        predicted: the loaded scenario and its imported files.
-        sweep_inputs: what the runs have in common.
+        scenario: its scenario in the first setting.
+        labels: labels of the assignors.
+        imports: SHA-256 of each file that the scenario imports in any setting, by its name there.
+        sweep_inputs: inputs that all runs share.
         command: the command line.
 
     Returns:
         The manifest.
     """
-    scenario, labels = predicted.scenario, [assignor_spec.choice.label for assignor_spec in predicted.assignor_specs]
-    world = _digest([version("assignor-sim"), MODEL_VERSION, scenario.text, predicted.imports])
+    world = _digest([version("assignor-sim"), MODEL_VERSION, scenario.text, dict(imports)])
     content = {
         "kind": "sweep",
         "name": sweep.name,
@@ -38,7 +47,7 @@ def sweep_manifest(sweep: Sweep, predicted: SweepPrediction, sweep_inputs: Sweep
             "name": scenario.name,
             "text": scenario.text,
             "sha256": hashlib.sha256(scenario.text.encode()).hexdigest(),
-            "imports": predicted.imports,
+            "imports": dict(imports),
         },
         "world": world,
         "factors": [
@@ -52,7 +61,7 @@ def sweep_manifest(sweep: Sweep, predicted: SweepPrediction, sweep_inputs: Sweep
         ],
         "changes": [list(change) for change in sweep.changes],
         "settings": len(sweep.settings),
-        "assignors": labels,
+        "assignors": list(labels),
         "seeds": list(sweep.seeds),
         "baseline": sweep.baseline or labels[0],
         "tables": list(sweep_inputs.tables),

@@ -3,12 +3,12 @@
 ```
 OUT/manifest.json             the sweep
 OUT/settings/                 one row per setting: its number, and one column per factor
-OUT/runs/batch=00000/ …       the tables of `simulator.tables`, each row with its run_id and setting
+OUT/runs/batch=00000/ …       the tables of `simulator.results.tables`, each row with its run_id and setting
 OUT/rounds/batch=00000/ …
 ```
 
 The tables of a batch are written to a temporary folder and then moved, `runs` last: a batch is complete when its runs
-are there.
+exist.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ class Progress:
 
     Attributes:
         total: number of runs of the sweep.
-        found: number of runs finished before this call.
-        done: number of finished runs, including `found`.
+        finished_before: number of runs finished before this call.
+        done: number of finished runs, including those finished before this call.
         failed: number of runs of this call that raised an error.
     """
 
     total: int
-    found: int
+    finished_before: int
     done: int
     failed: int
 
@@ -84,7 +84,7 @@ def run_sweep(
     storage = Storage(spark, out)
     finished = set(storage.children("runs"))
     remaining = [batch for batch in prepared.batches if batch.name not in finished]
-    _claim(storage, prepared, is_begun=bool(finished), is_done=not remaining, resume=resume)
+    _claim_directory(storage, prepared, is_begun=bool(finished), is_done=not remaining, resume=resume)
     total = prepared.total
     finished_runs = total - sum(batch.runs for batch in remaining)
     state = Progress(total, finished_runs, finished_runs, 0)
@@ -97,7 +97,7 @@ def run_sweep(
     return state
 
 
-def _claim(storage: Storage, prepared: PreparedSweep, *, is_begun: bool, is_done: bool, resume: bool) -> None:
+def _claim_directory(storage: Storage, prepared: PreparedSweep, *, is_begun: bool, is_done: bool, resume: bool) -> None:
     """Check that the output folder belongs to the sweep, and remove unfinished batches.
 
     Raises:
@@ -120,6 +120,7 @@ def _claim(storage: Storage, prepared: PreparedSweep, *, is_begun: bool, is_done
 
 
 def _changed(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the keys of a manifest that differ."""
     for name in ("kind", "name", "scenario", "changes", "factors", "settings", "assignors", "seeds", "tables"):
         if old.get(name) != new.get(name):
             yield name
@@ -135,19 +136,21 @@ def _run_batches(
 ) -> Progress:
     """Run batches, a few at a time; cancel all Spark jobs after an exception."""
     waiting = list(reversed(remaining))
-    under_way: dict[Future[int], Batch] = {}
+    running: dict[Future[int], Batch] = {}
     with ThreadPoolExecutor(_CONCURRENT_BATCHES) as threads:
         try:
-            while waiting or under_way:
-                while waiting and len(under_way) < _CONCURRENT_BATCHES:
+            while waiting or running:
+                while waiting and len(running) < _CONCURRENT_BATCHES:
                     batch = waiting.pop()
-                    under_way[threads.submit(run_batch, spark, storage, prepared, batch)] = batch
-                ended, _ = wait(under_way, _POLL_INTERVAL_S, FIRST_COMPLETED)
-                for future in ended:
-                    batch = under_way.pop(future)
-                    state = Progress(state.total, state.found, state.done + batch.runs, state.failed + future.result())
-                begun = sum(count_finished_runs(spark, batch) for batch in under_way.values())
-                on_progress(Progress(state.total, state.found, state.done + begun, state.failed))
+                    running[threads.submit(run_batch, spark, storage, prepared, batch)] = batch
+                completed, _ = wait(running, _POLL_INTERVAL_S, FIRST_COMPLETED)
+                for future in completed:
+                    batch = running.pop(future)
+                    state = Progress(
+                        state.total, state.finished_before, state.done + batch.runs, state.failed + future.result()
+                    )
+                begun = sum(count_finished_runs(spark, batch) for batch in running.values())
+                on_progress(Progress(state.total, state.finished_before, state.done + begun, state.failed))
         except BaseException:
             spark.sparkContext.cancelAllJobs()
             raise
@@ -157,8 +160,8 @@ def _run_batches(
 def _settings_table(sweep: Sweep) -> bytes:
     """Return the settings as a Parquet file with one row per setting and one column per factor."""
     columns = {"setting": pa.array(range(len(sweep.settings)), pa.int64())}
-    for place, factor in enumerate(sweep.factors):
-        values = [setting[place] for setting in sweep.settings]
+    for index, factor in enumerate(sweep.factors):
+        values = [setting[index] for setting in sweep.settings]
         if factor.is_number:
             columns[factor.name] = pa.array([float(value) for value in values], pa.float64())
         else:

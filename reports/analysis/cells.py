@@ -14,6 +14,9 @@ from reports.analysis.metrics import METRIC
 UNKNOWN = "n/a"
 NO_RACK = "no rack"
 
+HEAT_STEPS = 10
+"""Number of color steps of a heat map."""
+
 
 @dataclass(frozen=True, slots=True)
 class Cell:
@@ -21,7 +24,7 @@ class Cell:
 
     Attributes:
         text: the value as text.
-        notes: notes on it, such as the range over the seeds.
+        notes: notes below or after the value, such as the range over the seeds.
         value: the value without rounding, for sorting and for scripts; None if unknown.
     """
 
@@ -90,13 +93,13 @@ def cost_above_bound_cell(row: ComparisonRow) -> Cell:
 
 def above_bound_cell(row: ComparisonRow, name: str) -> Cell:
     """Return a cost above its lower bound: `+33%`, `+12` if the bound is 0, or `at bound`."""
-    gap, percent = row.spreads[name], row.spreads[f"{name}_percent"]
-    if gap is None:
+    above, percent = row.spreads[name], row.spreads[f"{name}_percent"]
+    if above is None:
         return Cell(UNKNOWN)
     metric = METRIC[name]
-    above = f"+{metric.write(gap.median)}" if percent is None else f"+{format_number(round(percent.median))}%"
-    notes = _notes(percent or gap, METRIC[f"{name}_percent"] if percent else metric, len(row.seeds))
-    return Cell(above if gap.median else "at bound", notes, gap.median)
+    text = f"+{metric.write(above.median)}" if percent is None else f"+{format_number(round(percent.median))}%"
+    notes = _notes(percent or above, METRIC[f"{name}_percent"] if percent else metric, len(row.seeds))
+    return Cell(text if above.median else "at bound", notes, above.median)
 
 
 def _proven(row: ComparisonRow) -> tuple[str, ...]:
@@ -126,7 +129,7 @@ def event_cell(row: Mapping[str, Any]) -> Cell:
 
 
 def rack_redundancy_cell(row: ComparisonRow) -> Cell:
-    """Return the number of stateful tasks with all copies in one rack, out of all stateful tasks: `3/48`."""
+    """Return the stateful tasks with all copies in one rack out of all stateful tasks: `3/48`."""
     count, total = row.spreads["tasks_without_rack_redundancy"], row.spreads["stateful_tasks"]
     if count is None or total is None or not total.maximum:
         return Cell(UNKNOWN)

@@ -64,7 +64,7 @@ class OptimumProof:
 
     Attributes:
         seed: seed of the run.
-        lower_bound: no assignment that is equally balanced costs less.
+        lower_bound: lower bound on the cost of any assignment with the same balance.
         best_known_cost: cost of the cheapest known assignment.
     """
 
@@ -203,12 +203,13 @@ def rows_by_scenario(rows: Iterable[ComparisonRow]) -> dict[str, list[Comparison
 
 
 def best_rows(rows: Sequence[ComparisonRow], metric: Metric) -> tuple[ComparisonRow, ...]:
-    """Return the rows with the lowest median of a metric, after formatting.
+    """Return the rows with the lowest median of a metric.
 
-    Considers rows without failed runs in which the metric is known in every run.
+    Compares formatted values, so that rows that look equal are equal. Ignores rows with failed runs, and rows in which
+    the metric is unknown in some run.
 
     Returns:
-        Empty if all of them are equal, or if lower values of the metric are not better.
+        Empty if all compared rows are equal, or if lower values of the metric are not better.
     """
     if not metric.lower_is_better:
         return ()
@@ -219,8 +220,8 @@ def best_rows(rows: Sequence[ComparisonRow], metric: Metric) -> tuple[Comparison
     ]
     if not medians:
         return ()
-    least = metric.write(min(median for median, _ in medians))
-    winners = tuple(row for median, row in medians if metric.write(median) == least)
+    lowest = metric.write(min(median for median, _ in medians))
+    winners = tuple(row for median, row in medians if metric.write(median) == lowest)
     return () if len(winners) == len(medians) else winners
 
 
@@ -234,7 +235,7 @@ def verdict_text(row: ComparisonRow) -> str:
 def _row(
     scenario: str, assignor: str, runs: Sequence[Run], proofs: Mapping[tuple[str, str, int, int], OptimumProof]
 ) -> ComparisonRow:
-    decided = [proofs.get((scenario, assignor, run["seed"], run["deciding_round"])) for run in runs]
+    deciding_proofs = [proofs.get((scenario, assignor, run["seed"], run["deciding_round"])) for run in runs]
     verdicts: dict[str, int] = {}
     for run in runs:
         verdicts[run["verdict"]] = verdicts.get(run["verdict"], 0) + 1
@@ -245,7 +246,7 @@ def _row(
         verdicts=tuple(sorted(verdicts.items(), key=lambda item: (-item[1], item[0]))),
         problems=tuple(_problems(runs)),
         spreads={metric.name: _spread([metric.of(run) for run in runs]) for metric in METRICS},
-        proofs=tuple(proof for proof in decided if proof is not None),
+        proofs=tuple(proof for proof in deciding_proofs if proof is not None),
     )
 
 
@@ -263,6 +264,6 @@ def _spread(values: Iterable[float | None]) -> Spread | None:
     if not known:
         return None
     median = statistics.median(known)
-    # statistics.median of an even number of ints is a float even if it is whole.
-    whole = isinstance(known[0], int) and median == int(median)
-    return Spread(int(median) if whole else median, min(known), max(known), len(known))
+    # The median of an even number of ints is a float, even if it is a whole number.
+    is_whole = isinstance(known[0], int) and median == int(median)
+    return Spread(int(median) if is_whole else median, min(known), max(known), len(known))

@@ -14,7 +14,7 @@ from reports.analysis.comparison import TableError, Tables
 
 Row = Mapping[str, Any]
 
-NOT_ASKED = "not_asked"
+NOT_REQUESTED = "not_requested"
 """Value of `no_break_even` if the break-even cost was not requested."""
 
 
@@ -29,14 +29,14 @@ class ExplainedMove:
     Attributes:
         round: row of its round.
         role: active or standby.
-        source: client that ran it in the previous round; None if it was not running, and for standbys.
+        source: client that ran it in the previous round; None for standbys, or if it was not running.
         target: client that it was assigned to.
         steps: rows of the assignor's steps, in order.
         cycles: rows of each cycle that it is part of, by number of the cycle.
-        break_even: non_overlap_cost with which it would have stayed.
-        no_break_even: why there is no such cost.
-        runs_at_ms: time at which the active task ran on its new client; None if it moved on before.
-        downtime_ms: time from the round until then in which it was not processed.
+        break_even: the non_overlap_cost that would have kept it on `source`; None if there is none.
+        no_break_even: code of the reason why there is no such cost.
+        runs_at_ms: time at which the active task ran on its new client; None if it moved again before that.
+        downtime_ms: downtime of the active task from the round until it ran there or moved again; 0 for standbys.
     """
 
     round: Row
@@ -60,7 +60,7 @@ class Explanation:
         assignor: label of the assignor.
         seed: seed of the run.
         task: task id.
-        asked: rows of the requested rounds.
+        requested: rows of the requested rounds.
         moves: moves of its copies in these rounds, in order; active copies first.
         stays: requested rounds in which it did not move: row of the round, its client, and the move that assigned it to
             that client.
@@ -70,7 +70,7 @@ class Explanation:
     assignor: str
     seed: int
     task: str
-    asked: tuple[Row, ...]
+    requested: tuple[Row, ...]
     moves: tuple[ExplainedMove, ...]
     stays: tuple[tuple[Row, str | None, ExplainedMove | None], ...]
 
@@ -78,7 +78,7 @@ class Explanation:
     def lacks_break_evens(self) -> bool:
         """Whether break-even costs were not requested."""
         moves = (*self.moves, *(move for _, _, move in self.stays if move is not None))
-        return any(move.no_break_even == NOT_ASKED for move in moves)
+        return any(move.no_break_even == NOT_REQUESTED for move in moves)
 
 
 def explain(tables: Tables, assignor: str, seed: int | None, task: str, round_: int | None = None) -> Explanation:
@@ -92,7 +92,7 @@ def explain(tables: Tables, assignor: str, seed: int | None, task: str, round_: 
         round_: number of the round; by default, all rounds.
 
     Raises:
-        ExplanationError: the results have no such seed, task or round, or no reasons.
+        ExplanationError: the results have no such assignor, seed, task or round, or no reasons.
         TableError: a table is missing.
     """
     runs = _rows(tables, "runs", assignor=assignor)
@@ -102,23 +102,23 @@ def explain(tables: Tables, assignor: str, seed: int | None, task: str, round_: 
     run = {"assignor": assignor, "seed": seeds[0] if seed is None else seed}
     _check_task(tables, run, task)
     rounds = _rows(tables, "rounds", **run)
-    asked = [row for row in rounds if round_ is None or row["round"] == round_]
-    if round_ is not None and not asked:
+    requested = [row for row in rounds if round_ is None or row["round"] == round_]
+    if round_ is not None and not requested:
         raise ExplanationError(
             f"no round {round_} of {assignor} (rounds: {rounds[0]['round']} to {rounds[-1]['round']})"
         )
     moves = _moves(tables, run, task, {row["round"]: row for row in rounds})
     if rounds and not moves:
         raise ExplanationError("these results have no reasons; run the scenario again with --out")
-    numbers = {row["round"] for row in asked}
+    numbers = {row["round"] for row in requested}
     return Explanation(
         scenario=str(runs[0]["scenario"]),
         assignor=assignor,
         seed=int(run["seed"]),
         task=task,
-        asked=tuple(asked),
+        requested=tuple(requested),
         moves=tuple(move for move in moves if move.round["round"] in numbers),
-        stays=tuple(_stays(moves, asked)),
+        stays=tuple(_stays(moves, requested)),
     )
 
 
@@ -146,21 +146,21 @@ def _rows(tables: Tables, name: str, **wanted: object) -> list[dict[str, Any]]:
 
 def _moves(tables: Tables, run: Row, task: str, rounds: Mapping[int, Row]) -> list[ExplainedMove]:
     reasons = _rows(tables, "reasons", **run, task=task)
-    needed = {(row["round"], row["cycle"]) for row in reasons if row["cycle"] is not None}
+    needed_cycles = {(row["round"], row["cycle"]) for row in reasons if row["cycle"] is not None}
     edges: dict[tuple[int, int], list[Row]] = {}
-    for row in _rows(tables, "cycles", **run) if needed else ():
-        if (row["round"], row["cycle"]) in needed:
+    for row in _rows(tables, "cycles", **run) if needed_cycles else ():
+        if (row["round"], row["cycle"]) in needed_cycles:
             edges.setdefault((row["round"], row["cycle"]), []).append(row)
     states = _rows(tables, "task_states", **run, task=task)
     by_move = groupby(reasons, key=lambda row: (row["round"], row["role"], row["from_client"], row["to_client"]))
     actives = [row for row in reasons if row["role"] == "active" and row["step"] == 1]
-    leaves = {before["round"]: rounds[after["round"]]["at_ms"] for before, after in pairwise(actives)}
+    next_move_ms = {before["round"]: rounds[after["round"]]["at_ms"] for before, after in pairwise(actives)}
     moves = []
     for (number, role, source, target), group in by_move:
         steps = tuple(group)
         runs_at_ms, downtime_ms = None, 0
         if role == "active":
-            runs_at_ms, downtime_ms = _wait(states, target, rounds[number]["at_ms"], leaves.get(number))
+            runs_at_ms, downtime_ms = _wait(states, target, rounds[number]["at_ms"], next_move_ms.get(number))
         moves.append(
             ExplainedMove(
                 round=rounds[number],
@@ -181,25 +181,25 @@ def _moves(tables: Tables, run: Row, task: str, rounds: Mapping[int, Row]) -> li
 
 
 def _wait(states: Sequence[Row], target: str | None, since_ms: int, until_ms: int | None) -> tuple[int | None, int]:
-    """Return the time at which the task ran on its new client, and its downtime until then."""
+    """Return the time at which the task ran on its new client, if before `until_ms`, and its downtime until then."""
     downtime_ms, state, at_ms = 0, "", since_ms
-    for step in states:
-        if until_ms is not None and step["at_ms"] > until_ms:
+    for row in states:
+        if until_ms is not None and row["at_ms"] > until_ms:
             break
-        if step["at_ms"] > at_ms:
-            downtime_ms += 0 if state in ("running", "") else step["at_ms"] - at_ms
-            at_ms = step["at_ms"]
-        state = step["state"]
-        if at_ms >= since_ms and step["at_ms"] >= since_ms and state == "running" and step["client"] == target:
-            return step["at_ms"], downtime_ms
+        if row["at_ms"] > at_ms:
+            downtime_ms += 0 if state in ("running", "") else row["at_ms"] - at_ms
+            at_ms = row["at_ms"]
+        state = row["state"]
+        if at_ms >= since_ms and row["at_ms"] >= since_ms and state == "running" and row["client"] == target:
+            return row["at_ms"], downtime_ms
     return None, downtime_ms
 
 
 def _stays(
-    moves: Iterable[ExplainedMove], asked: Sequence[Row]
+    moves: Iterable[ExplainedMove], requested: Sequence[Row]
 ) -> Iterable[tuple[Row, str | None, ExplainedMove | None]]:
     actives = [move for move in moves if move.role == "active"]
-    for row in asked:
+    for row in requested:
         before = [move for move in actives if move.round["round"] <= row["round"]]
         last = before[-1] if before else None
         if last is None or last.round["round"] != row["round"]:

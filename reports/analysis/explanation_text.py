@@ -12,9 +12,9 @@ from reports.analysis.text import printable
 Row = Mapping[str, Any]
 
 _RUNS, _UNKNOWN = -2, -3
-"""Kafka's values in place of a lag: the client runs the task; its offsets are unknown."""
+"""Kafka's special lags: `_RUNS` if the client runs the task, `_UNKNOWN` if its offsets are unknown."""
 
-CONFIG = "rack.aware.assignment.non_overlap_cost"
+_NON_OVERLAP_COST = "rack.aware.assignment.non_overlap_cost"
 
 
 def step_text(step: Row) -> str:
@@ -35,19 +35,19 @@ def cycle_text(edges: tuple[Row, ...]) -> str:
     if total >= 0:
         return f"total {total:+d}: balances subtopologies rather than reducing cost"
     text = f"total {total:+d}"
-    return text if break_even is None else f"{text}; no reduction with a {CONFIG} of {break_even}"
+    return text if break_even is None else f"{text}; no reduction with a {_NON_OVERLAP_COST} of {break_even}"
 
 
 def cost_text(move: ExplainedMove) -> str:
-    """Return the cost with which an active task would have stayed; empty if there is none to report."""
+    """Return the non_overlap_cost that would have kept the task on its client, or why there is none; may be empty."""
     source = _name(move.source)
     if move.break_even is not None:
-        return f"A {CONFIG} of {move.break_even} would have kept it on {source}."
+        return f"A {_NON_OVERLAP_COST} of {move.break_even} would have kept it on {source}."
     return {
-        "no_racks": f"Racks had no influence: no {CONFIG} would have kept it on {source}.",
-        "any_cost": f"No {CONFIG} that was tried would have kept it on {source}.",
-        "untold": "The assignor does not record its decisions.",
-        "not_asked": f"The {CONFIG} that would have kept it was not computed.",
+        "no_racks": f"Racks had no influence: no {_NON_OVERLAP_COST} would have kept it on {source}.",
+        "any_cost": f"No {_NON_OVERLAP_COST} that was tried would have kept it on {source}.",
+        "not_recorded": "The assignor does not record its decisions.",
+        "not_requested": f"The {_NON_OVERLAP_COST} that would have kept it was not computed.",
     }.get(move.no_break_even or "", "")
 
 
@@ -81,7 +81,8 @@ def _name(name: str | None) -> str:
 
 
 def _load(value: float) -> str:
-    return f"{format_number(value)} tasks per thread"
+    number = format_number(value)
+    return f"{number} {'task' if number == '1' else 'tasks'} per thread"
 
 
 def _lag(lag: int) -> str:
@@ -154,6 +155,6 @@ _STEP_TEXTS: Mapping[str, Callable[[Row], str]] = {
     "rack": lambda step: f"racks, {_name(step['step_from'])} → {_name(step['step_to'])}, in a cycle that reduces cost:",
     "spread": lambda step: f"subtopologies, {_name(step['step_from'])} → {_name(step['step_to'])}, in a cycle:",
     "member_lost": lambda step: f"{_name(step['step_from'])} had left the group",
-    "there": lambda step: f"{_name(step['step_to'])} had it when the run began",
-    "untold": lambda step: f"to {_name(step['step_to'])}, by an assignor that does not record its decisions",
+    "initial": lambda step: f"{_name(step['step_to'])} had it when the run began",
+    "not_recorded": lambda step: f"to {_name(step['step_to'])}, by an assignor that does not record its decisions",
 }

@@ -16,7 +16,7 @@ class FrontierPoint:
         moves: stateful tasks that move.
         from_ratio: lowest ratio for which it is optimal, such as `3/2`; `0` for the first point.
         to_ratio: highest ratio; None for the last point.
-        marks: names of configured costs that lead to it, such as Kafka's defaults.
+        marks: names of the configs whose cost ratio selects this point, such as Kafka's defaults.
     """
 
     remote_partitions: int
@@ -52,9 +52,9 @@ class TrafficFrontier:
         reason: reason of the rebalance.
         tasks: number of stateful tasks.
         partitions: number of source partitions that they read.
-        clients: number of members.
+        clients: number of clients in the group.
         points: optimal assignments, from the fewest moves to the least traffic.
-        answered: the assignment of the assignor.
+        assignor: the assignment that the assignor computed.
     """
 
     scenario: str
@@ -65,7 +65,7 @@ class TrafficFrontier:
     partitions: int
     clients: int
     points: tuple[FrontierPoint, ...]
-    answered: AssignorPoint
+    assignor: AssignorPoint
 
 
 def record(front: TrafficFrontier) -> Mapping[str, Any]:
@@ -89,8 +89,8 @@ def record(front: TrafficFrontier) -> Mapping[str, Any]:
             for point in front.points
         ],
         "answered": {
-            "assignor": front.answered.name,
-            "remote_partitions": front.answered.remote_partitions,
-            "moves": front.answered.moves,
+            "assignor": front.assignor.name,
+            "remote_partitions": front.assignor.remote_partitions,
+            "moves": front.assignor.moves,
         },
     }

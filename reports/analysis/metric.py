@@ -51,13 +51,13 @@ def partitions_above_bound(run: Run) -> int | None:
 
 
 def partitions_above_bound_percent(run: Run) -> float | None:
-    """Return the same as a percentage of the bound; None if the bound is 0 or unknown."""
+    """Return the cross-rack source partitions above their lower bound, in percent of it; None if it is 0 or unknown."""
     above, bound = partitions_above_bound(run), run["cross_rack_source_partitions_bound"]
     return 100 * above / bound if above is not None and bound else None
 
 
 CostAndBound = Callable[[Run], tuple[float | None, float | None]]
-"""Computes a cost of a run and its lower bound; None for what is unknown."""
+"""Computes a cost of a run and its lower bound; either is None if unknown."""
 
 
 def deciding_cost(run: Run) -> tuple[float | None, float | None]:
@@ -86,7 +86,7 @@ def above_bound(cost_and_bound: CostAndBound) -> Callable[[Run], float | None]:
 
 
 def above_bound_percent(cost_and_bound: CostAndBound) -> Callable[[Run], float | None]:
-    """Return a function that computes the same as a percentage of the bound; None if the bound is 0 or unknown."""
+    """Return a function that computes a cost above its lower bound, in percent of it; None if it is 0 or unknown."""
 
     def percent(run: Run) -> float | None:
         cost, bound = cost_and_bound(run)
@@ -96,15 +96,15 @@ def above_bound_percent(cost_and_bound: CostAndBound) -> Callable[[Run], float |
 
 
 def without_rack_redundancy_percent(run: Run) -> float | None:
-    """Return the percentage of stateful tasks without rack redundancy; None if unknown or without stateful tasks."""
+    """Return the percentage of stateful tasks without rack redundancy; None if unknown or if no task is stateful."""
     tasks, stateful_tasks = run["tasks_without_rack_redundancy"], run["stateful_tasks"]
     return 100 * tasks / stateful_tasks if tasks is not None and stateful_tasks else None
 
 
 def usd_per_byte(run: Run) -> float | None:
     """Return the price of a cross-rack byte in US dollars; None without a price or without cross-rack bytes."""
-    usd, carried_bytes = run["cross_rack_usd"], run["cross_rack_bytes"]
-    return usd / carried_bytes if usd is not None and carried_bytes else None
+    usd, sent_bytes = run["cross_rack_usd"], run["cross_rack_bytes"]
+    return usd / sent_bytes if usd is not None and sent_bytes else None
 
 
 def usd_per_day(run: Run) -> float | None:

@@ -34,7 +34,7 @@ CONVERGENCE, BALANCE, SAFETY = "Convergence", "Balance", "Redundancy"
 
 
 def _cost_above_bound(prefix: str, which: str, cost: CostAndBound, meaning: str) -> tuple[Metric, Metric]:
-    """Return the metric of a cost above its lower bound, and the same as a percentage."""
+    """Return two metrics: a cost minus its lower bound, and that difference in percent of the bound."""
     name, title = f"{prefix}cost_above_bound", f"Cost above lower bound ({which})"
     return (
         Metric(name, title, CROSS_RACK, meaning, format_number, True, above_bound(cost)),
@@ -42,7 +42,7 @@ def _cost_above_bound(prefix: str, which: str, cost: CostAndBound, meaning: str)
             f"{name}_percent",
             f"{title}, percent",
             CROSS_RACK,
-            "The same as a percentage of the lower bound; unknown if the bound is 0.",
+            "KIP-925 cost above its lower bound as a percentage of the bound; unknown if the bound is 0.",
             format_percent,
             False,
             above_bound_percent(cost),
@@ -78,7 +78,7 @@ _CROSS_RACK: tuple[Metric, ...] = (
         "cross_rack_source_partitions_above_bound_percent",
         "Cross-rack source partitions above lower bound, percent",
         CROSS_RACK,
-        "The same as a percentage of the lower bound; unknown if the bound is 0.",
+        "Cross-rack source partitions above their lower bound as a percentage of it; unknown if the bound is 0.",
         format_percent,
         False,
         partitions_above_bound_percent,
@@ -124,7 +124,7 @@ _CROSS_RACK: tuple[Metric, ...] = (
         lower_is_better=False,
     ),
     column_metric(
-        "active_cost",
+        "stateful_cost",
         "Kafka's rack-aware cost, stateful tasks",
         CROSS_RACK,
         "Cost of the stateful active tasks as Kafka's rack-aware assignor computes it. It depends on the configured "
@@ -135,14 +135,14 @@ _CROSS_RACK: tuple[Metric, ...] = (
         "stateless_cost",
         "Kafka's rack-aware cost, stateless tasks",
         CROSS_RACK,
-        "The same for stateless tasks.",
+        "Cost of stateless tasks as Kafka's rack-aware assignor computes it; comparable only between equal configs.",
         lower_is_better=False,
     ),
     column_metric(
         "standby_cost",
         "Kafka's rack-aware cost, standbys",
         CROSS_RACK,
-        "The same for standbys.",
+        "Cost of standbys as Kafka's rack-aware assignor computes it; comparable only between equal configs.",
         lower_is_better=False,
     ),
     column_metric(
@@ -157,7 +157,8 @@ _CROSS_RACK: tuple[Metric, ...] = (
         "total_cost_bound",
         "Lower bound of the KIP-925 cost (deciding round)",
         CROSS_RACK,
-        "No assignment costs less in which no client has more tasks of a kind per thread than the maximum here.",
+        "Lower bound of the cost of all assignments that are at least as balanced: no client has more tasks of a kind "
+        "per thread than the most loaded client has here.",
         lower_is_better=False,
     ),
     *_cost_above_bound(
@@ -168,9 +169,17 @@ _CROSS_RACK: tuple[Metric, ...] = (
         "unless the optimum is proven (run --prove). Rebalances after the deciding one move nothing.",
     ),
     *_cost_above_bound(
-        "mean_", "mean of all rounds", mean_cost, "The same, mean over all rebalances with a known cost."
+        "mean_",
+        "mean of all rounds",
+        mean_cost,
+        "KIP-925 cost minus its lower bound, mean over all rebalances with a known cost.",
     ),
-    *_cost_above_bound("worst_", "worst round", worst_cost, "The same in the rebalance where it is highest."),
+    *_cost_above_bound(
+        "worst_",
+        "worst round",
+        worst_cost,
+        "KIP-925 cost minus its lower bound in the rebalance with the largest difference.",
+    ),
 )
 
 _MOVES: tuple[Metric, ...] = (
@@ -229,9 +238,10 @@ _MOVES: tuple[Metric, ...] = (
     ),
     column_metric(
         "restored_again_bytes",
-        "Restored state that was lost by cleanup",
+        "Restored state that the client had lost",
         MOVES,
-        "Restored bytes that the same client had held before and lost when its state directory was cleaned up.",
+        "Restored bytes that the same client had held before and lost: by cleanup of its state directory, by a kill, "
+        "or with its disk.",
         format_bytes,
     ),
 )
@@ -248,13 +258,23 @@ _DOWNTIME: tuple[Metric, ...] = (
         "p99_downtime_ms",
         "Task downtime (99th percentile)",
         DOWNTIME,
-        "The same, 99th percentile of all tasks.",
+        "Downtime of a task since the first assignment, 99th percentile over all tasks.",
         format_duration,
     ),
     column_metric(
-        "mean_downtime_ms", "Task downtime (mean)", DOWNTIME, "The same, mean of all tasks.", format_duration
+        "mean_downtime_ms",
+        "Task downtime (mean)",
+        DOWNTIME,
+        "Downtime of a task since the first assignment, mean over all tasks.",
+        format_duration,
     ),
-    column_metric("downtime_ms", "Task downtime (sum)", DOWNTIME, "The same, sum over all tasks.", format_duration),
+    column_metric(
+        "downtime_ms",
+        "Task downtime (sum)",
+        DOWNTIME,
+        "Downtime since the first assignment, sum over all tasks.",
+        format_duration,
+    ),
     column_metric(
         "max_processing_delay_ms",
         "Maximum processing delay",
@@ -322,10 +342,34 @@ _BALANCE: tuple[Metric, ...] = (
         "Maximum minus minimum tasks per thread over clients at the end of the run, standbys included.",
         format_number,
     ),
-    column_metric("active_skew", "Active skew", BALANCE, "The same for active tasks.", format_number),
-    column_metric("stateful_skew", "Stateful skew", BALANCE, "The same for stateful active tasks.", format_number),
-    column_metric("stateless_skew", "Stateless skew", BALANCE, "The same for stateless active tasks.", format_number),
-    column_metric("standby_skew", "Standby skew", BALANCE, "The same for standbys and warm-ups.", format_number),
+    column_metric(
+        "active_skew",
+        "Active skew",
+        BALANCE,
+        "Maximum minus minimum active tasks per thread over clients at the end of the run.",
+        format_number,
+    ),
+    column_metric(
+        "stateful_skew",
+        "Stateful skew",
+        BALANCE,
+        "Maximum minus minimum stateful active tasks per thread over clients at the end of the run.",
+        format_number,
+    ),
+    column_metric(
+        "stateless_skew",
+        "Stateless skew",
+        BALANCE,
+        "Maximum minus minimum stateless active tasks per thread over clients at the end of the run.",
+        format_number,
+    ),
+    column_metric(
+        "standby_skew",
+        "Standby skew",
+        BALANCE,
+        "Maximum minus minimum standbys and warm-ups per thread over clients at the end of the run.",
+        format_number,
+    ),
     column_metric(
         "subtopology_skew",
         "Subtopology skew",
@@ -345,7 +389,7 @@ _SAFETY: tuple[Metric, ...] = (
         "tasks_without_rack_redundancy_percent",
         "Tasks without rack redundancy, percent",
         SAFETY,
-        "The same as a percentage of all stateful tasks.",
+        "Stateful tasks with all copies in one rack as a percentage of all stateful tasks.",
         format_percent,
         False,
         without_rack_redundancy_percent,
@@ -354,7 +398,7 @@ _SAFETY: tuple[Metric, ...] = (
         "worst_rack_loss",
         "Tasks lost if the worst rack fails",
         SAFETY,
-        "Maximum number of stateful tasks with all copies in the same rack.",
+        "Maximum number of stateful tasks with all copies in the same rack, at the end of the run.",
     ),
     column_metric(
         "worst_client_loss",
@@ -366,7 +410,7 @@ _SAFETY: tuple[Metric, ...] = (
         "worst_pair_loss",
         "Tasks lost if the worst pair of clients fails",
         SAFETY,
-        "The same for two clients that fail together.",
+        "Maximum number of stateful tasks with all copies on the same two clients, at the end of the run.",
     ),
     column_metric(
         "stateful_tasks", "Stateful tasks", SAFETY, "Stateful tasks of the application.", lower_is_better=False

@@ -11,13 +11,17 @@ from reports.analysis.metric import Metric
 from reports.analysis.metrics import METRIC
 from simulator.results.verdict import Verdict
 
-WORTH_MENTIONING_MS = 1_000
-"""Minimum leader compute time that is worth a note."""
+MIN_NOTED_COMPUTE_MS = 1_000
+"""Minimum leader compute time for a note."""
 
 _POLL_INTERVAL = "max.poll.interval.ms"
-_MOST_PARTITIONS = 4
-_ENDED: Mapping[str, str] = {Verdict.FAILED: "failed", Verdict.NEVER: "never converges", Verdict.CYCLING: "cycles"}
-_WHY = (
+_MAX_NAMED_PARTITIONS = 4
+_VERDICT_TEXTS: Mapping[str, str] = {
+    Verdict.FAILED: "failed",
+    Verdict.NEVER: "never converges",
+    Verdict.CYCLING: "cycles",
+}
+_WHY_METRICS_CONFLICT = (
     "Kafka's cost counts partitions and treats any replica in the rack as local. Bytes are read from leaders unless "
     "brokers serve the nearest replica, and also written, replicated and restored."
 )
@@ -37,14 +41,14 @@ def notes(rows: Sequence[ComparisonRow]) -> list[Note]:
     result: list[Note] = []
     for scenario, group in rows_by_scenario(rows).items():
         for row in group:
-            result += (Note(scenario, (row.assignor,), text) for text in _on_one(row))
+            result += (Note(scenario, (row.assignor,), text) for text in _row_notes(row))
         result += _unavailability(scenario, group)
         result += _proofs(scenario, group)
         result += _conflict(scenario, group)
     return result
 
 
-def _on_one(row: ComparisonRow) -> Iterator[str]:
+def _row_notes(row: ComparisonRow) -> Iterator[str]:
     first_problems: dict[str, RunProblem] = {}
     for problem in row.problems:
         first_problems.setdefault(problem.verdict, problem)
@@ -53,7 +57,7 @@ def _on_one(row: ComparisonRow) -> Iterator[str]:
     # A compute time above max.poll.interval.ms is already part of the problem.
     if (
         compute_time
-        and compute_time.maximum >= WORTH_MENTIONING_MS
+        and compute_time.maximum >= MIN_NOTED_COMPUTE_MS
         and not any(_POLL_INTERVAL in problem.text for problem in row.problems)
     ):
         yield f"{row.assignor}: the group leader needs about {format_duration(compute_time.maximum)} to compute."
@@ -68,23 +72,23 @@ def _unavailability(scenario: str, rows: Sequence[ComparisonRow]) -> Iterator[No
             yield Note(
                 scenario,
                 tuple(_names(rows)),
-                f"{partitions} had no leader or too few in-sync replicas{_named(row.unavailable)}, for up to "
+                f"{partitions} had no leader or too few in-sync replicas{_first_names(row.unavailable)}, for up to "
                 f"{format_duration(worst.maximum)}; tasks that read or write them were down "
                 "(table unavailable_partitions).",
             )
             return
 
 
-def _named(partitions: Sequence[str]) -> str:
+def _first_names(partitions: Sequence[str]) -> str:
     """Return the first few partitions in parentheses."""
     if not partitions:
         return ""
-    more = ", …" if len(partitions) > _MOST_PARTITIONS else ""
-    return f" ({', '.join(partitions[:_MOST_PARTITIONS])}{more})"
+    more = ", …" if len(partitions) > _MAX_NAMED_PARTITIONS else ""
+    return f" ({', '.join(partitions[:_MAX_NAMED_PARTITIONS])}{more})"
 
 
 def _proofs(scenario: str, rows: Sequence[ComparisonRow]) -> Iterator[Note]:
-    """Yield notes on proven optima and on the bounds of the others."""
+    """Yield notes on the assignors with a proven optimum, and on the bounds for the others."""
     proven = [row for row in rows if row.proofs and all(proof.is_exact for proof in row.proofs)]
     if proven:
         optima = ", ".join(f"{_optimum(row)} ({row.assignor})" for row in proven)
@@ -111,7 +115,7 @@ def _optimum(row: ComparisonRow) -> str:
 
 def _problem_text(row: ComparisonRow, problem: RunProblem) -> str:
     """Return `sticky cycles (2 of 3 runs, for example seed 7): round 9 repeats the assignment of round 5.`."""
-    ended = _ENDED.get(problem.verdict, problem.verdict)
+    ended = _VERDICT_TEXTS.get(problem.verdict, problem.verdict)
     same = sum(other.verdict == problem.verdict for other in row.problems)
     which = f" ({same} of {len(row.seeds)} runs, for example seed {problem.seed})" if len(row.seeds) > 1 else ""
     return f"{row.assignor} {ended}{which}: {problem.text.rstrip('.')}."
@@ -127,7 +131,7 @@ def _conflict(scenario: str, rows: Sequence[ComparisonRow]) -> Iterator[Note]:
     for name, when in (("cross_rack_bytes_per_s", "in the steady state"), ("cross_rack_bytes", "in the whole run")):
         metric = METRIC[name]
         known = [row for row in rows if row.is_comparable and row.has_all(name) and row.has_all(partitions.name)]
-        fewest, least = _least(known, partitions), _least(known, metric)
+        fewest, least = _lowest_rows(known, partitions), _lowest_rows(known, metric)
         if fewest and not set(_names(fewest)) & set(_names(least)):
             # Among rows with equally few partitions, take the one with the fewest bytes.
             fewest_row, least_row = min(fewest, key=lambda row: _median(row, metric)), least[0]
@@ -136,13 +140,13 @@ def _conflict(scenario: str, rows: Sequence[ComparisonRow]) -> Iterator[Note]:
                 (fewest_row.assignor, least_row.assignor),
                 f"{fewest_row.assignor} has the fewest cross-rack source partitions, "
                 f"{_versus(fewest_row, least_row, partitions)}, but {least_row.assignor} sends fewer bytes between "
-                f"racks {when}: {_versus(least_row, fewest_row, metric)}. {_WHY}",
+                f"racks {when}: {_versus(least_row, fewest_row, metric)}. {_WHY_METRICS_CONFLICT}",
             )
             return
 
 
-def _least(rows: Sequence[ComparisonRow], metric: Metric) -> list[ComparisonRow]:
-    """Return the rows with the lowest median, after formatting."""
+def _lowest_rows(rows: Sequence[ComparisonRow], metric: Metric) -> list[ComparisonRow]:
+    """Return the rows with the lowest median of a metric; medians that are formatted alike are equal."""
     least = min((_median(row, metric) for row in rows), default=0)
     return [row for row in rows if metric.write(_median(row, metric)) == metric.write(least)]
 

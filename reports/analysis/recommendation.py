@@ -6,8 +6,11 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal
 
 RecommendationVerdict = Literal["recommended", "already_best", "none_feasible"]
-"""Other configs are recommended; no evaluated configuration is significantly better than the current one; no evaluated
-configuration meets the limits."""
+"""Result of a search for better configs.
+
+`recommended`: other configs are recommended. `already_best`: no evaluated configuration is significantly better than
+the current one. `none_feasible`: no evaluated configuration meets the limits.
+"""
 
 MAIN_METRICS: Final = (
     "cross_rack_usd",

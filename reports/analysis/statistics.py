@@ -7,11 +7,11 @@ Guarantees:
     Fewer than two values have no interval and no standard deviation. Equal values have an interval of width 0.
     For three or more normally distributed values, the interval contains the true mean in 95 % of cases; for two, in
     92 %; for a few values of a skewed distribution, in about 92 %.
-    The sign-flip test assumes only that each difference is as likely to be its opposite if there is no effect. It is
-    exact for up to 14 non-zero differences and uses 100,000 random flips beyond that. With k of them, no p-value is
-    below 2/2^k.
-    The Holm correction bounds the probability of any false finding by the level, however the tests depend on each
-    other.
+    The sign-flip test assumes only that, without an effect, each difference and its negation are equally likely. It is
+    exact for up to 14 non-zero differences and uses 100,000 random flips beyond that. With k non-zero differences, no
+    p-value is below 2/2^k.
+    The Holm correction bounds the probability of any false finding by the significance level, for any dependence
+    between the tests.
 
 Complexity: O(resamples · values) per metric for intervals; O(flips · values) per sign-flip test.
 

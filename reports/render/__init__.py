@@ -1,1 +1,1 @@
-"""TODO reports/render."""
+"""Output of results: terminal text, figures, HTML pages, Markdown, JUnit XML and notebooks."""

@@ -40,14 +40,14 @@ class Plots:
         """Return the drawing function of a figure.
 
         Raises:
-            AttributeError: there is no such figure.
+            AttributeError: the figure is unknown.
         """
         from functools import partial
 
         figures = _figures()
         if name not in figures:
             raise AttributeError(f"unknown figure '{name}' (figures: {', '.join(figures)})")
-        return partial(_shown, figures[name], self.tables)
+        return partial(_displayable, figures[name], self.tables)
 
     def __dir__(self) -> list[str]:
         return list(_figures())
@@ -57,7 +57,7 @@ def data_frame(tables: Tables, name: str | None = None) -> pd.DataFrame:
     """Return a result table as a data frame; by default the comparison with one row per assignor.
 
     Raises:
-        TableError: there is no such table.
+        TableError: the table is missing.
     """
     import pandas as pd
 
@@ -78,7 +78,7 @@ def comparison_html(tables: Tables, warnings: Sequence[str] = ()) -> str:
         HTML.
 
     Raises:
-        TableError: there is no such table.
+        TableError: the table is missing.
     """
     rows = compare_runs(tables)
     columns = columns_for(rows)
@@ -115,7 +115,7 @@ def _figures() -> dict[str, Callable[..., Figure]]:
     return {draw.__name__: draw for draw in RUN_FIGURES}
 
 
-def _shown(draw: Callable[..., Figure], tables: Tables, **options: Any) -> Figure:
+def _displayable(draw: Callable[..., Figure], tables: Tables, **options: Any) -> Figure:
     """Return a figure that a notebook displays without pyplot."""
     from reports.render.figures.run_figures import figure_bytes
 

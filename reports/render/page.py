@@ -6,14 +6,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from reports.analysis.comparison import ComparisonRow, Tables, compare_runs, rows_by_scenario
+from reports.analysis.comparison import ComparisonRow, Tables, compare_runs, rows_by_scenario, table
 from reports.analysis.formatting import format_clock, format_count, format_rate
 from reports.analysis.metrics import METRICS
 from reports.analysis.plans.results import PlanResults
 from reports.analysis.runs.breakdowns import cross_rack_by_kind, moves_by_reason, tasks_by_downtime
 from reports.analysis.runs.client_loads import client_loads, load_grid
 from reports.analysis.runs.convergence_grid import convergence_grid
-from reports.analysis.runs.grids import MAX_TASKS, breakdown_grid, prices, series_grid, task_grid, worst_tasks
+from reports.analysis.runs.grids import (
+    MAX_TASKS,
+    breakdown_grid,
+    cross_rack_prices,
+    series_grid,
+    task_grid,
+    worst_tasks,
+)
+from reports.analysis.runs.merged_results import REQUIRED_TABLES
 from reports.analysis.runs.rack_matrices import kinds_in, rack_matrices
 from reports.analysis.runs.time_series import cross_rack_rate, displaced_tasks, events, series
 from reports.analysis.sweeps.aggregated_sweep import AggregatedSweep
@@ -41,8 +49,7 @@ def page(
     The same tables and manifests give the same text.
 
     Args:
-        tables: must contain every table of `simulator.tables.SCHEMAS` about rounds, tasks, clients or traffic; None
-            without runs.
+        tables: must contain `REQUIRED_TABLES`; None without runs.
         manifests: manifests of the results, with any JSON structure; `scenario` (with `text`), `assignors`, `seeds`,
             `command` and `versions` are formatted, and `directory` becomes a heading.
         sweeps: one section each, after those of the runs.
@@ -54,17 +61,21 @@ def page(
     Raises:
         TableError: a table is missing.
     """
+    if tables is not None:
+        # Fail before any figure is drawn.
+        for name in REQUIRED_TABLES:
+            table(tables, name)
     rows = [] if tables is None else compare_runs(tables)
     names = list(
         dict.fromkeys([*rows_by_scenario(rows), *(sweep.name for sweep in sweeps), *(plan.source for plan in plans)])
     )
-    simulated = tables is not None or bool(sweeps)
-    title = f"{', '.join(names) or 'no runs'} – {'assignors' if simulated else 'plans'} compared"
+    has_simulations = tables is not None or bool(sweeps)
+    title = f"{', '.join(names) or 'no runs'} – {'assignors' if has_simulations else 'plans'} compared"
     sections = [
-        *(() if tables is None else _of_runs(tables, rows)),
+        *(() if tables is None else _run_sections(tables, rows)),
         *sweep_sections(sweeps),
         *plan_sections(plans),
-        *_about(manifests, simulated=simulated),
+        *_closing_sections(manifests, has_simulations=has_simulations),
     ]
     subtitle = _subtitle("Assignors compared in simulation", list(_labels(rows, sweeps)))
     planned = _subtitle("Reassignment plans compared", [name for plan in plans for name in plan.planned])
@@ -82,7 +93,7 @@ def _subtitle(what: str, labels: Sequence[str]) -> str:
     return f"{what}: {', '.join(distinct)}." if distinct else ""
 
 
-def _of_runs(tables: Tables, rows: Sequence[ComparisonRow]) -> Iterator[Section]:
+def _run_sections(tables: Tables, rows: Sequence[ComparisonRow]) -> Iterator[Section]:
     figures = inline_figures(tables)
     seeds = max((len(row.seeds) for row in rows), default=0)
     shared = {"seeds": seeds, "figures": figures}
@@ -109,16 +120,18 @@ def _of_runs(tables: Tables, rows: Sequence[ComparisonRow]) -> Iterator[Section]
     yield Section("rounds", "Round by round", "run/rounds.html.j2", context)
 
 
-def _about(manifests: Sequence[Manifest], *, simulated: bool) -> Iterator[Section]:
-    if simulated:
-        metrics = [(group, list(of_group)) for group, of_group in groupby(METRICS, key=lambda metric: metric.group)]
-        yield Section("reading", "Definitions", "run/reading.html.j2", {"metrics": metrics})
+def _closing_sections(manifests: Sequence[Manifest], *, has_simulations: bool) -> Iterator[Section]:
+    if has_simulations:
+        metrics = [
+            (group, list(group_metrics)) for group, group_metrics in groupby(METRICS, key=lambda metric: metric.group)
+        ]
+        yield Section("reading", "Definitions", "run/definitions.html.j2", {"metrics": metrics})
     if manifests:
         yield Section(
             "making",
             "How this report was made",
-            "run/making.html.j2",
-            {"made": [_made(manifest) for manifest in manifests]},
+            "run/provenance.html.j2",
+            {"results": [_provenance(manifest) for manifest in manifests]},
         )
 
 
@@ -135,13 +148,13 @@ def _downtime(tables: Tables) -> dict[str, Any]:
         "downtime": breakdown_grid(tasks_by_downtime(tables)),
         "worst": worst_tasks(tables),
         "by_task": task_grid(tables),
-        "most_tasks": MAX_TASKS,
+        "max_tasks": MAX_TASKS,
     }
 
 
 def _traffic(tables: Tables, shared: Mapping[str, Any]) -> Section:
     matrices = rack_matrices(tables)
-    known = prices(tables)
+    known = cross_rack_prices(tables)
     context = {
         "kinds": breakdown_grid(cross_rack_by_kind(tables), known),
         "matrices": matrices,
@@ -153,7 +166,7 @@ def _traffic(tables: Tables, shared: Mapping[str, Any]) -> Section:
     return Section("traffic", "Cross-rack traffic", "run/traffic.html.j2", context, data)
 
 
-def _made(manifest: Manifest) -> dict[str, Any]:
+def _provenance(manifest: Manifest) -> dict[str, Any]:
     return {
         "name": manifest.get("directory", ""),
         "facts": [(term, text) for term, text in manifest_lines(manifest) if term != "directory"],

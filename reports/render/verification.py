@@ -61,7 +61,7 @@ def _text(verifications: Sequence[Verification]) -> str:
 
 
 def _json(verifications: Sequence[Verification]) -> str:
-    return json.dumps([_record(each) for each in verifications], indent=2, ensure_ascii=False) + "\n"
+    return json.dumps([_record(verification) for verification in verifications], indent=2, ensure_ascii=False) + "\n"
 
 
 def _record(verification: Verification) -> dict[str, Any]:
@@ -88,7 +88,7 @@ def _markdown(verifications: Sequence[Verification]) -> str:
 
 
 def _github(verifications: Sequence[Verification]) -> str:
-    changed = [each for each in verifications if each.status is not VerificationStatus.SAME]
+    changed = [verification for verification in verifications if verification.status is not VerificationStatus.SAME]
     return "".join(map(_annotation, changed)) or "::notice::all scenarios as stored\n"
 
 

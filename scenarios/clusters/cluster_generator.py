@@ -47,9 +47,11 @@ class ClusterShape:
         if min(self.brokers, self.racks, self.topics, self.factor) < 1:
             raise ValueError("a cluster needs at least one broker, rack, topic and replica")
         if self.racks > self.brokers:
-            raise ValueError(f"{self.racks} racks are more than the brokers ({self.brokers})")
+            raise ValueError(f"{self.racks} racks need at least as many brokers, but the cluster has {self.brokers}")
         if self.partitions < self.topics:
-            raise ValueError(f"{self.partitions} partitions are fewer than the topics ({self.topics})")
+            raise ValueError(
+                f"{self.topics} topics need at least as many partitions, but the cluster has {self.partitions}"
+            )
         if self.factor > self.brokers:
             raise ValueError(
                 f"{self.factor} replicas need at least as many brokers, but the cluster has {self.brokers}"

@@ -23,7 +23,7 @@ from scenarios.kafka.formats.log_dirs import parse_partition_sizes
 from scenarios.kafka.formats.reassignment import ANY_LOG_DIR, parse_reassignment
 from scenarios.kafka.formats.topics import DescribedTopic, parse_topics
 from scenarios.kafka.plan_files.changes import LogDirs
-from scenarios.language.errors import Mistake, ScenarioError, format_list
+from scenarios.language.errors import Mistake, ScenarioError, format_count, format_list
 from scenarios.language.text_files import MAX_IMPORT_BYTES, UnreadableError, read_text
 from scenarios.load import Scenario, load, loads
 from scenarios.resolution.measured_traffic import read_measured_traffic
@@ -46,7 +46,7 @@ class LoadedCluster:
     Attributes:
         source: the name of the source in messages.
         state: the cluster.
-        remarks: missing or unusual data that the user should know of.
+        remarks: notes for the user on missing or unusual data.
         log_dirs: the log directories that a reassignment names.
     """
 
@@ -58,6 +58,8 @@ class LoadedCluster:
 
 @dataclass(slots=True)
 class _ClusterDraft:
+    """A cluster while its files are read; None where data is unknown."""
+
     replicas: dict[PartitionKey, tuple[int, ...]]
     leaders: dict[PartitionKey, int] = field(default_factory=dict)
     brokers: tuple[BrokerState, ...] | None = None
@@ -198,7 +200,7 @@ def _described(source: str, topics: tuple[DescribedTopic, ...]) -> _ClusterDraft
             draft.replicas[key], draft.leaders[key] = replicas, topic.leaders[partition]
             lagging += not set(replicas) <= set(topic.in_sync[partition])
     if lagging:
-        draft.remarks.append(f"{lagging:,} partitions have out-of-sync replicas")
+        draft.remarks.append(f"{format_count(lagging, 'partition has', 'partitions have')} out-of-sync replicas")
     return draft
 
 
@@ -245,7 +247,7 @@ def _sizes(draft: _ClusterDraft, path: Path) -> Mapping[PartitionKey, int]:
         (topic, partition): size for (topic, partition), size in read_tool_output(path, parse_partition_sizes).items()
     }
     sizes: dict[PartitionKey, int] = {**(draft.sizes or {}), **file_sizes}
-    missing = next(_without(draft, sizes), None)
+    missing = next(_partitions_without_size(draft, sizes), None)
     if missing is not None:
         message = f"no size of {TopicPartition(*missing)}; the file must contain every partition"
         raise ScenarioError([Mistake(str(path), None, "", message)])
@@ -271,11 +273,11 @@ def _rates(draft: _ClusterDraft, folder: Path) -> Mapping[PartitionKey, int | No
                 known[topic, partition] = round(float(np.nanmean(daily_rates)))
     unmeasured = len([key for key in draft.replicas if known[key] is None])
     if unmeasured:
-        draft.remarks.append(f"{unmeasured:,} partitions have no rate in {folder}")
+        draft.remarks.append(f"{format_count(unmeasured, 'partition has', 'partitions have')} no rate in {folder}")
     return known
 
 
-def _without(draft: _ClusterDraft, sizes: Mapping[PartitionKey, int]) -> Iterator[PartitionKey]:
+def _partitions_without_size(draft: _ClusterDraft, sizes: Mapping[PartitionKey, int]) -> Iterator[PartitionKey]:
     return (key for key in draft.replicas if key not in sizes)
 
 

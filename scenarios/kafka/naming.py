@@ -62,7 +62,7 @@ def is_repartition_topic(topic: str) -> bool:
 
 
 def is_purged_topic(topic: str, application_id: str) -> bool:
-    """Return whether Kafka Streams deletes the records of a topic that it has read (repartition topics)."""
+    """Return whether Kafka Streams purges the records of a topic once it has read them, as in repartition topics."""
     return topic.startswith(f"{application_id}-") and is_repartition_topic(topic)
 
 
@@ -97,8 +97,8 @@ def full_topic_name(topic: str, application_id: str, topics: Container[str]) -> 
         topics: Topics of the cluster.
 
     Returns:
-        The name with the application id as prefix if the cluster has such a topic and `topic` is not one itself, or is
-        internal by its name; else `topic`.
+        `topic` with the application id as prefix, if the cluster has a topic of that name, and `topic` is either not in
+        the cluster or has the name of a repartition topic; otherwise `topic`.
     """
     internal = f"{application_id}-{topic}"
     return internal if internal in topics and (is_repartition_topic(topic) or topic not in topics) else topic

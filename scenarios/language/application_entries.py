@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
-from scenarios.language.configs import MAX_TAGS, ScenarioSection, StreamsConfigs
 from scenarios.language.fields import (
-    INT_MAX,
     Duration,
     ListEntry,
     Name,
     PartitionCount,
+    PositiveInt,
     Rate,
     RecordSize,
     TaskIdField,
@@ -21,7 +20,19 @@ from scenarios.language.fields import (
     TopicRates,
     TopicSizes,
 )
+from scenarios.language.releases import parse_release
+from scenarios.language.section import ScenarioSection
+from scenarios.language.streams_configs import MAX_TAGS, StreamsConfigs
 from scenarios.language.units import LONG_MAX
+from simulator.world.world import WRITE_BUFFER_BYTES
+
+
+def _check_release(text: str) -> str:
+    parse_release(text)
+    return text
+
+
+KafkaRelease = Annotated[str, AfterValidator(_check_release)]
 
 
 class RepartitionEntry(ScenarioSection):
@@ -42,6 +53,10 @@ class StoreEntry(ScenarioSection):
     name: TopicName = Field(description="Store name.")
     logged: bool | None = Field(default=None, description="Whether the store has a changelog (true).")
     persistent: bool = Field(default=True, description="Whether the store is on disk.")
+    write_buffer: RecordSize = Field(
+        default=WRITE_BUFFER_BYTES,
+        description="Size of RocksDB's memtable (write_buffer_size), which a killed process loses.",
+    )
     changelog: TopicName | None = Field(
         default=None, description="Source topic that serves as the changelog, as with topology.optimization."
     )
@@ -89,6 +104,9 @@ class ApplicationSection(ScenarioSection):
         description="For starts: running with the classic protocol, the time until the next probing rebalance; "
         "default: none is scheduled.",
     )
+    kafka: KafkaRelease | None = Field(
+        default=None, description="Kafka release of the clients, such as 4.3 or 3.9.1; default: the newest, 4.3."
+    )
     configs: StreamsConfigs = Field(
         default_factory=StreamsConfigs, description="Streams configs, with Kafka's own keys."
     )
@@ -131,9 +149,7 @@ class ClientEntry(ScenarioSection):
     """A client (a Kafka Streams process), or several identical ones named `<name>-0`, `<name>-1` and so on."""
 
     name: Name = Field(description="Name of the client, or common prefix of several.")
-    count: Annotated[int, Field(ge=1, le=INT_MAX)] | None = Field(
-        default=None, description="Number of clients; default: one."
-    )
+    count: PositiveInt | None = Field(default=None, description="Number of clients; default: one.")
     process_id: Name | None = Field(default=None, description="Process id (a UUID); by default the seed draws it.")
     rack: Name | None = Field(default=None, description="Rack of the client, and its client.rack.")
     racks: Annotated[list[Name], Field(min_length=1)] | None = Field(

@@ -1,5 +1,7 @@
 """The schema of broker and topic configs, with Kafka's keys and defaults.
 
+The configs of applications are in `scenarios.language.streams_configs`.
+
 Source: `org.apache.kafka.server.config.ReplicationConfigs`,
 `org.apache.kafka.coordinator.group.GroupCoordinatorConfig`, `org.apache.kafka.common.config.TopicConfig`.
 """
@@ -11,9 +13,9 @@ from typing import Annotated, Final
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
-from scenarios.language.configs import PositiveDuration, ScenarioSection
 from scenarios.language.errors import format_value
-from scenarios.language.fields import INT_MAX, Duration
+from scenarios.language.fields import Duration, PositiveDuration, PositiveInt
+from scenarios.language.section import ScenarioSection
 from scenarios.language.units import DURATION_PATTERN, SIZE_PATTERN, parse_bytes, parse_duration_ms
 
 RACK_AWARE_SELECTOR: Final = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
@@ -138,15 +140,15 @@ class BrokerConfigs(ScenarioSection):
     streams_max_session_timeout_ms: PositiveDuration = Field(
         default=60_000, alias="group.streams.max.session.timeout.ms", description="Maximum session timeout."
     )
-    default_replication_factor: Annotated[int, Field(ge=1, le=INT_MAX)] = Field(
+    default_replication_factor: PositiveInt = Field(
         default=1,
         alias="default.replication.factor",
-        description="Replication factor of topics without one of their own.",
+        description="Replication factor of topics that do not set one.",
     )
-    num_partitions: Annotated[int, Field(ge=1, le=INT_MAX)] = Field(
-        default=1, alias="num.partitions", description="Number of partitions of topics without one of their own."
+    num_partitions: PositiveInt = Field(
+        default=1, alias="num.partitions", description="Number of partitions of topics that do not set one."
     )
-    min_insync_replicas: Annotated[int, Field(ge=1, le=INT_MAX)] = Field(
+    min_insync_replicas: PositiveInt = Field(
         default=1,
         alias="min.insync.replicas",
         description="In-sync replicas that a partition needs to accept writes with acks=all.",
@@ -174,7 +176,7 @@ class TopicConfigs(ScenarioSection):
         default=-1, alias="retention.bytes", description="Retention size of a partition; -1 for no limit."
     )
 
-    min_insync_replicas: Annotated[int, Field(ge=1, le=INT_MAX)] | None = Field(
+    min_insync_replicas: PositiveInt | None = Field(
         default=None,
         alias="min.insync.replicas",
         description="In-sync replicas that a partition needs to accept writes with acks=all; default: the brokers' "
@@ -189,5 +191,5 @@ class TopicConfigs(ScenarioSection):
 
     def to_kafka(self) -> dict[str, str]:
         """Return the configs that are set, in Kafka's notation."""
-        stated = self.model_dump(by_alias=True, exclude_unset=True, exclude_none=True)
-        return {key: str(value).lower() for key, value in stated.items()}
+        set_configs = self.model_dump(by_alias=True, exclude_unset=True, exclude_none=True)
+        return {key: str(value).lower() for key, value in set_configs.items()}

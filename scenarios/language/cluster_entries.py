@@ -7,15 +7,14 @@ from typing import Annotated, Any, Final
 from pydantic import Discriminator, Field, Tag
 
 from scenarios.language.broker_configs import BrokerConfigs, TopicConfigs
-from scenarios.language.configs import ScenarioSection
 from scenarios.language.fields import (
-    INT_MAX,
     BrokerId,
     DiskCapacity,
     LeaderId,
     ListEntry,
     Name,
     PartitionCount,
+    PositiveInt,
     Rate,
     RateLimit,
     RecordSize,
@@ -26,6 +25,7 @@ from scenarios.language.fields import (
     TopicRates,
     TopicSizes,
 )
+from scenarios.language.section import ScenarioSection
 
 BROKER_POOL: Final = "<pool>"
 BROKER_LIST: Final = "<list>"
@@ -35,7 +35,7 @@ BROKER_LIST: Final = "<list>"
 class BrokerPool(ScenarioSection):
     """Identical brokers, given by their number and racks."""
 
-    count: Annotated[int, Field(ge=1, le=INT_MAX)] = Field(description="Number of brokers.")
+    count: PositiveInt = Field(description="Number of brokers.")
     racks: Annotated[list[Name], Field(min_length=1)] | None = Field(
         default=None, description="Racks, assigned round-robin; default: no racks."
     )

@@ -1,9 +1,4 @@
-"""Scenario errors with their locations, and the formatting of values in messages.
-
-```
-ScenarioError      an invalid scenario; holds every Mistake that was found
-```
-"""
+"""Scenario errors with their locations, and the formatting of values in messages."""
 
 from __future__ import annotations
 
@@ -97,6 +92,11 @@ def format_value(value: object) -> str:
             return str(value) if value.bit_length() < 200 else "a number of very many digits"
         case _:
             return str(value)
+
+
+def format_count(count: int, singular: str, plural: str) -> str:
+    """Format a number with its noun or clause: `1 partition has`, `1,200 partitions have`."""
+    return f"{count:,} {singular if count == 1 else plural}"
 
 
 def printable(text: str) -> str:

@@ -6,7 +6,6 @@ from typing import Annotated, Final, Literal
 
 from pydantic import ConfigDict, Field
 
-from scenarios.language.configs import AssignorConfigs, ScenarioSection
 from scenarios.language.fields import (
     INT_MAX,
     BrokerId,
@@ -14,6 +13,7 @@ from scenarios.language.fields import (
     Frequency,
     Name,
     NameList,
+    PositiveInt,
     Rate,
     RateLimit,
     ReplicaList,
@@ -22,8 +22,9 @@ from scenarios.language.fields import (
     TopicName,
     TrafficFactor,
 )
+from scenarios.language.section import ScenarioSection
+from scenarios.language.streams_configs import AssignorConfigs
 
-Count = Annotated[int, Field(ge=1, le=INT_MAX)]
 BrokerIds = Annotated[list[BrokerId], Field(min_length=1)]
 
 LeavesGroup = Annotated[
@@ -32,6 +33,17 @@ LeavesGroup = Annotated[
         description="Whether clients leave the group when they close: CloseOptions LEAVE_GROUP or REMAIN_IN_GROUP. By "
         "default, internal.leave.group.on.close decides. Members of a streams group always leave."
     ),
+]
+
+CrashedDisk = Annotated[
+    Literal["kept", "unflushed_lost", "lost"] | None,
+    Field(
+        description="State on disk afterwards: unflushed_lost as after SIGKILL, which depends on processing.guarantee "
+        "and the Kafka release; kept as after a clean close; lost. Default: unflushed_lost."
+    ),
+]
+FormerKeepsState = Annotated[
+    bool | None, Field(description="Former form of disk, until 0.3.0: true for the default, false for lost.")
 ]
 
 STRATEGY_KEYS: Final = ("strategy", "parameters", "topics", "remove_brokers", "replication_factor", "rack_aware")
@@ -59,11 +71,12 @@ class LeaveEvent(StaggeredClientsEvent):
 class CrashEvent(ClientsEvent):
     """Clients that crash."""
 
-    pick: Count | None = Field(
+    pick: PositiveInt | None = Field(
         default=None, description="Number of clients to draw at random from those that are up; default: all."
     )
     down: Duration | None = Field(default=None, description="Time until they restart; by default they never do.")
-    keeps_state: bool = Field(default=True, description="Whether their state directories survive.")
+    disk: CrashedDisk = None
+    keeps_state: FormerKeepsState = None
 
 
 class RollingBounceEvent(ClientsEvent):
@@ -76,7 +89,10 @@ class RollingBounceEvent(ClientsEvent):
     )
     down: Duration = Field(default=30_000, description="Downtime of each client.")
     pause: Duration = Field(default=60_000, description="Pause between the return of a client and the next restart.")
-    keeps_state: bool = Field(default=True, description="Whether their state directories survive.")
+    disk: Literal["kept", "lost"] | None = Field(
+        default=None, description="Whether the state directories survive: kept, or lost; default: kept."
+    )
+    keeps_state: FormerKeepsState = None
     configs: AssignorConfigs = Field(
         default_factory=AssignorConfigs,
         description="Configs that the clients have after the restart, with Kafka's own keys; a rollout.",
@@ -92,6 +108,7 @@ class RackOutageEvent(ScenarioSection):
 
     rack: Name = Field(description="The rack.")
     down: Duration | None = Field(default=None, description="Time until it is back; by default it never is.")
+    disk: CrashedDisk = None
 
 
 class BrokerLossEvent(ScenarioSection):
@@ -154,7 +171,7 @@ class ReassignmentEvent(ScenarioSection):
         description="Kafka's leader and follower throttle: the maximum rate at which each broker sends and receives "
         "replica data. By default, the previous throttle applies; before the first one, copies take no time.",
     )
-    batch: Count | None = Field(default=None, description="Number of partitions at a time; default: all.")
+    batch: PositiveInt | None = Field(default=None, description="Number of partitions at a time; default: all.")
     elects_leaders: Literal["at_end", "auto", "never"] = Field(
         default="auto",
         description="When preferred leaders are elected: once the reassignment is complete, when the controller checks "
@@ -192,7 +209,8 @@ class ChurnEvent(ClientsEvent):
     down: Duration | None = Field(
         default=None, description="Mean downtime after a crash; by default crashed clients never restart."
     )
-    keeps_state: bool = Field(default=True, description="Whether the state directories of crashed clients survive.")
+    disk: CrashedDisk = None
+    keeps_state: FormerKeepsState = None
     until: Duration | None = Field(default=None, description="End of the churn, from the start; default: never.")
 
 
@@ -209,7 +227,9 @@ class AutoscaleEvent(ClientsEvent):
     min_clients: Annotated[int, Field(ge=0, le=INT_MAX)] = Field(
         default=1, alias="min", description="Minimum number of clients."
     )
-    max_clients: Count | None = Field(default=None, alias="max", description="Maximum number of clients; default: all.")
+    max_clients: PositiveInt | None = Field(
+        default=None, alias="max", description="Maximum number of clients; default: all."
+    )
     leaves_group: LeavesGroup = None
 
 

@@ -157,6 +157,12 @@ Duration = Annotated[
 ]
 """A duration, parsed to milliseconds."""
 
+PositiveDuration = Annotated[Duration, Field(ge=1, le=INT_MAX)]
+"""A duration that Kafka stores as a positive INT."""
+
+PositiveInt = Annotated[int, Field(ge=1, le=INT_MAX)]
+"""A positive INT."""
+
 Size = Annotated[int, BeforeValidator(units.parse_bytes), _unit_schema(units.SIZE_PATTERN, "bytes", "5 GB")]
 """A size, parsed to bytes."""
 
@@ -184,7 +190,7 @@ TrafficFactor = Annotated[float, Field(ge=0, le=1_000, allow_inf_nan=False)]
 RateLimit = Annotated[Rate, Field(ge=1)]
 ReplicationFactor = Annotated[int, Field(ge=1, le=32_767)]
 
-PartitionCount = Annotated[int, Field(ge=1, le=INT_MAX)]
+PartitionCount = PositiveInt
 """The number of partitions of a topic."""
 
 BrokerId = Annotated[int, Field(ge=0, le=INT_MAX)]

@@ -8,7 +8,7 @@ is a single key, including its dots. Missing mappings on the path are created.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,9 +17,17 @@ from scenarios.language.paths import ScenarioPath, format_path
 from scenarios.language.yaml_reader import YamlReadError, read_yaml_value
 
 _FREE_KEYS = ("configs", "tags", "parameters")
+"""Keys whose entries may have dots in their keys."""
+
 _NAMES = ("name", "label", "id")
+"""Keys that name an entry of a list."""
+
 _SYNTAX = "write it like clients[0].count or cluster.topics[orders].size"
 _STEP = re.compile(r"\.?([^.\[\]]+)|\[([^\[\]]+)\]")
+
+
+NameOverride = Callable[[str, str], str]
+"""Returns the name of an override in messages, given its path and value."""
 
 
 class _PathError(ValueError):
@@ -31,16 +39,23 @@ def format_override(path: str, value: str) -> str:
     return f"--set {path}={value}"
 
 
-def apply_overrides(root: Any, overrides: Sequence[tuple[str, str]]) -> tuple[dict[ScenarioPath, str], list[Mistake]]:
+def apply_overrides(
+    root: Any, overrides: Sequence[tuple[str, str]], name_override: NameOverride = format_override
+) -> tuple[dict[ScenarioPath, str], list[Mistake]]:
     """Apply overrides to the data in place.
 
+    Args:
+        root: the data.
+        overrides: paths and values.
+        name_override: names an override in messages.
+
     Returns:
-        The override that set each path, and the mistakes of the overrides that cannot be applied.
+        The name of the override that set each path, and the mistakes of the overrides that cannot be applied.
     """
     sources: dict[ScenarioPath, str] = {}
     mistakes: list[Mistake] = []
     for path, value in overrides:
-        source = format_override(path, value)
+        source = name_override(path, value)
         try:
             set_path = _set(root, path, read_yaml_value(value))
         except YamlReadError as error:

@@ -14,7 +14,6 @@ from pydantic import BeforeValidator, Field
 
 from scenarios.language.application_entries import ApplicationSection, ClientEntry
 from scenarios.language.cluster_entries import BROKER_LIST, BROKER_POOL, ClusterSection
-from scenarios.language.configs import AssignorEntryConfigs, ScenarioSection
 from scenarios.language.event_entries import EventEntry
 from scenarios.language.fields import (
     FLAT_LIST,
@@ -29,6 +28,8 @@ from scenarios.language.fields import (
     TrafficFactor,
 )
 from scenarios.language.prices import PRICES
+from scenarios.language.section import ScenarioSection
+from scenarios.language.streams_configs import AssignorEntryConfigs
 from scenarios.language.units import LONG_MAX
 
 SCHEMA_FILE: Final = Path(__file__).parents[1] / "schema.json"
@@ -119,8 +120,8 @@ class ScenarioDocument(ScenarioSection):
     duration: Duration = Field(default=86_400_000, description="Simulated time (24h).")
     seeds: Annotated[list[Annotated[int, Field(ge=0, le=LONG_MAX)]], Field(min_length=1, max_length=10_000)] = Field(
         default=[1],
-        description="Random seeds, one run each; they draw placements and process ids that are not given, and random "
-        "events.",
+        description="Random seeds, one run each; they determine placements and process ids that are not set, and "
+        "random events.",
     )
     price: PriceField | None = Field(
         default=None, description="Price of cross-rack traffic: a provider's name, or a custom price."

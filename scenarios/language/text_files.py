@@ -29,9 +29,9 @@ def read_text(path: Path, max_bytes: int, too_long: str) -> str:
             raise UnreadableError("no such file" if not path.exists() else "not a file")
         with path.open("rb") as file:
             content = file.read(max_bytes + 1)
+    except UnreadableError:
+        raise
     except (OSError, ValueError) as error:
-        if isinstance(error, UnreadableError):
-            raise
         raise UnreadableError(f"cannot be read: {getattr(error, 'strerror', None) or error}") from None
     if len(content) > max_bytes:
         raise UnreadableError(too_long)

@@ -13,11 +13,11 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from scenarios.language.broker_configs import BrokerConfigs
-from scenarios.language.configs import MISPLACED_CONFIGS, UNRELEASED_CONFIGS, AssignorConfigs, StreamsConfigs
 from scenarios.language.errors import Mistake, Mistakes, did_you_mean, format_value
 from scenarios.language.fields import InvalidEntry
 from scenarios.language.paths import ScenarioPath, format_path
 from scenarios.language.schema import UNION_TAGS
+from scenarios.language.streams_configs import MISPLACED_CONFIGS, UNRELEASED_CONFIGS, AssignorConfigs, StreamsConfigs
 
 Model = TypeVar("Model", bound=BaseModel)
 

@@ -86,8 +86,12 @@ class LocatedYaml:
     lines: dict[ScenarioPath, int]
 
 
-def read_yaml(text: str) -> LocatedYaml:
+def read_yaml(text: str, max_nodes: int = MAX_NODES) -> LocatedYaml:
     """Parse one YAML document.
+
+    Args:
+        text: the YAML text.
+        max_nodes: the maximum number of values, counted after aliases are expanded.
 
     Returns:
         The data and the line of every value.
@@ -99,7 +103,7 @@ def read_yaml(text: str) -> LocatedYaml:
     if len(text) > MAX_BYTES:
         raise YamlReadError(None, TOO_LONG_MESSAGE)
     root = _compose(text)
-    converter = _NodeConverter()
+    converter = _NodeConverter(max_nodes)
     return LocatedYaml(converter.convert(root, (), _line(root)), converter.lines)
 
 
@@ -163,8 +167,9 @@ def _compose(text: str) -> Node:
 class _NodeConverter:
     """Converts nodes to data, expands aliases, and records the line of every path."""
 
-    def __init__(self) -> None:
+    def __init__(self, max_nodes: int) -> None:
         self.lines: dict[ScenarioPath, int] = {}
+        self._max_nodes = max_nodes
         self._count = 0
         self._open_nodes: set[int] = set()
 
@@ -198,7 +203,7 @@ class _NodeConverter:
 
         Raises:
             YamlReadError: a key is duplicate or invalid, `<<` does not merge mappings, or a limit is exceeded.
-        """
+        """  # noqa: DOC501 (_too_deep returns a YamlReadError)
         if depth > MAX_DEPTH:
             raise _too_deep(_line(node))
         lines: dict[str, int] = {}
@@ -223,8 +228,10 @@ class _NodeConverter:
 
     def _count_node(self, node: Node) -> None:
         self._count += 1
-        if self._count > MAX_NODES:
-            raise YamlReadError(_line(node), f"more than {MAX_NODES:,} values, counted after aliases are expanded")
+        if self._count > self._max_nodes:
+            raise YamlReadError(
+                _line(node), f"more than {self._max_nodes:,} values, counted after aliases are expanded"
+            )
 
     def _check_not_open(self, node: Node) -> None:
         if id(node) in self._open_nodes:

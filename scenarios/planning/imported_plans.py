@@ -17,7 +17,15 @@ from scenarios.clusters.cluster_reader import read_tool_output
 from scenarios.kafka.formats.reassignment import ANY_LOG_DIR, PartitionReassignment, parse_reassignment
 from scenarios.kafka.plan_files.batches import BatchLimits
 from scenarios.kafka.plan_files.changes import LogDirs, ReplicaChange, replica_changes
-from scenarios.language.errors import Mistake, Mistakes, ScenarioError, did_you_mean, format_list, format_value
+from scenarios.language.errors import (
+    Mistake,
+    Mistakes,
+    ScenarioError,
+    did_you_mean,
+    format_count,
+    format_list,
+    format_value,
+)
 from scenarios.planning.plan_input import PlanInput
 from scenarios.planning.strategy_results import (
     StrategyResult,
@@ -77,8 +85,10 @@ def evaluate_imported_plan(imported: ImportedPlan, plan_input: PlanInput, limits
     """
     state = plan_input.state
     replicas = _replicas(imported, state)
-    own_factor = plan_input.request.replication_factor is None
-    after = measure_placement(state.with_replicas(replicas) if own_factor else state, plan_input.request, replicas)
+    uses_plan_factor = plan_input.request.replication_factor is None
+    after = measure_placement(
+        state.with_replicas(replicas) if uses_plan_factor else state, plan_input.request, replicas
+    )
     factors = (replicas != NO_BROKER).sum(axis=1)
     keeps_factor = bool((plan_input.request.factors(state) == factors)[plan_input.rows].all())
     figures = {**dict(placement_figures(after)), **dict(movement_figures(measure_movement(state, replicas)))}
@@ -156,15 +166,15 @@ def _notes(
     imported: ImportedPlan, state: ClusterState, replicas: IntArray, changed: Sequence[ReplicaChange]
 ) -> Iterator[str]:
     if imported.num_skipped:
-        yield f"{imported.num_skipped:,} entries of other topics skipped"
+        yield f"{format_count(imported.num_skipped, 'entry', 'entries')} of other topics skipped"
     num_unchanged = len(imported.moves) - len(changed)
     if num_unchanged:
         yield f"{num_unchanged:,} of {len(imported.moves):,} entries change nothing"
     factors = (replicas != NO_BROKER).sum(axis=1)
     num_resized = int((factors != state.replication_factor).sum())
     if num_resized:
-        yield f"the replication factor of {num_resized:,} partitions changes"
+        yield f"the replication factor of {format_count(num_resized, 'partition', 'partitions')} changes"
     num_with_log_dirs = sum(bool(change.new_log_dirs) and not change.old_log_dirs for change in changed)
     if num_with_log_dirs:
-        count = f"{num_with_log_dirs:,} partitions"
-        yield f"{count} get log directories; a rollback restores their brokers, not their directories"
+        partitions = format_count(num_with_log_dirs, "partition gets", "partitions get")
+        yield f"{partitions} log directories; a rollback restores the brokers, not the directories"

@@ -16,7 +16,7 @@ from scenarios.clusters.cluster_reader import read_tool_output
 from scenarios.kafka.formats.broker_list import parse_broker
 from scenarios.kafka.formats.topics_to_move import parse_topics_to_move
 from scenarios.kafka.plan_files.changes import LogDirs
-from scenarios.language.errors import Mistake, Mistakes, did_you_mean, format_list, format_value
+from scenarios.language.errors import Mistake, Mistakes, did_you_mean, format_count, format_list, format_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +148,8 @@ def _warnings(
     max_factor = int(request.factors(extended).max(initial=0))
     if request.is_rack_aware(extended) and max_factor > num_racks:
         limit = int(request.rack_limits(extended).max(initial=0))
-        warnings.append(f"{max_factor} replicas over {num_racks} racks: up to {limit} replicas of a partition per rack")
+        racks, replicas = format_count(num_racks, "rack", "racks"), format_count(limit, "replica", "replicas")
+        warnings.append(f"{max_factor} replicas over {racks}: up to {replicas} of a partition per rack")
     return warnings
 
 

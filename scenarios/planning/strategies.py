@@ -45,7 +45,7 @@ class StrategyOptions:
 
 
 def strategy_parameters(options: StrategyOptions) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return parameters by name, and by required parameter the option that sets it.
+    """Return the given parameters by name, and for those that a strategy must support, the option that sets them.
 
     Raises:
         PlanError: a goal is unknown.

@@ -25,10 +25,11 @@ from assignors.replicas.state import ClusterState
 from scenarios.kafka.plan_files.batches import BatchLimits
 from scenarios.kafka.plan_files.changes import ReplicaChange, partitions_to_elect, replica_changes
 from scenarios.kafka.plan_files.files import plan_files
+from scenarios.language.errors import format_count
 from scenarios.planning.plan_input import PlanInput
 
-_MAX_PROVABLE_REPLICAS = 30_000
-"""The maximum number of replicas for which the minimum movement is computed; beyond, it is slower than most plans."""
+MAX_PROVABLE_REPLICAS = 30_000
+"""The maximum number of replicas for which the minimum movement is computed; for more, that takes too long."""
 
 Figures = Iterator[tuple[str, float | None]]
 
@@ -87,7 +88,7 @@ class StrategyResult:
     @property
     def num_batches(self) -> int | None:
         """The number of batches; None if the plan is not split."""
-        return len({path.partition("/")[0] for path in self.files}) if self.limits.any else None
+        return len({path.partition("/")[0] for path in self.files}) if self.limits.splits_plan else None
 
 
 def run_strategies(
@@ -146,14 +147,14 @@ def offline_notes(state: ClusterState, replicas: IntArray) -> Iterator[str]:
     """Yield a note on partitions that cannot be copied because no replica is alive."""
     count = count_offline_partitions(state, replicas)
     if count:
-        partitions = "1 partition is" if count == 1 else f"{count:,} partitions are"
+        partitions = format_count(count, "partition is", "partitions are")
         yield f"{partitions} offline; new replicas cannot be copied until a broker with a replica is back"
 
 
-def compute_min_moves(plan_input: PlanInput) -> int | None:
-    """Return the fewest moves to even replica counts; None if it takes too long to compute."""
+def compute_min_moves(plan_input: PlanInput, max_replicas: int = MAX_PROVABLE_REPLICAS) -> int | None:
+    """Return the minimum number of moves that balances replica counts; None for more than `max_replicas` replicas."""
     selected = plan_input.state.take(plan_input.rows)
-    if int(plan_input.request.factors(selected).sum()) > _MAX_PROVABLE_REPLICAS:
+    if int(plan_input.request.factors(selected).sum()) > max_replicas:
         return None
     return min_replica_moves(selected, plan_input.request)
 

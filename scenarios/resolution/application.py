@@ -13,7 +13,7 @@ from typing import Final
 from scenarios.kafka.formats.topology import parse_topology
 from scenarios.kafka.naming import changelog_topic
 from scenarios.language.application_entries import ApplicationSection
-from scenarios.language.errors import Mistakes
+from scenarios.language.errors import Mistakes, format_count
 from scenarios.language.validation import SourceMap
 from scenarios.resolution.cluster import ResolvedCluster, make_topic, with_stated_traffic
 from scenarios.resolution.described_topology import DescribedTopologyResolver
@@ -36,6 +36,7 @@ class ResolvedApplication:
     """The resolved application.
 
     Attributes:
+        subtopologies: the subtopologies, by id.
         topics: all topics of the cluster, including internal topics of the application.
         num_tasks: the number of tasks of all valid subtopologies.
         notes: what was inferred.
@@ -151,7 +152,7 @@ class _InternalTopics:
         for topic, repartition in written.items():
             if topic not in read and all(draft.is_valid for draft in drafts):
                 repartition.report_mistake(f"no subtopology reads '{topic}'")
-            self._state_count(repartition)
+            self._set_requested_count(repartition)
         self._derive_counts(drafts, written)
         for draft in drafts:
             for group in draft.copartitioned:
@@ -160,7 +161,7 @@ class _InternalTopics:
             if topic in self._counts:
                 self._add(topic, self._counts[topic], repartition.traffic, _REPARTITION)
 
-    def _state_count(self, repartition: RepartitionDraft) -> None:
+    def _set_requested_count(self, repartition: RepartitionDraft) -> None:
         """Use the partition count of the existing topic, or else the requested one."""
         existing = self._counts.get(repartition.topic)
         if repartition.partitions is None:
@@ -219,7 +220,7 @@ class _InternalTopics:
 
     def _build_store(self, store: StoreDraft, draft: SubtopologyDraft, num_tasks: int | None) -> Store:
         if not store.logged:
-            return Store(store.name, None, store.persistent)
+            return Store(store.name, None, store.persistent, store.write_buffer_bytes)
         changelog = store.changelog or changelog_topic(self._section.id, store.name)
         if num_tasks is not None:
             existing = self._counts.get(changelog)
@@ -231,7 +232,7 @@ class _InternalTopics:
                 store.report_mistake(_mismatch(changelog, existing, num_tasks))
             else:
                 self._add(changelog, num_tasks, store.traffic, _CHANGELOG)
-        return Store(store.name, changelog, store.persistent)
+        return Store(store.name, changelog, store.persistent, store.write_buffer_bytes)
 
     def _add(self, topic: str, count: int, stated: StatedTraffic | None, configs: dict[str, str]) -> None:
         plan = self.plans.get(topic)
@@ -256,4 +257,5 @@ class _InternalTopics:
 
 
 def _mismatch(topic: str, existing: int, required: int) -> str:
-    return f"'{topic}' exists with {existing} partitions, but Kafka Streams needs {required}"
+    partitions = format_count(existing, "partition", "partitions")
+    return f"'{topic}' exists with {partitions}, but Kafka Streams needs {required}"

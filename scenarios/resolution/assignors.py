@@ -10,6 +10,8 @@ from assignors import registry
 from assignors.errors import UnknownAssignorError
 from assignors.model.configs import AssignmentConfigs
 from assignors.model.traffic_rates import RATES
+from assignors.registry import AssignorInfo
+from assignors.renamed_parameters import describe_rename, rename_parameters
 from scenarios.language.errors import did_you_mean, format_value
 from scenarios.language.fields import valid_entries
 from scenarios.language.paths import ScenarioPath
@@ -21,12 +23,12 @@ from simulator.world.world import GroupProtocol
 
 
 @dataclass(frozen=True, slots=True)
-class AssignorChoice:
+class AssignorSpec:
     """An assignor with its parameters and configs.
 
     Attributes:
-        label: label in tables and figures; unique in a scenario.
-        assignor: its name in the registry.
+        label: label in tables and figures; unique among the assignors of a run.
+        info: its registration.
         parameters: parameters of the assignor.
         configs: the application's configs with the overrides of this entry.
         changed: the keys of the overridden configs.
@@ -34,7 +36,7 @@ class AssignorChoice:
     """
 
     label: str
-    assignor: str
+    info: AssignorInfo
     parameters: Mapping[str, Any]
     configs: AssignmentConfigs
     changed: tuple[str, ...] = ()
@@ -43,7 +45,7 @@ class AssignorChoice:
 
 def resolve_assignors(
     entries: Sequence[AssignorSettings], configs: AssignmentConfigs, clients: ResolvedClients, source_map: SourceMap
-) -> tuple[AssignorChoice, ...]:
+) -> tuple[AssignorSpec, ...]:
     """Resolve the assignors, and report mistakes to `source_map`.
 
     Args:
@@ -53,54 +55,65 @@ def resolve_assignors(
         source_map: collects the mistakes.
 
     Returns:
-        The assignors in the order of the scenario.
+        The known assignors in the order of the scenario.
     """
-    choices: dict[str, AssignorChoice] = {}
+    specs: list[AssignorSpec] = []
+    labels: set[str] = set()
     for i, entry in valid_entries(entries):
         path: ScenarioPath = ("assignors", i)
         changes: dict[str, Any] = check_configs(entry.configs, (*path, "configs"), source_map)
         clients.check_tags(entry.configs.rack_aware_assignment_tags, (*path, "configs"), source_map)
-        name = _check_assignor(entry, path, source_map)
-        label = entry.label or _label(name or entry.assignor, entry)
-        if label in choices:
+        info = _check_assignor(entry, path, source_map)
+        parameters, _ = rename_parameters(entry.parameters)
+        label = entry.label or _label(entry.assignor if info is None else info.name, parameters, entry)
+        if label in labels:
             source_map.add_mistake(
                 (*path, "label"), f"{format_value(label)} is also the label of another assignor; set a unique label"
             )
+        labels.add(label)
+        if info is None:
+            continue
         changed = tuple(entry.configs.model_dump(by_alias=True, exclude_unset=True))
-        choices[label] = AssignorChoice(
-            label=label,
-            assignor=name or "",
-            parameters=dict(entry.parameters),
-            configs=replace(configs, **changes),
-            changed=changed,
-            protocol=None if entry.configs.group_protocol is None else GroupProtocol(entry.configs.group_protocol),
+        specs.append(
+            AssignorSpec(
+                label=label,
+                info=info,
+                parameters=parameters,
+                configs=replace(configs, **changes),
+                changed=changed,
+                protocol=None if entry.configs.group_protocol is None else GroupProtocol(entry.configs.group_protocol),
+            )
         )
-    return tuple(choices.values())
+    return tuple(specs)
 
 
-def _check_assignor(entry: AssignorSettings, path: ScenarioPath, source_map: SourceMap) -> str | None:
+def _check_assignor(entry: AssignorSettings, path: ScenarioPath, source_map: SourceMap) -> AssignorInfo | None:
+    """Return the registration of an assignor, and report mistakes; None if the name is unknown."""
     try:
         info = registry.find(entry.assignor)
     except UnknownAssignorError as error:
         source_map.add_mistake((*path, "assignor"), str(error))
         return None
-    known = [field.name for field in fields(info.make)] if is_dataclass(info.make) else list(entry.parameters)
+    parameters, old = rename_parameters(entry.parameters)
+    for name in old:
+        source_map.add_warning((*path, "parameters", name), describe_rename(name))
+    known = [field.name for field in fields(info.make)] if is_dataclass(info.make) else list(parameters)
     known = [name for name in known if name != RATES]
-    for key in entry.parameters:
+    for key in parameters:
         if key not in known:
             source_map.add_mistake(
                 (*path, "parameters", key), f"not a parameter of {info.name} ({did_you_mean(key, known)})"
             )
-            return info.name
+            return info
     try:
-        registry.make(info, entry.parameters)
+        registry.make(info, parameters)
     except UnknownAssignorError as error:
         source_map.add_mistake((*path, "parameters"), str(error))
-    return info.name
+    return info
 
 
-def _label(name: str, entry: AssignorSettings) -> str:
+def _label(name: str, parameters: Mapping[str, Any], entry: AssignorSettings) -> str:
     """Return the default label: the assignor's name with its parameters and configs."""
     configs = entry.configs.model_dump(by_alias=True, exclude_unset=True)
-    settings = [f"{key}={value}" for key, value in [*entry.parameters.items(), *configs.items()]]
+    settings = [f"{key}={value}" for key, value in [*parameters.items(), *configs.items()]]
     return f"{name} ({', '.join(settings)})" if settings else name

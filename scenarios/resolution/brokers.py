@@ -155,13 +155,13 @@ def _expand_pool(pool: BrokerPool, source_map: SourceMap) -> tuple[Broker, ...] 
 
 def _list(entries: Sequence[BrokerEntry], source_map: SourceMap) -> tuple[Broker, ...] | None:
     brokers: dict[int, Broker] = {}
-    is_clear = True
+    has_unique_ids = True
     for i, entry in valid_entries(entries):
         if entry.id in brokers:
             source_map.add_mistake((*_BROKERS, i, "id"), f"{entry.id} is also the id of another broker")
-            is_clear = False
+            has_unique_ids = False
         brokers[entry.id] = Broker(entry.id, entry.rack, entry.restore, entry.capacity, entry.throughput)
     if len(brokers) > MAX_BROKERS:
         source_map.add_mistake(_BROKERS, f"{len(brokers):,} brokers are too many (maximum {MAX_BROKERS:,})")
         return None
-    return tuple(brokers.values()) if is_clear else None
+    return tuple(brokers.values()) if has_unique_ids else None

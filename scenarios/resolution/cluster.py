@@ -11,7 +11,7 @@ from scenarios.kafka.formats.log_dirs import parse_partition_sizes
 from scenarios.kafka.formats.topics import DescribedTopic, parse_topics
 from scenarios.language.broker_configs import RACK_AWARE_SELECTOR
 from scenarios.language.cluster_entries import ClusterFiles, ClusterSection, TopicEntry
-from scenarios.language.errors import Mistake, Mistakes, format_list, format_value
+from scenarios.language.errors import Mistake, Mistakes, format_count, format_list, format_value
 from scenarios.language.fields import invalid_entries, valid_entries
 from scenarios.language.paths import ScenarioPath
 from scenarios.language.topic_configs import parse_topic_configs
@@ -61,16 +61,16 @@ def resolve_cluster(
     section: ClusterSection, files: ImportedFiles, source_map: SourceMap, mistakes: Mistakes
 ) -> ResolvedCluster:
     """Resolve the cluster, and report mistakes to `source_map` and `mistakes`."""
-    named = section.files or ClusterFiles()
-    described = files.read((*CLUSTER, "from", "topics"), named.topics, parse_topics)
-    racks = files.read((*CLUSTER, "from", "brokers"), named.brokers, parse_broker_list)
-    sizes = files.read((*CLUSTER, "from", "log_dirs"), named.log_dirs, parse_partition_sizes)
+    file_names = section.files or ClusterFiles()
+    described = files.read((*CLUSTER, "from", "topics"), file_names.topics, parse_topics)
+    racks = files.read((*CLUSTER, "from", "brokers"), file_names.brokers, parse_broker_list)
+    sizes = files.read((*CLUSTER, "from", "log_dirs"), file_names.log_dirs, parse_partition_sizes)
     brokers = resolve_brokers(section, racks, described, source_map)
     budget = PartitionBudget(source_map)
     topics = _import(section, brokers, described, sizes, budget, mistakes)
     imported = frozenset(topic.name for topic in described.content) if described is not None else frozenset()
     draft = ResolvedCluster(section, brokers, topics, _all_names(section, imported, source_map), imported, budget)
-    if described is None and named.log_dirs is not None and source_map.is_valid(*CLUSTER, "from"):
+    if described is None and file_names.log_dirs is not None and source_map.is_valid(*CLUSTER, "from"):
         source_map.add_mistake((*CLUSTER, "from", "log_dirs"), "applies to imported topics only; set from.topics, too")
     _add_entries(draft, source_map)
     return draft
@@ -224,7 +224,9 @@ def _with_leaders(
         return plan
     if len(entry.leaders) != plan.num_partitions:
         source_map.add_mistake(
-            leaders_path, f"{len(entry.leaders)} leaders, but the topic has {plan.num_partitions} partitions"
+            leaders_path,
+            f"{format_count(len(entry.leaders), 'leader', 'leaders')}, but the topic has "
+            f"{format_count(plan.num_partitions, 'partition', 'partitions')}",
         )
         return plan
     for i, (leader, replicas) in enumerate(zip(entry.leaders, plan.replicas, strict=True)):
@@ -241,7 +243,9 @@ def _topic_with_replicas(
     are_valid = [draft.brokers.check_ids(brokers, (*path, "replicas", i)) for i, brokers in enumerate(replicas)]
     if entry.partitions is not None and entry.partitions != len(replicas):
         source_map.add_mistake(
-            (*path, "replicas"), f"{len(replicas)} replica lists, but the topic has {entry.partitions} partitions"
+            (*path, "replicas"),
+            f"{format_count(len(replicas), 'replica list', 'replica lists')}, but the topic has "
+            f"{format_count(entry.partitions, 'partition', 'partitions')}",
         )
         return None
     factor = max(map(len, replicas))

@@ -6,17 +6,16 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from assignors import registry
 from assignors.model.configs import RackAwareStrategy
 from scenarios.language.application_entries import ClientEntry
-from scenarios.language.configs import AssignorConfigs
-from scenarios.language.errors import format_list, format_value
+from scenarios.language.errors import format_count, format_list, format_value
 from scenarios.language.event_entries import AutoscaleEvent, LeaveEvent, RollingBounceEvent
 from scenarios.language.fields import valid_entries
 from scenarios.language.paths import ScenarioPath
 from scenarios.language.schema import ScenarioDocument
+from scenarios.language.streams_configs import AssignorConfigs
 from scenarios.language.validation import SourceMap
-from scenarios.resolution.assignors import AssignorChoice
+from scenarios.resolution.assignors import AssignorSpec
 from scenarios.resolution.brokers import Brokers
 from scenarios.resolution.clients import ResolvedClients
 from scenarios.resolution.subtopology_drafts import APPLICATION
@@ -25,6 +24,7 @@ from simulator.world.world import GroupProtocol, Subtopology
 _CONFIGS: Final[ScenarioPath] = (*APPLICATION, "configs")
 _STRATEGY: Final = "rack.aware.assignment.strategy"
 _STANDBYS: Final = "num.standby.replicas"
+_RECOVERY_LAG: Final = "acceptable.recovery.lag"
 _TAGS: Final = "rack.aware.assignment.tags"
 _MAX_LISTED: Final = 4
 
@@ -38,7 +38,7 @@ class WarningContext:
         clients: the resolved clients.
         brokers: the resolved brokers.
         subtopologies: the subtopologies of the application.
-        choices: the assignors to compare, in the order of the scenario.
+        assignors: the assignors to compare, in the order of the scenario.
         source_map: collects the warnings.
     """
 
@@ -46,13 +46,13 @@ class WarningContext:
     clients: ResolvedClients
     brokers: Brokers
     subtopologies: Sequence[Subtopology]
-    choices: Sequence[AssignorChoice]
+    assignors: Sequence[AssignorSpec]
     source_map: SourceMap
 
     def config_path(self, number: int, key: str) -> ScenarioPath:
         """Return the path that sets a config of an assignor: its own entry, or the application's configs."""
         own = ("assignors", number, "configs", key)
-        return own if key in self.choices[number].changed else (*_CONFIGS, key)
+        return own if key in self.assignors[number].changed else (*_CONFIGS, key)
 
 
 def warn_about_configs(context: WarningContext) -> None:
@@ -67,6 +67,7 @@ def warn_about_configs(context: WarningContext) -> None:
         _warn_about_too_many_standbys,
         _warn_about_tags_and_racks,
         _warn_about_remaining_members,
+        _warn_about_commit_markers,
     )
     for check in checks:
         for path, message in check(context):
@@ -109,23 +110,24 @@ def _warn_about_default_costs(context: WarningContext) -> Iterator[tuple[Scenari
     read = max(
         (len(subtopology.source_topics) for subtopology in context.subtopologies if subtopology.stores), default=0
     )
+    partitions = format_count(read, "partition", "partitions")
     keys = "rack.aware.assignment.traffic_cost and rack.aware.assignment.non_overlap_cost"
-    for number, choice in enumerate(context.choices):
-        info, configs = registry.find(choice.assignor), choice.configs
+    for number, spec in enumerate(context.assignors):
+        info, configs = spec.info, spec.configs
         strategy, costs = configs.rack_aware_assignment_strategy, info.weights.configured(configs)
         are_stated = None not in (configs.rack_aware_traffic_cost, configs.rack_aware_non_overlap_cost)
         if strategy is RackAwareStrategy.NONE or are_stated:
             continue
         path = context.config_path(number, _STRATEGY)
         if info.needs_costs:
-            yield path, f"{choice.label} is rack-aware only if {keys} are both set, so {strategy} has no effect"
+            yield path, f"{spec.label} is rack-aware only if {keys} are both set, so {strategy} has no effect"
         elif info.weights.traffic_cost < info.weights.non_overlap_cost and 0 < read * costs.traffic_cost <= (
             costs.non_overlap_cost
         ):
             yield (
                 path,
-                f"{choice.label}: a cross-rack partition costs {costs.traffic_cost}, a move {costs.non_overlap_cost}, "
-                f"and stateful tasks read at most {read} partitions, so {strategy} moves none of them; set {keys}",
+                f"{spec.label}: a cross-rack partition costs {costs.traffic_cost}, a move {costs.non_overlap_cost}, "
+                f"and stateful tasks read at most {partitions}, so {strategy} moves none of them; set {keys}",
             )
 
 
@@ -134,19 +136,18 @@ def _warn_about_too_many_standbys(context: WarningContext) -> Iterator[tuple[Sce
     max_standbys = len(context.clients.plans) - 1
     if not any(subtopology.stores for subtopology in context.subtopologies) or max_standbys < 0:
         return
-    stated: list[tuple[ScenarioPath, int]] = [
-        (context.config_path(number, _STANDBYS), choice.configs.num_standby_replicas)
-        for number, choice in enumerate(context.choices)
+    stated = [
+        (context.config_path(number, _STANDBYS), spec.configs.num_standby_replicas)
+        for number, spec in enumerate(context.assignors)
     ]
-    for i, event in valid_entries(context.document.events):
-        for kind in ("config_change", "rolling_bounce"):
-            configs: AssignorConfigs | None = getattr(getattr(event, kind), "configs", None)
-            if configs is not None and "num_standby_replicas" in configs.model_fields_set:
-                stated.append((("events", i, kind, "configs", _STANDBYS), configs.num_standby_replicas))
+    stated += (
+        (path, configs.num_standby_replicas)
+        for path, configs in _configs_of_events(context, "num_standby_replicas", _STANDBYS)
+    )
     for path, standbys in stated:
         if standbys > max_standbys:
-            clients = f"{max_standbys + 1} client{'' if max_standbys == 0 else 's'}"
-            needed = f"{standbys} standbys and the active task need {standbys + 1} clients"
+            clients = format_count(max_standbys + 1, "client", "clients")
+            needed = f"{format_count(standbys, 'standby', 'standbys')} and the active task need {standbys + 1} clients"
             yield path, f"{needed}; with {clients}, a task has at most {max_standbys}"
 
 
@@ -159,9 +160,9 @@ def _warn_about_tags_and_racks(context: WarningContext) -> Iterator[tuple[Scenar
         Path and message of each warning.
     """
     announcing = [plan for plan in context.clients.plans if plan.rack is not None and plan.announces_rack]
-    for number, choice in enumerate(context.choices):
-        tags = choice.configs.rack_aware_assignment_tags
-        if not announcing or not tags or registry.find(choice.assignor).ignores(_TAGS):
+    for number, spec in enumerate(context.assignors):
+        tags = spec.configs.rack_aware_assignment_tags
+        if not announcing or not tags or spec.info.ignores(_TAGS):
             continue
         conflict = f"clients also set client.rack, but standbys are distributed over tags ({', '.join(tags)})"
         differing = [plan.name for plan in announcing if plan.rack not in [plan.tags.get(tag) for tag in tags]]
@@ -178,7 +179,7 @@ def _warn_about_remaining_members(context: WarningContext) -> Iterator[tuple[Sce
         Path and message of each warning.
     """
     own = GroupProtocol(context.document.application.configs.group_protocol)
-    if GroupProtocol.STREAMS not in {choice.protocol or own for choice in context.choices}:
+    if GroupProtocol.STREAMS not in {spec.protocol or own for spec in context.assignors}:
         return
     for i, event in valid_entries(context.document.events):
         for kind in type(event).model_fields:
@@ -186,3 +187,51 @@ def _warn_about_remaining_members(context: WarningContext) -> Iterator[tuple[Sce
             if isinstance(details, LeaveEvent | RollingBounceEvent | AutoscaleEvent) and details.leaves_group is False:
                 path = ("events", i, kind, "leaves_group")
                 yield path, "has no effect with group.protocol: streams, whose members always leave on close"
+
+
+def _warn_about_commit_markers(context: WarningContext) -> Iterator[tuple[ScenarioPath, str]]:
+    """Warn about an accepted lag that no copy reaches under exactly-once: a commit marker ends each changelog.
+
+    Source: `simulator.flows.lag_reports`.
+
+    Yields:
+        Path and message of each warning.
+    """
+    if context.document.application.configs.processing_guarantee != "exactly_once_v2":
+        return
+    most, owner = max((_count_written_changelogs(part), -part.id) for part in context.subtopologies)
+    uses_lags = [
+        (number, spec) for number, spec in enumerate(context.assignors) if not spec.info.ignores(_RECOVERY_LAG)
+    ]
+    stated = [
+        (context.config_path(number, _RECOVERY_LAG), spec.configs.acceptable_recovery_lag) for number, spec in uses_lags
+    ]
+    if uses_lags:
+        stated += (
+            (path, configs.acceptable_recovery_lag)
+            for path, configs in _configs_of_events(context, "acceptable_recovery_lag", _RECOVERY_LAG)
+        )
+    for path, lag in stated:
+        if lag < most:
+            changelogs = format_count(most, "changelog", "changelogs")
+            yield (
+                path,
+                f"{lag} is less than {most}, the lag of a caught-up copy in subtopology {-owner}: it has {changelogs}, "
+                "and with processing.guarantee: exactly_once_v2, a commit marker ends each changelog. Warm-ups and "
+                "clients that return never count as caught up",
+            )
+
+
+def _count_written_changelogs(subtopology: Subtopology) -> int:
+    """Return the number of changelogs that each task writes, without source topics that serve as changelogs."""
+    changelogs = {store.changelog for store in subtopology.stores if store.changelog is not None}
+    return len(changelogs - set(subtopology.source_topics))
+
+
+def _configs_of_events(context: WarningContext, field: str, key: str) -> Iterator[tuple[ScenarioPath, AssignorConfigs]]:
+    """Yield the configs of each event that sets a config, with the path of that config."""
+    for i, event in valid_entries(context.document.events):
+        for kind in ("config_change", "rolling_bounce"):
+            configs: AssignorConfigs | None = getattr(getattr(event, kind), "configs", None)
+            if configs is not None and field in configs.model_fields_set:
+                yield ("events", i, kind, "configs", key), configs

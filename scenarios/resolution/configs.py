@@ -9,12 +9,18 @@ from assignors.errors import ConfigError
 from assignors.model.configs import AssignmentConfigs
 from scenarios.language.application_entries import ApplicationSection
 from scenarios.language.broker_configs import BrokerConfigs
-from scenarios.language.configs import AssignorConfigs, ScenarioSection, StreamsConfigs
 from scenarios.language.paths import ScenarioPath
+from scenarios.language.releases import NEWEST, offset_storage, parse_release
+from scenarios.language.section import ScenarioSection
+from scenarios.language.streams_configs import AssignorConfigs, StreamsConfigs
 from scenarios.language.validation import SourceMap
 from scenarios.resolution.brokers import CLUSTER
 from scenarios.resolution.subtopology_drafts import APPLICATION
-from simulator.world.world import GroupConfigs, GroupProtocol
+from simulator.world.world import GroupConfigs, GroupProtocol, StateConfigs
+
+COMMIT_MS: Final = 30_000
+EXACTLY_ONCE_COMMIT_MS: Final = 100
+"""The defaults of `commit.interval.ms` (`StreamsConfig.EOS_DEFAULT_COMMIT_INTERVAL_MS`)."""
 
 SESSION_TIMEOUT_MS: Final = (6_000, 1_800_000)
 """The brokers' default range: `group.min.session.timeout.ms` and `group.max.session.timeout.ms`."""
@@ -70,6 +76,18 @@ def resolve_group_configs(
         )
         for protocol, (timeout_ms, initial_delay_ms) in timeouts.items()
     }
+
+
+def resolve_state_configs(application: ApplicationSection) -> StateConfigs:
+    """Return the configs that decide which state a killed process finds again, with the defaults of the guarantee."""
+    streams = application.configs
+    is_exactly_once = streams.processing_guarantee == "exactly_once_v2"
+    default_ms = EXACTLY_ONCE_COMMIT_MS if is_exactly_once else COMMIT_MS
+    return StateConfigs(
+        exactly_once=is_exactly_once,
+        commit_interval_ms=streams.commit_interval_ms or default_ms,
+        offset_storage=offset_storage(parse_release(application.kafka or NEWEST)),
+    )
 
 
 def _check_classic(streams: StreamsConfigs, source_map: SourceMap) -> None:

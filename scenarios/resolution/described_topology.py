@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from scenarios.kafka.formats.lines import FormatError
+from scenarios.kafka.formats.topic_patterns import match_topics
 from scenarios.kafka.formats.topology import DescribedSource, DescribedStore, DescribedSubtopology
 from scenarios.kafka.naming import changelog_topic, full_topic_name, is_internal_topic, is_repartition_topic
 from scenarios.language.application_entries import ApplicationSection, StoreEntry
@@ -24,9 +25,7 @@ from scenarios.resolution.subtopology_drafts import (
     StoreDraft,
     SubtopologyDraft,
 )
-
-_SIMPLE_PATTERN = re.compile(r"(?:[A-Za-z0-9_-]|\\\.|\.[*+]?|\||\((?:\?:)?|\)(?![*+?{]))+")
-_MAX_WILDCARDS = 2
+from simulator.world.world import WRITE_BUFFER_BYTES
 
 
 class DescribedTopologyResolver:
@@ -112,20 +111,11 @@ class DescribedTopologyResolver:
 
     def _match(self, pattern: str, report_mistake: ReportMistake) -> Sequence[str]:
         """Return the topics that match a subscription pattern; reject patterns that may be slow to match."""
-        wildcards = len(re.findall(r"(?<!\\)\.[*+]", pattern))
         try:
-            if not _SIMPLE_PATTERN.fullmatch(pattern) or wildcards > _MAX_WILDCARDS:
-                raise re.error("too complex")
-            compiled = re.compile(pattern)
-        except re.error:
-            report_mistake(
-                f"the pattern {format_value(pattern)} is too complex to match; replace it by the topics, as [a, b]"
-            )
+            return match_topics(pattern, self._cluster.all_names or ())
+        except FormatError as error:
+            report_mistake(str(error))
             return ()
-        topics = [topic for topic in sorted(self._cluster.all_names or ()) if compiled.fullmatch(topic)]
-        if not topics:
-            report_mistake(f"the pattern {format_value(pattern)} matches no topic of the cluster")
-        return topics
 
     def _store_entries(self, stores: Sequence[StoreEntry]) -> Mapping[str, tuple[int, StoreEntry]]:
         known = [store.name for subtopology in self._described.content for store in subtopology.stores]
@@ -150,7 +140,7 @@ class DescribedTopologyResolver:
         report_mistake = self._reporter(store.line)
         if store.name not in self._entries:
             logged, changelog = self._infer(store)
-            return StoreDraft(store.name, logged, True, changelog, None, report_mistake)
+            return StoreDraft(store.name, logged, True, WRITE_BUFFER_BYTES, changelog, None, report_mistake)
         i, entry = self._entries[store.name]
         path = (*APPLICATION, "stores", i)
         logged, changelog = entry.logged is not False, entry.changelog
@@ -160,7 +150,13 @@ class DescribedTopologyResolver:
         elif entry.logged is None and entry.changelog is None and entry.size is None and entry.bytes_per_s is None:
             logged, changelog = self._infer(store)
         return StoreDraft(
-            store.name, logged, entry.persistent, changelog, StatedTraffic.of(entry, path), report_mistake
+            store.name,
+            logged,
+            entry.persistent,
+            entry.write_buffer,
+            changelog,
+            StatedTraffic.of(entry, path),
+            report_mistake,
         )
 
     def _infer(self, store: DescribedStore) -> tuple[bool, str | None]:

@@ -1,4 +1,4 @@
-"""The context of events: what they refer to."""
+"""The parts of a scenario that events refer to."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from scenarios.sampling.blueprint import TopicBlueprint
 
 @dataclass(frozen=True, slots=True)
 class EventContext:
-    """What events refer to, with the readers of files and collectors of mistakes.
+    """The parts of a scenario that events refer to, the reader of files, and the collectors of mistakes.
 
     Attributes:
         brokers: the resolved brokers.

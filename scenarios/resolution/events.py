@@ -28,6 +28,7 @@ from scenarios.language.paths import ScenarioPath
 from scenarios.language.units import format_duration
 from scenarios.resolution.client_presence import check_presence
 from scenarios.resolution.configs import check_configs
+from scenarios.resolution.disks import resolve_disk
 from scenarios.resolution.event_context import EventContext
 from scenarios.resolution.reassignment_events import resolve_reassignment, resolve_replica_move
 from scenarios.resolution.repeated_events import TOO_MANY, resolve_autoscale, resolve_churn
@@ -35,7 +36,7 @@ from scenarios.resolution.unfinished_events import warn_about_unfinished_events
 from scenarios.sampling.autoscaling import AutoscalePlan
 from scenarios.sampling.event_plans import MAX_OCCURRENCES, ConfigEdit, CrashPlan, PlannedEvent, RollingBouncePlan
 from scenarios.sampling.traffic_profile import HOUR_MS, TrafficProfile
-from simulator.world.disturbances import BrokerBounce, BrokerLoss, Crash, Join, Leave, RackOutage, TrafficChange
+from simulator.world.disturbances import BrokerBounce, BrokerLoss, Crash, Disk, Join, Leave, RackOutage, TrafficChange
 
 LocatedEvent = tuple[ScenarioPath, PlannedEvent | AutoscalePlan]
 """An event with its path in the scenario."""
@@ -95,7 +96,7 @@ def _resolve(
         case RackOutageEvent():
             racks = [plan.rack for plan in context.clients.plans if plan.rack is not None]
             context.brokers.check_rack(event.rack, (*path, "rack"), racks)
-            yield RackOutage(at_ms, event.rack, event.down)
+            yield RackOutage(at_ms, event.rack, event.down, Disk(event.disk or Disk.UNFLUSHED_LOST))
         case BrokerLossEvent():
             context.brokers.check_ids(event.brokers, (*path, "brokers"))
             yield BrokerLoss(at_ms, tuple(event.brokers), event.down)
@@ -122,13 +123,14 @@ def _resolve_clients(
         case StaggeredClientsEvent():
             yield Join(at_ms, clients, event.every)
         case CrashEvent(pick=None):
-            yield Crash(at_ms, clients, event.down, event.keeps_state)
+            yield Crash(at_ms, clients, event.down, resolve_disk(event, Disk.UNFLUSHED_LOST, path, context))
         case CrashEvent(pick=int(pick)):
             if clients and pick > len(clients):
                 context.source_map.add_mistake(
                     (*path, "pick"), f"{pick} is more than the number of clients ({len(clients)})"
                 )
-            yield CrashPlan(at_ms, tuple(event.clients), clients, pick, event.down, event.keeps_state)
+            disk = resolve_disk(event, Disk.UNFLUSHED_LOST, path, context)
+            yield CrashPlan(at_ms, tuple(event.clients), clients, pick, event.down, disk)
         case RollingBounceEvent():
             yield _resolve_bounce(event, at_ms, clients, path, context)
         case ChurnEvent():
@@ -155,7 +157,7 @@ def _resolve_bounce(
         is_shuffled=event.order == "shuffled",
         down_ms=event.down,
         pause_ms=event.pause,
-        keeps_state=event.keeps_state,
+        disk=resolve_disk(event, Disk.KEPT, path, context),
         changes=check_configs(event.configs, (*path, "configs"), context.source_map),
         announces_rack=event.client_rack,
         leaves_group=event.leaves_group,

@@ -163,7 +163,13 @@ def _draft_store(store: StoreEntry, path: ScenarioPath, source_map: SourceMap) -
         check_unlogged(store, path, source_map)
     changelog = store.changelog if logged else None
     return StoreDraft(
-        store.name, logged, store.persistent, changelog, StatedTraffic.of(store, path), _reporter(path, source_map)
+        store.name,
+        logged,
+        store.persistent,
+        store.write_buffer,
+        changelog,
+        StatedTraffic.of(store, path),
+        _reporter(path, source_map),
     )
 
 

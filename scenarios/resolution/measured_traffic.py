@@ -1,6 +1,12 @@
-"""Measured traffic: partition rates by hour of day and partition sizes, from a folder written by `assignor-sim ingest`.
+"""Read measured traffic: the output folder of `assignor-sim ingest`.
 
-The folder contains `manifest.json` (`kind` is `ingested`), `rates/*.parquet` and optionally `sizes/*.parquet`.
+The folder contains:
+
+- `manifest.json`, whose `kind` is `ingested`;
+- `rates/*.parquet`, the produce rate of each partition in each hour of the day;
+- `sizes/*.parquet`, the size of each partition (optional).
+
+A table may consist of several files. Its rows may be in any order, but must be unique by topic, partition and hour.
 """
 
 from __future__ import annotations
@@ -26,12 +32,16 @@ IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
 HOURS = 24
-_NUM_KEYS = {"partition": 2**31, "hour": HOURS}
-_MAX_VALUE = float(2**63)
+_MEAN_BYTES, _MEAN_MESSAGES = "bytes_per_s_mean", "messages_per_s_mean"
+_KEY_LIMITS = {"partition": 2**31, "hour": HOURS}
+"""Upper bound of each key column, exclusive."""
+
+_VALUE_LIMIT = float(2**63)
+"""Upper bound of rates and sizes, exclusive: they are converted to 64-bit integers."""
 
 
 def measured_files(folder: Path) -> list[Path]:
-    """Return the files of an ingested folder that scenarios read, in a fixed order."""
+    """Return the files of an ingested folder that a scenario needs: the manifest, then rates and sizes by name."""
     return [
         folder / "manifest.json",
         *(path for name in ("rates", "sizes") for path in sorted((folder / name).glob("*.parquet"))),
@@ -40,12 +50,12 @@ def measured_files(folder: Path) -> list[Path]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MeasuredTopic:
-    """Measured traffic of a topic, for the K partitions with measurements.
+    """The rates of a topic with K measured partitions.
 
     Attributes:
-        partitions: Shape (K,); partition numbers, ascending.
-        bytes_per_s: Shape (24, K); bytes produced per second in each hour of the day, NaN if unknown.
-        record_bytes: Mean record size; None if messages were not counted.
+        partitions: the numbers of the measured partitions, ascending, shape (K,).
+        bytes_per_s: the produce rate by hour of the day and partition, shape (24, K); NaN if unknown.
+        record_bytes: the mean record size; None if the measurements do not include message rates.
     """
 
     partitions: IntArray
@@ -55,11 +65,11 @@ class MeasuredTopic:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MeasuredTraffic:
-    """Measured traffic of several topics.
+    """The measured rates and sizes of topics.
 
     Attributes:
-        topics: Topics with rates.
-        sizes: Bytes of each measured partition, by topic; None if unknown.
+        topics: the rates by topic; topics without a known rate are omitted.
+        sizes: the size in bytes by topic and partition; None if unknown.
     """
 
     topics: Mapping[str, MeasuredTopic]
@@ -68,13 +78,13 @@ class MeasuredTraffic:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Rows:
-    """Rows of a table, sorted by topic, partition and, if the table has it, hour.
+    """The rows of a table, sorted by topic, partition and hour.
 
     Attributes:
-        names: Topics, ascending.
-        starts: Shape (len(names) + 1,); index of the first row of each topic.
-        keys: Columns `partition` and, if present, `hour`.
-        values: Other columns; NaN for null.
+        names: the topics, ascending.
+        starts: the index of the first row of each topic, followed by the number of rows, shape (topics + 1,).
+        keys: the key columns besides the topic: `partition`, and `hour` in the table of rates.
+        values: the other columns; NaN for null.
     """
 
     names: Sequence[str]
@@ -83,15 +93,17 @@ class _Rows:
     values: Mapping[str, FloatArray]
 
     def topics(self) -> Iterator[tuple[str, slice]]:
+        """Yield each topic with the slice of its rows."""
         return ((name, slice(self.starts[i], self.starts[i + 1])) for i, name in enumerate(self.names))
 
     def describe(self, row: int) -> str:
-        """Return a description of a row for errors."""
+        """Return topic, partition and hour of a row, for error messages."""
         topic = self.names[int(np.searchsorted(self.starts, row, side="right")) - 1]
         hour = f" in hour {self.keys['hour'][row]}" if "hour" in self.keys else ""
         return f"{topic}-{self.keys['partition'][row]}{hour}"
 
     def digest(self) -> bytes:
+        """Return the SHA-256 of the content; it does not depend on the machine's byte order."""
         digest = hashlib.sha256("\n".join(self.names).encode())
         for numbers in (self.starts, *self.keys.values()):
             digest.update(numbers.astype("<i8").tobytes())
@@ -104,37 +116,47 @@ def read_measured_traffic(folder: Path, quantile: str, topics: Collection[str]) 
     """Read the measured traffic of topics.
 
     Args:
-        folder: Folder that `assignor-sim ingest` wrote.
-        quantile: Statistic of the rates within an hour: `mean`, `p50`, `p95` or `p99`.
-        topics: Topic names; rows of other topics are ignored.
+        folder: the output folder of `assignor-sim ingest`.
+        quantile: the statistic of the rates within an hour: `mean`, `p50`, `p95` or `p99`.
+        topics: the topics to read; rows of other topics are ignored, and not validated.
 
     Returns:
-        The measured traffic, and the SHA-256 of all rows and columns that were read, which does not depend on their
-        distribution over files.
+        The measured traffic, and a SHA-256 of the rows and columns that were read. The digest identifies the
+        measurements: it does not depend on the order of rows or their distribution over files.
 
     Raises:
-        FormatError: The folder does not exist or is not an ingested folder.
+        FormatError: the folder does not exist, is not the output of `assignor-sim ingest`, or contains invalid rows.
     """
     _check_manifest(folder)
-    rate, mean, messages = f"bytes_per_s_{quantile}", "bytes_per_s_mean", "messages_per_s_mean"
-    rates = _read(folder / "rates", ("partition", "hour"), tuple(dict.fromkeys((rate, mean, messages))), topics)
+    rate_column = f"bytes_per_s_{quantile}"
+    columns = tuple(dict.fromkeys((rate_column, _MEAN_BYTES, _MEAN_MESSAGES)))
+    rates = _read_table(folder / "rates", ("partition", "hour"), columns, topics)
     if rates is None:
         raise FormatError(None, "has no rates (no rates/*.parquet)")
-    sizes = _read(folder / "sizes", ("partition",), ("size_bytes",), topics)
+    sizes = _read_table(folder / "sizes", ("partition",), ("size_bytes",), topics)
     digest = hashlib.sha256(rates.digest() + (b"" if sizes is None else sizes.digest())).hexdigest()
-    is_known = np.isfinite(rates.values[rate])
-    measured = {name: _topic(rates, rows, rate) for name, rows in rates.topics() if is_known[rows].any()}
-    return MeasuredTraffic(measured, {} if sizes is None else dict(_sizes(sizes))), digest
+    is_known = np.isfinite(rates.values[rate_column])
+    measured = {
+        name: _measured_topic(rates, rows, rate_column) for name, rows in rates.topics() if is_known[rows].any()
+    }
+    return MeasuredTraffic(measured, {} if sizes is None else dict(_sizes_by_topic(sizes))), digest
 
 
 def _check_manifest(folder: Path) -> None:
+    """Check that a folder is the output of `assignor-sim ingest`.
+
+    Raises:
+        FormatError: it is not.
+    """
     if not folder.is_dir():
         raise FormatError(None, "not a folder" if folder.exists() else "no such folder")
     try:
         manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise FormatError(None, "not a folder of assignor-sim ingest: no manifest.json") from None
-    except (OSError, ValueError, RecursionError) as error:
+    except OSError as error:
+        raise FormatError(None, f"manifest.json cannot be read: {error.strerror or error}") from None
+    except (ValueError, RecursionError) as error:
         raise FormatError(None, f"manifest.json cannot be read: {error}") from None
     kind = manifest.get("kind") if isinstance(manifest, dict) else None
     if kind != "ingested":
@@ -142,27 +164,38 @@ def _check_manifest(folder: Path) -> None:
         raise FormatError(None, f"not a folder of assignor-sim ingest: manifest.json {problem}")
 
 
-def _topic(rates: _Rows, rows: slice, rate: str) -> MeasuredTopic:
-    partitions, column = np.unique(rates.keys["partition"][rows], return_inverse=True)
+def _measured_topic(rates: _Rows, rows: slice, rate_column: str) -> MeasuredTopic:
+    partitions, column_of_row = np.unique(rates.keys["partition"][rows], return_inverse=True)
     by_hour = np.full((HOURS, len(partitions)), np.nan)
-    by_hour[rates.keys["hour"][rows], column] = rates.values[rate][rows]
-    data, messages = rates.values["bytes_per_s_mean"][rows], rates.values["messages_per_s_mean"][rows]
-    both = np.isfinite(data) & np.isfinite(messages)
-    records = float(messages[both].sum())
-    return MeasuredTopic(partitions, by_hour, float(data[both].sum()) / records if records > 0 else None)
+    by_hour[rates.keys["hour"][rows], column_of_row] = rates.values[rate_column][rows]
+    # The mean record size is a ratio of means, whatever quantile of the rates is requested.
+    mean_bytes, mean_messages = rates.values[_MEAN_BYTES][rows], rates.values[_MEAN_MESSAGES][rows]
+    are_known = np.isfinite(mean_bytes) & np.isfinite(mean_messages)
+    messages = float(mean_messages[are_known].sum())
+    record_bytes = float(mean_bytes[are_known].sum()) / messages if messages > 0 else None
+    return MeasuredTopic(partitions, by_hour, record_bytes)
 
 
-def _sizes(sizes: _Rows) -> Iterator[tuple[str, Mapping[int, int | None]]]:
+def _sizes_by_topic(sizes: _Rows) -> Iterator[tuple[str, Mapping[int, int | None]]]:
     for name, rows in sizes.topics():
-        known = zip(sizes.keys["partition"][rows].tolist(), sizes.values["size_bytes"][rows].tolist(), strict=True)
-        yield name, {partition: None if math.isnan(size) else int(size) for partition, size in known}
+        pairs = zip(sizes.keys["partition"][rows].tolist(), sizes.values["size_bytes"][rows].tolist(), strict=True)
+        yield name, {partition: None if math.isnan(size) else int(size) for partition, size in pairs}
 
 
-def _read(folder: Path, keys: Sequence[str], values: Sequence[str], topics: Collection[str]) -> _Rows | None:
-    """Return the rows of topics in a table; None if the table does not exist.
+def _read_table(folder: Path, keys: Sequence[str], values: Sequence[str], topics: Collection[str]) -> _Rows | None:
+    """Read the rows of topics from the files of a table.
+
+    Args:
+        folder: the folder of the table.
+        keys: the key columns besides `topic`.
+        values: the value columns.
+        topics: the topics to read.
+
+    Returns:
+        The rows; None if the folder has no files.
 
     Raises:
-        FormatError: A file cannot be read or lacks a column.
+        FormatError: a file cannot be read or lacks a column, or a row is invalid.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -176,47 +209,59 @@ def _read(folder: Path, keys: Sequence[str], values: Sequence[str], topics: Coll
             missing = [column for column in columns if column not in part.column_names]
             if missing:
                 raise FormatError(None, f"{folder.name}/{file.name} has no column {', '.join(missing)}")
-            kinds = [pa.string(), *(pa.int64() for _ in keys), *(pa.float64() for _ in values)]
-            part = part.select(columns).cast(pa.schema(list(zip(columns, kinds, strict=True))))
+            types = [pa.string(), *(pa.int64() for _ in keys), *(pa.float64() for _ in values)]
+            part = part.select(columns).cast(pa.schema(list(zip(columns, types, strict=True))))
         except (pa.ArrowException, OSError) as error:
-            raise FormatError(None, f"{folder.name}/{file.name} cannot be read: {error}") from None
+            reason = getattr(error, "strerror", None) or error
+            raise FormatError(None, f"{folder.name}/{file.name} cannot be read: {reason}") from None
         parts.append(part.filter(pc.is_in(part["topic"], pa.array(sorted(topics), pa.string()))))
-    return _sort(pa.concat_tables(parts), keys, values, folder.name) if parts else None
+    return _sort_rows(pa.concat_tables(parts), keys, values, folder.name) if parts else None
 
 
-def _sort(table: pa.Table, keys: Sequence[str], values: Sequence[str], table_name: str) -> _Rows:
+def _sort_rows(table: pa.Table, keys: Sequence[str], values: Sequence[str], table_name: str) -> _Rows:
+    """Return the rows of a table, sorted; check that they are unique and valid.
+
+    Raises:
+        FormatError: two rows have the same keys, or a key or value is out of range.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
     names = sorted(table["topic"].unique().to_pylist())
     topic: IntArray = pc.index_in(table["topic"], pa.array(names, pa.string())).to_numpy().astype(np.int64)
-    numbers = {key: _numbers(table[key], key, table_name) for key in keys}
-    combined = topic
+    numbers = {key: _key_numbers(table[key], key, table_name) for key in keys}
+    # One sortable number per row: the keys are its digits in a mixed radix.
+    sort_keys = topic
     for key in keys:
-        combined = combined * _NUM_KEYS[key] + numbers[key]
-    order = np.argsort(combined)
+        sort_keys = sort_keys * _KEY_LIMITS[key] + numbers[key]
+    order = np.argsort(sort_keys)
     rows = _Rows(
         names=names,
         starts=np.searchsorted(topic[order], np.arange(len(names) + 1)).astype(np.int64),
         keys={key: column[order] for key, column in numbers.items()},
         values={value: table[value].to_numpy()[order] for value in values},
     )
-    duplicates = np.flatnonzero(combined[order[1:]] == combined[order[:-1]])
+    duplicates = np.flatnonzero(sort_keys[order[1:]] == sort_keys[order[:-1]])
     if len(duplicates):
         raise FormatError(None, f"{table_name}: duplicate rows of {rows.describe(int(duplicates[0]))}")
     for value, column in rows.values.items():
-        invalid = np.flatnonzero(~np.isnan(column) & ~((column >= 0) & (column < _MAX_VALUE)))
+        invalid = np.flatnonzero(~np.isnan(column) & ~((column >= 0) & (column < _VALUE_LIMIT)))
         if len(invalid):
             row = int(invalid[0])
             raise FormatError(None, f"{table_name}: {value} of {rows.describe(row)} has invalid value {column[row]:g}")
     return rows
 
 
-def _numbers(column: pa.ChunkedArray, key: str, table_name: str) -> IntArray:
+def _key_numbers(column: pa.ChunkedArray, key: str, table_name: str) -> IntArray:
+    """Return the numbers of a key column.
+
+    Raises:
+        FormatError: a number is missing or out of range.
+    """
     if column.null_count:
         raise FormatError(None, f"{table_name}: a row has no {key}")
     numbers: IntArray = column.to_numpy()
-    out_of_range = numbers[(numbers < 0) | (numbers >= _NUM_KEYS[key])]
+    out_of_range = numbers[(numbers < 0) | (numbers >= _KEY_LIMITS[key])]
     if len(out_of_range):
-        raise FormatError(None, f"{table_name}: {key} {out_of_range[0]} is not between 0 and {_NUM_KEYS[key] - 1}")
+        raise FormatError(None, f"{table_name}: {key} {out_of_range[0]} is not between 0 and {_KEY_LIMITS[key] - 1}")
     return numbers

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from scenarios.language.application_entries import RepartitionEntry, StoreEntry
 from scenarios.language.cluster_entries import PartitionDefaults, TopicEntry
+from scenarios.language.errors import format_count
 from scenarios.language.paths import ScenarioPath
 from scenarios.language.validation import SourceMap
 
@@ -63,7 +64,7 @@ def default_traffic(num_partitions: int, defaults: PartitionDefaults) -> Partiti
 def resolve_partition_traffic(
     num_partitions: int, base: PartitionTraffic, stated: StatedTraffic, source_map: SourceMap
 ) -> PartitionTraffic:
-    """Return the traffic of partitions: the values that are set, and the base values base."""
+    """Return the traffic of partitions: the values that are set, or else the base values."""
     return PartitionTraffic(
         _resolve_values(
             num_partitions, stated.bytes_per_s, base.bytes_per_s, (*stated.path, "bytes_per_s"), source_map
@@ -85,6 +86,7 @@ def _resolve_values(
     if isinstance(value, int):
         return split_evenly(value, num_partitions)
     if len(value) != num_partitions:
-        source_map.add_mistake(path, f"{len(value)} values, but the topic has {num_partitions} partitions")
+        partitions = format_count(num_partitions, "partition", "partitions")
+        source_map.add_mistake(path, f"{format_count(len(value), 'value', 'values')}, but the topic has {partitions}")
         return base
     return tuple(value)

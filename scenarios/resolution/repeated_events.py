@@ -5,10 +5,12 @@ from __future__ import annotations
 from scenarios.language.event_entries import AutoscaleEvent, ChurnEvent
 from scenarios.language.paths import ScenarioPath
 from scenarios.language.units import format_duration
+from scenarios.resolution.disks import resolve_disk
 from scenarios.resolution.event_context import EventContext
 from scenarios.sampling.autoscaling import AutoscalePlan
 from scenarios.sampling.event_plans import MAX_OCCURRENCES, ChurnPlan
 from scenarios.sampling.traffic_profile import HOUR_MS
+from simulator.world.disturbances import Disk
 
 TOO_MANY = f"more than the {MAX_OCCURRENCES:,} that can be simulated"
 
@@ -46,7 +48,7 @@ def resolve_churn(
         crashes_per_h=event.crashes or 0,
         joins_per_h=event.joins or 0,
         down_ms=event.down,
-        keeps_state=event.keeps_state,
+        disk=resolve_disk(event, Disk.UNFLUSHED_LOST, path, context),
     )
 
 

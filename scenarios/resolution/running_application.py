@@ -8,7 +8,7 @@ from itertools import chain
 
 from assignors.model.ids import TaskId
 from scenarios.language.application_entries import ClientEntry
-from scenarios.language.errors import format_list
+from scenarios.language.errors import format_count, format_list
 from scenarios.language.fields import valid_entries
 from scenarios.language.paths import ScenarioPath, format_path
 from scenarios.language.schema import ScenarioDocument
@@ -50,7 +50,7 @@ class KnownTasks:
         return cls(stateful, records)
 
     def hint(self, task: TaskId) -> str:
-        """Return a hint on the existing tasks for one that does not exist."""
+        """Return which tasks exist, as a hint for a task that does not."""
         own = [known for known in self.stateful if known.subtopology == task.subtopology]
         if own:
             return f"subtopology {task.subtopology} has {own[0]} to {own[-1]}"
@@ -67,12 +67,12 @@ def check_start(document: ScenarioDocument, protocols: Iterable[GroupProtocol], 
     """
     section = document.application
     is_running = Start(section.starts) is Start.RUNNING
-    starts, due = (*APPLICATION, "starts"), (*APPLICATION, "next_rebalance")
+    starts, next_rebalance = (*APPLICATION, "starts"), (*APPLICATION, "next_rebalance")
     if section.next_rebalance is not None and source_map.is_valid(*starts):
         if not is_running:
-            source_map.add_mistake(due, "applies only if the application starts: running")
+            source_map.add_mistake(next_rebalance, "applies only if the application starts: running")
         elif GroupProtocol.CLASSIC not in protocols:
-            source_map.add_mistake(due, "the streams protocol has no probing rebalances")
+            source_map.add_mistake(next_rebalance, "the streams protocol has no probing rebalances")
     running = [(i, entry) for i, entry in valid_entries(document.clients) if entry.tasks is not None]
     if is_running and not running and source_map.is_valid("clients"):
         source_map.add_mistake(starts, "running, but no client has tasks; set clients[].tasks")
@@ -143,13 +143,13 @@ class _InitialAssignment:
         standby = self._by_thread(running.standby, (*path, "standby"), loads)
         own: set[TaskId] = set()
         for task, at in chain(*active):
-            self._run(task, at, plan.name)
+            self._add_active(task, at, plan.name)
             own.add(task)
         for task, at in chain(*standby):
-            self._stand_by(task, at, plan.name, own)
+            self._add_standby(task, at, plan.name, own)
             own.add(task)
         for task, lag in running.lags.items():
-            self._lag(task, lag, (*path, "lags", str(task)))
+            self._check_lag(task, lag, (*path, "lags", str(task)))
         return HeldTasks(_tasks(active), _tasks(standby), dict(running.lags))
 
     def unassigned_notes(self) -> Iterator[str]:
@@ -165,8 +165,8 @@ class _InitialAssignment:
         """Return the tasks per thread; tasks of a flat list go to the thread with the fewest tasks so far."""
         threads: list[list[_Located]] = [[] for _ in loads]
         if len(entries) > len(loads) and isinstance(entries[0], list):
-            count = f"{len(loads)} thread{'' if len(loads) == 1 else 's'}"
-            self.source_map.add_mistake(path, f"{len(entries)} lists, but the client has {count}")
+            num_threads = format_count(len(loads), "thread", "threads")
+            self.source_map.add_mistake(path, f"{len(entries)} lists, but the client has {num_threads}")
             return threads
         for i, entry in enumerate(entries):
             if isinstance(entry, list):
@@ -184,19 +184,19 @@ class _InitialAssignment:
         self.source_map.add_mistake(at, f"{task} is not a task of the application ({self.known.hint(task)})")
         return True
 
-    def _run(self, task: TaskId, at: ScenarioPath, client: str) -> None:
+    def _add_active(self, task: TaskId, at: ScenarioPath, client: str) -> None:
         if task in self._runs_on:
             self.source_map.add_mistake(at, f"{task} already runs on '{self._runs_on[task]}'")
         elif not self._is_unknown(task, at):
             self._runs_on[task] = client
 
-    def _stand_by(self, task: TaskId, at: ScenarioPath, client: str, own: set[TaskId]) -> None:
+    def _add_standby(self, task: TaskId, at: ScenarioPath, client: str, own: set[TaskId]) -> None:
         if task in own:
             self.source_map.add_mistake(at, f"'{client}' already has {task}")
         elif not self._is_unknown(task, at) and self.known is not None and not self.known.stateful[task]:
             self.source_map.add_mistake(at, f"{task} is stateless and has no standbys")
 
-    def _lag(self, task: TaskId, lag: int, at: ScenarioPath) -> None:
+    def _check_lag(self, task: TaskId, lag: int, at: ScenarioPath) -> None:
         if self.known is None or self._is_unknown(task, at):
             return
         num_records = self.known.records[task]

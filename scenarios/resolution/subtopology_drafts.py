@@ -36,6 +36,7 @@ class StoreDraft:
     name: str
     logged: bool
     persistent: bool
+    write_buffer_bytes: int
     changelog: str | None
     traffic: StatedTraffic | None
     report_mistake: ReportMistake

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from scenarios.language.errors import format_list
+from scenarios.language.errors import format_count, format_list
 from scenarios.language.paths import ScenarioPath
 from scenarios.language.schema import TrafficSection
 from scenarios.language.validation import SourceMap
@@ -145,7 +145,8 @@ class _MeasurementOverlay:
     def _fits(self, plan: TopicBlueprint, what: str, last: int) -> bool:
         if last + 1 != plan.num_partitions:
             measured = f"{last + 1} in the {what} of '{self.measurements.source}'"
-            message = f"'{plan.name}' has {plan.num_partitions} partitions in the scenario, but {measured}"
+            partitions = format_count(plan.num_partitions, "partition", "partitions")
+            message = f"'{plan.name}' has {partitions} in the scenario, but {measured}"
             self.source_map.add_mistake((*TRAFFIC, "from"), message)
         return last + 1 == plan.num_partitions
 

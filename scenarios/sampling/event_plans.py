@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from scenarios.language.paths import ScenarioPath
-from simulator.world.disturbances import Disturbance, LeaderElection
+from simulator.world.disturbances import Disk, Disturbance, LeaderElection
 
 MAX_OCCURRENCES: Final = 20_000
 """The maximum number of occurrences of one event or of the daily traffic profile, for example hourly for two years."""
@@ -39,7 +39,7 @@ class CrashPlan:
         clients: all clients to select from.
         pick: number of clients to select from those that are up.
         down_ms: as in `simulator.world.disturbances.Crash`.
-        keeps_state: as in `simulator.world.disturbances.Crash`.
+        disk: as in `simulator.world.disturbances.Crash`.
     """
 
     at_ms: int
@@ -47,7 +47,7 @@ class CrashPlan:
     clients: tuple[str, ...]
     pick: int
     down_ms: int | None
-    keeps_state: bool
+    disk: Disk
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class RollingBouncePlan:
     is_shuffled: bool
     down_ms: int
     pause_ms: int
-    keeps_state: bool
+    disk: Disk
     changes: Mapping[str, Any]
     announces_rack: bool | None
     leaves_group: bool | None
@@ -87,7 +87,7 @@ class ChurnPlan:
         crashes_per_h: mean number of crashes per hour, over all clients that are up.
         joins_per_h: mean number of joins per hour of clients that have never been up.
         down_ms: mean downtime after a crash; None if crashed clients never restart.
-        keeps_state: as in `simulator.world.disturbances.Crash`.
+        disk: as in `simulator.world.disturbances.Crash`.
     """
 
     at_ms: int
@@ -97,7 +97,7 @@ class ChurnPlan:
     crashes_per_h: float
     joins_per_h: float
     down_ms: int | None
-    keeps_state: bool
+    disk: Disk
 
 
 @dataclass(frozen=True, slots=True)

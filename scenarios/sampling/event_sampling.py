@@ -76,7 +76,7 @@ def _crash(plan: CrashPlan, uptime: ClientUptime, draws: EventDraws) -> Iterator
     for client in crashing_clients:
         uptime.add_absence(client, plan.at_ms, None if plan.down_ms is None else plan.at_ms + plan.down_ms)
     if crashing_clients:
-        yield Crash(plan.at_ms, crashing_clients, plan.down_ms, plan.keeps_state)
+        yield Crash(plan.at_ms, crashing_clients, plan.down_ms, plan.disk)
 
 
 def _bounce(
@@ -92,7 +92,7 @@ def _bounce(
             clients=clients,
             down_ms=plan.down_ms,
             pause_ms=plan.pause_ms,
-            keeps_state=plan.keeps_state,
+            disk=plan.disk,
             configs=configs,
             announces_rack=plan.announces_rack,
             leaves_group=plan.leaves_group,

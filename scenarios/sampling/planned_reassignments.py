@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from assignors.errors import AssignorError
 from assignors.model.ids import TopicPartition
 from assignors.replicas import planning, registry
-from assignors.replicas.plan import Plan, PlanRequest, PlanStatus
+from assignors.replicas.plan import Plan, PlanRequest, PlanStatus, ReplicaAssignor
 from assignors.replicas.state import NO_BROKER, BrokerState, ClusterState, TopicRetention
 from scenarios.language.errors import Mistake, ScenarioError
 from scenarios.language.paths import ScenarioPath, format_path
@@ -20,6 +20,9 @@ from simulator.timeline import replicas_at
 from simulator.world.disturbances import Reassignment, ReassignmentTarget
 from simulator.world.world import Broker as WorldBroker
 from simulator.world.world import World
+
+MakeStrategy = Callable[[str, Mapping[str, Any]], ReplicaAssignor]
+"""Creates a strategy from its name and parameters."""
 
 
 class _PartitionRow(NamedTuple):
@@ -52,12 +55,20 @@ class NoPlanError(ScenarioError):
         super().__init__([Mistake(source, None, format_path(path), message)])
 
 
-def plan_reassignment(event: ReassignmentPlan, world: World) -> Reassignment:
+def make_built_in(name: str, parameters: Mapping[str, Any]) -> ReplicaAssignor:
+    """Create a built-in strategy."""
+    return registry.make(registry.find_strategy(name), parameters)
+
+
+def plan_reassignment(
+    event: ReassignmentPlan, world: World, make_strategy: MakeStrategy = make_built_in
+) -> Reassignment:
     """Compute a reassignment with the strategy of the event.
 
     Args:
         event: the planned reassignment.
         world: the world with all earlier disturbances of brokers and partitions.
+        make_strategy: creates the strategy; by default a built-in one.
 
     Returns:
         The reassignment of the partitions whose replicas change.
@@ -76,7 +87,7 @@ def plan_reassignment(event: ReassignmentPlan, world: World) -> Reassignment:
     request = PlanRequest(allowed if event.removed else None, event.replication_factor, event.rack_aware)
     try:
         retention = tuple((topic.name, topic.retention) for topic in world.cluster.topics.values())
-        plan = _plan(event.strategy, event.parameters, brokers, rows, retention, request, event.topics)
+        plan = _plan(make_strategy, event.strategy, event.parameters, brokers, rows, retention, request, event.topics)
     except AssignorError as error:
         raise NoPlanError(world.name, event.path, str(error)) from error
     except Exception as error:
@@ -119,6 +130,7 @@ def _rows(world: World, progress: ReassignmentProgress) -> Iterator[_PartitionRo
 
 @lru_cache(maxsize=32)
 def _plan(
+    make_strategy: MakeStrategy,
     strategy: str,
     parameters: tuple[tuple[str, Any], ...],
     brokers: tuple[BrokerState, ...],
@@ -140,7 +152,7 @@ def _plan(
         retention=dict(retention),
         in_sync={row.key: row.in_sync for row in rows},
     )
-    assignor = registry.make(registry.find_strategy(strategy), dict(parameters))
+    assignor = make_strategy(strategy, dict(parameters))
     plan = planning.plan(assignor, state, request, topics)
     if plan.replicas is None:
         return _explain_failure(plan)

@@ -85,7 +85,7 @@ def draw_churn(plan: ChurnPlan, uptime: ClientUptime, draws: EventDraws) -> Iter
         crashing_client = _draw_available_client(plan.clients, at_ms, back_ms, uptime, client_stream)
         if crashing_client is not None:
             uptime.add_absence(crashing_client, at_ms, back_ms)
-            yield Crash(at_ms, (crashing_client,), down_ms, plan.keeps_state)
+            yield Crash(at_ms, (crashing_client,), down_ms, plan.disk)
 
 
 def _draw_available_client(

@@ -1,1 +1,1 @@
-"""One assignment: the group leader builds the input, calls the assignor, measures and explains the answer."""
+"""One assignment: the group leader calls the assignor, and validates, measures and explains the assignment."""

@@ -1,4 +1,4 @@
-"""Why each copy of a task was placed where it is: the steps of the assignor, along the world's clients."""
+"""Explanations of placements: the steps by which the assignor placed each copy, along the world's clients."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ SPREAD = "spread"
 """The kind of a step along a cycle that does not reduce cost, but balances subtopologies."""
 MEMBER_LOST = "member_lost"
 """The kind of a step away from a client that has left."""
-NOT_RECORDED = "untold"
+NOT_RECORDED = "not_recorded"
 """The kind of a step of an assignor that does not record its steps."""
-INITIAL = "there"
+INITIAL = "initial"
 """The kind of a step of a copy that its client had when the run began."""
 
 
@@ -55,7 +55,7 @@ class CycleMove(NamedTuple):
 
     @property
     def cost(self) -> int:
-        """The change of the total cost by the move."""
+        """Return the change of the total cost by the move."""
         return self.destination_traffic - self.source_traffic + self.non_overlap_cost
 
 
@@ -212,13 +212,15 @@ def explain_initial_state(
         The explanation of the initial round.
     """
     requested = request.rows(ids)
-    runs = np.flatnonzero(requested & (initial.owner != UNASSIGNED))
-    actives = [(int(task), int(initial.owner[task]), TaskType.ACTIVE, NoBreakEven.NEW) for task in runs]
+    assigned = np.flatnonzero(requested & (initial.owner != UNASSIGNED))
+    actives = [(int(task), int(initial.owner[task]), TaskType.ACTIVE, NoBreakEven.NEW) for task in assigned]
     standby_pairs = np.argwhere(requested[:, None] & initial.standby).tolist()
     standbys = [(task, client, TaskType.STANDBY, None) for task, client in standby_pairs]
     moves = [
-        MoveExplanation(task, role, UNASSIGNED, client, (AppliedStep(INITIAL, UNASSIGNED, client),), no_break_even=why)
-        for task, client, role, why in (*actives, *standbys)
+        MoveExplanation(
+            task, role, UNASSIGNED, client, (AppliedStep(INITIAL, UNASSIGNED, client),), no_break_even=no_break_even
+        )
+        for task, client, role, no_break_even in (*actives, *standbys)
     ]
     return RoundExplanation(moves, (), 0, ())
 
@@ -242,8 +244,8 @@ def _edges(steps: StepRecorder | None, members: IntArray) -> Iterator[CycleMove]
         for cycle in decompose_into_cycles(sources, destinations):
             number += 1
             for move in cycle:
-                ends = sources[move], destinations[move], traffic[0][move], traffic[1][move]
-                yield CycleMove(number, exchange.role, tasks[move], *ends, exchange.non_overlap_cost)
+                figures = sources[move], destinations[move], traffic[0][move], traffic[1][move]
+                yield CycleMove(number, exchange.role, tasks[move], *figures, exchange.non_overlap_cost)
 
 
 class _CopySteps:
@@ -254,7 +256,7 @@ class _CopySteps:
     ) -> None:
         self._steps: dict[tuple[TaskType, int], list[AppliedStep]] = {}
         self._waits: tuple[AppliedStep, ...] = ()
-        self._because: dict[AppliedStep, tuple[AppliedStep, ...]] = {}
+        self._path_of_waiting: dict[AppliedStep, tuple[AppliedStep, ...]] = {}
         self._is_recorded = steps is not None
         self._clients = [*members.tolist(), UNASSIGNED]
         self._members = frozenset(members.tolist())
@@ -267,18 +269,18 @@ class _CopySteps:
                 if entry.task not in tasks:
                     continue
                 ends = self._clients[entry.source], self._clients[entry.destination]
-                self._note(entry.role, entry.task, AppliedStep(entry.kind, *ends, step=entry))
+                self._add_step(entry.role, entry.task, AppliedStep(entry.kind, *ends, step=entry))
             elif isinstance(entry, Exchange):
                 for _ in range(len(entry.tasks)):
                     edge = next(following)
                     kind = SPREAD if entry.spreads and costs[edge.cycle] >= 0 else RACK
-                    self._note(edge.role, edge.task, AppliedStep(kind, edge.source, edge.destination, edge=edge))
+                    self._add_step(edge.role, edge.task, AppliedStep(kind, edge.source, edge.destination, edge=edge))
 
-    def _note(self, role: TaskType, task: int, step: AppliedStep) -> None:
+    def _add_step(self, role: TaskType, task: int, step: AppliedStep) -> None:
         if step.kind == StepKind.WAITS:
             self._waits = (*self._path(role, task, step.source), step)
         elif step.kind in (StepKind.WARM_UP, StepKind.SWAPPED):
-            self._because[step] = self._waits
+            self._path_of_waiting[step] = self._waits
         self._steps.setdefault((role, task), []).append(step)
 
     def of_active(self, task: int, source: int, destination: int) -> tuple[AppliedStep, ...]:
@@ -301,13 +303,13 @@ class _CopySteps:
         A copy that is placed because another one waits has the steps of that one.
         """
         path: list[AppliedStep] = []
-        at = client
+        current = client
         for step in reversed(self._steps.get((role, task), ())):
-            if step.destination == at != UNASSIGNED:
+            if step.destination == current != UNASSIGNED:
                 path.append(step)
-                if step in self._because:
-                    return (*self._because[step], *reversed(path))
-                at = step.source
+                if step in self._path_of_waiting:
+                    return (*self._path_of_waiting[step], *reversed(path))
+                current = step.source
         return tuple(reversed(path))
 
 
@@ -315,27 +317,33 @@ def _break_evens(
     record: DecisionRecord, members: IntArray, tasks: Sequence[int], sources: Sequence[int]
 ) -> list[tuple[int | None, NoBreakEven | None]]:
     row_of = {client: row for row, client in enumerate(members.tolist())}
-    kept = {task: row_of[source] for task, source in zip(tasks, sources, strict=True) if source in row_of}
-    otherwise = NoBreakEven.UNTOLD if record.steps is None else NoBreakEven.NO_RACKS
+    owner_rows = {task: row_of[source] for task, source in zip(tasks, sources, strict=True) if source in row_of}
+    default_reason = NoBreakEven.NOT_RECORDED if record.steps is None else NoBreakEven.NO_RACKS
     costs: dict[int, int | None] = {}
-    if kept and record.steps is not None:
-        decided = _repeatable(record, record.steps)
+    if owner_rows and record.steps is not None:
+        decision = _repeatable(record, record.steps)
         if not record.request.break_evens:
-            otherwise = NoBreakEven.NOT_ASKED
-        elif cost_matters(decided):
-            costs = break_evens(decided, kept)
-            otherwise = NoBreakEven.ANY_COST
-    answers: list[tuple[int | None, NoBreakEven | None]] = []
+            default_reason = NoBreakEven.NOT_REQUESTED
+        elif cost_matters(decision):
+            costs = break_evens(decision, owner_rows)
+            default_reason = NoBreakEven.ANY_COST
+    results: list[tuple[int | None, NoBreakEven | None]] = []
     for task, source in zip(tasks, sources, strict=True):
         cost = costs.get(task)
-        why = otherwise if task in kept else NoBreakEven.NEW if source == UNASSIGNED else NoBreakEven.MEMBER_LOST
-        answers.append((cost, None if cost is not None else why))
-    return answers
+        reason = (
+            default_reason
+            if task in owner_rows
+            else NoBreakEven.NEW
+            if source == UNASSIGNED
+            else NoBreakEven.MEMBER_LOST
+        )
+        results.append((cost, None if cost is not None else reason))
+    return results
 
 
 def _repeatable(record: DecisionRecord, steps: StepRecorder) -> RepeatableDecision:
     configured = record.state.assignment_configs.rack_aware_non_overlap_cost
     assignor = record.assignor
     default = assignor.default_weights.non_overlap_cost if isinstance(assignor, WeightedAssignor) else 0
-    present = default if configured is None else configured
-    return RepeatableDecision(record.state, record.assignor, record.traffic_cost, present, steps.flows)
+    current = default if configured is None else configured
+    return RepeatableDecision(record.state, record.assignor, record.traffic_cost, current, steps.flows)

@@ -14,6 +14,7 @@ from assignors.model.columns import BoolArray, IntArray, PartitionTable
 from assignors.model.configs import AssignmentConfigs
 from assignors.model.state import LATEST_OFFSET, NO_LAG, UNKNOWN_OFFSET_SUM, ApplicationState
 from assignors.objective.cost import CostAndBound, Weights, compute_cost_and_bound
+from assignors.optimum.proof import prove_bound
 from assignors.recording.recorder import NO_RECORDER, StepRecorder
 from assignors.tasks.fallback_prior import FallbackPrior
 from assignors.tasks.high_availability import HighAvailability
@@ -40,9 +41,9 @@ class Decision:
         costs: Kafka's own costs of the assignment.
         appraisal: the cost of the assignment and its lower bound; None if racks are unknown.
         measures: the figures of the assignment.
-        followup_delay_ms: in how long another rebalance is requested, None if none is.
-        leader_compute_ms: how long Kafka's leader would compute it.
-        record: what an explanation of it needs; None unless requested.
+        followup_delay_ms: delay of the requested follow-up rebalance; None if none is requested.
+        leader_compute_ms: time that Kafka's leader would need to compute it.
+        record: the data from which it is explained; None unless requested.
         state: the assignor's input.
         columns: the assignment, along the rows of the state.
     """
@@ -62,12 +63,12 @@ class Decision:
         """Return the measures with the replicas of another moment, which affect only the cross-rack partitions."""
         if partitions is self.state.partitions:
             return self.measures
-        now = measure(replace(self.state, partitions=partitions), self.columns)
+        current = measure(replace(self.state, partitions=partitions), self.columns)
         return replace(
             self.measures,
-            cross_rack_source_partitions=now.cross_rack_source_partitions,
-            cross_rack_source_partitions_bound=now.cross_rack_source_partitions_bound,
-            cross_rack_standby_partitions=now.cross_rack_standby_partitions,
+            cross_rack_source_partitions=current.cross_rack_source_partitions,
+            cross_rack_source_partitions_bound=current.cross_rack_source_partitions_bound,
+            cross_rack_standby_partitions=current.cross_rack_standby_partitions,
         )
 
 
@@ -107,8 +108,22 @@ class Leader:
         execution: Execution,
         assignor: TaskAssignor,
         weights: Weights,
+        *,
+        prove: float | None,
         explain: ExplanationRequest | None,
     ) -> None:
+        """Create the leader of a group.
+
+        Args:
+            world: the configs of the group.
+            layout: the rows of tasks and partitions.
+            fleet: the client processes.
+            execution: the current assignment and the copies of the clients.
+            assignor: computes the assignments.
+            weights: the default costs of the assignor.
+            prove: time limit in seconds for proving the minimum cost of an assignment; None for its lower bound only.
+            explain: which moves to explain; None for none.
+        """
         self._speed = world.application.group_configs.leader_speed
         self._asks_for_end_offsets = world.application.group_configs.protocol is GroupProtocol.CLASSIC
         self._layout = layout
@@ -116,6 +131,7 @@ class Leader:
         self._execution = execution
         self._assignor = assignor
         self._weights = weights
+        self._prove = prove
         self._explain = explain
         self._last_measured: _MeasuredAssignment | None = None
         self.stateful: BoolArray = layout.tasks.stateful
@@ -126,26 +142,26 @@ class Leader:
 
         Args:
             members: the members of the group.
-            followup_delay_ms: in how long another rebalance is due, None if none is.
+            followup_delay_ms: delay after which another rebalance is due; None if none is.
 
         Returns:
             The decision, whose computation is unknown.
         """
         rows = self._fleet.in_kafka_order(members)
-        held = self._execution.assignment
-        had = self._previous_copies(rows, held)
-        state = self._build_state(rows, self._fleet.configs(self._fleet.row(members[0].client)), had)
+        assignment = self._execution.assignment
+        previous_copies = self._previous_copies(rows, assignment)
+        state = self._build_state(rows, self._fleet.configs(self._fleet.row(members[0].client)), previous_copies)
         self._execution.restoration.record_reports(rows)
-        column_of = np.full(len(held.standby[0]) + 1, UNASSIGNED, dtype=np.int64)
+        column_of = np.full(len(assignment.standby[0]) + 1, UNASSIGNED, dtype=np.int64)
         column_of[rows] = np.arange(len(rows))
-        columns = AssignmentColumns(column_of[held.owner], held.standby[:, rows], followup_delay_ms)
-        measured = self._measure(state, columns)
+        columns = AssignmentColumns(column_of[assignment.owner], assignment.standby[:, rows], followup_delay_ms)
+        figures = self._measure(state, columns)
         return Decision(
             members=rows,
-            target=held,
-            costs=measured.costs,
-            appraisal=compute_cost_and_bound(state, columns, self._weights_for(state), had),
-            measures=measured.measures,
+            target=assignment,
+            costs=figures.costs,
+            appraisal=compute_cost_and_bound(state, columns, self._weights_for(state), previous_copies),
+            measures=figures.measures,
             followup_delay_ms=followup_delay_ms,
             leader_compute_ms=0.0,
             record=None,
@@ -154,7 +170,7 @@ class Leader:
         )
 
     def decide(self, members: tuple[Member, ...], leader: Member, previous: GroupAssignment | None = None) -> Decision:
-        """Assign the tasks to the members, from what they report now.
+        """Assign the tasks to the members, from their current reports.
 
         Args:
             members: the members of the group.
@@ -166,59 +182,70 @@ class Leader:
             The decision.
 
         Raises:
-            AssignorFailedError: the assignor raised an error, or its answer is invalid.
+            AssignorFailedError: the assignor raised an error, or its assignment is invalid.
         """
         rows = self._fleet.in_kafka_order(members)
         configs = self._fleet.configs(self._fleet.row(leader.client))
-        had = self._previous_copies(rows, previous)
-        state = self._build_state(rows, configs, had)
+        previous_copies = self._previous_copies(rows, previous)
+        state = self._build_state(rows, configs, previous_copies)
         self._execution.restoration.record_reports(rows)
         steps = None if self._explain is None else StepRecorder()
         falls_back = isinstance(self._assignor, HighAvailability) and not self.knows_lags
-        decided = compute_assignment(
+        computed = compute_assignment(
             state, FallbackPrior() if falls_back else self._assignor, self._speed, steps or NO_RECORDER
         )
-        measured = self._measure(state, decided.columns)
+        figures = self._measure(state, computed.columns)
         return Decision(
             members=rows,
-            target=self._to_group_assignment(rows, state, decided.columns),
-            costs=measured.costs,
-            appraisal=compute_cost_and_bound(state, decided.columns, self._weights_for(state), had),
-            measures=measured.measures,
-            followup_delay_ms=decided.columns.followup_rebalance_delay_ms,
-            leader_compute_ms=decided.leader_compute_ms,
-            record=self._record(decided, steps),
+            target=self._to_group_assignment(rows, state, computed.columns),
+            costs=figures.costs,
+            appraisal=self._appraise(state, computed.columns, previous_copies),
+            measures=figures.measures,
+            followup_delay_ms=computed.columns.followup_rebalance_delay_ms,
+            leader_compute_ms=computed.leader_compute_ms,
+            record=self._record(computed, steps),
             state=state,
-            columns=decided.columns,
+            columns=computed.columns,
         )
 
     @property
     def knows_lags(self) -> bool:
-        """Whether the leader can compute lags: a member needs the end offsets of all changelogs, a coordinator none.
+        """Return whether the leader can compute lags: a member needs the end offsets of all changelogs for that.
 
-        Otherwise it assigns without them, and `FallbackPriorTaskAssignor` replaces Kafka's default assignor.
+        A coordinator needs no end offsets. Without lags, `FallbackPriorTaskAssignor` replaces Kafka's default assignor.
         (Source: `StreamsPartitionAssignor.populateClientStatesMap` and `createTaskAssignor`.)
         """
         return not self._asks_for_end_offsets or self._execution.availability.has_end_offsets
 
-    def _record(self, decided: ComputedAssignment, steps: StepRecorder | None) -> DecisionRecord | None:
+    def _record(self, computed: ComputedAssignment, steps: StepRecorder | None) -> DecisionRecord | None:
         if self._explain is None:
             return None
-        recorded_steps = steps if decided.is_recorded else None
+        recorded_steps = steps if computed.is_recorded else None
         return DecisionRecord(
-            decided.state, self._assignor, self._weights_for(decided.state).traffic_cost, recorded_steps, self._explain
+            computed.state,
+            self._assignor,
+            self._weights_for(computed.state).traffic_cost,
+            recorded_steps,
+            self._explain,
         )
+
+    def _appraise(
+        self, state: ApplicationState, columns: AssignmentColumns, previous_copies: tuple[BoolArray, BoolArray]
+    ) -> CostAndBound | None:
+        if self._prove is None:
+            return compute_cost_and_bound(state, columns, self._weights_for(state), previous_copies)
+        return prove_bound(state, columns, self._weights_for(state), self._prove)
 
     def _weights_for(self, state: ApplicationState) -> Weights:
         return self._weights.configured(state.assignment_configs)
 
     def _measure(self, state: ApplicationState, columns: AssignmentColumns) -> _MeasuredAssignment:
         """Compute the figures of an assignment; reuse the last ones if members, partitions and configs are equal."""
-        before = self._last_measured
-        if before is None or not before.holds_for(state, columns):
+        last = self._last_measured
+        if last is None or not last.holds_for(state, columns):
             costs = rack_costs(state, columns, self._weights_for(state).traffic_cost)
-            before = self._last_measured = _MeasuredAssignment(state, columns, costs, measure(state, columns))
-        return before
+            last = self._last_measured = _MeasuredAssignment(state, columns, costs, measure(state, columns))
+        return last
 
     def _previous_copies(self, rows: IntArray, previous: GroupAssignment | None) -> tuple[BoolArray, BoolArray]:
         """Return the active tasks and all copies that each member had, two arrays of shape (T, C)."""
@@ -229,10 +256,10 @@ class Leader:
         return active, active | previous.standby[:, rows]
 
     def _build_state(
-        self, rows: IntArray, configs: AssignmentConfigs, had: tuple[BoolArray, BoolArray]
+        self, rows: IntArray, configs: AssignmentConfigs, previous_copies: tuple[BoolArray, BoolArray]
     ) -> ApplicationState:
         restoration, running = self._execution.restoration, self._execution.running
-        active, held = had
+        active, held_copies = previous_copies
         lags = restoration.lags(rows, running)
         if not self.knows_lags:
             lags[(lags != LATEST_OFFSET) & (lags != NO_LAG)] = UNKNOWN_OFFSET_SUM
@@ -241,7 +268,7 @@ class Leader:
             self._fleet.table(rows),
             self._execution.locations.table,
             lags,
-            (active, held & ~active),
+            (active, held_copies & ~active),
             configs,
             self._layout.task_insertion_order,
         )
@@ -267,22 +294,22 @@ class Leader:
         affected_columns = np.flatnonzero(is_affected[rows])
         clients = rows[affected_columns]
         is_active = owner[:, None] == clients
-        stateful = _listed(is_active & self.stateful[:, None])
-        stateless = _listed(is_active & ~self.stateful[:, None])
-        standbys = _listed(standby[:, clients])
+        stateful = _rows_by_column(is_active & self.stateful[:, None])
+        stateless = _rows_by_column(is_active & ~self.stateful[:, None])
+        standbys = _rows_by_column(standby[:, clients])
         lags = state.lags[:, affected_columns].T.tolist()
-        for place, had in enumerate(self._previous_by_thread(clients)):
-            given = ClientTasks(stateful[place], stateless[place], standbys[place])
-            chosen = assign_to_threads(given, had, lags[place], self._hashes)
-            numbers = dict(_numbered(chosen))
-            thread[list(numbers), clients[place]] = list(numbers.values())
+        for index, previous_threads in enumerate(self._previous_by_thread(clients)):
+            client_tasks = ClientTasks(stateful[index], stateless[index], standbys[index])
+            thread_tasks = assign_to_threads(client_tasks, previous_threads, lags[index], self._hashes)
+            thread_of_task = dict(_threads_of_tasks(thread_tasks))
+            thread[list(thread_of_task), clients[index]] = list(thread_of_task.values())
         return GroupAssignment(owner, standby, thread)
 
     def _previous_by_thread(self, clients: IntArray) -> Iterator[list[list[int]]]:
         """Yield the copies that each thread of the given clients reports.
 
-        A copy that was just revoked is reported by the thread that had it, which closes it and rejoins at once. Other
-        copies on disk are reported by the thread that joins first, which here is the first one.
+        The thread that had a copy that was just revoked reports it, closes it and rejoins immediately. The thread that
+        joins first, here the first one, reports the other copies on disk.
 
         Args:
             clients: rows of the clients.
@@ -294,26 +321,26 @@ class Leader:
         holds = ((current.owner[:, None] == clients) | current.standby[:, clients]) & self.stateful[:, None]
         unassigned = self._execution.restoration.holds_copy(clients) & ~holds
         revoked = unassigned & (self._execution.revoked_from[:, None] == clients)
-        on_disk, held = _listed(unassigned & ~revoked), _listed(holds | revoked)
-        for place, client in enumerate(clients.tolist()):
-            had: list[list[int]] = [[] for _ in range(self._fleet.num_threads(client))]
-            for task, number in zip(held[place], current.thread[held[place], client].tolist(), strict=True):
-                had[number].append(task)
-            had[0] += on_disk[place]
-            yield had
+        on_disk, own_copies = _rows_by_column(unassigned & ~revoked), _rows_by_column(holds | revoked)
+        for index, client in enumerate(clients.tolist()):
+            previous_threads: list[list[int]] = [[] for _ in range(self._fleet.num_threads(client))]
+            for task, number in zip(own_copies[index], current.thread[own_copies[index], client].tolist(), strict=True):
+                previous_threads[number].append(task)
+            previous_threads[0] += on_disk[index]
+            yield previous_threads
 
 
-def _numbered(chosen: ThreadTasks) -> Iterator[tuple[int, int]]:
+def _threads_of_tasks(thread_tasks: ThreadTasks) -> Iterator[tuple[int, int]]:
     """Yield each task of a client with its thread."""
-    for role in (chosen.active, chosen.standby):
+    for role in (thread_tasks.active, thread_tasks.standby):
         for number, tasks in enumerate(role):
             for task in tasks:
                 yield task, number
 
 
-def _listed(chosen: BoolArray) -> list[list[int]]:
+def _rows_by_column(is_set: BoolArray) -> list[list[int]]:
     """Return the rows that are set in each column."""
-    columns, rows = np.nonzero(np.ascontiguousarray(chosen.T))
-    every = rows.tolist()
-    ends = np.searchsorted(columns, np.arange(chosen.shape[1] + 1)).tolist()
-    return [every[start:end] for start, end in pairwise(ends)]
+    columns, rows = np.nonzero(np.ascontiguousarray(is_set.T))
+    all_rows = rows.tolist()
+    ends = np.searchsorted(columns, np.arange(is_set.shape[1] + 1)).tolist()
+    return [all_rows[start:end] for start, end in pairwise(ends)]

@@ -17,11 +17,11 @@ from simulator.world.layout import FloatArray, Layout
 
 @dataclass(frozen=True, slots=True)
 class Measures:
-    """Figures of an assignment; None where racks are unknown.
+    """Figures of an assignment; cross-rack figures are None if racks are unknown.
 
     Attributes:
         cross_rack_source_partitions: source partitions without a replica in the rack of the client that reads them.
-        cross_rack_source_partitions_bound: a lower bound of that for any assignment.
+        cross_rack_source_partitions_bound: a lower bound of `cross_rack_source_partitions` for any assignment.
         cross_rack_standby_partitions: changelog partitions of standbys without a replica in the rack of their client.
         load_skew: maximum minus minimum of active + standby tasks per thread.
         active_skew: maximum minus minimum of active tasks per thread.
@@ -51,9 +51,9 @@ class FailureLosses:
     """The stateful tasks that lose all their copies if racks or clients fail.
 
     Attributes:
-        tasks_lost_by_rack: how many, if all clients of a rack fail, by rack; None if racks are unknown.
-        worst_one_client_loss: how many, if the worst client fails.
-        worst_pair_loss: how many, if the worst two clients fail.
+        tasks_lost_by_rack: the number of lost tasks if all clients of a rack fail, by rack; None if racks are unknown.
+        worst_one_client_loss: the number of lost tasks if the worst client fails.
+        worst_pair_loss: the number of lost tasks if the worst two clients fail.
     """
 
     tasks_lost_by_rack: Mapping[str, int] | None
@@ -96,12 +96,12 @@ def measure(state: ApplicationState, columns: AssignmentColumns) -> Measures:
     )
 
 
-def failure_losses(layout: Layout, held: GroupAssignment, racks: IntArray) -> FailureLosses:
+def failure_losses(layout: Layout, assignment: GroupAssignment, racks: IntArray) -> FailureLosses:
     """Count the tasks that lose all their copies if racks or clients fail.
 
     Args:
         layout: T tasks.
-        held: the assignment of N clients.
+        assignment: the assignment of N clients.
         racks: shape (N,); the racks of the clients: columns of the layout's racks, NO_RACK if unknown.
 
     Returns:
@@ -109,16 +109,16 @@ def failure_losses(layout: Layout, held: GroupAssignment, racks: IntArray) -> Fa
 
     Complexity: O(T·N + N²).
     """
-    copies = _copies(layout.tasks.stateful, held.owner, held.standby)
+    copies = _copies(layout.tasks.stateful, assignment.owner, assignment.standby)
     of_client = _copies_by_domain(copies, np.arange(len(racks)), (len(layout.tasks), len(racks)))
-    lost = None
+    tasks_lost_by_rack = None
     if not (racks[copies[1]] == NO_RACK).any():
         in_rack = _copies_by_domain(copies, racks, (len(layout.tasks), len(layout.racks)))
-        lost = dict(zip(layout.racks, _count_in_one(in_rack).tolist(), strict=True))
+        tasks_lost_by_rack = dict(zip(layout.racks, _count_within_one_domain(in_rack).tolist(), strict=True))
     return FailureLosses(
-        tasks_lost_by_rack=lost,
-        worst_one_client_loss=int(_count_in_one(of_client).max(initial=0)),
-        worst_pair_loss=_worst_two(of_client),
+        tasks_lost_by_rack=tasks_lost_by_rack,
+        worst_one_client_loss=int(_count_within_one_domain(of_client).max(initial=0)),
+        worst_pair_loss=_worst_pair_loss(of_client),
     )
 
 
@@ -151,7 +151,7 @@ def _subtopology_skew(subtopology: IntArray, owner: IntArray, num_clients: int) 
 def _tasks_without_rack_redundancy(state: ApplicationState, columns: AssignmentColumns) -> int:
     copies = _copies(state.tasks.stateful, columns.active, columns.standby)
     shape = (len(state.tasks), len(state.partitions.racks))
-    return int(_count_in_one(_copies_by_domain(copies, state.clients.rack, shape)).sum())
+    return int(_count_within_one_domain(_copies_by_domain(copies, state.clients.rack, shape)).sum())
 
 
 def _copies(stateful: BoolArray, active: IntArray, standby: BoolArray) -> tuple[IntArray, IntArray]:
@@ -169,19 +169,19 @@ def _copies_by_domain(copies: tuple[IntArray, IntArray], domain: IntArray, shape
     return has_copy
 
 
-def _count_in_one(has_copy: BoolArray) -> IntArray:
+def _count_within_one_domain(has_copy: BoolArray) -> IntArray:
     """Return how many tasks have all their copies in each failure domain, shape (D,)."""
-    only: IntArray = has_copy[np.count_nonzero(has_copy, axis=1) == 1].sum(axis=0)
-    return only
+    counts: IntArray = has_copy[np.count_nonzero(has_copy, axis=1) == 1].sum(axis=0)
+    return counts
 
 
-def _worst_two(has_copy: BoolArray) -> int:
+def _worst_pair_loss(has_copy: BoolArray) -> int:
     """Return the largest number of tasks whose copies are all in the same one or two failure domains."""
     num_domains = has_copy.shape[1]
-    alone = _count_in_one(has_copy)
+    single_losses = _count_within_one_domain(has_copy)
     if num_domains < 2:
-        return int(alone.sum())
-    lost = alone[:, None] + alone
-    both = np.nonzero(has_copy[np.count_nonzero(has_copy, axis=1) == 2])[1].reshape(-1, 2)
-    np.add.at(lost, (both[:, 0], both[:, 1]), 1)
-    return int(lost[np.triu_indices(num_domains, k=1)].max())
+        return int(single_losses.sum())
+    losses = single_losses[:, None] + single_losses
+    pairs = np.nonzero(has_copy[np.count_nonzero(has_copy, axis=1) == 2])[1].reshape(-1, 2)
+    np.add.at(losses, (pairs[:, 0], pairs[:, 1]), 1)
+    return int(losses[np.triu_indices(num_domains, k=1)].max())

@@ -1,4 +1,4 @@
-"""One assignment: build the assignor's input, call the assignor, and validate its answer."""
+"""One assignment: build the assignor's input, call the assignor, and validate its assignment."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class ComputedAssignment:
 def compute_assignment(
     state: ApplicationState, assignor: TaskAssignor, leader_speed: float = 1.0, recorder: Recorder = NO_RECORDER
 ) -> ComputedAssignment:
-    """Call an assignor, and validate its answer.
+    """Call an assignor, and validate its assignment.
 
     Args:
         state: the assignor's input.
@@ -55,7 +55,7 @@ def compute_assignment(
         The assignment.
 
     Raises:
-        AssignorFailedError: the assignor raised an error, or its answer is invalid.
+        AssignorFailedError: the assignor raised an error, or its assignment is invalid.
     """
     compute_time = _ComputeTime(recorder)
     recording = as_recording(assignor)
@@ -78,7 +78,7 @@ class _ComputeTime(Recorder):
 
     @property
     def ms(self) -> float:
-        """The compute time, without negligible work."""
+        """Return the compute time, without negligible work."""
         return self._flows_ms + (self._work_ms if self._work_ms >= NEGLIGIBLE_MS else 0.0)
 
     def flow(self, effort: FlowEffort, times: int = 1) -> None:

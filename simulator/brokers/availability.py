@@ -50,7 +50,7 @@ class Outage:
 
 
 class Availability:
-    """What T tasks can do with the leaders and in-sync replicas of one moment.
+    """Which of T tasks can be processed and restored with the leaders and in-sync replicas of one moment.
 
     Attributes:
         can_process: shape (T,); whether all partitions that a task reads and writes are available.
@@ -61,7 +61,7 @@ class Availability:
     """
 
     def __init__(self, layout: Layout, locations: PartitionLocations, *, acks_all: bool) -> None:
-        """Derive what tasks can do.
+        """Compute the availability.
 
         Args:
             layout: the rows of tasks and partitions.
@@ -71,14 +71,14 @@ class Availability:
         unreadable, unwritable = ~locations.has_leader, ~(locations.takes_writes if acks_all else locations.has_leader)
         tasks, outputs, changelogs = layout.tasks, layout.outputs, layout.changelogs
         topics = row_of_values(outputs.partitions)
-        closed = _any(topics, unwritable[outputs.partitions.values], len(outputs.topics))
-        logged = unwritable[changelogs.partition] & ~changelogs.is_source
+        rejects_writes = _any_by_row(topics, unwritable[outputs.partitions.values], len(outputs.topics))
+        is_unwritable_log = unwritable[changelogs.partition] & ~changelogs.is_source
         self.can_process: BoolArray = ~(
-            _any(row_of_values(tasks.source), unreadable[tasks.source.values], len(tasks))
-            | _any(changelogs.task, logged, len(tasks))
-            | _any(outputs.task, closed[outputs.topic], len(tasks))
+            _any_by_row(row_of_values(tasks.source), unreadable[tasks.source.values], len(tasks))
+            | _any_by_row(changelogs.task, is_unwritable_log, len(tasks))
+            | _any_by_row(outputs.task, rejects_writes[outputs.topic], len(tasks))
         )
-        self.can_restore: BoolArray = ~_any(changelogs.task, unreadable[changelogs.partition], len(tasks))
+        self.can_restore: BoolArray = ~_any_by_row(changelogs.task, unreadable[changelogs.partition], len(tasks))
         self.has_end_offsets = not unreadable[changelogs.partition[~changelogs.is_source]].any()
         is_written = np.zeros(len(layout.partitions), dtype=np.bool_)
         is_written[outputs.partitions.values] = True
@@ -120,7 +120,7 @@ class OutageLog:
             self._outages.append(Outage(self._partitions[row], reason, from_ms, until_ms))
 
 
-def _any(rows: IntArray, holds: BoolArray, num_rows: int) -> BoolArray:
+def _any_by_row(rows: IntArray, holds: BoolArray, num_rows: int) -> BoolArray:
     """Return whether a condition holds for any entry of each row, shape (num_rows,)."""
     any_holds: BoolArray = np.bincount(rows[holds], minlength=num_rows) > 0
     return any_holds

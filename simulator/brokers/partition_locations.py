@@ -59,18 +59,18 @@ class ClusterMetadata:
         )
         self._alive: BoolArray = np.array([True for _ in brokers] + [False] * 2, dtype=np.bool_)
         self._row_of = {name: row for row, name in enumerate(layout.partitions)}
-        listed = [self._rows(topics[name.topic].replicas[name.partition]) for name in layout.partitions]
-        width = max(map(len, listed), default=0)
-        padded = [replicas + [NO_BROKER] * (max(1, width) - len(replicas)) for replicas in listed]
-        self._replicas: IntArray = np.array(padded, dtype=np.int64).reshape(len(listed), max(1, width))
+        replica_rows = [self._rows(topics[name.topic].replicas[name.partition]) for name in layout.partitions]
+        width = max(map(len, replica_rows), default=0)
+        padded = [replicas + [NO_BROKER] * (max(1, width) - len(replicas)) for replicas in replica_rows]
+        self._replicas: IntArray = np.array(padded, dtype=np.int64).reshape(len(replica_rows), max(1, width))
         self._copying: BoolArray = np.zeros(self._replicas.shape, dtype=np.bool_)
         self._in_sync: BoolArray = np.asarray(self._replicas != NO_BROKER)
-        of_rows = [topics[name.topic] for name in layout.partitions]
-        for row, (topic, name) in enumerate(zip(of_rows, layout.partitions, strict=True)):
+        topic_of_row = [topics[name.topic] for name in layout.partitions]
+        for row, (topic, name) in enumerate(zip(topic_of_row, layout.partitions, strict=True)):
             if topic.in_sync:
                 self._in_sync[row] &= np.isin(self._replicas[row], self._rows(topic.in_sync[name.partition]))
-        self._min_in_sync: IntArray = np.array([topic.min_insync_replicas for topic in of_rows], dtype=np.int64)
-        self._unclean: BoolArray = np.array([topic.unclean_leader_election for topic in of_rows], dtype=np.bool_)
+        self._min_in_sync: IntArray = np.array([topic.min_insync_replicas for topic in topic_of_row], dtype=np.int64)
+        self._unclean: BoolArray = np.array([topic.unclean_leader_election for topic in topic_of_row], dtype=np.bool_)
         leaders = [topics[name.topic].leaders[name.partition] for name in layout.partitions]
         self._leader: IntArray = np.array(
             [self._row_of_broker.get(leader, NO_BROKER) for leader in leaders], dtype=np.int64
@@ -129,8 +129,8 @@ class ClusterMetadata:
         return moved
 
     def _racks_of(self, row: int) -> set[int]:
-        listed = self._replicas[row]
-        return set(self._rack[listed[listed != NO_BROKER]].tolist())
+        replicas = self._replicas[row]
+        return set(self._rack[replicas[replicas != NO_BROKER]].tolist())
 
     def _set_row(self, row: int, replicas: tuple[int, ...]) -> None:
         missing = len(replicas) - self._replicas.shape[1]
@@ -162,11 +162,13 @@ class ClusterMetadata:
         in_sync = alive & self._in_sync
         has_leader = self._leader != NO_BROKER
         rack = np.where(alive, self._rack[replicas], NO_RACK)
-        listed = replicas != NO_BROKER
-        located = listed.any(axis=1) & (~listed | (rack != NO_RACK)).all(axis=1)
+        is_replica = replicas != NO_BROKER
+        has_known_racks = is_replica.any(axis=1) & (~is_replica | (rack != NO_RACK)).all(axis=1)
         names = layout.partitions[:num_read]
         return PartitionLocations(
-            table=PartitionTable(names, layout.racks, _in_racks(rack, num_racks)[:num_read], located[:num_read]),
+            table=PartitionTable(
+                names, layout.racks, _in_racks(rack, num_racks)[:num_read], has_known_racks[:num_read]
+            ),
             leader_rack=self._rack[self._leader],
             served_in=_in_racks(np.where(in_sync, rack, NO_RACK), num_racks),
             followers=self._followers(rack, in_sync, num_racks + 1),

@@ -1,12 +1,12 @@
-"""The progress of reassignments: which replicas, leaders and copies every partition has at any time.
+"""The progress of reassignments: the replicas, leaders and copies of partitions over time.
 
 Progress depends on plans, sizes, production rates, throttles and live brokers, never on the assignor. So it is computed
 before the run and becomes part of the run's timeline.
 
 Guarantees (KIP-455): until all replicas of its target are in sync, a partition has the target's replicas and those that
 will be removed; then it has the target's alone. Its leader stays if it is in the target; otherwise the first replica of
-the target leads. A new target replaces an older one; what was copied stays copied. A change of the order alone is done
-at once.
+the target leads. A new target replaces an older one; copied data is kept. A change of the order alone takes effect
+immediately.
 Priority: replicas that are in sync complete their targets, then the next batch begins, then leaders are elected.
 Complexity: one step per moment at which replicas come in sync, each O(K · B) for K copies on B brokers.
 Source: `ReplicationControlManager.changePartitionReassignment`, Kafka 4.
@@ -32,7 +32,8 @@ from simulator.world.world import World
 CHECK_INTERVAL_MS: Final = 300_000
 """`leader.imbalance.check.interval.seconds`: how often the controller checks whether preferred replicas lead."""
 
-_USUAL = 24
+_USUAL_ROW = 24
+"""The row of the usual rates, after those of the 24 hours."""
 _MAX_NAMES = 3
 
 
@@ -64,9 +65,9 @@ class ReassignmentProgress:
         self._rack = np.array([self._racks.index(broker.rack) for broker in brokers], dtype=np.int64)
         self.replicas = ReplicationControl(world)
         self._copies = ReplicaCopies()
-        self._rates = np.zeros((_USUAL + 1, len(self.replicas.leader)), dtype=np.float64)
-        self._passed_s = np.zeros(_USUAL + 1, dtype=np.float64)
-        self._factor, self._hour, self._throttle = 1.0, _USUAL, np.inf
+        self._rates = np.zeros((_USUAL_ROW + 1, len(self.replicas.leader)), dtype=np.float64)
+        self._passed_s = np.zeros(_USUAL_ROW + 1, dtype=np.float64)
+        self._factor, self._hour, self._throttle = 1.0, _USUAL_ROW, np.inf
         self._ongoing: list[_OngoingReassignment] = []
         self._ongoing_of: dict[TopicPartition, _OngoingReassignment] = {}
         self._now_ms = 0
@@ -88,7 +89,7 @@ class ReassignmentProgress:
         self._advance(end_ms)
 
     def take_step(self) -> Iterator[tuple[int, ReassignmentStep]]:
-        """Do what is due at this moment.
+        """Execute all actions that are due now.
 
         Yields:
             The step that results, with its time; nothing if nothing changed.
@@ -109,7 +110,7 @@ class ReassignmentProgress:
             self.replicas.take_changed(),
             self._transfers(self._copied),
             self._transfers(self._by_rack(self._copies.rate)),
-            self._about(),
+            self._describe(),
         )
         if step.partitions or step.copied or step.about or step.copying != self._copying:
             yield self._now_ms, step
@@ -126,7 +127,7 @@ class ReassignmentProgress:
         self._begun.append(f"reassignment of {_count(len(plan.targets))} begins")
 
     def set_replicas(self, name: TopicPartition, replicas: tuple[int, ...]) -> None:
-        """Give a partition other replicas at once, which ends its reassignment."""
+        """Set the replicas of a partition immediately, which ends its reassignment."""
         partition = self._find(name)
         self._cancel(name)
         self._copies.drop(partition.row)
@@ -144,17 +145,17 @@ class ReassignmentProgress:
 
     def set_traffic(self, factor: float, hour: int | None) -> None:
         """Set the production rate to a multiple of the usual one, or of that of an hour of the day."""
-        self._factor, self._hour = factor, _USUAL if hour is None else hour
+        self._factor, self._hour = factor, _USUAL_ROW if hour is None else hour
 
     def held_bytes(self, name: TopicPartition) -> float:
-        """Return the size of a partition by now: its size at the start, and what was produced since."""
+        """Return the current size of a partition: its initial size plus the bytes produced since."""
         partition = self._find(name)
         size = self._topics[name.topic].size_bytes[name.partition]
         return size + float((self._rates[:, partition.row] * self._passed_s).sum())
 
     def unfinished(self) -> list[tuple[Reassignment, int]]:
         """Return the ongoing reassignments, each with its number of partitions that have not reached their target."""
-        return [(run.plan, len(run.unfinished) + sum(map(len, run.waiting))) for run in self._ongoing]
+        return [(ongoing.plan, len(ongoing.unfinished) + sum(map(len, ongoing.waiting))) for ongoing in self._ongoing]
 
     def falling_behind(self) -> list[TopicPartition]:
         """Return the partitions that are copied no faster than they grow."""
@@ -165,7 +166,7 @@ class ReassignmentProgress:
         partition, topic = self.replicas.find(name), self._topics[name.topic]
         self._rates[:, partition.row] = topic.bytes_per_s[name.partition]
         if topic.hourly_bytes_per_s:
-            self._rates[:_USUAL, partition.row] = [rates[name.partition] for rates in topic.hourly_bytes_per_s]
+            self._rates[:_USUAL_ROW, partition.row] = [rates[name.partition] for rates in topic.hourly_bytes_per_s]
         return partition
 
     def _next_ms(self) -> float:
@@ -187,29 +188,33 @@ class ReassignmentProgress:
 
     def _start_ready_batches(self) -> None:
         """Start every batch whose predecessor is done, and end the reassignments that are done."""
-        while ready := [run for run in self._ongoing if run.waiting and not run.unfinished]:
+        while ready := [ongoing for ongoing in self._ongoing if ongoing.waiting and not ongoing.unfinished]:
             for target in ready[0].waiting.popleft():
                 self._begin_partition(ready[0], target)
-        for run in [run for run in self._ongoing if not run.unfinished and not run.waiting]:
-            self._ongoing.remove(run)
+        for ongoing in [ongoing for ongoing in self._ongoing if not ongoing.unfinished and not ongoing.waiting]:
+            self._ongoing.remove(ongoing)
             self._ended.append("reassignment is done")
-            if run.plan.election is LeaderElection.AT_END:
-                own = [target.partition for target in run.plan.targets if self._ongoing_of.get(target.partition) is run]
-                self._elect(map(self._find, own))
+            if ongoing.plan.election is LeaderElection.AT_END:
+                partitions = [
+                    target.partition
+                    for target in ongoing.plan.targets
+                    if self._ongoing_of.get(target.partition) is ongoing
+                ]
+                self._elect(map(self._find, partitions))
 
-    def _begin_partition(self, run: _OngoingReassignment, target: ReassignmentTarget) -> None:
+    def _begin_partition(self, ongoing: _OngoingReassignment, target: ReassignmentTarget) -> None:
         partition = self._find(target.partition)
         self._cancel(target.partition)
-        self._ongoing_of[target.partition] = run
-        run.unfinished[target.partition] = None
+        self._ongoing_of[target.partition] = ongoing
+        ongoing.unfinished[target.partition] = None
         added = self.replicas.begin_reassignment(partition, target.replicas)
         self._copies.add(partition.row, self.replicas.rows_of(added), self.held_bytes(target.partition))
         self._complete(partition)
 
     def _cancel(self, name: TopicPartition) -> None:
-        run = self._ongoing_of.pop(name, None)
-        if run is not None:
-            run.unfinished.pop(name, None)
+        ongoing = self._ongoing_of.pop(name, None)
+        if ongoing is not None:
+            ongoing.unfinished.pop(name, None)
 
     def _add_to_isr(self, partition: ControlledPartition, broker_row: int) -> None:
         self.replicas.add_to_isr(partition, broker_row)
@@ -235,11 +240,11 @@ class ReassignmentProgress:
         if elected:
             self._ended.append(f"preferred leaders of {_count(elected)} are elected")
 
-    def _about(self) -> str:
+    def _describe(self) -> str:
         reached = [str(name) for name in self._reached]
         names = ", ".join(reached) if len(reached) <= _MAX_NAMES else _count(len(reached))
-        have = [f"{names} {'has its' if len(reached) == 1 else 'have their'} new replicas"] if reached else []
-        return "; ".join((*self._begun, *have, *self._ended))
+        changes = [f"{names} {'has its' if len(reached) == 1 else 'have their'} new replicas"] if reached else []
+        return "; ".join((*self._begun, *changes, *self._ended))
 
     def _by_rack(self, amounts: FloatArray) -> FloatArray:
         """Add up amounts of copies from the leader's rack to the copy's rack, shape (R + 1, R + 1)."""

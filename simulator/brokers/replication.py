@@ -1,8 +1,8 @@
-"""How long new replicas take to copy a partition: each fetches from the leader, under the throttles of both brokers.
+"""Copies of new replicas: each one fetches the partition from its leader, within the throttles of both brokers.
 
-The model is a fluid between two changes. A new replica that lacks data gets a max-min fair share of what its leader may
-send and its own broker may receive; what it lacks shrinks by that and grows by what is produced. In-sync replicas are
-never held back, but what they fetch of a partition that is being reassigned counts against the same throttles.
+The model is a fluid between two changes. A new replica that lacks data gets a max-min fair share of the throttles of
+its leader and of its own broker; its missing bytes shrink by what it fetches and grow by what is produced. In-sync
+replicas are not throttled, but their fetches from partitions that are being reassigned count against the throttles.
 
 Complexity: O(K · B) per update of the rates, for K copies on B brokers.
 Source: `ReplicaManager.shouldLeaderThrottle`, `KafkaApis.sizeOfThrottledPartitions`, `ReplicaFetcherThread`, Kafka 4.
@@ -62,7 +62,7 @@ class ReplicaCopies:
         self._fetching: BoolArray = np.zeros(0, dtype=np.bool_)
 
     def add(self, partition: int, brokers: Sequence[int], missing: float) -> None:
-        """Let brokers, given by their rows, begin to copy a partition of which they lack so many bytes."""
+        """Let brokers, given by their rows, begin to copy a partition of which `missing` bytes are missing."""
         count = len(brokers)
         self.partition = np.append(self.partition, np.full(count, partition, dtype=np.int64))
         self.broker = np.append(self.broker, np.array(brokers, dtype=np.int64))
@@ -82,7 +82,7 @@ class ReplicaCopies:
         """Recompute how fast each replica fetches.
 
         Returns:
-            The places of the replicas that have just come in sync.
+            The indices of the replicas that have just come in sync.
         """
         leader = sources.leader[self.partition]
         fetching = ~self.in_sync & (leader != NO_BROKER) & sources.alive[self.broker]
@@ -99,7 +99,7 @@ class ReplicaCopies:
         return arrived
 
     def copy_unthrottled(self) -> FloatArray:
-        """Give the replicas that no throttle limits all that they lack, and return it, shape (K,)."""
+        """Complete the copies without throttle, and return the copied bytes, shape (K,)."""
         copied: FloatArray = np.where(np.isinf(self.rate), self.missing, 0.0)
         self.missing = np.where(np.isinf(self.rate), 0.0, self.missing)
         return copied
@@ -120,7 +120,7 @@ class ReplicaCopies:
         return falling_behind
 
     def _throttle_left(self, sources: ReplicationSources) -> tuple[FloatArray, FloatArray]:
-        """Return what in-sync replicas leave of the throttle of each broker, to send and to receive, shape (B,)."""
+        """Return the throttle of each broker minus the fetches of in-sync replicas, sent and received, shape (B,)."""
         count = len(sources.alive)
         led = np.flatnonzero(sources.leader != NO_BROKER)
         leader = sources.leader[self.partition]

@@ -2,7 +2,7 @@
 
 A replica leaves the in-sync replicas (ISR) when its broker stops, unless that would leave none: the last ones stay, and
 only they may lead again, or any live replica if the topic allows an unclean election. A replica whose broker is back
-joins the ISR at once if the partition has a leader; the time that it takes to catch up is not modeled.
+joins the ISR immediately if the partition has a leader; the time that it takes to catch up is not modeled.
 
 Source: `ReplicationControlManager.handleBrokerFenced`, `PartitionReassignmentReplicas`,
 `PartitionChangeBuilder.electLeader`, Kafka 4, without eligible leader replicas (KIP-966).
@@ -24,7 +24,7 @@ from simulator.world.world import NO_LEADER, World
 
 @dataclass(slots=True, eq=False)
 class ControlledPartition:
-    """A partition as the controller has it at the moment.
+    """The controller's current state of a partition.
 
     Attributes:
         name: its topic and number.
@@ -50,7 +50,7 @@ class ControlledPartition:
 
     @property
     def state(self) -> PartitionState:
-        """What the rest of the run sees of the partition."""
+        """Return the replicas, leader and ISR, without the progress of a reassignment."""
         copying = tuple(broker for broker in self.replicas if broker in self.copying)
         in_sync = tuple(broker for broker in self.replicas if broker in self.in_sync)
         return PartitionState(self.name, self.replicas, self.leader, copying, in_sync)
@@ -99,7 +99,7 @@ class ReplicationControl:
         self._by_name: dict[TopicPartition, ControlledPartition] = {}
         self._by_row: list[ControlledPartition] = []
         self._broker_history: list[tuple[frozenset[int], tuple[int, ...]]] = []
-        self._last_taken: dict[TopicPartition, PartitionState] = {}
+        self._last_states: dict[TopicPartition, PartitionState] = {}
         self._updated: dict[TopicPartition, None] = {}
 
     def __iter__(self) -> Iterator[ControlledPartition]:
@@ -111,7 +111,7 @@ class ReplicationControl:
         return self._by_row[row]
 
     def find(self, name: TopicPartition) -> ControlledPartition:
-        """Look up a partition as it is now."""
+        """Return the current state of a partition."""
         if name not in self._by_name:
             partition = self._initial_partition(name)
             for alive, stopped in self._broker_history:
@@ -121,7 +121,7 @@ class ReplicationControl:
                     partition.start_brokers(alive)
             self._by_name[name] = partition
             self._by_row.append(partition)
-            self._last_taken[name] = partition.state
+            self._last_states[name] = partition.state
             self.update(partition)
         return self._by_name[name]
 
@@ -153,7 +153,7 @@ class ReplicationControl:
             self.update(partition)
 
     def set_replicas(self, partition: ControlledPartition, replicas: tuple[int, ...]) -> None:
-        """Give a partition other replicas at once, ending its reassignment; those that are alive are in sync."""
+        """Set the replicas of a partition immediately, ending its reassignment; live ones are in sync."""
         self._end_reassignment(partition, replicas)
         alive = self._alive_ids()
         partition.in_sync = set(replicas).intersection(alive) or set(replicas)
@@ -161,7 +161,7 @@ class ReplicationControl:
         self.update(partition)
 
     def begin_reassignment(self, partition: ControlledPartition, target: tuple[int, ...]) -> list[int]:
-        """Give a partition a target, and return the brokers that must copy it."""
+        """Set the target of a partition, and return the brokers that must copy it."""
         new = [broker for broker in target if broker not in partition.replicas]
         removed = sorted(broker for broker in partition.replicas if broker not in target)
         partition.replicas = (*target, *removed)
@@ -218,8 +218,8 @@ class ReplicationControl:
         """Return the partitions that changed since the last call."""
         states = [self._by_name[name].state for name in self._updated]
         self._updated.clear()
-        changed = tuple(state for state in states if self._last_taken[state.partition] != state)
-        self._last_taken.update({state.partition: state for state in changed})
+        changed = tuple(state for state in states if self._last_states[state.partition] != state)
+        self._last_states.update({state.partition: state for state in changed})
         return changed
 
     def _end_reassignment(self, partition: ControlledPartition, replicas: tuple[int, ...]) -> None:

@@ -1,1 +1,1 @@
-"""What flows between rebalances, as fluids: processing, restoration and network traffic of the tasks."""
+"""The fluid models between rebalances: processing, restoration and network traffic of the tasks."""

@@ -1,7 +1,8 @@
-"""What clients do between rebalances: process tasks, restore state, keep standbys up to date, and cause traffic.
+"""The work of clients between rebalances: processing tasks, restoring state and updating standbys, and its traffic.
 
-Everything that flows is modeled as a fluid. `Execution.advance` lets time pass at the current rates, `next_change_ms`
-says how long these rates hold, and every change recomputes them. Changes happen inside `Execution.changing` only.
+Processing, restoration and traffic are modeled as fluids. `Execution.advance` lets time pass at the current rates,
+`next_change_ms` returns how long these rates hold, and every change recomputes them. Changes happen inside
+`Execution.changing` only.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from assignors.model.columns import BoolArray, IntArray
 from simulator.brokers.availability import Availability, Outage, OutageLog
 from simulator.brokers.partition_locations import ClusterMetadata, PartitionLocations
 from simulator.errors import InvalidStateError
+from simulator.flows.durable_state import DurableState
 from simulator.flows.hourly_traffic import HourlyTraffic
 from simulator.flows.intervals import Intervals
 from simulator.flows.processing import Processing
@@ -26,6 +28,7 @@ from simulator.flows.traffic import Routes, TrafficBytes, TrafficKind, TrafficTo
 from simulator.group.fleet import Fleet
 from simulator.group.reconciliation import Reconciliation
 from simulator.world.changes import RackTransfer
+from simulator.world.disturbances import Disk
 from simulator.world.group_assignment import GroupAssignment
 from simulator.world.initial_state import InitialState
 from simulator.world.layout import FloatArray, Layout
@@ -61,15 +64,15 @@ class Execution:
         fleet: the client processes.
         now_ms: the time up to which the execution has advanced.
         locations: the current racks, leaders and in-sync replicas of the partitions.
-        assignment: which client has which task at the moment.
+        assignment: the current assignment of tasks to clients.
         revoked_from: shape (T,); the client that each task was revoked from by the last assignment, UNASSIGNED if none.
         running: shape (T,); which tasks have been restored and not closed since; they report the latest offset.
         processed: shape (T,); which running tasks are processed: those that are not blocked.
-        availability: what tasks can do with the current leaders and in-sync replicas.
+        availability: which tasks can be processed and restored with the current leaders and in-sync replicas.
         task_states: the state history of every task.
         restoration: the copies of task state.
         processing: the input of the tasks.
-        catching_up: when, with any client up, tasks were down or new standbys and warm-ups had yet to catch up.
+        catching_up: when tasks were down, or new standbys and warm-ups were behind, while any client was up.
     """
 
     def __init__(
@@ -80,7 +83,7 @@ class Execution:
         fleet: Fleet,
         on_change: Callable[[], None] = lambda: None,
     ) -> None:
-        """Start without any assigned task.
+        """Create the execution without assigned tasks.
 
         Args:
             world: the clients, brokers and settings.
@@ -102,7 +105,12 @@ class Execution:
         capacity = [np.full(c.threads, rate) for c, rate in zip(world.clients, rates, strict=True)]
         self.processing = Processing(layout.input_records_per_s, np.concatenate(capacity))
         limits = [np.inf if b.restore_bytes_per_s is None else b.restore_bytes_per_s for b in world.cluster.brokers]
-        self.restoration = Restoration(layout, world.clients, np.array(limits, dtype=np.float64))
+        configs = world.application.state_configs
+        is_killed = any(getattr(event, "disk", None) is Disk.UNFLUSHED_LOST for event in world.disturbances)
+        durable_state = DurableState(layout, configs, len(world.clients)) if is_killed else None
+        self.restoration = Restoration(
+            layout, world.clients, np.array(limits, dtype=np.float64), durable_state, exactly_once=configs.exactly_once
+        )
         self.task_states = TaskStateHistory(layout.tasks.ids, tuple(client.name for client in world.clients))
         self.locations: PartitionLocations = cluster_metadata.locations()
         self.assignment = GroupAssignment.empty(num_tasks, len(world.clients))
@@ -122,12 +130,12 @@ class Execution:
         self._reassignment_bytes_per_s = self._rack_matrix(())
         self._reassignment_bytes = self._rack_matrix(())
         self._downtime_ms: IntArray = np.zeros(num_tasks, dtype=np.int64)
-        self._out_of_reach_ms: IntArray = np.zeros(num_tasks, dtype=np.int64)
+        self._unqueryable_ms: IntArray = np.zeros(num_tasks, dtype=np.int64)
         self._is_queryable: BoolArray = ~layout.tasks.stateful
 
     @property
     def routes(self) -> Routes:
-        """Between which racks bytes travel with the current leaders and replicas, at the usual traffic."""
+        """Return the routes of bytes between racks with the current leaders and replicas, at the usual traffic."""
         return self._routes
 
     @contextmanager
@@ -148,7 +156,7 @@ class Execution:
             return
         self.now_ms = now_ms
         self._downtime_ms += ~self.processed * passed_ms
-        self._out_of_reach_ms += ~self._is_queryable * passed_ms
+        self._unqueryable_ms += ~self._is_queryable * passed_ms
         self._reassignment_bytes += self._reassignment_bytes_per_s * (passed_ms / 1000)
         work = self.processing.advance(passed_ms / 1000)
         self.restoration.advance(passed_ms / 1000, work)
@@ -159,10 +167,11 @@ class Execution:
         return None if np.isinf(seconds) else self.now_ms + max(1, int(np.ceil(seconds * 1000)))
 
     def load_initial_state(self, initial: InitialState) -> None:
-        """Give clients the tasks and copies that they have when the run begins."""
+        """Assign the tasks and copies that clients have when the run begins."""
         self._require_changing()
         self.restoration.load_copies(initial.lags)
         self.assign(Reconciliation.without_moves(initial.assignment))
+        self.restoration.assume_running()
 
     def assign(self, reconciliation: Reconciliation, *, is_restored: bool = False) -> None:
         """Apply an assignment.
@@ -187,7 +196,7 @@ class Execution:
         self.update_rates()
 
     def assign_to_static_member(self, client: int, before: GroupAssignment) -> None:
-        """Give a static member that is back the tasks that it had before and that are still free.
+        """Assign a returning static member the tasks that it had before and that are still free.
 
         Args:
             client: row of the client.
@@ -208,19 +217,19 @@ class Execution:
         self._require_changing()
         self.restoration.start_client(client, self.now_ms)
 
-    def stop_client(self, client: int, keeps_state: bool) -> None:
-        """Stop a client, given by its row; it loses its tasks, and its disk unless it keeps its state."""
+    def stop_client(self, client: int, disk: Disk) -> None:
+        """Stop a client, given by its row: it loses its tasks, and keeps what is left of its disk."""
         self._require_changing()
         self._record_traffic()
         lost = self.assignment.owner == client
         self.revoked_from[self.revoked_from == client] = UNASSIGNED
         self._enter(TaskState.UNASSIGNED, lost, np.full_like(self.assignment.owner, UNASSIGNED))
         self.assignment = self.assignment.without(client)
-        self.restoration.stop_client(client, keeps_state, self.now_ms)
+        self.restoration.stop_client(client, disk, self.now_ms)
         self.update_rates()
 
     def update_locations(self) -> None:
-        """Take over the current leaders and replicas from the cluster metadata."""
+        """Use the current leaders and replicas of the cluster metadata."""
         self._require_changing()
         self._record_traffic()
         self.locations = self._cluster_metadata.locations()
@@ -234,7 +243,7 @@ class Execution:
         """Set the traffic of reassignments.
 
         Args:
-            copied: bytes that were copied in no time, at this moment.
+            copied: bytes that unthrottled replicas copied instantly.
             copying: bytes per second that are copied from now on.
         """
         self._require_changing()
@@ -299,7 +308,7 @@ class Execution:
             self.restoration.restored_bytes,
             self.restoration.restored_again_bytes,
             self._downtime_ms.copy(),
-            self._out_of_reach_ms.copy(),
+            self._unqueryable_ms.copy(),
             self.processing.backlog_s.copy(),
         )
 
@@ -351,7 +360,7 @@ class Execution:
             raise InvalidStateError(f"at {self.now_ms} ms: changed outside of `with execution.changing(now_ms)`")
 
     def _thread_rows(self) -> IntArray:
-        """Shape (T,); the thread of each task among the threads of all clients; arbitrary where it has no owner."""
+        """Return the row of each task's thread among all threads, shape (T,); arbitrary without an owner."""
         return self.fleet.first_thread[self.assignment.owner] + self.assignment.owner_thread()
 
     def _update_hourly_routes(self) -> None:

@@ -68,13 +68,13 @@ class HourlyTraffic:
 
     @cached_property
     def _is_measured(self) -> BoolArray:
-        """Shape (P,); whether hourly rates of the partition were measured."""
+        """Return whether hourly rates of each partition were measured, shape (P,)."""
         names = self._layout.partitions
         return np.array([bool(self._topics[name.topic].hourly_bytes_per_s) for name in names], dtype=np.bool_)
 
     @cached_property
     def _hourly(self) -> FloatArray:
-        """Shape (24, P); the measured rates, 0 where nothing was measured."""
+        """Return the measured rates, shape (24, P); 0 where nothing was measured."""
         hourly = np.zeros((24, len(self._layout.partitions)), dtype=np.float64)
         of_topic = {name: np.array(topic.hourly_bytes_per_s) for name, topic in self._topics.items()}
         rows = np.flatnonzero(self._is_measured).tolist()
@@ -85,7 +85,7 @@ class HourlyTraffic:
 
     @cached_property
     def _record_bytes(self) -> IntArray:
-        """Shape (P,); the mean record size of each partition."""
+        """Return the mean record size of each partition, shape (P,)."""
         return np.array([self._topics[name.topic].record_bytes for name in self._layout.partitions], dtype=np.int64)
 
     def _input(self, rate: FloatArray) -> FloatArray:

@@ -1,7 +1,7 @@
 """Processing: how fast tasks process their input, and how much input waits.
 
-While a task is not running, its input piles up. A running task processes what comes in, and catches up on its backlog
-as fast as its thread can; the tasks of a thread share its capacity.
+The input of a task that does not run waits in its backlog. A running task processes its input and its backlog as fast
+as its thread can; the tasks of a thread share its capacity.
 
 Amounts are in seconds of usual input: the input of a task in one second at the traffic of the world.
 """
@@ -24,13 +24,13 @@ class Processing:
 
     Attributes:
         backlog_s: shape (T,); the input that waits.
-        max_backlog_s: shape (T,); the maximum so far.
+        max_processing_delay_s: shape (T,); the maximum backlog so far.
         rate: shape (T,); seconds of usual input that are processed per second, 0 where the task does not run.
-        work_s: shape (T,); what was processed since it was last taken.
+        work_s: shape (T,); the work since the last `take_work`.
     """
 
     def __init__(self, records_per_s: FloatArray, thread_capacity: FloatArray) -> None:
-        """Start without backlog and without running tasks.
+        """Create the processing without backlog and without running tasks.
 
         Args:
             records_per_s: shape (T,); the usual input of each task.
@@ -50,14 +50,14 @@ class Processing:
         self._instant_work_s: FloatArray = np.zeros(num_tasks, dtype=np.float64)
 
     def advance(self, seconds: float) -> FloatArray:
-        """Let time pass at the current rates, and return what was processed, shape (T,)."""
+        """Let time pass at the current rates, and return the processed work, shape (T,)."""
         self.backlog_s += self._factor * seconds
         # Times are whole milliseconds, so a task may have caught up a little before now.
-        done = np.minimum(self.rate * seconds, self.backlog_s)
-        self.work_s += done
-        self.backlog_s -= done
+        processed = np.minimum(self.rate * seconds, self.backlog_s)
+        self.work_s += processed
+        self.backlog_s -= processed
         np.maximum(self.max_processing_delay_s, self.backlog_s, out=self.max_processing_delay_s)
-        return done
+        return processed
 
     def clear_backlog(self) -> None:
         """Remove the backlog and its maximum, as if the application had been running before."""
@@ -69,7 +69,7 @@ class Processing:
 
         Args:
             factor: the multiple for all tasks, or shape (T,).
-            records_per_s: shape (T,); how many records a second of usual input has from now on; None to keep that.
+            records_per_s: shape (T,); the new number of records in a second of usual input; None for no change.
         """
         self._factor = np.broadcast_to(np.asarray(factor, dtype=np.float64), self.backlog_s.shape)
         if records_per_s is not None:
@@ -105,13 +105,13 @@ class Processing:
         return float((self.backlog_s[behind] / closing[behind]).min(initial=np.inf))
 
     def take_work(self) -> FloatArray:
-        """Return what was processed since the last call, shape (T,)."""
+        """Return the work since the last call, shape (T,)."""
         taken = self.work_s
         self.work_s = np.zeros(len(taken), dtype=np.float64)
         return taken
 
     def take_instant_work(self) -> FloatArray:
-        """Return what threads without limit processed in no time since the last call, shape (T,)."""
+        """Return the work that threads without limit processed instantly since the last call, shape (T,)."""
         taken = self._instant_work_s
         self._instant_work_s = np.zeros(len(taken), dtype=np.float64)
         return taken

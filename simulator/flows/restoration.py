@@ -1,57 +1,40 @@
-"""Task state: how far each client's copy of each task is, and how copies catch up.
+"""The copies of task state on the clients: their positions in the changelogs, and how they catch up.
 
 Every stateful task has one changelog, counted in bytes, which grows as the task processes its input. A client holds a
-copy up to some position. Copies that are behind read the changelog at a max-min fair share of the client's bandwidth,
-and of the bandwidth of the brokers that lead it if these have a limit. Copies that have caught up read what is written.
-Active tasks that restore go before standbys, as in Kafka's state updater.
+copy up to some position. A copy that is behind reads the changelog at a max-min fair share of the bandwidths of its
+client and of the brokers that lead the changelog, if they are limited. A copy that has caught up reads what is written.
+Standbys pause while active tasks of their client restore, as in Kafka's state updater.
 
 The model is a fluid: between two changes every rate is constant, so positions are linear in time.
 
-Source: KIP-441 (lags), `DefaultStateUpdater` and `StoreChangelogReader` (active restoration pauses standbys).
+Source: `DefaultStateUpdater` and `StoreChangelogReader` (active restoration pauses standbys).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from assignors.model.assignment import UNASSIGNED
 from assignors.model.columns import BoolArray, IntArray
-from assignors.model.state import LATEST_OFFSET, NO_LAG
 from simulator.catching_up import CAUGHT_UP_BYTES, is_caught_up
 from simulator.errors import InvalidStateError
+from simulator.flows.assigned_copies import AssignedCopies
+from simulator.flows.durable_state import DurableState
+from simulator.flows.lag_reports import LagReports
 from simulator.flows.traffic import TrafficKind
 from simulator.max_min_fairness import max_min_shares, max_min_shares_of_two
+from simulator.world.disturbances import Disk
 from simulator.world.group_assignment import GroupAssignment
 from simulator.world.layout import FloatArray, Layout
 from simulator.world.sentinels import NO_COPY
-from simulator.world.world import Client, OffsetReports
+from simulator.world.world import Client
 
 _BEHIND_BYTES = 1.0
 _ROUNDING_BYTES = 1.0
 _ROUNDING = 1e-9
-_PART_OF_A_RECORD = 1e-6
 _NEVER_MS = np.iinfo(np.int64).max
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class AssignedCopies:
-    """The assigned copies of stateful tasks, K of them.
-
-    Attributes:
-        task: shape (K,); row of the task.
-        client: shape (K,); row of the client.
-        active: shape (K,); whether the copy is the active task, not a standby or warm-up.
-    """
-
-    task: IntArray
-    client: IntArray
-    active: BoolArray
-
-    def __len__(self) -> int:
-        return len(self.task)
 
 
 class Restoration:
@@ -66,13 +49,23 @@ class Restoration:
         restored_again_bytes: the part of `restored_bytes` that the same client had held before and lost.
     """
 
-    def __init__(self, layout: Layout, clients: Sequence[Client], broker_bytes_per_s: FloatArray) -> None:
-        """Start without any copy.
+    def __init__(
+        self,
+        layout: Layout,
+        clients: Sequence[Client],
+        broker_bytes_per_s: FloatArray,
+        durable_state: DurableState | None = None,
+        *,
+        exactly_once: bool = False,
+    ) -> None:
+        """Create a restoration without copies.
 
         Args:
             layout: the tasks.
             clients: N clients.
-            broker_bytes_per_s: shape (B,); what each broker can send to restoring clients, infinity for no limit.
+            broker_bytes_per_s: shape (B,); the bandwidth of each broker for restoring clients, infinity for no limit.
+            durable_state: what survives if a process is killed; None if none is.
+            exactly_once: whether tasks write in transactions.
         """
         shape = (len(layout.tasks), len(clients))
         self._bandwidth = np.array([client.restore_bytes_per_s for client in clients], dtype=np.float64)
@@ -83,20 +76,17 @@ class Restoration:
         self._memory_share = layout.memory_share
         self._write_bytes_per_s = layout.state_bytes_per_s
         self._record_bytes = layout.record_bytes
-        self._stale = np.array([client.reports is OffsetReports.STALE for client in clients], dtype=np.bool_)
-        self._never = np.array([client.reports is OffsetReports.NEVER for client in clients], dtype=np.bool_)
+        self._lag_reports = LagReports(layout, clients, exactly_once=exactly_once)
+        self._durable_state = durable_state
         self.end_bytes: FloatArray = layout.state_bytes.astype(np.float64)
         self.held_bytes: FloatArray = np.zeros(shape, dtype=np.float64)
         self._is_empty_copy: BoolArray = np.zeros(shape, dtype=np.bool_)
         self._max_held_bytes: FloatArray = np.zeros(shape, dtype=np.float64)
-        self._reported_bytes: FloatArray = np.zeros(shape, dtype=np.float64)
         self._idle_since_ms: IntArray = np.zeros(shape, dtype=np.int64)
         self._growth: FloatArray = np.zeros(shape[0], dtype=np.float64)
         self._owner: IntArray = np.full(shape[0], UNASSIGNED, dtype=np.int64)
         self._caught_up_once: BoolArray = np.zeros(shape, dtype=np.bool_)
-        self.copies = AssignedCopies(
-            np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.bool_)
-        )
+        self.copies = AssignedCopies.none()
         self.rate: FloatArray = np.zeros(0, dtype=np.float64)
         self._is_paused: BoolArray = np.zeros(0, dtype=np.bool_)
         self._is_unreadable: BoolArray = np.zeros(0, dtype=np.bool_)
@@ -113,7 +103,8 @@ class Restoration:
         Args:
             lags: shape (T, N); how many records each copy is behind, NO_COPY where there is none.
         """
-        missing = np.where(lags > 0, (lags + 0.5) * self._record_bytes[:, None], 0.0)
+        records = self._lag_reports.missing_records(lags)
+        missing = np.where(records > 0, (records + 0.5) * self._record_bytes[:, None], 0.0)
         exists = (lags != NO_COPY) & self._stateful[:, None]
         self.held_bytes = np.where(exists, np.maximum(self.end_bytes[:, None] - missing, 0.0), 0.0)
         self._is_empty_copy = exists & (self.held_bytes == 0)
@@ -130,6 +121,8 @@ class Restoration:
         self.end_bytes += self._write_bytes_per_s * work
         before = self.held_bytes[at]
         after = np.minimum(before + self.rate * seconds, self.end_bytes[self.copies.task])
+        if self._durable_state is not None:
+            self._durable_state.advance(seconds, *at, (before, after))
         read = after - before
         behind = ~self._caught_up
         follows = self._caught_up & ~self.copies.active
@@ -160,11 +153,13 @@ class Restoration:
             np.concatenate((owner[runs], standby_on)),
             np.arange(len(runs) + len(standby_of)) < len(runs),
         )
-        stays = self._is_assigned()[before.task, before.client]
+        stays = self.copies.mask(self.held_bytes.shape)[before.task, before.client]
         self._close(before.task[~stays], before.client[~stays], now_ms)
         self._lose_memory(*moved_threads)
+        if self._durable_state is not None:
+            self._durable_state.assign(before, self.copies, moved_threads, self.held_bytes)
 
-    def stop_client(self, client: int, keeps_state: bool, now_ms: int) -> None:
+    def stop_client(self, client: int, disk: Disk, now_ms: int) -> None:
         """Stop a client: close its copies; keep its disk or lose it."""
         stays = self.copies.client != client
         closed = self.copies.task[~stays], self.copies.client[~stays]
@@ -172,19 +167,30 @@ class Restoration:
         self._set_copies(self.copies.task[stays], self.copies.client[stays], self.copies.active[stays])
         self._close(*closed, now_ms)
         self._idle_since_ms[:, client] = _NEVER_MS
-        if not keeps_state:
+        if disk is Disk.UNFLUSHED_LOST and self._durable_state is not None:
+            self.held_bytes[closed] = np.minimum(self.held_bytes[closed], self._durable_state.surviving_bytes(*closed))
+            is_reported = self._durable_state.is_reported(*closed) & (self._memory_share[closed[0]] < 1)
+            self._is_empty_copy[closed] = is_reported & (self.held_bytes[closed] == 0)
+        elif disk is Disk.LOST:
             self.held_bytes[:, client] = 0.0
             self._is_empty_copy[:, client] = False
 
     def start_client(self, client: int, now_ms: int) -> None:
-        """Start a client; the cleanup delay of the copies on its disk begins now."""
+        """Start a client; the cleanup delay of the copies on its disk begins."""
         self._idle_since_ms[:, client] = now_ms
 
     def restore_all(self) -> None:
-        """Let every assigned copy catch up at once, as if the application had been running before."""
+        """Let every assigned copy catch up instantly, as if the application had been running before."""
         at = (self.copies.task, self.copies.client)
         self.held_bytes[at] = self.end_bytes[self.copies.task]
         self._max_held_bytes[at] = self.held_bytes[at]
+        self.assume_running()
+
+    def assume_running(self) -> None:
+        """Take the assigned copies to have been written since their tasks were created, as regards their disks."""
+        if self._durable_state is not None:
+            at = (self.copies.task, self.copies.client)
+            self._durable_state.assume_running(*at, self.held_bytes[at], self.copies.active)
 
     def delete_expired(self, delay_ms: int, now_ms: int) -> None:
         """Delete the copies that were unassigned for longer than `state.cleanup.delay.ms`."""
@@ -198,7 +204,7 @@ class Restoration:
         return is_caught_up(self.end_bytes[self.copies.task] - self.held_bytes[self.copies.task, self.copies.client])
 
     def update_caught_up(self) -> None:
-        """Mark the copies that have caught up by now, and give them all of their changelog."""
+        """Mark the copies that have caught up, and round their positions up to the end of the changelog."""
         at = (self.copies.task, self.copies.client)
         end = self.end_bytes[self.copies.task]
         caught_up = self.caught_up()
@@ -207,9 +213,12 @@ class Restoration:
         self._max_held_bytes[at] = np.maximum(self._max_held_bytes[at], self.held_bytes[at])
         self._caught_up_once[at] |= caught_up
         self._caught_up = caught_up
+        if self._durable_state is not None:
+            restored = at[0][caught_up & self.copies.active], at[1][caught_up & self.copies.active]
+            self._durable_state.complete_restoration(*restored, self.held_bytes[restored])
 
     def restored_tasks(self) -> BoolArray:
-        """Return which tasks have all their state where they run, by the last update, shape (T,)."""
+        """Return which tasks had all their state on their owner at the last `update_caught_up`, shape (T,)."""
         restored: BoolArray = (self._owner != UNASSIGNED) & ~self._stateful
         restored[self.copies.task[self._caught_up & self.copies.active]] = True
         return restored
@@ -219,7 +228,7 @@ class Restoration:
         self._write_bytes_per_s = bytes_per_s
 
     def write(self, work: FloatArray) -> None:
-        """Write what running tasks process in no time, shape (T,), to the changelogs; their standbys fall behind."""
+        """Write the instantly processed work of running tasks, shape (T,), to the changelogs; standbys fall behind."""
         if work.any():
             self.end_bytes += self._write_bytes_per_s * work
             writers = self.copies.active & self._caught_up
@@ -287,7 +296,7 @@ class Restoration:
         return places
 
     def take_reads(self) -> list[tuple[TrafficKind, FloatArray, IntArray, IntArray]]:
-        """Return what copies have read since the last call: kind, bytes (K,), tasks (K,), clients (K,)."""
+        """Return the reads of copies since the last call: kind, bytes (K,), tasks (K,), clients (K,)."""
         behind, follows = self._read_bytes
         active, task, client = self.copies.active, self.copies.task, self.copies.client
         self._read_bytes = np.zeros((2, len(self.copies)), dtype=np.float64)
@@ -310,50 +319,32 @@ class Restoration:
     def holds_copy(self, clients: IntArray) -> BoolArray:
         """Return whether the given clients have a copy of each task, shape (T, C).
 
-        An assigned copy counts even if it has read nothing yet. So does an empty copy that was there at the start or
+        An assigned copy counts even if it has read nothing yet. So does an empty copy that existed at the start or
         whose changelog is empty. (Source: `TaskManager.taskOffsetSums`, which reports the offset sum 0 for it.)
 
         Args:
             clients: rows of C clients.
         """
-        exists = (self.held_bytes > 0) | self._is_empty_copy | self._is_assigned()
+        exists = (self.held_bytes > 0) | self._is_empty_copy | self.copies.mask(self.held_bytes.shape)
         return exists[:, clients] & self._stateful[:, None]
 
     def lags(self, clients: IntArray, running: BoolArray) -> IntArray:
-        """Return the lags that the given clients report at a rebalance, in records, shape (T, C).
-
-        The lag of a client without a copy is the whole changelog. It is LATEST_OFFSET where the task runs, and NO_LAG
-        for stateless tasks.
+        """Return the lags that clients report at a rebalance, in records, shape (T, C); see `LagReports.lags`.
 
         Args:
             clients: rows of C clients.
             running: shape (T,); which tasks run.
         """
-        held = self.held_bytes[:, clients]
-        stale, never = self._stale[clients], self._never[clients]
-        held[:, stale] = self._reported_bytes[:, clients[stale]]
-        held[:, never] = 0.0
-        whole = _whole_records(self.end_bytes, self._record_bytes)
-        lags = np.repeat(whole[:, None], len(clients), axis=1)
-        task, column = np.nonzero(held)
-        behind = np.maximum(self.end_bytes[task] - held[task, column], 0.0)
-        lags[task, column] = _whole_records(behind, self._record_bytes[task])
-        column_of = np.full(len(self._bandwidth), UNASSIGNED, dtype=np.int64)
-        column_of[clients] = np.arange(len(clients))
-        runs = np.flatnonzero(running & (self._owner != UNASSIGNED))
-        columns = column_of[self._owner[runs]]
-        lags[runs[columns >= 0], columns[columns >= 0]] = LATEST_OFFSET
-        lags[~self._stateful] = NO_LAG
-        return lags
+        running_on = np.where(running, self._owner, UNASSIGNED)
+        return self._lag_reports.lags(clients, self.held_bytes, self.end_bytes, running_on)
 
     def record_reports(self, clients: IntArray) -> None:
-        """Record the current offsets of the given clients, which those with stale reports report next time.
+        """Record the current offsets of clients, which those with stale reports report next time.
 
         Args:
             clients: rows of C clients.
         """
-        stale = clients[self._stale[clients]]
-        self._reported_bytes[:, stale] = self.held_bytes[:, stale]
+        self._lag_reports.record(clients, self.held_bytes)
 
     def validate_state(self, assignment: GroupAssignment, running: BoolArray) -> None:
         """Check that the copies match an assignment, and that positions and rates are possible.
@@ -401,13 +392,8 @@ class Restoration:
         self._caught_up = np.zeros(len(task), dtype=np.bool_)
         self._read_bytes = np.zeros((2, len(task)), dtype=np.float64)
 
-    def _is_assigned(self) -> BoolArray:
-        assigned = np.zeros(self.held_bytes.shape, dtype=np.bool_)
-        assigned[self.copies.task, self.copies.client] = True
-        return assigned
-
     def _close(self, tasks: IntArray, clients: IntArray, now_ms: int) -> None:
-        """Close copies: what is on disk stays, what is in memory is lost."""
+        """Close copies; state on disk stays, state in memory is lost."""
         self._idle_since_ms[tasks, clients] = now_ms
         self._caught_up_once[tasks, clients] = False
         self._lose_memory(tasks, clients)
@@ -417,9 +403,3 @@ class Restoration:
         self.held_bytes[tasks, clients] = np.minimum(self.held_bytes[tasks, clients], persistent)
         self._is_empty_copy[tasks, clients] &= self._memory_share[tasks] < 1.0
         self._caught_up_once[tasks, clients] &= is_caught_up(self.end_bytes[tasks] - self.held_bytes[tasks, clients])
-
-
-def _whole_records(held_bytes: FloatArray, record_bytes: FloatArray) -> IntArray:
-    """Return how many records are whole; a quotient just below a whole number, from rounding, is that number."""
-    records: IntArray = np.floor(held_bytes / record_bytes + _PART_OF_A_RECORD).astype(np.int64)
-    return records

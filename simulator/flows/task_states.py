@@ -127,16 +127,16 @@ class TaskStateHistory:
         """
         entries: list[tuple[int, TaskState, str]] = []
         for transition in self.transitions:
-            for place in np.flatnonzero(transition.tasks == task).tolist():
-                client = int(transition.clients[place])
+            for index in np.flatnonzero(transition.tasks == task).tolist():
+                client = int(transition.clients[index])
                 on_client = "" if client == UNASSIGNED else f" on {self._clients[client]}"
                 entries.append((transition.at_ms, transition.state, on_client))
-        kept = [
+        shown_entries = [
             entry
             for entry, next_entry in pairwise([*entries, (-1, TaskState.UNASSIGNED, "")])
             if not (entry[1] is TaskState.ASSIGNED and next_entry[0] == entry[0])
         ]
-        return [f"{_seconds(at_ms)}: {state}{on_client}" for at_ms, state, on_client in kept]
+        return [f"{_seconds(at_ms)}: {state}{on_client}" for at_ms, state, on_client in shown_entries]
 
 
 def _seconds(at_ms: int) -> str:

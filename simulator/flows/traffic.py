@@ -1,8 +1,8 @@
 """The network traffic of an application in bytes, by kind and by pair of racks.
 
-Kafka's rack-aware cost counts partitions, and takes any replica in the client's rack as local. This module counts bytes
-instead: a consumer reads from the leader unless brokers select the nearest replica (KIP-392), and the bytes that tasks
-write to leaders, and leaders replicate to followers, count too.
+Kafka's rack-aware cost counts partitions, and treats any replica in the client's rack as local. This module counts
+bytes instead: a consumer reads from the leader unless brokers select the nearest replica (KIP-392), and the bytes that
+tasks write to leaders, and leaders replicate to followers, count too.
 
 The bytes of a kind are a matrix of shape (R + 1, R + 1): from rack, to rack; the last row and column are for no rack.
 Matrix products are avoided, because their last bits differ between processors.
@@ -82,7 +82,7 @@ class TrafficTotals:
 
 
 class Routes:
-    """Between which racks the bytes of T tasks travel, with the leaders and replicas of one moment.
+    """The pairs of racks between which the bytes of T tasks travel, with the leaders and replicas of one moment.
 
     Traffic is linear in the work of tasks. So the bytes of each task per unit of work are computed once, in tables of
     shape (F, A, T): by route (the rack of the broker, R + 1 of them for each kind), by reader, and by task. The A
@@ -233,8 +233,8 @@ class Routes:
         partition, topics = outputs.partitions.values, row_of_values(outputs.partitions)
         copies = outputs.partition_share[:, None] * followers[partition]
         of_topic = _table(pairs[partition], topics, copies, (count * count, len(outputs.topics)))
-        shape, every = (count * count, len(self.layout.tasks)), np.arange(count * count)[None]
-        to_outputs = _table(every, outputs.task, of_topic.T[outputs.topic] * outputs.bytes_per_s[:, None], shape)
+        shape, all_pairs = (count * count, len(self.layout.tasks)), np.arange(count * count)[None]
+        to_outputs = _table(all_pairs, outputs.task, of_topic.T[outputs.topic] * outputs.bytes_per_s[:, None], shape)
         copies = changelogs.written_bytes_per_s[:, None] * followers[changelogs.partition]
         to_changelogs = _table(pairs[changelogs.partition], changelogs.task, copies, shape)
         return (to_outputs + to_changelogs)[:, None]
@@ -250,7 +250,7 @@ def steady_state_traffic(
     """Return bytes per second in the steady state: every task runs at the usual traffic and every standby keeps up.
 
     Args:
-        routes: between which racks the bytes travel.
+        routes: the pairs of racks between which bytes travel.
         active: shape (T,); the client that runs each task, UNASSIGNED if none.
         standbys: tasks and clients of the standbys, two arrays of one shape.
         racks: shape (C,); the racks of the clients: columns of the layout's racks, NO_RACK if unknown.

@@ -21,7 +21,7 @@ from simulator.errors import IllegalTransitionError
 
 
 class Phase(StrEnum):
-    """The state of a group between two rebalances, or in one."""
+    """The phase of a group: between two rebalances, or within one."""
 
     EMPTY = "empty"
     PREPARING = "preparing a rebalance"

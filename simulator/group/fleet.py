@@ -51,11 +51,11 @@ class Fleet:
         return self._clients[row].threads
 
     def member(self, row: int) -> Member:
-        """Return the member that the latest start of a client is."""
+        """Return the member of the latest start of a client."""
         return Member(self._clients[row].name, self._starts[row])
 
     def is_up(self, member: Member) -> bool:
-        """Return whether the client is up in the start that the member is."""
+        """Return whether a member is up: its client is up and has not been restarted since."""
         row = self._row_of[member.client]
         return self.up[row] and self._starts[row] == member.start
 
@@ -82,10 +82,10 @@ class Fleet:
             self.announces[row] = announces_rack
         return self.member(row)
 
-    def stop(self, row: int, keeps_state: bool) -> None:
+    def stop(self, row: int, *, keeps_disk: bool) -> None:
         """Stop a client; without its disk, its next start gets another process id."""
         self.up[row] = False
-        if not (keeps_state and self._keeps_process_id):
+        if not (keeps_disk and self._keeps_process_id):
             self._process_ids[row] = _next_process_id(self._process_ids[row])
 
     def set_configs(self, configs: AssignmentConfigs) -> None:

@@ -1,7 +1,7 @@
-"""Which events cause which rebalance.
+"""The causes of rebalances: the events whose changes lead to a rebalance.
 
-A change of an event causes a rebalance at once (a client joins or leaves, configs change), later (the group removes a
-crashed client after its session timeout) or never (a static member is back in time, a broker restarts unnoticed).
+A change of an event causes a rebalance immediately (a client joins or leaves, configs change), later (the group removes
+a crashed client after its session timeout) or never (a static member returns in time, a broker restarts unnoticed).
 Follow-up rebalances have no cause of their own: they belong to the rebalance that requested them.
 """
 
@@ -73,6 +73,6 @@ class RebalanceCauses:
 
     @property
     def pending(self) -> tuple[Cause, ...]:
-        """The causes that no rebalance has processed, by time."""
+        """Return the causes that no rebalance has processed, by time."""
         pending = dict.fromkeys((*self._pending, *self._of_crashed.values()))
         return tuple(sorted(pending, key=lambda cause: (cause.at_ms, cause.event)))

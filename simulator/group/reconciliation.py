@@ -23,9 +23,9 @@ class Reconciliation:
     """The part of a rebalance that takes effect now.
 
     Attributes:
-        assignment: what the clients have from now on.
+        assignment: the new assignment of the clients.
         revoked: shape (T,); the tasks that their owners revoke.
-        withheld: shape (T,); the tasks that their new owners get in the next rebalance only.
+        withheld: shape (T,); the tasks that their new owners get only in the next rebalance.
     """
 
     assignment: GroupAssignment
@@ -34,7 +34,7 @@ class Reconciliation:
 
     @classmethod
     def without_moves(cls, assignment: GroupAssignment) -> Reconciliation:
-        """Return an assignment that takes effect at once, because nothing is revoked."""
+        """Return an assignment that takes effect immediately, because no task is revoked."""
         none: BoolArray = np.zeros(len(assignment.owner), dtype=np.bool_)
         return cls(assignment, none, none)
 
@@ -59,7 +59,7 @@ def reconcile_group(target: GroupAssignment, current: GroupAssignment, stateful:
 
     Args:
         target: the assignment of the leader.
-        current: what the clients have now; stopped clients own nothing.
+        current: the current assignment; stopped clients own nothing.
         stateful: shape (T,); which tasks are stateful.
 
     Returns:
@@ -88,7 +88,7 @@ def reconcile_member(client: int, target: GroupAssignment, current: GroupAssignm
     Args:
         client: row of the client.
         target: the target assignment of the group.
-        current: what the clients have now.
+        current: the current assignment of the clients.
 
     Returns:
         The client revokes what is not in its target, and gets the tasks of its target that are free. It gets the tasks

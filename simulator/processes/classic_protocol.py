@@ -36,13 +36,13 @@ class ClassicProtocol:
 
     @property
     def is_stable(self) -> bool:
-        """Whether no rebalance is under way, and no member is down or was removed."""
+        """Return whether no rebalance is in progress, and no member is down or was removed."""
         is_stable = self._group.phase in (Phase.STABLE, Phase.EMPTY)
         return is_stable and set(self._group.members) == self._context.fleet.members_up()
 
     @property
     def current_round(self) -> int:
-        """The number of the round that is being computed, or of the last one."""
+        """Return the number of the round that is being computed, or of the last one."""
         return self._group.generation
 
     def resume(self, members: Sequence[Member]) -> None:
@@ -110,11 +110,11 @@ class ClassicProtocol:
                 yield env.timeout(0)
                 decision = self._decisions[generation]
                 # A leader that waited for end offsets may decide later than its successor: keep newer decisions.
-                self._decisions = {number: kept for number, kept in self._decisions.items() if number > generation}
+                self._decisions = {number: newer for number, newer in self._decisions.items() if number > generation}
                 self._assign(*decision)
             case protocol.ResendAssignment(member=member):
                 yield env.timeout(0)
-                self._assign_again(member)
+                self._resend_assignment(member)
 
     def _call_members(self, rebalance: int) -> Process:
         """Let members learn of a rebalance with their next heartbeat; heartbeats began with the last assignment."""
@@ -182,7 +182,7 @@ class ClassicProtocol:
                 self._context.env.process(self._follow_up(instruction.generation, decision.followup_delay_ms))
 
     def _rejoining_threads(self, target: GroupAssignment, reconciliation: Reconciliation) -> set[tuple[int, int]]:
-        """Return the threads, by client, that revoke a task or wait for one, and therefore rejoin at once."""
+        """Return the threads, by client, that revoke a task or wait for one, and therefore rejoin immediately."""
         current = self._context.execution.assignment
         threads: set[tuple[int, int]] = set()
         for assignment, tasks in ((current, reconciliation.revoked), (target, reconciliation.withheld)):
@@ -211,7 +211,7 @@ class ClassicProtocol:
         if leader is not None and self._overdue is not None and self._context.fleet.is_up(leader):
             self._send(protocol.FollowupDue(self._overdue))
 
-    def _assign_again(self, member: Member) -> None:
+    def _resend_assignment(self, member: Member) -> None:
         if self._context.fleet.is_up(member):
             execution = self._context.execution
             with execution.changing(self._context.now_ms):

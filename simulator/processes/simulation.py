@@ -1,4 +1,4 @@
-"""One simulated run: the timeline, the group protocol and the passing of time drive it."""
+"""One simulated run, driven by its timeline, the group protocol and changes of rates over time."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from collections.abc import Callable
 
 import simpy
 
+from assignors.flow import flow_cache
 from assignors.model.assignment import TaskAssignor
 from assignors.model.ids import TopicPartition
-from assignors.objective.cost import Weights
+from assignors.model.traffic_rates import RateAwareAssignor
+from assignors.objective.cost import EQUAL_WEIGHTS, Weights
 from simulator.assignment.explanation import ExplanationRequest
 from simulator.assignment.leader import Leader
 from simulator.brokers.partition_locations import ClusterMetadata
@@ -33,12 +35,47 @@ from simulator.world.changes import (
     TimedChange,
     TrafficScaled,
 )
+from simulator.world.disturbances import Disk
 from simulator.world.initial_state import build_initial_state
 from simulator.world.layout import lay_out
+from simulator.world.mean_traffic import mean_traffic
 from simulator.world.world import GroupProtocol, Start, World
 
 Observer = Callable[[Execution], None]
 """Called with the execution after every change of it."""
+
+
+def simulate(
+    world: World,
+    assignor: TaskAssignor,
+    weights: Weights = EQUAL_WEIGHTS,
+    *,
+    capture: bool = False,
+    prove: float | None = None,
+    explain: ExplanationRequest | None = None,
+    observe: Observer | None = None,
+) -> Trace:
+    """Simulate a world for its duration.
+
+    Args:
+        world: the cluster, the application and their disturbances, as drawn from a seed.
+        assignor: computes the assignment of every rebalance; one that weighs bytes and has no traffic rates gets the
+            world's mean rates.
+        weights: the assignor's default costs of a remote partition and of a moved task.
+        capture: whether to keep the assignor's input and output of every rebalance (`Trace.captured_rounds`).
+        prove: time limit in seconds per rebalance for proving the minimum cost, which then replaces the lower bound
+            in `Round.appraisal`; None to keep the lower bound.
+        explain: the tasks whose moves to explain; affects no other figure.
+        observe: called with the execution after every change of it; must not modify it.
+
+    Returns:
+        The trace, equal for equal arguments. If the assignment is invalid or the assignor raises an `AssignorError`,
+        the run ends there and `Trace.failure` has the reason; other exceptions propagate.
+    """
+    with flow_cache():
+        return Simulation(
+            world, assignor, weights, capture=capture, prove=prove, explain=explain, observe=observe
+        ).run()
 
 
 class Simulation:
@@ -50,24 +87,17 @@ class Simulation:
         assignor: TaskAssignor,
         weights: Weights,
         *,
-        capture: bool = False,
-        explain: ExplanationRequest | None = None,
-        observe: Observer | None = None,
+        capture: bool,
+        prove: float | None,
+        explain: ExplanationRequest | None,
+        observe: Observer | None,
     ) -> None:
-        """Set up the run.
-
-        Args:
-            world: the cluster, the application and their disturbances.
-            assignor: computes the assignments.
-            weights: the default costs of the assignor.
-            capture: whether to keep the assignor's input and output of every rebalance.
-            explain: which moves to explain; None for none.
-            observe: called with the execution after every change.
-        """
         self._world = world
         self._explain = explain
         self._env = simpy.Environment(initial_time=0)
         layout = lay_out(world)
+        if isinstance(assignor, RateAwareAssignor) and assignor.needs_rates:
+            assignor = assignor.with_rates(mean_traffic(world, layout))
         self._tasks = layout.tasks.ids
         self._cluster_metadata = ClusterMetadata(world, layout)
         self._subscribed = {layout.partitions[row] for row in layout.tasks.source.values.tolist()}
@@ -75,7 +105,9 @@ class Simulation:
         self._observe = observe
         self._changed = self._env.event()
         self._execution = Execution(world, layout, self._cluster_metadata, self._fleet, self._announce_change)
-        self._leader = Leader(world, layout, self._fleet, self._execution, assignor, weights, explain)
+        self._leader = Leader(
+            world, layout, self._fleet, self._execution, assignor, weights, prove=prove, explain=explain
+        )
         self._recorder = TraceRecorder(world, layout, self._execution, self._fleet, capture=capture)
         self._rebalance_causes = RebalanceCauses()
         context = SimulationContext(
@@ -143,12 +175,12 @@ class Simulation:
                     if not self._fleet.up[row]:
                         self._execution.start_client(row)
                         self._group.join(self._fleet.start(row, configs, announces_rack), cause)
-                case ClientDown(client=client, leaves_group=leaves_group, keeps_state=keeps_state):
+                case ClientDown(client=client, leaves_group=leaves_group, disk=disk):
                     row = self._fleet.row(client)
                     if self._fleet.up[row]:
                         member = self._fleet.member(row)
-                        self._fleet.stop(row, keeps_state)
-                        self._execution.stop_client(row, keeps_state)
+                        self._fleet.stop(row, keeps_disk=disk is not Disk.LOST)
+                        self._execution.stop_client(row, disk)
                         self._group.stop(member, cause, leaves_group=leaves_group)
                 case BrokersDown(brokers=brokers):
                     self._cluster_metadata.stop_brokers(brokers)

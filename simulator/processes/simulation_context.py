@@ -28,7 +28,7 @@ class SimulationContext:
         world: the input of the run.
         env: the clock and the event queue.
         fleet: the client processes.
-        execution: what clients do between rebalances.
+        execution: the work of clients between rebalances.
         leader: computes the assignments.
         recorder: records the trace.
         rebalance_causes: the events that no rebalance has processed yet.
@@ -44,7 +44,7 @@ class SimulationContext:
 
     @property
     def now_ms(self) -> int:
-        """The time."""
+        """Return the simulated time."""
         return int(self.env.now)
 
     def is_static(self, member: Member) -> bool:
@@ -57,11 +57,11 @@ class GroupProtocolProcess(typing.Protocol):
 
     @property
     def is_stable(self) -> bool:
-        """Whether no rebalance is under way or pending."""
+        """Return whether no rebalance is in progress or pending."""
 
     @property
     def current_round(self) -> int:
-        """The number of the round that is being computed, or of the last one."""
+        """Return the number of the round that is being computed, or of the last one."""
 
     def resume(self, members: Sequence[Member]) -> None:
         """Continue with members that are in the group already and have their tasks."""

@@ -1,12 +1,12 @@
 """The streams protocol in time (KIP-1071): the coordinator computes targets, and each member reconciles by itself.
 
 The coordinator acts when it receives a heartbeat: it computes a target that is due at the next heartbeat of any member,
-no sooner than `group.streams.assignment.interval.ms` after the target before. The heartbeat of a joining member comes
-at once.
+no sooner than `group.streams.assignment.interval.ms` after the previous target. A joining member sends a heartbeat
+immediately.
 
-A member learns of a new target with its next heartbeat. It revokes what is not in its target, reports that at once, and
-gets the tasks that are free by then. It requests the others with every further heartbeat. Members do not wait for each
-other, and tasks that stay are never interrupted.
+A member learns of a new target with its next heartbeat. It revokes the tasks that are not in its target, reports that
+immediately, and gets the tasks that are free. It requests the others with every further heartbeat. Members do not wait
+for each other, and tasks that stay are never interrupted.
 
 Source: `StreamsGroup`, `CurrentAssignmentBuilder` in `org.apache.kafka.coordinator.group.streams`;
 `GroupMetadataManager.streamsGroupHeartbeat`, `.maybeUpdateStreamsTargetAssignment`, Kafka 4.3.1.
@@ -39,7 +39,7 @@ class StreamsProtocol:
 
     @property
     def is_stable(self) -> bool:
-        """Whether every member has its target, and no member is down."""
+        """Return whether every member has its target, and no member is down."""
         return self._is_reconciled and set(self._group.members) == self._context.fleet.members_up()
 
     @property
@@ -48,7 +48,7 @@ class StreamsProtocol:
 
     @property
     def current_round(self) -> int:
-        """The epoch of the last target."""
+        """Return the epoch of the last target."""
         return self._group.epoch
 
     def resume(self, members: Sequence[Member]) -> None:
@@ -135,7 +135,7 @@ class StreamsProtocol:
         """Compute a new target for all current members.
 
         Args:
-            triggered_by: the member whose heartbeat triggers it, which gets its target at once.
+            triggered_by: the member whose heartbeat triggers it, which gets its target immediately.
         """
         instruction = self._group.take_target()
         requested_at_ms, self._requested_at_ms = self._requested_at_ms, None
@@ -161,7 +161,7 @@ class StreamsProtocol:
         self._mark_if_reconciled()
 
     def _start_reconciling(self, member: Member, *, at_once: bool) -> None:
-        """Let a member send heartbeats, the first one at once or when it is due, until it has its target."""
+        """Let a member send heartbeats, the first one immediately or when it is due, until it has its target."""
         if member not in self._reconciling and self._is_behind(member):
             self._reconciling.add(member)
             self._context.env.process(self._reconcile(member, at_once))
@@ -184,7 +184,7 @@ class StreamsProtocol:
             execution.assign(reconcile_member(client, self._target, execution.assignment))
 
     def _is_behind(self, member: Member) -> bool:
-        """Whether a member that is up has not reconciled with its target."""
+        """Return whether a member that is up has not reconciled with its target."""
         if not self._context.fleet.is_up(member):
             return False
         client = self._context.fleet.row(member.client)

@@ -53,14 +53,14 @@ def arrow_column(
     return pa.Array.from_buffers(kind, len(values), [_validity(known), pa.py_buffer(data)])
 
 
-def arrow_names(names: Sequence[str], places: IntArray) -> pa.Array:
-    """Return the names at the given places as a string column; null where a place is negative.
+def arrow_names(names: Sequence[str], indices: IntArray) -> pa.Array:
+    """Return the names at the given indices as a string column; null where an index is negative.
 
-    Complexity: O(places), without a Python string per place.
+    Complexity: O(indices), without a Python string per index.
     """
     encoded = [name.encode() for name in names]
-    known: BoolArray = places >= 0
-    return _texts([encoded[place] for place in places[known].tolist()], known)
+    known: BoolArray = indices >= 0
+    return _texts([encoded[index] for index in indices[known].tolist()], known)
 
 
 def _texts(encoded: Sequence[bytes], known: BoolArray) -> pa.Array:

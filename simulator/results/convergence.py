@@ -29,8 +29,8 @@ class EventConvergence:
         event: number of the event; START for the start of the run.
         at_ms: its first change that caused a rebalance.
         rebalances: the number of rebalances until the group converged, or up to the end of the run.
-        time_to_converge_ms: how long that took; None if the group had not converged when the run ended.
-        observed_ms: the same, or the time up to the end of the run if the group had not converged.
+        time_to_converge_ms: time until the group converged; None if it had not converged when the run ended.
+        observed_ms: `time_to_converge_ms`, or the time up to the end of the run if the group had not converged.
         verdict: stable, or the verdict of the run if the group had not converged.
         cut_short_by: number of the first other event that caused a rebalance before the group had converged.
     """
@@ -54,7 +54,7 @@ class Convergence:
         repeats: the earlier round, if the run is cycling.
         cause: why it failed, or never converges.
         events: one for the start and one for each event that caused rebalances, by number.
-        worst: the events over which maxima are taken: all except a warm start.
+        measured: the events over which maxima are taken: all except a warm start.
     """
 
     verdict: Verdict
@@ -62,22 +62,22 @@ class Convergence:
     repeats: int | None = None
     cause: str | None = None
     events: tuple[EventConvergence, ...] = ()
-    worst: tuple[EventConvergence, ...] = ()
+    measured: tuple[EventConvergence, ...] = ()
 
     @property
     def rebalances(self) -> int | None:
-        """The maximum number of rebalances after an event, 0 without events; None if an event had not converged."""
-        return max((event.rebalances for event in self.worst), default=0) if self._is_known else None
+        """Return the maximum rebalances to converge after an event, 0 without events; None if one is unknown."""
+        return max((event.rebalances for event in self.measured), default=0) if self._is_known else None
 
     @property
     def time_to_converge_ms(self) -> int | None:
-        """The longest time to converge after an event, 0 without events; None if an event had not converged."""
-        return max((event.observed_ms for event in self.worst), default=0) if self._is_known else None
+        """Return the longest time to converge after an event, 0 without events; None if one is unknown."""
+        return max((event.observed_ms for event in self.measured), default=0) if self._is_known else None
 
     @property
     def slowest_event(self) -> int | None:
-        """The number of the event with the longest time, the first if several have it; None without events."""
-        return max(self.worst, key=lambda event: event.observed_ms).event if self.worst else None
+        """Return the number of the event with the longest time, the first if several have it; None without events."""
+        return max(self.measured, key=lambda event: event.observed_ms).event if self.measured else None
 
     @property
     def _is_known(self) -> bool:
@@ -85,10 +85,10 @@ class Convergence:
 
 
 class _Converged(NamedTuple):
-    """When the group had converged, the place of the deciding round, and when that was reconciled."""
+    """When the group had converged, the index of the deciding round, and when that was reconciled."""
 
     at_ms: int
-    place: int
+    round_index: int
     reconciled_at_ms: int
 
     def precedes(self, cause: Cause) -> bool:
@@ -98,7 +98,7 @@ class _Converged(NamedTuple):
 
 @dataclass(slots=True)
 class _OpenPeriod:
-    """A period in which the group converges after an event: its start, and the place of its first round."""
+    """A period in which the group converges after an event: its start, and the index of its first round."""
 
     since_ms: int
     first: int
@@ -116,7 +116,7 @@ class _EventProgress:
 
 
 @dataclass(slots=True)
-class _EventsProgress:
+class _RunProgress:
     """The events of a run so far, in the order in which they cause rebalances."""
 
     trace: Trace
@@ -129,16 +129,16 @@ class _EventsProgress:
             if cuts and other.cut_short_by is None:
                 other.cut_short_by = cause.event
 
-    def begin(self, causes: Iterable[Cause], place: int) -> None:
-        """Open the events that cause the round at a place."""
+    def begin(self, causes: Iterable[Cause], index: int) -> None:
+        """Open the events that cause the round at an index."""
         for cause in causes:
             self.cut(cause)
             event_progress = self.by_event.setdefault(cause.event, _EventProgress(cause.at_ms))
             if event_progress.open is None:
-                event_progress.open = _OpenPeriod(cause.at_ms, place)
+                event_progress.open = _OpenPeriod(cause.at_ms, index)
 
     def end(self, at_ms: int, stop: int) -> None:
-        """Close the open events at a time, with the rounds before a place."""
+        """Close the open events at a time, with the rounds before an index."""
         for event_progress in self.by_event.values():
             if event_progress.open is not None:
                 event_progress.rebalances += num_rebalances(self.trace.rounds[event_progress.open.first : stop])
@@ -148,11 +148,11 @@ class _EventsProgress:
 
 def convergence(trace: Trace) -> Convergence:
     """Return the verdict of a run, and how it converged after each of its events."""
-    since = max((place for place, round_ in enumerate(trace.rounds) if round_.causes), default=0)
+    since = max((index for index, round_ in enumerate(trace.rounds) if round_.causes), default=0)
     ended = _ending(trace, since)
     events = tuple(_by_event(trace, ended.verdict))
-    worst = tuple(event for event in events if event.event != START or trace.world.start is not Start.WARM)
-    return Convergence(ended.verdict, ended.round, ended.repeats, ended.cause, events, worst)
+    measured = tuple(event for event in events if event.event != START or trace.world.start is not Start.WARM)
+    return Convergence(ended.verdict, ended.round, ended.repeats, ended.cause, events, measured)
 
 
 def _ending(trace: Trace, since: int) -> Convergence:
@@ -169,7 +169,7 @@ def _ending(trace: Trace, since: int) -> Convergence:
         return Convergence(Verdict.REBALANCING, last.number)
     if last.is_final:
         converged = _find_convergence(trace, since, len(trace.rounds))
-        final = trace.rounds[_first_of_the_final(trace.rounds, since, len(trace.rounds))]
+        final = trace.rounds[_first_reconciled_index(trace.rounds, since, len(trace.rounds))]
         return Convergence(Verdict.RESTORING if converged is None else Verdict.STABLE, final.number)
     repeated = _repeated(rounds)
     if repeated is not None:
@@ -179,22 +179,22 @@ def _ending(trace: Trace, since: int) -> Convergence:
 
 
 def _by_event(trace: Trace, verdict: Verdict) -> Iterable[EventConvergence]:
-    progress, since, num_rounds = _EventsProgress(trace), 0, len(trace.rounds)
-    for place, causes in enumerate([*(round_.causes for round_ in trace.rounds), trace.pending_causes]):
+    progress, since, num_rounds = _RunProgress(trace), 0, len(trace.rounds)
+    for index, causes in enumerate([*(round_.causes for round_ in trace.rounds), trace.pending_causes]):
         if not causes:
             continue
-        converged = _find_convergence(trace, since, place)
+        converged = _find_convergence(trace, since, index)
         if converged is not None and converged.precedes(causes[0]):
-            progress.end(converged.at_ms, converged.place + 1)
-        if place < num_rounds or verdict not in _FINAL:
-            progress.begin(causes, place)
-            since = place
+            progress.end(converged.at_ms, converged.round_index + 1)
+        if index < num_rounds or verdict not in _FINAL:
+            progress.begin(causes, index)
+            since = index
         else:
             # No member is left to rebalance.
             progress.cut(causes[0])
     converged = _find_convergence(trace, since, num_rounds) if verdict is Verdict.STABLE else None
     if converged is not None:
-        progress.end(converged.at_ms, converged.place + 1)
+        progress.end(converged.at_ms, converged.round_index + 1)
     still_open = {event for event, event_progress in progress.by_event.items() if event_progress.open is not None}
     progress.end(trace.end_ms, num_rounds)
     for event, event_progress in sorted(progress.by_event.items()):
@@ -214,28 +214,28 @@ def _find_convergence(trace: Trace, since: int, until: int) -> _Converged | None
 
     Args:
         trace: the run.
-        since: place of the last round that an event caused.
-        until: place after the last round.
+        since: index of the last round that an event caused.
+        until: index after the last round.
 
     Returns:
         None if it had not converged.
     """
     if since >= until or not trace.rounds[until - 1].is_final:
         return None
-    place = _first_of_the_final(trace.rounds, since, until)
-    final = trace.rounds[place]
+    index = _first_reconciled_index(trace.rounds, since, until)
+    final = trace.rounds[index]
     reconciled_at_ms = final.at_ms if final.reconciled_at_ms is None else final.reconciled_at_ms
     at_ms = trace.catching_up.first_without(reconciled_at_ms)
-    return None if at_ms is None else _Converged(at_ms, place, reconciled_at_ms)
+    return None if at_ms is None else _Converged(at_ms, index, reconciled_at_ms)
 
 
-def _first_of_the_final(rounds: Sequence[Round], since: int, until: int) -> int:
-    """Return the place of the first round from which on all have the last assignment and were reconciled."""
+def _first_reconciled_index(rounds: Sequence[Round], since: int, until: int) -> int:
+    """Return the index of the first round from which on all have the last assignment and were reconciled."""
     first = until - 1
-    for place in range(until - 1, since - 1, -1):
-        if rounds[place].reconciled_at_ms is None or not rounds[place].decides_like(rounds[until - 1]):
+    for index in range(until - 1, since - 1, -1):
+        if rounds[index].reconciled_at_ms is None or not rounds[index].decides_like(rounds[until - 1]):
             break
-        first = place
+        first = index
     return first
 
 

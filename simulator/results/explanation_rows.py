@@ -35,13 +35,13 @@ def explanation_rows(trace: Trace) -> Iterator[Row]:
                 "no_break_even": None if move.no_break_even is None else str(move.no_break_even),
             }
             for number, applied in enumerate(move.steps, start=1):
-                ends = {"step_from": names[applied.source], "step_to": names[applied.destination]}
+                step_clients = {"step_from": names[applied.source], "step_to": names[applied.destination]}
                 yield {
                     **common,
-                    **ends,
+                    **step_clients,
                     "step": number,
                     "kind": str(applied.kind),
-                    **_numbers(applied, explanation, threads),
+                    **_step_figures(applied, explanation, threads),
                 }
 
 
@@ -61,11 +61,11 @@ def _rows_of_cycle(trace: Trace, number: int, edges: Sequence[CycleMove]) -> Ite
     total = sum(edge.cost for edge in edges)
     # For stateless tasks, Kafka's costs are fixed.
     has_break_even = total < 0 and bool(tasks.stateful[edges[0].task])
-    for place, edge in enumerate(edges, start=1):
+    for position, edge in enumerate(edges, start=1):
         yield {
             "round": number,
             "cycle": edge.cycle,
-            "edge": place,
+            "edge": position,
             "role": ROLES[edge.role],
             "task": str(tasks.ids[edge.task]),
             "from_client": names[edge.source],
@@ -88,7 +88,7 @@ def _names(trace: Trace) -> list[str | None]:
     return [*(client.name for client in trace.world.clients), None]
 
 
-def _numbers(applied: AppliedStep, explanation: RoundExplanation, threads: Sequence[int]) -> Row:
+def _step_figures(applied: AppliedStep, explanation: RoundExplanation, threads: Sequence[int]) -> Row:
     if applied.edge is not None:
         return {"cycle": applied.edge.cycle}
     step = applied.step
@@ -104,10 +104,10 @@ def _numbers(applied: AppliedStep, explanation: RoundExplanation, threads: Seque
         "acceptable_lag": explanation.acceptable_lag if step.kind in _KINDS_WITH_LAGS else None,
         "tags": explanation.tags[applied.destination] if step.kind is StepKind.TAGS else None,
     }
-    return {**row, **_after(applied, step, threads)}
+    return {**row, **_loads_after(applied, step, threads)}
 
 
-def _after(applied: AppliedStep, step: PlacementStep, threads: Sequence[int]) -> Row:
+def _loads_after(applied: AppliedStep, step: PlacementStep, threads: Sequence[int]) -> Row:
     if step.source_load is None or step.destination_load is None:
         return {}
     return {

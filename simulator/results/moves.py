@@ -39,8 +39,8 @@ class RoundMoves:
         into: the later round.
         tasks: shape (M,); the active tasks that moved.
         sources: shape (M,); the client that had each task, UNASSIGNED if none.
-        targets: shape (M,); the client that is to have it, UNASSIGNED if none.
-        reasons: shape (M,); places in `REASONS`.
+        targets: shape (M,); the client that gets each task, UNASSIGNED if none.
+        reasons: shape (M,); indices of `REASONS`.
         standbys: shape (S, 2); task and client of each new standby.
     """
 
@@ -55,10 +55,10 @@ class RoundMoves:
 def round_moves(trace: Trace) -> Iterator[RoundMoves]:
     """Yield the moves of each round after the first."""
     num_tasks, num_clients = len(trace.layout.tasks), len(trace.world.clients)
-    ran: BoolArray = np.zeros((num_tasks, num_clients), dtype=np.bool_)
+    has_run: BoolArray = np.zeros((num_tasks, num_clients), dtype=np.bool_)
     for before, after in pairwise(trace.rounds):
         rows = np.flatnonzero(before.owner != UNASSIGNED)
-        ran[rows, before.owner[rows]] = True
+        has_run[rows, before.owner[rows]] = True
         tasks = np.flatnonzero(before.owner != after.owner)
         old, new = before.owner[tasks], after.owner[tasks]
         was_standby = before.standbys(num_clients)
@@ -67,17 +67,17 @@ def round_moves(trace: Trace) -> Iterator[RoundMoves]:
             tasks=tasks,
             sources=old,
             targets=new,
-            reasons=_reasons(trace, before, after, tasks, was_standby[tasks, new], ran[tasks, new]),
+            reasons=_reasons(trace, before, after, tasks, was_standby[tasks, new], has_run[tasks, new]),
             standbys=np.argwhere(after.standbys(num_clients) & ~was_standby),
         )
 
 
 def _reasons(
-    trace: Trace, before: Round, after: Round, tasks: IntArray, promoted: BoolArray, returned: BoolArray
+    trace: Trace, before: Round, after: Round, tasks: IntArray, is_promoted: BoolArray, is_returned: BoolArray
 ) -> IntArray:
-    lost = ~np.isin(before.owner[tasks], after.members)
-    nearer = _remote(trace, after, before.owner[tasks], tasks) > _remote(trace, after, after.owner[tasks], tasks)
-    return np.select([lost, promoted, returned, nearer], [0, 1, 2, 3], 4).astype(np.int64)
+    is_lost = ~np.isin(before.owner[tasks], after.members)
+    is_nearer = _remote(trace, after, before.owner[tasks], tasks) > _remote(trace, after, after.owner[tasks], tasks)
+    return np.select([is_lost, is_promoted, is_returned, is_nearer], [0, 1, 2, 3], 4).astype(np.int64)
 
 
 def _remote(trace: Trace, round_: Round, owner: IntArray, tasks: IntArray) -> IntArray:

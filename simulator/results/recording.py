@@ -59,12 +59,12 @@ class TraceRecorder:
     def __init__(
         self, world: World, layout: Layout, execution: Execution, fleet: Fleet, *, capture: bool = False
     ) -> None:
-        """Start with an empty trace.
+        """Create a recorder with an empty trace.
 
         Args:
             world: the input of the run.
             layout: the rows of tasks and partitions.
-            execution: what clients do between rebalances.
+            execution: the work of clients between rebalances.
             fleet: the client processes.
             capture: whether to keep the assignor's input and output of every rebalance.
         """
@@ -87,11 +87,11 @@ class TraceRecorder:
         self._changes.append(timed)
 
     def note_slow_leader(self, leader_compute_ms: float) -> None:
-        """Note that a leader computes for longer than `max.poll.interval.ms`."""
+        """Record a leader that computes for longer than `max.poll.interval.ms`."""
         self._slowest_ms = max(self._slowest_ms, leader_compute_ms)
 
     def note_moved_partitions(self) -> None:
-        """Note that a reassignment moved partitions within the current round."""
+        """Record that a reassignment moved partitions within the current round."""
         if self._open is not None:
             self._open.has_moved_partitions = True
 
@@ -125,7 +125,7 @@ class TraceRecorder:
 
         Args:
             instruction: the members, the leader and the number of the round.
-            decision: the assignment, and the figures of it.
+            decision: the assignment and its figures.
             reconciliation: the part of it that takes effect now.
             causes: the changes that caused the round.
             requested_at_ms: when the rebalance was requested.
@@ -161,7 +161,7 @@ class TraceRecorder:
             self._open.warming_up = int((~restoration.caught_up() & ~restoration.copies.active).sum())
 
     def mark_reconciled(self, now_ms: int) -> None:
-        """Note that every member has its part of the current round's assignment."""
+        """Record that every member has its part of the current round's assignment."""
         if self._open is not None and self._open.reconciled_at_ms is None:
             self._open.reconciled_at_ms = now_ms
 
@@ -229,42 +229,42 @@ class TraceRecorder:
         return self._last_remote_sources[1]
 
     def _close(self, now_ms: int) -> None:
-        ended = self._open
-        if ended is None:
+        closed = self._open
+        if closed is None:
             self._execution.take_traffic()
             return
-        decision = ended.decision
-        if ended.has_moved_partitions:
-            ended.steady_state = self._steady_state(decision.target, ended.standby)
+        decision = closed.decision
+        if closed.has_moved_partitions:
+            closed.steady_state = self._steady_state(decision.target, closed.standby)
         self._rounds.append(
             Round(
-                number=ended.instruction.generation,
-                requested_at_ms=ended.requested_at_ms,
-                at_ms=ended.at_ms,
+                number=closed.instruction.generation,
+                requested_at_ms=closed.requested_at_ms,
+                at_ms=closed.at_ms,
                 until_ms=now_ms,
-                reconciled_at_ms=ended.reconciled_at_ms,
-                reason=ended.instruction.reason,
-                causes=ended.causes,
+                reconciled_at_ms=closed.reconciled_at_ms,
+                reason=closed.instruction.reason,
+                causes=closed.causes,
                 members=decision.members,
                 owner=decision.target.owner,
-                standby=ended.standby,
-                withheld=np.flatnonzero(ended.reconciliation.withheld),
-                thread_moves=ended.thread_moves,
+                standby=closed.standby,
+                withheld=np.flatnonzero(closed.reconciliation.withheld),
+                thread_moves=closed.thread_moves,
                 followup_delay_ms=decision.followup_delay_ms,
                 leader_compute_ms=decision.leader_compute_ms,
                 costs=decision.costs,
                 appraisal=decision.appraisal,
-                measures=ended.measures,
-                steady_state=ended.steady_state,
+                measures=closed.measures,
+                steady_state=closed.steady_state,
                 traffic=self._execution.take_traffic(),
-                restoring=ended.restoring,
-                warming_up=ended.warming_up,
-                totals_before=ended.totals_before,
-                remote_source_counts=ended.remote_source_counts,
-                explanation=ended.explanation,
+                restoring=closed.restoring,
+                warming_up=closed.warming_up,
+                totals_before=closed.totals_before,
+                remote_source_counts=closed.remote_source_counts,
+                explanation=closed.explanation,
             )
         )
-        if self._capture and ended.instruction.generation != INITIAL_ROUND:
+        if self._capture and closed.instruction.generation != INITIAL_ROUND:
             self._captured.append(CapturedRound(self._rounds[-1], decision.state, decision.columns))
         self._open = None
 
@@ -279,17 +279,17 @@ class TraceRecorder:
         if last is None or last.decision.followup_delay_ms is None:
             return None
         copies = self._execution.restoration.copies
-        for place in range(len(copies)):
-            client = self._world.clients[int(copies.client[place])]
-            if not copies.active[place] and client.reports is OffsetReports.NEVER:
+        for index in range(len(copies)):
+            client = self._world.clients[int(copies.client[index])]
+            if not copies.active[index] and client.reports is OffsetReports.NEVER:
                 return f"{client.name} never reports the offsets of its copies"
         if not self._execution.availability.has_end_offsets:
             changelogs = self._layout.changelogs
             has_leader = self._execution.locations.has_leader[changelogs.partition]
             first = self._layout.partitions[int(changelogs.partition[np.argmax(~has_leader & ~changelogs.is_source)])]
             return f"the group leader cannot compute lags: {first} has no leader"
-        for place in self._execution.restoration.falling_behind().tolist():
-            client = self._world.clients[int(copies.client[place])]
-            task = self._layout.tasks.ids[int(copies.task[place])]
+        for index in self._execution.restoration.falling_behind().tolist():
+            client = self._world.clients[int(copies.client[index])]
+            task = self._layout.tasks.ids[int(copies.task[index])]
             return f"the copy of {task} on {client.name} grows as fast as it is restored"
         return None

@@ -21,6 +21,7 @@ RENAMED_TABLES: Final[Mapping[str, str]] = MappingProxyType({"lives": "task_stat
 
 RENAMED_KEYS: Final[Mapping[str, str]] = MappingProxyType(
     {
+        "active_cost": "stateful_cost",
         "again_leaders_changed": "rerun_leaders_changed",
         "again_replicas_moved": "rerun_replicas_moved",
         "asked_at_ms": "requested_at_ms",
@@ -52,10 +53,20 @@ RENAMED_KEYS: Final[Mapping[str, str]] = MappingProxyType(
         "worst_two_client_loss": "worst_pair_loss",
     }
 )
-"""Old keys (columns, metrics, figures) and their current ones, whatever the table."""
+"""Old keys (columns, metrics, figures) and their current ones, in all tables."""
 
 RENAMED_RUN_KEYS: Final[Mapping[str, str]] = MappingProxyType({**RENAMED_KEYS, "rounds": "rebalances"})
 """The same for the table `runs`."""
+
+RENAMED_VALUES: Final[Mapping[str, Mapping[str, Mapping[str, str]]]] = MappingProxyType(
+    {
+        "reasons": {
+            "kind": {"there": "initial", "untold": "not_recorded"},
+            "no_break_even": {"not_asked": "not_requested", "untold": "not_recorded"},
+        }
+    }
+)
+"""Old values and their current ones, by table and column."""
 
 _SUFFIXES = ("_low", "_high")
 
@@ -98,36 +109,57 @@ def rename_keys(
 def rename_columns(table: pa.Table, renamed: Mapping[str, str] = RENAMED_KEYS) -> tuple[pa.Table, list[str]]:
     """Return a table with current column names, and the old names that it had.
 
-    The ends of intervals follow: `down_ms_low` becomes `downtime_ms_low`.
+    The bounds of intervals are renamed, too: `down_ms_low` becomes `downtime_ms_low`.
 
     Args:
         table: any table of results.
         renamed: current names by old ones.
     """
     present = set(table.column_names)
-    every = {**renamed, **{key + end: new + end for key, new in renamed.items() for end in _SUFFIXES}}
-    old = [name for name in table.column_names if name in every and every[name] not in present]
+    all_renamed = {**renamed, **{key + suffix: new + suffix for key, new in renamed.items() for suffix in _SUFFIXES}}
+    old = [name for name in table.column_names if name in all_renamed and all_renamed[name] not in present]
     return (
-        (table.rename_columns([every[n] if n in old else n for n in table.column_names]), old) if old else (table, [])
+        (table.rename_columns([all_renamed[n] if n in old else n for n in table.column_names]), old)
+        if old
+        else (table, [])
     )
 
 
+def rename_values(table: pa.Table, renamed: Mapping[str, Mapping[str, str]]) -> tuple[pa.Table, list[str]]:
+    """Return a table with current values in its text columns, and the old values that it had.
+
+    Args:
+        table: any table of results.
+        renamed: current values by old ones, by column.
+    """
+    old_values: list[str] = []
+    for name in [name for name in table.column_names if name in renamed]:
+        old = sorted(renamed[name].keys() & set(table[name].unique().to_pylist()))
+        if old:
+            position, field = table.column_names.index(name), table.schema.field(name)
+            values = [renamed[name].get(value, value) for value in table[name].to_pylist()]
+            table = table.set_column(position, field, pa.array(values, field.type))
+            old_values += old
+    return table, old_values
+
+
 def rename_tables(tables: Mapping[str, pa.Table], source: str) -> dict[str, pa.Table]:
-    """Return the tables of a result directory with current names and columns; warn if any were old.
+    """Return the tables of a result directory with current names, columns and values; warn if any were old.
 
     Args:
         tables: tables as they were read.
         source: the directory, as messages name it.
     """
     current: dict[str, pa.Table] = {}
-    found: list[str] = []
+    all_old: list[str] = []
     for name, table in tables.items():
         new_name = RENAMED_TABLES.get(name, name)
         if new_name in tables:
             new_name = name
         if new_name != name:
-            found.append(name)
+            all_old.append(name)
         current[new_name], old = rename_columns(table, RENAMED_RUN_KEYS if name == "runs" else RENAMED_KEYS)
-        found += old
-    warn_of_old_keys(source, found)
+        current[new_name], old_values = rename_values(current[new_name], RENAMED_VALUES.get(new_name, {}))
+        all_old += [*old, *old_values]
+    warn_of_old_keys(source, all_old)
     return current

@@ -44,8 +44,8 @@ def write_results(
     check_writable(directory, manifest.get("kind"))
     try:
         directory.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=f".{directory.name}.", dir=directory.parent) as parts:
-            complete = Path(parts) / "complete"
+        with tempfile.TemporaryDirectory(prefix=f".{directory.name}.", dir=directory.parent) as temporary:
+            complete = Path(temporary) / "complete"
             complete.mkdir()
             for name, table in tables.items():
                 pq.write_table(table, complete / f"{name}.parquet", compression="zstd")
@@ -55,7 +55,7 @@ def write_results(
                 (complete / name).parent.mkdir(parents=True, exist_ok=True)
                 (complete / name).write_bytes(content)
             if directory.exists():
-                directory.rename(Path(parts) / "replaced")
+                directory.rename(Path(temporary) / "replaced")
             complete.rename(directory)
     except OSError as error:
         raise ResultsError(f"{directory}: cannot be written: {error.strerror or error}") from error
@@ -74,11 +74,11 @@ def check_writable(directory: Path, kind: str | None = None) -> None:
     if not directory.exists() or (directory.is_dir() and not any(directory.iterdir())):
         return
     try:
-        held = json.loads((directory / MANIFEST).read_text(encoding="utf-8")).get("kind")
+        existing_kind = json.loads((directory / MANIFEST).read_text(encoding="utf-8")).get("kind")
     except (OSError, ValueError, AttributeError):
         raise ResultsError(f"{directory}: exists and is not a result directory; choose another --out") from None
-    if held != kind:
-        content = f"a {held}" if held else "runs"
+    if existing_kind != kind:
+        content = f"a {existing_kind}" if existing_kind else "runs"
         raise ResultsError(f"{directory}: exists and contains {content}; choose another --out")
 
 
@@ -94,6 +94,11 @@ def read_results(directory: Path) -> tuple[dict[str, pa.Table], dict[str, Any]]:
     try:
         manifest = json.loads((directory / MANIFEST).read_text(encoding="utf-8"))
         tables = {path.stem: pq.read_table(path) for path in sorted(directory.glob("*.parquet"))}
-    except (OSError, ValueError, pa.ArrowException) as error:
+    except FileNotFoundError as error:
+        problem = f"no {MANIFEST}" if directory.is_dir() else "no such directory"
+        raise ResultsError(f"{directory}: not a result directory: {problem}") from error
+    except OSError as error:
+        raise ResultsError(f"{directory}: not a result directory: {error.strerror or error}") from error
+    except (ValueError, pa.ArrowException) as error:
         raise ResultsError(f"{directory}: not a result directory: {error}") from error
     return rename_tables(tables, str(directory)), manifest

@@ -11,7 +11,7 @@ import numpy as np
 from assignors.model.ids import TopicPartition
 from simulator.results.convergence import Convergence
 from simulator.results.moves import REASONS, RoundMoves
-from simulator.results.trace import INITIAL_ROUND, Trace, first_final_place, num_rebalances
+from simulator.results.trace import INITIAL_ROUND, Trace, first_final_index, num_rebalances
 
 MEASURE_COLUMNS = (
     "cross_rack_source_partitions",
@@ -42,7 +42,7 @@ def run_row(
     Args:
         trace: the run.
         rounds: the rows of its table `rounds`.
-        moved: which tasks moved from each round to the next.
+        moved: the moves into each round.
         converged: how the run converged.
         labels: the label of each event, by its number.
 
@@ -52,18 +52,18 @@ def run_row(
     last = rounds[-1] if rounds else {}
     last_columns = (
         *MEASURE_COLUMNS,
-        "active_cost",
+        "stateful_cost",
         "stateless_cost",
         "standby_cost",
         "cross_rack_bytes_per_s",
     )
     reasons = np.concatenate([moves.reasons for moves in moved]) if moved else np.zeros(0, dtype=np.int64)
-    bytes_ = _sum_if_known([row["cross_rack_bytes"] for row in rounds])
+    cross_rack_bytes = _sum_if_known([row["cross_rack_bytes"] for row in rounds])
     price = trace.world.price
     failure_losses = trace.failure_losses
     return {
         **{column: last.get(column) for column in last_columns},
-        **{f"moves_{reason}": int((reasons == place).sum()) for place, reason in enumerate(REASONS)},
+        **{f"moves_{reason}": int((reasons == index).sum()) for index, reason in enumerate(REASONS)},
         **_downtime(trace),
         **_unavailability(trace),
         **_costs(trace),
@@ -75,8 +75,10 @@ def run_row(
         "standby_moves": sum(row["standby_moves"] for row in rounds),
         "restored_bytes": round(trace.final_totals.restored_bytes),
         "restored_again_bytes": round(trace.final_totals.restored_again_bytes),
-        "cross_rack_bytes": bytes_,
-        "cross_rack_usd": None if price is None or bytes_ is None else bytes_ / _GIGABYTE * price.usd_per_gb,
+        "cross_rack_bytes": cross_rack_bytes,
+        "cross_rack_usd": (
+            None if price is None or cross_rack_bytes is None else cross_rack_bytes / _GIGABYTE * price.usd_per_gb
+        ),
         "stateful_tasks": int(trace.layout.tasks.stateful.sum()),
         "worst_rack_loss": None if failure_losses is None else _max_loss(failure_losses.tasks_lost_by_rack),
         "worst_client_loss": None if failure_losses is None else failure_losses.worst_one_client_loss,
@@ -102,39 +104,39 @@ def _costs(trace: Trace) -> dict[str, Any]:
     rounds = [round_ for round_ in trace.rounds if round_.number != INITIAL_ROUND] or trace.rounds
     if not rounds:
         return {}
-    deciding = rounds[first_final_place(rounds)]
-    decided = deciding.appraisal
+    deciding = rounds[first_final_index(rounds)]
+    appraisal = deciding.appraisal
     costs = {
         "deciding_round": deciding.number,
-        "total_cost": None if decided is None else decided.cost,
-        "total_cost_bound": None if decided is None else decided.bound,
+        "total_cost": None if appraisal is None else appraisal.cost,
+        "total_cost_bound": None if appraisal is None else appraisal.bound,
     }
-    known = [(round_.number, round_.appraisal) for round_ in rounds if round_.appraisal is not None]
-    if not known:
+    appraised = [(round_.number, round_.appraisal) for round_ in rounds if round_.appraisal is not None]
+    if not appraised:
         return costs
-    number, worst = max(known, key=lambda pair: pair[1].cost - pair[1].bound)
+    number, worst = max(appraised, key=lambda pair: pair[1].cost - pair[1].bound)
     return {
         **costs,
-        "mean_total_cost": sum(appraisal.cost for _, appraisal in known) / len(known),
-        "mean_total_cost_bound": sum(appraisal.bound for _, appraisal in known) / len(known),
+        "mean_total_cost": sum(appraisal.cost for _, appraisal in appraised) / len(appraised),
+        "mean_total_cost_bound": sum(appraisal.bound for _, appraisal in appraised) / len(appraised),
         "worst_cost_round": number,
         "worst_total_cost": worst.cost,
         "worst_total_cost_bound": worst.bound,
     }
 
 
-def _max_loss(lost: Mapping[str, int] | None) -> int | None:
-    return None if lost is None else max(lost.values(), default=0)
+def _max_loss(losses: Mapping[str, int] | None) -> int | None:
+    return None if losses is None else max(losses.values(), default=0)
 
 
 def _downtime(trace: Trace) -> dict[str, Any]:
-    down = trace.downtime_ms
+    downtime_ms = trace.downtime_ms
     stateful = trace.layout.tasks.stateful
     return {
-        "downtime_ms": int(down.sum()),
-        "mean_downtime_ms": float(down.mean()) if len(down) else None,
-        "p99_downtime_ms": float(np.percentile(down, 99)) if len(down) else None,
-        "worst_downtime_ms": int(down.max(initial=0)),
+        "downtime_ms": int(downtime_ms.sum()),
+        "mean_downtime_ms": float(downtime_ms.mean()) if len(downtime_ms) else None,
+        "p99_downtime_ms": float(np.percentile(downtime_ms, 99)) if len(downtime_ms) else None,
+        "worst_downtime_ms": int(downtime_ms.max(initial=0)),
         "unqueryable_ms": int(trace.unqueryable_ms[stateful].sum()),
         "max_processing_delay_ms": round(float(trace.max_processing_delay_s.max(initial=0.0)) * 1000),
     }

@@ -9,32 +9,12 @@ from collections.abc import Iterable
 
 import pyarrow as pa
 
-
-def table_schema(about: str, *fields: tuple[str, pa.DataType, str]) -> pa.Schema:
-    """Return the schema of a table.
-
-    Args:
-        about: what a row of the table is, stored as metadata.
-        fields: name, type and meaning of each column; the meaning is stored as metadata.
-
-    Returns:
-        The schema.
-    """
-    return pa.schema(
-        [pa.field(name, kind, metadata={"meaning": meaning}) for name, kind, meaning in fields],
-        metadata={"about": about},
-    )
-
-
-_KEY = (
-    ("scenario", pa.string(), "name of the scenario"),
-    ("assignor", pa.string(), "label of the assignor, from the scenario or the command line"),
-    ("seed", pa.int64(), "seed of the run"),
-)
+from simulator.results.explanation_tables import CYCLES, PROOFS, REASONS
+from simulator.results.table_schema import RUN_KEY, table_schema
 
 RUNS = table_schema(
     "One row per run: a scenario with one assignor and one seed.",
-    *_KEY,
+    *RUN_KEY,
     ("verdict", pa.string(), "stable, restoring, probing, cycling, never, rebalancing, failed or empty"),
     ("verdict_round", pa.int64(), "the round that proves the verdict"),
     ("repeats_round", pa.int64(), "the earlier round that it repeats, if the run is cycling"),
@@ -43,15 +23,21 @@ RUNS = table_schema(
     (
         "rebalances_to_converge",
         pa.int64(),
-        "maximum rebalances of any event in the table convergence, without a warm start; null if one is unknown",
+        "maximum rebalances after an event in the table convergence, except a warm start; null if the group had not "
+        "converged after one",
     ),
     (
         "time_to_converge_ms",
         pa.int64(),
-        "longest time of any event in the table convergence, without a warm start; null if one is unknown",
+        "longest time to converge after an event in the table convergence, except a warm start; null if the group had "
+        "not converged after one",
     ),
-    ("slowest_event", pa.string(), "event with that time, or that had not converged; null without events"),
-    ("leader_compute_ms", pa.float64(), "maximum time that Kafka's group leader would compute an assignment"),
+    (
+        "slowest_event",
+        pa.string(),
+        "event with the longest time to converge, or up to the end of the run; null without events",
+    ),
+    ("leader_compute_ms", pa.float64(), "maximum time that Kafka's group leader would need for an assignment"),
     ("active_moves", pa.int64(), "how often an active task moved to another client"),
     ("moves_member_lost", pa.int64(), "active_moves because the client had left"),
     ("moves_promoted", pa.int64(), "active_moves to a client that had a standby or warm-up"),
@@ -77,26 +63,33 @@ RUNS = table_schema(
         "partitions of tasks that had no leader, or too few in-sync replicas for writes, for some time",
     ),
     ("worst_unavailable_ms", pa.int64(), "total unavailable time of the worst partition"),
-    ("max_processing_delay_ms", pa.int64(), "maximum waiting input of a task, in time of usual input"),
+    (
+        "max_processing_delay_ms",
+        pa.int64(),
+        "maximum waiting input of a task, as the time in which that much input usually arrives",
+    ),
     (
         "cross_rack_source_partitions",
         pa.int64(),
-        "final: source partitions read by a client without a replica in its rack, with the replicas at the end",
+        "final: source partitions without a replica in the rack of the client that reads them, at the end of the run",
     ),
     (
         "cross_rack_source_partitions_bound",
         pa.int64(),
-        "final: lower bound of that for any assignment",
+        "final: lower bound of cross_rack_source_partitions for any assignment",
     ),
-    ("cross_rack_standby_partitions", pa.int64(), "final: the same for the changelogs that standbys read"),
-    ("active_cost", pa.int64(), "final: Kafka's cost of stateful actives, null where rack-aware assignment is off"),
+    (
+        "cross_rack_standby_partitions",
+        pa.int64(),
+        "final: changelog partitions without a replica in the rack of the standby that reads them",
+    ),
+    ("stateful_cost", pa.int64(), "final: Kafka's cost of stateful actives, null where rack-aware assignment is off"),
     ("stateless_cost", pa.int64(), "final: Kafka's cost of stateless tasks"),
     ("standby_cost", pa.int64(), "final: Kafka's cost of standbys"),
     (
         "deciding_round",
         pa.int64(),
-        "rebalance that decided the final assignment: the first of the last ones with the same assignment; 0 if a "
-        "running application never rebalanced",
+        "first of the last rebalances that all have the final assignment; 0 if a running application never rebalanced",
     ),
     (
         "total_cost",
@@ -105,10 +98,10 @@ RUNS = table_schema(
     ),
     ("total_cost_bound", pa.int64(), "deciding round: lower bound of total_cost for equally balanced assignments"),
     ("mean_total_cost", pa.float64(), "mean of total_cost over all rebalances for which it is known"),
-    ("mean_total_cost_bound", pa.float64(), "mean of total_cost_bound over the same"),
+    ("mean_total_cost_bound", pa.float64(), "mean of total_cost_bound over the same rebalances"),
     ("worst_cost_round", pa.int64(), "first rebalance whose total_cost exceeds total_cost_bound the most"),
-    ("worst_total_cost", pa.int64(), "that round: its total_cost"),
-    ("worst_total_cost_bound", pa.int64(), "that round: its total_cost_bound"),
+    ("worst_total_cost", pa.int64(), "total_cost of worst_cost_round"),
+    ("worst_total_cost_bound", pa.int64(), "total_cost_bound of worst_cost_round"),
     (
         "cross_rack_bytes_per_s",
         pa.float64(),
@@ -140,7 +133,7 @@ RUNS = table_schema(
 
 ROUNDS = table_schema(
     "One row per rebalance, and one for the initial state of a running application.",
-    *_KEY,
+    *RUN_KEY,
     ("round", pa.int64(), "number of the rebalance, from 1; 0 for the initial state of a running application"),
     ("requested_at_ms", pa.int64(), "when it was requested"),
     ("at_ms", pa.int64(), "when its assignment took effect"),
@@ -148,10 +141,10 @@ ROUNDS = table_schema(
     ("reason", pa.string(), "why it was requested"),
     ("members", pa.int64(), "clients in the group"),
     ("followup_delay_ms", pa.int64(), "delay of the follow-up rebalance that the assignor requested, null if none"),
-    ("leader_compute_ms", pa.float64(), "how long Kafka's group leader would compute the assignment"),
+    ("leader_compute_ms", pa.float64(), "time that Kafka's group leader would need for the assignment"),
     ("active_moves", pa.int64(), "tasks that move to another client"),
     ("thread_moves", pa.int64(), "tasks that move to another thread of the same client"),
-    ("withheld_tasks", pa.int64(), "tasks that their new owners get in the next round only, after they are revoked"),
+    ("withheld_tasks", pa.int64(), "tasks that their new owners get only in the next round, after they are revoked"),
     ("standby_moves", pa.int64(), "new standbys and warm-ups"),
     ("displaced_tasks", pa.int64(), "tasks on other clients than in the last round of the run"),
     ("restoring_tasks", pa.int64(), "tasks that were not processed right after the rebalance"),
@@ -159,10 +152,18 @@ ROUNDS = table_schema(
     ("standbys", pa.int64(), "standby and warm-up copies"),
     ("restored_bytes", pa.int64(), "bytes read from changelogs to catch up until the next round"),
     ("downtime_ms", pa.int64(), "time in which tasks were not processed until the next round, summed over tasks"),
-    ("cross_rack_source_partitions", pa.int64(), "source partitions read by a client without a replica in its rack"),
-    ("cross_rack_source_partitions_bound", pa.int64(), "lower bound of that for any assignment"),
-    ("cross_rack_standby_partitions", pa.int64(), "the same for the changelogs that standbys read"),
-    ("active_cost", pa.int64(), "Kafka's cost of stateful actives, null where rack-aware assignment is off"),
+    (
+        "cross_rack_source_partitions",
+        pa.int64(),
+        "source partitions without a replica in the rack of the client that reads them",
+    ),
+    ("cross_rack_source_partitions_bound", pa.int64(), "lower bound of cross_rack_source_partitions"),
+    (
+        "cross_rack_standby_partitions",
+        pa.int64(),
+        "changelog partitions without a replica in the rack of the standby that reads them",
+    ),
+    ("stateful_cost", pa.int64(), "Kafka's cost of stateful actives, null where rack-aware assignment is off"),
     ("stateless_cost", pa.int64(), "Kafka's cost of stateless tasks"),
     ("standby_cost", pa.int64(), "Kafka's cost of standbys"),
     (
@@ -198,18 +199,22 @@ ROUNDS = table_schema(
 
 TASKS = table_schema(
     "One row per task of the application.",
-    *_KEY,
+    *RUN_KEY,
     ("task", pa.string(), "task id"),
     ("stateful", pa.bool_(), "whether it has a changelog"),
     ("downtime_ms", pa.int64(), "time in which it was not processed, from the first assignment on"),
     ("unqueryable_ms", pa.int64(), "time without a queryable copy, null if stateless"),
-    ("max_processing_delay_ms", pa.int64(), "maximum waiting input, in time of usual input"),
+    (
+        "max_processing_delay_ms",
+        pa.int64(),
+        "maximum waiting input, as the time in which that much input usually arrives",
+    ),
     ("active_moves", pa.int64(), "how often it moved to another client"),
 )
 
 ASSIGNMENTS = table_schema(
     "One row per copy of a task in a round.",
-    *_KEY,
+    *RUN_KEY,
     ("round", pa.int64(), "number of the rebalance"),
     ("task", pa.string(), "task id"),
     ("client", pa.string(), "name of the client"),
@@ -218,9 +223,9 @@ ASSIGNMENTS = table_schema(
 
 MOVES = table_schema(
     "One row per task that moved from one round to the next.",
-    *_KEY,
+    *RUN_KEY,
     ("round", pa.int64(), "round of the move"),
-    ("at_ms", pa.int64(), "when"),
+    ("at_ms", pa.int64(), "time of the move"),
     ("task", pa.string(), "task id"),
     ("role", pa.string(), "active or standby"),
     ("from_client", pa.string(), "client that ran it before; null if none, and for standbys"),
@@ -230,16 +235,16 @@ MOVES = table_schema(
 
 TASK_STATES = table_schema(
     "One row per state of a task.",
-    *_KEY,
-    ("at_ms", pa.int64(), "when"),
+    *RUN_KEY,
+    ("at_ms", pa.int64(), "time of the transition"),
     ("task", pa.string(), "task id"),
-    ("state", pa.string(), "unassigned, assigned, restoring, running, blocked or revoked, from then on"),
+    ("state", pa.string(), "new state: unassigned, assigned, restoring, running, blocked or revoked"),
     ("client", pa.string(), "client of the task, null if none"),
 )
 
 TRAFFIC = table_schema(
     "One row per kind of traffic and pair of racks in a round.",
-    *_KEY,
+    *RUN_KEY,
     ("round", pa.int64(), "number of the rebalance"),
     ("kind", pa.string(), "kind of traffic; see the explanation of the model"),
     ("from_rack", pa.string(), "rack of the sender, null if it has none"),
@@ -249,7 +254,7 @@ TRAFFIC = table_schema(
 
 CLIENTS = table_schema(
     "One row per stay of a client in the group; a client that never joined has one row without rounds.",
-    *_KEY,
+    *RUN_KEY,
     ("client", pa.string(), "name of the client"),
     ("rack", pa.string(), "rack of the client, null if unknown"),
     ("threads", pa.int64(), "num.stream.threads"),
@@ -257,91 +262,9 @@ CLIENTS = table_schema(
     ("until_round", pa.int64(), "first round after its stay; null if it stayed to the end"),
 )
 
-REASONS = table_schema(
-    "One row per step of a copy that moved in a round; empty unless explanations were requested.",
-    *_KEY,
-    ("round", pa.int64(), "number of the round; in the first, every copy is new"),
-    ("task", pa.string(), "task id"),
-    ("role", pa.string(), "active or standby; a warm-up is a standby"),
-    ("from_client", pa.string(), "client that ran it in the round before; null if none, and for standbys"),
-    ("to_client", pa.string(), "client that has it in the end"),
-    ("step", pa.int64(), "number of the step, from 1; the last one ends at to_client"),
-    ("kind", pa.string(), "kind of the step; see the explanation of reasons"),
-    ("step_from", pa.string(), "client that had the copy before the step, null if none"),
-    ("step_to", pa.string(), "client that has it after the step, null if none"),
-    ("load_from", pa.float64(), "tasks per thread of step_from before the step, where they matter"),
-    ("load_to", pa.float64(), "the same of step_to; only active tasks if the kind is fewest_actives"),
-    ("load_from_after", pa.float64(), "tasks per thread of step_from after a step of balance"),
-    ("load_to_after", pa.float64(), "the same of step_to"),
-    ("held", pa.int64(), "tasks that step_to, or its thread in a streams group, had before, where there is a limit"),
-    ("room", pa.int64(), "limit of held"),
-    ("lag_from", pa.int64(), "records that step_from is behind, where lags matter; -2 if it runs, -3 if unknown"),
-    ("lag_to", pa.int64(), "the same of step_to"),
-    ("acceptable_lag", pa.int64(), "acceptable.recovery.lag, where lags matter"),
-    ("tags", pa.string(), "rack.aware.assignment.tags of step_to, where tags matter"),
-    ("cycle", pa.int64(), "number of the cycle of the step, as in the table cycles; null if none"),
-    (
-        "break_even",
-        pa.int64(),
-        "for active tasks: the rack.aware.assignment.non_overlap_cost closest to the current one at which it stays",
-    ),
-    (
-        "no_break_even",
-        pa.string(),
-        "why there is no break_even: new, member_lost, no_racks, any_cost or untold; not_asked if none was requested",
-    ),
-)
-
-CYCLES = table_schema(
-    "One row per move of a cycle along which rack-aware optimization moved tasks; empty unless requested.",
-    *_KEY,
-    ("round", pa.int64(), "number of the rebalance"),
-    ("cycle", pa.int64(), "number of the cycle in the round, from 1"),
-    ("edge", pa.int64(), "number of the move in the cycle, from 1; it starts at the client where the one before ends"),
-    ("role", pa.string(), "active or standby"),
-    ("task", pa.string(), "task id"),
-    ("from_client", pa.string(), "client that had the task before"),
-    ("to_client", pa.string(), "client that has it after"),
-    ("traffic_from", pa.int64(), "traffic cost of the task on from_client, by rack.aware.assignment.traffic_cost"),
-    ("traffic_to", pa.int64(), "traffic cost of the task on to_client"),
-    ("non_overlap_cost", pa.int64(), "cost of moving it"),
-    ("cost", pa.int64(), "change of the total cost: traffic_to - traffic_from + non_overlap_cost"),
-    (
-        "cycle_cost",
-        pa.int64(),
-        "sum over the cycle; negative if it saves, otherwise the price of balanced subtopologies",
-    ),
-    (
-        "cycle_break_even",
-        pa.int64(),
-        "smallest non_overlap_cost at which the cycle saves nothing; null if it saves nothing now",
-    ),
-)
-
-PROOFS = table_schema(
-    "One row per round whose total_cost_bound was proven by an exact search; empty unless requested.",
-    *_KEY,
-    ("round", pa.int64(), "number of the rebalance"),
-    (
-        "total_cost_bound",
-        pa.int64(),
-        "as in the table rounds: relaxed_total_cost_bound, raised to the proven bound",
-    ),
-    (
-        "relaxed_total_cost_bound",
-        pa.int64(),
-        "the bound by flows, which total_cost_bound is where no proof was asked for",
-    ),
-    (
-        "best_known_total_cost",
-        pa.int64(),
-        "what the cheapest of the assignments of the bound costs that is known; the proven optimum if equal to it",
-    ),
-)
-
 LOSSES = table_schema(
     "One row per rack: the losses if it fails at the end of the run.",
-    *_KEY,
+    *RUN_KEY,
     ("rack", pa.string(), "name of the rack"),
     (
         "stateful_tasks",
@@ -352,7 +275,7 @@ LOSSES = table_schema(
 
 UNAVAILABLE_PARTITIONS = table_schema(
     "One row per outage of a partition that tasks read or write.",
-    *_KEY,
+    *RUN_KEY,
     ("topic", pa.string(), "name of the topic"),
     ("partition", pa.int64(), "number of the partition"),
     (
@@ -367,17 +290,17 @@ UNAVAILABLE_PARTITIONS = table_schema(
 
 EVENTS = table_schema(
     "One row per change of the scenario.",
-    *_KEY,
-    ("at_ms", pa.int64(), "when"),
-    ("event", pa.string(), "what happened"),
+    *RUN_KEY,
+    ("at_ms", pa.int64(), "time of the change"),
+    ("event", pa.string(), "description of the change"),
     ("number", pa.int64(), "number of the event in the table convergence; null for traffic"),
 )
 
 CONVERGENCE = table_schema(
     "One row for the start of a run and for each event that caused rebalances: how the group converged after it.",
-    *_KEY,
+    *RUN_KEY,
     ("number", pa.int64(), "number of the event by time, 0 for the start; events without rebalances have no row"),
-    ("event", pa.string(), "what happened, as in the scenario: all changes of a rolling bounce are one event"),
+    ("event", pa.string(), "label of the event; all changes of a rolling bounce are one event"),
     ("at_ms", pa.int64(), "first change of the event that caused a rebalance"),
     ("rebalances", pa.int64(), "rebalances until the group had converged, or up to the end of the run"),
     (
@@ -389,7 +312,7 @@ CONVERGENCE = table_schema(
     (
         "observed_ms",
         pa.int64(),
-        "the same; if the group had not converged when the run ended, the time up to then",
+        "time_to_converge_ms; if the group had not converged when the run ended, the time up to then",
     ),
     ("verdict", pa.string(), "stable, or the verdict of the run if the group had not converged when it ended"),
     (

@@ -126,7 +126,7 @@ def _rounds(trace: Trace, moved: Sequence[RoundMoves]) -> list[dict[str, Any]]:
                 "standbys": len(round_.standby),
                 "restored_bytes": round(after.restored_bytes - round_.totals_before.restored_bytes),
                 "downtime_ms": int((after.downtime_ms - round_.totals_before.downtime_ms).sum()),
-                "active_cost": round_.costs.active,
+                "stateful_cost": round_.costs.active,
                 "stateless_cost": round_.costs.stateless,
                 "standby_cost": round_.costs.standby,
                 "total_cost": None if round_.appraisal is None else round_.appraisal.cost,
@@ -141,16 +141,16 @@ def _rounds(trace: Trace, moved: Sequence[RoundMoves]) -> list[dict[str, Any]]:
 
 def _tasks(trace: Trace, moved: Sequence[RoundMoves]) -> Columns:
     stateful = trace.layout.tasks.stateful
-    times = np.zeros(len(stateful), dtype=np.int64)
+    num_moves = np.zeros(len(stateful), dtype=np.int64)
     for moves in moved:
-        times[moves.tasks] += 1
+        num_moves[moves.tasks] += 1
     return {
         "task": _ids(trace),
         "stateful": stateful,
         "downtime_ms": trace.downtime_ms,
         "unqueryable_ms": arrow_column(trace.unqueryable_ms, pa.int64(), stateful),
         "max_processing_delay_ms": np.rint(trace.max_processing_delay_s * 1000).astype(np.int64),
-        "active_moves": times,
+        "active_moves": num_moves,
     }
 
 
@@ -158,7 +158,7 @@ def _assignments(trace: Trace) -> Columns:
     names = [client.name for client in trace.world.clients]
     parts = [_of_round(round_) for round_ in trace.rounds]
     task, client, role, number = (
-        np.concatenate([part[place] for part in parts]) if parts else np.zeros(0, dtype=np.int64) for place in range(4)
+        np.concatenate([part[index] for part in parts]) if parts else np.zeros(0, dtype=np.int64) for index in range(4)
     )
     return {
         "round": number,
@@ -242,8 +242,8 @@ def _traffic(trace: Trace) -> Columns:
 def _clients(trace: Trace) -> Columns:
     racks = [*trace.layout.racks, None]
     present = np.zeros((len(trace.rounds), len(trace.world.clients)), dtype=np.bool_)
-    for place, round_ in enumerate(trace.rounds):
-        present[place, round_.members] = True
+    for index, round_ in enumerate(trace.rounds):
+        present[index, round_.members] = True
     numbers = [round_.number for round_ in trace.rounds]
     rows = [
         {
@@ -262,7 +262,7 @@ def _clients(trace: Trace) -> Columns:
 def _stays(numbers: Sequence[int], present: BoolArray) -> list[tuple[int | None, int | None]]:
     """Return the first round of each stay of a client, and the first round after it; None if it stayed to the end."""
     changes = np.flatnonzero(np.diff(present, prepend=False)).tolist()
-    bounds = [numbers[place] for place in changes]
+    bounds = [numbers[index] for index in changes]
     return list(zip_longest(bounds[::2], bounds[1::2]))
 
 

@@ -42,12 +42,12 @@ class Round:
         reason: why the rebalance was requested.
         causes: the changes that caused it, by time; none if it only follows from the rebalance before.
         members: shape (C,); rows of the clients that took part, by process id.
-        owner: shape (T,); the client that is to run each task, UNASSIGNED if none.
+        owner: shape (T,); the client to which each task is assigned as active task, UNASSIGNED if none.
         standby: shape (S, 2); task and client of every standby and warm-up.
-        withheld: shape (W,); tasks that their new owners get in the next rebalance only.
+        withheld: shape (W,); tasks that their new owners get only in the next rebalance.
         thread_moves: the number of tasks that moved to another thread of their client.
-        followup_delay_ms: in how long the assignor requested another rebalance, None if it did not.
-        leader_compute_ms: how long Kafka's leader would compute the assignment.
+        followup_delay_ms: delay of the follow-up rebalance that the assignor requested; None if it did not.
+        leader_compute_ms: time that Kafka's leader would need to compute the assignment.
         costs: Kafka's own costs of the assignment.
         appraisal: the cost of the assignment and its lower bound; None if racks are unknown.
         measures: the figures of the assignment.
@@ -103,7 +103,7 @@ class Round:
 
     @property
     def is_final(self) -> bool:
-        """Whether no rebalance follows from it: it is reconciled, and no follow-up was requested."""
+        """Return whether no rebalance follows from it: it is reconciled, and no follow-up was requested."""
         return self.followup_delay_ms is None and self.reconciled_at_ms is not None
 
 
@@ -112,9 +112,9 @@ def num_rebalances(rounds: Sequence[Round]) -> int:
     return sum(round_.number != INITIAL_ROUND for round_ in rounds)
 
 
-def first_final_place(rounds: Sequence[Round]) -> int:
-    """Return the place of the first of the last rounds that all have the same assignment; there must be a round."""
-    return next((place for place in range(len(rounds) - 1, 0, -1) if not rounds[place - 1].decides_like(rounds[-1])), 0)
+def first_final_index(rounds: Sequence[Round]) -> int:
+    """Return the index of the first of the last rounds that all have the same assignment; there must be a round."""
+    return next((index for index in range(len(rounds) - 1, 0, -1) if not rounds[index - 1].decides_like(rounds[-1])), 0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -143,7 +143,7 @@ class Trace:
         changes: the changes of the scenario, in order.
         final_totals: the cumulative totals at the end.
         max_processing_delay_s: shape (T,); the maximum backlog of each task, in seconds of usual input.
-        failure_losses: which tasks the loss of racks or clients would cost at the end; None if nothing was assigned.
+        failure_losses: the tasks lost if racks or clients failed at the end; None if nothing was assigned.
         task_states: the state history of every task.
         client_racks: shape (N,); the rack of each client, a column of the layout's racks, NO_RACK if unknown.
         end_ms: when the run ended.
@@ -176,12 +176,12 @@ class Trace:
 
     @property
     def downtime_ms(self) -> IntArray:
-        """Shape (T,); how long each task was not processed, from the first assignment on."""
+        """Return how long each task was not processed, from the first assignment on, shape (T,)."""
         return self.final_totals.downtime_ms - self._first_totals.downtime_ms
 
     @property
     def unqueryable_ms(self) -> IntArray:
-        """Shape (T,); how long no client had a queryable copy of each task, from the first assignment on."""
+        """Return how long no client had a queryable copy of each task, from the first assignment on, shape (T,)."""
         return self.final_totals.unqueryable_ms - self._first_totals.unqueryable_ms
 
     @property

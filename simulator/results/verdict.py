@@ -13,8 +13,8 @@ class Verdict(StrEnum):
         STABLE: the group converged.
         RESTORING: the assignment is final, but tasks or standbys were still catching up.
         PROBING: the assignor still requested follow-up rebalances.
-        CYCLING: it did, and an assignment returned after another one had replaced it.
-        NEVER: it did, and something prevents the follow-up rebalances from ever ending.
+        CYCLING: as PROBING, and an assignment returned after another one had replaced it.
+        NEVER: as PROBING, and the follow-up rebalances can never end.
         REBALANCING: a rebalance was in progress, or the session of a dead member had not timed out yet.
         FAILED: the assignor failed.
         EMPTY: no client ever joined.

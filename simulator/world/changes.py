@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from assignors.model.configs import AssignmentConfigs
 from assignors.model.ids import TopicPartition
+from simulator.world.disturbances import Disk
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,18 +36,18 @@ class ClientDown:
     Attributes:
         client: name of the client.
         leaves_group: whether it leaves the group; if not, the group removes it after its session timeout.
-        keeps_state: whether its disk survives.
+        disk: what is left of its disk.
         crashes: whether it stops without closing.
     """
 
     client: str
     leaves_group: bool
-    keeps_state: bool
+    disk: Disk
     crashes: bool = False
 
     def __str__(self) -> str:
         how = "leaves" if self.leaves_group else "goes down" if self.crashes else "closes without LeaveGroup"
-        return f"{self.client} {how}" + ("" if self.keeps_state else ", its state is lost")
+        return f"{self.client} {how}" + (", its state is lost" if self.disk is Disk.LOST else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ class BrokersDown:
 
 @dataclass(frozen=True, slots=True)
 class BrokersUp:
-    """Brokers that are back, and lead the partitions again whose preferred leaders they are."""
+    """Brokers that restart, and lead the partitions of which they are the preferred leader."""
 
     brokers: tuple[int, ...]
 
@@ -71,7 +72,7 @@ class BrokersUp:
 
 @dataclass(frozen=True, slots=True)
 class ReplicasSet:
-    """A partition that has other replicas from now on, without any copying."""
+    """A partition that gets other replicas immediately, without copying."""
 
     topic: str
     partition: int
@@ -112,8 +113,8 @@ class ReassignmentStep:
     """A step of the ongoing reassignments.
 
     Attributes:
-        partitions: the partitions that changed, as they are from now on.
-        copied: bytes that were copied in no time at this step.
+        partitions: the new states of the partitions that changed.
+        copied: bytes that unthrottled replicas copied instantly at this step.
         copying: bytes per second that are copied from now on, replacing the rates of the step before.
         about: a short description; empty if only rates changed.
     """

@@ -1,4 +1,4 @@
-"""Disturbances of a cluster and an application, as a scenario states them: a rolling bounce, a rack outage.
+"""The disturbances of a scenario, such as a rolling bounce or a rack outage.
 
 `simulator.timeline` breaks them down into elementary changes at points in time. They do not depend on the assignor, so
 every assignor faces the same disturbances.
@@ -16,7 +16,7 @@ from assignors.model.ids import TopicPartition
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """Clients start and join the group, all at once or one by one every `every_ms`."""
+    """Clients start and join the group, all together or one every `every_ms`."""
 
     at_ms: int
     clients: tuple[str, ...]
@@ -25,7 +25,7 @@ class Join:
 
 @dataclass(frozen=True, slots=True)
 class Leave:
-    """Clients close for good, all at once or one by one every `every_ms`.
+    """Clients close for good, all together or one every `every_ms`.
 
     Attributes:
         leaves_group: whether they leave the group, as with `CloseOptions` of `KafkaStreams.close`; None for the default
@@ -38,14 +38,32 @@ class Leave:
     leaves_group: bool | None = None
 
 
+class Disk(StrEnum):
+    """What is left of the disk of a client that stopped.
+
+    Attributes:
+        KEPT: everything, as after a clean close.
+        UNFLUSHED_LOST: what had been flushed, as after SIGKILL; `simulator.flows.durable_state` says what that is.
+        LOST: nothing.
+    """
+
+    KEPT = "kept"
+    UNFLUSHED_LOST = "unflushed_lost"
+    LOST = "lost"
+
+
 @dataclass(frozen=True, slots=True)
 class Crash:
-    """Clients crash and come back after `down_ms`, with or without their disk; never if `down_ms` is None."""
+    """Clients crash, and come back after `down_ms` unless that is None.
+
+    Attributes:
+        disk: what is left of their disks.
+    """
 
     at_ms: int
     clients: tuple[str, ...]
     down_ms: int | None = None
-    keeps_state: bool = True
+    disk: Disk = Disk.UNFLUSHED_LOST
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +71,7 @@ class RollingBounce:
     """Clients restart one after the other. A client is down for `down_ms`; the next stops `pause_ms` later.
 
     Attributes:
+        disk: what is left of their disks, which they close properly.
         configs: the assignment configs from the restart on; None if they keep theirs.
         announces_rack: whether they have `client.rack` from the restart on; None if that does not change.
         leaves_group: as in `Leave`.
@@ -62,7 +81,7 @@ class RollingBounce:
     clients: tuple[str, ...]
     down_ms: int
     pause_ms: int
-    keeps_state: bool = True
+    disk: Disk = Disk.KEPT
     configs: AssignmentConfigs | None = None
     announces_rack: bool | None = None
     leaves_group: bool | None = None
@@ -70,11 +89,16 @@ class RollingBounce:
 
 @dataclass(frozen=True, slots=True)
 class RackOutage:
-    """All clients and brokers of a rack stop, and come back after `down_ms` unless that is None."""
+    """All clients and brokers of a rack stop without closing, and come back after `down_ms` unless that is None.
+
+    Attributes:
+        disk: what is left of the disks of the clients.
+    """
 
     at_ms: int
     rack: str
     down_ms: int | None = None
+    disk: Disk = Disk.UNFLUSHED_LOST
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +122,7 @@ class BrokerBounce:
 
 @dataclass(frozen=True, slots=True)
 class ReplicaMove:
-    """A partition gets other replicas at once, without any copying; the first replica leads."""
+    """A partition gets other replicas immediately, without copying; the first replica leads."""
 
     at_ms: int
     topic: str

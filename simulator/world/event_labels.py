@@ -28,10 +28,10 @@ def event_numbers(disturbances: Sequence[Disturbance]) -> list[int | None]:
     Returns:
         A number for each disturbance; None for changes of traffic, which never cause a rebalance.
     """
-    counted = [place for place, event in enumerate(disturbances) if not isinstance(event, TrafficChange)]
-    counted.sort(key=lambda place: disturbances[place].at_ms)
-    number_of = {place: number for number, place in enumerate(counted, 1)}
-    return [number_of.get(place) for place in range(len(disturbances))]
+    numbered = [index for index, event in enumerate(disturbances) if not isinstance(event, TrafficChange)]
+    numbered.sort(key=lambda index: disturbances[index].at_ms)
+    number_of = {index: number for number, index in enumerate(numbered, 1)}
+    return [number_of.get(index) for index in range(len(disturbances))]
 
 
 def event_label(event: Disturbance) -> str:
@@ -64,5 +64,5 @@ def event_label(event: Disturbance) -> str:
 def _count_and_names(kind: str, names: Sequence[object]) -> str:
     if len(names) == 1:
         return f"{kind} {names[0]}"
-    shown = ", ".join(map(str, names[:_MAX_NAMES]))
-    return f"{len(names):,} {kind}s ({shown}{', …' if len(names) > _MAX_NAMES else ''})"
+    listed = ", ".join(map(str, names[:_MAX_NAMES]))
+    return f"{len(names):,} {kind}s ({listed}{', …' if len(names) > _MAX_NAMES else ''})"

@@ -1,4 +1,4 @@
-"""Which client of a world has which task, and on which thread."""
+"""The assignment of tasks to the clients of a world and to their threads."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from assignors.model.columns import BoolArray, IntArray
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GroupAssignment:
-    """An assignment of T tasks to the world's N clients: a target of the group, or what the clients have now.
+    """An assignment of T tasks to the world's N clients: a target of the group, or the current assignment.
 
     Attributes:
         owner: shape (T,); the client that has each task as active task, UNASSIGNED if none.

@@ -16,10 +16,10 @@ from simulator.world.world import Client
 
 @dataclass(frozen=True, slots=True, eq=False)
 class InitialState:
-    """What T tasks and N clients start with.
+    """The initial assignment and lags of T tasks on N clients.
 
     Attributes:
-        assignment: which client has which task.
+        assignment: the initial assignment of tasks to clients.
         lags: shape (T, N); how many records the copy of a client is behind, NO_COPY where it has none.
     """
 
@@ -44,9 +44,9 @@ def build_initial_state(tasks: Sequence[TaskId], clients: Sequence[Client]) -> I
         active, standby = _threads(client.tasks.active, row_of), _threads(client.tasks.standby, row_of)
         assignment.owner[list(active)] = column
         assignment.standby[list(standby), column] = True
-        held = {**active, **standby}
-        assignment.thread[list(held), column] = list(held.values())
-        lags[list(held), column] = 0
+        thread_of_copy = {**active, **standby}
+        assignment.thread[list(thread_of_copy), column] = list(thread_of_copy.values())
+        lags[list(thread_of_copy), column] = 0
         for task, lag in client.tasks.lags.items():
             lags[row_of[task], column] = lag
     return InitialState(assignment, lags)

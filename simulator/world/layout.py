@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -30,10 +31,12 @@ class Changelogs:
         task: shape (E,); row of the task.
         partition: shape (E,); row of the partition.
         restored_share: shape (E,); its fraction of the size of the task's changelogs.
-        followed_share: shape (E,); its fraction of what is written to the task's changelogs.
+        followed_share: shape (E,); its fraction of the bytes written to the task's changelogs.
         is_source: shape (E,); whether the task also reads it as a source (`topology.optimization`), and therefore
             writes nothing to it.
-        written_bytes_per_s: shape (E,); what a running task writes to it, 0 if it is a source.
+        written_bytes_per_s: shape (E,); rate at which a running task writes to it, 0 if it is a source.
+        persistent: shape (E,); whether its store is on disk.
+        write_buffer_bytes: shape (E,); how much its store collects before it writes to disk.
     """
 
     task: IntArray
@@ -42,6 +45,8 @@ class Changelogs:
     followed_share: FloatArray
     is_source: BoolArray
     written_bytes_per_s: FloatArray
+    persistent: BoolArray
+    write_buffer_bytes: FloatArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,8 +59,8 @@ class OutputTopics:
         partitions: the rows of the partitions of each topic.
         partition_share: the fraction of the topic's traffic in each partition, along `partitions.values`.
         task: shape (V,); row of the writing task.
-        topic: shape (V,); place of the topic in `topics`.
-        bytes_per_s: shape (V,); what the task writes to the topic at the usual traffic.
+        topic: shape (V,); index of the topic in `topics`.
+        bytes_per_s: shape (V,); rate at which the task writes to the topic at the usual traffic.
     """
 
     topics: tuple[str, ...]
@@ -69,7 +74,7 @@ class OutputTopics:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Layout:
-    """What does not change during a run, in arrays.
+    """The constant data of a run in arrays.
 
     Attributes:
         tasks: T tasks, whose partitions are rows of the P partitions below.
@@ -80,9 +85,9 @@ class Layout:
         bytes_per_s: shape (P,); the usual production rate of each partition.
         is_repartition: shape (P,); whether tasks of this application both write and read its topic.
         input_bytes_per_s: shape (T,); the input of a task from its sources at the usual traffic.
-        input_records_per_s: shape (T,); the same in records.
+        input_records_per_s: shape (T,); that input in records per second.
         state_bytes: shape (T,); the size of the task's state at the start.
-        state_bytes_per_s: shape (T,); what is written to its changelogs while it runs.
+        state_bytes_per_s: shape (T,); rate at which its changelogs are written while it runs.
         record_bytes: shape (T,); the mean size of a changelog record.
         memory_share: shape (T,); the fraction of its state in stores that are not persistent.
         changelogs: the changelog partitions.
@@ -120,10 +125,9 @@ def lay_out(world: World) -> Layout:
     size = np.array([topics[name.topic].size_bytes[name.partition] for name in names], dtype=np.int64)
     rate = np.array([topics[name.topic].bytes_per_s[name.partition] for name in names], dtype=np.int64)
     record = np.array([topics[name.topic].record_bytes for name in names], dtype=np.int64)
-    state_bytes = tasks.changelog.sum(size).astype(np.float64)
-    input_bytes_per_s = tasks.source.sum(rate).astype(np.float64)
+    input_bytes_per_s = _sum_of_values(tasks.source, rate)
     in_memory = np.isin(np.arange(len(names)), [row_of[name] for name in _in_memory(world) if name in row_of])
-    changelogs = _changelogs(tasks, size, rate)
+    changelogs = _changelogs(tasks, size, rate, ~in_memory, _write_buffers(world, names))
     read = {name for part in subtopologies for name in part.source_topics}
     return Layout(
         tasks=tasks,
@@ -134,13 +138,11 @@ def lay_out(world: World) -> Layout:
         bytes_per_s=rate.astype(np.float64),
         is_repartition=np.array([name.topic in read and name.topic in writers for name in names], dtype=np.bool_),
         input_bytes_per_s=input_bytes_per_s,
-        input_records_per_s=sum_by_row(row_of_values(tasks.source), (rate / record)[tasks.source.values], len(tasks)),
-        state_bytes=state_bytes,
-        state_bytes_per_s=tasks.changelog.sum(rate).astype(np.float64),
+        input_records_per_s=_sum_of_values(tasks.source, rate / record),
+        state_bytes=_sum_of_values(tasks.changelog, size),
+        state_bytes_per_s=_sum_of_values(tasks.changelog, rate),
         record_bytes=_record_bytes(changelogs, record, len(tasks)),
-        memory_share=sum_by_row(
-            changelogs.task, changelogs.restored_share * in_memory[changelogs.partition], len(tasks)
-        ),
+        memory_share=sum_by_row(changelogs.task, changelogs.restored_share * ~changelogs.persistent, len(tasks)),
         changelogs=changelogs,
         outputs=_output_topics(tasks, writers, read, partitions_of, rate, input_bytes_per_s),
     )
@@ -155,6 +157,11 @@ def row_of_values(listed: Ragged) -> IntArray:
 def sum_by_row(rows: IntArray, amounts: FloatArray, num_rows: int) -> FloatArray:
     """Add up amounts by row, shape (num_rows,)."""
     return np.bincount(rows, weights=amounts, minlength=num_rows).astype(np.float64, copy=False)
+
+
+def _sum_of_values(listed: Ragged, amounts: npt.NDArray[Any]) -> FloatArray:
+    """Add up the amounts of the values of each row; exact for whole amounts below 2^53."""
+    return sum_by_row(row_of_values(listed), amounts[listed.values], len(listed.offsets) - 1)
 
 
 def _tasks(world: World, row_of: dict[TopicPartition, int]) -> TaskTable:
@@ -188,7 +195,7 @@ def _tasks(world: World, row_of: dict[TopicPartition, int]) -> TaskTable:
 def _in_leader_order(tasks: TaskTable) -> IntArray:
     """Return tasks by subtopology, in the order of Java's hash map (`TopologyMetadata.Subtopology`), and partition."""
     ids = np.unique(tasks.subtopology)
-    ordered = [ids[place] for place in hash_order([31 * 31 + 31 * int(id_) for id_ in ids])]
+    ordered = [ids[index] for index in hash_order([31 * 31 + 31 * int(id_) for id_ in ids])]
     rows = [np.flatnonzero(tasks.subtopology == id_) for id_ in ordered]
     return np.concatenate(rows) if rows else np.zeros(0, dtype=np.int64)
 
@@ -218,7 +225,17 @@ def _racks(world: World) -> tuple[str, ...]:
     return tuple(sorted(of_clients.union(world.cluster.racks)))
 
 
-def _changelogs(tasks: TaskTable, size: IntArray, rate: IntArray) -> Changelogs:
+def _write_buffers(world: World, names: Sequence[TopicPartition]) -> FloatArray:
+    """Return the write buffer of the store of each partition, 0 where it is the changelog of none."""
+    of_topic = {
+        store.changelog: store.write_buffer_bytes for part in world.application.subtopologies for store in part.stores
+    }
+    return np.array([of_topic.get(name.topic, 0) for name in names], dtype=np.float64)
+
+
+def _changelogs(
+    tasks: TaskTable, size: IntArray, rate: IntArray, persistent: BoolArray, write_buffer: FloatArray
+) -> Changelogs:
     task, partition = row_of_values(tasks.changelog), tasks.changelog.values
     pairs_read = row_of_values(tasks.source) * len(size) + tasks.source.values
     is_source = np.isin(task * len(size) + partition, pairs_read)
@@ -229,6 +246,8 @@ def _changelogs(tasks: TaskTable, size: IntArray, rate: IntArray) -> Changelogs:
         followed_share=shares(task, rate[partition], size[partition]),
         is_source=is_source,
         written_bytes_per_s=np.where(is_source, 0.0, rate[partition]),
+        persistent=persistent[partition],
+        write_buffer_bytes=write_buffer[partition],
     )
 
 
@@ -271,7 +290,7 @@ def _output_topics(
     rate: IntArray,
     input_bytes_per_s: FloatArray,
 ) -> OutputTopics:
-    """Distribute what is produced to each written topic over its writers, in proportion to their own input."""
+    """Distribute the production rate of each written topic over its writers, in proportion to their input."""
     rows = [np.flatnonzero(np.isin(tasks.subtopology, ids)) for ids in writers.values()]
     task = np.concatenate([*rows, np.empty(0, dtype=np.int64)])
     topic = np.repeat(np.arange(len(rows)), [len(tasks_of_topic) for tasks_of_topic in rows]).astype(np.int64)
@@ -282,5 +301,5 @@ def _output_topics(
         partition_share=shares(row_of_values(partitions), rate[partitions.values]),
         task=task,
         topic=topic,
-        bytes_per_s=partitions.sum(rate)[topic] * shares(topic, input_bytes_per_s[task]),
+        bytes_per_s=_sum_of_values(partitions, rate)[topic] * shares(topic, input_bytes_per_s[task]),
     )

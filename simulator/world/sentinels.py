@@ -5,6 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 NO_BROKER: Final = -1
-"""Row of a broker: none."""
+"""Row that means no broker."""
 NO_COPY: Final = -1
-"""Lag of a client that has no copy of a task."""
+"""Lag that means no copy of the task on the client."""

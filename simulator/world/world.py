@@ -17,6 +17,9 @@ from simulator.world.disturbances import Disturbance
 NO_LEADER = -1
 """Broker id of the leader of a partition that has none."""
 
+WRITE_BUFFER_BYTES = 16 * 1024**2
+"""Default size of a memtable of a store (`RocksDBStore.WRITE_BUFFER_SIZE`)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Broker:
@@ -25,7 +28,7 @@ class Broker:
     Attributes:
         id: `broker.id`.
         rack: `broker.rack`, None if it has none.
-        restore_bytes_per_s: what it can send to all restoring clients together; None for no limit.
+        restore_bytes_per_s: its bandwidth for all restoring clients together; None for no limit.
         capacity_bytes: the capacity of its disks, None if unknown. Only replica assignors use it.
         capacity_bytes_per_s: how much may be written to it, as leader and as follower, None if unknown. Only replica
             assignors use it.
@@ -108,11 +111,13 @@ class Store:
         name: its name.
         changelog: its changelog topic, None if logging is disabled.
         persistent: whether it is on disk; an in-memory store is lost when its task closes.
+        write_buffer_bytes: how much RocksDB collects in a memtable before it writes it to disk.
     """
 
     name: str
     changelog: str | None
     persistent: bool = True
+    write_buffer_bytes: int = WRITE_BUFFER_BYTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +163,7 @@ class GroupConfigs:
         session_timeout_ms: `session.timeout.ms` (streams groups: `group.streams.session.timeout.ms` of the brokers):
             after which time without a heartbeat the group removes a member.
         heartbeat_interval_ms: `heartbeat.interval.ms`: the time between two heartbeats of a member of a classic group.
-        streams_heartbeat_interval_ms: `group.streams.heartbeat.interval.ms`: the same in a streams group.
+        streams_heartbeat_interval_ms: `group.streams.heartbeat.interval.ms`: the interval in a streams group.
         streams_assignment_interval_ms: `group.streams.assignment.interval.ms`: the minimum time between two targets of
             a streams group (from Kafka 4.3 on; 0 before).
         max_poll_interval_ms: `max.poll.interval.ms`: how long members have to join a rebalance, and how long the
@@ -186,6 +191,35 @@ class GroupConfigs:
     leader_speed: float = 1.0
 
 
+class OffsetStorage(StrEnum):
+    """Where Kafka Streams keeps the changelog offsets of state on disk; see `simulator.flows.durable_state`.
+
+    Attributes:
+        CHECKPOINT_FILE: in a checkpoint file per task (up to 4.2.1).
+        CHECKPOINT_FILE_WITHOUT_LEFTOVER: the same; with exactly-once, none is left while a task runs (from 4.2.2 on).
+        STORES: in each store, next to its data (from 4.3 on).
+    """
+
+    CHECKPOINT_FILE = "checkpoint file"
+    CHECKPOINT_FILE_WITHOUT_LEFTOVER = "checkpoint file, none while running with exactly-once"
+    STORES = "stores"
+
+
+@dataclass(frozen=True, slots=True)
+class StateConfigs:
+    """What decides which state survives when a process is killed.
+
+    Attributes:
+        exactly_once: whether `processing.guarantee` is `exactly_once_v2`.
+        commit_interval_ms: `commit.interval.ms`.
+        offset_storage: where the release keeps changelog offsets.
+    """
+
+    exactly_once: bool = False
+    commit_interval_ms: int = 30_000
+    offset_storage: OffsetStorage = OffsetStorage.STORES
+
+
 @dataclass(frozen=True, slots=True)
 class Application:
     """A Kafka Streams application.
@@ -197,6 +231,7 @@ class Application:
         group_configs: the configs of the group protocol.
         acks_all: whether its producers write with `acks=all`, to which `min.insync.replicas` applies (Kafka's default
             since 3.0, and required for exactly-once).
+        state_configs: what decides which state survives when a process is killed.
     """
 
     id: str
@@ -204,6 +239,7 @@ class Application:
     assignment_configs: AssignmentConfigs = field(default_factory=AssignmentConfigs)
     group_configs: GroupConfigs = field(default_factory=GroupConfigs)
     acks_all: bool = True
+    state_configs: StateConfigs = field(default_factory=StateConfigs)
 
 
 class OffsetReports(StrEnum):
@@ -289,8 +325,8 @@ class Start(StrEnum):
     """The state of the application when a run begins.
 
     Attributes:
-        WARM: it ran before; all clients start at once, and the copies of the first assignment have caught up.
-        COLD: all clients start at once, and every copy has to be restored from its changelog.
+        WARM: it ran before; all clients start together, and the copies of the first assignment have caught up.
+        COLD: all clients start together, and every copy has to be restored from its changelog.
         RUNNING: it continues with the group and the tasks that its clients have.
     """
 

@@ -1,29 +1,42 @@
-"""Running the command line as a person would, in a folder of its own."""
+"""Run `assignor-sim` in a temporary folder: in this process, or in a new one where that makes a difference."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from unittest import mock
 
 import pytest
+from typer.testing import CliRunner
+
+from assignor_sim.cli import app
 
 
 @dataclass(frozen=True)
-class Ended:
+class CommandResult:
+    """Exit code and output of a command."""
+
     code: int
     out: str
     err: str
 
 
+Ended = CommandResult  # former name, used by tests/docs
+
+
 @dataclass(frozen=True)
 class Shell:
+    """Runs each command in a new process."""
+
     folder: Path
 
-    def __call__(self, *arguments: str, stdin: str = "", **environment: str) -> Ended:
-        done = subprocess.run(
+    def __call__(self, *arguments: str, stdin: str = "", **environment: str) -> CommandResult:
+        process = subprocess.run(
             [sys.executable, "-m", "assignor_sim", *arguments],
             cwd=self.folder,
             input=stdin,
@@ -32,7 +45,7 @@ class Shell:
             env={**os.environ, "COLUMNS": "160", **environment},
             timeout=120,
         )
-        return Ended(done.returncode, done.stdout, done.stderr)
+        return CommandResult(process.returncode, process.stdout, process.stderr)
 
     def write(self, name: str, text: str) -> Path:
         path = self.folder / name
@@ -40,9 +53,36 @@ class Shell:
         return path
 
 
+@dataclass(frozen=True)
+class InProcessShell(Shell):
+    """Runs each command in this process; an exception that a command does not handle reaches the test."""
+
+    def __call__(self, *arguments: str, stdin: str = "", **environment: str) -> CommandResult:
+        with contextlib.chdir(self.folder), mock.patch.object(sys, "argv", ["assignor-sim", *arguments]):
+            result = CliRunner().invoke(
+                app, arguments, input=stdin, env={"COLUMNS": "160", **environment}, catch_exceptions=False
+            )
+        return CommandResult(result.exit_code, result.stdout, result.stderr)
+
+
 @pytest.fixture
 def shell(tmp_path: Path) -> Shell:
+    return InProcessShell(tmp_path)
+
+
+@pytest.fixture
+def process_shell(tmp_path: Path) -> Shell:
     return Shell(tmp_path)
+
+
+@pytest.fixture
+def importable_folder(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Make the modules in the folder of the shell importable; forget them after the test."""
+    monkeypatch.syspath_prepend(shell.folder)
+    yield shell.folder
+    for name, module in list(sys.modules.items()):
+        if str(getattr(module, "__file__", None)).startswith(str(shell.folder)):
+            del sys.modules[name]
 
 
 SMALL = """\

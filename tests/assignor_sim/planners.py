@@ -11,25 +11,25 @@ from assignors.model.columns import IntArray
 from assignors.replicas.plan import Capabilities, Plan, PlanRequest, PlanStatus
 from assignors.replicas.state import NO_BROKER, ClusterState
 
-ABLE = Capabilities(
+ALL_CHANGES = Capabilities(
     balances_replicas=True, raises_replication_factor=True, lowers_replication_factor=True, decommissions_brokers=True
 )
 
 
-def in_turn(state: ClusterState, request: PlanRequest, first: int = 0) -> IntArray:
+def place_round_robin(state: ClusterState, request: PlanRequest, first: int = 0) -> IntArray:
     """Place each partition on the next brokers in rotation, by id and name."""
     allowed = np.flatnonzero(request.is_allowed(state))
     order = allowed[np.argsort(state.ids[allowed])]
     factors = request.factors(state)
-    placed = np.full((state.num_partitions, int(factors.max())), NO_BROKER, dtype=np.int64)
+    replicas = np.full((state.num_partitions, int(factors.max())), NO_BROKER, dtype=np.int64)
     for turn, row in enumerate(sorted(range(state.num_partitions), key=state.partition_id), start=first):
         for place in range(factors[row]):
-            placed[row, place] = order[(turn + place) % len(order)]
-    return placed
+            replicas[row, place] = order[(turn + place) % len(order)]
+    return replicas
 
 
 @dataclass(frozen=True, slots=True)
-class InTurn:
+class RoundRobin:
     """Idempotent and independent of the input order."""
 
     capabilities: ClassVar = Capabilities(
@@ -43,37 +43,37 @@ class InTurn:
     time_limit_s: float = 60.0
 
     def plan(self, state: ClusterState, request: PlanRequest) -> Plan:
-        replicas = in_turn(state, request)
+        replicas = place_round_robin(state, request)
         note = f"limit {self.time_limit_s:g} s"
-        return Plan(PlanStatus.OPTIMAL, replicas, objective="replicas out of turn", value=0, bound=0, notes=(note,))
+        return Plan(PlanStatus.OPTIMAL, replicas, objective="misplaced replicas", value=0, bound=0, notes=(note,))
 
     def lp_text(self, state: ClusterState, request: PlanRequest) -> str:
         return f"/* {state.num_partitions} partitions on {int(request.is_allowed(state).sum())} brokers */\n"
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class Seeded:
     """Its plan depends on the seed."""
 
-    capabilities: ClassVar = ABLE
+    capabilities: ClassVar = ALL_CHANGES
     seed: int = 0
 
     def plan(self, state: ClusterState, request: PlanRequest) -> Plan:
-        return Plan(PlanStatus.FEASIBLE, in_turn(state, request, self.seed))
+        return Plan(PlanStatus.FEASIBLE, place_round_robin(state, request, self.seed))
 
 
 @dataclass(frozen=True, slots=True)
-class Impossible:
+class Infeasible:
     """Never finds a plan."""
 
-    capabilities: ClassVar = ABLE
+    capabilities: ClassVar = ALL_CHANGES
 
     def plan(self, state: ClusterState, request: PlanRequest) -> Plan:
         return Plan.without_replicas(PlanStatus.INFEASIBLE, f"{state.name(0)}: no room")
 
 
 @dataclass(frozen=True, slots=True)
-class Sized:
+class NeedsSizes:
     """Requires partition sizes, and cannot change the replication factor."""
 
     capabilities: ClassVar = Capabilities(needs_sizes=True, balances_bytes=True)
@@ -83,30 +83,30 @@ class Sized:
 
 
 @dataclass(frozen=True, slots=True)
-class Liar:
-    """Returns a broker twice."""
+class DuplicateBroker:
+    """Places two replicas of a partition on the same broker."""
 
-    capabilities: ClassVar = ABLE
+    capabilities: ClassVar = ALL_CHANGES
 
     def plan(self, state: ClusterState, request: PlanRequest) -> Plan:
         return Plan(PlanStatus.OPTIMAL, np.zeros_like(state.replicas))
 
 
 @dataclass(frozen=True, slots=True)
-class Broken:
-    """Raises an exception; if `late`, only for another input order."""
+class Failing:
+    """Raises an exception; with `only_when_rerun`, only for another input order."""
 
-    capabilities: ClassVar = ABLE
-    late: bool = False
+    capabilities: ClassVar = ALL_CHANGES
+    only_when_rerun: bool = False
 
     def plan(self, state: ClusterState, request: PlanRequest) -> Plan:
-        if not self.late or state.name(0) != "orders-0":
+        if not self.only_when_rerun or state.name(0) != "orders-0":
             raise ZeroDivisionError("nothing\nleft")
-        return Plan(PlanStatus.FEASIBLE, in_turn(state, request))
+        return Plan(PlanStatus.FEASIBLE, place_round_robin(state, request))
 
 
 @dataclass(frozen=True, slots=True)
-class Late(Broken):
+class FailingWhenRerun(Failing):
     """Raises an exception only when it runs again."""
 
-    late: bool = True
+    only_when_rerun: bool = True

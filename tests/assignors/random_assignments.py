@@ -31,12 +31,12 @@ def plain_cost(state: ApplicationState, columns: AssignmentColumns, weights: Wei
     return total
 
 
-def random_answer(state: ApplicationState, chance: random.Random, most_standbys: int) -> AssignmentColumns:
+def random_answer(state: ApplicationState, rng: random.Random, most_standbys: int) -> AssignmentColumns:
     """Return a random client for each task, and a random number of standbys for stateful ones, up to a maximum."""
     clients = range(len(state.clients))
-    active = np.array([chance.choice(clients) for _ in range(len(state.tasks))])
+    active = np.array([rng.choice(clients) for _ in range(len(state.tasks))])
     standby = np.zeros((len(active), len(clients)), dtype=np.bool_)
     for row in np.flatnonzero(state.tasks.stateful):
         others = [client for client in clients if client != active[row]]
-        standby[row, chance.sample(others, chance.randint(0, min(most_standbys, len(others))))] = True
+        standby[row, rng.sample(others, rng.randint(0, min(most_standbys, len(others))))] = True
     return AssignmentColumns(active, standby, None)

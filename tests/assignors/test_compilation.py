@@ -25,33 +25,33 @@ from assignors.flow.network import refresh_share
 from assignors.java.hash_order import grown_capacity, table_capacity
 
 
-def test_a_small_problem_runs_plainly() -> None:
+def test_small_problem_runs_as_plain_python() -> None:
     assert KernelChoice().choose(LOADING_WORK) is PLAIN
 
 
-def test_a_problem_worth_the_loading_is_compiled_at_once() -> None:
+def test_problem_worth_loading_kernels_is_compiled_at_once() -> None:
     assert KernelChoice().choose(LOADING_WORK + 1) is COMPILED
 
 
-def test_many_small_problems_are_worth_the_loading_together() -> None:
+def test_many_small_problems_are_worth_loading_kernels_together() -> None:
     choice, size = KernelChoice(), LOADING_WORK // 4
     assert [choice.choose(size) for _ in range(4)] == [PLAIN] * 4
     assert choice.choose(size) is COMPILED
 
 
-def test_once_compiled_always_compiled() -> None:
+def test_kernels_stay_compiled_after_a_large_problem() -> None:
     choice = KernelChoice()
     choice.choose(LOADING_WORK + 1)
     assert choice.choose(TINY_WORK + 1) is COMPILED
 
 
-def test_a_tiny_problem_is_never_worth_it() -> None:
+def test_tiny_problem_is_never_compiled() -> None:
     choice = KernelChoice()
     choice.choose(LOADING_WORK + 1)
     assert choice.choose(TINY_WORK) is PLAIN
 
 
-def test_a_small_problem_does_not_import_numba() -> None:
+def test_small_problem_does_not_import_numba() -> None:
     program = (
         "import sys, numpy as np; from assignors.flow import min_traffic;"
         "print(min_traffic(np.array([[1, 0], [0, 1]]), np.array([0, 1])), 'numba' in sys.modules)"
@@ -60,18 +60,18 @@ def test_a_small_problem_does_not_import_numba() -> None:
     assert ran.stdout == "[1 0] False\n"
 
 
-def test_a_kernel_is_compiled_along_with_what_it_calls() -> None:
+def test_kernel_is_compiled_with_the_kernels_that_it_calls() -> None:
     assert refresh_share in kernels_reached(cancel_cycles)
     hashes = [16 * number for number in range(9)]
     kernel = COMPILED.of(table_capacity)
     assert kernel is COMPILED.of(table_capacity)
     assert PLAIN.of(table_capacity) is table_capacity
-    given = kernel(COMPILED.vector(hashes), len(hashes), 16, COMPILED.zeros(64))
-    assert given == table_capacity(hashes, len(hashes), 16, [0] * 64) == 32
+    actual = kernel(COMPILED.vector(hashes), len(hashes), 16, COMPILED.zeros(64))
+    assert actual == table_capacity(hashes, len(hashes), 16, [0] * 64) == 32
 
 
 @pytest.mark.parametrize("kernels", [PLAIN, COMPILED])
-def test_what_is_written_to_a_view_is_written_to_the_numbers(kernels: Kernels) -> None:
+def test_view_shares_its_memory(kernels: Kernels) -> None:
     numbers, flags = array("q", [1, 2, 3]), bytearray(3)
     kernels.view(numbers)[1] = -7
     kernels.view(flags)[2] = 1
@@ -80,14 +80,14 @@ def test_what_is_written_to_a_view_is_written_to_the_numbers(kernels: Kernels) -
 
 
 @pytest.mark.parametrize("kernels", [PLAIN, COMPILED])
-def test_a_table_that_may_not_be_written_is_copied(kernels: Kernels) -> None:
+def test_read_only_table_is_copied(kernels: Kernels) -> None:
     table = np.arange(6).reshape(2, 3)
     table.setflags(write=False)
     kernels.matrix(table)[1][2] = 9
     assert table[1, 2] == 5
 
 
-def test_without_a_folder_for_machine_code_it_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kernel_is_compiled_without_a_writable_cache_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     def njit(*, cache: bool = False, **options: Any) -> Any:
         if cache:
             raise RuntimeError("cannot cache function 'grown_capacity': no locator available")
@@ -95,5 +95,5 @@ def test_without_a_folder_for_machine_code_it_is_not_kept(monkeypatch: pytest.Mo
 
     monkeypatch.setattr(numba, "njit", njit)
     assert isinstance(grown_capacity, FunctionType)
-    kept = compile_kernel.__wrapped__(grown_capacity)
-    assert kept.__code__ is grown_capacity.__code__
+    compiled = compile_kernel.__wrapped__(grown_capacity)
+    assert compiled.__code__ is grown_capacity.__code__

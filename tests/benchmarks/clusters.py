@@ -8,11 +8,11 @@ from assignors.replicas.state import BrokerState, ClusterState
 
 
 def even_cluster(num_brokers: int, num_partitions: int, *, new: int = 0, racks: int = 0, seed: int = 1) -> ClusterState:
-    """As many replicas on every broker, three a partition, in different racks if there are any.
+    """Return a cluster with as many replicas on every broker, except on the last `new` ones, which are empty.
 
-    The last `new` brokers hold none.
-    Round by round, every broker stands once in each of three places, a drawn distance apart; then the replicas of each
-    partition are shuffled, so that leaders are not even. Topics have a hundred partitions.
+    A partition has three replicas, in different racks if there are any. In each round over the brokers, every broker
+    holds each of the three positions once, at random distances; then the replicas of each partition are shuffled, so
+    that leaders are not even. Topics have about a hundred partitions.
     """
     draw = np.random.default_rng(seed)
     old = num_brokers - new
@@ -31,6 +31,9 @@ def even_cluster(num_brokers: int, num_partitions: int, *, new: int = 0, racks: 
 
 
 def _distances(draw: np.random.Generator, old: int, racks: int) -> np.ndarray:
-    """Three, the first 0, that lead to three racks of brokers that stand in racks by turns; `old` divides by them."""
+    """Return the distances of three replicas from the first broker, which lead to three different racks.
+
+    Brokers are in the racks in turn; `old` is a multiple of the number of racks.
+    """
     step = draw.choice(old // racks - 1, size=2, replace=False) + 1
     return np.array([0, step[0] * racks + 1 % racks, step[1] * racks + 2 % racks])

@@ -1,4 +1,4 @@
-"""What every benchmark measures, and what `python -m tools.performance_page` makes its tables from."""
+"""The measurements of every benchmark, from which `python -m tools.performance_page` makes its tables."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WHY_NO_KAFKA = pytest.StashKey[str]()
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("benchmarks")
     group.addoption("--kafka", default="", metavar="VERSION", help="time this release as well (needs Maven and a JDK)")
-    group.addoption("--limit", default=20.0, type=float, metavar="S", help="how long Kafka may take over a problem")
+    group.addoption("--limit", default=20.0, type=float, metavar="S", help="time limit of Kafka for a problem")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
@@ -34,7 +34,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 @pytest.fixture(scope="session")
 def kafka_version(request: pytest.FixtureRequest) -> str:
-    """The release to time as well; empty if none is wanted or to be had."""
+    """Return the release to time as well; empty if none is requested or available."""
     version = str(request.config.getoption("kafka", ""))
     try:
         if version:
@@ -47,7 +47,7 @@ def kafka_version(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def measure(benchmark: BenchmarkFixture) -> Measure:
-    """Measures a call: the time of some rounds after one that warms up, then the memory of another process."""
+    """Return a function that measures a call: its time after a warm-up, and its peak memory in a new process."""
 
     def measured(
         function: Callable[..., Any], *arguments: Any, rounds: int = 5, compiled: bool = True, **about: Any
@@ -61,7 +61,7 @@ def measure(benchmark: BenchmarkFixture) -> Measure:
 
 @pytest.fixture
 def ask_kafka(benchmark: BenchmarkFixture, kafka_version: str, request: pytest.FixtureRequest) -> AskKafka:
-    """Times Kafka over the same problem, warm as well, if there is a Kafka to ask."""
+    """Return a function that times a warmed-up Kafka on the same problem, if a release is available."""
 
     def asked(problem: Json) -> None:
         if kafka_version:

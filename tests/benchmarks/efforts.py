@@ -1,4 +1,4 @@
-"""What Kafka's own search would do over an assignment, flow by flow."""
+"""The effort of Kafka's own search for an assignment, flow by flow."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ class Efforts(Recorder):
 
 
 def efforts_of(assignor: RecordingTaskAssignor, state: ApplicationState) -> list[FlowEffort]:
-    """The effort of every flow that Kafka solves over this state; none if it does not look at racks."""
+    """Return the effort of every flow that Kafka solves for this state; none if it ignores racks."""
     efforts = Efforts()
     assignor.assign_recorded(state, efforts)
     return efforts.kept
 
 
 def prediction(efforts: list[FlowEffort]) -> dict[str, Any]:
-    """What is noted down of a prediction: its time, the looks it is made from, and the edges of the largest graph."""
+    """Return the predicted time, the number of edge scans, and the number of edges of the largest graph."""
     return {
         "predicted_ms": leader_time_ms(efforts),
-        "looks": sum(effort.passes * effort.edges for effort in efforts),
+        "edge_scans": sum(effort.passes * effort.edges for effort in efforts),
         "edges": max(effort.edges for effort in efforts),
     }

@@ -1,7 +1,7 @@
-"""How much memory a call takes at its most: in a process of its own, so that measuring disturbs no timing.
+"""Peak memory of a call, measured in a process of its own, so that it does not disturb timings.
 
-Python's own tracing does not see what compiled kernels allocate. The high-water mark of a fresh process does, and with
-it the interpreter, the libraries and the arguments. Only Linux keeps that mark for each program that a process runs.
+Python's own tracing misses the memory of compiled kernels. The high-water mark of a new process includes it, together
+with the interpreter, the libraries and the arguments. Only Linux reports that mark for each program of a process.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ STATUS = Path("/proc/self/status")
 
 
 def peak_bytes(function: Callable[..., Any], *arguments: Any, compiled: bool = True) -> int | None:
-    """The most memory that a new process holds which calls the function once; None where there is no telling.
+    """Return the peak memory of a new process that calls the function once; None if the system does not report it.
 
-    `compiled` says whether the function uses kernels, whose compiler then counts, too.
+    With `compiled`, the function uses kernels, and their compiler is included.
     """
     if not STATUS.exists():
         return None

@@ -1,4 +1,4 @@
-"""Applications on random racks, made from a seed: as problems, as the columns of a state, and as a flow alone."""
+"""Applications on random racks, reproducible by seed: as problems and as single flows."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from assignors.flow import min_traffic
 Json = dict[str, Any]
 
 SUBTOPOLOGIES = (0.3, 0.25, 0.2, 0.15, 0.1)
-"""Which part of the tasks is in each; the last one has no state, the second reads two topics."""
-NEVER_HAD = 100_000
+"""Fraction of the tasks in each subtopology; the last is stateless, the second reads two topics."""
+LAG_WITHOUT_COPY = 100_000
 TRAFFIC_COST = 10
 NON_OVERLAP_COST = 1
 
@@ -23,12 +23,12 @@ NON_OVERLAP_COST = 1
 def rack_problem(
     strategy: str, tasks: int, clients: int, *, moving: float = 1.0, racks: int = 3, standbys: int = 1, seed: int = 1
 ) -> Json:
-    """A new application under the high availability assignor: nobody has run anything yet.
+    """Return the problem of a new application with the high availability assignor: no client has run a task yet.
 
-    Clients lie in the racks in turn. `moving` is the share of the tasks whose partitions lie in one random rack each;
-    those of the others are in every rack. With few of them, large graphs take Kafka few searches.
+    Clients are in the racks in turn. `moving` is the fraction of tasks whose partitions are in one random rack each;
+    those of the other tasks are in every rack. With few moving tasks, Kafka needs few searches for large graphs.
     """
-    chance = random.Random(f"{seed}/{tasks}x{clients}/{racks}/{moving}")
+    rng = random.Random(f"{seed}/{tasks}x{clients}/{racks}/{moving}")
     rows = [_task(number, partition) for number, partition in _task_ids(tasks)]
     everywhere = [f"rack-{rack}" for rack in range(racks)]
     stateful = [row["id"] for row in rows if row["stateful"]]
@@ -43,9 +43,9 @@ def rack_problem(
         },
         "tasks": rows,
         "partition_racks": {
-            name: [chance.choice(everywhere)] if moves else everywhere
+            name: [rng.choice(everywhere)] if moves else everywhere
             for row in rows
-            for moves in [chance.random() < moving]
+            for moves in [rng.random() < moving]
             for name in (*row["source_partitions"], *row["changelog_partitions"])
         },
         "clients": [
@@ -53,7 +53,7 @@ def rack_problem(
                 "process_id": f"00000000-0000-0000-0000-{client + 1:012x}",
                 "rack": f"rack-{client % racks}",
                 "threads": 4,
-                "task_lags": dict.fromkeys(stateful, NEVER_HAD),
+                "task_lags": dict.fromkeys(stateful, LAG_WITHOUT_COPY),
             }
             for client in range(clients)
         ],
@@ -80,10 +80,10 @@ def _task(number: int, partition: int) -> Json:
 def rack_costs(
     tasks: int, clients: int, *, racks: int = 3, seed: int = 1
 ) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
-    """The costs [task][client] of one flow on random racks, one partition a task, and the client of each task."""
-    chance = np.random.default_rng(seed)
+    """Return the costs [task][client] of a flow on random racks, one partition per task, and each task's client."""
+    rng = np.random.default_rng(seed)
     owner = np.arange(tasks, dtype=np.intp) % clients
-    partition_rack = chance.integers(racks, size=tasks)
+    partition_rack = rng.integers(racks, size=tasks)
     costs = TRAFFIC_COST * (partition_rack[:, None] != np.arange(clients) % racks) + NON_OVERLAP_COST
     costs[np.arange(tasks), owner] -= NON_OVERLAP_COST
     return costs.astype(np.int64), owner
@@ -91,5 +91,5 @@ def rack_costs(
 
 @cache
 def warm_up() -> None:
-    """Solves a flow that is large enough for the kernels to be loaded, compiled, for all that follows."""
+    """Solve a flow that is large enough to load the compiled kernels for all later calls."""
     min_traffic(*rack_costs(2_000, 100))

@@ -1,7 +1,7 @@
-"""How long an assignment takes, here and in a released Kafka: `make bench`.
+"""Time of an assignment, here and in a released Kafka: `make bench`.
 
-`problems/` holds the problems, and Kafka's answers where it came to one. NAME is scale-ASSIGNOR-SHAPE-ROUND, the shapes
-of Kafka's own StreamsAssignmentScaleTest, or rack-STRATEGY-TASKSxCLIENTS-RACKS-CASE.
+`problems/` contains the problems, and Kafka's assignments where it computed one. NAME is scale-ASSIGNOR-SHAPE-ROUND,
+with the shapes of Kafka's own StreamsAssignmentScaleTest, or rack-STRATEGY-TASKSxCLIENTS-RACKS-CASE.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def read(path: Path) -> Any:
 
 
 def assign_from_nothing(assignor: TaskAssignor, state: ApplicationState) -> tuple[KafkaStreamsAssignment, ...]:
-    """Assign with nothing worked out before, to the last of what a caller is told: each client's tasks."""
+    """Assign without cached counts of partitions, and build the tasks of each client."""
     known = state.partitions
     partitions = PartitionTable(known.names, known.racks, known.in_rack, known.racks_known)
     return assignor.assign(dataclasses.replace(state, partitions=partitions)).assignment
@@ -49,8 +49,8 @@ def test_an_assignment(benchmark: BenchmarkFixture, measure: Measure, ask_kafka:
     measure(assign_from_nothing, assignor, state)
     compared = sorted(PROBLEMS.glob(f"{name}.expected*.json.gz"))
     for expected in compared:
-        given = solve_problem(Problem(1, problem), name, order=CollectionOrder.SORTED)
-        assert not answer_differences(read(expected), given)
+        assignment = solve_problem(Problem(1, problem), name, order=CollectionOrder.SORTED)
+        assert not answer_differences(read(expected), assignment)
     benchmark.extra_info["compared"] = bool(compared)
     efforts = efforts_of(assignor, parse_problem(problem))
     if efforts:

@@ -1,4 +1,4 @@
-"""How long the flow alone takes, and how long it takes to lay a state out: `make bench`."""
+"""Time of a flow by itself, and of building a state: `make bench`."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def test_a_flow(measure: Measure, tasks: int, clients: int, goal_ms: int) -> Non
     measure(min_traffic, costs, owner, rounds=3, **about)
 
 
-def laid_out(*columns: Any) -> ApplicationState:
-    """A state with all that is listed only when an assignor asks for it."""
+def build_complete_state(*columns: Any) -> ApplicationState:
+    """Return a state, with its lazily built lists of previous tasks."""
     state = build_state(*columns)
     assert state.previous_active[0] is not None
     assert state.previous_standby[0] is not None
@@ -35,7 +35,7 @@ def laid_out(*columns: Any) -> ApplicationState:
 
 def test_a_state(measure: Measure) -> None:
     state = parse_problem(rack_problem("min_traffic", 3_000, 300))
-    chance = np.random.default_rng(1)
-    active, standby = (chance.integers(300, size=3_000)[:, None] == np.arange(300) for _ in range(2))
+    rng = np.random.default_rng(1)
+    active, standby = (rng.integers(300, size=3_000)[:, None] == np.arange(300) for _ in range(2))
     columns = (state.tasks, state.clients, state.partitions, state.lags, (active, standby & ~active))
-    measure(laid_out, *columns, AssignmentConfigs(), what="a state from arrays, 3,000 × 300", goal_ms=10)
+    measure(build_complete_state, *columns, AssignmentConfigs(), what="a state from arrays, 3,000 × 300", goal_ms=10)

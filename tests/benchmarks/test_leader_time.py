@@ -1,4 +1,4 @@
-"""How well the time on a group leader is predicted, where Kafka can be waited for: `make bench`."""
+"""Predicted and measured compute time of a group leader, for problems that Kafka solves in time: `make bench`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_a_large_application(
 
 
 def check(benchmark: BenchmarkFixture, ask_kafka: AskKafka, problem: Json, case: str) -> None:
-    """Predicts the time and asks Kafka."""
+    """Predict the time and measure Kafka's."""
     tasks, clients = len(problem["tasks"]), len(problem["clients"])
     strategy = problem["configs"]["rack_aware_assignment_strategy"]
     benchmark.extra_info["what"] = f"`{strategy}` {tasks:,} × {clients:,}, {case}"

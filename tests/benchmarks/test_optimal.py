@@ -1,4 +1,4 @@
-"""How long the cheapest of all assignments takes, with its proof: `make bench`."""
+"""Time of the optimal assignment with its proof: `make bench`."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from tests.contract.random_applications import RandomApplication
 
 
 def proven(state: ApplicationState, assignor: Optimal) -> OptimalSolution:
-    answer = assignor.solve(state)
-    assert answer.status is SolutionStatus.OPTIMAL
-    assert answer.bound == answer.cost
-    return answer
+    solution = assignor.solve(state)
+    assert solution.status is SolutionStatus.OPTIMAL
+    assert solution.bound == solution.cost
+    return solution
 
 
 @pytest.mark.parametrize(

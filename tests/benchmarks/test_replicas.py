@@ -1,4 +1,4 @@
-"""How long exact plans of large clusters take: `make bench`."""
+"""Time of exact plans for large clusters: `make bench`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long a scenario takes to load and to run: `make bench`."""
+"""Time to load and to run a scenario: `make bench`."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ cluster:
     - {{name: views, partitions: {half}, bytes_per_s: 25 MB/s, size: 500 GB}}
 application:
   id: app
-  leader_speed: 1000        # at its real speed the leader of the larger one never comes to an end
+  leader_speed: 1000        # at its real speed the leader of the larger application would never finish
   configs: {{rack.aware.assignment.strategy: min_traffic}}
   subtopologies:
     - {{sources: [orders], stores: [{{name: totals, size: 100 GB, bytes_per_s: 5 MB/s, record_size: 100}}]}}
@@ -53,23 +53,27 @@ duration: 24h
 
 
 PARTS = {
-    "the assignor": ("rebalance.py", "rebalance"),
-    "what the leader is shown": ("leader.py", "_look"),
-    "spreading tasks over threads": ("leader.py", "_spread"),
-    "measuring and costs": ("measures.py", "measure"),
-    "handing out": ("execution.py", "hand_out"),
-    "opening and closing rounds": ("recording.py", "open_round"),
-    "crashes and starts": ("clockwork.py", "_apply"),
+    "the assignor": ("rebalance.py", "compute_assignment"),
+    "the leader's view": ("leader.py", "_build_state"),
+    "tasks of threads": ("leader.py", "_to_group_assignment"),
+    "measures and costs": ("measures.py", "measure"),
+    "applying assignments": ("execution.py", "assign"),
+    "recording rebalances": ("recording.py", "open_round"),
+    "crashes and starts": ("simulation.py", "_apply"),
 }
-"""The parts of a run whose share of its time is told; none of them is inside another."""
+"""The functions whose share of a run's time is reported; none of them calls another."""
 
 
 def shares(profile: cProfile.Profile) -> dict[str, float]:
-    """Which part of the time each of `PARTS` takes, what they call included."""
+    """Return the fraction of the time in each of `PARTS`, including the functions that they call.
+
+    Raises:
+        KeyError: a run never calls one of the functions, for example because it was renamed.
+    """
     stats = pstats.Stats(profile).stats  # type: ignore[attr-defined]
     total = sum(own for _, _, own, _, _ in stats.values())
     spent = {(Path(file).name, function): through for (file, _, function), (_, _, _, through, _) in stats.items()}
-    return {part: spent.get(where, 0.0) / total for part, where in PARTS.items()}
+    return {part: spent[where] / total for part, where in PARTS.items()}
 
 
 @pytest.mark.parametrize(("tasks", "clients", "goal_s"), [(100, 10, 0.5), (1_000, 100, 20)])

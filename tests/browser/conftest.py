@@ -1,4 +1,4 @@
-"""A real browser: Debian's Chromium, driven by Playwright, without any network."""
+"""Fixtures for tests in Debian's Chromium, controlled by Playwright, without network access."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ FLAGS = (
     "--disable-sync",
 )
 
-PATIENCE_MS = 60_000
-"""How long a busy machine may take over a click; tests never wait for a time to pass."""
+TIMEOUT_MS = 60_000
+"""Timeout of an action on a busy machine; no test waits for a fixed time."""
 
-expect.set_options(timeout=PATIENCE_MS)
+expect.set_options(timeout=TIMEOUT_MS)
 
 Open = Callable[..., Page]
 
@@ -34,18 +34,18 @@ Open = Callable[..., Page]
 def browser() -> Iterator[Browser]:
     if CHROMIUM is None:
         if os.environ.get("CI"):
-            pytest.fail("there is no chromium; apt-get install chromium")
-        pytest.skip("there is no chromium here")
+            pytest.fail("chromium is missing; apt-get install chromium")
+        pytest.skip("chromium is missing")
     with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
-        yield started
-        started.close()
+        chromium_browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
+        yield chromium_browser
+        chromium_browser.close()
 
 
 @pytest.fixture
 def open_page(browser: Browser, tmp_path: Path) -> Iterator[Open]:
-    """Opens the text of a page as a file; afterwards nothing may have gone wrong or been fetched."""
-    wrong: list[str] = []
+    """Open a page from a file; fail at the end of the test after console messages, errors, dialogs or requests."""
+    problems: list[str] = []
     opened: list[Page] = []
 
     def start(text: str, width: int = 1440, scheme: Any = "light", *, scripts: bool = True) -> Page:
@@ -54,16 +54,16 @@ def open_page(browser: Browser, tmp_path: Path) -> Iterator[Open]:
         page = browser.new_page(
             viewport={"width": width, "height": 900}, color_scheme=scheme, java_script_enabled=scripts
         )
-        page.set_default_timeout(PATIENCE_MS)
+        page.set_default_timeout(TIMEOUT_MS)
         opened.append(page)
-        page.on("console", lambda message: wrong.append(f"{message.type}: {message.text}"))
-        page.on("pageerror", lambda error: wrong.append(f"error: {error}"))
-        page.on("dialog", lambda dialog: (wrong.append(f"dialog: {dialog.message}"), dialog.dismiss()))
-        page.on("request", lambda request: request.url == file.as_uri() or wrong.append(f"asks for {request.url}"))
+        page.on("console", lambda message: problems.append(f"{message.type}: {message.text}"))
+        page.on("pageerror", lambda error: problems.append(f"error: {error}"))
+        page.on("dialog", lambda dialog: (problems.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+        page.on("request", lambda request: request.url == file.as_uri() or problems.append(f"requests {request.url}"))
         page.goto(file.as_uri())
         return page
 
     yield start
     for page in opened:
         page.close()
-    assert [each for each in wrong if not each.startswith(("asks for data:,", "asks for blob:"))] == []
+    assert [problem for problem in problems if not problem.startswith(("requests data:,", "requests blob:"))] == []

@@ -1,4 +1,4 @@
-"""The section of a plan folder in Chromium: widths, themes, sorting, CSV and paper."""
+"""The section of a plan folder in Chromium: widths, themes, sorting, CSV and print."""
 
 from __future__ import annotations
 
@@ -9,71 +9,71 @@ from functools import cache
 import pytest
 from playwright.sync_api import expect
 
-from reports.render.page import page
+from reports.render.page import page as report_page
 from tests.browser.conftest import Open
-from tests.browser.test_page import share_of_ink
+from tests.browser.test_page import drawn_share
 from tests.reports.sample_plans import NAMES, results
 from tests.reports.sample_runs import HOSTILE
 
 
 @cache
-def ordinary() -> str:
-    return page(None, plans=[results()])
+def sample_page() -> str:
+    return report_page(None, plans=[results()])
 
 
 @cache
-def many() -> str:
-    spread = {f"plan {n}": [(10 + n + m, 20 + n + m) for m in range(6)] for n in range(6)}
-    return page(None, plans=[results((HOSTILE[9], *NAMES[1:]), plans=spread, extra=40)])
+def large_page() -> str:
+    plans = {f"plan {n}": [(10 + n + m, 20 + n + m) for m in range(6)] for n in range(6)}
+    return report_page(None, plans=[results((HOSTILE[9], *NAMES[1:]), plans=plans, extra=40)])
 
 
 @pytest.mark.parametrize("width", [360, 768, 1440])
-@pytest.mark.parametrize("make", [ordinary, many])
-def test_nothing_sticks_out_at_any_width(open_page: Open, width: int, make: type[str]) -> None:
-    shown = open_page(make(), width)
-    for details in shown.locator("details").all():
-        details.evaluate("each => each.open = true")
-    assert shown.evaluate("document.documentElement.scrollWidth") <= width
+@pytest.mark.parametrize("make", [sample_page, large_page])
+def test_page_fits_its_width(open_page: Open, width: int, make: type[str]) -> None:
+    page = open_page(make(), width)
+    for details in page.locator("details").all():
+        details.evaluate("details => details.open = true")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1440])
-def test_every_part_is_drawn_and_none_is_a_smear(open_page: Open, width: int, scheme: str) -> None:
-    shown = open_page(ordinary(), width, scheme)
-    visible = [figure for figure in shown.locator("figure").all() if figure.is_visible()]
+def test_every_part_is_drawn_legibly(open_page: Open, width: int, scheme: str) -> None:
+    page = open_page(sample_page(), width, scheme)
+    visible = [figure for figure in page.locator("figure").all() if figure.is_visible()]
     assert len(visible) == 6
-    for part in (*visible, shown.locator("table.comparison"), shown.locator("table.matrix >> nth=0")):
-        assert 0.005 < share_of_ink(part.screenshot()) < 0.6
+    for part in (*visible, page.locator("table.comparison"), page.locator("table.matrix >> nth=0")):
+        assert 0.005 < drawn_share(part.screenshot()) < 0.6
 
 
-def test_a_click_on_a_row_sorts_the_plans_by_it(open_page: Open) -> None:
-    shown = open_page(ordinary())
-    shown.get_by_role("button", name="Replicas moved", exact=True).click()
-    heads = shown.locator("table.comparison thead th bdi").all_inner_texts()
+def test_click_on_a_row_sorts_the_plans(open_page: Open) -> None:
+    page = open_page(sample_page())
+    page.get_by_role("button", name="Replicas moved", exact=True).click()
+    heads = page.locator("table.comparison thead th bdi").all_inner_texts()
     assert heads == ["greedy", "even", "today"]
 
 
-def test_a_matrix_is_saved_with_its_numbers(open_page: Open) -> None:
-    shown = open_page(ordinary())
-    with shown.expect_download() as waiting:
-        shown.get_by_role("button", name="Save as CSV: Replicas moved, even").click()
-    rows = list(csv.reader(io.StringIO(waiting.value.path().read_text(encoding="utf-8"))))
+def test_saved_matrix_has_its_numbers(open_page: Open) -> None:
+    page = open_page(sample_page())
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save as CSV: Replicas moved, even").click()
+    rows = list(csv.reader(io.StringIO(download.value.path().read_text(encoding="utf-8"))))
     assert rows == [
         ["from \\ to broker (replicas)", "3", "4"], ["1", "0", "1"], ["2", "0", "1"], ["3", "0", "1"], ["9", "1", "0"],
     ]  # fmt: skip
 
 
-def test_without_scripts_figures_and_tables_are_still_there(open_page: Open) -> None:
-    shown = open_page(ordinary(), scripts=False)
-    expect(shown.locator("table.comparison")).to_be_visible()
-    expect(shown.locator("figure .wide svg >> nth=0")).to_be_visible()
-    expect(shown.get_by_text("Click a row name")).to_be_hidden()
+def test_figures_and_tables_do_not_need_scripts(open_page: Open) -> None:
+    page = open_page(sample_page(), scripts=False)
+    expect(page.locator("table.comparison")).to_be_visible()
+    expect(page.locator("figure .wide svg >> nth=0")).to_be_visible()
+    expect(page.get_by_text("Click a row name")).to_be_hidden()
 
 
-def test_paper_is_light_and_has_the_matrices_without_controls(open_page: Open) -> None:
-    shown = open_page(ordinary(), scheme="dark")
-    shown.emulate_media(media="print")
-    expect(shown.locator(".csv >> nth=0")).to_be_hidden()
-    expect(shown.locator("table.matrix >> nth=0")).to_be_visible()
-    assert shown.evaluate("getComputedStyle(document.body).color") == "rgb(32, 36, 43)"
-    assert shown.pdf(format="A4").startswith(b"%PDF")
+def test_print_is_light_and_has_no_controls(open_page: Open) -> None:
+    page = open_page(sample_page(), scheme="dark")
+    page.emulate_media(media="print")
+    expect(page.locator(".csv >> nth=0")).to_be_hidden()
+    expect(page.locator("table.matrix >> nth=0")).to_be_visible()
+    assert page.evaluate("getComputedStyle(document.body).color") == "rgb(32, 36, 43)"
+    assert page.pdf(format="A4").startswith(b"%PDF")

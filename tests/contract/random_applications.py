@@ -24,18 +24,18 @@ END_OFFSET = 50_000
 class RandomApplication:
     """An application at one point in time."""
 
-    chance: random.Random
+    rng: random.Random
     tasks: list[TaskInfo]
     configs: AssignmentConfigs
     clients: dict[ProcessId, KafkaStreamsState] = field(default_factory=dict)
-    gone: list[KafkaStreamsState] = field(default_factory=list)
+    former_clients: list[KafkaStreamsState] = field(default_factory=list)
     history: list[str] = field(default_factory=list)
 
     @classmethod
     def from_seed(cls, seed: int) -> RandomApplication:
-        chance = random.Random(seed)
-        application = cls(chance, random_tasks(chance), random_configs(chance))
-        for _ in range(chance.randint(1, 8)):
+        rng = random.Random(seed)
+        application = cls(rng, random_tasks(rng), random_configs(rng))
+        for _ in range(rng.randint(1, 8)):
             application.join()
         return application
 
@@ -43,12 +43,12 @@ class RandomApplication:
         return ApplicationState.of(self.tasks, self.clients.values(), self.configs)
 
     def join(self) -> None:
-        process_id = ProcessId.of(uuid.UUID(int=self.chance.getrandbits(128)))
-        tags = {"zone": self.chance.choice("xyz"), "cluster": self.chance.choice("12")}
+        process_id = ProcessId.of(uuid.UUID(int=self.rng.getrandbits(128)))
+        tags = {"zone": self.rng.choice("xyz"), "cluster": self.rng.choice("12")}
         client = KafkaStreamsState(
             process_id,
-            num_processing_threads=self.chance.randint(1, 4),
-            rack_id=self.chance.choice(RACKS),
+            num_processing_threads=self.rng.randint(1, 4),
+            rack_id=self.rng.choice(RACKS),
             client_tags=tags,
             task_lags={task.id: END_OFFSET for task in self.tasks if task.is_stateful},
         )
@@ -56,12 +56,12 @@ class RandomApplication:
         self.history.append(f"{process_id} joins")
 
     def leave(self) -> None:
-        process_id = self.chance.choice(sorted(self.clients))
-        self.gone.append(self.clients.pop(process_id))
+        process_id = self.rng.choice(sorted(self.clients))
+        self.former_clients.append(self.clients.pop(process_id))
         self.history.append(f"{process_id} leaves")
 
     def rejoin(self) -> None:
-        client = self.gone.pop(self.chance.randrange(len(self.gone)))
+        client = self.former_clients.pop(self.rng.randrange(len(self.former_clients)))
         lags = {task: max(lag, 0) for task, lag in client.task_lags.items()}
         self.clients[client.process_id] = dataclasses.replace(
             client, previous_active_tasks=(), previous_standby_tasks=(), task_lags=lags
@@ -69,9 +69,9 @@ class RandomApplication:
         self.history.append(f"{client.process_id} comes back")
 
     def apply_random_event(self) -> None:
-        if self.gone and self.chance.random() < 0.3:
+        if self.former_clients and self.rng.random() < 0.3:
             self.rejoin()
-        elif len(self.clients) > 1 and self.chance.random() < 0.5:
+        elif len(self.clients) > 1 and self.rng.random() < 0.5:
             self.leave()
         else:
             self.join()
@@ -98,11 +98,11 @@ class RandomApplication:
             )
 
 
-def random_tasks(chance: random.Random) -> list[TaskInfo]:
+def random_tasks(rng: random.Random) -> list[TaskInfo]:
     tasks = []
-    for subtopology in range(chance.randint(1, 4)):
-        stateful = chance.random() < 0.7
-        racks = [tuple(chance.choice(RACKS) for _ in range(chance.randint(1, 3))) for _ in range(chance.randint(1, 12))]
+    for subtopology in range(rng.randint(1, 4)):
+        stateful = rng.random() < 0.7
+        racks = [tuple(rng.choice(RACKS) for _ in range(rng.randint(1, 3))) for _ in range(rng.randint(1, 12))]
         for partition, replicas in enumerate(racks):
             source = TaskTopicPartition(TopicPartition(f"in{subtopology}", partition), True, False, replicas)
             changelog = TaskTopicPartition(TopicPartition(f"log{subtopology}", partition), False, True, replicas[::-1])
@@ -111,21 +111,21 @@ def random_tasks(chance: random.Random) -> list[TaskInfo]:
     return tasks
 
 
-def random_configs(chance: random.Random) -> AssignmentConfigs:
+def random_configs(rng: random.Random) -> AssignmentConfigs:
     return AssignmentConfigs(
-        acceptable_recovery_lag=chance.choice([0, 100, 10_000]),
-        max_warmup_replicas=chance.randint(1, 4),
-        num_standby_replicas=chance.choice([0, 0, 1, 2]),
-        rack_aware_assignment_tags=chance.choice([(), (), ("zone",), ("zone", "cluster")]),
-        rack_aware_traffic_cost=chance.choice([None, 1, 10]),
-        rack_aware_non_overlap_cost=chance.choice([None, 0, 1, 10]),
-        rack_aware_assignment_strategy=chance.choice(list(RackAwareStrategy)),
+        acceptable_recovery_lag=rng.choice([0, 100, 10_000]),
+        max_warmup_replicas=rng.randint(1, 4),
+        num_standby_replicas=rng.choice([0, 0, 1, 2]),
+        rack_aware_assignment_tags=rng.choice([(), (), ("zone",), ("zone", "cluster")]),
+        rack_aware_traffic_cost=rng.choice([None, 1, 10]),
+        rack_aware_non_overlap_cost=rng.choice([None, 0, 1, 10]),
+        rack_aware_assignment_strategy=rng.choice(list(RackAwareStrategy)),
     )
 
 
-def rebalance_until_stable(application: RandomApplication, assignor: TaskAssignor, most_rounds: int) -> int | None:
+def rebalance_until_stable(application: RandomApplication, assignor: TaskAssignor, max_rounds: int) -> int | None:
     """Rebalance until no follow-up is requested; return the number of rebalances, None if there are too many."""
-    for rounds in range(1, most_rounds + 1):
+    for rounds in range(1, max_rounds + 1):
         assignment = assignor.assign(application.state())
         application.apply(assignment)
         if assignment.followup_rebalance_delay_ms is None:

@@ -21,14 +21,14 @@ WORLDS = {"ci": 2_000, "nightly": 20_000}.get(PROFILE, 200)
 """Number of applications for each assignor."""
 
 EVENTS = 4
-MOST_ROUNDS = 120
+MAX_ROUNDS = 120
 
 ASSIGNORS = registry.built_in()
-named = pytest.mark.parametrize("info", ASSIGNORS, ids=lambda info: info.name)
+for_every_assignor = pytest.mark.parametrize("info", ASSIGNORS, ids=lambda info: info.name)
 
 
-@named
-def test_every_answer_is_valid_and_runs_every_task_once_however_clients_come_and_go(
+@for_every_assignor
+def test_every_assignment_is_valid_while_clients_join_and_leave(
     info: registry.AssignorInfo,
 ) -> None:
     assignor = registry.make(info)
@@ -44,8 +44,8 @@ def test_every_answer_is_valid_and_runs_every_task_once_however_clients_come_and
             application.apply(assignment)
 
 
-@named
-def test_every_assignor_comes_to_rest(info: registry.AssignorInfo) -> None:
+@for_every_assignor
+def test_every_assignor_converges(info: registry.AssignorInfo) -> None:
     if info.name == "fallback_prior":
         # Always requests a probing rebalance, like Kafka's, because lags are unknown.
         application = RandomApplication.from_seed(1)
@@ -56,12 +56,12 @@ def test_every_assignor_comes_to_rest(info: registry.AssignorInfo) -> None:
         application = RandomApplication.from_seed(seed)
         for _ in range(EVENTS):
             application.apply_random_event()
-            rounds = rebalance_until_stable(application, assignor, MOST_ROUNDS)
-            assert rounds is not None, f"seed {seed}: still probing after {MOST_ROUNDS} rounds: {application.history}"
+            rounds = rebalance_until_stable(application, assignor, MAX_ROUNDS)
+            assert rounds is not None, f"seed {seed}: still probing after {MAX_ROUNDS} rounds: {application.history}"
 
 
-@named
-def test_an_assignor_leaves_the_state_as_it_was_and_answers_the_same_again(info: registry.AssignorInfo) -> None:
+@for_every_assignor
+def test_assignor_is_deterministic_and_does_not_change_the_state(info: registry.AssignorInfo) -> None:
     for seed in range(20):
         application = RandomApplication.from_seed(seed)
         application.apply(registry.make(info).assign(application.state()))
@@ -72,7 +72,7 @@ def test_an_assignor_leaves_the_state_as_it_was_and_answers_the_same_again(info:
         assert registry.make(info).assign(state) == first
 
 
-def test_answers_do_not_depend_on_the_hash_seed() -> None:
+def test_assignments_do_not_depend_on_the_hash_seed() -> None:
     program = (
         "import hashlib; from assignors import registry\n"
         "from tests.contract.random_applications import RandomApplication, rebalance_until_stable\n"

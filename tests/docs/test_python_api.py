@@ -51,7 +51,7 @@ INTERNAL = {
 
 
 def names_for_type_checkers() -> set[str]:
-    """The names that `assignor_sim/__init__.py` imports under TYPE_CHECKING."""
+    """Return the names that `assignor_sim/__init__.py` imports under TYPE_CHECKING."""
     tree = ast.parse((ROOT / "assignor_sim" / "__init__.py").read_text(encoding="utf-8"))
     block = next(node for node in tree.body if isinstance(node, ast.If))
     return {alias.asname or alias.name for node in block.body for alias in node.names}  # type: ignore[attr-defined]
@@ -60,32 +60,32 @@ def names_for_type_checkers() -> set[str]:
 def doctests() -> list[doctest.DocTest]:
     finder = doctest.DocTestFinder()
     objects = {f"{module.__name__}": module for module in MODULES}
-    found = [test for name, module in objects.items() for test in finder.find(module, name)]
+    tests = [test for name, module in objects.items() for test in finder.find(module, name)]
     for name in sim.__all__:
         item = getattr(sim, name)
         if not item.__module__.startswith("assignor_sim."):
             module = importlib.import_module(item.__module__)
-            found += finder.find(item, f"sim.{name}", module, globs=vars(module).copy())
-    return [test for test in found if test.examples]
+            tests += finder.find(item, f"sim.{name}", module, globs=vars(module).copy())
+    return [test for test in tests if test.examples]
 
 
-def test_every_name_exists() -> None:
+def test_every_public_name_exists() -> None:
     assert all(getattr(sim, name) is not None for name in sim.__all__)
     assert dir(sim) == sorted(sim.__all__)
 
 
-def test_type_checkers_see_the_same_names() -> None:
+def test_type_checkers_see_same_names() -> None:
     assert names_for_type_checkers() == set(sim.__all__)
 
 
-def test_every_name_has_a_docstring_and_is_on_the_page() -> None:
+def test_every_name_has_docstring_and_is_documented() -> None:
     named = set(re.findall(r"\w+", PAGE))
     assert [name for name in sim.__all__ if name not in named] == []
     assert [name for name in sim.__all__ if not inspect.getdoc(getattr(sim, name))] == []
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: str(module.__name__).rpartition(".")[2])
-def test_every_function_of_the_api_is_public(module: ModuleType) -> None:
+def test_every_api_function_is_public(module: ModuleType) -> None:
     defined = {
         name
         for name, item in vars(module).items()
@@ -94,15 +94,13 @@ def test_every_function_of_the_api_is_public(module: ModuleType) -> None:
     assert defined - INTERNAL <= set(sim.__all__)
 
 
-def test_an_unknown_name_is_an_attribute_error() -> None:
+def test_unknown_name_raises_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'simulate'"):
         _ = sim.simulate  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("test", doctests(), ids=lambda test: str(test.name))
-def test_the_examples_of_a_docstring_run(
-    test: doctest.DocTest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_docstring_examples_run(test: doctest.DocTest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     outcome = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test)
     assert outcome.attempted > 0
@@ -110,7 +108,7 @@ def test_the_examples_of_a_docstring_run(
 
 
 @pytest.mark.parametrize("page", EXAMPLES)
-def test_the_examples_of_a_page_run(
+def test_page_examples_run(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)

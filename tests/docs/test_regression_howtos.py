@@ -8,39 +8,32 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
 import typer
 
-from assignor_sim import pytest_plugin
 from assignor_sim.cli import app
+from tests.docs.plugin_options import plugin_options
 
 HOW_TO = Path(__file__).parents[2] / "docs" / "how-to"
 KEEP = (HOW_TO / "keep-regression-tests.md").read_text(encoding="utf-8")
 COMPARE = (HOW_TO / "compare-your-assignor.md").read_text(encoding="utf-8")
 
 
-def options_of_plugin() -> set[str]:
-    parser = pytest.Parser(_ispytest=True)
-    pytest_plugin.pytest_addoption(parser)
-    return {name for option in parser.getgroup("assignor-sim").options for name in option.names()}
-
-
-def test_every_option_that_is_named_exists() -> None:
+def test_every_documented_option_exists() -> None:
     group = typer.main.get_command(app)
     commands = group.commands.values()  # type: ignore[attr-defined]
     known = {name for command in commands for parameter in command.params for name in parameter.opts}
     named = set(re.findall(r"--[a-z][a-z-]+", KEEP + COMPARE))
-    assert named <= known | options_of_plugin()
-    assert options_of_plugin() <= named
+    assert named <= known | plugin_options()
+    assert plugin_options() <= named
 
 
-def test_the_test_that_is_shown_runs(tmp_path: Path) -> None:
+def test_shown_test_runs(tmp_path: Path) -> None:
     code = KEEP.split("```python\n")[1].split("```")[0].replace("../scenarios/rack_outage.yaml", "cold_start.yaml")
     (tmp_path / "test_shown.py").write_text(f"import pytest\n\n{code}", encoding="utf-8")
     library = HOW_TO.parents[1] / "scenarios" / "library"
     text = (library / "cold_start.yaml").read_text(encoding="utf-8").replace("duration: 6h", "duration: 20m")
     (tmp_path / "cold_start.yaml").write_text(text, encoding="utf-8")
-    done = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-m", "pytest", "-p", "assignor_sim.pytest_plugin", "--assignor-scenarios", "."],
         cwd=tmp_path,
         capture_output=True,
@@ -48,6 +41,6 @@ def test_the_test_that_is_shown_runs(tmp_path: Path) -> None:
         env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         timeout=120,
     )
-    # The pods of this scenario take minutes to restore, so the test must fail, and for that reason alone.
-    assert "1 failed, 1 passed, 1 skipped" in done.stdout, done.stdout
-    assert re.search(r"assert (np\.int64\()?\d+\)? < 60000", done.stdout), done.stdout
+    # The pods of this scenario take minutes to restore, so the test must fail, for this reason only.
+    assert "1 failed, 1 passed, 1 skipped" in completed.stdout, completed.stdout
+    assert re.search(r"assert (np\.int64\()?\d+\)? < 60000", completed.stdout), completed.stdout

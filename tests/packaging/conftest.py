@@ -1,4 +1,4 @@
-"""A wheel of the checkout, unpacked as pip does it."""
+"""A wheel of the checkout: built once, and unpacked as pip does it."""
 
 from __future__ import annotations
 
@@ -12,10 +12,15 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="session")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder with the unpacked wheel."""
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the wheel and return its file."""
     folder = tmp_path_factory.mktemp("wheel")
-    wheel = next(WheelBuilder(str(ROOT)).build(directory=str(folder), versions=["standard"]))
+    return Path(next(WheelBuilder(str(ROOT)).build(directory=str(folder), versions=["standard"])))
+
+
+@pytest.fixture(scope="session")
+def installed(wheel: Path) -> Path:
+    """Unpack the wheel and return the folder."""
     with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(folder / "site")
-    return folder / "site"
+        archive.extractall(wheel.parent / "site")
+    return wheel.parent / "site"

@@ -1,4 +1,4 @@
-"""requirements.lock pins, by hash and for every supported Python, all that pyproject.toml asks for."""
+"""requirements.lock pins every dependency of pyproject.toml by hash, for every supported Python."""
 
 import re
 import tomllib
@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
-WANTED = [
+DEPENDENCIES = [
     *PYPROJECT["build-system"]["requires"],
     *PYPROJECT["project"]["dependencies"],
     *PYPROJECT["dependency-groups"]["dev"],
@@ -21,7 +21,7 @@ PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
 
 
 def read_entries(lock: str) -> list[str]:
-    """Split a lock file into one text per pin, its hashes included and comments left out."""
+    """Return one text per pin of a lock file, with its hashes and without comments."""
     lines = [line for line in lock.splitlines() if not line.lstrip().startswith("#")]
     return "\n".join(lines).replace("\\\n", "").splitlines()
 
@@ -31,7 +31,7 @@ def read_pin(entry: str) -> Requirement:
 
 
 def read_pins(lock: str, python: str) -> dict[str, list[str]]:
-    """The versions that a lock file installs on Linux under one Python, by canonical package name."""
+    """Return the versions that a lock file installs on Linux with one Python version, by canonical package name."""
     environment = {"python_version": python, "python_full_version": f"{python}.1", "sys_platform": "linux"}
     versions: dict[str, list[str]] = {}
     for pin in map(read_pin, read_entries(lock)):
@@ -43,16 +43,14 @@ def read_pins(lock: str, python: str) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize("python", PYTHONS)
-def test_every_declared_dependency_is_pinned_to_a_version_that_fits(python: str) -> None:
+def test_declared_dependencies_are_pinned_to_allowed_versions(python: str) -> None:
     pins = read_pins(LOCK, python)
-    wanted = [Requirement(text) for text in WANTED]
-    assert [
-        str(it) for it in wanted if not any(map(it.specifier.contains, pins.get(canonicalize_name(it.name), [])))
-    ] == []
+    for dependency in map(Requirement, DEPENDENCIES):
+        assert any(map(dependency.specifier.contains, pins.get(canonicalize_name(dependency.name), []))), dependency
 
 
 @pytest.mark.parametrize("python", PYTHONS)
-def test_no_package_is_pinned_to_two_versions_under_one_python(python: str) -> None:
+def test_each_package_is_pinned_to_one_version_per_python(python: str) -> None:
     assert {name: versions for name, versions in read_pins(LOCK, python).items() if len(versions) > 1} == {}
 
 
@@ -61,15 +59,15 @@ def test_every_pin_has_a_hash() -> None:
     assert [entry for entry in read_entries(LOCK) if not hash_option.search(entry)] == []
 
 
-def test_the_lock_names_no_host_and_no_path() -> None:
+def test_lock_has_no_host_and_no_path() -> None:
     assert re.findall(r".*(?:://|@|^-|--(?!hash=)|/).*", LOCK, flags=re.MULTILINE) == []
 
 
-def test_the_lock_tells_how_it_is_made() -> None:
+def test_lock_states_how_it_is_made() -> None:
     assert "# Made from pyproject.toml by `make lock`." in LOCK.splitlines()[:3]
 
 
-def test_the_machine_check_allows_the_pythons_that_the_lock_serves() -> None:
+def test_machine_check_allows_the_python_versions_of_the_lock() -> None:
     script = (ROOT / "tools" / "check_machine.sh").read_text(encoding="utf-8")
     oldest, newest = (
         int(re.search(rf"^{name}_PYTHON=(\d+)", script, re.MULTILINE)[1]) for name in ("OLDEST", "NEWEST")

@@ -1,6 +1,6 @@
-"""make sets up .venv when something calls for it, and only then.
+"""make sets up .venv when one of its inputs has changed, and only then.
 
-The interpreter is a pretended one: its environments note what they are asked to run, and nothing is installed.
+The interpreter is a fake: its environments log the commands that they are to run, and nothing is installed.
 """
 
 import os
@@ -24,20 +24,20 @@ JAVA = """#!/bin/sh
 echo 'openjdk version "17.0.15"'
 echo jdk.compiler@17
 """
-WORKING = """#!/bin/sh
+LOGGING = """#!/bin/sh
 echo "$*" >>calls
 """
 WITHOUT_NETWORK = """#!/bin/sh
 echo "$*" >>calls
 case "$*" in *" pip "*) exit 1 ;; esac
 """
-APART = ("tests/parity", "tests/contract", "tests/relations", "tests/pipeline", "tests/browser", "tests/real_kafka")
-TESTS = " ".join(["-m pytest --numprocesses=auto --dist=loadfile", *(f"--ignore={folder}" for folder in APART)])
+SLOW = ("tests/parity", "tests/contract", "tests/relations", "tests/pipeline", "tests/browser", "tests/real_kafka")
+TESTS = " ".join(["-m pytest --numprocesses=auto --dist=loadfile", *(f"--ignore={folder}" for folder in SLOW)])
 
 
 @dataclass(frozen=True, slots=True)
 class Checkout:
-    """A folder, with a space in its path, that holds what the set-up reads."""
+    """A folder, with a space in its path, with the files that the set-up reads."""
 
     path: Path
 
@@ -53,14 +53,14 @@ class Checkout:
         (self.path / name).write_text(text.replace(old, new), encoding="utf-8")
 
     def make(self, *arguments: str, java_home: str = "jdk") -> subprocess.CompletedProcess[str]:
-        """Run make under none of the flags that a make around this test run was started with."""
-        own = {"MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "ARGS"}
-        environment = {name: value for name, value in os.environ.items() if name not in own}
+        """Run make without the flags of a make that runs these tests."""
+        outer = {"MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "ARGS"}
+        environment = {name: value for name, value in os.environ.items() if name not in outer}
         command = ["make", *arguments, "PYTHON=./interpreter", f"JAVA_HOME={java_home}"]
         return subprocess.run(command, cwd=self.path, env=environment, capture_output=True, text=True)
 
     def calls(self, *arguments: str) -> list[str]:
-        """Run make and return what it had the interpreters do."""
+        """Run make and return the logged commands."""
         log = self.path / "calls"
         log.unlink(missing_ok=True)
         self.make(*arguments)
@@ -74,7 +74,7 @@ class Checkout:
 def checkout(tmp_path: Path) -> Checkout:
     checkout = Checkout(tmp_path / "a checkout")
     checkout.write_program("interpreter", INTERPRETER)
-    checkout.write_program("environment_python", WORKING)
+    checkout.write_program("environment_python", LOGGING)
     checkout.write_program("jdk/bin/java", JAVA)
     (checkout.path / "tools").mkdir()
     for name in ["Makefile", "pyproject.toml", "requirements.lock", "tools/check_machine.sh"]:
@@ -82,7 +82,7 @@ def checkout(tmp_path: Path) -> Checkout:
     return checkout
 
 
-def test_the_first_make_installs_the_lock_and_then_the_project_and_then_tests(checkout: Checkout) -> None:
+def test_first_make_installs_lock_and_project_then_runs_tests(checkout: Checkout) -> None:
     venv, lock, project, first_run, tests = checkout.calls("test")
     assert venv == "-m venv --clear .venv"
     assert "--require-hashes" in lock
@@ -93,7 +93,7 @@ def test_the_first_make_installs_the_lock_and_then_the_project_and_then_tests(ch
     assert len(checkout.stamps()) == 1
 
 
-def test_a_second_make_installs_nothing(checkout: Checkout) -> None:
+def test_second_make_installs_nothing(checkout: Checkout) -> None:
     checkout.make("test")
     assert checkout.calls("test") == [TESTS]
 
@@ -103,15 +103,15 @@ def test_arguments_reach_pytest(checkout: Checkout) -> None:
     assert checkout.calls("test", "ARGS=-k rack") == [f"{TESTS} -k rack"]
 
 
-def test_a_set_up_that_failed_is_not_taken_for_ready(checkout: Checkout) -> None:
+def test_failed_set_up_is_repeated(checkout: Checkout) -> None:
     checkout.write_program("environment_python", WITHOUT_NETWORK)
     assert checkout.make("test").returncode == 2
     assert checkout.stamps() == []
-    checkout.write_program("environment_python", WORKING)
+    checkout.write_program("environment_python", LOGGING)
     assert len(checkout.calls("test")) == 5
 
 
-def test_a_failed_renewal_leaves_no_environment_that_looks_ready(checkout: Checkout) -> None:
+def test_failed_renewal_leaves_no_stamp(checkout: Checkout) -> None:
     checkout.make("test")
     checkout.edit("requirements.lock", "numpy==", "numpy==1!")
     checkout.write_program("environment_python", WITHOUT_NETWORK)
@@ -127,25 +127,25 @@ def test_a_failed_renewal_leaves_no_environment_that_looks_ready(checkout: Check
         pytest.param("pyproject.toml", "assignor_sim.cli:main", "assignor_sim.cli:run", id="console script"),
     ],
 )
-def test_what_changes_the_environment_calls_for_a_new_one(checkout: Checkout, name: str, old: str, new: str) -> None:
+def test_changed_input_renews_the_environment(checkout: Checkout, name: str, old: str, new: str) -> None:
     checkout.make("test")
     checkout.edit(name, old, new)
     assert len(checkout.calls("test")) == 5
 
 
-def test_a_setting_of_a_tool_calls_for_no_new_environment(checkout: Checkout) -> None:
+def test_changed_tool_setting_keeps_the_environment(checkout: Checkout) -> None:
     checkout.make("test")
     checkout.edit("pyproject.toml", "line-length = 120", "line-length = 100")
     assert checkout.calls("test") == [TESTS]
 
 
-def test_a_moved_checkout_calls_for_a_new_environment(checkout: Checkout) -> None:
+def test_moved_checkout_renews_the_environment(checkout: Checkout) -> None:
     checkout.make("test")
     moved = Checkout(checkout.path.rename(checkout.path.with_name("elsewhere")))
     assert len(moved.calls("test")) == 5
 
 
-def test_an_interpreter_that_is_gone_calls_for_a_new_environment(checkout: Checkout) -> None:
+def test_missing_interpreter_renews_the_environment(checkout: Checkout) -> None:
     checkout.make("test")
     (checkout.path / ".venv/bin/python").unlink()
     (checkout.path / ".venv/bin/python").symlink_to("/nowhere/python3.11")
@@ -153,7 +153,7 @@ def test_an_interpreter_that_is_gone_calls_for_a_new_environment(checkout: Check
 
 
 @pytest.mark.parametrize("target", ["demo", "test"])
-def test_a_machine_without_java_gets_one_line_and_no_environment(checkout: Checkout, target: str) -> None:
+def test_missing_java_gives_one_line_and_no_environment(checkout: Checkout, target: str) -> None:
     result = checkout.make(target, java_home="/nowhere")
     assert (result.returncode, result.stdout) == (2, "")
     (line,) = result.stderr.splitlines()
@@ -161,7 +161,7 @@ def test_a_machine_without_java_gets_one_line_and_no_environment(checkout: Check
     assert not (checkout.path / ".venv").exists()
 
 
-def test_make_alone_lists_the_targets_and_needs_nothing(checkout: Checkout) -> None:
+def test_make_without_target_lists_the_targets(checkout: Checkout) -> None:
     result = checkout.make(java_home="/nowhere")
     assert (result.returncode, result.stderr) == (0, "")
     targets = [line.split()[1] for line in result.stdout.splitlines()]

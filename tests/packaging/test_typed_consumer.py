@@ -19,19 +19,19 @@ def project(installed: Path) -> Path:
     return installed
 
 
-def test_mypy_accepts_it(project: Path) -> None:
+def test_mypy_accepts_the_consumer(project: Path) -> None:
     options = ["--strict", "--config-file=", "--no-incremental", "--follow-imports=silent", "--ignore-missing-imports"]
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "mypy", *options, CONSUMER.name],
         cwd=project,
         capture_output=True,
         text=True,
         timeout=300,
     )
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert process.returncode == 0, process.stdout + process.stderr
 
 
-def test_pyright_accepts_it(project: Path) -> None:
+def test_pyright_accepts_the_consumer(project: Path) -> None:
     pyright = shutil.which("pyright", path=str(Path(sys.executable).parent))
     if pyright is None or shutil.which("node") is None:
         pytest.skip("needs pyright (development dependency) and Node.js")
@@ -42,9 +42,9 @@ def test_pyright_accepts_it(project: Path) -> None:
         "reportMissingTypeStubs": False,
     }
     (project / "pyrightconfig.json").write_text(json.dumps(settings), encoding="utf-8")
-    done = subprocess.run(
+    process = subprocess.run(
         [pyright, "--pythonpath", sys.executable], cwd=project, capture_output=True, text=True, timeout=300
     )
-    if done.returncode not in (0, 1):
-        pytest.skip(f"pyright cannot be started (it is fetched from the npm registry): {done.stderr[-300:]}")
-    assert done.returncode == 0, done.stdout
+    if process.returncode not in (0, 1):
+        pytest.skip(f"pyright cannot be started (it is fetched from the npm registry): {process.stderr[-300:]}")
+    assert process.returncode == 0, process.stdout

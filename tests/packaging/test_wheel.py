@@ -9,7 +9,6 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 from hatchling.builders.sdist import SdistBuilder
-from hatchling.builders.wheel import WheelBuilder
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -19,12 +18,6 @@ ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 PACKAGES = {"assignor_sim", *NESTED_PACKAGES}
 NOT_SHIPPED = {"__pycache__", ".DS_Store"}
-
-
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("wheel")
-    return Path(next(WheelBuilder(str(ROOT)).build(directory=str(folder), versions=["standard"])))
 
 
 @pytest.fixture(scope="module")
@@ -44,39 +37,41 @@ def find_metadata(wheel: Path, name: str) -> str:
     return f"{distribution}.dist-info/{name}"
 
 
-def normalise(requirements: list[str]) -> set[tuple[str, str, str]]:
-    """Name, versions and marker of each requirement, spelt in one way."""
-    parsed = map(Requirement, requirements)
-    return {(canonicalize_name(it.name), str(it.specifier), str(it.marker or "")) for it in parsed}
+def normalize(requirements: list[str]) -> set[tuple[str, str, str]]:
+    """Return name, versions and marker of each requirement, in canonical spelling."""
+    return {
+        (canonicalize_name(parsed.name), str(parsed.specifier), str(parsed.marker or ""))
+        for parsed in map(Requirement, requirements)
+    }
 
 
 def list_files(package: str) -> set[str]:
-    """All files of a package in the checkout, as paths from its root."""
+    """Return all files of a package in the checkout, as paths relative to its root."""
     files = (path.relative_to(ROOT) for path in (ROOT / package).rglob("*") if path.is_file())
     return {path.as_posix() for path in files if not NOT_SHIPPED & set(path.parts)}
 
 
-def test_a_wheel_installs_one_top_level_package(names: set[str]) -> None:
+def test_wheel_has_one_top_level_package(names: set[str]) -> None:
     folders = {PurePosixPath(name).parts[0] for name in names}
     assert {folder for folder in folders if not folder.endswith(".dist-info")} == {"assignor_sim"}
 
 
-def test_a_wheel_has_every_file_of_the_packages(names: set[str]) -> None:
+def test_wheel_has_every_file_of_the_packages(names: set[str]) -> None:
     nested = {f"assignor_sim/{file}" for package in NESTED_PACKAGES for file in list_files(package)}
     assert {name for name in names if name.startswith("assignor_sim/")} == nested | list_files("assignor_sim")
 
 
-def test_a_wheel_is_typed(names: set[str]) -> None:
+def test_wheel_is_typed(names: set[str]) -> None:
     assert "assignor_sim/py.typed" in names
 
 
-def test_a_wheel_has_the_shipped_scenarios_and_their_schema(names: set[str]) -> None:
+def test_wheel_has_shipped_scenarios_and_schema(names: set[str]) -> None:
     assert "assignor_sim/scenarios/schema.json" in names
     library = "assignor_sim/scenarios/library/"
     assert [name for name in names if name.startswith(library) and name.endswith(".yaml")]
 
 
-def test_imports_are_rewritten_and_nothing_else(wheel: Path) -> None:
+def test_only_imports_are_rewritten(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         nested = archive.read("assignor_sim/scenarios/run.py").decode().splitlines()
     plain = (ROOT / "scenarios" / "run.py").read_text(encoding="utf-8").splitlines()
@@ -86,7 +81,7 @@ def test_imports_are_rewritten_and_nothing_else(wheel: Path) -> None:
         assert after == before.replace("from ", "from assignor_sim.", 1)
 
 
-def test_a_module_that_cannot_be_nested_stops_the_build() -> None:
+def test_code_that_cannot_be_nested_is_rejected() -> None:
     for code in ("import reports.analysis", 'name = f"reports.{module}"'):
         with pytest.raises(NestingError, match="example"):
             rewrite_imports(code, "example.py", ROOT)
@@ -100,24 +95,28 @@ def test_strings_that_name_modules_are_rewritten() -> None:
     assert rewrite_imports(code, "example.py", ROOT) == expected
 
 
-def test_a_wheel_has_its_command_and_its_licence(wheel: Path) -> None:
+def test_wheel_has_command_and_license(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         entry_points = archive.read(find_metadata(wheel, "entry_points.txt")).decode("utf-8")
-        licence = archive.read(find_metadata(wheel, "licenses/LICENSE")).decode("utf-8")
+        license = archive.read(find_metadata(wheel, "licenses/LICENSE")).decode("utf-8")
     assert "[console_scripts]\nassignor-sim = assignor_sim.cli:main\n" in entry_points
-    assert licence == (ROOT / "LICENSE").read_text(encoding="utf-8")
+    assert license == (ROOT / "LICENSE").read_text(encoding="utf-8")
 
 
-def test_a_wheel_asks_for_what_the_project_declares_and_no_tool(metadata: Message) -> None:
-    extras = [f'{each}; extra == "{name}"' for name, own in PROJECT["optional-dependencies"].items() for each in own]
-    assert normalise(metadata.get_all("Requires-Dist", [])) == normalise([*PROJECT["dependencies"], *extras])
+def test_wheel_requires_declared_dependencies_only(metadata: Message) -> None:
+    extras = [
+        f'{requirement}; extra == "{name}"'
+        for name, requirements in PROJECT["optional-dependencies"].items()
+        for requirement in requirements
+    ]
+    assert normalize(metadata.get_all("Requires-Dist", [])) == normalize([*PROJECT["dependencies"], *extras])
 
 
-def test_a_wheel_cannot_be_published_by_mistake(metadata: Message) -> None:
+def test_wheel_cannot_be_published(metadata: Message) -> None:
     assert "Private :: Do Not Upload" in metadata.get_all("Classifier", [])
 
 
-def test_a_source_distribution_leaves_out_tests_and_tools(tmp_path: Path) -> None:
+def test_source_distribution_has_no_tests_and_tools(tmp_path: Path) -> None:
     sdist = next(SdistBuilder(str(ROOT)).build(directory=str(tmp_path), versions=["standard"]))
     with tarfile.open(sdist) as archive:
         entries = {PurePosixPath(name).parts[1] for name in archive.getnames()}

@@ -17,7 +17,7 @@ def proven(state: ApplicationState, columns: AssignmentColumns, weights: Weights
 
 @pytest.mark.parametrize(("name", "every"), [("public", 30), ("extras", 4), ("rare", 4)])
 def test_kafka_is_never_below_the_proven_optimum(name: str, every: int) -> None:
-    costs = [answer.cost for answer in answer_costs(name, proven, every)]
+    costs = [entry.cost for entry in answer_costs(name, proven, every)]
     proofs = [cost.proof for cost in costs if cost.proof is not None]
     assert len(proofs) == len(costs) > 10
     assert all(cost.bound == proof.best_known_cost <= cost.cost for cost, proof in zip(costs, proofs, strict=True))

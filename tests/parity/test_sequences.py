@@ -34,7 +34,7 @@ def previous_of(state: ApplicationState, tasks_of: TasksOfClients) -> tuple[Bool
 
 
 @pytest.mark.parametrize("name", list(sequences("ha")))
-def test_a_sequence_replays_round_by_round(name: str) -> None:
+def test_sequence_replays_rebalance_by_rebalance(name: str) -> None:
     assignor = registry.make(registry.find("high_availability"))
     tasks_of: TasksOfClients = {}
     for problem in sequences("ha")[name]:
@@ -53,12 +53,12 @@ def test_a_sequence_replays_round_by_round(name: str) -> None:
         for column, process_id in enumerate(state.clients.ids):
             tasks_of[process_id] = result.columns.active == column, result.columns.standby[:, column]
         assert problem.expected is not None
-        assert named(result) == problem.expected["assignment"], problem.id
+        assert assignment_by_client(result) == problem.expected["assignment"], problem.id
         requests_followup = result.columns.followup_rebalance_delay_ms is not None
         assert requests_followup == problem.expected["probing_rebalance"], problem.id
 
 
-def named(result: ComputedAssignment) -> dict[str, dict[str, list[str]]]:
+def assignment_by_client(result: ComputedAssignment) -> dict[str, dict[str, list[str]]]:
     ids, columns = result.state.tasks.ids, result.columns
     return {
         str(process_id): {

@@ -29,20 +29,22 @@ CASES = sorted({(name, *problem.kind) for name in ("public", "extras", "rare") f
 
 @pytest.mark.parametrize("order", list(CollectionOrder))
 @pytest.mark.parametrize(("name", "assignor", "strategy"), CASES)
-def test_every_answer_is_kafkas(name: str, assignor: str, strategy: str, order: CollectionOrder) -> None:
+def test_assignments_equal_those_of_kafka(name: str, assignor: str, strategy: str, order: CollectionOrder) -> None:
     problems = [problem for problem in vectors(name) if problem.kind == (assignor, strategy)]
-    wrong_answers = {
-        problem.id: found
+    differences_by_problem = {
+        problem.id: differences
         for problem in problems
         if (
-            found := answer_differences(problem.expected_answer(order) or {}, solve_problem(problem, name, order=order))
+            differences := answer_differences(
+                problem.expected_answer(order) or {}, solve_problem(problem, name, order=order)
+            )
         )
     }
     assert problems
-    assert not wrong_answers
+    assert not differences_by_problem
 
 
-def test_the_vectors_are_all_there() -> None:
+def test_all_vectors_are_present() -> None:
     assert {name: len(vectors(name)) for name in ("public", "extras", "rare")} == {
         "public": 1500,
         "extras": 208,
@@ -50,7 +52,7 @@ def test_the_vectors_are_all_there() -> None:
     }
 
 
-def test_a_wrong_answer_would_be_noticed() -> None:
+def test_wrong_assignment_is_detected() -> None:
     problem = next(p for p in vectors("public") if p.kind == ("ha", "none") and p.expected)
     right = solve_problem(problem, "public")
     assert not answer_differences(problem.expected or {}, right)

@@ -1,4 +1,4 @@
-"""One Spark for all tests: starting Java takes longer than most of them."""
+"""A Spark session for all tests, because starting Java takes longer than most of them."""
 
 from __future__ import annotations
 
@@ -15,5 +15,5 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    with connect("local[2]", java_works_little=True) as session:
+    with connect("local[2]", fast_start=True) as session:
         yield session

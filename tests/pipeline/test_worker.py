@@ -1,4 +1,4 @@
-"""What a worker makes of the rows that it is given."""
+"""Result tables of a worker, without Spark."""
 
 from __future__ import annotations
 
@@ -35,59 +35,63 @@ def row(prepared: PreparedSweep, position: int, setting: int, assignor: str, see
 
 
 def outcomes(prepared: PreparedSweep, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    (made,) = simulate_chunks(prepared.sweep_inputs, iter([pa.RecordBatch.from_pylist(rows, schema=RUN_SCHEMA)]))
-    assert made.schema == outcome_schema(prepared.sweep_inputs.tables)
-    told: list[dict[str, Any]] = made.to_pylist()
-    return told
+    (batch,) = simulate_chunks(prepared.sweep_inputs, iter([pa.RecordBatch.from_pylist(rows, schema=RUN_SCHEMA)]))
+    assert batch.schema == outcome_schema(prepared.sweep_inputs.tables)
+    rows_of_runs: list[dict[str, Any]] = batch.to_pylist()
+    return rows_of_runs
 
 
-def test_a_row_comes_to_what_a_run_of_its_own_comes_to(tmp_path: Path) -> None:
+def test_row_has_tables_of_separate_run(tmp_path: Path) -> None:
     prepared = prepare_sweep(
         load_sweep(write_sweep(tmp_path, SWEEP + "tables: [assignments, moves, traffic, events]\n"))
     )
-    (made,) = outcomes(prepared, [row(prepared, 0, 3, "legacy_sticky", 2)])
+    (outcome,) = outcomes(prepared, [row(prepared, 0, 3, "legacy_sticky", 2)])
     sweep = prepared.sweep
     scenario = load_scenario(sweep.scenario, sweep.overrides(sweep.settings[3]))
-    (one,) = assignor_specs(scenario, ["legacy_sticky"])
-    expected = tabulate(run(scenario, one, 2), "legacy_sticky", 2)
-    assert made["error"] is None
+    (spec,) = assignor_specs(scenario, ["legacy_sticky"])
+    expected = tabulate(run(scenario, spec, 2), "legacy_sticky", 2)
+    assert outcome["error"] is None
     for name in ("runs", "rounds", "assignments", "moves", "traffic", "events"):
-        assert made[name] == expected[name].to_pylist(), name
-        assert made[name]
+        assert outcome[name] == expected[name].to_pylist(), name
+        assert outcome[name]
 
 
-def test_rows_come_back_in_the_order_of_their_positions(tmp_path: Path) -> None:
+def test_rows_are_returned_by_position(tmp_path: Path) -> None:
     prepared = prepare_sweep(load_sweep(write_sweep(tmp_path)))
     rows = [row(prepared, position, 0, "legacy_sticky", position + 1) for position in (2, 0, 1)]
-    assert [made["position"] for made in outcomes(prepared, rows)] == [0, 1, 2]
+    assert [outcome["position"] for outcome in outcomes(prepared, rows)] == [0, 1, 2]
 
 
-def test_a_run_that_cannot_be_made_is_a_row_with_its_error_and_disturbs_nobody(tmp_path: Path) -> None:
+def test_failed_run_is_a_row_with_its_error(tmp_path: Path) -> None:
     prepared = prepare_sweep(load_sweep(write_sweep(tmp_path)))
-    wrong = row(prepared, 1, 0, "legacy_sticky", 1) | {"overrides": json.dumps([["duration", "-5"]])}
+    invalid = row(prepared, 1, 0, "legacy_sticky", 1) | {"overrides": json.dumps([["duration", "-5"]])}
     unknown = row(prepared, 2, 0, "no_such_assignor", 1)
-    fine = row(prepared, 0, 0, "legacy_sticky", 1)
-    first, second, third = outcomes(prepared, [fine, wrong, unknown])
+    valid = row(prepared, 0, 0, "legacy_sticky", 1)
+    first, second, third = outcomes(prepared, [valid, invalid, unknown])
     assert first["error"] is None
     assert "duration" in second["error"]
     assert "no_such_assignor" in third["error"]
     for failed in (second, third):
-        (told,) = failed["runs"]
-        assert {name for name, value in told.items() if value is not None} == {"scenario", "assignor", "seed"}
+        (key,) = failed["runs"]
+        assert {name for name, value in key.items() if value is not None} == {"scenario", "assignor", "seed"}
         assert failed["rounds"] == []
     assert str(tmp_path) not in second["error"]
 
 
-def test_an_assignor_that_ends_the_process_ends_its_run_only(tmp_path: Path, monkeypatch: Any) -> None:
-    (tmp_path / "rude.py").write_text("class Rude:\n    def assign(self, state):\n        raise SystemExit('enough')\n")
+def test_assignor_that_exits_fails_only_its_run(tmp_path: Path, monkeypatch: Any) -> None:
+    (tmp_path / "exiting.py").write_text(
+        "class Exiting:\n    def assign(self, state):\n        raise SystemExit('exit')\n"
+    )
     monkeypatch.syspath_prepend(str(tmp_path))
-    prepared = prepare_sweep(load_sweep(write_sweep(tmp_path)), ["rude:Rude", "legacy_sticky"])
-    rude, fine = outcomes(prepared, [row(prepared, 0, 0, "rude:Rude", 1), row(prepared, 1, 0, "legacy_sticky", 1)])
-    assert rude["error"] == "SystemExit: enough" or "enough" in (rude["runs"][0]["cause"] or "")
-    assert fine["error"] is None
+    prepared = prepare_sweep(load_sweep(write_sweep(tmp_path)), ["exiting:Exiting", "legacy_sticky"])
+    exiting, valid = outcomes(
+        prepared, [row(prepared, 0, 0, "exiting:Exiting", 1), row(prepared, 1, 0, "legacy_sticky", 1)]
+    )
+    assert exiting["error"] == "SystemExit: exit" or "exit" in (exiting["runs"][0]["cause"] or "")
+    assert valid["error"] is None
 
 
-def test_files_that_the_scenario_names_travel_with_it(tmp_path: Path, monkeypatch: Any) -> None:
+def test_imported_files_are_shipped(tmp_path: Path, monkeypatch: Any) -> None:
     shipped = "scenario: order_processing\nset: {duration: 1h}\nassignors: [streams sticky]\n"
     sweep = load_sweep(write_sweep(tmp_path, shipped))
     prepared = prepare_sweep(sweep)
@@ -99,26 +103,26 @@ def test_files_that_the_scenario_names_travel_with_it(tmp_path: Path, monkeypatc
         "captured/topology.txt",
     ]
     monkeypatch.chdir(tmp_path)
-    (made,) = outcomes(prepared, [row(prepared, 0, 0, "streams sticky", 1)])
-    assert made["error"] is None
-    assert len(made["rounds"]) > 0
+    (outcome,) = outcomes(prepared, [row(prepared, 0, 0, "streams sticky", 1)])
+    assert outcome["error"] is None
+    assert len(outcome["rounds"]) > 0
 
 
-def test_files_beside_and_above_the_scenario_keep_their_places(tmp_path: Path) -> None:
+def test_shipped_files_keep_relative_paths(tmp_path: Path) -> None:
     shipped = Path(load_sweep(write_sweep(tmp_path, "scenario: order_processing\n")).scenario)
     text = shipped.read_text().replace("captured/topology.txt", "../topology.txt")
-    home = tmp_path / "deep" / "home"
-    (home / "captured").mkdir(parents=True)
+    folder = tmp_path / "project" / "scenarios"
+    (folder / "captured").mkdir(parents=True)
     for name in ("topics.txt", "brokers.txt", "log_dirs.json.txt"):
-        (home / "captured" / name).write_bytes((shipped.parent / "captured" / name).read_bytes())
-    (home.parent / "topology.txt").write_bytes((shipped.parent / "captured" / "topology.txt").read_bytes())
-    write_sweep(home, "scenario: shop.yaml\nset: {duration: 1h}\nassignors: [streams sticky]\n", text)
-    prepared = prepare_sweep(load_sweep(home / "sweep.yaml"))
-    (made,) = outcomes(prepared, [row(prepared, 0, 0, "streams sticky", 1)])
-    assert made["error"] is None
+        (folder / "captured" / name).write_bytes((shipped.parent / "captured" / name).read_bytes())
+    (folder.parent / "topology.txt").write_bytes((shipped.parent / "captured" / "topology.txt").read_bytes())
+    write_sweep(folder, "scenario: shop.yaml\nset: {duration: 1h}\nassignors: [streams sticky]\n", text)
+    prepared = prepare_sweep(load_sweep(folder / "sweep.yaml"))
+    (outcome,) = outcomes(prepared, [row(prepared, 0, 0, "streams sticky", 1)])
+    assert outcome["error"] is None
 
 
-def test_a_file_that_only_a_later_setting_names_makes_another_sweep_when_it_changes(tmp_path: Path) -> None:
+def test_changed_file_of_later_setting_changes_identity(tmp_path: Path) -> None:
     shipped = Path(load_sweep(write_sweep(tmp_path, "scenario: order_processing\n")).scenario)
     (tmp_path / "captured").mkdir()
     for file in sorted((shipped.parent / "captured").glob("*.txt")):
@@ -135,11 +139,11 @@ def test_a_file_that_only_a_later_setting_names_makes_another_sweep_when_it_chan
     assert before.manifest["scenario"]["imports"].keys() == after.manifest["scenario"]["imports"].keys()
 
 
-def test_a_worker_imports_nothing_of_spark() -> None:
+def test_worker_does_not_import_spark() -> None:
     code = "import sys, pipeline.worker; print([name for name in sys.modules if 'spark' in name or 'py4j' in name])"
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert told.stdout.strip() == "[]"
+    completed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert completed.stdout.strip() == "[]"
 
 
-def test_every_table_can_be_kept() -> None:
+def test_worker_can_return_every_table() -> None:
     assert {field.name for field in outcome_schema(tuple(SCHEMAS))} >= set(SCHEMAS)

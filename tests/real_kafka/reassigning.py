@@ -46,7 +46,7 @@ class Operator:
 
     @property
     def broker_ids(self) -> range:
-        """Ids of all brokers."""
+        """Return the ids of all brokers."""
         return range(1, self.cluster.spec.brokers + 1)
 
     def create(self, topics: Mapping[str, Sequence[Sequence[int]]], record_bytes: int = RECORD_BYTES) -> None:
@@ -75,9 +75,9 @@ class Operator:
         Args:
             brokers: File with the output of `kafka-broker-api-versions.sh`.
         """
-        read = read_cluster("kafka-topics.sh --describe", self.describe(), brokers=brokers)
-        assert read.remarks == ()
-        return read.state
+        imported = read_cluster("kafka-topics.sh --describe", self.describe(), brokers=brokers)
+        assert imported.remarks == ()
+        return imported.state
 
     def write(self, files: Mapping[str, bytes]) -> Path:
         """Write the files of a plan; return its folder."""
@@ -95,8 +95,8 @@ class Operator:
 
     def time(self, file: Path, throttle_bytes_per_s: int) -> float:
         """Execute a reassignment; return the seconds until all new replicas are in sync."""
-        with self._admin() as admin, ThreadPoolExecutor() as aside:
-            tool = aside.submit(self._execute, file, throttle_bytes_per_s)
+        with self._admin() as admin, ThreadPoolExecutor() as executor:
+            tool = executor.submit(self._execute, file, throttle_bytes_per_s)
             self._await(lambda: bool(admin.list_partition_reassignments()))
             begun_s = time.monotonic()
             self._await(lambda: not admin.list_partition_reassignments())
@@ -130,8 +130,8 @@ class Operator:
                 ConfigResourceType.BROKER: [str(broker) for broker in self.broker_ids],
                 ConfigResourceType.TOPIC: [n for n in admin.list_topics() if n.startswith(f"{self.prefix}-")],
             }
-            asked = [ConfigResource(kind, name) for kind, names in kinds.items() for name in names]
-            configs = admin.describe_configs(asked)
+            resources = [ConfigResource(kind, name) for kind, names in kinds.items() for name in names]
+            configs = admin.describe_configs(resources)
         return sorted(_throttles(configs))
 
     def _reassign(self, file: Path) -> None:
@@ -177,8 +177,8 @@ class Operator:
 
 def replicas_and_leaders(state: ClusterState) -> ReplicasAndLeader:
     """Return replicas and leader of each partition."""
-    held = [tuple(state.ids[row[row != NO_BROKER]].tolist()) for row in state.replicas]
-    return {state.name(row): (held[row], int(state.ids[state.leader[row]])) for row in range(state.num_partitions)}
+    replicas = [tuple(state.ids[row[row != NO_BROKER]].tolist()) for row in state.replicas]
+    return {state.name(row): (replicas[row], int(state.ids[state.leader[row]])) for row in range(state.num_partitions)}
 
 
 def _throttles(configs_by_kind: Mapping[str, Mapping[str, Mapping[str, object]]]) -> Iterator[str]:

@@ -17,15 +17,15 @@ class StayPut:
         clients = [Client(member, -(-len(tasks) * member.num_processing_threads // threads)) for member in members]
         moving = []
         for task in tasks:
-            stays_with = next((client for client in clients if client.ran(task) and client.has_room()), None)
+            stays_with = next((client for client in clients if client.ran(task) and client.has_capacity()), None)
             if stays_with is None:
                 moving.append(task)
             else:
                 stays_with.tasks[task.id] = sim.TaskType.ACTIVE
         for task in moving:
-            with_room = (client for client in clients if client.has_room())
+            with_capacity = (client for client in clients if client.has_capacity())
             goes_to = min(
-                with_room,
+                with_capacity,
                 key=lambda c: (not c.had_copy(task), c.remote_partitions(task), c.load(), c.state.process_id),
                 default=None,
             )
@@ -53,11 +53,11 @@ def add_standby(task: sim.TaskInfo, clients: list["Client"]) -> None:
 class Client:
     """A client and the tasks assigned to it so far.
 
-    Its room for active tasks is its share by threads, rounded up; all tasks fit.
+    Its capacity for active tasks is its share by threads, rounded up, so that all tasks fit.
     """
 
     state: sim.KafkaStreamsState
-    room: int
+    capacity: int
     tasks: dict[sim.TaskId, sim.TaskType] = field(default_factory=dict)
 
     def ran(self, task: sim.TaskInfo) -> bool:
@@ -66,8 +66,8 @@ class Client:
     def had_copy(self, task: sim.TaskInfo) -> bool:
         return self.ran(task) or task.id in self.state.previous_standby_tasks
 
-    def has_room(self) -> bool:
-        return len(self.tasks) < self.room
+    def has_capacity(self) -> bool:
+        return len(self.tasks) < self.capacity
 
     def load(self) -> float:
         return len(self.tasks) / self.state.num_processing_threads

@@ -19,7 +19,7 @@ from scenarios.kafka.live.client_properties import client_settings
 from scenarios.kafka.live.connection import connect
 from scenarios.load import load
 from simulator.world.world import Client, World
-from tests.assignor_sim.conftest import Ended, Shell
+from tests.assignor_sim.conftest import CommandResult, Shell
 from tests.real_kafka.reassigning import KafkaAdminClient
 from tools.fidelity.applications import BROKER_CONFIGS, COMMON, STANDBYS, STREAMS_BROKER_CONFIGS
 from tools.kafka_cluster.applications import Host, Hosts, describe_topology, prepare
@@ -36,14 +36,14 @@ ACTIVE, STATEFUL = 26, 14
 RECORDS = 500
 QUIET_S, IDLE_TIMEOUT_S = 3.0, 60
 
-PRINTED = {
+TOOLS = {
     "topics": ("TopicCommand", "--describe"),
     "brokers": ("BrokerApiVersionsCommand",),
     "log_dirs": ("LogDirsCommand", "--describe"),
     "consumers": ("ConsumerGroupCommand", "--describe", "--members", "--verbose", "--group", CLASSIC),
     "members": ("StreamsGroupCommand", "--describe", "--members", "--verbose", "--group", STREAMS),
 }
-OF_THE_CLUSTER = ("topics", "brokers", "log_dirs", "topology")
+CLUSTER_DUMPS = ("topics", "brokers", "log_dirs", "topology")
 
 Tasks = Mapping[str, tuple[frozenset[str], frozenset[str]]]
 """Active and standby tasks, by process id or by client name."""
@@ -56,14 +56,14 @@ class ImportedApplications:
     Attributes:
         shell: Shell in a folder with the imported scenarios and a folder of dumps for each source.
         reported: Tasks that the applications report, by application and process id.
-        ended: Results of the `import` and `run` commands, by application.
+        results: Results of the `import` and `run` commands, by application.
         before: State of the cluster before the imports.
         after: State of the cluster after the imports.
     """
 
     shell: Shell
     reported: Mapping[str, Tasks]
-    ended: Mapping[str, tuple[Ended, Ended]]
+    results: Mapping[str, tuple[CommandResult, CommandResult]]
     before: Mapping[str, Any]
     after: Mapping[str, Any]
 
@@ -77,34 +77,34 @@ def imports(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ImportedApplic
     spec = ClusterSpec(brokers=3, broker_configs=CONFIGS)
     with KafkaCluster(spec) as cluster, Hosts(cluster) as hosts, ThreadPoolExecutor(2) as executor:
         prepare(cluster, RECORDS)
-        one, two = hosts.add("one", "az1"), hosts.add("two", "az2")
-        for host in (one, two):
+        first, second = hosts.add("one", "az1"), hosts.add("two", "az2")
+        for host in (first, second):
             host.start(APPLICATIONS)
         topology = executor.submit(describe_topology, cluster)
         hosts.wait_until("all tasks run, and nothing changes", lambda: _is_stable(hosts), IDLE_TIMEOUT_S)
-        tools = {name: executor.submit(cluster.run_tool, *tool) for name, tool in PRINTED.items()}
+        tools = {name: executor.submit(cluster.run_tool, *tool) for name, tool in TOOLS.items()}
         before = _wait_until_idle(cluster, hosts)
-        ended = {application: _import(shell, cluster, application) for application in APPLICATIONS}
+        results = {application: _import(shell, cluster, application) for application in APPLICATIONS}
         printed = {name: tool.result() for name, tool in {**tools, "topology": topology}.items()}
         after = _cluster_state(cluster, hosts)
-        logs = {host.name: host.log.read_text(encoding="utf-8") for host in (one, two)}
-        for folder, own in {"by-consumers": ["consumers"], "by-members": ["members"], "by-log": []}.items():
-            texts = {name: printed[name] for name in [*OF_THE_CLUSTER, *own]} | ({} if own else logs)
+        logs = {host.name: host.log.read_text(encoding="utf-8") for host in (first, second)}
+        for folder, of_group in {"by-consumers": ["consumers"], "by-members": ["members"], "by-log": []}.items():
+            texts = {name: printed[name] for name in [*CLUSTER_DUMPS, *of_group]} | ({} if of_group else logs)
             (shell.folder / folder).mkdir()
             for name, text in texts.items():
                 shell.write(f"{folder}/{name}.txt", text)
         yield ImportedApplications(
             shell,
             {application_id: _reported_tasks(hosts, application_id) for application_id in APPLICATIONS},
-            ended,
+            results,
             before,
             after,
         )
 
 
-def _import(shell: Shell, cluster: KafkaCluster, application: str) -> tuple[Ended, Ended]:
-    where = ("--bootstrap", cluster.bootstrap_servers.split(",")[0], "--group", application)
-    return shell("import", *where, "-o", f"{application}.yaml"), shell("run", f"{application}.yaml")
+def _import(shell: Shell, cluster: KafkaCluster, application: str) -> tuple[CommandResult, CommandResult]:
+    options = ("--bootstrap", cluster.bootstrap_servers.split(",")[0], "--group", application)
+    return shell("import", *options, "-o", f"{application}.yaml"), shell("run", f"{application}.yaml")
 
 
 def _is_stable(hosts: Hosts) -> bool:
@@ -166,12 +166,12 @@ def _reported_tasks(hosts: Hosts, application: str) -> Tasks:
     return {process: (tasks.active, tasks.standby) for process, tasks in latest.items()}
 
 
-def _all(tasks: tuple[tuple[Any, ...], ...]) -> frozenset[str]:
+def _task_names(tasks: tuple[tuple[Any, ...], ...]) -> frozenset[str]:
     return frozenset(str(task) for thread in tasks for task in thread)
 
 
 def _tasks_of_client(client: Client) -> tuple[frozenset[str], frozenset[str]]:
-    return _all(client.tasks.active), _all(client.tasks.standby)
+    return _task_names(client.tasks.active), _task_names(client.tasks.standby)
 
 
 def _by_name(world: World) -> Tasks:
@@ -179,10 +179,8 @@ def _by_name(world: World) -> Tasks:
 
 
 @pytest.mark.parametrize("application", APPLICATIONS)
-def test_a_running_application_is_imported_and_run_by_the_two_commands(
-    imports: ImportedApplications, application: str
-) -> None:
-    imported, ran = imports.ended[application]
+def test_running_application_is_imported_and_simulated(imports: ImportedApplications, application: str) -> None:
+    imported, ran = imports.results[application]
     assert (imported.code, imported.err) == (0, "")
     assert imported.out.splitlines()[-1] == f"assignor-sim run {application}.yaml"
     assert ran.code == 0, ran.err
@@ -190,9 +188,7 @@ def test_a_running_application_is_imported_and_run_by_the_two_commands(
 
 
 @pytest.mark.parametrize("application", APPLICATIONS)
-def test_the_scenario_has_the_tasks_that_the_application_says_it_has(
-    imports: ImportedApplications, application: str
-) -> None:
+def test_scenario_has_tasks_reported_by_application(imports: ImportedApplications, application: str) -> None:
     world = imports.world(f"{application}.yaml")
     assert {str(client.process_id): _tasks_of_client(client) for client in world.clients} == imports.reported[
         application
@@ -204,59 +200,61 @@ def test_the_scenario_has_the_tasks_that_the_application_says_it_has(
     assert {broker.id: broker.rack for broker in world.cluster.brokers} == {1: "az1", 2: "az2", 3: "az3"}
 
 
-def _compare_clusters(one: World, other: World) -> None:
-    for name, topic in one.cluster.topics.items():
-        again = other.cluster.topics[name]
-        assert (name, topic.replicas, topic.leaders) == (name, again.replicas, again.leaders)
-    assert one.cluster.brokers == other.cluster.brokers
-    parts, again_parts = one.application.subtopologies, other.application.subtopologies
-    assert [sorted(part.source_topics) for part in parts] == [sorted(part.source_topics) for part in again_parts]
-    assert [{store.name for store in part.stores} for part in parts] == [
-        {store.name for store in part.stores} for part in again_parts
-    ]
+def _compare_clusters(live: World, dumped: World) -> None:
+    for name, topic in live.cluster.topics.items():
+        dumped_topic = dumped.cluster.topics[name]
+        assert (name, topic.replicas, topic.leaders) == (name, dumped_topic.replicas, dumped_topic.leaders)
+    assert live.cluster.brokers == dumped.cluster.brokers
+    subtopologies, dumped_subtopologies = (
+        [
+            (sorted(subtopology.source_topics), {store.name for store in subtopology.stores})
+            for subtopology in world.application.subtopologies
+        ]
+        for world in (live, dumped)
+    )
+    assert subtopologies == dumped_subtopologies
 
 
-def test_what_the_consumer_group_tool_prints_gives_the_same_active_tasks(imports: ImportedApplications) -> None:
-    where = ("--from", "by-consumers", "--group", CLASSIC, "-o", "by-consumers.yaml")
-    ended = imports.shell("import", *where, *RACKS, "--config", f"{STANDBYS}=1")
-    assert (ended.code, ended.err) == (0, "")
-    live, printed = imports.world(f"{CLASSIC}.yaml"), imports.world("by-consumers.yaml")
-    assert {name: active for name, (active, _) in _by_name(printed).items()} == {
+def test_consumer_group_dump_gives_same_active_tasks(imports: ImportedApplications) -> None:
+    options = ("--from", "by-consumers", "--group", CLASSIC, "-o", "by-consumers.yaml")
+    result = imports.shell("import", *options, *RACKS, "--config", f"{STANDBYS}=1")
+    assert (result.code, result.err) == (0, "")
+    live, dumped = imports.world(f"{CLASSIC}.yaml"), imports.world("by-consumers.yaml")
+    assert {name: active for name, (active, _) in _by_name(dumped).items()} == {
         name: active for name, (active, _) in _by_name(live).items()
     }
-    _compare_clusters(live, printed)
+    _compare_clusters(live, dumped)
 
 
-def test_what_the_leader_logged_gives_the_same_active_tasks_and_standbys(imports: ImportedApplications) -> None:
-    ended = imports.shell("import", "--from", "by-log", "--group", CLASSIC, "-o", "by-log.yaml", "--last", *RACKS)
-    assert (ended.code, ended.err) == (0, "")
-    live, printed = imports.world(f"{CLASSIC}.yaml"), imports.world("by-log.yaml")
-    assert {str(client.process_id): _tasks_of_client(client) for client in printed.clients} == imports.reported[CLASSIC]
-    assert _by_name(printed) == _by_name(live)
-    _compare_clusters(live, printed)
+def test_leader_log_gives_same_active_and_standby_tasks(imports: ImportedApplications) -> None:
+    result = imports.shell("import", "--from", "by-log", "--group", CLASSIC, "-o", "by-log.yaml", "--last", *RACKS)
+    assert (result.code, result.err) == (0, "")
+    live, dumped = imports.world(f"{CLASSIC}.yaml"), imports.world("by-log.yaml")
+    assert {str(client.process_id): _tasks_of_client(client) for client in dumped.clients} == imports.reported[CLASSIC]
+    assert _by_name(dumped) == _by_name(live)
+    _compare_clusters(live, dumped)
 
 
-def test_what_the_streams_group_tool_prints_gives_the_same_tasks_by_thread_and_the_same_members(
+def test_streams_group_dump_gives_same_tasks_by_thread_and_members(
     imports: ImportedApplications,
 ) -> None:
-    ended = imports.shell("import", "--from", "by-members", "--group", STREAMS, "-o", "by-members.yaml", *RACKS)
-    assert (ended.code, ended.err) == (0, "")
-    live, printed = imports.world(f"{STREAMS}.yaml"), imports.world("by-members.yaml")
-    assert {client.name: (client.tasks.active, client.tasks.standby) for client in printed.clients} == {
+    result = imports.shell("import", "--from", "by-members", "--group", STREAMS, "-o", "by-members.yaml", *RACKS)
+    assert (result.code, result.err) == (0, "")
+    live, dumped = imports.world(f"{STREAMS}.yaml"), imports.world("by-members.yaml")
+    assert {client.name: (client.tasks.active, client.tasks.standby) for client in dumped.clients} == {
         client.name: (client.tasks.active, client.tasks.standby) for client in live.clients
     }
-    _compare_clusters(live, printed)
-    named = [
+    _compare_clusters(live, dumped)
+    parameters = [
         load(imports.shell.folder / file).assignors[0].parameters for file in (f"{STREAMS}.yaml", "by-members.yaml")
     ]
     members = {member["member_id"] for member in imports.after["streams"]["members"]}
-    assert set(named[0]["members"]) == members
-    assert [list(application_id["members"].items()) for application_id in named] == [
-        list(named[0]["members"].items())
-    ] * 2
+    assert set(parameters[0]["members"]) == members
+    live_members, dumped_members = (list(of_import["members"].items()) for of_import in parameters)
+    assert dumped_members == live_members
 
 
-def test_an_import_changes_nothing_on_the_cluster(imports: ImportedApplications) -> None:
+def test_import_does_not_change_the_cluster(imports: ImportedApplications) -> None:
     assert imports.after == imports.before
     assert imports.before["classic"]["group_state"] == imports.before["streams"]["group_state"] == "Stable"
     assert len(imports.before["classic"]["members"]) == len(imports.before["streams"]["members"]) == 4

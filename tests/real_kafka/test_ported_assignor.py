@@ -35,14 +35,16 @@ def problems() -> Iterator[Json]:
     return ({**problem, "assignor": JAVA} for problem in generate(SEED, PROBLEMS))
 
 
-def test_both_answer_every_problem_alike(kafka: KafkaOracle) -> None:
+def test_java_and_python_give_same_answers(kafka: KafkaOracle) -> None:
     port = registry.load(PYTHON)
-    wrong, seen = [], Counter[str]()
+    differences, counts = [], Counter[str]()
     for problem, kafkas in kafka.ask(problems()):
         ours = solve_problem(Problem(0, problem), "generated", port)
-        wrong += [f"{problem['id']}: {each}" for order in kafkas for each in answer_differences(kafkas[order], ours)]
-        held = {role for tasks in (ours["assignment"] or {}).values() for role, ids in tasks.items() if ids}
-        seen.update({"problems", *held})
-    assert wrong == []
-    assert seen["problems"] == PROBLEMS
-    assert min(seen["active"], seen["standby"]) > PROBLEMS / 3
+        differences += [
+            f"{problem['id']}: {text}" for order in kafkas for text in answer_differences(kafkas[order], ours)
+        ]
+        roles = {role for tasks in (ours["assignment"] or {}).values() for role, ids in tasks.items() if ids}
+        counts.update({"problems", *roles})
+    assert differences == []
+    assert counts["problems"] == PROBLEMS
+    assert min(counts["active"], counts["standby"]) > PROBLEMS / 3

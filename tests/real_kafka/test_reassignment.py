@@ -54,8 +54,8 @@ def brokers(cluster: KafkaCluster, tmp_path_factory: pytest.TempPathFactory) -> 
     return path
 
 
-def planned(strategy: str, state: ClusterState, request: PlanRequest) -> tuple[ClusterState, Mapping[str, bytes]]:
-    """Return the cluster as planned by a strategy, and the files of the plan."""
+def make_plan(strategy: str, state: ClusterState, request: PlanRequest) -> tuple[ClusterState, Mapping[str, bytes]]:
+    """Return the cluster after the plan of a strategy, and the files of the plan."""
     plan = planning.plan(registry.make(registry.find_strategy(strategy)), state, request)
     assert plan.replicas is not None, plan.reason
     changes = replica_changes(state, plan.replicas)
@@ -63,25 +63,21 @@ def planned(strategy: str, state: ClusterState, request: PlanRequest) -> tuple[C
     return state.with_replicas(plan.replicas), plan_files(changes, partitions_to_elect(state, plan.replicas))
 
 
-def test_leaders_are_where_a_strategy_that_moves_no_replica_wants_them(
-    cluster: KafkaCluster, brokers: Path, tmp_path: Path
-) -> None:
+def test_leader_strategy_elects_planned_leaders(cluster: KafkaCluster, brokers: Path, tmp_path: Path) -> None:
     operator = Operator(cluster, "led", tmp_path)
     operator.create(CROWDED)
-    goal, files = planned("leader_max_flow", operator.read_cluster_state(brokers), PlanRequest())
+    goal, files = make_plan("leader_max_flow", operator.read_cluster_state(brokers), PlanRequest())
     operator.execute(operator.write(files))
     assert replicas_and_leaders(operator.read_cluster_state(brokers)) == replicas_and_leaders(goal)
     assert operator.throttles() == []
 
 
-def test_every_partition_has_one_more_replica_as_planned_and_one_less_after_the_rollback(
-    cluster: KafkaCluster, brokers: Path, tmp_path: Path
-) -> None:
+def test_replication_factor_is_raised_and_rolled_back(cluster: KafkaCluster, brokers: Path, tmp_path: Path) -> None:
     operator = Operator(cluster, "grown", tmp_path)
     operator.create(CROWDED)
     offsets = operator.end_offsets()
     before = operator.read_cluster_state(brokers)
-    goal, files = planned("greedy_per_topic", before, PlanRequest(replication_factor=3))
+    goal, files = make_plan("greedy_per_topic", before, PlanRequest(replication_factor=3))
     plan = operator.write(files)
     operator.execute(plan)
     assert replicas_and_leaders(operator.read_cluster_state(brokers)) == replicas_and_leaders(goal)
@@ -99,9 +95,7 @@ def target_replicas(plan: Path) -> ReplicasAndLeader:
     return {f"{move.topic}-{move.partition}": (move.replicas, move.replicas[0]) for move in moves}
 
 
-def test_a_broker_is_emptied_by_the_commands_of_the_how_to(
-    cluster: KafkaCluster, brokers: Path, tmp_path: Path
-) -> None:
+def test_broker_is_decommissioned_as_in_the_how_to(cluster: KafkaCluster, brokers: Path, tmp_path: Path) -> None:
     operator = Operator(cluster, "typed", tmp_path)
     operator.create(CROWDED)
     shell = Shell(tmp_path)
@@ -109,8 +103,8 @@ def test_a_broker_is_emptied_by_the_commands_of_the_how_to(
     before = replicas_and_leaders(read_cluster("topics.txt", described.read_text(encoding="utf-8")).state)
     shell.write("sizes.txt", cluster.run_tool("LogDirsCommand", "--describe"))
     arguments = ["--strategy", "exact_flow", "--remove-broker", "2", "--out", "plan", "--batch-partitions", "8"]
-    ended = shell("plan", "topics.txt", "--brokers", str(brokers), "--log-dirs", "sizes.txt", *arguments)
-    assert (ended.code, ended.err) == (0, "")
+    result = shell("plan", "topics.txt", "--brokers", str(brokers), "--log-dirs", "sizes.txt", *arguments)
+    assert (result.code, result.err) == (0, "")
     assert len(list(tmp_path.glob("plan/batch-*"))) == 2
 
     operator.execute(tmp_path / "plan")
@@ -133,32 +127,30 @@ def tools_of(cluster: KafkaCluster, folder: Path) -> Path:
     return folder
 
 
-def test_scripts_carry_a_plan_made_elsewhere_out_and_undo_it(
-    cluster: KafkaCluster, brokers: Path, tmp_path: Path
-) -> None:
+def test_scripts_execute_and_roll_back_an_imported_plan(cluster: KafkaCluster, brokers: Path, tmp_path: Path) -> None:
     operator = Operator(cluster, "given", tmp_path)
     operator.create(CROWDED)
     before = replicas_and_leaders(operator.read_cluster_state(brokers))
     sizes = cluster.run_tool("LogDirsCommand", "--describe")
     described = json.loads(next(line for line in sizes.splitlines() if line.startswith("{")))
-    [log_dir] = [each["logDirs"][0]["logDir"] for each in described["brokers"] if each["broker"] == 3]
+    [log_dir] = [broker["logDirs"][0]["logDir"] for broker in described["brokers"] if broker["broker"] == 3]
     entries = [
         {"topic": "given-orders", "partition": n, "replicas": [3, 1], "log_dirs": [log_dir, "any"]} for n in range(3)
     ] + [{"topic": "given-clicks", "partition": 0, "replicas": [4, 2]}]
     shell = Shell(tmp_path)
-    shell.write("theirs.json", json.dumps({"partitions": entries}))
+    shell.write("external.json", json.dumps({"partitions": entries}))
     shell.write("topics.txt", operator.describe())
     shell.write("sizes.txt", sizes)
-    arguments = ["--from", "theirs.json", "--throttle", "20 MB/s", "--batch-partitions", "3", "--out", "plan"]
-    ended = shell("plan", "topics.txt", "--brokers", str(brokers), "--log-dirs", "sizes.txt", *arguments)
-    assert (ended.code, ended.err) == (0, "")
+    arguments = ["--from", "external.json", "--throttle", "20 MB/s", "--batch-partitions", "3", "--out", "plan"]
+    result = shell("plan", "topics.txt", "--brokers", str(brokers), "--log-dirs", "sizes.txt", *arguments)
+    assert (result.code, result.err) == (0, "")
     settings = {"KAFKA_BIN": str(tools_of(cluster, tmp_path / "bin")), "INTERVAL": "0.2"}
     environment = {**os.environ, **settings, "BOOTSTRAP": cluster.bootstrap_servers}
 
     def run(script: Path) -> str:
-        done = subprocess.run(["sh", str(script)], env=environment, capture_output=True, text=True, timeout=120)
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
+        completed = subprocess.run(["sh", str(script)], env=environment, capture_output=True, text=True, timeout=120)
+        assert completed.returncode == 0, completed.stdout + completed.stderr
+        return completed.stdout
 
     batches = sorted((tmp_path / "plan").glob("batch-*"))
     for batch in batches:
@@ -172,13 +164,13 @@ def test_scripts_carry_a_plan_made_elsewhere_out_and_undo_it(
     for batch in reversed(batches):
         run(batch / "rollback.sh")
     after = replicas_and_leaders(operator.read_cluster_state(brokers))
-    assert {key: held for key, (held, _) in after.items()} == {key: held for key, (held, _) in before.items()}
+    assert {key: replicas for key, (replicas, _) in after.items()} == {
+        key: replicas for key, (replicas, _) in before.items()
+    }
     assert operator.throttles() == []
 
 
-def test_a_throttled_reassignment_takes_as_long_as_the_simulator_says(
-    cluster: KafkaCluster, brokers: Path, tmp_path: Path
-) -> None:
+def test_throttled_reassignment_takes_predicted_time(cluster: KafkaCluster, brokers: Path, tmp_path: Path) -> None:
     operator = Operator(cluster, "timed", tmp_path)
     operator.create({"orders": [(1,), (2,)]}, record_bytes=200_000)
     shell = Shell(tmp_path)

@@ -31,7 +31,7 @@ def is_running(host: Host) -> bool:
     return bool(task_history) and task_history[-1].state == "RUNNING" and task_history[-1].running_threads == 1
 
 
-def test_a_leader_gives_up_on_end_offsets_after_a_minute_and_leaves_all_tasks_where_they_are() -> None:
+def test_leader_without_end_offsets_keeps_previous_assignment() -> None:
     configs = {**BROKER_CONFIGS, "default.replication.factor": 2}
     with KafkaCluster(ClusterSpec(brokers=2, broker_configs=configs)) as cluster, Hosts(cluster) as hosts:
         prepare(cluster, records=0)

@@ -7,22 +7,22 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from assignors.model.assignment import TaskAssignor
+from simulator.processes.simulation import simulate
 from simulator.results.tabulation import tabulate
 from simulator.results.trace import Trace
-from simulator.run import simulate
 from simulator.world.world import World
 
 Row = dict[str, Any]
 Figures = dict[str, list[Row]]
 
 ROUNDING_MS = 2
-"""By how much a moment may differ: changes of rates take effect at the next whole millisecond."""
+"""The allowed difference of times: changes of rates take effect at the next whole millisecond."""
 
 TEXTS = ("events", "rounds.reason", "runs.cause", "runs.slowest_event", "convergence.event")
-"""The tables and columns with sentences that have names in them."""
+"""The tables and columns whose texts contain names."""
 
 EVENT_NUMBERS = ("events", "convergence.number", "convergence.cut_short_by")
-"""What numbers the events of a scenario."""
+"""The tables and columns that depend on the numbers of events."""
 
 
 def run(world: World, assignor: TaskAssignor, observe: Callable[[Any], None] | None = None) -> Trace:
@@ -58,16 +58,16 @@ def check_same(
     for name, rows in expected.items():
         if name in but:
             continue
-        left = {column for column in (rows[0] if rows else ()) if f"{name}.{column}" in but}
-        pairs = (_ordered(actual[name], left), _ordered(rows, left)) if not in_order else (actual[name], rows)
+        ignored = {column for column in (rows[0] if rows else ()) if f"{name}.{column}" in but}
+        pairs = (_ordered(actual[name], ignored), _ordered(rows, ignored)) if not in_order else (actual[name], rows)
         assert len(pairs[0]) == len(pairs[1]), (
             name,
             [[row for row in a if row not in b] for a, b in (pairs, pairs[::-1])],
         )
-        for place, (one, other) in enumerate(zip(*pairs, strict=True)):
-            for column, value in other.items():
-                if column not in left:
-                    assert _equal(one[column], value, slack), (name, place, column, one[column], value)
+        for index, (actual_row, expected_row) in enumerate(zip(*pairs, strict=True)):
+            for column, value in expected_row.items():
+                if column not in ignored:
+                    assert _equal(actual_row[column], value, slack), (name, index, column, actual_row[column], value)
 
 
 def total(rows: Sequence[Mapping[str, Any]], column: str) -> float:
@@ -75,19 +75,19 @@ def total(rows: Sequence[Mapping[str, Any]], column: str) -> float:
     return math.fsum(row[column] for row in rows)
 
 
-def _ordered(rows: Sequence[Row], left: Collection[str]) -> list[Row]:
+def _ordered(rows: Sequence[Row], ignored: Collection[str]) -> list[Row]:
     """Sort rows by their columns without fractions."""
 
     def key(row: Row) -> list[tuple[bool, Any]]:
-        kept = [value for column, value in row.items() if column not in left and not isinstance(value, float)]
-        return [(value is not None, str(value)) for value in kept]
+        values = [value for column, value in row.items() if column not in ignored and not isinstance(value, float)]
+        return [(value is not None, str(value)) for value in values]
 
     return sorted(rows, key=key)
 
 
-def _equal(one: Any, other: Any, slack: float) -> bool:
-    if isinstance(one, bool | str) or isinstance(other, bool | str) or one is None or other is None:
-        return bool(one == other)
-    if isinstance(one, int) and isinstance(other, int):
-        return abs(one - other) <= max(slack, 1e-9 * abs(other) if slack else 0.0)
-    return math.isclose(one, other, rel_tol=1e-9, abs_tol=max(1e-6, slack))
+def _equal(actual: Any, expected: Any, slack: float) -> bool:
+    if isinstance(actual, bool | str) or isinstance(expected, bool | str) or actual is None or expected is None:
+        return bool(actual == expected)
+    if isinstance(actual, int) and isinstance(expected, int):
+        return abs(actual - expected) <= max(slack, 1e-9 * abs(expected) if slack else 0.0)
+    return math.isclose(actual, expected, rel_tol=1e-9, abs_tol=max(1e-6, slack))

@@ -13,11 +13,12 @@ from assignors.model.assignment import TaskAssignor
 from assignors.model.configs import RackAwareStrategy
 from simulator.assignment.explanation import ExplanationRequest
 from simulator.flows.traffic import TrafficKind
-from simulator.run import simulate
+from simulator.processes.simulation import simulate
 from simulator.world.disturbances import (
     BrokerBounce,
     BrokerLoss,
     Crash,
+    Disk,
     Disturbance,
     Join,
     Leave,
@@ -29,11 +30,11 @@ from simulator.world.disturbances import (
 from simulator.world.world import Broker, Topic, World
 from tests.relations.figures import EVENT_NUMBERS, TEXTS, check_same, figures, figures_of, run
 from tests.relations.relation import relation
-from tests.relations.test_sums import carried
+from tests.relations.test_sums import traffic_bytes
 from tests.relations.worlds import (
     BROKER_EVENTS,
     DURATION_MS,
-    KAFKAS,
+    KAFKA_ASSIGNORS,
     OTHER_EVENTS,
     UNLIMITED,
     WorldLimits,
@@ -53,9 +54,9 @@ def inert_events(draw: st.DrawFn, world: World) -> Disturbance:
     at_ms = draw(moments)
     events: list[Disturbance] = [
         BrokerLoss(at_ms, (99,), None),
-        Leave(at_ms, ("stranger",)),
-        Crash(at_ms, ("stranger",), None),
-        ReplicaMove(at_ms, "elsewhere", draw(st.integers(0, 1)), (99, 98)),
+        Leave(at_ms, ("unused",)),
+        Crash(at_ms, ("unused",), None, disk=Disk.KEPT),
+        ReplicaMove(at_ms, "unused-topic", draw(st.integers(0, 1)), (99, 98)),
         TrafficChange(at_ms, *_traffic_at(world, at_ms)),
     ]
     if first_replicas_lead(world):
@@ -66,36 +67,36 @@ def inert_events(draw: st.DrawFn, world: World) -> Disturbance:
 def first_replicas_lead(world: World) -> bool:
     """Return whether the first replica of each partition leads at the start and nothing is reassigned."""
     topics = world.cluster.topics.values()
-    is_reassigned = any(isinstance(each, Reassignment) for each in world.disturbances)
+    is_reassigned = any(isinstance(event, Reassignment) for event in world.disturbances)
     return not is_reassigned and all(topic.leaders == tuple(row[0] for row in topic.replicas) for topic in topics)
 
 
 def _traffic_at(world: World, at_ms: int) -> tuple[float, int | None]:
     """Return the traffic factor and the hour at a time."""
-    said = [each for each in world.disturbances if isinstance(each, TrafficChange) and each.at_ms <= at_ms]
-    last = max(enumerate(said), key=lambda pair: (pair[1].at_ms, pair[0]), default=None)
+    changes = [event for event in world.disturbances if isinstance(event, TrafficChange) and event.at_ms <= at_ms]
+    last = max(enumerate(changes), key=lambda pair: (pair[1].at_ms, pair[0]), default=None)
     return (1.0, None) if last is None else (last[1].factor, last[1].hour)
 
 
-def with_strangers(world: World) -> World:
+def with_unused_parts(world: World) -> World:
     """Add brokers without replicas of the application, a topic that it does not use, and a client that never starts."""
     brokers = (*world.cluster.brokers, Broker(98, "az1"), Broker(99, "az2"))
-    elsewhere = Topic("elsewhere", ((98, 99), (99,)), (98, 99), (50_000, 9_000), (7_000_000, 0))
-    topics = {"elsewhere": elsewhere, **world.cluster.topics}
+    unused_topic = Topic("unused-topic", ((98, 99), (99,)), (98, 99), (50_000, 9_000), (7_000_000, 0))
+    topics = {"unused-topic": unused_topic, **world.cluster.topics}
     return dataclasses.replace(
         world,
         cluster=dataclasses.replace(world.cluster, brokers=brokers, topics=topics),
-        clients=(*world.clients, client("stranger", "az3", starts=False)),
+        clients=(*world.clients, client("unused", "az3", starts=False)),
     )
 
 
 @relation(60)
 @given(worlds(), assignors(), st.data())
-def test_inert_events_change_nothing(world: World, assignor: TaskAssignor, data: st.DataObject) -> None:
+def test_inert_events_change_no_figure(world: World, assignor: TaskAssignor, data: st.DataObject) -> None:
     """Events that affect nothing of the application change no figure."""
     groups = dataclasses.replace(world.application.group_configs, rejoins_when_brokers_bounce=False)
     world = dataclasses.replace(world, application=dataclasses.replace(world.application, group_configs=groups))
-    world = with_strangers(world)
+    world = with_unused_parts(world)
     inert = data.draw(st.lists(inert_events(world), min_size=1, max_size=3))
     other = dataclasses.replace(world, disturbances=(*world.disturbances, *inert))
     check_same(figures(other, assignor), figures(world, assignor), but=EVENT_NUMBERS, exact=False)
@@ -103,11 +104,11 @@ def test_inert_events_change_nothing(world: World, assignor: TaskAssignor, data:
 
 @relation(40)
 @given(worlds(), assignors())
-def test_other_applications_do_not_interfere(world: World, assignor: TaskAssignor) -> None:
+def test_unused_brokers_topics_and_clients_change_no_figure(world: World, assignor: TaskAssignor) -> None:
     """Brokers, topics and clients that the application does not use change no figure."""
     expected = figures(world, assignor)
-    other = figures(with_strangers(world), assignor)
-    other["clients"] = [row for row in other["clients"] if row["client"] != "stranger"]
+    other = figures(with_unused_parts(world), assignor)
+    other["clients"] = [row for row in other["clients"] if row["client"] != "unused"]
     racks = {row["rack"] for row in expected["losses"]}
     other["losses"] = [row for row in other["losses"] if row["rack"] in racks]
     check_same(other, expected, but=TEXTS)
@@ -115,7 +116,7 @@ def test_other_applications_do_not_interfere(world: World, assignor: TaskAssigno
 
 @relation(40)
 @given(worlds(), assignors(), st.randoms(use_true_random=False))
-def test_the_order_of_lists_does_not_matter(world: World, assignor: TaskAssignor, chance: Any) -> None:
+def test_order_of_lists_does_not_matter(world: World, assignor: TaskAssignor, chance: Any) -> None:
     """The order in which brokers, topics and subtopologies are listed changes no figure."""
     brokers, topics = list(world.cluster.brokers), list(world.cluster.topics.items())
     parts = list(world.application.subtopologies)
@@ -129,15 +130,15 @@ def test_the_order_of_lists_does_not_matter(world: World, assignor: TaskAssignor
 
 @relation(40)
 @given(worlds(), assignors(), st.booleans())
-def test_asking_for_reasons_changes_nothing(world: World, assignor: TaskAssignor, break_evens: bool) -> None:
+def test_explanations_change_no_figure(world: World, assignor: TaskAssignor, break_evens: bool) -> None:
     """A run that records explanations has the same figures as one that does not."""
-    asked = figures_of(simulate(world, assignor, explain=ExplanationRequest(None, break_evens=break_evens)))
-    check_same(asked, figures(world, assignor), but=("reasons", "cycles"))
+    explained = figures_of(simulate(world, assignor, explain=ExplanationRequest(None, break_evens=break_evens)))
+    check_same(explained, figures(world, assignor), but=("reasons", "cycles"))
 
 
 @relation(60)
 @given(worlds(), assignors(), st.integers(1, DURATION_MS - 1))
-def test_the_end_does_not_reach_back(world: World, assignor: TaskAssignor, until_ms: int) -> None:
+def test_shorter_run_equals_beginning_of_longer_run(world: World, assignor: TaskAssignor, until_ms: int) -> None:
     """A shorter run equals the beginning of a longer one, up to its last rebalance."""
     whole = figures(world, assignor)
     short = figures(dataclasses.replace(world, duration_ms=until_ms), assignor)
@@ -152,7 +153,7 @@ def test_the_end_does_not_reach_back(world: World, assignor: TaskAssignor, until
         outages[:] = [
             {**row, "until_ms": min(row["until_ms"], until_ms)} for row in outages if row["from_ms"] < until_ms
         ]
-    of_the_end = (
+    dependent_on_the_end = (
         "runs",
         "tasks",
         "clients",
@@ -161,10 +162,10 @@ def test_the_end_does_not_reach_back(world: World, assignor: TaskAssignor, until
         "convergence",
         "rounds.displaced_tasks",
     )
-    check_same(short, whole, but=of_the_end)
+    check_same(short, whole, but=dependent_on_the_end)
 
 
-def in_parts(world: World, event: Disturbance) -> list[Disturbance]:
+def split_event(world: World, event: Disturbance) -> list[Disturbance]:
     """Write an event as several simpler ones."""
     match event:
         case Join(at_ms=at_ms, clients=clients, every_ms=every_ms):
@@ -172,32 +173,34 @@ def in_parts(world: World, event: Disturbance) -> list[Disturbance]:
         case Leave(at_ms=at_ms, clients=clients, every_ms=every_ms):
             return [dataclasses.replace(event, at_ms=at_ms + i * every_ms, clients=(n,)) for i, n in enumerate(clients)]
         case BrokerBounce(at_ms=at_ms, brokers=brokers, down_ms=down_ms, pause_ms=pause_ms):
-            return [BrokerLoss(at_ms + i * (down_ms + pause_ms), (each,), down_ms) for i, each in enumerate(brokers)]
-        case RackOutage(at_ms=at_ms, rack=rack, down_ms=down_ms):
-            brokers = tuple(each.id for each in world.cluster.brokers if each.rack == rack)
-            clients = tuple(each.name for each in world.clients if each.rack == rack)
+            return [
+                BrokerLoss(at_ms + i * (down_ms + pause_ms), (broker,), down_ms) for i, broker in enumerate(brokers)
+            ]
+        case RackOutage(at_ms=at_ms, rack=rack, down_ms=down_ms, disk=Disk.KEPT):
+            brokers = tuple(broker.id for broker in world.cluster.brokers if broker.rack == rack)
+            clients = tuple(client.name for client in world.clients if client.rack == rack)
             lost: list[Disturbance] = [BrokerLoss(at_ms, brokers, down_ms)] if brokers else []
-            return [*lost, Crash(at_ms, clients, down_ms)] if clients else lost
+            return [*lost, Crash(at_ms, clients, down_ms, disk=Disk.KEPT)] if clients else lost
     return [event]
 
 
 @relation(40)
 @given(worlds(), assignors())
-def test_an_event_equals_its_parts(world: World, assignor: TaskAssignor) -> None:
+def test_event_equals_its_parts(world: World, assignor: TaskAssignor) -> None:
     """A staggered join or leave, a broker bounce and a rack outage equal the single events of which they consist."""
     # Convergence is measured for each event, so it differs.
-    parts = tuple(part for event in world.disturbances for part in in_parts(world, event))
+    parts = tuple(part for event in world.disturbances for part in split_event(world, event))
     other = dataclasses.replace(world, disturbances=parts)
-    check_same(figures(other, assignor), figures(world, assignor), but=(*TEXTS, "convergence", *OF_CONVERGENCE))
+    check_same(figures(other, assignor), figures(world, assignor), but=(*TEXTS, "convergence", *CONVERGENCE_COLUMNS))
 
 
-UNAWARE = WorldLimits(events=(Join, Leave, Crash, BrokerLoss, BrokerBounce, RackOutage, TrafficChange))
+WITHOUT_CONFIG_CHANGES = WorldLimits(events=(Join, Leave, Crash, BrokerLoss, BrokerBounce, RackOutage, TrafficChange))
 """Worlds in which configs and replica lists stay as they are."""
 
-OF_CONVERGENCE = tuple(
+CONVERGENCE_COLUMNS = tuple(
     f"runs.{column}" for column in ("rebalances_to_converge", "time_to_converge_ms", "slowest_event")
 )
-OF_PARTITIONS = tuple(
+PARTITION_COLUMNS = tuple(
     f"{table}.{column}"
     for table in ("runs", "rounds")
     for column in (
@@ -220,42 +223,44 @@ def without_rack_awareness(world: World) -> World:
     return dataclasses.replace(world, application=dataclasses.replace(world.application, assignment_configs=configs))
 
 
-def half(topic: Topic, name: str) -> Topic:
+def half_topic(topic: Topic, name: str) -> Topic:
     """Return half of a topic, with the same replicas."""
     return dataclasses.replace(
         topic,
         name=name,
-        bytes_per_s=tuple(each // 2 for each in topic.bytes_per_s),
-        hourly_bytes_per_s=tuple(tuple(each // 2 for each in hour) for hour in topic.hourly_bytes_per_s),
+        bytes_per_s=tuple(rate // 2 for rate in topic.bytes_per_s),
+        hourly_bytes_per_s=tuple(tuple(rate // 2 for rate in hour) for hour in topic.hourly_bytes_per_s),
     )
 
 
-def doubled(topic: Topic) -> Topic:
+def doubled_topic(topic: Topic) -> Topic:
     """Return a topic with twice the rates, which can be halved."""
     return dataclasses.replace(
         topic,
-        bytes_per_s=tuple(each * 2 for each in topic.bytes_per_s),
-        hourly_bytes_per_s=tuple(tuple(each * 2 for each in hour) for hour in topic.hourly_bytes_per_s),
+        bytes_per_s=tuple(rate * 2 for rate in topic.bytes_per_s),
+        hourly_bytes_per_s=tuple(tuple(rate * 2 for rate in hour) for hour in topic.hourly_bytes_per_s),
     )
 
 
 @relation(60)
-@given(worlds(UNAWARE), assignors(KAFKAS))
+@given(worlds(WITHOUT_CONFIG_CHANGES), assignors(KAFKA_ASSIGNORS))
 def test_two_halves_of_a_topic_equal_the_whole(world: World, assignor: TaskAssignor) -> None:
     """Source and output topics that are split into two of half the rate, with equal replicas, carry the same bytes."""
     world = without_rack_awareness(world)
     logs = {store.changelog for part in world.application.subtopologies for store in part.stores}
     chosen = [name for name in world.cluster.topics if name not in logs]
-    topics = {name: doubled(each) if name in chosen else each for name, each in world.cluster.topics.items()}
+    topics = {name: doubled_topic(topic) if name in chosen else topic for name, topic in world.cluster.topics.items()}
     whole = dataclasses.replace(world, cluster=dataclasses.replace(world.cluster, topics=topics))
-    halves = {name: half(each, name) if name in chosen else each for name, each in topics.items()}
-    halves |= {f"{name}-too": half(topics[name], f"{name}-too") for name in chosen}
+    halves = {name: half_topic(topic, name) if name in chosen else topic for name, topic in topics.items()}
+    halves |= {f"{name}-too": half_topic(topics[name], f"{name}-too") for name in chosen}
 
-    def both(names: tuple[str, ...]) -> tuple[str, ...]:
+    def names_of_halves(names: tuple[str, ...]) -> tuple[str, ...]:
         return (*names, *(f"{name}-too" for name in names if name in chosen))
 
     parts = tuple(
-        dataclasses.replace(part, source_topics=both(part.source_topics), written_topics=both(part.written_topics))
+        dataclasses.replace(
+            part, source_topics=names_of_halves(part.source_topics), written_topics=names_of_halves(part.written_topics)
+        )
         for part in world.application.subtopologies
     )
     other = dataclasses.replace(
@@ -263,23 +268,23 @@ def test_two_halves_of_a_topic_equal_the_whole(world: World, assignor: TaskAssig
         cluster=dataclasses.replace(whole.cluster, topics=halves),
         application=dataclasses.replace(whole.application, subtopologies=parts),
     )
-    theirs = figures(other, assignor)
-    outages = [row for row in theirs["unavailable_partitions"] if row["topic"].removesuffix("-too") == row["topic"]]
-    halves_are_alike = len(theirs["unavailable_partitions"]) - len(outages) == sum(
+    actual = figures(other, assignor)
+    outages = [row for row in actual["unavailable_partitions"] if row["topic"].removesuffix("-too") == row["topic"]]
+    halves_have_equal_outages = len(actual["unavailable_partitions"]) - len(outages) == sum(
         o["topic"] in chosen for o in outages
     )
-    assert halves_are_alike
-    theirs["unavailable_partitions"] = outages
-    but = (*OF_PARTITIONS, "runs.unavailable_partitions", "moves.reason")
-    check_same(theirs, figures(whole, assignor), but=but, exact=False)
+    assert halves_have_equal_outages
+    actual["unavailable_partitions"] = outages
+    but = (*PARTITION_COLUMNS, "runs.unavailable_partitions", "moves.reason")
+    check_same(actual, figures(whole, assignor), but=but, exact=False)
 
 
 SAME_LEADER = WorldLimits(events=(Join, *BROKER_EVENTS[:-1], *OTHER_EVENTS))
 
 
 @relation(40)
-@given(worlds(SAME_LEADER), assignors(KAFKAS), st.data())
-def test_the_order_of_clients_does_not_matter(world: World, assignor: TaskAssignor, data: st.DataObject) -> None:
+@given(worlds(SAME_LEADER), assignors(KAFKA_ASSIGNORS), st.data())
+def test_order_of_clients_does_not_matter(world: World, assignor: TaskAssignor, data: st.DataObject) -> None:
     """The order of clients in lists changes no figure if the leader stays the same and all clients have its configs."""
     shuffled = tuple(data.draw(st.permutations(world.clients)))
     other = dataclasses.replace(world, clients=shuffled)
@@ -288,30 +293,32 @@ def test_the_order_of_clients_does_not_matter(world: World, assignor: TaskAssign
 
 @relation(40)
 @given(worlds(), assignors())
-def test_a_limit_that_is_never_reached_is_none(world: World, assignor: TaskAssignor) -> None:
+def test_unreached_limit_equals_no_limit(world: World, assignor: TaskAssignor) -> None:
     """A broker bandwidth that is never reached has the same figures as no limit."""
-    free = tuple(dataclasses.replace(each, restore_bytes_per_s=None) for each in world.cluster.brokers)
-    wide = tuple(dataclasses.replace(each, restore_bytes_per_s=UNLIMITED) for each in world.cluster.brokers)
+    unlimited = tuple(dataclasses.replace(broker, restore_bytes_per_s=None) for broker in world.cluster.brokers)
+    with_high_limit = tuple(
+        dataclasses.replace(broker, restore_bytes_per_s=UNLIMITED) for broker in world.cluster.brokers
+    )
     runs = [
         figures(dataclasses.replace(world, cluster=dataclasses.replace(world.cluster, brokers=brokers)), assignor)
-        for brokers in (wide, free)
+        for brokers in (with_high_limit, unlimited)
     ]
     check_same(*runs, exact=False)
 
 
 @relation(40)
-@given(worlds(WorldLimits(events=(Join, Leave, Crash, TrafficChange), nearest=False)), assignors(KAFKAS))
-def test_nothing_crosses_racks_where_there_is_one(world: World, assignor: TaskAssignor) -> None:
+@given(worlds(WorldLimits(events=(Join, Leave, Crash, TrafficChange), nearest=False)), assignors(KAFKA_ASSIGNORS))
+def test_single_rack_has_no_cross_rack_traffic(world: World, assignor: TaskAssignor) -> None:
     """With all brokers and clients in one rack, the same bytes are transferred, and none across racks."""
     world = without_rack_awareness(world)
-    brokers = tuple(dataclasses.replace(each, rack="az1") for each in world.cluster.brokers)
-    clients = tuple(dataclasses.replace(each, rack="az1") for each in world.clients)
+    brokers = tuple(dataclasses.replace(broker, rack="az1") for broker in world.cluster.brokers)
+    clients = tuple(dataclasses.replace(client, rack="az1") for client in world.clients)
     other = dataclasses.replace(world, cluster=dataclasses.replace(world.cluster, brokers=brokers), clients=clients)
-    together, apart = run(other, assignor), run(world, assignor)
-    assert carried(together) == pytest.approx(carried(apart), rel=1e-9, abs=1)
+    single_rack, several_racks = run(other, assignor), run(world, assignor)
+    assert traffic_bytes(single_rack) == pytest.approx(traffic_bytes(several_racks), rel=1e-9, abs=1)
     for kind in TrafficKind:
-        assert carried(together, kind) == pytest.approx(carried(apart, kind), rel=1e-9, abs=1)
-    [row] = figures_of(together)["runs"]
+        assert traffic_bytes(single_rack, kind) == pytest.approx(traffic_bytes(several_racks, kind), rel=1e-9, abs=1)
+    [row] = figures_of(single_rack)["runs"]
     assert row["cross_rack_bytes"] == 0
     assert row["cross_rack_bytes_per_s"] in (0, None)
     assert row["cross_rack_usd"] == (None if world.price is None else 0)
@@ -319,7 +326,7 @@ def test_nothing_crosses_racks_where_there_is_one(world: World, assignor: TaskAs
 
 @relation(40)
 @given(worlds(WorldLimits(events=(Join, Leave, Crash, TrafficChange), nearest=True, hides_racks=False)), assignors())
-def test_reads_stay_in_their_rack_where_every_rack_has_a_replica(world: World, assignor: TaskAssignor) -> None:
+def test_reads_stay_in_racks_with_replicas(world: World, assignor: TaskAssignor) -> None:
     """With nearest-replica reads and a replica of each partition in each client's rack, no read crosses racks."""
     topics = {
         name: dataclasses.replace(
@@ -329,7 +336,7 @@ def test_reads_stay_in_their_rack_where_every_rack_has_a_replica(world: World, a
         )
         for name, topic in world.cluster.topics.items()
     }
-    clients = tuple(dataclasses.replace(each, announces_rack=True) for each in world.clients)
+    clients = tuple(dataclasses.replace(client, announces_rack=True) for client in world.clients)
     other = dataclasses.replace(world, cluster=dataclasses.replace(world.cluster, topics=topics), clients=clients)
     for row in figures(other, assignor)["traffic"]:
         if row["kind"].endswith("_read"):

@@ -18,63 +18,65 @@ from tests.relations.worlds import WorldLimits, assignors, worlds
 
 @relation(60)
 @given(worlds(), assignors())
-def test_counts_of_rounds_are_differences_of_assignments(world: World, assignor: TaskAssignor) -> None:
+def test_move_counts_are_differences_of_assignments(world: World, assignor: TaskAssignor) -> None:
     """The numbers of moves, standbys and displaced tasks equal the differences between listed assignments."""
     tables = figures(world, assignor)
     rounds = tables["rounds"]
-    active: dict[int, dict[str, str]] = {each["round"]: {} for each in rounds}
-    standby: dict[int, set[tuple[str, str]]] = {each["round"]: set() for each in rounds}
-    for each in tables["assignments"]:
-        if each["role"] == "active":
-            assert each["task"] not in active[each["round"]], "a task has one active"
-            active[each["round"]][each["task"]] = each["client"]
+    active: dict[int, dict[str, str]] = {row["round"]: {} for row in rounds}
+    standby: dict[int, set[tuple[str, str]]] = {row["round"]: set() for row in rounds}
+    for row in tables["assignments"]:
+        if row["role"] == "active":
+            assert row["task"] not in active[row["round"]], "a task has one active"
+            active[row["round"]][row["task"]] = row["client"]
         else:
-            standby[each["round"]].add((each["task"], each["client"]))
-    tasks = {each["task"] for each in tables["tasks"]}
+            standby[row["round"]].add((row["task"], row["client"]))
+    tasks = {row["task"] for row in tables["tasks"]}
     moves: Counter[str] = Counter()
-    listed = {
-        (each["round"], each["role"], each["task"], each["from_client"], each["to_client"]) for each in tables["moves"]
+    listed_moves = {
+        (row["round"], row["role"], row["task"], row["from_client"], row["to_client"]) for row in tables["moves"]
     }
-    found: set[tuple[Any, ...]] = set()
+    derived_moves: set[tuple[Any, ...]] = set()
     previous: int | None = None
-    for each in rounds:
-        number = each["round"]
-        now = active[number]
-        moved = set() if previous is None else {t for t in tasks if now.get(t) != active[previous].get(t)}
+    for row in rounds:
+        number = row["round"]
+        current = active[number]
+        moved = set() if previous is None else {t for t in tasks if current.get(t) != active[previous].get(t)}
         new = set() if previous is None else standby[number] - standby[previous]
         moves.update(moved)
-        assert (each["active_moves"], each["standby_moves"]) == (len(moved), len(new))
+        assert (row["active_moves"], row["standby_moves"]) == (len(moved), len(new))
         if previous is not None:
-            found.update((number, "active", task, active[previous].get(task), now.get(task)) for task in moved)
-            found.update((number, "standby", task, None, client) for task, client in new)
-        assert each["standbys"] == len(standby[number])
+            derived_moves.update(
+                (number, "active", task, active[previous].get(task), current.get(task)) for task in moved
+            )
+            derived_moves.update((number, "standby", task, None, client) for task, client in new)
+        assert row["standbys"] == len(standby[number])
         last = active[rounds[-1]["round"]]
-        assert each["displaced_tasks"] == sum(now.get(task) != last.get(task) for task in tasks)
-        assert each["withheld_tasks"] <= len(tasks)
-        assert each["warming_up"] <= each["standbys"] + len(tasks)
+        assert row["displaced_tasks"] == sum(current.get(task) != last.get(task) for task in tasks)
+        assert row["withheld_tasks"] <= len(tasks)
+        assert row["warming_up"] <= row["standbys"] + len(tasks)
         previous = number
-    assert listed == found
-    assert len(tables["moves"]) == len(found)
-    for each in tables["tasks"]:
-        assert each["active_moves"] == moves[each["task"]]
-    [row] = tables["runs"]
+    assert listed_moves == derived_moves
+    assert len(tables["moves"]) == len(derived_moves)
+    for row in tables["tasks"]:
+        assert row["active_moves"] == moves[row["task"]]
+    [run_row] = tables["runs"]
     for column in ("active_moves", "thread_moves", "standby_moves"):
-        assert row[column] == total(rounds, column)
+        assert run_row[column] == total(rounds, column)
     reasons = ("member_lost", "promoted", "returned", "rack", "balance")
-    assert row["active_moves"] == sum(row[f"moves_{reason}"] for reason in reasons)
-    assert row["rebalances"] == sum(each["round"] != INITIAL_ROUND for each in rounds)
-    assert row["leader_compute_ms"] == max((each["leader_compute_ms"] for each in rounds), default=0.0)
+    assert run_row["active_moves"] == sum(run_row[f"moves_{reason}"] for reason in reasons)
+    assert run_row["rebalances"] == sum(row["round"] != INITIAL_ROUND for row in rounds)
+    assert run_row["leader_compute_ms"] == max((row["leader_compute_ms"] for row in rounds), default=0.0)
 
 
-def stays_of(tables: Figures) -> dict[int, set[str]]:
+def members_by_round(tables: Figures) -> dict[int, set[str]]:
     """Return the members of each rebalance, from the intervals in which clients are members."""
-    numbers = [each["round"] for each in tables["rounds"]]
+    numbers = [row["round"] for row in tables["rounds"]]
     members: dict[int, set[str]] = {number: set() for number in numbers}
-    for each in tables["clients"]:
-        if each["from_round"] is not None:
+    for row in tables["clients"]:
+        if row["from_round"] is not None:
             for number in numbers:
-                if each["from_round"] <= number and (each["until_round"] is None or number < each["until_round"]):
-                    members[number].add(each["client"])
+                if row["from_round"] <= number and (row["until_round"] is None or number < row["until_round"]):
+                    members[number].add(row["client"])
     return members
 
 
@@ -85,36 +87,38 @@ def spread(values: list[float]) -> float:
 
 @relation(60)
 @given(worlds(), assignors())
-def test_what_is_measured_follows_from_the_assignment(world: World, assignor: TaskAssignor) -> None:
+def test_measures_follow_from_the_assignment(world: World, assignor: TaskAssignor) -> None:
     """Skews and losses by failures follow from the listed assignment, the threads and the racks."""
     trace = run(world, assignor)
     tables = figures_of(trace)
-    members = stays_of(tables)
-    threads = {each.name: each.threads for each in world.clients}
-    rack = {each.name: each.rack for each in world.clients}
-    stateful = {each["task"]: each["stateful"] for each in tables["tasks"]}
+    members = members_by_round(tables)
+    threads = {client.name: client.threads for client in world.clients}
+    rack = {client.name: client.rack for client in world.clients}
+    stateful = {row["task"]: row["stateful"] for row in tables["tasks"]}
     copies: dict[int, list[Row]] = defaultdict(list)
-    for each in tables["assignments"]:
-        copies[each["round"]].append(each)
-    for each in tables["rounds"]:
-        here, names = copies[each["round"]], members[each["round"]]
-        assert each["members"] == len(names)
+    for row in tables["assignments"]:
+        copies[row["round"]].append(row)
+    for row in tables["rounds"]:
+        round_copies, names = copies[row["round"]], members[row["round"]]
+        assert row["members"] == len(names)
 
-        def per_thread(chosen: Any, names: set[str] = names, here: list[Row] = here) -> float:
-            loads = Counter(copy["client"] for copy in here if chosen(copy))
+        def per_thread(chosen: Any, names: set[str] = names, round_copies: list[Row] = round_copies) -> float:
+            loads = Counter(copy["client"] for copy in round_copies if chosen(copy))
             return spread([loads[name] / threads[name] for name in names])
 
-        assert each["load_skew"] == pytest.approx(per_thread(lambda copy: True))
-        assert each["active_skew"] == pytest.approx(per_thread(lambda copy: copy["role"] == "active"))
-        assert each["standby_skew"] == pytest.approx(per_thread(lambda copy: copy["role"] == "standby"))
-        for column, wanted in (("stateful_skew", True), ("stateless_skew", False)):
-            skew = per_thread(lambda copy, w=wanted: copy["role"] == "active" and stateful[copy["task"]] == w)
-            assert each[column] == pytest.approx(skew)
-        of_part: dict[str, Counter[str]] = defaultdict(Counter)
-        for copy in here:
+        assert row["load_skew"] == pytest.approx(per_thread(lambda copy: True))
+        assert row["active_skew"] == pytest.approx(per_thread(lambda copy: copy["role"] == "active"))
+        assert row["standby_skew"] == pytest.approx(per_thread(lambda copy: copy["role"] == "standby"))
+        for column, is_stateful in (("stateful_skew", True), ("stateless_skew", False)):
+            skew = per_thread(lambda copy, w=is_stateful: copy["role"] == "active" and stateful[copy["task"]] == w)
+            assert row[column] == pytest.approx(skew)
+        loads_by_subtopology: dict[str, Counter[str]] = defaultdict(Counter)
+        for copy in round_copies:
             if copy["role"] == "active":
-                of_part[copy["task"].split("_")[0]][copy["client"]] += 1
-        assert each["subtopology_skew"] == max((spread([n[c] for c in names]) for n in of_part.values()), default=0)
+                loads_by_subtopology[copy["task"].split("_")[0]][copy["client"]] += 1
+        assert row["subtopology_skew"] == max(
+            (spread([n[c] for c in names]) for n in loads_by_subtopology.values()), default=0
+        )
     if trace.rounds:
         check_losses(tables, copies[tables["rounds"][-1]["round"]], stateful, rack)
 
@@ -127,17 +131,19 @@ def check_losses(tables: Figures, copies: list[Row], stateful: dict[str, bool], 
         if stateful[copy["task"]]:
             holders[copy["task"]].add(copy["client"])
     names = sorted(rack)
-    lost = [sum(clients <= {one, other} for clients in holders.values()) for one in names for other in names]
-    alone = [sum(clients == {one} for clients in holders.values()) for one in names]
+    pair_losses = [
+        sum(clients <= {first, second} for clients in holders.values()) for first in names for second in names
+    ]
+    client_losses = [sum(clients == {first} for clients in holders.values()) for first in names]
     assert row["stateful_tasks"] == sum(stateful.values())
-    assert (row["worst_client_loss"], row["worst_pair_loss"]) == (max(alone), max(lost))
+    assert (row["worst_client_loss"], row["worst_pair_loss"]) == (max(client_losses), max(pair_losses))
     if all(rack[name] is not None for clients in holders.values() for name in clients):
-        found = {each["rack"]: each["stateful_tasks"] for each in tables["losses"]}
+        losses = {row["rack"]: row["stateful_tasks"] for row in tables["losses"]}
         by_rack = {
-            name: sum({rack[client] for client in clients} == {name} for clients in holders.values()) for name in found
+            name: sum({rack[client] for client in clients} == {name} for clients in holders.values()) for name in losses
         }
-        assert found == by_rack
-        assert row["worst_rack_loss"] == max(found.values(), default=0)
+        assert losses == by_rack
+        assert row["worst_rack_loss"] == max(losses.values(), default=0)
     else:
         assert row["worst_rack_loss"] is None
         assert not tables["losses"]
@@ -145,26 +151,26 @@ def check_losses(tables: Figures, copies: list[Row], stateful: dict[str, bool], 
 
 @relation(60)
 @given(worlds(WorldLimits(events=(), starts=(Start.WARM, Start.COLD))), assignors())
-def test_source_partitions_are_remote_where_no_replica_is_near(world: World, assignor: TaskAssignor) -> None:
+def test_source_partitions_without_near_replica_are_remote(world: World, assignor: TaskAssignor) -> None:
     """Cross-rack source partitions are those without a replica in the reading client's rack."""
     tables = figures(world, assignor)
     rack_of = {broker.id: broker.rack for broker in world.cluster.brokers}
-    client_rack = {each.name: each.rack if each.announces_rack else None for each in world.clients}
+    client_rack = {client.name: client.rack if client.announces_rack else None for client in world.clients}
     sources = {part.id: part.source_topics for part in world.application.subtopologies}
-    members = stays_of(tables)
-    for each in tables["rounds"]:
-        is_known = all(client_rack[name] is not None for name in members[each["round"]])
+    members = members_by_round(tables)
+    for row in tables["rounds"]:
+        is_known = all(client_rack[name] is not None for name in members[row["round"]])
         if not is_known:
-            assert each["cross_rack_source_partitions"] is None
+            assert row["cross_rack_source_partitions"] is None
             continue
         remote = 0
         for copy in tables["assignments"]:
-            if copy["round"] == each["round"] and copy["role"] == "active":
+            if copy["round"] == row["round"] and copy["role"] == "active":
                 part, partition = map(int, copy["task"].split("_"))
                 for name in sources[part]:
                     topic = world.cluster.topics[name]
                     if partition < topic.num_partitions:
                         racks = {rack_of[broker] for broker in topic.replicas[partition]}
                         remote += client_rack[copy["client"]] not in racks
-        assert each["cross_rack_source_partitions"] == remote
-        assert each["cross_rack_source_partitions_bound"] <= remote
+        assert row["cross_rack_source_partitions"] == remote
+        assert row["cross_rack_source_partitions_bound"] <= remote

@@ -15,7 +15,7 @@ from simulator.world.disturbances import Disturbance, Reassignment
 from simulator.world.world import Broker, Cluster, Store, Subtopology, Topic, World
 from tests.relations.figures import TEXTS, Figures, check_same, figures
 from tests.relations.relation import relation
-from tests.relations.worlds import KAFKAS, assignors, worlds
+from tests.relations.worlds import KAFKA_ASSIGNORS, assignors, worlds
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Names:
     brokers: Mapping[int, int]
 
 
-def renamed(world: World, names: Names) -> World:
+def rename_world(world: World, names: Names) -> World:
     """Rename topics, racks, clients and brokers."""
     cluster, application = world.cluster, world.application
     brokers = tuple(Broker(names.brokers[b.id], names.racks[b.rack], b.restore_bytes_per_s) for b in cluster.brokers)
@@ -39,10 +39,10 @@ def renamed(world: World, names: Names) -> World:
         cluster=Cluster(brokers, topics, cluster.reads_from_nearest_replica),
         application=dataclasses.replace(application, subtopologies=parts),
         clients=tuple(
-            dataclasses.replace(each, name=names.clients[each.name], rack=names.racks[each.rack])
-            for each in world.clients
+            dataclasses.replace(client, name=names.clients[client.name], rack=names.racks[client.rack])
+            for client in world.clients
         ),
-        disturbances=tuple(_renamed_event(each, names) for each in world.disturbances),
+        disturbances=tuple(_renamed_event(event, names) for event in world.disturbances),
     )
 
 
@@ -89,9 +89,9 @@ def _renamed_event(event: Disturbance, names: Names) -> Disturbance:
     return dataclasses.replace(event, **changes)
 
 
-def named_back(figures: Figures, names: Names) -> Figures:
+def restore_names(figures: Figures, names: Names) -> Figures:
     """Restore the old names of topics, racks and clients in the rows of tables; drop texts with several names."""
-    back = {new: old for named in (names.topics, names.racks, names.clients) for old, new in named.items()}
+    back = {new: old for renamed in (names.topics, names.racks, names.clients) for old, new in renamed.items()}
     return {
         table: [{column: back.get(value, value) for column, value in row.items()} for row in rows]
         for table, rows in figures.items()
@@ -102,36 +102,36 @@ def named_back(figures: Figures, names: Names) -> Figures:
 def new_names(draw: st.DrawFn, world: World, *, keeps_order: bool) -> Names:
     """Draw other names, in the same order or in any order."""
 
-    def rename(known: list[str], mark: str) -> dict[str, str]:
-        places = range(len(known)) if keeps_order else draw(st.permutations(range(len(known))))
-        return {old: f"{mark}{new}" for old, new in zip(known, places, strict=True)}
+    def rename(old_names: list[str], prefix: str) -> dict[str, str]:
+        new_positions = range(len(old_names)) if keeps_order else draw(st.permutations(range(len(old_names))))
+        return {old: f"{prefix}{new}" for old, new in zip(old_names, new_positions, strict=True)}
 
     racks: dict[str | None, str | None] = {None: None}
-    drawn = {rack for each in (*world.cluster.brokers, *world.clients) if (rack := each.rack) is not None}
-    racks.update(rename(sorted({*drawn, "az1", "az2", "az3"}), "rack-"))
+    racks_in_use = {rack for owner in (*world.cluster.brokers, *world.clients) if (rack := owner.rack) is not None}
+    racks.update(rename(sorted({*racks_in_use, "az1", "az2", "az3"}), "rack-"))
     ids = [broker.id for broker in world.cluster.brokers]
     shift = draw(st.sampled_from((1, 100)))
     return Names(
         rename(sorted(world.cluster.topics), "topic-"),
         racks,
-        rename([each.name for each in world.clients], "client-"),
+        rename([client.name for client in world.clients], "client-"),
         {broker: broker + shift for broker in ids},
     )
 
 
 @relation(60)
 @given(worlds(), assignors(), st.data())
-def test_names_do_not_matter(world: World, assignor: TaskAssignor, data: st.DataObject) -> None:
+def test_names_in_the_same_order_do_not_matter(world: World, assignor: TaskAssignor, data: st.DataObject) -> None:
     """Renaming topics, racks, clients and brokers in the same order changes no figure."""
     names = data.draw(new_names(world, keeps_order=True))
-    other = figures(renamed(world, names), assignor)
-    check_same(named_back(other, names), figures(world, assignor), but=TEXTS)
+    other = figures(rename_world(world, names), assignor)
+    check_same(restore_names(other, names), figures(world, assignor), but=TEXTS)
 
 
 @relation(60)
-@given(worlds(), assignors(KAFKAS), st.data())
-def test_the_order_of_names_does_not_matter(world: World, assignor: TaskAssignor, data: st.DataObject) -> None:
+@given(worlds(), assignors(KAFKA_ASSIGNORS), st.data())
+def test_order_of_names_does_not_matter(world: World, assignor: TaskAssignor, data: st.DataObject) -> None:
     """Renaming topics, racks, clients and brokers in another order changes no figure under Kafka's assignors."""
     names = data.draw(new_names(world, keeps_order=False))
-    other = figures(renamed(world, names), assignor)
-    check_same(named_back(other, names), figures(world, assignor), but=TEXTS, in_order=False)
+    other = figures(rename_world(world, names), assignor)
+    check_same(restore_names(other, names), figures(world, assignor), but=TEXTS, in_order=False)

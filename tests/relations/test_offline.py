@@ -20,11 +20,11 @@ from tests.relations.worlds import CLIENT_EVENTS, WorldLimits, assignors, worlds
 LOSSES = WorldLimits(events=(BrokerLoss, BrokerLoss, BrokerBounce, RackOutage, *CLIENT_EVENTS))
 
 
-class Offline:
+class OfflineChecker:
     """Check that nothing is processed or read while all replicas of a partition are on lost brokers."""
 
     def __init__(self, world: World) -> None:
-        self._changes = [each for each in timeline(world) if isinstance(each.change, BrokersDown | BrokersUp)]
+        self._changes = [timed for timed in timeline(world) if isinstance(timed.change, BrokersDown | BrokersUp)]
         self._topics = world.cluster.topics
 
     def __call__(self, execution: Execution) -> None:
@@ -40,24 +40,24 @@ class Offline:
     def _is_offline(self, name: TopicPartition, now_ms: int) -> bool:
         """Return whether all replicas are lost; at the time of a change, the result depends on the order of changes."""
         lost: set[int] = set()
-        for each in self._changes:
-            if each.at_ms == now_ms:
+        for timed in self._changes:
+            if timed.at_ms == now_ms:
                 return False
-            if each.at_ms < now_ms:
-                brokers = set(each.change.brokers)
-                lost = lost | brokers if isinstance(each.change, BrokersDown) else lost - brokers
+            if timed.at_ms < now_ms:
+                brokers = set(timed.change.brokers)
+                lost = lost | brokers if isinstance(timed.change, BrokersDown) else lost - brokers
         return set(self._topics[name.topic].replicas[name.partition]) <= lost
 
 
 @relation(60)
 @given(worlds(LOSSES), assignors())
-def test_nothing_happens_on_partitions_without_a_leader(world: World, assignor: TaskAssignor) -> None:
+def test_offline_partitions_are_not_processed_or_restored(world: World, assignor: TaskAssignor) -> None:
     """No task is processed or restored, and no standby catches up, while a necessary partition has no live leader."""
-    run(world, assignor, Offline(world))
+    run(world, assignor, OfflineChecker(world))
 
 
 @relation(40)
 @given(worlds(WorldLimits(events=(BrokerLoss, BrokerBounce, RackOutage), is_limited=False)), assignors())
-def test_at_rest_bytes_are_right_after_brokers_return(world: World, assignor: TaskAssignor) -> None:
+def test_steady_state_bytes_after_brokers_return(world: World, assignor: TaskAssignor) -> None:
     """Cross-rack bytes grow at the rate of the last rebalance, also after brokers left and returned."""
     check_steady_state(world, assignor)

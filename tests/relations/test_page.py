@@ -10,12 +10,12 @@ HERE = Path(__file__).parent
 PAGE = HERE.parents[1] / "docs" / "development" / "relations.md"
 
 
-def test_the_page_has_a_row_for_every_relation() -> None:
+def test_page_has_a_row_for_every_relation() -> None:
     rows = re.findall(r"^\| (.+) \| `(\w+\.py::test_\w+)` \|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
     assert sorted(rows) == sorted((sentence, name) for sentence, name, _ in relations())
 
 
-def test_the_relations_share_all_worlds() -> None:
+def test_shares_of_relations_add_up() -> None:
     assert sum(share for _, _, share in relations()) == 2_000
 
 
@@ -38,8 +38,8 @@ def share_of(test: ast.FunctionDef) -> int:
     for call in test.decorator_list:
         if isinstance(call, ast.Call) and ast.unparse(call.func) == "relation":
             return int(ast.literal_eval(call.args[0]))
-    return HASHED
+    return HASH_SEED_SHARE
 
 
-HASHED = 40
-"""How many of every 2,000 worlds are simulated with several seeds of hashes."""
+HASH_SEED_SHARE = 40
+"""The number of worlds out of 2,000 that are simulated with several hash seeds."""

@@ -14,7 +14,7 @@ from assignors.model.assignment import TaskAssignor
 from simulator.flows.execution import Execution
 from simulator.results.trace import INITIAL_ROUND, Trace
 from simulator.timeline import timeline
-from simulator.world.disturbances import Crash, Join, Leave, RollingBounce, TrafficChange
+from simulator.world.disturbances import Crash, Disk, Join, Leave, RackOutage, RollingBounce, TrafficChange
 from simulator.world.world import GroupProtocol, OffsetReports, Start, World
 from tests.relations.figures import figures_of, run
 from tests.relations.relation import relation
@@ -26,11 +26,11 @@ from tests.relations.worlds import (
     disturbances,
     worlds,
 )
-from tests.simulator.processes.test_running_start import held, told
+from tests.simulator.snapshots import decisions, held_tasks
 from tests.simulator.world_builders import HOUR, MINUTE
 
 
-class Sums:
+class RestoredBytes:
     """Adds up the bytes that copies restore while they are assigned to a client."""
 
     def __init__(self) -> None:
@@ -40,25 +40,25 @@ class Sums:
     def __call__(self, execution: Execution) -> None:
         restoration = execution.restoration
         copies = restoration.copies
-        now = dict.fromkeys(zip(copies.task.tolist(), copies.client.tolist(), strict=True), 0.0)
-        for place in now:
-            now[place] = self._since.get(place, float(restoration.held_bytes[place]))
-        for place in self._since.keys() - now.keys():
-            self.read += float(restoration.held_bytes[place]) - self._since[place]
-        self._since = now
-        self.last = execution
+        assigned = dict.fromkeys(zip(copies.task.tolist(), copies.client.tolist(), strict=True), 0.0)
+        for copy in assigned:
+            assigned[copy] = self._since.get(copy, float(restoration.held_bytes[copy]))
+        for copy in self._since.keys() - assigned.keys():
+            self.read += float(restoration.held_bytes[copy]) - self._since[copy]
+        self._since = assigned
+        self.execution = execution
 
     def total(self) -> float:
         """Return the sum up to the end of the run."""
-        held = self.last.restoration.held_bytes
-        return self.read + sum(float(held[place]) - since for place, since in self._since.items())
+        held_bytes = self.execution.restoration.held_bytes
+        return self.read + sum(float(held_bytes[copy]) - initial_bytes for copy, initial_bytes in self._since.items())
 
 
-def keeping_state(world: World) -> World:
+def with_kept_state(world: World) -> World:
     """Keep disks and persistent stores, and disable cleanup."""
     events = tuple(
-        dataclasses.replace(each, keeps_state=True) if isinstance(each, Crash | RollingBounce) else each
-        for each in world.disturbances
+        dataclasses.replace(event, disk=Disk.KEPT) if isinstance(event, Crash | RackOutage | RollingBounce) else event
+        for event in world.disturbances
     )
     parts = tuple(
         dataclasses.replace(part, stores=tuple(dataclasses.replace(store, persistent=True) for store in part.stores))
@@ -71,32 +71,38 @@ def keeping_state(world: World) -> World:
 
 @relation(60)
 @given(worlds(WorldLimits(grows=False)), assignors())
-def test_restored_bytes_are_what_copies_lacked_when_they_were_given(world: World, assignor: TaskAssignor) -> None:
+def test_restored_bytes_are_those_that_assigned_copies_lacked(world: World, assignor: TaskAssignor) -> None:
     """If changelogs do not grow and no state is lost, restored bytes equal the bytes that assigned copies lacked."""
-    world = keeping_state(world)
-    sums = Sums()
-    trace = run(without_tables(world), assignor, sums)
+    world = with_kept_state(world)
+    restored = RestoredBytes()
+    trace = run(without_source_changelogs(world), assignor, restored)
     if trace.rounds:
-        assert trace.final_totals.restored_bytes == pytest.approx(sums.total(), rel=1e-9, abs=5)
+        assert trace.final_totals.restored_bytes == pytest.approx(restored.total(), rel=1e-9, abs=5)
         assert trace.final_totals.restored_again_bytes == 0
 
 
-def without_tables(world: World) -> World:
+def without_source_changelogs(world: World) -> World:
     """Drop stores whose changelog is a source topic, which grows with the produced bytes."""
     parts = tuple(
         dataclasses.replace(
-            part, stores=tuple(each for each in part.stores if each.changelog not in part.source_topics)
+            part, stores=tuple(store for store in part.stores if store.changelog not in part.source_topics)
         )
         for part in world.application.subtopologies
     )
     return dataclasses.replace(world, application=dataclasses.replace(world.application, subtopologies=parts))
 
 
-def course(trace: Trace) -> list[tuple[Any, ...]]:
+def timed_decisions(trace: Trace) -> list[tuple[Any, ...]]:
     """Return the decision and the time of each rebalance."""
     return [
-        (each.at_ms, each.members.tolist(), each.owner.tolist(), each.standby.tolist(), each.withheld.tolist())
-        for each in trace.rounds
+        (
+            round_.at_ms,
+            round_.members.tolist(),
+            round_.owner.tolist(),
+            round_.standby.tolist(),
+            round_.withheld.tolist(),
+        )
+        for round_ in trace.rounds
     ]
 
 
@@ -104,24 +110,24 @@ def course(trace: Trace) -> list[tuple[Any, ...]]:
 @given(worlds(WorldLimits(grows=False)), assignors(), st.sampled_from((2, 100)))
 def test_more_bandwidth_restores_no_later(world: World, assignor: TaskAssignor, factor: int) -> None:
     """If changelogs do not grow, k times the client bandwidth lengthens no downtime with the same rebalances."""
-    world = keeping_state(without_tables(world))
-    brokers = tuple(dataclasses.replace(each, restore_bytes_per_s=None) for each in world.cluster.brokers)
+    world = with_kept_state(without_source_changelogs(world))
+    brokers = tuple(dataclasses.replace(broker, restore_bytes_per_s=None) for broker in world.cluster.brokers)
     slow = dataclasses.replace(world, cluster=dataclasses.replace(world.cluster, brokers=brokers))
     clients = tuple(
-        dataclasses.replace(each, restore_bytes_per_s=each.restore_bytes_per_s * factor) for each in slow.clients
+        dataclasses.replace(client, restore_bytes_per_s=client.restore_bytes_per_s * factor) for client in slow.clients
     )
-    traces = [run(each, assignor) for each in (dataclasses.replace(slow, clients=clients), slow)]
-    if course(traces[0]) == course(traces[1]):
+    traces = [run(variant, assignor) for variant in (dataclasses.replace(slow, clients=clients), slow)]
+    if timed_decisions(traces[0]) == timed_decisions(traces[1]):
         assert (traces[0].downtime_ms <= traces[1].downtime_ms + 2 * len(traces[1].rounds)).all()
         assert (traces[0].unqueryable_ms <= traces[1].unqueryable_ms + 2 * len(traces[1].rounds)).all()
 
 
-AT_REST = WorldLimits(events=(*CLIENT_EVENTS, TrafficChange), is_limited=False)
+STEADY = WorldLimits(events=(*CLIENT_EVENTS, TrafficChange), is_limited=False)
 
 
 @relation(60)
-@given(worlds(AT_REST), assignors())
-def test_at_rest_bytes_are_the_rate_times_the_time(world: World, assignor: TaskAssignor) -> None:
+@given(worlds(STEADY), assignors())
+def test_steady_state_bytes_are_rate_times_duration(world: World, assignor: TaskAssignor) -> None:
     """Once all tasks run and all standbys keep up, cross-rack bytes grow at the rate of the last rebalance."""
     check_steady_state(world, assignor)
 
@@ -130,16 +136,16 @@ def check_steady_state(world: World, assignor: TaskAssignor) -> None:
     """Check the figures that one more minute adds to a run that ends in a steady state, at the usual traffic."""
     events = (*world.disturbances, TrafficChange(DURATION_MS - MINUTE, 1.0))
     world = dataclasses.replace(world, disturbances=events)
-    sums = Sums()
-    short = run(world, assignor, sums)
+    restored = RestoredBytes()
+    short = run(world, assignor, restored)
     longer = run(dataclasses.replace(world, duration_ms=world.duration_ms + MINUTE), assignor)
     assume(short.rounds and short.rounds[-1].reconciled_at_ms is not None and len(short.rounds) == len(longer.rounds))
-    level = sums.last.restoration.caught_up()
-    assume(level.all() and sums.last.running.all() and short.final_totals.backlog_s.max() < 1e-6)
+    is_caught_up = restored.execution.restoration.caught_up()
+    assume(is_caught_up.all() and restored.execution.running.all() and short.final_totals.backlog_s.max() < 1e-6)
     [before], [after] = figures_of(short)["runs"], figures_of(longer)["runs"]
     if before["cross_rack_bytes"] is not None:
-        grown = after["cross_rack_bytes"] - before["cross_rack_bytes"]
-        assert grown == pytest.approx(60 * before["cross_rack_bytes_per_s"], rel=1e-6, abs=1)
+        added_bytes = after["cross_rack_bytes"] - before["cross_rack_bytes"]
+        assert added_bytes == pytest.approx(60 * before["cross_rack_bytes_per_s"], rel=1e-6, abs=1)
 
 
 BEFORE_MS, BETWEEN_MS = 10 * MINUTE, 20 * MINUTE
@@ -152,14 +158,14 @@ class Snapshot:
         self._world = world
         self._at_ms = at_ms
         self.captured: World | None = None
-        self.is_level = False
+        self.is_caught_up = False
         self.downtime_ms = np.zeros(0)
 
     def __call__(self, execution: Execution) -> None:
         if execution.now_ms == self._at_ms and self.captured is None:
             self.captured = self._take(execution)
             self.downtime_ms = execution.totals().downtime_ms
-            self.is_level = bool(execution.restoration.caught_up().all())
+            self.is_caught_up = bool(execution.restoration.caught_up().all())
 
     def _take(self, execution: Execution) -> World:
         fleet, ids = execution.fleet, execution.layout.tasks.ids
@@ -173,9 +179,12 @@ class Snapshot:
                 topics[store.changelog] = dataclasses.replace(topic, size_bytes=sizes)
         clients = tuple(
             dataclasses.replace(
-                each, starts=fleet.up[row], tasks=held(execution, row), process_id=fleet._process_ids[row]
+                client,
+                starts=fleet.up[row],
+                tasks=held_tasks(execution, row),
+                process_id=fleet.table(np.array([row])).ids[0],
             )
-            for row, each in enumerate(self._world.clients)
+            for row, client in enumerate(self._world.clients)
         )
         cluster = dataclasses.replace(self._world.cluster, topics=topics)
         return dataclasses.replace(self._world, cluster=cluster, clients=clients, start=Start.RUNNING)
@@ -190,7 +199,7 @@ def with_one_store(world: World) -> World:
     return dataclasses.replace(world, application=dataclasses.replace(world.application, subtopologies=parts))
 
 
-CUT = WorldLimits(
+RESTARTABLE = WorldLimits(
     events=(Join, Leave, Crash),
     starts=(Start.WARM, Start.COLD),
     protocols=(GroupProtocol.CLASSIC,),
@@ -199,41 +208,43 @@ CUT = WorldLimits(
 
 
 @relation(80)
-@given(worlds(CUT), assignors(), st.data())
-def test_a_run_cut_in_two_is_one_run(world: World, assignor: TaskAssignor, data: st.DataObject) -> None:
+@given(worlds(RESTARTABLE), assignors(), st.data())
+def test_restarted_run_equals_uninterrupted_run(world: World, assignor: TaskAssignor, data: st.DataObject) -> None:
     """A stable classic group with caught-up copies, saved and continued, makes the same decisions at the same times."""
     groups = dataclasses.replace(world.application.group_configs, state_cleanup_delay_ms=10 * HOUR)
-    world = with_one_store(without_tables(world))
+    world = with_one_store(without_source_changelogs(world))
     world = dataclasses.replace(world, application=dataclasses.replace(world.application, group_configs=groups))
     clients = tuple(
-        dataclasses.replace(each, reports=OffsetReports.CURRENT, records_per_s=None) for each in world.clients
+        dataclasses.replace(client, reports=OffsetReports.CURRENT, records_per_s=None) for client in world.clients
     )
-    early = tuple(dataclasses.replace(each, at_ms=each.at_ms % BEFORE_MS) for each in world.disturbances)
+    early = tuple(dataclasses.replace(event, at_ms=event.at_ms % BEFORE_MS) for event in world.disturbances)
     world = dataclasses.replace(world, clients=clients, disturbances=early, duration_ms=BETWEEN_MS)
     first = run(world, assignor)
     assume(first.rounds and not first.unfinished)
     last = first.rounds[-1]
-    beat_ms = groups.heartbeat_interval_ms
-    cut_ms = last.at_ms + (BETWEEN_MS - last.at_ms) // beat_ms * beat_ms
+    heartbeat_ms = groups.heartbeat_interval_ms
+    cut_ms = last.at_ms + (BETWEEN_MS - last.at_ms) // heartbeat_ms * heartbeat_ms
     if cut_ms == BETWEEN_MS:
-        cut_ms -= beat_ms
-    changed_ms = max((each.at_ms for each in timeline(world)), default=0)
+        cut_ms -= heartbeat_ms
+    changed_ms = max((timed.at_ms for timed in timeline(world)), default=0)
     assume(last.reconciled_at_ms is not None and cut_ms > max(last.reconciled_at_ms, changed_ms))
-    later = data.draw(st.lists(disturbances(world, CUT), min_size=1, max_size=3))
-    photograph = Snapshot(world, cut_ms)
-    then = tuple(dataclasses.replace(each, at_ms=each.at_ms % BEFORE_MS + cut_ms) for each in later)
-    one = dataclasses.replace(world, disturbances=(*early, TrafficChange(cut_ms, 1.0), *then), duration_ms=DURATION_MS)
-    went_on = run(one, assignor, photograph)
-    assert photograph.captured is not None
-    assume(photograph.is_level and any(each.starts for each in photograph.captured.clients))
+    later = data.draw(st.lists(disturbances(world, RESTARTABLE), min_size=1, max_size=3))
+    snapshot = Snapshot(world, cut_ms)
+    shifted = tuple(dataclasses.replace(event, at_ms=event.at_ms % BEFORE_MS + cut_ms) for event in later)
+    whole = dataclasses.replace(
+        world, disturbances=(*early, TrafficChange(cut_ms, 1.0), *shifted), duration_ms=DURATION_MS
+    )
+    uninterrupted = run(whole, assignor, snapshot)
+    assert snapshot.captured is not None
+    assume(snapshot.is_caught_up and any(client.starts for client in snapshot.captured.clients))
     due_ms = None if last.followup_delay_ms is None else last.at_ms + last.followup_delay_ms - cut_ms
-    again = tuple(dataclasses.replace(each, at_ms=each.at_ms % BEFORE_MS) for each in later)
-    other = run(
+    restarted_events = tuple(dataclasses.replace(event, at_ms=event.at_ms % BEFORE_MS) for event in later)
+    restarted = run(
         dataclasses.replace(
-            photograph.captured, disturbances=again, next_rebalance_ms=due_ms, duration_ms=DURATION_MS - cut_ms
+            snapshot.captured, disturbances=restarted_events, next_rebalance_ms=due_ms, duration_ms=DURATION_MS - cut_ms
         ),
         assignor,
     )
-    assert told(other, INITIAL_ROUND, 0) == told(went_on, last.number, cut_ms)
-    downtime_ms = went_on.final_totals.downtime_ms - photograph.downtime_ms
-    assert other.final_totals.downtime_ms == pytest.approx(downtime_ms, abs=1_000 + 0.01 * DURATION_MS)
+    assert decisions(restarted, INITIAL_ROUND, 0) == decisions(uninterrupted, last.number, cut_ms)
+    downtime_ms = uninterrupted.final_totals.downtime_ms - snapshot.downtime_ms
+    assert restarted.final_totals.downtime_ms == pytest.approx(downtime_ms, abs=1_000 + 0.01 * DURATION_MS)

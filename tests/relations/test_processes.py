@@ -21,9 +21,9 @@ from pipeline.worker import RUN_SCHEMA, SweepInputs, simulate_chunks
 from scenarios.assignor_specs import assignor_specs
 from scenarios.load import loads
 from scenarios.run import run as simulate_scenario
+from simulator.processes.simulation import simulate
 from simulator.results.tables import concat_tables
 from simulator.results.tabulation import tabulate
-from simulator.run import simulate
 from simulator.world.world import World
 from tests.pipeline.sweep.examples import SCENARIO
 from tests.relations.figures import figures_of
@@ -35,16 +35,16 @@ RUNS = [(label, seed) for label in ("high_availability", "legacy_sticky") for se
 
 
 @cache
-def single(label: str, seed: int) -> dict[str, pa.Table]:
+def single_run(label: str, seed: int) -> dict[str, pa.Table]:
     """Return the tables of one run of the scenario."""
     scenario = loads(SCENARIO, "shop.yaml")
-    (one,) = assignor_specs(scenario, [label])
-    return tabulate(simulate_scenario(scenario, one, seed), one.choice.label, seed)
+    (spec,) = assignor_specs(scenario, [label])
+    return tabulate(simulate_scenario(scenario, spec, seed), spec.label, seed)
 
 
 @relation(20)
 @given(st.permutations(RUNS), st.integers(1, len(RUNS)))
-def test_a_sweep_is_the_sum_of_its_runs(ordered: list[tuple[str, int]], size: int) -> None:
+def test_sweep_equals_its_single_runs(ordered: list[tuple[str, int]], size: int) -> None:
     """Runs have the same figures in chunks of any size as alone, and the concatenated tables contain all rows."""
     sweep_inputs = SweepInputs("shop.yaml", SCENARIO, ".", (), TABLES)
     rows = [
@@ -62,28 +62,29 @@ def test_a_sweep_is_the_sum_of_its_runs(ordered: list[tuple[str, int]], size: in
     chunks = [pa.RecordBatch.from_pylist(rows[i : i + size], schema=RUN_SCHEMA) for i in range(0, len(rows), size)]
     outcomes = [row for batch in simulate_chunks(sweep_inputs, iter(chunks)) for row in batch.to_pylist()]
     assert [row["run_id"] for row in outcomes] == [row["run_id"] for row in rows]
-    together = concat_tables([single(label, seed) for label, seed in ordered])
+    expected = concat_tables([single_run(label, seed) for label, seed in ordered])
     for name in TABLES:
-        kept = [row for outcome in outcomes for row in outcome[name]]
-        assert kept == together[name].to_pylist()
-        assert len(kept) == sum(len(single(label, seed)[name]) for label, seed in RUNS)
+        rows_of_table = [row for outcome in outcomes for row in outcome[name]]
+        assert rows_of_table == expected[name].to_pylist()
+        assert len(rows_of_table) == sum(len(single_run(label, seed)[name]) for label, seed in RUNS)
 
 
-def shuffled(value: Any, chance: Any) -> Any:
+def with_shuffled_keys(value: Any, chance: Any) -> Any:
     """Return the same data with the keys of all mappings in another order."""
     if isinstance(value, dict):
         keys = list(value)
         chance.shuffle(keys)
-        return {key: shuffled(value[key], chance) for key in keys}
-    return [shuffled(each, chance) for each in value] if isinstance(value, list) else value
+        return {key: with_shuffled_keys(value[key], chance) for key in keys}
+    return [with_shuffled_keys(entry, chance) for entry in value] if isinstance(value, list) else value
 
 
 @relation(20)
 @given(st.randoms(use_true_random=False), st.integers(1, 3))
-def test_the_order_of_keys_does_not_matter(chance: Any, seed: int) -> None:
+def test_order_of_keys_does_not_matter(chance: Any, seed: int) -> None:
     """A scenario with its keys in another order is the same world."""
     first, second = (
-        loads(text, "shop.yaml") for text in (SCENARIO, json.dumps(shuffled(YAML(typ="safe").load(SCENARIO), chance)))
+        loads(text, "shop.yaml")
+        for text in (SCENARIO, json.dumps(with_shuffled_keys(YAML(typ="safe").load(SCENARIO), chance)))
     )
     assert second.world(seed) == first.world(seed)
     assert (second.assignors, second.seeds) == (first.assignors, first.seeds)
@@ -95,14 +96,14 @@ def digest(count: int) -> str:
 
     @settings(max_examples=count, derandomize=True, database=None, deadline=None)
     @given(worlds(), assignors())
-    def simulate_each(world: World, assignor: TaskAssignor) -> None:
+    def add_run(world: World, assignor: TaskAssignor) -> None:
         total.update(repr(figures_of(simulate(world, assignor))).encode())
 
-    simulate_each()
+    add_run()
     return total.hexdigest()
 
 
-def test_the_seed_of_hashes_does_not_matter() -> None:
+def test_hash_seed_does_not_matter() -> None:
     """Processes with different PYTHONHASHSEED have the same figures, bit by bit."""
     code = f"from tests.relations.test_processes import digest; print(digest({WORLDS * 40 // 2_000}))"
     digests = [

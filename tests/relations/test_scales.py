@@ -16,7 +16,7 @@ from tests.relations.relation import relation
 from tests.relations.worlds import EVERY_EVENT, WorldLimits, assignors, worlds
 from tests.simulator.world_builders import MINUTE
 
-BYTES = (
+BYTE_COLUMNS = (
     ("runs", "restored_bytes"),
     ("runs", "restored_again_bytes"),
     ("runs", "cross_rack_bytes"),
@@ -36,18 +36,18 @@ def with_topics(world: World, **changes: int) -> World:
     return dataclasses.replace(world, cluster=dataclasses.replace(world.cluster, topics=topics))
 
 
-def _scaled(topic: Topic, by: dict[str, int]) -> Topic:
-    rate, size, record = (by.get(name, 1) for name in ("rate", "size", "record"))
+def _scaled(topic: Topic, factors: dict[str, int]) -> Topic:
+    rate_factor, size_factor, record_factor = (factors.get(name, 1) for name in ("rate", "size", "record"))
     return dataclasses.replace(
         topic,
-        bytes_per_s=tuple(rate * each for each in topic.bytes_per_s),
-        hourly_bytes_per_s=tuple(tuple(rate * each for each in hour) for hour in topic.hourly_bytes_per_s),
-        size_bytes=tuple(size * each for each in topic.size_bytes),
-        record_bytes=record * topic.record_bytes,
+        bytes_per_s=tuple(rate_factor * rate for rate in topic.bytes_per_s),
+        hourly_bytes_per_s=tuple(tuple(rate_factor * rate for rate in hour) for hour in topic.hourly_bytes_per_s),
+        size_bytes=tuple(size_factor * size for size in topic.size_bytes),
+        record_bytes=record_factor * topic.record_bytes,
     )
 
 
-def in_units(tables: Figures, factor: float, columns: Sequence[tuple[str, str]] = BYTES) -> Figures:
+def scaled_columns(tables: Figures, factor: float, columns: Sequence[tuple[str, str]] = BYTE_COLUMNS) -> Figures:
     """Multiply the columns that count bytes."""
     chosen = set(columns)
     return {
@@ -64,22 +64,25 @@ def in_units(tables: Figures, factor: float, columns: Sequence[tuple[str, str]] 
 
 @relation(80)
 @given(worlds(), assignors(), st.sampled_from((2, 10)))
-def test_a_unit_of_bytes_does_not_matter(world: World, assignor: TaskAssignor, factor: int) -> None:
+def test_unit_of_bytes_does_not_matter(world: World, assignor: TaskAssignor, factor: int) -> None:
     """With k times the rates, sizes, record sizes, bandwidths and throttles, only bytes change, to k times as many."""
     larger = with_topics(world, rate=factor, size=factor, record=factor)
     brokers = tuple(
-        dataclasses.replace(each, restore_bytes_per_s=each.restore_bytes_per_s and factor * each.restore_bytes_per_s)
-        for each in world.cluster.brokers
+        dataclasses.replace(
+            broker, restore_bytes_per_s=broker.restore_bytes_per_s and factor * broker.restore_bytes_per_s
+        )
+        for broker in world.cluster.brokers
     )
     larger = dataclasses.replace(
         larger,
         cluster=dataclasses.replace(larger.cluster, brokers=brokers),
         clients=tuple(
-            dataclasses.replace(each, restore_bytes_per_s=factor * each.restore_bytes_per_s) for each in world.clients
+            dataclasses.replace(client, restore_bytes_per_s=factor * client.restore_bytes_per_s)
+            for client in world.clients
         ),
-        disturbances=tuple(_with_throttle(each, factor) for each in world.disturbances),
+        disturbances=tuple(_with_throttle(event, factor) for event in world.disturbances),
     )
-    expected = in_units(figures(world, assignor), factor)
+    expected = scaled_columns(figures(world, assignor), factor)
     check_same(figures(larger, assignor), expected, exact=False)
 
 
@@ -96,22 +99,24 @@ STATELESS = WorldLimits(
 
 @relation(60)
 @given(worlds(STATELESS), assignors(), st.sampled_from((2, 7)))
-def test_twice_the_rate_is_twice_the_bytes(world: World, assignor: TaskAssignor, factor: int) -> None:
+def test_bytes_are_proportional_to_rates(world: World, assignor: TaskAssignor, factor: int) -> None:
     """Without state, limits and replica reassignments, k times the rates are k times the bytes, at the same times."""
     larger = with_topics(world, rate=factor)
-    check_same(figures(larger, assignor), in_units(figures(world, assignor), factor), exact=False)
+    check_same(figures(larger, assignor), scaled_columns(figures(world, assignor), factor), exact=False)
 
 
 @relation(40)
 @given(worlds(STATELESS), assignors(), st.sampled_from((2.0, 0.25)))
-def test_twice_the_traffic_is_twice_the_bytes(world: World, assignor: TaskAssignor, factor: float) -> None:
+def test_bytes_are_proportional_to_traffic(world: World, assignor: TaskAssignor, factor: float) -> None:
     """Without state, limits and replica reassignments, k times the usual traffic leads to k times the bytes."""
-    scaled = (TrafficChange(0, factor), *(_with_factor(each, factor) for each in world.disturbances))
+    scaled = (TrafficChange(0, factor), *(_with_factor(event, factor) for event in world.disturbances))
     larger = dataclasses.replace(world, disturbances=scaled)
     usual = dataclasses.replace(world, disturbances=(TrafficChange(0, 1.0), *world.disturbances))
-    columns = [each for each in BYTES if each[1] != "cross_rack_bytes_per_s"]
+    columns = [column for column in BYTE_COLUMNS if column[1] != "cross_rack_bytes_per_s"]
     waiting = ("runs.max_processing_delay_ms", "tasks.max_processing_delay_ms", "events")
-    check_same(figures(larger, assignor), in_units(figures(usual, assignor), factor, columns), but=waiting, exact=False)
+    check_same(
+        figures(larger, assignor), scaled_columns(figures(usual, assignor), factor, columns), but=waiting, exact=False
+    )
 
 
 def _with_factor(event: Disturbance, factor: float) -> Disturbance:
@@ -125,24 +130,24 @@ LATER = WorldLimits(
 
 @relation(60)
 @given(worlds(LATER), assignors(), st.integers(1, 3).map(lambda n: n * 5 * MINUTE))
-def test_a_later_time_of_day_does_not_matter(world: World, assignor: TaskAssignor, later_ms: int) -> None:
+def test_later_start_shifts_all_times(world: World, assignor: TaskAssignor, later_ms: int) -> None:
     """A world in which all events, the first start included, happen later has the same durations and bytes."""
-    names = tuple(each.name for each in world.clients if each.starts) or (world.clients[0].name,)
-    late = tuple(dataclasses.replace(each, starts=False) for each in world.clients)
+    names = tuple(client.name for client in world.clients if client.starts) or (world.clients[0].name,)
+    not_started = tuple(dataclasses.replace(client, starts=False) for client in world.clients)
     events = [Join(0, names), *world.disturbances]
-    now = dataclasses.replace(world, clients=late, disturbances=tuple(events))
-    shifted = tuple(dataclasses.replace(each, at_ms=each.at_ms + later_ms) for each in events)
-    then = dataclasses.replace(now, disturbances=shifted, duration_ms=world.duration_ms + later_ms)
-    expected = figures(now, assignor)
+    original = dataclasses.replace(world, clients=not_started, disturbances=tuple(events))
+    shifted = tuple(dataclasses.replace(event, at_ms=event.at_ms + later_ms) for event in events)
+    later = dataclasses.replace(original, disturbances=shifted, duration_ms=world.duration_ms + later_ms)
+    expected = figures(original, assignor)
     # With a warm start, lag counts from the first rebalance on; without one, from the beginning of the run.
     but = () if expected["rounds"] else ("runs.max_processing_delay_ms", "tasks.max_processing_delay_ms")
     # A partition that no event makes unavailable is unavailable from the beginning of the run.
     if any(outage["from_ms"] == 0 for outage in expected["unavailable_partitions"]):
         but = (*but, "unavailable_partitions", "runs.worst_unavailable_ms")
-    check_same(earlier(figures(then, assignor), later_ms), expected, but=but)
+    check_same(shifted_back(figures(later, assignor), later_ms), expected, but=but)
 
 
-def earlier(tables: Figures, by_ms: int) -> Figures:
+def shifted_back(tables: Figures, by_ms: int) -> Figures:
     """Subtract a duration from all times."""
     moments = ("at_ms", "requested_at_ms", "from_ms", "until_ms")
     return {
@@ -153,15 +158,15 @@ def earlier(tables: Figures, by_ms: int) -> Figures:
 
 @relation(40)
 @given(worlds(), assignors(), st.sampled_from((2.0, 0.5)))
-def test_twice_the_price_is_twice_the_dollars(world: World, assignor: TaskAssignor, factor: float) -> None:
+def test_dollars_are_proportional_to_the_price(world: World, assignor: TaskAssignor, factor: float) -> None:
     """A price k times as high leads to k times the dollars, and nothing else changes."""
     cheap = dataclasses.replace(world, price=Price("mine", 0.01, "2025"))
-    dear = dataclasses.replace(world, price=Price("mine", 0.01 * factor, "2025"))
-    expected = in_units(figures(cheap, assignor), factor, [("runs", "cross_rack_usd")])
-    check_same(figures(dear, assignor), expected)
+    expensive = dataclasses.replace(world, price=Price("mine", 0.01 * factor, "2025"))
+    expected = scaled_columns(figures(cheap, assignor), factor, [("runs", "cross_rack_usd")])
+    check_same(figures(expensive, assignor), expected)
 
 
-def measured(topic: Topic) -> Topic:
+def with_constant_hourly_rates(topic: Topic) -> Topic:
     """Set the hourly rates of a topic to its usual rates."""
     return dataclasses.replace(topic, hourly_bytes_per_s=(topic.bytes_per_s,) * 24)
 
@@ -171,21 +176,32 @@ CONSTANT = WorldLimits(has_hours=False)
 
 @relation(80)
 @given(worlds(CONSTANT), assignors(), st.data())
-def test_constant_traffic_is_the_same_every_hour(world: World, assignor: TaskAssignor, data: st.DataObject) -> None:
+def test_constant_hourly_rates_equal_usual_rates(world: World, assignor: TaskAssignor, data: st.DataObject) -> None:
     """Topics with the usual rate in each hour have the same figures as topics without hourly rates."""
     chosen = data.draw(st.sets(st.sampled_from(sorted(world.cluster.topics)), min_size=1))
-    topics = {name: measured(topic) if name in chosen else topic for name, topic in world.cluster.topics.items()}
-    first, starts_at_ms = data.draw(st.integers(0, 23)), data.draw(st.integers(0, 39)) * MINUTE
+    topics = {
+        name: with_constant_hourly_rates(topic) if name in chosen else topic
+        for name, topic in world.cluster.topics.items()
+    }
+    first_hour, starts_at_ms = data.draw(st.integers(0, 23)), data.draw(st.integers(0, 39)) * MINUTE
     events = list(world.disturbances)
-    changes = [each for each in events if isinstance(each, TrafficChange)]
-    before = max((each for each in changes if each.at_ms <= starts_at_ms), key=lambda each: each.at_ms, default=None)
-    factor = 1.0 if before is None else before.factor
-    in_hours = [
-        dataclasses.replace(each, hour=first if each.at_ms < starts_at_ms else (first + 1) % 24)
-        if isinstance(each, TrafficChange)
-        else each
-        for each in events
+    changes = [event for event in events if isinstance(event, TrafficChange)]
+    last_change = max(
+        (event for event in changes if event.at_ms <= starts_at_ms), key=lambda event: event.at_ms, default=None
+    )
+    factor = 1.0 if last_change is None else last_change.factor
+    events_with_hours = [
+        dataclasses.replace(event, hour=first_hour if event.at_ms < starts_at_ms else (first_hour + 1) % 24)
+        if isinstance(event, TrafficChange)
+        else event
+        for event in events
     ]
-    hourly = (TrafficChange(0, 1.0, first), *in_hours, TrafficChange(starts_at_ms, factor, (first + 1) % 24))
-    other = dataclasses.replace(world, cluster=dataclasses.replace(world.cluster, topics=topics), disturbances=hourly)
+    hourly_events = (
+        TrafficChange(0, 1.0, first_hour),
+        *events_with_hours,
+        TrafficChange(starts_at_ms, factor, (first_hour + 1) % 24),
+    )
+    other = dataclasses.replace(
+        world, cluster=dataclasses.replace(world.cluster, topics=topics), disturbances=hourly_events
+    )
     check_same(figures(other, assignor), figures(world, assignor), but=EVENT_NUMBERS, exact=False)

@@ -25,15 +25,15 @@ from tests.relations.worlds import CLIENT_EVENTS, OTHER_EVENTS, WorldLimits, ass
 READS = (TrafficKind.SOURCE_READ, TrafficKind.REPARTITION_READ)
 GIGABYTE = 1_000_000_000
 UNCHAINED = WorldLimits(has_chains=False)
-STILL_BROKERS = WorldLimits(events=(*CLIENT_EVENTS, *OTHER_EVENTS))
+WITHOUT_BROKER_EVENTS = WorldLimits(events=(*CLIENT_EVENTS, *OTHER_EVENTS))
 
 
-def carried(trace: Trace, *kinds: TrafficKind) -> float:
+def traffic_bytes(trace: Trace, *kinds: TrafficKind) -> float:
     """Return the bytes of some kinds of traffic; of all kinds if none is given."""
-    return math.fsum(float(each.traffic[kind].sum()) for each in trace.rounds for kind in kinds or TrafficKind)
+    return math.fsum(float(round_.traffic[kind].sum()) for round_ in trace.rounds for kind in kinds or TrafficKind)
 
 
-class Last:
+class LastExecution:
     """Keeps the execution of a run."""
 
     execution: Execution
@@ -46,7 +46,7 @@ def produced_bytes(trace: Trace) -> np.ndarray:
     """Return the bytes that are produced to the sources of each task, from the scenario's rates only."""
     world, layout = trace.world, trace.layout
     begins_ms = trace.rounds[0].at_ms if world.start is Start.WARM else 0
-    changes = [(each.at_ms, each.change) for each in trace.changes if isinstance(each.change, TrafficScaled)]
+    changes = [(timed.at_ms, timed.change) for timed in trace.changes if isinstance(timed.change, TrafficScaled)]
     bounds = [(0, TrafficScaled(1.0)), *changes, (world.duration_ms, TrafficScaled(0.0))]
     produced = np.zeros(len(layout.tasks))
     for (since_ms, traffic), (until_ms, _) in pairwise(bounds):
@@ -66,54 +66,54 @@ def rate_of(topic: Topic, partition: int, hour: int | None) -> int:
 
 @relation(60)
 @given(worlds(UNCHAINED), assignors())
-def test_what_is_produced_is_processed_or_waits(world: World, assignor: TaskAssignor) -> None:
+def test_produced_bytes_are_processed_or_wait(world: World, assignor: TaskAssignor) -> None:
     """Bytes read from sources plus bytes of lag equal the bytes produced, in each hour of the day."""
     trace = run(world, assignor)
     if trace.rounds:
         waiting = trace.final_totals.backlog_s * trace.layout.input_bytes_per_s
-        processed = carried(trace, *READS)
+        processed = traffic_bytes(trace, *READS)
         assert processed + waiting.sum() == pytest.approx(produced_bytes(trace).sum(), rel=1e-9, abs=1)
 
 
 @relation(60)
 @given(worlds(), assignors())
-def test_changelogs_grow_by_what_is_written(world: World, assignor: TaskAssignor) -> None:
+def test_changelogs_grow_by_written_bytes(world: World, assignor: TaskAssignor) -> None:
     """Changelogs grow by the bytes written to them, and by those of source topics that serve as changelogs."""
-    last = Last()
+    last = LastExecution()
     trace = run(world, assignor, last)
     if not trace.rounds:
         return
-    own = {store.changelog for part in world.application.subtopologies for store in part.stores}
+    changelogs = {store.changelog for part in world.application.subtopologies for store in part.stores}
     sources = {name for part in world.application.subtopologies for name in part.source_topics}
-    grown = float((last.execution.restoration.end_bytes - trace.layout.state_bytes).sum())
-    written = carried(trace, TrafficKind.CHANGELOG_WRITE)
-    if own & sources:
-        assert grown >= written - 1
-        assert grown <= written + carried(trace, *READS) + 1
+    grown_bytes = float((last.execution.restoration.end_bytes - trace.layout.state_bytes).sum())
+    written_bytes = traffic_bytes(trace, TrafficKind.CHANGELOG_WRITE)
+    if changelogs & sources:
+        assert grown_bytes >= written_bytes - 1
+        assert grown_bytes <= written_bytes + traffic_bytes(trace, *READS) + 1
     else:
-        assert grown == pytest.approx(written, rel=1e-9, abs=1)
+        assert grown_bytes == pytest.approx(written_bytes, rel=1e-9, abs=1)
 
 
 @relation(40)
 @given(worlds(), assignors())
-def test_restored_bytes_are_those_read_to_catch_up(world: World, assignor: TaskAssignor) -> None:
+def test_restored_bytes_equal_restore_and_warmup_traffic(world: World, assignor: TaskAssignor) -> None:
     """Restored bytes equal the traffic of restorations and warm-ups, in the run and in each rebalance."""
     trace = run(world, assignor)
     tables = figures_of(trace)
-    [row] = tables["runs"]
+    [run_row] = tables["runs"]
     kinds = ("restore_read", "warmup_read")
     of_round: dict[int, float] = defaultdict(float)
-    for each in tables["traffic"]:
-        of_round[each["round"]] += each["bytes"] * (each["kind"] in kinds)
-    assert row["restored_bytes"] == pytest.approx(sum(of_round.values()), rel=1e-9, abs=2)
-    for each in tables["rounds"]:
-        assert each["restored_bytes"] == pytest.approx(of_round[each["round"]], rel=1e-9, abs=2)
-    assert 0 <= row["restored_again_bytes"] <= row["restored_bytes"]
+    for row in tables["traffic"]:
+        of_round[row["round"]] += row["bytes"] * (row["kind"] in kinds)
+    assert run_row["restored_bytes"] == pytest.approx(sum(of_round.values()), rel=1e-9, abs=2)
+    for row in tables["rounds"]:
+        assert row["restored_bytes"] == pytest.approx(of_round[row["round"]], rel=1e-9, abs=2)
+    assert 0 <= run_row["restored_again_bytes"] <= run_row["restored_bytes"]
 
 
 @relation(40)
-@given(worlds(STILL_BROKERS), assignors(), st.integers(1, 3))
-def test_each_follower_copies_what_is_written(world: World, assignor: TaskAssignor, replicas: int) -> None:
+@given(worlds(WITHOUT_BROKER_EVENTS), assignors(), st.integers(1, 3))
+def test_replication_traffic_is_proportional_to_followers(world: World, assignor: TaskAssignor, replicas: int) -> None:
     """With r replicas of each partition, replication traffic is r - 1 times the bytes that tasks write."""
     count = len(world.cluster.brokers)
     topics = {
@@ -126,72 +126,78 @@ def test_each_follower_copies_what_is_written(world: World, assignor: TaskAssign
     }
     trace = run(dataclasses.replace(world, cluster=dataclasses.replace(world.cluster, topics=topics)), assignor)
     writes = (TrafficKind.REPARTITION_WRITE, TrafficKind.RESULT_WRITE, TrafficKind.CHANGELOG_WRITE)
-    assert carried(trace, TrafficKind.REPLICATION) == pytest.approx((replicas - 1) * carried(trace, *writes), abs=1e-3)
+    assert traffic_bytes(trace, TrafficKind.REPLICATION) == pytest.approx(
+        (replicas - 1) * traffic_bytes(trace, *writes), abs=1e-3
+    )
 
 
 @relation(60)
 @given(worlds(), assignors())
-def test_bytes_between_racks_and_their_price_add_up(world: World, assignor: TaskAssignor) -> None:
+def test_cross_rack_bytes_and_dollars_add_up(world: World, assignor: TaskAssignor) -> None:
     """Traffic between racks adds up to the cross-rack bytes of rebalances and of the run; dollars are their price."""
     tables = figures(world, assignor)
-    [row] = tables["runs"]
-    crossed: dict[int, float] = defaultdict(float)
-    for each in tables["traffic"]:
-        assert each["bytes"] > 0
-        if each["from_rack"] is not None and each["to_rack"] is not None and each["from_rack"] != each["to_rack"]:
-            crossed[each["round"]] += each["bytes"]
-    known = [each["cross_rack_bytes"] for each in tables["rounds"]]
-    for each in tables["rounds"]:
-        if each["cross_rack_bytes"] is not None:
-            assert each["cross_rack_bytes"] == pytest.approx(crossed[each["round"]], rel=1e-9, abs=1e-3)
-    if None in known:
-        assert row["cross_rack_bytes"] is None
+    [run_row] = tables["runs"]
+    cross_rack_bytes: dict[int, float] = defaultdict(float)
+    for row in tables["traffic"]:
+        assert row["bytes"] > 0
+        if row["from_rack"] is not None and row["to_rack"] is not None and row["from_rack"] != row["to_rack"]:
+            cross_rack_bytes[row["round"]] += row["bytes"]
+    bytes_of_rounds = [row["cross_rack_bytes"] for row in tables["rounds"]]
+    for row in tables["rounds"]:
+        if row["cross_rack_bytes"] is not None:
+            assert row["cross_rack_bytes"] == pytest.approx(cross_rack_bytes[row["round"]], rel=1e-9, abs=1e-3)
+    if None in bytes_of_rounds:
+        assert run_row["cross_rack_bytes"] is None
     else:
-        assert row["cross_rack_bytes"] == pytest.approx(sum(known), rel=1e-9, abs=1e-3)
-    if world.price is None or row["cross_rack_bytes"] is None:
-        assert row["cross_rack_usd"] is None
+        assert run_row["cross_rack_bytes"] == pytest.approx(sum(bytes_of_rounds), rel=1e-9, abs=1e-3)
+    if world.price is None or run_row["cross_rack_bytes"] is None:
+        assert run_row["cross_rack_usd"] is None
     else:
-        paid = row["cross_rack_bytes"] / GIGABYTE * world.price.usd_per_gb
-        assert row["cross_rack_usd"] == pytest.approx(paid, rel=1e-9)
+        dollars = run_row["cross_rack_bytes"] / GIGABYTE * world.price.usd_per_gb
+        assert run_row["cross_rack_usd"] == pytest.approx(dollars, rel=1e-9)
 
 
 def intervals(steps: list[Row], until_ms: int) -> list[tuple[str, str | None, int, int]]:
     """Return the state, client, start and end of each interval of one task's states."""
-    ends = [*(each["at_ms"] for each in steps), until_ms][1:] if steps else []
-    return [(each["state"], each["client"], each["at_ms"], end) for each, end in zip(steps, ends, strict=True)]
+    ends = [*(step["at_ms"] for step in steps), until_ms][1:] if steps else []
+    return [(step["state"], step["client"], step["at_ms"], end) for step, end in zip(steps, ends, strict=True)]
 
 
 @relation(60)
 @given(worlds(), assignors())
-def test_the_states_of_a_task_divide_its_time(world: World, assignor: TaskAssignor) -> None:
+def test_task_states_fill_the_run(world: World, assignor: TaskAssignor) -> None:
     """The intervals of a task's states fill the run, and its downtime is the time in which it is not `running`."""
     trace = run(world, assignor)
     tables = figures_of(trace)
     begins_ms = trace.rounds[0].at_ms if trace.rounds else world.duration_ms
     steps: dict[str, list[Row]] = defaultdict(list)
-    for each in tables["task_states"]:
-        steps[each["task"]].append(each)
+    for row in tables["task_states"]:
+        steps[row["task"]].append(row)
     for task in tables["tasks"]:
-        found = intervals(steps[task["task"]], world.duration_ms)
-        assert all(since <= until for _, _, since, until in found)
-        running = sum(max(0, until - max(since, begins_ms)) for state, _, since, until in found if state == "running")
+        task_intervals = intervals(steps[task["task"]], world.duration_ms)
+        assert all(since <= until for _, _, since, until in task_intervals)
+        running = sum(
+            max(0, until - max(since, begins_ms)) for state, _, since, until in task_intervals if state == "running"
+        )
         assert task["downtime_ms"] == world.duration_ms - begins_ms - running
-        assert all((client is None) == (state == "unassigned") for state, client, _, _ in found), found
-    [row] = tables["runs"]
-    down = [task["downtime_ms"] for task in tables["tasks"]]
-    assert row["downtime_ms"] == sum(down) == total(tables["rounds"], "downtime_ms")
-    assert row["worst_downtime_ms"] == max(down)
-    assert row["mean_downtime_ms"] == pytest.approx(sum(down) / len(down))
-    assert row["mean_downtime_ms"] <= row["worst_downtime_ms"]
-    assert row["p99_downtime_ms"] == pytest.approx(np.percentile(down, 99))
-    assert row["max_processing_delay_ms"] == max(task["max_processing_delay_ms"] for task in tables["tasks"])
+        assert all((client is None) == (state == "unassigned") for state, client, _, _ in task_intervals), (
+            task_intervals
+        )
+    [run_row] = tables["runs"]
+    downtimes_ms = [task["downtime_ms"] for task in tables["tasks"]]
+    assert run_row["downtime_ms"] == sum(downtimes_ms) == total(tables["rounds"], "downtime_ms")
+    assert run_row["worst_downtime_ms"] == max(downtimes_ms)
+    assert run_row["mean_downtime_ms"] == pytest.approx(sum(downtimes_ms) / len(downtimes_ms))
+    assert run_row["mean_downtime_ms"] <= run_row["worst_downtime_ms"]
+    assert run_row["p99_downtime_ms"] == pytest.approx(np.percentile(downtimes_ms, 99))
+    assert run_row["max_processing_delay_ms"] == max(task["max_processing_delay_ms"] for task in tables["tasks"])
 
 
-def alive(trace: Trace) -> dict[str, list[tuple[int, int]]]:
+def up_intervals(trace: Trace) -> dict[str, list[tuple[int, int]]]:
     """Return the intervals in which each client is up, from the run's events."""
     world = trace.world
-    since: dict[str, int] = {each.name: 0 for each in world.clients if each.starts}
-    found: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    since: dict[str, int] = {client.name: 0 for client in world.clients if client.starts}
+    result: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for timed in trace.changes:
         client = getattr(timed.change, "client", None)
         if client is None:
@@ -199,39 +205,39 @@ def alive(trace: Trace) -> dict[str, list[tuple[int, int]]]:
         if "starts" in str(timed.change):
             since.setdefault(client, timed.at_ms)
         elif client in since:
-            found[client].append((since.pop(client), timed.at_ms))
+            result[client].append((since.pop(client), timed.at_ms))
     for client, at_ms in since.items():
-        found[client].append((at_ms, world.duration_ms))
-    return found
+        result[client].append((at_ms, world.duration_ms))
+    return result
 
 
 @relation(40)
 @given(worlds(), assignors())
-def test_tasks_run_on_clients_that_are_up(world: World, assignor: TaskAssignor) -> None:
+def test_tasks_run_only_on_clients_that_are_up(world: World, assignor: TaskAssignor) -> None:
     """A task is assigned, restoring or running only while its client is up."""
     trace = run(world, assignor)
-    up = alive(trace)
+    up = up_intervals(trace)
     steps: dict[str, list[Row]] = defaultdict(list)
-    for each in figures_of(trace)["task_states"]:
-        steps[each["task"]].append(each)
-    for listed in steps.values():
-        for state, client, since, until in intervals(listed, world.duration_ms):
+    for row in figures_of(trace)["task_states"]:
+        steps[row["task"]].append(row)
+    for task_steps in steps.values():
+        for state, client, since, until in intervals(task_steps, world.duration_ms):
             if state in ("assigned", "restoring", "running", "blocked"):
                 assert any(begin <= since and until <= end for begin, end in up[client]), (client, since, until, up)
 
 
 @relation(40)
 @given(worlds(), assignors())
-def test_counters_never_fall(world: World, assignor: TaskAssignor) -> None:
+def test_figures_are_not_negative_and_times_are_ordered(world: World, assignor: TaskAssignor) -> None:
     """Bytes, downtime and moves of each rebalance are at least 0; rebalances, events and states are ordered in time."""
     tables = figures(world, assignor)
-    for each in tables["rounds"]:
-        assert min(each["restored_bytes"], each["downtime_ms"], each["withheld_tasks"], each["thread_moves"]) >= 0
-        assert each["requested_at_ms"] <= each["at_ms"] <= each["until_ms"]
+    for row in tables["rounds"]:
+        assert min(row["restored_bytes"], row["downtime_ms"], row["withheld_tasks"], row["thread_moves"]) >= 0
+        assert row["requested_at_ms"] <= row["at_ms"] <= row["until_ms"]
     for before, after in pairwise(tables["rounds"]):
         assert before["until_ms"] == after["at_ms"]
         assert before["round"] < after["round"]
     for name in ("events", "task_states"):
-        moments = [each["at_ms"] for each in tables[name]]
+        moments = [row["at_ms"] for row in tables[name]]
         assert moments == sorted(moments)
         assert not moments or moments[-1] < world.duration_ms or moments[-1] == tables["rounds"][-1]["until_ms"]

@@ -46,26 +46,25 @@ from simulator.world.world import (
     Topic,
     World,
 )
-from tests.simulator.random_worlds import assignment_configs, group_configs, running
-from tests.simulator.world_builders import MINUTE, RACKS, client
+from tests.simulator.random_worlds import ASSIGNORS as KAFKA_ASSIGNORS
+from tests.simulator.random_worlds import (
+    DURATION_MS,
+    assignment_configs,
+    group_configs,
+    moments,
+    spans,
+    with_running_clients,
+)
+from tests.simulator.world_builders import RACKS, client
 
-DURATION_MS = 40 * MINUTE
 UNLIMITED = 10**15
-KAFKAS = ("high_availability", "legacy_sticky", "sticky_task_assignor", "streams_group_sticky")
-ASSIGNORS = (*KAFKAS, "incremental")
-LAG_BLIND = ("legacy_sticky", "sticky_task_assignor", "streams_group_sticky")
+ASSIGNORS = (*KAFKA_ASSIGNORS, "incremental")
 
 CLIENT_EVENTS = (Join, Leave, Crash, RollingBounce)
 BROKER_EVENTS = (BrokerLoss, BrokerBounce, ReplicaMove, Reassignment, RackOutage)
 OTHER_EVENTS = (ConfigChange, TrafficChange)
 EVERY_EVENT = (*CLIENT_EVENTS, *BROKER_EVENTS, *OTHER_EVENTS)
 
-moments = st.one_of(
-    st.integers(0, DURATION_MS - 1),
-    st.integers(0, 20).map(lambda n: n * 1_000),
-    st.integers(0, 39).map(lambda n: n * MINUTE),
-)
-spans = st.sampled_from((1, 500, 5_000, 20_000, MINUTE, 15 * MINUTE))
 pauses = st.sampled_from((0, 1_500, 40_000))
 
 
@@ -114,7 +113,7 @@ def worlds(draw: st.DrawFn, limits: WorldLimits = ANY) -> World:
     nearest = draw(st.booleans()) if limits.nearest is None else limits.nearest
     is_classic = application.group_configs.protocol is GroupProtocol.CLASSIC
     base = World(
-        name="drawn",
+        name="random",
         cluster=Cluster(brokers, topics, nearest),
         application=application,
         clients=tuple(draw(_clients(limits, f"c{i}", is_classic)) for i in range(draw(st.integers(1, 5)))),
@@ -123,12 +122,12 @@ def worlds(draw: st.DrawFn, limits: WorldLimits = ANY) -> World:
         price=draw(st.sampled_from((None, Price("aws", 0.02, "2025"), Price("own", 0.0081, "2026")))),
     )
     if base.start is Start.RUNNING:
-        base = draw(running(base))
+        base = draw(with_running_clients(base))
         if not is_classic:
             base = dataclasses.replace(base, next_rebalance_ms=None)
     if limits.events:
-        happens = draw(st.lists(disturbances(base, limits), max_size=5))
-        base = dataclasses.replace(base, disturbances=tuple(happens))
+        events = draw(st.lists(disturbances(base, limits), max_size=5))
+        base = dataclasses.replace(base, disturbances=tuple(events))
     return base
 
 
@@ -172,10 +171,10 @@ def _applications(draw: st.DrawFn, limits: WorldLimits, brokers: int) -> tuple[A
         for name in sources:
             topics[name] = draw(_topics(limits, name, partitions, brokers, is_log=is_table))
         if is_fed:
-            again = f"again{number}"
-            topics[again] = draw(_topics(limits, again, partitions, brokers))
-            sources.append(again)
-            parts[-1] = dataclasses.replace(parts[-1], written_topics=(*parts[-1].written_topics, again))
+            repartition_topic = f"repartition{number}"
+            topics[repartition_topic] = draw(_topics(limits, repartition_topic, partitions, brokers))
+            sources.append(repartition_topic)
+            parts[-1] = dataclasses.replace(parts[-1], written_topics=(*parts[-1].written_topics, repartition_topic))
         stores = draw(st.sampled_from((0, 1, 1, 1, 2))) if limits.has_state else 0
         logs = [f"log{number}{store}" for store in range(stores)]
         for log in logs:
@@ -183,10 +182,10 @@ def _applications(draw: st.DrawFn, limits: WorldLimits, brokers: int) -> tuple[A
         results = [f"out{number}"] if draw(st.booleans()) else []
         for name in results:
             topics[name] = draw(_topics(limits, name, draw(st.integers(1, 3)), brokers))
-        kept = tuple(Store(log, log, draw(st.sampled_from((True, True, False)))) for log in logs)
+        state_stores = tuple(Store(log, log, draw(st.sampled_from((True, True, False)))) for log in logs)
         if is_table:
-            kept = (*kept, Store("table", f"in{number}"))
-        parts.append(Subtopology(number, tuple(sources), kept, tuple(results)))
+            state_stores = (*state_stores, Store("table", f"in{number}"))
+        parts.append(Subtopology(number, tuple(sources), state_stores, tuple(results)))
     groups = draw(_groups(limits))
     configs = draw(_configs(limits))
     return Application("app", tuple(parts), configs, groups), topics
@@ -213,21 +212,21 @@ def _topics(
 ) -> Topic:
     first, copies = draw(st.integers(0, brokers - 1)), draw(st.integers(1, 3))
     replicas = tuple(tuple((first + p + r) % brokers for r in range(copies)) for p in range(partitions))
-    led = draw(st.sampled_from((0, 0, 0, copies - 1)))
-    leaders = tuple(row[led] for row in replicas)
+    leader_position = draw(st.sampled_from((0, 0, 0, copies - 1)))
+    leaders = tuple(row[leader_position] for row in replicas)
     rates = st.sampled_from(((0, 1_000, 20_000) if limits.grows else (0,)) if is_log else (0, 10_000, 100_000))
     sizes = st.sampled_from((0, 40, 1_000, 5_000_000, 60_000_000))
     usual = tuple(draw(rates) for _ in range(partitions))
     hourly: tuple[tuple[int, ...], ...] = ()
     if limits.has_hours and any(usual) and draw(st.sampled_from((False, False, True))):
-        usual, hourly = _measured(usual, draw(st.sampled_from((1, 2, 6))))
-    held = tuple(draw(sizes) if is_log else 0 for _ in range(partitions))
+        usual, hourly = _hourly_rates(usual, draw(st.sampled_from((1, 2, 6))))
+    sizes_bytes = tuple(draw(sizes) if is_log else 0 for _ in range(partitions))
     return Topic(
         name,
         replicas,
         leaders,
         usual,
-        held,
+        sizes_bytes,
         draw(st.sampled_from((100, 1_000))),
         hourly,
         min_insync_replicas=draw(st.sampled_from((1, 1, 2))),
@@ -235,7 +234,7 @@ def _topics(
     )
 
 
-def _measured(usual: tuple[int, ...], peak: int) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]:
+def _hourly_rates(usual: tuple[int, ...], peak: int) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]:
     """Return hourly rates with a peak at noon and nothing at night, and their means."""
     factors = [0 if hour < 4 else peak if 10 <= hour < 14 else 1 for hour in range(24)]
     hourly = tuple(tuple(rate * factor for rate in usual) for factor in factors)
@@ -250,13 +249,13 @@ def disturbances(draw: st.DrawFn, base: World, limits: WorldLimits = ANY) -> Dis
 
 
 def _names(base: World) -> st.SearchStrategy[tuple[str, ...]]:
-    names = [each.name for each in base.clients]
+    names = [client.name for client in base.clients]
     return st.lists(st.sampled_from(names), min_size=1, max_size=3, unique=True).map(tuple)
 
 
 def _some_brokers(base: World) -> st.SearchStrategy[tuple[int, ...]]:
-    known = [broker.id for broker in base.cluster.brokers]
-    return st.lists(st.sampled_from(known), min_size=1, max_size=3, unique=True).map(tuple)
+    ids = [broker.id for broker in base.cluster.brokers]
+    return st.lists(st.sampled_from(ids), min_size=1, max_size=3, unique=True).map(tuple)
 
 
 def _partitions(base: World) -> st.SearchStrategy[TopicPartition]:
@@ -303,7 +302,7 @@ def _moves(draw: st.DrawFn, base: World) -> Disturbance:
 @st.composite
 def _reassignments(draw: st.DrawFn, base: World) -> Disturbance:
     chosen = draw(st.lists(_partitions(base), min_size=1, max_size=3, unique=True))
-    targets = tuple(ReassignmentTarget(each, draw(_some_brokers(base))) for each in chosen)
+    targets = tuple(ReassignmentTarget(partition, draw(_some_brokers(base))) for partition in chosen)
     throttle = draw(st.sampled_from((None, 300, 40_000, 2_000_000)))
     batch, election = draw(st.sampled_from((None, 1, 2))), draw(st.sampled_from(LeaderElection))
     return Reassignment(draw(moments), targets, throttle, batch, election)

@@ -1,4 +1,4 @@
-"""Plan folders for tests of pages: a cluster of five brokers, one of them gone, and three strategies."""
+"""Plan folders for tests of pages: a cluster of five brokers, one of them missing, and three strategies."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from scenarios.kafka.plan_files.changes import replica_changes
 GB = 1_000_000_000
 NAMES = ("prod", "even", "greedy", "az1", "az2")
 
-HELD = {("orders", n): ((1, 2), (1, 3), (2, 3), (9, 2), (3, 1), (1, 2))[n] for n in range(6)}
+CURRENT = {("orders", n): ((1, 2), (1, 3), (2, 3), (9, 2), (3, 1), (1, 2))[n] for n in range(6)}
 EVEN = ((4, 2), (1, 4), (2, 3), (3, 4), (3, 1), (2, 1))
 GREEDY = ((1, 2), (1, 3), (2, 3), (4, 2), (3, 1), (1, 4))
 
@@ -36,17 +36,17 @@ def results(
     """Build a plan folder.
 
     Args:
-        names: the cluster, two strategies and two racks.
+        names: names of the cluster, of two strategies and of two racks.
         sizes: whether sizes are known.
         racks: whether brokers have racks.
-        plans: broker ids by strategy, in place of two plans.
-        extra: further brokers, to which nothing moves.
+        plans: broker ids of each partition by strategy, instead of the two plans.
+        extra: number of further brokers, to which no replica moves.
     """
     source, even, greedy, *rack_names = names
     ids = (1, 2, 3, 4, *range(10, 10 + extra))
-    there = [BrokerState(id, rack_names[id % 2] if racks else None, capacity_bytes=100 * GB) for id in ids]
-    size_bytes = {key: (number + 1) * GB for number, key in enumerate(HELD)} if sizes else None
-    state = ClusterState.of(there, HELD, leaders={("orders", 3): 2}, size_bytes=size_bytes)
+    brokers = [BrokerState(id, rack_names[id % 2] if racks else None, capacity_bytes=100 * GB) for id in ids]
+    size_bytes = {key: (number + 1) * GB for number, key in enumerate(CURRENT)} if sizes else None
+    state = ClusterState.of(brokers, CURRENT, leaders={("orders", 3): 2}, size_bytes=size_bytes)
     row_of = {id: row for row, id in enumerate(state.ids.tolist())}
     chosen = {even: EVEN, greedy: GREEDY} if plans is None else plans
     arrays = {name: np.array([[row_of[id] for id in ids] for ids in rows]) for name, rows in chosen.items()}
@@ -68,19 +68,19 @@ def results(
     }
     batches = [
         row
-        for name, each in arrays.items()
-        for row in batch_rows(name, replica_changes(state, each), 0, BatchLimits(partitions=2))
+        for name, placement in arrays.items()
+        for row in batch_rows(name, replica_changes(state, placement), 0, BatchLimits(partitions=2))
     ]
     return PlanResults(tuple(rows), plan_tables(state, PlanRequest(), arrays, batches), manifest)
 
 
 def _figures(state: ClusterState, replicas: Any) -> dict[str, float | None]:
-    found = measure_placement(state, PlanRequest(), replicas)
+    metrics = measure_placement(state, PlanRequest(), replicas)
     return {
-        "replicas_range": found.replicas_range,
-        "topic_replicas_range": found.topic_replicas_range,
-        "storage_bytes_range": found.bytes_range,
-        "leaders_range": found.leaders_range,
-        "topic_leaders_range": found.topic_leaders_range,
-        **{f"broken_{rule}": times for rule, times in found.violations.items()},
+        "replicas_range": metrics.replicas_range,
+        "topic_replicas_range": metrics.topic_replicas_range,
+        "storage_bytes_range": metrics.bytes_range,
+        "leaders_range": metrics.leaders_range,
+        "topic_leaders_range": metrics.topic_leaders_range,
+        **{f"broken_{rule}": times for rule, times in metrics.violations.items()},
     }

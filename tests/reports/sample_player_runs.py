@@ -1,7 +1,7 @@
-"""The tables of two small runs in which tasks move, restore and stand by, for the round player.
+"""The tables of two small runs with moves, restoration and standbys, for the round player.
 
-Client `away` crashes after 9 minutes and is back after 20; `late` joins with the second round and never leaves. The
-run of `eager` moves at once what it wants to move, that of `calm` only what it must.
+Client `away` crashes after 9 minutes and returns after 20; `late` joins in the second round and never leaves. The
+assignor `eager` moves tasks at once, `calm` only if it must.
 """
 
 from __future__ import annotations
@@ -29,29 +29,29 @@ OWNERS: dict[str, tuple[tuple[str, ...], ...]] = {
     ),
     "calm": (("first", "away", "first", "away"), ("first", "first", "first", "first"), ("first",) * 4),
 }
-"""Who is to run each task, by round."""
+"""Active client of each task, by round."""
 
 STANDBYS: dict[str, tuple[Mapping[str, str], ...]] = {
     "eager": ({"0_1": "first"}, {"0_1": "first"}, {"0_1": "first", "1_0": "first"}),
     "calm": ({"0_1": "first"}, {}, {"1_1": "away"}),
 }
-"""Who stands by, by round and task."""
+"""Client of each standby, by round and task."""
 
 
-def player_runs(name: Mapping[str, str] | None = None) -> dict[str, pa.Table]:
-    """The tables; `name` says what clients, racks, tasks and assignors are called instead."""
-    called = name or {}
+def player_runs(names: Mapping[str, str] | None = None) -> dict[str, pa.Table]:
+    """Return the tables; `names` are new names of clients, racks, tasks and assignors."""
+    new_names = names or {}
     rows: dict[str, Rows] = {"clients": [], "assignments": [], "moves": [], "task_states": [], "reasons": []}
     for assignor in OWNERS:
         rows["clients"] += _clients()
         rows["assignments"] += _assignments(assignor)
         rows["moves"] += _moves(assignor)
-        rows["task_states"] += _lives(assignor)
+        rows["task_states"] += _task_states(assignor)
         rows["reasons"] += _reasons(assignor)
-        for of_table in rows.values():
-            for row in of_table:
+        for table_rows in rows.values():
+            for row in table_rows:
                 row.setdefault("assignor", assignor)
-    made = tables(
+    results = tables(
         [{"assignor": assignor} for assignor in OWNERS],
         [row for assignor in OWNERS for row in run_rounds(assignor, [(0, 4e6, 3), (10, 3e6, 2), (20, 1e6, 0)])],
         [
@@ -72,17 +72,17 @@ def player_runs(name: Mapping[str, str] | None = None) -> dict[str, pa.Table]:
         convergence=[{"assignor": assignor} for assignor in OWNERS],
     )
     key = {"scenario": RUN["scenario"], "seed": RUN["seed"]}
-    for table, of_table in rows.items():
-        made[table] = pa.Table.from_pylist([{**key, **row} for row in of_table], schema=SCHEMAS[table])
-    return {table: _renamed(made[table], called) for table in made}
+    for table, table_rows in rows.items():
+        results[table] = pa.Table.from_pylist([{**key, **row} for row in table_rows], schema=SCHEMAS[table])
+    return {table: _renamed(results[table], new_names) for table in results}
 
 
 def _clients() -> Rows:
     stays = {"first": [(1, None)], "away": [(1, 2), (3, None)], "late": [(2, None)]}
     return [
-        {"client": client, "rack": RACKS[client], "threads": 2, "from_round": since, "until_round": until}
-        for client, of_one in stays.items()
-        for since, until in of_one
+        {"client": client, "rack": RACKS[client], "threads": 2, "from_round": from_round, "until_round": until_round}
+        for client, rounds in stays.items()
+        for from_round, until_round in rounds
     ]
 
 
@@ -111,32 +111,32 @@ def _moves(assignor: str) -> Rows:
 
 
 def _changes(assignor: str) -> Sequence[tuple[int, int, str, str, str]]:
-    of_rounds = OWNERS[assignor]
+    owners = OWNERS[assignor]
     return [
-        (NUMBERS[place], STARTS_MS[place], task, old, new)
-        for place in (1, 2)
-        for task, old, new in zip(TASKS, of_rounds[place - 1], of_rounds[place], strict=True)
+        (NUMBERS[index], STARTS_MS[index], task, old, new)
+        for index in (1, 2)
+        for task, old, new in zip(TASKS, owners[index - 1], owners[index], strict=True)
         if old != new
     ]
 
 
 def _reasons(assignor: str) -> Rows:
-    """Every move in one step of balance; what stands by from the third round on is there to warm up."""
+    """Return one step per move, which balances load; the standby of the third round is a warm-up."""
     loads = {"load_from": 2.0, "load_to": 0.0, "load_from_after": 1.0, "load_to_after": 1.0}
-    places = [
+    decisions = [
         {"round": number, "task": task, "from_client": old, "to_client": new, "step_from": old, "step_to": new}
         for number, _, task, old, new in _changes(assignor)
     ]
     task, client = {"eager": ("1_0", "first"), "calm": ("1_1", "away")}[assignor]
     copy = {"round": 3, "task": task, "to_client": client, "step_to": client, "lag_to": 90, "acceptable_lag": 10}
     return [
-        *({"step": 1, "role": "active", "kind": "balanced", **loads, **place} for place in places),
+        *({"step": 1, "role": "active", "kind": "balanced", **loads, **decision} for decision in decisions),
         {"step": 1, "role": "standby", "kind": "warm_up", **copy},
     ]
 
 
-def _lives(assignor: str) -> Rows:
-    """Tasks run from the start; after a move each restores for 30 s, and a lost client's stop a minute earlier."""
+def _task_states(assignor: str) -> Rows:
+    """Return task states: a moved task restores for 30 s; tasks of a lost client stop a minute before they move."""
     steps = [
         (0, task, state, client)
         for task, client in zip(TASKS, OWNERS[assignor][0], strict=True)
@@ -155,7 +155,7 @@ def _lives(assignor: str) -> Rows:
     ]
 
 
-def _renamed(table: pa.Table, called: Mapping[str, str]) -> pa.Table:
+def _renamed(table: pa.Table, new_names: Mapping[str, str]) -> pa.Table:
     columns = (
         "assignor",
         "client",
@@ -170,9 +170,9 @@ def _renamed(table: pa.Table, called: Mapping[str, str]) -> pa.Table:
         "event",
         "reason",
     )
-    told_by_people = [column for column in columns if column in table.column_names]
+    renamed_columns = [column for column in columns if column in table.column_names]
     rows = [
-        {**row, **{column: called.get(row[column], row[column]) for column in told_by_people}}
+        {**row, **{column: new_names.get(row[column], row[column]) for column in renamed_columns}}
         for row in table.to_pylist()
     ]
     return pa.Table.from_pylist(rows, schema=table.schema)

@@ -1,4 +1,4 @@
-"""Small tables that look like those of a run, so that reports can be tested without simulating."""
+"""Small result tables, so that reports can be tested without a simulation."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ RUN: dict[str, Any] = {
     "cross_rack_source_partitions": 48,
     "cross_rack_source_partitions_bound": 36,
     "cross_rack_standby_partitions": 20,
-    "active_cost": 480,
+    "stateful_cost": 480,
     "stateless_cost": 12,
     "standby_cost": 200,
     "total_cost": 48,
@@ -109,7 +109,7 @@ ROUND: dict[str, Any] = {
     "cross_rack_source_partitions": 48,
     "cross_rack_source_partitions_bound": 36,
     "cross_rack_standby_partitions": 20,
-    "active_cost": 480,
+    "stateful_cost": 480,
     "stateless_cost": 12,
     "standby_cost": 200,
     "total_cost": 48,
@@ -147,7 +147,7 @@ TASK: dict[str, Any] = {
     "active_moves": 1,
 }
 
-SENT: dict[str, Any] = {
+TRAFFIC: dict[str, Any] = {
     "scenario": "rack_outage",
     "assignor": "sticky",
     "seed": 7,
@@ -171,9 +171,9 @@ HOSTILE = (
     "a_very_long_name." * 8,
     "=1+1",
 )
-"""Names that try to be something else than a name."""
+"""Names that contain markup, formulas, control characters or direction marks."""
 
-CONVERGED: dict[str, Any] = {
+CONVERGENCE: dict[str, Any] = {
     **{key: RUN[key] for key in ("scenario", "assignor", "seed")},
     "number": 1,
     "event": "outage of rack az1",
@@ -184,10 +184,10 @@ CONVERGED: dict[str, Any] = {
     "verdict": "stable",
     "cut_short_by": None,
 }
-"""How the group converged after an event."""
+"""Convergence after an event."""
 
 Point = tuple[int, float | None, int]
-"""Minute of a round, bytes per second between racks, displaced tasks."""
+"""Minute of a round, cross-rack bytes per second, and displaced tasks."""
 
 
 def tables(
@@ -199,22 +199,22 @@ def tables(
     proofs: Sequence[Mapping[str, Any]] = (),
     convergence: Sequence[Mapping[str, Any]] = (),
 ) -> dict[str, pa.Table]:
-    """Tables of these rows; what a row does not say is as in `RUN`, `ROUND`, `CONVERGED` and so on."""
-    made = concat_tables([])
+    """Return tables of the given rows; defaults are `RUN`, `ROUND`, `CONVERGENCE` and so on."""
+    empty = concat_tables([])
     rows = {
         "runs": [{**RUN, **row} for row in runs],
         "rounds": [{**ROUND, **row} for row in rounds],
         "tasks": [{**TASK, **row} for row in tasks],
-        "traffic": [{**SENT, **row} for row in traffic],
+        "traffic": [{**TRAFFIC, **row} for row in traffic],
         "proofs": [{**PROOF, **row} for row in proofs],
-        "convergence": [{**CONVERGED, **row} for row in convergence],
+        "convergence": [{**CONVERGENCE, **row} for row in convergence],
         "events": [{**{key: RUN[key] for key in ("scenario", "assignor", "seed")}, **row} for row in events],
     }
-    return {**made, **{name: pa.Table.from_pylist(rows[name], schema=SCHEMAS[name]) for name in rows}}
+    return {**empty, **{name: pa.Table.from_pylist(rows[name], schema=SCHEMAS[name]) for name in rows}}
 
 
 def run_rounds(assignor: str, points: Sequence[Point], until_min: int = 60, **same: Any) -> list[dict[str, Any]]:
-    """The rounds of a run."""
+    """Return the rounds of a run."""
     ends = [minute for minute, _, _ in points[1:]] + [until_min]
     return [
         {
@@ -235,7 +235,7 @@ def run_rounds(assignor: str, points: Sequence[Point], until_min: int = 60, **sa
 
 
 def four_assignors() -> dict[str, pa.Table]:
-    """A run that a newcomer may see first: Kafka's assignor in three settings and its forerunner, and a rack outage."""
+    """Return a comparison of three configurations of Kafka's assignor with its predecessor in a rack outage."""
     names = ("HA none", "HA min_traffic", "HA balance_subtopology", "sticky")
     figures: tuple[dict[str, Any], ...] = (
         {
@@ -268,11 +268,11 @@ def four_assignors() -> dict[str, pa.Table]:
             "time_to_converge_ms": 45_000,
             "downtime_ms": 5_400_000,
             "worst_downtime_ms": 900_000,
-            "active_cost": None,
+            "stateful_cost": None,
             "tasks_without_rack_redundancy": 11,
         },
     )
-    courses: tuple[tuple[Point, ...], ...] = (
+    points_by_assignor: tuple[tuple[Point, ...], ...] = (
         ((0, 41e6, 12), (20, 55e6, 18), (30, 52e6, 9), (40, 50e6, 2), (50, 48.3e6, 0)),
         ((0, 41e6, 12), (20, 44e6, 22), (30, 38e6, 12), (40, 33e6, 4), (50, 30.1e6, 0)),
         ((0, 41e6, 12), (20, 44e6, 20), (30, 38e6, 10), (40, 34e6, 4), (50, 32.6e6, 0)),
@@ -286,12 +286,12 @@ def four_assignors() -> dict[str, pa.Table]:
     downtimes = ((0, 500, 25_000), (0, 500, 25_000), (0, 0, 25_000), (300_000, 700_000, 900_000))
     return tables(
         [{"assignor": name, **figure} for name, figure in zip(names, figures, strict=True)],
-        [row for name, points in zip(names, courses, strict=True) for row in run_rounds(name, points)],
+        [row for name, points in zip(names, points_by_assignor, strict=True) for row in run_rounds(name, points)],
         events,
         [
             {"assignor": name, "task": f"0_{number}", "downtime_ms": downtime_ms}
-            for name, of_one in zip(names, downtimes, strict=True)
-            for number, downtime_ms in enumerate(of_one)
+            for name, downtimes_ms in zip(names, downtimes, strict=True)
+            for number, downtime_ms in enumerate(downtimes_ms)
         ],
         [
             {"assignor": name, "kind": kind, "from_rack": source, "to_rack": target, "bytes": (number + 1) * 1e9}

@@ -1,4 +1,4 @@
-"""Small stored results, so that changes can be planted in them."""
+"""Small stored results for tests of changes."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import copy
 from collections.abc import Mapping
 from typing import Any
 
+from reports.analysis.stored.changes import compare_results
 from reports.analysis.stored.results import ResultOrigin, StoredResults, StoredRun
 from reports.analysis.stored.rounds import stored_rounds
+from reports.analysis.stored.tolerance import parse_tolerances
 
 ORIGIN = ResultOrigin("ab" * 32, {"topics.txt": "cd" * 32}, 3, {"numpy": "2.4.6", "python": "3.11.7"})
 FIGURES: dict[str, Any] = {
@@ -17,37 +19,42 @@ FIGURES: dict[str, Any] = {
     "downtime_ms": 9_000,
     "cross_rack_bytes": 1.5e9,
     "cross_rack_usd": None,
-    "active_cost": 0,
+    "stateful_cost": 0,
 }
-Held = Mapping[str, str]
-"""For each task who has it: who runs it, or `-`, and then who stands by."""
+Placements = Mapping[str, str]
+"""Clients of each task: the active client, or `-` without one, then the clients of its standbys."""
 
 
-def rounds(*every: Held, figures: Mapping[str, Any] | None = None) -> tuple[Mapping[str, Any], ...]:
-    """Stored rounds in which clients hold tasks: {"0_1": "a b"} is run by a, with a standby on b."""
+def rounds(*placements: Placements, figures: Mapping[str, Any] | None = None) -> tuple[Mapping[str, Any], ...]:
+    """Return stored rounds with these placements: {"0_1": "a b"} runs on a and has a standby on b."""
     rows = [
         {"round": number, "at_ms": 1000 * number, "reason": "follow-up", "active_moves": 0, "standby_moves": 0}
         | {"withheld_tasks": 0, **(figures or {})}
-        for number in range(1, len(every) + 1)
+        for number in range(1, len(placements) + 1)
     ]
     copies = [
-        {"round": number, "task": task, "client": client, "role": "standby" if place else "active"}
-        for number, held in enumerate(every, 1)
-        for task, clients in held.items()
-        for place, client in enumerate(clients.split())
+        {"round": number, "task": task, "client": client, "role": "standby" if position else "active"}
+        for number, placement in enumerate(placements, 1)
+        for task, clients in placement.items()
+        for position, client in enumerate(clients.split())
         if client != "-"
     ]
     return tuple(stored_rounds(rows, copies))
 
 
-def results(*every: Held, assignor: str = "ha", seed: int = 1, **figures: Any) -> StoredResults:
-    """Stored results of one run."""
-    return StoredResults("small", ORIGIN, {(assignor, seed): StoredRun({**FIGURES, **figures}, rounds(*every))})
+def results(*placements: Placements, assignor: str = "ha", seed: int = 1, **figures: Any) -> StoredResults:
+    """Return the stored results of one run."""
+    return StoredResults("small", ORIGIN, {(assignor, seed): StoredRun({**FIGURES, **figures}, rounds(*placements))})
 
 
-def planted(before: StoredResults, round_: int, **changes: list[str]) -> StoredResults:
-    """The same results with something else stored as the changes of a round, as an editor would do it."""
+def with_changes(before: StoredResults, round_: int, **changes: list[str]) -> StoredResults:
+    """Return a copy with other changes stored for a round, as if the file had been edited."""
     after = copy.deepcopy(before)
     for run in after.runs.values():
         run.rounds[round_ - 1]["changes"].update(changes)
     return after
+
+
+def change_lines(before: StoredResults, now: StoredResults, *allowed: str, metrics_only: bool = False) -> list[str]:
+    """Return the differences between stored and current results as text; `allowed` are tolerances."""
+    return list(map(str, compare_results(before, now, parse_tolerances(allowed), metrics_only=metrics_only)))

@@ -1,8 +1,8 @@
-"""A sweep worked out by hand, as `assignor-sim aggregate` leaves it, so that its page can be tested without Spark.
+"""An aggregated sweep computed by hand, as `assignor-sim aggregate` writes it: tests of its page need no Spark.
 
-Two factors, two assignors and four metrics. Cells, of which `rival` has the second in each setting:
+Two factors, two assignors and four metrics. Means of the two cells of each setting:
 
-    setting  rate  standbys   cost (steady, rival)   moved (steady, rival)
+    setting  rate  standbys   cost (steady, rival)   moves (steady, rival)
     0        1     0          10, 8                  4, 6
     1        1     1          12, 9                  4, 5
     2        5     0          20, 15                 2, 9
@@ -36,8 +36,8 @@ MEANS: dict[str, Sequence[tuple[float | None, float | None]]] = {
     "load_skew": [(1, 1), (1, 1), (1, 1), (1, 1)],
 }
 OBJECTIVES = ("cross_rack_usd", "active_moves", "time_to_converge_ms")
-# Place on the front, or the setting and assignor that dominates.
-STANDING: dict[tuple[int, int], int | tuple[int, int]] = {
+# Position on the Pareto front, or the setting and assignor that dominates the cell.
+FRONT_POSITIONS: dict[tuple[int, int], int | tuple[int, int]] = {
     (0, 1): 1,
     (1, 1): 2,
     (0, 0): 3,
@@ -54,41 +54,45 @@ SHARES = {"cross_rack_usd": (0.6, 0.1, 0.05), "active_moves": (0.0, 0.02, 0.7), 
 def aggregate(
     names: Mapping[str, str] | None = None, *, changes: Sequence[tuple[str, str]] = (), unit: str | None = None
 ) -> SweepAggregate:
-    """The sweep as it is read.
+    """Return the aggregate of the sweep.
 
     Args:
-        names: what `weights`, the assignors and the factors are called instead.
-        changes: what the sweep sets for all runs.
-        unit: of the factor `rate`.
+        names: new names of `weights`, the assignors and the factors.
+        changes: values that the sweep sets for all runs, by path.
+        unit: unit of the factor `rate`.
     """
-    called = dict(names or {})
-    name = called.get("weights", "weights")
-    assignors = [called.get(each, each) for each in ASSIGNORS]
-    factors = [called.get(each, each) for each in LEVELS]
+    new_names = dict(names or {})
+    name = new_names.get("weights", "weights")
+    assignors = [new_names.get(label, label) for label in ASSIGNORS]
+    factors = [new_names.get(factor, factor) for factor in LEVELS]
     key = {"scenario": "orders", "sweep": name}
     settings = list(itertools.product(*LEVELS.values()))
-    labels = [", ".join(f"{f}={v:g}" for f, v in zip(factors, each, strict=True)) for each in settings]
+    labels = [", ".join(f"{f}={v:g}" for f, v in zip(factors, values, strict=True)) for values in settings]
     cells = [(setting, rank) for setting in range(len(settings)) for rank in range(2)]
-    place = {
+    keys = {
         (setting, rank): key | {"setting": setting, "label": labels[setting], "assignor": assignors[rank]}
         for setting, rank in cells
     }
     tables = {
-        "cells": _cells(place, dict(zip(factors, zip(*settings, strict=True), strict=True))),
-        "differences": _differences(place, assignors[0]),
-        "front": _front(place, name, assignors),
+        "cells": _cells(keys, dict(zip(factors, zip(*settings, strict=True), strict=True))),
+        "differences": _differences(keys, assignors[0]),
+        "front": _front(keys, name, assignors),
         "sensitivity": _sensitivity(key, [*factors, "assignor"]),
         "levels": _levels(key, factors, assignors, settings),
         "pairs": _pairs(key, factors, assignors, settings),
     }
     best = [
-        {"objective": metric, "others_equal": others, **place[setting, rank]}
+        {"objective": metric, "others_equal": others, **keys[setting, rank]}
         for metric, (setting, rank, others) in BEST.items()
     ]
     scenario = {"scenario": "orders", "objectives": list(OBJECTIVES), "cells_considered": 7, "cells_on_front": 5}
-    facts = key | {"baseline": assignors[0], "assignors": assignors, "factors": [{"name": each} for each in factors]}
+    sweep_summary = key | {
+        "baseline": assignors[0],
+        "assignors": assignors,
+        "factors": [{"name": factor} for factor in factors],
+    }
     summary = {
-        "sweeps": [facts | {"settings": 4, "seeds": 3, "runs": 24}],
+        "sweeps": [sweep_summary | {"settings": 4, "seeds": 3, "runs": 24}],
         "scenarios": [scenario | {"best": best}],
         "left_out": [{"sweep": name, "what": "cells", "number": 1, "why": LEFT_OUT}],
     }
@@ -101,7 +105,7 @@ def aggregate(
             {"name": factors[0], "paths": ["clients[0].restore"], "unit": unit},
             {"name": factors[1], "paths": ["application.configs.num.standby.replicas"], "unit": None},
         ],
-        "changes": [list(each) for each in changes],
+        "changes": [list(change) for change in changes],
         "seeds": [1, 2, 3],
         "baseline": assignors[0],
     }
@@ -109,17 +113,17 @@ def aggregate(
 
 
 def sweep(names: Mapping[str, str] | None = None) -> AggregatedSweep:
-    """The sweep as its page has it."""
+    """Return the sweep as its page reads it."""
     return read_sweep(aggregate(names))
 
 
-def write(made: SweepAggregate, directory: Path) -> Path:
-    """Write it as a directory of results."""
+def write(sweep_aggregate: SweepAggregate, directory: Path) -> Path:
+    """Write the aggregate as a sweep directory."""
     folder = directory / "aggregate"
     folder.mkdir(parents=True)
-    (directory / "manifest.json").write_text(json.dumps(made.manifest), encoding="utf-8")
-    (folder / "summary.json").write_text(json.dumps(made.summary), encoding="utf-8")
-    for name, table in made.tables.items():
+    (directory / "manifest.json").write_text(json.dumps(sweep_aggregate.manifest), encoding="utf-8")
+    (folder / "summary.json").write_text(json.dumps(sweep_aggregate.summary), encoding="utf-8")
+    for name, table in sweep_aggregate.tables.items():
         (folder / name).mkdir()
         pq.write_table(table, folder / name / "part-0.parquet")
     return directory
@@ -133,9 +137,9 @@ def _mean(metric: str, cell: tuple[int, int]) -> float | None:
     return MEANS[metric][cell[0]][cell[1]]
 
 
-def _cells(place: Mapping[tuple[int, int], Row], values: Mapping[str, Sequence[float]]) -> pa.Table:
+def _cells(keys: Mapping[tuple[int, int], Row], values: Mapping[str, Sequence[float]]) -> pa.Table:
     rows = []
-    for cell, key in place.items():
+    for cell, key in keys.items():
         for metric in MEANS:
             mean = _mean(metric, cell)
             ends = {} if mean is None else {"mean": mean, "ci_low": mean * 0.75, "ci_high": mean * 1.5}
@@ -144,31 +148,31 @@ def _cells(place: Mapping[tuple[int, int], Row], values: Mapping[str, Sequence[f
     return _table("cells", rows, [pa.field(name, pa.float64()) for name in values])
 
 
-def _differences(place: Mapping[tuple[int, int], Row], baseline: str) -> pa.Table:
-    """Intervals go one to either side: a difference of one or less is not sure."""
+def _differences(keys: Mapping[tuple[int, int], Row], baseline: str) -> pa.Table:
+    """Return differences with intervals of ±1: a difference of one or less is not significant."""
     rows = []
-    for (setting, rank), key in place.items():
+    for (setting, rank), key in keys.items():
         for metric in MEANS:
-            ours, theirs = _mean(metric, (setting, rank)), _mean(metric, (setting, 0))
-            if rank and ours is not None and theirs is not None:
-                mean = ours - theirs
+            value, baseline_value = _mean(metric, (setting, rank)), _mean(metric, (setting, 0))
+            if rank and value is not None and baseline_value is not None:
+                mean = value - baseline_value
                 ends = {"mean_difference": mean, "difference_low": mean - 1, "difference_high": mean + 1, "pairs": 3}
                 rows.append(key | {"baseline": baseline, "metric": metric} | ends)
     return _table("differences", rows)
 
 
-def _front(place: Mapping[tuple[int, int], Row], name: str, assignors: Sequence[str]) -> pa.Table:
+def _front(keys: Mapping[tuple[int, int], Row], name: str, assignors: Sequence[str]) -> pa.Table:
     rows = []
-    for cell, key in place.items():
-        standing = STANDING.get(cell)
-        on_front = isinstance(standing, int)
+    for cell, key in keys.items():
+        position = FRONT_POSITIONS.get(cell)
+        on_front = isinstance(position, int)
         best_of = [metric for metric, best in BEST.items() if best[:2] == cell]
         row = key | {"runs": 3, "errors": 0, "failed": 0, "stable": 1.0, "on_front": on_front, "best_of": best_of}
         row |= {metric: _mean(metric, cell) for metric in OBJECTIVES}
-        row |= {"place": standing if on_front else None, "left_out": LEFT_OUT if standing is None else None}
-        if isinstance(standing, tuple):
-            row |= {"dominated_by_sweep": name, "dominated_by_setting": standing[0]}
-            row |= {"dominated_by_assignor": assignors[standing[1]]}
+        row |= {"place": position if on_front else None, "left_out": LEFT_OUT if position is None else None}
+        if isinstance(position, tuple):
+            row |= {"dominated_by_sweep": name, "dominated_by_setting": position[0]}
+            row |= {"dominated_by_assignor": assignors[position[1]]}
         rows.append(row)
     return _table("front", rows)
 
@@ -186,9 +190,9 @@ def _sensitivity(key: Row, factors: Sequence[str]) -> pa.Table:
 def _groups(
     factors: Sequence[str], assignors: Sequence[str], settings: Sequence[Sequence[float]]
 ) -> list[tuple[str, list[tuple[str, list[tuple[int, int]]]]]]:
-    """Every factor with its levels, and the cells of each."""
+    """Return every factor with its levels and the cells of each level."""
     cells = [(setting, rank) for setting in range(len(settings)) for rank in range(2)]
-    found = [
+    groups = [
         (
             factor,
             [(f"{value:g}", [cell for cell in cells if settings[cell[0]][number] == value]) for value in values],
@@ -196,10 +200,10 @@ def _groups(
         for number, (factor, values) in enumerate(zip(factors, LEVELS.values(), strict=True))
     ]
     by_rank = [(label, [cell for cell in cells if cell[1] == rank]) for rank, label in enumerate(assignors)]
-    return [*found, ("assignor", by_rank)]
+    return [*groups, ("assignor", by_rank)]
 
 
-def _over(metric: str, cells: Sequence[tuple[int, int]]) -> Row:
+def _aggregate_mean(metric: str, cells: Sequence[tuple[int, int]]) -> Row:
     known = [mean for mean in (_mean(metric, cell) for cell in cells) if mean is not None]
     return {"runs": 3 * len(known), "mean": sum(known) / len(known) if known else None}
 
@@ -208,19 +212,25 @@ def _levels(key: Row, factors: Sequence[str], assignors: Sequence[str], settings
     rows = []
     for factor, levels in _groups(factors, assignors, settings):
         for position, (level, cells) in enumerate(levels):
-            at = {"factor": factor, "position": position, "level": level}
+            place = {"factor": factor, "position": position, "level": level}
             if factor != "assignor":
-                at |= {"low": float(level), "high": float(level)}
-            rows.extend(key | at | {"metric": metric, "sd": 0.5} | _over(metric, cells) for metric in MEANS)
+                place |= {"low": float(level), "high": float(level)}
+            rows.extend(
+                key | place | {"metric": metric, "sd": 0.5} | _aggregate_mean(metric, cells) for metric in MEANS
+            )
     return _table("levels", rows)
 
 
 def _pairs(key: Row, factors: Sequence[str], assignors: Sequence[str], settings: Sequence[Any]) -> pa.Table:
     rows = []
-    for (one, levels), (other, others) in itertools.combinations(_groups(factors, assignors, settings), 2):
-        for (n, (level, cells)), (m, (other_level, its)) in itertools.product(enumerate(levels), enumerate(others)):
-            at = {"factor": one, "other": other, "position": n, "other_position": m}
-            at |= {"level": level, "other_level": other_level}
-            both = [cell for cell in cells if cell in its]
-            rows.extend(key | at | {"metric": metric} | _over(metric, both) for metric in MEANS)
+    for (factor, levels), (other_factor, other_levels) in itertools.combinations(
+        _groups(factors, assignors, settings), 2
+    ):
+        for (n, (level, cells)), (m, (other_level, other_cells)) in itertools.product(
+            enumerate(levels), enumerate(other_levels)
+        ):
+            pair = {"factor": factor, "other": other_factor, "position": n, "other_position": m}
+            pair |= {"level": level, "other_level": other_level}
+            common = [cell for cell in cells if cell in other_cells]
+            rows.extend(key | pair | {"metric": metric} | _aggregate_mean(metric, common) for metric in MEANS)
     return _table("pairs", rows)

@@ -12,7 +12,9 @@ import pyarrow.parquet as pq
 
 Row = dict[str, Any]
 
-_RATES = [f"{what}_per_s_{quantile}" for what in ("bytes", "messages") for quantile in ("mean", "p50", "p95", "p99")]
+_RATES = [
+    f"{quantity}_per_s_{quantile}" for quantity in ("bytes", "messages") for quantile in ("mean", "p50", "p95", "p99")
+]
 _SCHEMA = pa.schema(
     [
         ("topic", pa.string()),

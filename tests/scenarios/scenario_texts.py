@@ -67,6 +67,7 @@ application:
   starts: warm
   rejoins_when_brokers_bounce: true
   leader_speed: 2
+  kafka: 4.2.1
   configs:
     acceptable.recovery.lag: 5000
     max.warmup.replicas: 3
@@ -87,6 +88,8 @@ application:
     max.poll.interval.ms: 2m
     internal.leave.group.on.close: true
     state.cleanup.delay.ms: 5m
+    processing.guarantee: exactly_once_v2
+    commit.interval.ms: 200ms
   subtopologies:
     - id: 0
       sources: [orders]
@@ -95,7 +98,13 @@ application:
       copartitioned: [[by-customer, payments]]
       writes: [results]
       stores:
-        - {name: totals, logged: true, persistent: true, size: 1 GB, bytes_per_s: 1 MB/s, record_size: 100}
+        - name: totals
+          logged: true
+          persistent: true
+          write_buffer: 64 MB
+          size: 1 GB
+          bytes_per_s: 1 MB/s
+          record_size: 100
         - {name: table, changelog: payments}
 clients:
   - {name: app, count: 3, racks: [az1, az2, az3], client_rack: false, threads: 2, tags: {zone: a}, restore: 80 MB/s}
@@ -108,9 +117,9 @@ clients:
 events:
   - {at: 30m, scale_out: {clients: late, every: 1m}}
   - {at: 1h, rolling_bounce: {clients: app, order: shuffled, configs: {max.warmup.replicas: 4}, client_rack: true}}
-  - {at: 2h, rolling_bounce: {clients: [app-1, pool], down: 1m, pause: 2m, keeps_state: false}}
-  - {at: 3h, crash: {clients: app, pick: 1, down: 10m, keeps_state: false}}
-  - {at: 4h, rack_outage: {rack: az2, down: 30m}}
+  - {at: 2h, rolling_bounce: {clients: [app-1, pool], down: 1m, pause: 2m, disk: lost}}
+  - {at: 3h, crash: {clients: app, pick: 1, down: 10m, disk: lost}}
+  - {at: 4h, rack_outage: {rack: az2, down: 30m, disk: unflushed_lost}}
   - {at: 5h, broker_loss: {brokers: [2, 0], down: 20m}}
   - {at: 6h, broker_bounce: {brokers: [0, 1], down: 1m, pause: 1m}}
   - {at: 7h, replica_move: {topic: shop-totals-changelog, partition: 3, replicas: [2, 1]}}
@@ -130,7 +139,7 @@ events:
   - {at: 10h, join: {clients: [late, late]}}
   - {at: 11h, scale_in: {clients: [late], leaves_group: true}}
   - {at: 12h, traffic: {factor: 2.5}}
-  - {at: 0s, churn: {clients: app, crashes: 2/h, down: 10m, keeps_state: false, until: 20h}}
+  - {at: 0s, churn: {clients: app, crashes: 2/h, down: 10m, disk: lost, until: 20h}}
   - {at: 0s, churn: {clients: [one, late], joins: 1/d, crashes: 1/d}}
   - {at: 0s, autoscale: {clients: pool, bytes_per_s: 1 MB/s, every: 30m, min: 1, max: 3}}
 traffic: {hourly: [1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 1, 1, 1, 1, 1, 0.5, 0.5, 0.5]}

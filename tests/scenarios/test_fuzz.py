@@ -24,14 +24,15 @@ from scenarios.load import ScenarioError, loads
 from tests.scenarios.scenario_texts import FULL, RUNNING, SMALL
 
 DIALECTS = Path(__file__).parent / "kafka" / "formats" / "dialects"
-WHOLE: dict[str, Any] = read_yaml(FULL).value
-FOUND: dict[str, Any] = read_yaml(RUNNING).value
+FULL_DOCUMENT: dict[str, Any] = read_yaml(FULL).value
+RUNNING_DOCUMENT: dict[str, Any] = read_yaml(RUNNING).value
 WORDS = st.sampled_from(
     [*"{}[]:,-?*&!|>'\"%#\n\t ~=<", "a", "no", "1", "&a ", "*a ", "<<: ", "!!str ", "- ", ": ", "\n  "]
 )
 
 
-def _check_loading(text: str, *overrides: tuple[str, str]) -> None:
+def check_loading(text: str, *overrides: tuple[str, str]) -> None:
+    """Check that a text loads and builds its worlds, or is rejected with located mistakes."""
     try:
         scenario = loads(text, "s.yaml", overrides)
     except ScenarioError as error:
@@ -47,23 +48,23 @@ def _check_loading(text: str, *overrides: tuple[str, str]) -> None:
 @example('"\\UFFFFFFFF"')
 @example("? ")
 @example("%YAML 9.9\n---\na")
-def test_any_text_is_check_loading(text: str) -> None:
-    _check_loading(text)
+def test_any_text_loads_or_is_rejected(text: str) -> None:
+    check_loading(text)
 
 
 @given(st.lists(WORDS, max_size=40).map("".join))
-def test_any_marks_of_yaml_are_check_loading(text: str) -> None:
-    _check_loading(text)
+def test_any_yaml_punctuation_loads_or_is_rejected(text: str) -> None:
+    check_loading(text)
 
 
 @given(st.integers(0, len(SMALL)), st.integers(0, 30), st.lists(WORDS, max_size=4).map("".join))
-def test_any_damage_to_a_scenario_is_check_loading(start: int, length: int, written: str) -> None:
-    _check_loading(SMALL[:start] + written + SMALL[start + length :])
+def test_any_damaged_scenario_loads_or_is_rejected(start: int, length: int, inserted: str) -> None:
+    check_loading(SMALL[:start] + inserted + SMALL[start + length :])
 
 
-def _places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+def _paths(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     children: Any = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    return [path, *(place for key, child in children for place in _places(child, (*path, key)))]
+    return [path, *(below for key, child in children for below in _paths(child, (*path, key)))]
 
 
 SCALARS = st.one_of(
@@ -95,41 +96,42 @@ SCALARS = st.one_of(
 VALUES = st.recursive(
     SCALARS,
     lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from([*WHOLE, "name", "id"]), inner, max_size=3)
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from([*FULL_DOCUMENT, "name", "id"]), inner, max_size=3)
     ),
     max_leaves=5,
 )
 
 
 @st.composite
-def _changed_scenarios(draw: st.DrawFn) -> Any:
+def changed_scenarios(draw: st.DrawFn) -> Any:
     """Draw a full or running scenario with up to three values replaced, removed or copied from elsewhere in it."""
-    document = copy.deepcopy(draw(st.sampled_from((WHOLE, FOUND))))
+    document = copy.deepcopy(draw(st.sampled_from((FULL_DOCUMENT, RUNNING_DOCUMENT))))
     for _ in range(draw(st.integers(1, 3))):
-        places = _places(document)
-        path = draw(st.sampled_from(places))
+        paths = _paths(document)
+        path = draw(st.sampled_from(paths))
         if not path:
             continue
         parent = document
         for part in path[:-1]:
             parent = parent[part]
-        what = draw(st.sampled_from(["replace", "remove", "transplant"]))
-        if what == "remove":
+        action = draw(st.sampled_from(["replace", "remove", "copy"]))
+        if action == "remove":
             del parent[path[-1]]
-        elif what == "replace":
+        elif action == "replace":
             parent[path[-1]] = draw(VALUES)
         else:
-            other = document
-            for part in draw(st.sampled_from(places)):
-                other = other[part]
-            parent[path[-1]] = copy.deepcopy(other)
+            copied = document
+            for part in draw(st.sampled_from(paths)):
+                copied = copied[part]
+            parent[path[-1]] = copy.deepcopy(copied)
     return document
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=300)
-@given(_changed_scenarios())
-def test_any_change_to_a_scenario_is_check_loading(document: Any) -> None:
-    _check_loading(json.dumps(document))
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=40)
+@given(changed_scenarios())
+def test_any_changed_scenario_loads_or_is_rejected(document: Any) -> None:
+    check_loading(json.dumps(document))
 
 
 @settings(deadline=None)
@@ -138,19 +140,19 @@ def test_any_change_to_a_scenario_is_check_loading(document: Any) -> None:
     | st.text(max_size=12),
     st.text(max_size=8),
 )
-def test_any_override_is_check_loading(path: str, value: str) -> None:
-    _check_loading(SMALL, (path, value))
+def test_any_override_loads_or_is_rejected(path: str, value: str) -> None:
+    check_loading(SMALL, (path, value))
 
 
 @pytest.mark.parametrize(
-    "reader", [parse_topics, parse_broker_api_versions, parse_partition_sizes, parse_topology, parse_reassignment]
+    "parse", [parse_topics, parse_broker_api_versions, parse_partition_sizes, parse_topology, parse_reassignment]
 )
 @given(data=st.data())
-def test_any_dump_is_check_loading(reader: Callable[[str], object], data: st.DataObject) -> None:
+def test_any_damaged_dump_is_parsed_or_rejected(parse: Callable[[str], object], data: st.DataObject) -> None:
     dialect = data.draw(st.sampled_from(sorted(DIALECTS.glob("*.txt"))))
     text = dialect.read_bytes().decode()
     start = data.draw(st.integers(0, len(text)))
     length = data.draw(st.integers(0, 30))
-    written = data.draw(st.text(alphabet='0123456789 \t\n:,()[]{}"->abTopic', max_size=6))
+    inserted = data.draw(st.text(alphabet='0123456789 \t\n:,()[]{}"->abTopic', max_size=6))
     with contextlib.suppress(FormatError):
-        reader(text[:start] + written + text[start + length :])
+        parse(text[:start] + inserted + text[start + length :])

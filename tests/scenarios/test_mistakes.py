@@ -14,7 +14,7 @@ PROCESS_ID = "80000000-0000-0000-0000-000000000001"
 
 
 class Case(NamedTuple):
-    """A passage of the small scenario, its replacement, and the expected mistakes."""
+    """A replacement in the small scenario, and the expected mistakes."""
 
     name: str
     before: str
@@ -26,7 +26,7 @@ def cases(file: str) -> Iterator[Case]:
     """Yield the cases of a file in this folder, one per block of lines.
 
     `#` is the name of the case, `-` the passage, `+` its replacement, and `!` an expected mistake without the file
-    name; a final … stands for any text.
+    name; a final … matches any text.
     """
     for block in Path(__file__).with_name(file).read_text(encoding="utf-8").strip().split("\n\n"):
         parts: dict[str, list[str]] = {mark: [] for mark in "#-+!"}
@@ -38,12 +38,12 @@ def cases(file: str) -> Iterator[Case]:
 CASES = list(cases("mistakes.txt"))
 
 
-def test_the_small_scenario_is_fine() -> None:
+def test_small_scenario_is_valid() -> None:
     assert mistakes_in(SMALL) == []
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
-def test_one_mistake_is_told(case: Case) -> None:
+def test_single_mistake_is_reported(case: Case) -> None:
     mistakes = mistakes_in(replace_in_small(case.before, case.after))
     for mistake, expected in zip(mistakes, case.mistakes, strict=True):
         if expected.endswith("…"):
@@ -52,15 +52,15 @@ def test_one_mistake_is_told(case: Case) -> None:
             assert mistake == f"s.yaml:{expected}"
 
 
-def test_no_case_stands_twice() -> None:
+def test_case_names_are_unique() -> None:
     names = [case.name for case in CASES]
     assert len(set(names)) == len(names) > 70
 
 
-def test_all_mistakes_of_a_file_are_told_at_once_by_line() -> None:
+def test_all_mistakes_are_reported_by_line() -> None:
     text = SMALL
     for case in CASES:
-        if case.name in ("unknown section", "config unknown", "process id", "bad rate", "client there already"):
+        if case.name in ("unknown section", "unknown config", "process id", "bad rate", "client already present"):
             text = text.replace(case.before, case.after)
     assert mistakes_in(text) == [
         "s.yaml:6: cluster.topics[0].bytes_per_s: '4 MB' is not a rate, such as 40 MB/s or 10 Mbit/s "
@@ -73,7 +73,7 @@ def test_all_mistakes_of_a_file_are_told_at_once_by_line() -> None:
     ]
 
 
-def test_mistakes_in_one_entry_are_all_told_whether_in_a_value_or_in_what_it_refers_to() -> None:
+def test_all_mistakes_of_one_entry_are_reported() -> None:
     text = replace_in_small("rack: az1, starts: false", "process_id: x, starts: maybe, threads: 0, tag: x")
     assert [mistake.split(": ")[1] for mistake in mistakes_in(text)] == [
         "clients[1].threads",
@@ -83,7 +83,7 @@ def test_mistakes_in_one_entry_are_all_told_whether_in_a_value_or_in_what_it_ref
     ]
 
 
-def test_what_could_not_be_understood_causes_no_further_mistakes() -> None:
+def test_invalid_value_causes_no_further_mistakes() -> None:
     text = replace_in_small("name: orders, partitions: 4", "name: orders, partitions: four").replace(
         "  - {at: 30m", "  - {at: 1h, replica_move: {topic: orders, partition: 3, replicas: [1]}}\n  - {at: 30m"
     )
@@ -92,12 +92,12 @@ def test_what_could_not_be_understood_causes_no_further_mistakes() -> None:
     ]
 
 
-def test_an_entry_without_a_name_leaves_open_which_names_there_are() -> None:
+def test_entry_without_a_name_causes_no_unknown_names() -> None:
     text = replace_in_small("{name: payments, partitions: 4}", "{partitions: 4}")
     assert mistakes_in(text) == ["s.yaml:7: cluster.topics[1].name: missing"]
 
 
-def test_entries_after_a_broken_one_keep_their_positions() -> None:
+def test_entries_after_an_invalid_one_keep_their_positions() -> None:
     text = replace_in_small(
         "  - {name: late, rack: az1, starts: false}", "  - 7\n  - {name: late, process_id: x, starts: false}"
     )
@@ -107,7 +107,7 @@ def test_entries_after_a_broken_one_keep_their_positions() -> None:
     ]
 
 
-def test_a_section_that_is_no_mapping_leaves_the_others_to_be_checked() -> None:
+def test_other_sections_are_checked_despite_an_invalid_one() -> None:
     text = replace_in_small("  brokers: {count: 3, racks: [az1, az2, az3]}", "  brokers: 3").replace("30m", "30 m in")
     assert [mistake[: mistake.index(",")] for mistake in mistakes_in(text)] == [
         "s.yaml:3: cluster.brokers: expected a mapping or a list",
@@ -115,7 +115,7 @@ def test_a_section_that_is_no_mapping_leaves_the_others_to_be_checked() -> None:
     ]
 
 
-def test_a_list_of_many_names_is_shortened() -> None:
+def test_long_list_of_names_is_truncated() -> None:
     racks = ", ".join(f"r{i:02}" for i in range(30))
     text = with_events("{at: 1h, rack_outage: {rack: az9}}").replace("racks: [az1, az2, az3], threads", "threads")
     text = text.replace("{count: 3, racks: [az1, az2, az3]}\n", f"{{count: 30, racks: [{racks}]}}\n")
@@ -124,14 +124,14 @@ def test_a_list_of_many_names_is_shortened() -> None:
     assert mistakes_in(text) == [f"s.yaml:20: events[0].rack_outage.rack: unknown rack 'az9' {listed}"]
 
 
-def test_a_long_or_unprintable_value_is_shown_short_and_on_one_line() -> None:
+def test_long_or_unprintable_value_is_truncated_to_one_line() -> None:
     text = replace_in_small("threads: 2", 'threads: "' + "x" * 500 + '\\n\\e[31m"')
     assert mistakes_in(text) == [
         f"s.yaml:17: clients[0].threads: expected a whole number, found the text '{'x' * 60}…'"
     ]
 
 
-def test_more_tasks_and_clients_than_can_be_simulated_are_refused() -> None:
+def test_too_many_task_client_pairs_are_rejected() -> None:
     text = replace_in_small("payments, partitions: 4", "payments, partitions: 30000").replace(
         "count: 3, r", "count: 900, r", 2
     )

@@ -34,29 +34,29 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
         yield from places(child, (*path, key))
 
 
-def test_a_spoiled_problem_is_answered_or_named(small_problems: list[dict[str, Any]]) -> None:
-    chance = random.Random(7)
-    refused = 0
+def test_malformed_problem_is_answered_or_rejected(small_problems: list[dict[str, Any]]) -> None:
+    rng = random.Random(7)
+    num_rejected = 0
     for _ in range(1500):
-        problem = copy.deepcopy(chance.choice(small_problems))
-        *way, last = chance.choice([path for path in places(problem) if path])
+        problem = copy.deepcopy(rng.choice(small_problems))
+        *parent_path, last = rng.choice([path for path in places(problem) if path])
         parent: Any = problem
-        for key in way:
+        for key in parent_path:
             parent = parent[key]
-        if chance.random() < 0.3:
+        if rng.random() < 0.3:
             del parent[last]
         else:
-            parent[last] = chance.choice(JUNK)
+            parent[last] = rng.choice(JUNK)
         mistake = find_mistake(problem)
-        assert mistake is None or mistake.startswith("spoiled:1: ")
-        refused += mistake is not None
-    assert refused > 300
+        assert mistake is None or mistake.startswith("problems:1: ")
+        num_rejected += mistake is not None
+    assert num_rejected > 300
 
 
 def find_mistake(problem: dict[str, Any]) -> str | None:
     try:
-        for found in read_problems(io.StringIO(json.dumps(problem)), "spoiled"):
-            solve_problem(found, "spoiled")
+        for parsed in read_problems(io.StringIO(json.dumps(problem)), "problems"):
+            solve_problem(parsed, "problems")
     except ProblemError as error:
         return str(error)
     return None
@@ -72,12 +72,12 @@ def find_mistake(problem: dict[str, Any]) -> str | None:
         ({"tasks": [{"id": "0_0", "stateful": False}] * 2}, "duplicate task 0_0"),
     ],
 )
-def test_a_mistake_is_told_with_its_place(change: dict[str, Any], message: str) -> None:
+def test_invalid_problem_is_rejected_with_its_path(change: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
         parse_problem({"assignor": "ha", "tasks": [], "clients": [], **change})
 
 
-def test_a_client_that_is_given_twice_is_named() -> None:
+def test_duplicate_client_is_rejected() -> None:
     twice = [{"process_id": "00000000-0000-0000-0000-000000000001"}] * 2
     with pytest.raises(ValueError, match="duplicate client 00000000-0000-0000-0000-000000000001"):
         parse_problem({"assignor": "ha", "tasks": [], "clients": twice})

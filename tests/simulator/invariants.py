@@ -8,7 +8,7 @@ from simulator.world.world import World
 
 
 class InvariantChecker:
-    """Observes a run, and checks the state of its execution after every change.
+    """Checks the state of the execution after every change of a run.
 
     Attributes:
         observations: how often it was called.
@@ -36,24 +36,29 @@ class InvariantChecker:
         """Check that no task is processed, restored or followed by standbys without the leaders that it needs."""
         layout, locations = execution.layout, execution.locations
         topics, acks_all = self._world.cluster.topics, self._world.application.acks_all
-        subtopologies = {part.id: part for part in self._world.application.subtopologies}
+        subtopologies = {subtopology.id: subtopology for subtopology in self._world.application.subtopologies}
         row_of = {name: row for row, name in enumerate(layout.partitions)}
         takes_writes = locations.takes_writes if acks_all else locations.has_leader
         for number, task in enumerate(layout.tasks.ids):
-            part = subtopologies[task.subtopology]
-            own = [
+            subtopology = subtopologies[task.subtopology]
+            partitions = [
                 [TopicPartition(name, task.partition) for name in names if task.partition < topics[name].num_partitions]
-                for names in (part.source_topics, [store.changelog for store in part.stores if store.changelog])
+                for names in (
+                    subtopology.source_topics,
+                    [store.changelog for store in subtopology.stores if store.changelog],
+                )
             ]
-            sources, changelogs = ([row_of[name] for name in names] for names in own)
+            sources, changelogs = ([row_of[name] for name in names] for names in partitions)
             logged = [row for row in changelogs if row not in sources]
             outputs = [
-                row_of[TopicPartition(t, p)] for t in part.written_topics for p in range(topics[t].num_partitions)
+                row_of[TopicPartition(t, p)]
+                for t in subtopology.written_topics
+                for p in range(topics[t].num_partitions)
             ]
-            works = all(locations.has_leader[sources]) and all(takes_writes[[*logged, *outputs]])
-            if not works:
+            can_process = all(locations.has_leader[sources]) and all(takes_writes[[*logged, *outputs]])
+            if not can_process:
                 assert execution.processing.rate[number] == 0, "a task stops without its partitions"
-            assert execution.processed[number] == (execution.running[number] and works)
+            assert execution.processed[number] == (execution.running[number] and can_process)
             if not all(locations.has_leader[changelogs]):
                 copies = execution.restoration.copies.task == number
                 assert not execution.restoration.rate[copies].any(), "a changelog without a leader is not read"

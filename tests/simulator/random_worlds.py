@@ -15,6 +15,7 @@ from simulator.world.disturbances import (
     BrokerLoss,
     ConfigChange,
     Crash,
+    Disk,
     Disturbance,
     Join,
     LeaderElection,
@@ -58,7 +59,7 @@ brokers = st.integers(0, NUM_BROKERS - 1)
 
 
 def assignors() -> st.SearchStrategy[TaskAssignor]:
-    """One of the assignors that a run may use with either protocol."""
+    """Draw an assignor that supports both protocols."""
     return st.sampled_from(ASSIGNORS).map(lambda name: registry.make(registry.find(name)))
 
 
@@ -143,26 +144,32 @@ def clients(draw: st.DrawFn, name: str) -> Client:
 
 
 @st.composite
-def running(draw: st.DrawFn, base: World) -> World:
-    """The world with an application that is running already, whose clients have some of its tasks."""
-    there = [row for row, each in enumerate(base.clients) if each.starts]
+def with_running_clients(draw: st.DrawFn, base: World) -> World:
+    """Draw clients that already have some of the tasks of a with_running_clients application."""
+    started = [row for row, client in enumerate(base.clients) if client.starts]
     roles: list[tuple[list[list[TaskId]], ...]] = [
-        tuple([[] for _ in range(each.threads)] for _ in ("active", "standby")) for each in base.clients
+        tuple([[] for _ in range(client.threads)] for _ in ("active", "standby")) for client in base.clients
     ]
     lags: list[dict[TaskId, int]] = [{} for _ in base.clients]
     tasks = lay_out(base).tasks
     for task, stateful in zip(tasks.ids, tasks.stateful.tolist(), strict=True):
-        owner = draw(st.sampled_from((*there, None)))
-        for row in there:
+        owner = draw(st.sampled_from((*started, None)))
+        for row in started:
             role = 0 if row == owner else draw(st.sampled_from((1, 2, None))) if stateful else None
             if role in (0, 1):
                 roles[row][role][draw(st.integers(0, base.clients[row].threads - 1))].append(task)
             if stateful and (role == 2 or (role is not None and draw(st.booleans()))):
                 lags[row][task] = draw(st.sampled_from((0, 1, 500, 10**9)))
-    held = [HeldTasks(*(tuple(map(tuple, of)) for of in roles[row]), lags[row]) for row in range(len(base.clients))]
+    held_tasks = [
+        HeldTasks(*(tuple(map(tuple, tasks_of)) for tasks_of in roles[row]), lags[row])
+        for row in range(len(base.clients))
+    ]
     return dataclasses.replace(
         base,
-        clients=tuple(dataclasses.replace(each, tasks=of) for each, of in zip(base.clients, held, strict=True)),
+        clients=tuple(
+            dataclasses.replace(client, tasks=tasks_of)
+            for client, tasks_of in zip(base.clients, held_tasks, strict=True)
+        ),
         next_rebalance_ms=draw(st.sampled_from((None, 0, 500, MINUTE))),
     )
 
@@ -171,49 +178,60 @@ def running(draw: st.DrawFn, base: World) -> World:
 def reassignments(
     draw: st.DrawFn, base: World
 ) -> tuple[tuple[ReassignmentTarget, ...], int | None, int | None, LeaderElection]:
-    """Up to three targets, a throttle, a batch and an election."""
-    named = sorted(base.cluster.topics.items())
-    known = [TopicPartition(name, number) for name, topic in named for number in range(topic.num_partitions)]
-    chosen = draw(st.lists(st.sampled_from(known), min_size=1, max_size=3, unique=True))
-    some = st.lists(brokers, min_size=1, max_size=3, unique=True).map(tuple)
-    targets = tuple(ReassignmentTarget(each, draw(some)) for each in chosen)
+    """Draw up to three targets, a throttle, a batch size and an election."""
+    topics_by_name = sorted(base.cluster.topics.items())
+    partitions = [
+        TopicPartition(name, number) for name, topic in topics_by_name for number in range(topic.num_partitions)
+    ]
+    chosen = draw(st.lists(st.sampled_from(partitions), min_size=1, max_size=3, unique=True))
+    broker_lists = st.lists(brokers, min_size=1, max_size=3, unique=True).map(tuple)
+    targets = tuple(ReassignmentTarget(partition, draw(broker_lists)) for partition in chosen)
     throttle = draw(st.sampled_from((None, 300, 40_000, 2_000_000)))
     return targets, throttle, draw(st.sampled_from((None, 1, 2))), draw(st.sampled_from(LeaderElection))
 
 
 @st.composite
 def disturbances(draw: st.DrawFn, base: World) -> Disturbance:
-    """Anything that may happen, whether it makes sense by then or not."""
-    names = [each.name for each in base.clients]
-    some = st.lists(st.sampled_from(names), min_size=1, max_size=3, unique=True).map(tuple)
+    """Draw a disturbance, even if it has no effect by then."""
+    names = [client.name for client in base.clients]
+    client_lists = st.lists(st.sampled_from(names), min_size=1, max_size=3, unique=True).map(tuple)
     at_ms, every_ms = draw(moments), draw(st.sampled_from((0, 1_500, 40_000)))
     down_ms = draw(spans)
     maybe_down_ms = draw(st.sampled_from((None, down_ms)))
-    keeps_state = draw(st.booleans())
+    disk = draw(st.sampled_from(Disk))
     topic = draw(st.sampled_from(sorted(base.cluster.topics)))
-    moved = draw(st.lists(brokers, min_size=1, max_size=3, unique=True).map(tuple))
+    broker_list = draw(st.lists(brokers, min_size=1, max_size=3, unique=True).map(tuple))
     partition = draw(st.integers(0, base.cluster.topics[topic].num_partitions - 1))
     configs = draw(st.none() | assignment_configs())
     announces, leaves = (draw(st.sampled_from((None, True, False))) for _ in range(2))
-    every: tuple[Disturbance, ...] = (
-        Join(at_ms, draw(some), every_ms),
-        Leave(at_ms, draw(some), every_ms, leaves),
-        Crash(at_ms, draw(some), maybe_down_ms, keeps_state),
-        RollingBounce(at_ms, draw(some), down_ms, every_ms, keeps_state, configs, announces, leaves),
-        RackOutage(at_ms, draw(st.sampled_from(RACKS)), maybe_down_ms),
-        BrokerLoss(at_ms, moved, maybe_down_ms),
-        BrokerBounce(at_ms, moved, down_ms, every_ms),
-        ReplicaMove(at_ms, topic, partition, moved),
+    candidates: tuple[Disturbance, ...] = (
+        Join(at_ms, draw(client_lists), every_ms),
+        Leave(at_ms, draw(client_lists), every_ms, leaves),
+        Crash(at_ms, draw(client_lists), maybe_down_ms, disk),
+        RollingBounce(
+            at_ms,
+            draw(client_lists),
+            down_ms,
+            every_ms,
+            draw(st.sampled_from((Disk.KEPT, Disk.LOST))),
+            configs,
+            announces,
+            leaves,
+        ),
+        RackOutage(at_ms, draw(st.sampled_from(RACKS)), maybe_down_ms, disk=Disk.KEPT),
+        BrokerLoss(at_ms, broker_list, maybe_down_ms),
+        BrokerBounce(at_ms, broker_list, down_ms, every_ms),
+        ReplicaMove(at_ms, topic, partition, broker_list),
         Reassignment(at_ms, *draw(reassignments(base))),
         ConfigChange(at_ms, configs or AssignmentConfigs(num_standby_replicas=1)),
         TrafficChange(at_ms, draw(st.sampled_from((0.0, 0.5, 3.0)))),
     )
-    return draw(st.sampled_from(every))
+    return draw(st.sampled_from(candidates))
 
 
 @st.composite
 def disturbed_worlds(draw: st.DrawFn) -> World:
-    """A few clients and tasks, and up to six disturbances."""
+    """Draw a world with a few clients and tasks, and up to six disturbances."""
     application, named = draw(applications())
     limits = st.sampled_from((None, None, 300_000))
     base = World(
@@ -227,6 +245,6 @@ def disturbed_worlds(draw: st.DrawFn) -> World:
         start=draw(st.sampled_from(Start)),
     )
     if base.start is Start.RUNNING:
-        base = draw(running(base))
-    happens = draw(st.lists(disturbances(base), max_size=6))
-    return dataclasses.replace(base, disturbances=tuple(happens))
+        base = draw(with_running_clients(base))
+    events = draw(st.lists(disturbances(base), max_size=6))
+    return dataclasses.replace(base, disturbances=tuple(events))

@@ -1,4 +1,4 @@
-"""Runs of the small world, whose invariants are checked after every change."""
+"""Runs of the small world that check the invariants after every change."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import numpy as np
 from assignors.model.assignment import TaskAssignor
 from assignors.model.configs import RackAwareStrategy
 from assignors.tasks.high_availability import HighAvailability
+from simulator.processes.simulation import simulate
 from simulator.results.trace import Trace
-from simulator.run import simulate
 from simulator.world.disturbances import Disturbance
 from simulator.world.world import GroupProtocol, Store, Subtopology, World
 from tests.simulator.invariants import InvariantChecker
 from tests.simulator.world_builders import with_configs, with_group
 
 SECOND = 1_000
-GIGABYTES = 6 * 600_000_000
+TOTAL_STATE_BYTES = 6 * 600_000_000
 
 
 def run(base: World, *disturbances: Disturbance, assignor: TaskAssignor | None = None) -> Trace:
@@ -25,40 +25,40 @@ def run(base: World, *disturbances: Disturbance, assignor: TaskAssignor | None =
     return simulate(disturbed, assignor or HighAvailability(), observe=InvariantChecker(disturbed))
 
 
-def at(trace: Trace) -> list[int]:
-    return [each.at_ms for each in trace.rounds]
+def round_times(trace: Trace) -> list[int]:
+    return [round_.at_ms for round_ in trace.rounds]
 
 
 def members(trace: Trace) -> list[list[int]]:
-    return [sorted(each.members.tolist()) for each in trace.rounds]
+    return [sorted(round_.members.tolist()) for round_ in trace.rounds]
 
 
 def with_client(base: World, row: int, **changes: object) -> World:
-    """The world with one client changed."""
-    clients = [dataclasses.replace(each, **changes) if i == row else each for i, each in enumerate(base.clients)]  # type: ignore[arg-type]
+    """Return the world with one changed client."""
+    clients = [dataclasses.replace(client, **changes) if i == row else client for i, client in enumerate(base.clients)]  # type: ignore[arg-type]
     return dataclasses.replace(base, clients=tuple(clients))
 
 
-def in_memory(base: World) -> World:
-    """The world with a store that is not persistent."""
+def with_in_memory_store(base: World) -> World:
+    """Return the world with an in-memory store."""
     first, second = base.application.subtopologies
     stores = (Store("counts", "app-counts-changelog", persistent=False),)
     parts = (first, Subtopology(second.id, second.source_topics, stores))
     return dataclasses.replace(base, application=dataclasses.replace(base.application, subtopologies=parts))
 
 
-def of_streams(base: World, **configs: object) -> World:
+def with_streams_protocol(base: World, **configs: object) -> World:
     return with_group(base, protocol=GroupProtocol.STREAMS, **configs)
 
 
-def rack_aware(base: World) -> World:
+def with_rack_awareness(base: World) -> World:
     return with_configs(base, rack_aware_assignment_strategy=RackAwareStrategy.MIN_TRAFFIC)
 
 
-def ran_on(trace: Trace, row: int, number: int = 0) -> np.ndarray:
-    """The tasks that a round gave to a client."""
+def tasks_on(trace: Trace, row: int, number: int = 0) -> np.ndarray:
+    """Return the rows of the tasks that a round assigned to a client."""
     return np.flatnonzero(trace.rounds[number].owner == row)
 
 
-def down_s(trace: Trace) -> list[float]:
+def downtime_s(trace: Trace) -> list[float]:
     return (trace.downtime_ms / 1000).tolist()

@@ -1,4 +1,4 @@
-"""Shares of a capacity are max-min fair."""
+"""Max-min fair shares of one and of two capacities."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def demands(draw: st.DrawFn, capacities: st.SearchStrategy[float]) -> tuple[np.n
 
 
 @given(demands(limits))
-def test_nobody_that_got_less_than_it_asked_for_got_less_than_another(
+def test_shares_are_max_min_fair(
     case: tuple[np.ndarray, np.ndarray, np.ndarray],
 ) -> None:
     capacity, group, demand = case
@@ -33,17 +33,17 @@ def test_nobody_that_got_less_than_it_asked_for_got_less_than_another(
     assert (shares >= 0).all()
     assert (shares <= demand).all()
     for number, limit in enumerate(capacity.tolist()):
-        mine = shares[group == number]
+        group_shares = shares[group == number]
         if limit < INF:
-            assert mine.sum() <= limit * (1 + CLOSE)
-        short = mine < demand[group == number]
-        if short.any():
-            assert mine.sum() == pytest.approx(limit), "nothing is left over while somebody wants more"
-            assert mine[short].min() >= mine.max() * (1 - CLOSE)
+            assert group_shares.sum() <= limit * (1 + CLOSE)
+        is_short = group_shares < demand[group == number]
+        if is_short.any():
+            assert group_shares.sum() == pytest.approx(limit), "no capacity is left while a demand is not met"
+            assert group_shares[is_short].min() >= group_shares.max() * (1 - CLOSE)
 
 
 @given(demands(limits))
-def test_the_order_of_members_makes_no_difference(case: tuple[np.ndarray, np.ndarray, np.ndarray]) -> None:
+def test_order_of_members_does_not_matter(case: tuple[np.ndarray, np.ndarray, np.ndarray]) -> None:
     capacity, group, demand = case
     shares = max_min_shares(capacity, group, demand)
     assert max_min_shares(capacity, group[::-1], demand[::-1])[::-1] == pytest.approx(shares, rel=CLOSE)
@@ -62,7 +62,7 @@ def test_the_order_of_members_makes_no_difference(case: tuple[np.ndarray, np.nda
         (12.0, [], []),
     ],
 )
-def test_a_capacity_is_dealt_out(capacity: float, demand: list[float], shares: list[float]) -> None:
+def test_shares_of_one_capacity(capacity: float, demand: list[float], shares: list[float]) -> None:
     group = np.zeros(len(demand), dtype=np.int64)
     assert max_min_shares(np.array([capacity]), group, np.array(demand)).tolist() == pytest.approx(shares)
 
@@ -81,7 +81,7 @@ def demands_on_two(draw: st.DrawFn) -> Two:
 
 
 @given(demands_on_two())
-def test_who_gets_less_than_it_asked_for_has_a_full_capacity_of_which_nobody_gets_more(case: Two) -> None:
+def test_shares_of_two_capacities_are_max_min_fair(case: Two) -> None:
     capacity, group, other, weight, demand = case
     shares = max_min_shares_of_two(capacity, group, other, weight, demand)
     assert (shares >= 0).all()
@@ -96,25 +96,25 @@ def test_who_gets_less_than_it_asked_for_has_a_full_capacity_of_which_nobody_get
             rivals.append(shares[group == group[member]])
         full = (weight[member] > 0) & (other_used >= other * (1 - CLOSE))
         rivals += [shares[weight[:, number] > 0] for number in np.flatnonzero(full)]
-        assert rivals, "a capacity is left over that it could have"
+        assert rivals, "no capacity of the member is exhausted"
         assert any(shares[member] >= of_rivals.max() * (1 - CLOSE) for of_rivals in rivals)
 
 
 @given(demands(st.floats(0.001, 1e6)))
-def test_a_second_capacity_without_limit_makes_no_difference(case: tuple[np.ndarray, np.ndarray, np.ndarray]) -> None:
+def test_unlimited_second_capacity_does_not_matter(case: tuple[np.ndarray, np.ndarray, np.ndarray]) -> None:
     capacity, group, demand = case
     weight = np.ones((len(group), 1))
     of_two = max_min_shares_of_two(capacity, group, np.array([INF]), weight, demand)
     assert of_two == pytest.approx(max_min_shares(capacity, group, demand), rel=CLOSE)
 
 
-def test_what_a_slow_broker_leaves_is_there_for_those_who_read_from_another() -> None:
+def test_capacity_unused_because_of_a_slow_broker_is_shared() -> None:
     weight = np.array([[1.0, 0.0], [0.0, 1.0]])
     shares = max_min_shares_of_two(np.array([10.0]), np.array([0, 0]), np.array([2.0, INF]), weight, np.full(2, INF))
     assert shares.tolist() == [2.0, 8.0]
 
 
-def test_a_broker_is_shared_by_the_clients_that_read_from_it() -> None:
+def test_clients_share_the_capacity_of_a_broker() -> None:
     weight = np.ones((3, 1))
     shares = max_min_shares_of_two(np.array([1.0, 9.0]), np.array([0, 1, 1]), np.array([7.0]), weight, np.full(3, INF))
     assert shares.tolist() == [1.0, 3.0, 3.0]
@@ -125,13 +125,13 @@ def test_a_broker_is_shared_by_the_clients_that_read_from_it() -> None:
     st.lists(st.integers(0, 20).map(float), min_size=3, max_size=3),
     st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), max_size=8),
 )
-def test_shares_between_two_sides_are_those_of_two_capacities(
+def test_shares_between_senders_and_receivers_equal_those_of_two_capacities(
     sending: list[float], receiving: list[float], members: list[tuple[int, int]]
 ) -> None:
-    sender = np.array([each for each, _ in members], dtype=np.int64)
-    receiver = np.array([each for _, each in members], dtype=np.int64)
+    sender = np.array([sender_row for sender_row, _ in members], dtype=np.int64)
+    receiver = np.array([receiver_row for _, receiver_row in members], dtype=np.int64)
     shares = max_min_shares_between(np.array(sending), sender, np.array(receiving), receiver)
     weights = np.eye(3)[receiver].reshape(len(members), 3)
-    everything = np.full(len(members), INF)
-    expected = max_min_shares_of_two(np.array(sending), sender, np.array(receiving), weights, everything)
+    demand = np.full(len(members), INF)
+    expected = max_min_shares_of_two(np.array(sending), sender, np.array(receiving), weights, demand)
     assert shares == pytest.approx(expected)

@@ -1,4 +1,4 @@
-"""A small world that tests change to their needs."""
+"""A small world, and functions that change it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MINUTE = 60_000
 
 
 def topic(name: str, partitions: int, replication_factor: int, rate: int = 0, size: int = 0) -> Topic:
-    """A topic whose replicas go round over six brokers; broker i stands in rack i mod 3."""
+    """Return a topic with round-robin replicas on six brokers; broker i is in rack i mod 3."""
     replicas = tuple(tuple((p + r) % 6 for r in range(replication_factor)) for p in range(partitions))
     return Topic(
         name,
@@ -34,7 +34,7 @@ def client(name: str, rack: str | None, **changes: Any) -> Client:
 
 
 def world(num_clients: int = 4, **changes: Any) -> World:
-    """Two subtopologies, 12 stateless and 6 stateful tasks of 600 MB each, which grow by 100 kB/s."""
+    """Return a world with 12 stateless and 6 stateful tasks, with 600 MB each that grow by 100 kB/s."""
     topics = [
         topic("clicks", 12, 2, rate=1_000_000),
         topic("views", 6, 1, rate=500_000),
@@ -42,7 +42,7 @@ def world(num_clients: int = 4, **changes: Any) -> World:
     ]
     built = World(
         name="small",
-        cluster=Cluster(tuple(Broker(i, RACKS[i % 3]) for i in range(6)), {each.name: each for each in topics}),
+        cluster=Cluster(tuple(Broker(i, RACKS[i % 3]) for i in range(6)), {topic.name: topic for topic in topics}),
         application=Application(
             "app",
             (
@@ -62,17 +62,34 @@ def with_configs(base: World, **configs: Any) -> World:
 
 
 def with_group(base: World, **configs: Any) -> World:
-    """The world with other settings of the group."""
+    """Return the world with other group configs."""
     group = dataclasses.replace(base.application.group_configs, **configs)
     return dataclasses.replace(base, application=dataclasses.replace(base.application, group_configs=group))
 
 
 def with_clients(base: World, **changes: Any) -> World:
-    """The world with all its clients changed in the same way."""
-    return dataclasses.replace(base, clients=tuple(dataclasses.replace(each, **changes) for each in base.clients))
+    """Return the world with the same change of all clients."""
+    return dataclasses.replace(base, clients=tuple(dataclasses.replace(client, **changes) for client in base.clients))
 
 
-def with_late(base: World, *names: str, rack: str = "az1") -> World:
-    """The world with more clients that are not there from the start."""
+def with_late_clients(base: World, *names: str, rack: str = "az1") -> World:
+    """Return the world with additional clients that do not start by themselves."""
     late = tuple(client(name, rack, starts=False) for name in names)
     return dataclasses.replace(base, clients=(*base.clients, *late))
+
+
+def topic_with_rates(
+    name: str, rates: tuple[int, ...], sizes: tuple[int, ...] | None = None, record_bytes: int = 1_000
+) -> Topic:
+    """Return a topic with two replicas and the given rates and sizes of its partitions."""
+    base = topic(name, len(rates), 2)
+    return dataclasses.replace(
+        base, bytes_per_s=rates, size_bytes=sizes or (0,) * len(rates), record_bytes=record_bytes
+    )
+
+
+def world_with(*subtopologies: Subtopology, topics: tuple[Topic, ...]) -> World:
+    """Return the small world with other subtopologies and topics."""
+    base = world()
+    cluster = dataclasses.replace(base.cluster, topics={topic.name: topic for topic in topics})
+    return dataclasses.replace(base, cluster=cluster, application=Application("app", subtopologies))

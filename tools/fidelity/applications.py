@@ -111,6 +111,16 @@ TESTED_APPLICATIONS = (
         "high availability, acceptable lag 0",
         configs={"acceptable.recovery.lag": 0, "max.warmup.replicas": 4},
     ),
+    TestedApplication(
+        "killed-eos",
+        "high availability, exactly-once, acceptable lag 50",
+        configs={"acceptable.recovery.lag": 50, "max.warmup.replicas": 8, "processing.guarantee": "exactly_once_v2"},
+    ),
+    TestedApplication(
+        "killed-alos",
+        "high availability, at-least-once, acceptable lag 50",
+        configs={"acceptable.recovery.lag": 50, "max.warmup.replicas": 8},
+    ),
     # Without standbys: it assigns them in the iteration order of a set that differs between JVMs.
     TestedApplication(
         "sticky",

@@ -31,7 +31,7 @@ from tools.fidelity.scenario_edits import (
     with_absence,
     with_blackout,
     with_members,
-    with_newcomer,
+    with_new_host,
 )
 from tools.kafka_cluster.applications import Host, Hosts, HostTasks
 from tools.kafka_cluster.cluster import KafkaCluster
@@ -135,7 +135,7 @@ class Experiment:
 
     def join(self, host: Host) -> None:
         """Start a new host."""
-        simulated = self._simulate(lambda imported, application: with_newcomer(imported, application, host))
+        simulated = self._simulate(lambda imported, application: with_new_host(imported, application, host))
         at_ms = _now_ms()
         host.start(self._configs())
         self._confirm(f"{host.name} joins", at_ms, simulated, (EVENT_AT_MS, STEP_DURATION_MS), started=[host])
@@ -245,7 +245,10 @@ class Experiment:
             observed = list(zip(self.applications, observations, strict=True))
         for application, observation in observed:
             self._check_import(application, observation)
-            self._scenarios[application.id] = read_document(scenario_text(observation))
+            document = read_document(scenario_text(observation))
+            # A cluster does not expose the release of its clients.
+            document["application"] = {"kafka": self.cluster.spec.kafka_version, **document["application"]}
+            self._scenarios[application.id] = document
         return observed
 
     def _observe_after_probing(self, application: TestedApplication) -> Observation:
@@ -365,8 +368,8 @@ def _simulate_with_members(
     Source: `TimelineHashMap`, `TargetAssignmentBuilder` of Kafka 4.3.1; a group description lists members in map order.
     """
     process_of = observation.process_by_member()
-    newcomer = started[0].process_id(application.id) if len(started) == 1 else None
-    members = dict(sorted(process_of.items(), key=lambda member: member[1] == newcomer))
+    joined = started[0].process_id(application.id) if len(started) == 1 else None
+    members = dict(sorted(process_of.items(), key=lambda member: member[1] == joined))
     document = with_members(simulated.document, application.assignor, members)
     return simulate_document(document, application.assignor, f"{application.id}, with its members")[0]
 

@@ -19,9 +19,9 @@ STEP_DURATION_MS = 600_000
 """Simulated time after an event: long enough for all its consequences."""
 
 
-def with_newcomer(imported: Document, application: TestedApplication, host: Host) -> Document:
+def with_new_host(imported: Document, application: TestedApplication, host: Host) -> Document:
     """Return the scenario in which a new host joins."""
-    newcomer = {
+    client = {
         "name": host.name,
         "process_id": host.process_id(application.id),
         "rack": host.rack,
@@ -30,7 +30,7 @@ def with_newcomer(imported: Document, application: TestedApplication, host: Host
         "starts": False,
     }
     document = _with_events(imported, [{"at": EVENT_AT_MS, "join": {"clients": host.name}}])
-    return {**document, "clients": [*imported["clients"], newcomer]}
+    return {**document, "clients": [*imported["clients"], client]}
 
 
 def with_absence(imported: Document, application: TestedApplication, host: Host, event: str) -> Document:

@@ -16,6 +16,9 @@ HOSTS_PER_EXPERIMENT = 4
 WARMING_UP = "ha-warmup"
 """Runs in a concurrent experiment on its own hosts, because it has probing rebalances for minutes after each step."""
 
+KILLED = ("killed-eos", "killed-alos")
+"""Run in another concurrent experiment, because a host that lost its state returns by probing rebalances."""
+
 ExperimentStep = Callable[[Experiment, Sequence[Host]], None]
 
 STEPS: tuple[ExperimentStep, ...] = (
@@ -30,6 +33,11 @@ STEPS: tuple[ExperimentStep, ...] = (
 WARMUP_STEPS: tuple[ExperimentStep, ...] = (
     lambda experiment, hosts: experiment.start_first(hosts[0]),
     lambda experiment, hosts: experiment.join(hosts[1]),
+)
+KILL_STEPS: tuple[ExperimentStep, ...] = (
+    lambda experiment, hosts: experiment.start_first(hosts[0]),
+    lambda experiment, hosts: experiment.join(hosts[1]),
+    lambda experiment, hosts: experiment.crash(hosts[1]),
 )
 
 
@@ -51,14 +59,21 @@ def run_steps(kafka_version: str) -> list[Confirmation]:
     has_streams_groups = any(application.uses_streams_groups for application in applications)
     configs = {**BROKER_CONFIGS, **(STREAMS_BROKER_CONFIGS if has_streams_groups else {})}
     spec = ClusterSpec(brokers=len(RACKS), racks=RACKS, kafka_version=kafka_version, broker_configs=configs)
-    with KafkaCluster(spec) as cluster, Hosts(cluster) as main_hosts, Hosts(cluster) as warmup_hosts:
+    with (
+        KafkaCluster(spec) as cluster,
+        Hosts(cluster) as main_hosts,
+        Hosts(cluster) as warmup_hosts,
+        Hosts(cluster) as killed_hosts,
+    ):
         prepare(cluster, RECORDS)
         topology = describe_topology(cluster)
-        main = [application for application in applications if application.id != WARMING_UP]
+        main = [application for application in applications if application.id not in (WARMING_UP, *KILLED)]
         warming_up = [application for application in applications if application.id == WARMING_UP]
+        killed = [application for application in applications if application.id in KILLED]
         experiments = (
             (Experiment(cluster, main_hosts, main, topology), "h", STEPS),
             (Experiment(cluster, warmup_hosts, warming_up, topology), "w", WARMUP_STEPS),
+            (Experiment(cluster, killed_hosts, killed, topology), "k", KILL_STEPS),
         )
         with ThreadPoolExecutor(len(experiments)) as threads:
             results = [threads.submit(_run_experiment, *arguments) for arguments in experiments]

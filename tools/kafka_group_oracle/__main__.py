@@ -48,8 +48,10 @@ def answered_problems(kafka_version: str, seeds: range, rounds: int) -> Iterator
         groups = [RandomGroup.from_seed(seed) for seed in seeds[start : start + GROUPS_PER_BATCH]]
         for _ in range(rounds):
             problems = [group.problem() for group in groups]
-            for group, problem, both in zip(groups, problems, run_assignor(problems, kafka_version), strict=True):
-                in_order, in_production = ({key: both[o][key] for key in COMPARED} for o in ("sorted", "production"))
+            for group, problem, answers in zip(groups, problems, run_assignor(problems, kafka_version), strict=True):
+                in_order, in_production = (
+                    {key: answers[order][key] for key in COMPARED} for order in ("sorted", "production")
+                )
                 line = {"problem": problem, "expected": in_order}
                 if in_production != in_order:
                     line["expected_hash_order"] = in_production
@@ -66,9 +68,9 @@ def compare(answered: Iterator[tuple[Problem, Json]], kafka_version: str, out: P
         order_matters += problem.expected_hash_order is not None
         for order in CollectionOrder:
             ours = solve_problem(problem, "random", info, order)
-            found = answer_differences(problem.expected_answer(order) or {}, ours)
-            if found:
-                print(f"{problem.id}, {order}: {found[0][:300]}", file=sys.stderr)
+            differences = answer_differences(problem.expected_answer(order) or {}, ours)
+            if differences:
+                print(f"{problem.id}, {order}: {differences[0][:300]}", file=sys.stderr)
                 wrong.append(line)
                 break
     print(f"Kafka {kafka_version}, {ASSIGNOR}: {compared - len(wrong)} of {compared} problems identical", end=" ")
@@ -79,7 +81,7 @@ def compare(answered: Iterator[tuple[Problem, Json]], kafka_version: str, out: P
 
 
 def write(path: Path, lines: Iterator[Json]) -> None:
-    """Write a compressed problem file without name and time, so that equal problems give equal files."""
+    """Write a compressed problem file whose header has no file name and time; equal problems give equal files."""
     content = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
     path.write_bytes(gzip.compress(content.encode(), mtime=0))
 

@@ -10,7 +10,7 @@ from tools.kafka_group_oracle.oracle import Json
 
 ASSIGNOR = "streams_group_sticky"
 SIZES = ((3, 4, 3), (3, 8, 6), (5, 16, 12), (13, 12, 12), (4, 40, 40), (2, 150, 8))
-"""Maximum numbers of subtopologies, partitions of each, and clients."""
+"""Maximum numbers of subtopologies, of partitions per subtopology, and of clients."""
 
 
 @dataclass
@@ -41,6 +41,7 @@ class RandomGroup:
 
     @classmethod
     def from_seed(cls, seed: int) -> RandomGroup:
+        """Return the group of a seed before its first assignment."""
         rng = random.Random(seed)
         group = cls(seed, rng)
         group.standbys, group.max_threads = rng.choice((0, 0, 1, 1, 2, 3)), rng.choice((1, 1, 2, 4, 9))
@@ -72,9 +73,11 @@ class RandomGroup:
         }
 
     def tasks(self) -> list[str]:
+        """Return the ids of all tasks, sorted by subtopology and partition."""
         return [f"{number}_{partition}" for number, n in sorted(self.partitions.items()) for partition in range(n)]
 
     def join(self) -> None:
+        """Add a new client, or one that has left before, with its previous tasks."""
         if self.departed and self.rng.random() < 0.4:
             client = self.departed.pop(self.rng.randrange(len(self.departed)))
         else:
@@ -102,16 +105,16 @@ class RandomGroup:
             self._change_randomly()
 
     def _change_randomly(self) -> None:
-        what = self.rng.random()
-        if what < 0.35:
+        draw = self.rng.random()
+        if draw < 0.35:
             self.join()
-        elif what < 0.7 and (len(self.clients) > 1 or (self.clients and self.rng.random() < 0.2)):
+        elif draw < 0.7 and (len(self.clients) > 1 or (self.clients and self.rng.random() < 0.2)):
             self.departed.append(self.clients.pop(self.rng.choice(list(self.clients))))
-        elif what < 0.8 and self.clients:
+        elif draw < 0.8 and self.clients:
             self.rng.choice(list(self.clients.values()))["threads"] = self.rng.randint(1, self.max_threads)
-        elif what < 0.88:
+        elif draw < 0.88:
             self.standbys = self.rng.randint(0, 3)
-        elif what < 0.95:
+        elif draw < 0.95:
             self.partitions[self.rng.choice(list(self.partitions))] += self.rng.randint(1, 4)
         elif len(self.partitions) > 1:
             self.partitions.pop(self.rng.choice(list(self.partitions)))

@@ -27,14 +27,14 @@ from tools.kafka_cluster.java import ClusterError
 from tools.kafka_oracle import parity_page, threads, timing
 from tools.kafka_oracle.compare import Tallies, compare, our_answer, recorded_answers, render, save, total
 from tools.kafka_oracle.generate import generate
-from tools.kafka_oracle.oracle import KafkaOracle, check_version
+from tools.kafka_oracle.oracle import KafkaOracle, Oracle, check_version
 
 OUT = Path("out/parity")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; return exit code 0 (OK), 1 (an answer differs) or 2 (invalid input)."""
-    options = _parser().parse_args(arguments)
+    options = argument_parser().parse_args(arguments)
     try:
         if "kafka" in options:
             check_version(options.kafka)
@@ -57,25 +57,25 @@ def run_parity(options: argparse.Namespace) -> int:
     date = datetime.date.today().isoformat()
     summary = parity_page.summarize(options.kafka, options.seed, options.problems, date, tallies)
     (out / "summary.json").write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
-    return _conclude(tallies, wrong, out / "disagreements.jsonl", started)
+    return _print_result(tallies, wrong, out / "disagreements.jsonl", started)
 
 
 def run_check(options: argparse.Namespace) -> int:
     """Compare the answers of Kafka with recorded ones."""
     tallies: Tallies = {}
     started = time.monotonic()
-    found = [problem for path in options.files for problem in _read(path)]
+    recorded = [problem for path in options.files for problem in _read(path)]
     saved = options.out / options.kafka / "check_disagreements.jsonl"
     with KafkaOracle(options.kafka) as oracle:
-        problems = [dict(problem.problem) for problem in found]
+        problems = [dict(problem.problem) for problem in recorded]
         copies = [
             Problem(old.line, new, old.expected, old.expected_hash_order)
-            for old, new in zip(found, problems, strict=True)
+            for old, new in zip(recorded, problems, strict=True)
         ]
         wrong = save(compare(oracle, problems, recorded_answers(copies), tallies), saved)
     print(f"Kafka {options.kafka}, the recorded answers of {', '.join(map(str, options.files))}:")
     print(render(tallies))
-    return _conclude(tallies, wrong, saved, started)
+    return _print_result(tallies, wrong, saved, started)
 
 
 def run_answer(options: argparse.Namespace) -> int:
@@ -83,7 +83,7 @@ def run_answer(options: argparse.Namespace) -> int:
     named = {} if options.assignor is None else {"assignor": options.assignor}
     with KafkaOracle(options.kafka, classes=options.classes) as oracle:
         for path in options.files:
-            for problem, answers in oracle.ask({**found.problem, **named} for found in _read(path)):
+            for problem, answers in oracle.ask({**item.problem, **named} for item in _read(path)):
                 pair = {"problem": problem, "expected": answers["sorted"], "expected_hash_order": answers["production"]}
                 print(json.dumps(pair))
     return 0
@@ -92,10 +92,10 @@ def run_answer(options: argparse.Namespace) -> int:
 def run_time(options: argparse.Namespace) -> int:
     """Measure Kafka's run time, one JVM per problem."""
     for path in options.files:
-        for found in _read(path):
+        for problem in _read(path):
             timed = timing.time_problem(
                 options.kafka,
-                dict(found.problem),
+                dict(problem.problem),
                 runs=options.runs,
                 warm_ups=options.warm_ups,
                 budget_s=options.budget_s,
@@ -107,10 +107,23 @@ def run_time(options: argparse.Namespace) -> int:
 
 def run_threads(options: argparse.Namespace) -> int:
     """Compare the assignment of tasks to threads by Kafka and by the reimplementation, for random clients."""
+    with KafkaOracle(options.kafka, (), main_class=threads.MAIN_CLASS) as oracle:
+        return compare_threads(oracle, options)
+
+
+def compare_threads(oracle: Oracle, options: argparse.Namespace) -> int:
+    """Compare the assignment of tasks to threads by an oracle and by the reimplementation.
+
+    Args:
+        oracle: Kafka, or a replacement.
+        options: Options of the command `threads`.
+
+    Returns:
+        The exit code.
+    """
     tally: Counter[str] = Counter()
     started = time.monotonic()
-    with KafkaOracle(options.kafka, (), main_class=threads.MAIN_CLASS) as oracle:
-        answered = list(threads.compare(oracle, threads.generate(options.seed, options.problems), tally))
+    answered = list(threads.compare(oracle, threads.generate(options.seed, options.problems), tally))
     wrong = [pair for pair in answered if "found" in pair]
     saved = options.out / options.kafka / "threads_disagreements.jsonl.gz"
     saved.unlink(missing_ok=True)
@@ -141,7 +154,7 @@ def run_reference(options: argparse.Namespace) -> int:
     return 0
 
 
-def _conclude(tallies: Tallies, wrong: int, saved: Path, started: float) -> int:
+def _print_result(tallies: Tallies, wrong: int, saved: Path, started: float) -> int:
     whole = total(tallies)
     took = f"{time.monotonic() - started:.0f} s"
     if wrong == 0 and whole.compared > 0:
@@ -158,7 +171,8 @@ def _read(path: Path) -> Iterator[Problem]:
         yield from read_problems(source, str(path))
 
 
-def _parser() -> argparse.ArgumentParser:
+def argument_parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
     parser = argparse.ArgumentParser(
         prog="python -m tools.kafka_oracle", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -1,4 +1,4 @@
-"""Anomalies that are injected into a problem, so that they are compared as well."""
+"""Anomalies that are injected into problems: unknown racks, missing lags, invalid previous tasks and so on."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _no_clients(rng: random.Random, problem: Json) -> None:
     problem["clients"] = []
 
 
-def _tag_of_no_client(rng: random.Random, problem: Json) -> None:
+def _unknown_tag(rng: random.Random, problem: Json) -> None:
     problem["configs"]["rack_aware_assignment_tags"] = ["floor", "zone"]
     problem["configs"]["num_standby_replicas"] = rng.randint(1, 2)
 
@@ -95,11 +95,11 @@ def _no_warmups(rng: random.Random, problem: Json) -> None:
 
 
 def _many_standbys(rng: random.Random, problem: Json) -> None:
-    most = min(len(problem["clients"]), 8)
-    problem["configs"]["num_standby_replicas"] = most + rng.randint(0, 3)
+    count = min(len(problem["clients"]), 8)
+    problem["configs"]["num_standby_replicas"] = count + rng.randint(0, 3)
 
 
-def _task_that_does_not_exist(rng: random.Random, problem: Json) -> None:
+def _unknown_task(rng: random.Random, problem: Json) -> None:
     for client in problem["clients"][:2]:
         client["previous_active"].append("97_5")
         client["previous_standby"].append("98_0")
@@ -118,8 +118,8 @@ ANOMALIES: dict[str, Callable[[random.Random, Json], None]] = {
     "active_twice": _active_twice,
     "lag_missing": _lag_missing,
     "no_clients": _no_clients,
-    "tag_that_nobody_has": _tag_of_no_client,
+    "unknown_tag": _unknown_tag,
     "no_warmups": _no_warmups,
     "many_standbys": _many_standbys,
-    "task_that_is_gone": _task_that_does_not_exist,
+    "unknown_task": _unknown_task,
 }

@@ -14,7 +14,7 @@ from tools.kafka_oracle.oracle import Oracle
 
 Json = dict[str, Any]
 ORDERS = (CollectionOrder.SORTED, CollectionOrder.PRODUCTION)
-Candidate = Callable[[Json, CollectionOrder], Json | None]
+AnswerFunction = Callable[[Json, CollectionOrder], Json | None]
 """A function that answers a problem for a collection order; None if it has no answer."""
 
 
@@ -25,7 +25,7 @@ class Tally:
     Attributes:
         compared: Compared problems.
         agreed: Identical answers by collection order; exceptions of the same class are identical.
-        refused: Problems that Kafka answers with an exception.
+        refused: Problems for which Kafka throws an exception.
         order_sensitive: Problems whose answer depends on the collection order.
     """
 
@@ -55,13 +55,13 @@ class Disagreement:
         problem: The problem.
         expected: Kafka's answer for sorted collections.
         expected_hash_order: Kafka's answer for hash collections.
-        found: Differences.
+        differences: Differences of the answer, one sentence each.
     """
 
     problem: Json
     expected: Json
     expected_hash_order: Json
-    found: list[str]
+    differences: list[str]
 
     def line(self) -> str:
         """Return a line of a problem file for `assignor-sim assign --check`, with the differences."""
@@ -70,7 +70,7 @@ class Disagreement:
                 "problem": self.problem,
                 "expected": self.expected,
                 "expected_hash_order": self.expected_hash_order,
-                "found": self.found,
+                "found": self.differences,
             }
         )
 
@@ -83,9 +83,9 @@ def our_answer(problem: Json, order: CollectionOrder) -> Json:
     return solve_problem(Problem(0, problem), "generated", order=order)
 
 
-def recorded_answers(problems: Iterable[Problem]) -> Candidate:
-    """Return a candidate that looks up the expected answers of a problem file."""
-    by_problem = {id(found.problem): found for found in problems}
+def recorded_answers(problems: Iterable[Problem]) -> AnswerFunction:
+    """Return a function that looks up the expected answers of a problem file."""
+    by_problem = {id(recorded.problem): recorded for recorded in problems}
 
     def look_up(problem: Json, order: CollectionOrder) -> Json | None:
         expected = by_problem[id(problem)].expected_answer(order)
@@ -94,23 +94,25 @@ def recorded_answers(problems: Iterable[Problem]) -> Candidate:
     return look_up
 
 
-def compare(oracle: Oracle, problems: Iterable[Json], candidate: Candidate, tallies: Tallies) -> Iterator[Disagreement]:
-    """Run Kafka and a candidate on problems, count the results in `tallies`, and yield the disagreements."""
-    for problem, kafkas in oracle.ask(problems):
-        given = {order: candidate(problem, order) for order in ORDERS}
-        if None in given.values():
+def compare(
+    oracle: Oracle, problems: Iterable[Json], answer: AnswerFunction, tallies: Tallies
+) -> Iterator[Disagreement]:
+    """Run Kafka and a function on problems, count identical answers in `tallies`, and yield the disagreements."""
+    for problem, kafka_answers in oracle.ask(problems):
+        answers = {order: answer(problem, order) for order in ORDERS}
+        if None in answers.values():
             continue
         tally = tallies.setdefault(Problem(0, problem).kind, Tally())
         tally.compared += 1
-        tally.refused += kafkas["sorted"]["error"] is not None
-        tally.order_sensitive += bool(answer_differences(kafkas["sorted"], kafkas["production"]))
-        found: list[str] = []
+        tally.refused += kafka_answers["sorted"]["error"] is not None
+        tally.order_sensitive += bool(answer_differences(kafka_answers["sorted"], kafka_answers["production"]))
+        differences: list[str] = []
         for order in ORDERS:
-            wrong = answer_differences(kafkas[order], given[order] or {})
-            tally.agreed[order] += not wrong
-            found += [f"{order}: {text}" for text in wrong]
-        if found:
-            yield Disagreement(problem, kafkas["sorted"], kafkas["production"], found)
+            of_order = answer_differences(kafka_answers[order], answers[order] or {})
+            tally.agreed[order] += not of_order
+            differences += [f"{order}: {text}" for text in of_order]
+        if differences:
+            yield Disagreement(problem, kafka_answers["sorted"], kafka_answers["production"], differences)
 
 
 def total(tallies: Tallies) -> Tally:
@@ -123,10 +125,10 @@ def total(tallies: Tallies) -> Tally:
 
 def by_assignor(tallies: Tallies) -> dict[str, Tally]:
     """Return the total of each assignor over its strategies."""
-    found: dict[str, Tally] = {}
+    totals: dict[str, Tally] = {}
     for (assignor, _), tally in sorted(tallies.items()):
-        found.setdefault(assignor, Tally()).add(tally)
-    return found
+        totals.setdefault(assignor, Tally()).add(tally)
+    return totals
 
 
 def render(tallies: Tallies) -> str:
@@ -150,7 +152,7 @@ def _numbers(tally: Tally) -> tuple[str, ...]:
 
 
 def save(disagreements: Iterable[Disagreement], path: Path) -> int:
-    """Write each disagreement immediately as a line of a problem file; return their number. No file without any."""
+    """Append each disagreement to a new problem file as soon as it occurs; return the number of disagreements."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.unlink(missing_ok=True)
     saved = 0

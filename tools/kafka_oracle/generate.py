@@ -12,7 +12,7 @@ from tools.kafka_oracle.anomalies import inject_anomaly
 from tools.kafka_oracle.previous_tasks import END_OFFSETS, RUNNING, assign_previous_tasks
 from tools.kafka_oracle.random_applications import (
     RACKS,
-    Size,
+    ProblemSize,
     pick_size,
     random_clients,
     random_configs,
@@ -27,7 +27,7 @@ ASSIGNORS = {"ha": 50, "sticky": 20, "sticky_public": 18, "fallback_prior": 12}
 STRATEGIES = ("none", "min_traffic", "balance_subtopology")
 ANOMALY_SHARE = 0.08
 SEQUENCE_SHARE = 0.08
-"""Share of families that are sequences of rebalances: about a third of all problems."""
+"""Share of families that are sequences of rebalances; they have about a third of all problems."""
 MAX_ROUNDS = 9
 
 
@@ -45,17 +45,17 @@ def make_family(seed: int, family: int) -> Iterator[Json]:
     size = pick_size(rng, "racks" if is_sequence else strategy)
     problem = _world(rng, assignor, strategy, size)
     if is_sequence:
-        yield from _rounds(rng, problem, f"s{seed}-{family}-life-{assignor}-{strategy}-{size.name}")
+        yield from _rounds(rng, problem, f"s{seed}-{family}-rounds-{assignor}-{strategy}-{size.name}")
         return
     kind = assign_previous_tasks(
         rng, problem["tasks"], problem["clients"], problem["configs"]["acceptable_recovery_lag"]
     )
     if rng.random() < ANOMALY_SHARE:
         kind = inject_anomaly(rng, problem)
-    yield _listed(rng, f"s{seed}-{family}-{assignor}-{strategy}-{size.name}-{kind}", problem)
+    yield _named_and_shuffled(rng, f"s{seed}-{family}-{assignor}-{strategy}-{size.name}-{kind}", problem)
 
 
-def _world(rng: random.Random, assignor: str, strategy: str, size: Size) -> Json:
+def _world(rng: random.Random, assignor: str, strategy: str, size: ProblemSize) -> Json:
     """Return a problem whose clients have no previous tasks yet."""
     configs = random_configs(rng, strategy)
     tasks = random_tasks(rng, size.max_tasks)
@@ -70,8 +70,8 @@ def _world(rng: random.Random, assignor: str, strategy: str, size: Size) -> Json
     }
 
 
-def _listed(rng: random.Random, name: str, problem: Json) -> Json:
-    """Return the problem with an id, and with tasks and clients in a new order."""
+def _named_and_shuffled(rng: random.Random, name: str, problem: Json) -> Json:
+    """Return the problem with an id, and with tasks and clients in random order."""
     tasks, clients = list(problem["tasks"]), list(problem["clients"])
     rng.shuffle(tasks)
     rng.shuffle(clients)
@@ -87,9 +87,11 @@ def _rounds(rng: random.Random, problem: Json, name: str) -> Iterator[Json]:
     members = all_clients[: rng.randint(1, len(all_clients))]
     catch_up_probability = rng.choice([1.0, 0.7, 0.3])
     for round_number in range(rng.randint(2, MAX_ROUNDS)):
-        listed = _listed(rng, f"{name}/r{round_number}", {**problem, "clients": [_copy(c) for c in members]})
-        yield listed
-        answered = solve_problem(Problem(round_number, listed), name)
+        shuffled = _named_and_shuffled(
+            rng, f"{name}/r{round_number}", {**problem, "clients": [_copy(c) for c in members]}
+        )
+        yield shuffled
+        answered = solve_problem(Problem(round_number, shuffled), name)
         if answered["error"] is not None:
             return
         for client in members:

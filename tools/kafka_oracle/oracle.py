@@ -53,6 +53,8 @@ class KafkaOracle:
         options: Sequence[str] = ANSWER_OPTIONS,
         limit_s: float = ANSWER_LIMIT_S,
         classes: Sequence[Path] = (),
+        java: str | None = None,
+        kafka_classpath: str | None = None,
     ) -> None:
         """Prepare the Java process.
 
@@ -63,16 +65,25 @@ class KafkaOracle:
             options: Options of the JVM.
             limit_s: Time limit of one problem.
             classes: Jars or class folders of custom assignors, which problems name by class.
+            java: Java executable; by default the one on the PATH.
+            kafka_classpath: Class path of Kafka and the Java program; by default built with Maven.
+
+        Raises:
+            ClusterError: The release is not supported, or Java is not installed.
         """
         check_version(kafka_version)
         self._classes = classes
         self.kafka_version = kafka_version
-        self._command = [find_executable("java", "a JDK, version 17 or newer"), *options, main_class, *mode]
+        self._kafka_classpath = kafka_classpath
+        java = java or find_executable("java", "a JDK, version 17 or newer")
+        self._command = [java, *options, main_class, *mode]
         self._limit_s = limit_s
 
     def __enter__(self) -> Self:
-        classpath = [build_classpath(self.kafka_version, HERE), *map(str, self._classes)]
-        environment = {**os.environ, "CLASSPATH": os.pathsep.join(classpath)}
+        classpath = self._kafka_classpath
+        if classpath is None:
+            classpath = build_classpath(self.kafka_version, HERE)
+        environment = {**os.environ, "CLASSPATH": os.pathsep.join([classpath, *map(str, self._classes)])}
         self._errors = tempfile.TemporaryFile("w+", encoding="utf-8")
         self._process = subprocess.Popen(
             self._command,
@@ -94,6 +105,11 @@ class KafkaOracle:
             if stream is not None:
                 stream.close()
         self._errors.close()
+
+    @property
+    def is_running(self) -> bool:
+        """Return whether the Java process runs; only valid within the context."""
+        return self._process.poll() is None
 
     def ask(self, problems: Iterable[Json]) -> Iterator[tuple[Json, Json]]:
         """Yield each problem with its answers, `{"sorted": …, "production": …}`, in the order of the problems.
@@ -117,33 +133,34 @@ class KafkaOracle:
             self._process.stdin.write(json.dumps(problem) + "\n")
             self._process.stdin.flush()
         except BrokenPipeError:
-            raise self._ended("a problem") from None
+            raise self._exit_error("a problem") from None
 
     def _receive(self, problem: Json) -> Json:
         assert self._process.stdout is not None
         name = str(problem.get("id", "a problem"))
         late = threading.Event()
-        watch = threading.Timer(self._limit_s, self._give_up, [late])
+        watch = threading.Timer(self._limit_s, self._kill_late, [late])
         watch.daemon = True
         watch.start()
         line = self._process.stdout.readline()
         watch.cancel()
         if late.is_set():
-            raise TimeoutError(f"Kafka {self.kafka_version} took longer than {self._limit_s:g} s over {name}")
+            raise TimeoutError(f"Kafka {self.kafka_version} took longer than {self._limit_s:g} s for {name}")
         if not line:
-            raise self._ended(name)
+            raise self._exit_error(name)
         answer: Json = json.loads(line)
         return answer
 
-    def _give_up(self, late: threading.Event) -> None:
+    def _kill_late(self, late: threading.Event) -> None:
         late.set()
         self._process.kill()
 
-    def _ended(self, name: str) -> ClusterError:
+    def _exit_error(self, name: str) -> ClusterError:
+        """Return an error with the end of the output of the exited process."""
         self._process.wait()
         self._errors.seek(0)
-        said = "\n".join(self._errors.read().splitlines()[-20:])
-        return ClusterError(f"Kafka {self.kafka_version}: the oracle ended over {name}; it said:\n{said}")
+        output = "\n".join(self._errors.read().splitlines()[-20:])
+        return ClusterError(f"Kafka {self.kafka_version}: the oracle exited at {name}; output:\n{output}")
 
 
 def check_version(kafka_version: str) -> None:
@@ -156,4 +173,6 @@ def check_version(kafka_version: str) -> None:
     if not (len(numbers) == 3 and all(number.isdecimal() for number in numbers)):
         raise ClusterError(f"'{kafka_version}' is not a version of Kafka (such as 3.9.1)")
     if tuple(map(int, numbers[:2])) < OLDEST_KAFKA:
-        raise ClusterError(f"Kafka {kafka_version} is too old: the assignors have today's interface from 3.8 on")
+        raise ClusterError(
+            f"Kafka {kafka_version} is too old: the Java program needs the assignor interface of Kafka 3.8 or newer"
+        )

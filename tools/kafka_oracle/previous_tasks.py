@@ -46,7 +46,7 @@ def assign_previous_tasks(
 
 
 def edge_lag(rng: random.Random, acceptable_lag: int, end: int) -> int:
-    """Return a random lag near a threshold of Kafka's assignors."""
+    """Return a random lag: one of Kafka's special values, near the acceptable lag, or small."""
     near = [lag for lag in (acceptable_lag - 1, acceptable_lag, acceptable_lag + 1) if 0 <= lag < 2**63]
     return rng.choice([UNKNOWN, RUNNING, 0, 1, *near, end, rng.randint(0, 20_000)])
 

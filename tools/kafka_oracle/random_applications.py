@@ -15,7 +15,7 @@ TAG_VALUES = {"zone": "xyzw", "cluster": "123", "env": "pq"}
 
 
 @dataclass(frozen=True, slots=True)
-class Size:
+class ProblemSize:
     """Maximum size of an application."""
 
     name: str
@@ -23,15 +23,20 @@ class Size:
     max_clients: int
 
 
-SIZES = (Size("tiny", 12, 4), Size("small", 30, 7), Size("medium", 80, 14), Size("large", 170, 32))
-HUGE = Size("huge", 600, 100)
+SIZES = (
+    ProblemSize("tiny", 12, 4),
+    ProblemSize("small", 30, 7),
+    ProblemSize("medium", 80, 14),
+    ProblemSize("large", 170, 32),
+)
+HUGE = ProblemSize("huge", 600, 100)
 """Only without rack awareness: Kafka's rack-aware optimization takes minutes at this size."""
 
 MAX_EQUAL_HASHES = 24
 """Maximum number of clients with pairwise equal hash codes, so that no hash bin becomes a tree."""
 
 
-def pick_size(rng: random.Random, strategy: str) -> Size:
+def pick_size(rng: random.Random, strategy: str) -> ProblemSize:
     """Return a random size, small ones more often."""
     if strategy == "none" and rng.random() < 0.02:
         return HUGE
@@ -83,7 +88,7 @@ def _task(subtopology: int, partition: int, stateful: bool, sources: Sequence[st
 
 
 def random_racks(rng: random.Random, tasks: Sequence[Json], racks: Sequence[str]) -> dict[str, list[str | None]]:
-    """Return the racks of each partition's replicas: spread as by Kafka, random, or crowded."""
+    """Return the racks of each partition's replicas: spread as by Kafka, random, or skewed to the first racks."""
     names = [name for task in tasks for name in [*task["source_partitions"], *task["changelog_partitions"]]]
     replicas = rng.choice([1, 1, 2, 2, 3])
     scheme = rng.choice(["spread", "random", "random", "crowded"])
@@ -135,16 +140,17 @@ def random_process_ids(rng: random.Random, count: int) -> list[uuid.UUID]:
     scheme = rng.choice(["random", "random", "numbers", "alike" if count <= MAX_EQUAL_HASHES else "random"])
     half = (1 << 64) - 1
     mixes = [rng.getrandbits(64) for _ in range(1 + count // 2)]
-    found: dict[uuid.UUID, int] = {}
-    while len(found) < count:
+    ids: list[uuid.UUID] = []
+    while len(ids) < count:
         if scheme == "random":
             bits = rng.getrandbits(128)
         elif scheme == "numbers":
-            bits = len(found) + 1
+            bits = len(ids) + 1
         else:
-            high, mix = rng.getrandbits(64), mixes[len(found) % len(mixes)]
+            high, mix = rng.getrandbits(64), mixes[len(ids) % len(mixes)]
             bits = high << 64 | ((high ^ mix) & half)
-        found.setdefault(uuid.UUID(int=bits), bits)
-    ids = list(found)
+        process_id = uuid.UUID(int=bits)
+        if process_id not in ids:
+            ids.append(process_id)
     rng.shuffle(ids)
     return ids

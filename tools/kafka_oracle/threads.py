@@ -47,12 +47,12 @@ def make_problem(rng: random.Random, name: str) -> Json:
     elsewhere = _task_ids(rng, rng.choice([0, 0, 5]), first=50)
     lags = {task: rng.choice(LAGS) for task in [*client["stateful"], *client["standby"], *elsewhere]}
     problem = {"pluggable": rng.random() < 0.3, **client, "lags": lags}
-    past = rng.choice(PREVIOUS_TASK_SCHEMES)
-    previous = _previous(rng, past, [*ids, *elsewhere, *_task_ids(rng, 3, first=90)], threads)
-    if past == "settled":
+    scheme = rng.choice(PREVIOUS_TASK_SCHEMES)
+    previous = _previous(rng, scheme, [*ids, *elsewhere, *_task_ids(rng, 3, first=90)], threads)
+    if scheme == "settled":
         swapped = {"stateful": client["standby"], "standby": client["stateful"]} if rng.random() < 0.3 else {}
         previous = _changed(rng, _previous_after(our_answer({**problem, **swapped, "previous": [[]] * threads})))
-    return {"id": f"{name}-{past.replace(' ', '_')}", **problem, "previous": previous}
+    return {"id": f"{name}-{scheme.replace(' ', '_')}", **problem, "previous": previous}
 
 
 def our_answer(problem: Json) -> Json:
@@ -61,14 +61,14 @@ def our_answer(problem: Json) -> Json:
     names = {name for tasks in [*kinds, *problem["previous"], problem["lags"]] for name in tasks}
     ids = sorted(map(TaskId.parse, names))
     row = {str(task): number for number, task in enumerate(ids)}
-    given = assign_to_threads(
+    threads = assign_to_threads(
         ClientTasks(*[[row[name] for name in tasks] for tasks in kinds]),
         [[row[name] for name in tasks] for tasks in problem["previous"]],
         {row[name]: lag for name, lag in problem["lags"].items()},
         [task_hash(task) for task in ids],
         pluggable=problem["pluggable"],
     )
-    return {role: [[str(ids[task]) for task in tasks] for tasks in lists] for role, lists in given._asdict().items()}
+    return {role: [[str(ids[task]) for task in tasks] for tasks in lists] for role, lists in threads._asdict().items()}
 
 
 def compare(oracle: Oracle, problems: Iterable[Json], tally: Counter[str]) -> Iterator[Json]:
@@ -80,10 +80,10 @@ def compare(oracle: Oracle, problems: Iterable[Json], tally: Counter[str]) -> It
     for problem, expected in oracle.ask(problems):
         kind = "pluggable" if problem["pluggable"] else "built-in"
         tally[f"{kind} compared"] += 1
-        found = our_answer(problem)
-        agreed = found == expected
+        answer = our_answer(problem)
+        agreed = answer == expected
         tally[f"{kind} agreed"] += agreed
-        yield {"problem": problem, "expected": expected} | ({} if agreed else {"found": found})
+        yield {"problem": problem, "expected": expected} | ({} if agreed else {"found": answer})
 
 
 def render(tally: Counter[str]) -> str:
@@ -115,11 +115,11 @@ def _task_ids(rng: random.Random, number: int, first: int = 0) -> list[str]:
     return rng.sample(ids, min(number, len(ids)))
 
 
-def _previous(rng: random.Random, past: str, tasks: Sequence[str], threads: int) -> list[list[str]]:
+def _previous(rng: random.Random, scheme: str, tasks: Sequence[str], threads: int) -> list[list[str]]:
     """Return random previous tasks of each thread, independent of the assignment."""
     previous: list[list[str]] = [[] for _ in range(threads)]
-    owners = {"none": 0, "with one thread": 1, "scattered": 1, "claimed twice": min(2, threads)}.get(past, 0)
-    candidates = range(1 if past == "with one thread" else threads)
+    owners = {"none": 0, "with one thread": 1, "scattered": 1, "claimed twice": min(2, threads)}.get(scheme, 0)
+    candidates = range(1 if scheme == "with one thread" else threads)
     for task in tasks:
         for owner in rng.sample(candidates, rng.randint(min(1, owners), owners) if rng.random() < 0.8 else 0):
             previous[owner].append(task)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from tools.kafka_oracle.oracle import KafkaOracle
+from tools.kafka_oracle.oracle import KafkaOracle, Oracle
 
 Json = dict[str, Any]
+OracleFactory = Callable[..., AbstractContextManager[Oracle]]
 
 RUNS = 5
 WARM_UPS = 2
@@ -67,18 +70,28 @@ def time_problem(
     warm_ups: int = WARM_UPS,
     budget_s: float = BUDGET_S,
     limit_s: float = LIMIT_S,
+    open_oracle: OracleFactory = KafkaOracle,
 ) -> Timing:
     """Measure the run time of Kafka's `assign` alone, with hash collections as in production, in a separate JVM.
 
     No run starts after `budget_s` seconds of runs; if that leaves no measured run, the last warm-up counts. A run that
     exceeds `limit_s` seconds is stopped and is the last one.
 
+    Args:
+        kafka_version: Release of Kafka.
+        problem: The problem.
+        runs: Maximum number of measured runs.
+        warm_ups: Number of runs before the measured ones.
+        budget_s: Time after which no run starts.
+        limit_s: Time limit of a run.
+        open_oracle: Starts the Java process; takes the arguments of `KafkaOracle`.
+
     Raises:
         ClusterError: Maven, Java or Kafka fails.
         TimeoutError: Java does not start.
     """
     mode = ("time", str(warm_ups + runs), str(int(budget_s * 1000)), str(int(limit_s * 1000)))
-    with KafkaOracle(kafka_version, mode, options=OPTIONS, limit_s=STARTING_S + budget_s + limit_s) as oracle:
+    with open_oracle(kafka_version, mode, options=OPTIONS, limit_s=STARTING_S + budget_s + limit_s) as oracle:
         [(_, timed)] = oracle.ask([problem])
     runs_ms = measured(timed["nanos"], warm_ups)
     return Timing(str(problem.get("id", "")), runs_ms, None if runs_ms else limit_s, timed["java"])

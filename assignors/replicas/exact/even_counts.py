@@ -32,7 +32,7 @@ def widening_ranges(total: int, num_brokers: int, max_of_scarcest: int) -> Itera
     Args:
         total: the sum of all counts.
         num_brokers: the number of brokers.
-        max_of_scarcest: the highest possible count of the broker for which that is lowest.
+        max_of_scarcest: the minimum, over all brokers, of the highest possible count.
     """
     low, remainder = divmod(total, num_brokers)
     high = low + (remainder > 0)

@@ -66,10 +66,10 @@ def _follower_choices(problem: NormalizedProblem, table: IntArray, with_choice: 
     broker = table[partition, position + 1]
     pairs, pair = np.unique(table[partition, 0] * brokers + broker, return_inverse=True)
     level = _forced_leads(table, brokers, pairs)
-    room = MAX_COST // (len(row) * 3 * (int(level.max()) + len(row)))
+    cost_limit = MAX_COST // (len(row) * 3 * (int(level.max()) + len(row)))
     ties = (
         NUM_TIE_BREAKERS
-        if (NUM_TIE_BREAKERS * len(with_choice) + NUM_TIE_BREAKERS + 1) * len(with_choice) < room
+        if (NUM_TIE_BREAKERS * len(with_choice) + NUM_TIE_BREAKERS + 1) * len(with_choice) < cost_limit
         else 0
     )
     tie = problem.ties(partition, broker, ties) if ties else np.zeros(len(row), dtype=np.int64)

@@ -126,7 +126,6 @@ class _LeaderNetwork:
     def _costs(self) -> tuple[IntArray, int, int]:
         """Return the costs of arcs from partitions, and the cost steps of brokers and of topics.
 
-
         Ties are only broken if the costs fit.
         """
         width = 0 if self.count_range is None else self.count_range.most - self.count_range.least

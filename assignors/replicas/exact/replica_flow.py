@@ -18,10 +18,10 @@ from assignors.replicas.exact.topic_shares import TopicShares
 from assignors.replicas.normalized_problem import NUM_TIE_BREAKERS, NormalizedProblem
 from assignors.replicas.state import NO_BROKER
 
-FIRST_SAMPLE_SIZE = 4
-"""The number of candidates per sample in the first flow."""
-DENSE_PAIRS = 200_000
-"""The maximum number of pairs of partitions and brokers that are all candidates and balance the counts per topic."""
+SAMPLE_SIZE = 4
+"""The default number of candidates per sample in the first flow."""
+MAX_DENSE_PAIRS = 200_000
+"""The default maximum of pairs of partition and broker that are all candidates and balance the counts per topic."""
 TIE_BREAKING_PAIRS = 1_000_000
 """The maximum number of pairs with ties broken by hash."""
 ARCS_PER_S = 200_000
@@ -45,7 +45,14 @@ class ReplicaPlacement:
     count_range: CountRange
 
 
-def place(problem: NormalizedProblem, weight: IntArray | None = None, time_limit_s: float = 60.0) -> ReplicaPlacement:
+def place(
+    problem: NormalizedProblem,
+    weight: IntArray | None = None,
+    time_limit_s: float = 60.0,
+    *,
+    max_dense_pairs: int = MAX_DENSE_PAIRS,
+    sample_size: int = SAMPLE_SIZE,
+) -> ReplicaPlacement:
     """Find the most even placement that copies least.
 
     Args:
@@ -54,13 +61,16 @@ def place(problem: NormalizedProblem, weight: IntArray | None = None, time_limit
             replicas.
         time_limit_s: the time limit of the proof in seconds, counted in arcs of solved flows (200,000 per second), so
             that the result does not depend on the machine. A placement is always returned.
+        max_dense_pairs: the maximum number of pairs of partition and broker that are all candidates; larger problems
+            start with a sample of candidates, and do not balance the counts per topic.
+        sample_size: the number of candidates per sample in the first flow; it doubles in each further flow.
 
     Returns:
         The placement, with its copied weight and a lower bound.
     """
-    search = _Search(problem, weight)
-    pairs = search.first_candidates()
-    arcs, num_samples = 0, FIRST_SAMPLE_SIZE
+    search = _Search(problem, weight, max_dense_pairs)
+    pairs = search.first_candidates(sample_size)
+    arcs, num_samples = 0, sample_size
     while True:
         network = _ReplicaNetwork(search, pairs)
         flows = min_cost_flow(network.arcs, network.supply)
@@ -87,8 +97,9 @@ class _Search:
 
     no_pairs = np.empty(0, dtype=np.int64)
 
-    def __init__(self, problem: NormalizedProblem, weight: IntArray | None) -> None:
+    def __init__(self, problem: NormalizedProblem, weight: IntArray | None, max_dense_pairs: int) -> None:
         self.problem = problem
+        self.max_dense_pairs = max_dense_pairs
         self.count_range = replica_count_range(problem)
         self.held = problem.held_pairs
         self.min_added = min_added_replicas(problem)
@@ -99,11 +110,11 @@ class _Search:
             self.bound = max(self.bound, min_added_by_counts(problem, self.count_range))
         self.is_preferred = np.isin(self.held, self._preferred())
 
-    def first_candidates(self) -> IntArray:
+    def first_candidates(self, sample_size: int) -> IntArray:
         """Return the candidates of the first flow."""
-        if self.problem.num_partitions * self.problem.num_brokers <= DENSE_PAIRS:
+        if self.problem.num_partitions * self.problem.num_brokers <= self.max_dense_pairs:
             return candidates.all_candidates(self.problem)
-        return self.sample(FIRST_SAMPLE_SIZE)
+        return self.sample(sample_size)
 
     def sample(self, num_samples: int) -> IntArray:
         """Return a sample of candidates, or all of them."""
@@ -132,8 +143,8 @@ class _ReplicaNetwork:
         self.partition, self.broker = np.divmod(self.pairs, problem.num_brokers)
         self.rack = problem.rack[self.broker]
         self._add_rack_nodes()
-        self.first_share = problem.num_partitions + len(self.crowd_partition)
-        has_topic_nodes = len(self.pairs) <= DENSE_PAIRS
+        self.first_share = problem.num_partitions + len(self.limited_partition)
+        has_topic_nodes = len(self.pairs) <= search.max_dense_pairs
         self.shares = TopicShares.of(problem, self.partition, self.broker) if has_topic_nodes else TopicShares.none()
         self.first_broker = self.first_share + len(self.shares)
         self.head = self.first_share + self.shares.of_pair if len(self.shares) else self.first_broker + self.broker
@@ -154,30 +165,30 @@ class _ReplicaNetwork:
         """
         problem, weight = self.problem, self.search.weight
         plain = self._arcs(np.where(self.is_new, weight[self.partition], 0), 0, self._plain_step())
-        length = distances(plain, flows, self.num_nodes)
-        of_broker = length[self.first_broker : self.first_broker + problem.num_brokers]
+        distance = distances(plain, flows, self.num_nodes)
+        broker_distance = distance[self.first_broker : self.first_broker + problem.num_brokers]
         used = flows[: len(self.pairs)] > 0
-        reach = length[self.head] - plain.cost[: len(self.pairs)]
+        reach = distance[self.head] - plain.cost[: len(self.pairs)]
         known = np.sort(self.pairs)
         candidate_lists = []
         for rack in range(len(problem.rack_sizes)):
             in_rack = used & (self.rack == rack)
-            distance_limit = length[: problem.num_partitions].copy()
+            distance_limit = distance[: problem.num_partitions].copy()
             is_full = np.bincount(self.partition[in_rack], minlength=len(distance_limit)) >= problem.rack_limits
             via_replicas = np.full(len(distance_limit), np.iinfo(np.int64).max)
             np.minimum.at(via_replicas, self.partition[in_rack], reach[in_rack])
             limit = np.where(is_full, via_replicas, distance_limit) + np.where(is_full, 0, weight)
             limit[is_full] += weight[is_full]
             candidate_lists.append(
-                candidates.new_pairs(self._farther_brokers(limit, of_broker, rack, limit_per_rack), known)
+                candidates.new_pairs(self._farther_brokers(limit, broker_distance, rack, limit_per_rack), known)
             )
         return np.concatenate(candidate_lists)
 
-    def _farther_brokers(self, limit: IntArray, of_broker: IntArray, rack: int, limit_per_rack: int) -> IntArray:
+    def _farther_brokers(self, limit: IntArray, broker_distance: IntArray, rack: int, limit_per_rack: int) -> IntArray:
         """Return pairs with the brokers of a rack whose distance exceeds the limit of the partition."""
         brokers = np.flatnonzero(self.problem.rack == rack)
-        brokers = brokers[np.argsort(-of_broker[brokers], kind="stable")]
-        count = np.searchsorted(-of_broker[brokers], -limit, side="left")
+        brokers = brokers[np.argsort(-broker_distance[brokers], kind="stable")]
+        count = np.searchsorted(-broker_distance[brokers], -limit, side="left")
         partition = np.flatnonzero(count)
         count = count[partition]
         turn = (self.problem.partition_hash[partition] % count.astype(np.uint64)).astype(np.int64)
@@ -191,22 +202,22 @@ class _ReplicaNetwork:
     def _add_rack_nodes(self) -> None:
         """Add nodes for pairs of partition and rack whose limit may bind."""
         racks = len(self.problem.rack_sizes)
-        place = self.partition * racks + self.rack
-        groups, group, sizes = np.unique(place, return_inverse=True, return_counts=True)
+        partition_rack = self.partition * racks + self.rack
+        groups, group, sizes = np.unique(partition_rack, return_inverse=True, return_counts=True)
         is_limited = sizes > self.problem.rack_limits[groups // racks]
-        self.crowd_partition = groups[is_limited] // racks
+        self.limited_partition = groups[is_limited] // racks
         number = self.problem.num_partitions + np.cumsum(is_limited) - 1
         self.tail = np.where(is_limited, number, groups // racks)[group]
 
     def _arcs(self, cost: IntArray, topic_step: int, step: int) -> Arcs:
         problem = self.problem
-        ones, none = np.ones(len(self.pairs), dtype=np.int64), np.zeros(len(self.crowd_partition), dtype=np.int64)
-        to_rack = problem.num_partitions + np.arange(len(self.crowd_partition))
+        ones, none = np.ones(len(self.pairs), dtype=np.int64), np.zeros(len(self.limited_partition), dtype=np.int64)
+        to_rack = problem.num_partitions + np.arange(len(self.limited_partition))
         brokers = self.first_broker + np.arange(problem.num_brokers)
         sinks = (self.num_nodes - 2, self.num_nodes - 1)
         return Arcs.joined(
             Arcs(self.tail, self.head, ones, cost),
-            Arcs(self.crowd_partition, to_rack, problem.rack_limits[self.crowd_partition], none),
+            Arcs(self.limited_partition, to_rack, problem.rack_limits[self.limited_partition], none),
             self.shares.arcs(self.first_share, self.first_broker, topic_step),
             convex_cost_arcs(brokers, np.ones(len(brokers), dtype=np.int64), self.search.count_range, sinks, step),
         )
@@ -253,8 +264,8 @@ class _ReplicaNetwork:
 def min_added_replicas(problem: NormalizedProblem) -> IntArray:
     """Return the minimum number of replicas that each partition must add for the rules alone, shape (P,)."""
     racks = len(problem.rack_sizes)
-    partition, place = np.nonzero(problem.held != NO_BROKER)
-    flat = partition * racks + problem.rack[problem.held[partition, place]]
+    partition, position = np.nonzero(problem.held != NO_BROKER)
+    flat = partition * racks + problem.rack[problem.held[partition, position]]
     groups, sizes = np.unique(flat, return_counts=True)
     kept = np.minimum(sizes, problem.rack_limits[groups // racks])
     kept_counts = np.bincount(groups // racks, kept, minlength=problem.num_partitions).astype(np.int64)

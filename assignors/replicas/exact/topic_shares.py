@@ -44,7 +44,7 @@ class TopicShares:
 
     @cached_property
     def steps(self) -> IntArray:
-        """The cost steps of each node's units of flow: 0 for the first, 1 for the second, and so on, by node.
+        """Return the cost steps of each node's units of flow: 0 for the first, 1 for the second, and so on, by node.
 
         Their sum is minimal if the counts of each topic are most even.
         """

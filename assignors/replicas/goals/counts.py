@@ -113,7 +113,7 @@ class ReplicaDistributionGoal(_CountGoal):
 
     def _movable_replicas(self, model: ClusterModel, broker: int) -> list[int]:
         """Return the replicas that may leave: those that arrived during the search first, then the smallest."""
-        return model.sheddable(broker, lambda row: (not model.is_immigrant(row, broker), model.sizes[row]))
+        return model.movable_replicas(broker, lambda row: (not model.is_immigrant(row, broker), model.sizes[row]))
 
 
 class LeaderReplicaDistributionGoal(_CountGoal):
@@ -129,8 +129,8 @@ class LeaderReplicaDistributionGoal(_CountGoal):
         other_is_leader = model.replicas[action.other][0] == action.destination
         if is_leader == other_is_leader:
             return True
-        giver, taker = (action.source, action.destination) if is_leader else (action.destination, action.source)
-        return self._keeps_limits(model, giver, taker)
+        losing, receiving = (action.source, action.destination) if is_leader else (action.destination, action.source)
+        return self._keeps_limits(model, losing, receiving)
 
     def improve(self, broker: int, actions: GoalActions) -> None:
         """Transfer leadership to or from other brokers; if that is not enough, move leader replicas."""
@@ -153,7 +153,7 @@ class LeaderReplicaDistributionGoal(_CountGoal):
         return model.num_leaders[broker]
 
     def _leaders(self, model: ClusterModel, broker: int) -> list[int]:
-        return [row for row in model.sheddable(broker) if model.replicas[row][0] == broker]
+        return [row for row in model.movable_replicas(broker) if model.replicas[row][0] == broker]
 
     def _transfer_leadership(self, actions: GoalActions, broker: int) -> bool:
         """Transfer leadership to followers unless brokers are drained; return whether that is enough."""

@@ -109,13 +109,13 @@ class DiskUsageDistributionGoal(Goal):
         growth, source, destination = _growth(model, action), action.source, action.destination
         if not growth and (action.kind is ActionKind.SWAP or not model.is_allowed(source)):
             return True
-        giver, taker = (source, destination) if growth >= 0 else (destination, source)
-        if not model.is_allowed(giver):
-            return self._is_below(model, taker, 0) and self._is_below(model, taker, abs(growth))
-        if self._is_above(model, giver, 0) and self._is_below(model, taker, 0):
+        losing, receiving = (source, destination) if growth >= 0 else (destination, source)
+        if not model.is_allowed(losing):
+            return self._is_below(model, receiving, 0) and self._is_below(model, receiving, abs(growth))
+        if self._is_above(model, losing, 0) and self._is_below(model, receiving, 0):
             return self._keeps_limits(model, source, destination, growth)
-        before = model.bytes[giver] / model.capacity[giver] - model.bytes[taker] / model.capacity[taker]
-        after = before - abs(growth) / model.capacity[giver] - abs(growth) / model.capacity[taker]
+        before = model.bytes[losing] / model.capacity[losing] - model.bytes[receiving] / model.capacity[receiving]
+        after = before - abs(growth) / model.capacity[losing] - abs(growth) / model.capacity[receiving]
         return abs(after) < abs(before)
 
     def improve(self, broker: int, actions: GoalActions) -> None:
@@ -144,8 +144,8 @@ class DiskUsageDistributionGoal(Goal):
         return model.bytes[broker] + growth >= model.capacity[broker] * self._lower
 
     def _keeps_limits(self, model: ClusterModel, source: int, destination: int, growth: int) -> bool:
-        giver, taker = (source, destination) if growth >= 0 else (destination, source)
-        return self._is_below(model, taker, abs(growth)) and self._is_above(model, giver, -abs(growth))
+        losing, receiving = (source, destination) if growth >= 0 else (destination, source)
+        return self._is_below(model, receiving, abs(growth)) and self._is_above(model, losing, -abs(growth))
 
     def _receivers(self, model: ClusterModel) -> list[int]:
         if self.is_last_resort:
@@ -156,7 +156,7 @@ class DiskUsageDistributionGoal(Goal):
     def _push_replicas(self, actions: GoalActions, broker: int) -> bool:
         """Move replicas away, the largest first; return whether that is enough."""
         model = actions.model
-        for row in model.sheddable(broker, lambda row: (not model.is_immigrant(row, broker), -model.sizes[row])):
+        for row in model.movable_replicas(broker, lambda row: (not model.is_immigrant(row, broker), -model.sizes[row])):
             if model.is_allowed(broker) and not model.sizes[row]:
                 break
             actions.move(row, broker, self._receivers(model))
@@ -187,7 +187,7 @@ class DiskUsageDistributionGoal(Goal):
     def _swap_out(self, actions: GoalActions, broker: int) -> None:
         """Swap its largest replicas for smaller ones of brokers with low utilization, down to the upper limit."""
         model = actions.model
-        largest = max((model.sizes[row] for row in model.sheddable(broker)), default=0)
+        largest = max((model.sizes[row] for row in model.movable_replicas(broker)), default=0)
         _exchange(
             actions,
             broker,
@@ -201,7 +201,7 @@ class DiskUsageDistributionGoal(Goal):
     def _swap_in(self, actions: GoalActions, broker: int) -> None:
         """Swap its smallest replicas for larger ones of brokers with high utilization, up to the lower limit."""
         model = actions.model
-        smallest = min((model.sizes[row] for row in model.sheddable(broker)), default=0)
+        smallest = min((model.sizes[row] for row in model.movable_replicas(broker)), default=0)
         _exchange(
             actions,
             broker,
@@ -243,8 +243,8 @@ def _growth(model: ClusterModel, action: Action) -> int:
 
 
 def _largest_first(model: ClusterModel, broker: int) -> list[int]:
-    return model.sheddable(broker, lambda row: (-model.sizes[row],))
+    return model.movable_replicas(broker, lambda row: (-model.sizes[row],))
 
 
 def _smallest_first(model: ClusterModel, broker: int) -> list[int]:
-    return model.sheddable(broker, lambda row: (model.sizes[row],))
+    return model.movable_replicas(broker, lambda row: (model.sizes[row],))

@@ -63,7 +63,7 @@ class ClusterModel:
         bytes: by broker, the size of its replicas, including topics that may not change.
         sizes: by partition, its size in bytes; 0 if unknown.
         capacity: by broker, in bytes; -1 for a broker to drain, so that any replica exceeds it.
-        rack: by broker; a broker without a rack is a rack of its own.
+        rack: by broker; a broker without a rack counts as a separate rack.
         allowed: the brokers that may hold replicas, by id.
         new: the new brokers, by row. If there are any, only they receive replicas.
         is_draining: whether brokers are drained. If so, other brokers only lose replicas that arrived during the
@@ -107,14 +107,14 @@ class ClusterModel:
         return self._origin[row, broker]
 
     def is_immigrant(self, row: int, broker: int) -> bool:
-        """Return whether a replica arrived during the search."""
+        """Return whether a replica arrived during the search: an immigrant replica in Cruise Control."""
         return row in self._immigrants[broker]
 
     def replicas_of(self, broker: int, order: Order = lambda row: ()) -> list[int]:
         """Return the partitions on a broker in this order; then by number, initial broker and topic."""
         return self._sort(self.held[broker], broker, order)
 
-    def sheddable(self, broker: int, order: Order = lambda row: ()) -> list[int]:
+    def movable_replicas(self, broker: int, order: Order = lambda row: ()) -> list[int]:
         """Return the replicas that may leave a broker, in this order; while brokers are drained, only immigrants."""
         if not self.is_draining or not self.is_allowed(broker):
             return self.replicas_of(broker, order)

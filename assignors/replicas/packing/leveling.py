@@ -13,15 +13,15 @@ from assignors.replicas.packing.problem import PER_MILLE, PackingProblem
 FloatArray = npt.NDArray[np.float64]
 
 _STEP = 1 / PER_MILLE
-"""A move must lower the higher of two utilizations by more than this."""
+"""Minimum amount by which a move must lower the higher of its two utilizations."""
 
 
 def level_utilization(problem: PackingProblem, chosen: BoolArray) -> BoolArray:
     """Return a placement, shape (P, B), in which no single move lowers the higher utilization of its two brokers.
 
     Guarantees: the result fits, and its peak is not higher than before. The function is idempotent.
-    Priority: the broker with the highest utilization gives first; among its moves, the one with the lowest higher
-    utilization of both brokers; then the lowest partition and broker.
+    Priority: moves from the broker with the highest utilization; among them, the move after which the higher
+    utilization of its two brokers is lowest; then the lowest partition and broker.
     Complexity: O(P·B) per move.
 
     Args:
@@ -78,12 +78,12 @@ class _BrokerLoads:
 
     @property
     def used(self) -> FloatArray:
-        """Shape (R, B); utilizations."""
+        """Return the utilization of each resource of each broker, shape (R, B)."""
         shares: FloatArray = self.loads / self.capacities
         return shares
 
     def higher_after(self, source: int, rows: IntArray) -> FloatArray:
-        """Return the higher utilization of both brokers after each move, shape (len(rows), B); inf if impossible."""
+        """Return the higher utilization of the two brokers after each move, shape (len(rows), B); inf if impossible."""
         problem, weights = self.problem, self.weights[:, rows]
         source_utilization = ((self.loads[:, source, None] - weights) / self.capacities[:, source, None]).max(axis=0)
         loads = self.loads[:, None, :] + weights[:, :, None]

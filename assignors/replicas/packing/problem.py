@@ -117,12 +117,12 @@ class PackingProblem:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """P and B."""
+        """Return the numbers of partitions and brokers, P and B."""
         return self.held.shape[0], self.held.shape[1]
 
     @property
     def resources(self) -> list[Resource]:
-        """The limited resources: disk, and network if any broker has a network capacity."""
+        """Return the limited resources: disk, and network if any broker has a network capacity."""
         disk = Resource(self.size_bytes, self.disk_bytes, self.fixed_bytes)
         if (self.network_bytes_per_s == UNLIMITED).all():
             return [disk]
@@ -140,7 +140,7 @@ class PackingProblem:
     def min_peak(self) -> int:
         """Return a lower bound of `peak` over all placements: with divisible replicas, and for the largest replica.
 
-        Where a broker has an unknown capacity, it can hold every replica, and only what cannot move bounds the peak.
+        A broker with an unknown capacity can hold every replica; then only replicas that cannot move bound the peak.
         """
         return max(
             max(
@@ -176,20 +176,18 @@ class PackingProblem:
     def min_brokers(self) -> int:
         """Return a lower bound on the number of brokers in use.
 
-
-        The largest brokers must hold all bytes, all rates, and the highest factor.
-
-        The bound is also computed per rack, for the replicas that must be in the rack because other racks are limited.
+        The largest brokers must hold all bytes, all rates, and the highest factor. The bound is also computed per rack,
+        for the replicas that must be in the rack because other racks are limited.
         """
         everywhere = np.ones(len(self.rack), dtype=np.bool_)
         racks = [self.rack == rack for rack in np.unique(self.rack)]
-        room = np.minimum(self.rack_limits[:, None], [brokers.sum() for brokers in racks])
-        forced = np.maximum(self.factor[:, None] - (room.sum(axis=1)[:, None] - room), 0)
+        max_in_rack = np.minimum(self.rack_limits[:, None], [brokers.sum() for brokers in racks])
+        forced = np.maximum(self.factor[:, None] - (max_in_rack.sum(axis=1)[:, None] - max_in_rack), 0)
         by_rack = sum(self.min_brokers_for(brokers, forced[:, rack]) for rack, brokers in enumerate(racks))
         return max(self.min_brokers_for(everywhere, self.factor), by_rack)
 
     def min_brokers_for(self, brokers: BoolArray, replicas: IntArray) -> int:
-        """Return how many of the given brokers hold this number of replicas per partition, if divisible."""
+        """Return how many of the given brokers can hold these replicas of each partition, as if they were divisible."""
         disk = _min_count(self.capacity_bytes[brokers], int((self.size_bytes * replicas).sum()))
         network = _min_count(self.capacity_bytes_per_s[brokers], int((self.bytes_per_s * replicas).sum()))
         return max(disk, network, int(replicas.max()))
@@ -206,7 +204,7 @@ class PackingProblem:
         )
 
     def infeasibility(self) -> str | None:
-        """Return why no placement fits, if a simple check of single partitions or of the total load finds it."""
+        """Return why no placement fits; None if the checks of single partitions and of the total load pass."""
         fits = (self.size_bytes[:, None] <= self.capacity_bytes) & (
             self.bytes_per_s[:, None] <= self.capacity_bytes_per_s
         )

@@ -40,7 +40,7 @@ class EvenShares:
 
     @property
     def num_groups(self) -> int:
-        """The number of groups."""
+        """Return the number of groups."""
         return len(self.total)
 
     @cached_property
@@ -49,43 +49,43 @@ class EvenShares:
 
     @cached_property
     def floor(self) -> IntArray:
-        """Shape (N,); the share, rounded down."""
+        """Return the share of each bin, rounded down, shape (N,)."""
         floor: IntArray = self.total[self.group] // self._size
         return floor
 
     @cached_property
     def ceiling(self) -> IntArray:
-        """Shape (N,); the share, rounded up."""
+        """Return the share of each bin, rounded up, shape (N,)."""
         ceiling: IntArray = -(-self.total[self.group] // self._size)
         return ceiling
 
     @cached_property
     def _excess(self) -> IntArray:
-        """Load minus share, times the size of the group: an integer, free of rounding errors."""
+        """Return load minus share, times the size of the group: an integer, so there are no rounding errors."""
         excess: IntArray = self.load * self._size - self.total[self.group]
         return excess
 
     @cached_property
     def is_over(self) -> BoolArray:
-        """Whether each bin is above its share."""
+        """Return whether each bin is above its share."""
         over: BoolArray = self._excess > 0
         return over
 
     @cached_property
     def is_under(self) -> BoolArray:
-        """Whether each bin is below its share."""
+        """Return whether each bin is below its share."""
         under: BoolArray = self._excess < 0
         return under
 
     @cached_property
     def must_give(self) -> IntArray:
-        """The load of each bin above its share rounded up."""
+        """Return by how much the load of each bin exceeds its share, rounded up."""
         amount: IntArray = np.maximum(self._excess, 0) // self._size
         return amount
 
     @cached_property
     def must_take(self) -> IntArray:
-        """The load that each bin lacks to its share rounded down."""
+        """Return by how much the load of each bin is below its share, rounded down."""
         amount: IntArray = np.maximum(-self._excess, 0) // self._size
         return amount
 
@@ -100,12 +100,12 @@ class EvenShares:
 
     @cached_property
     def distance(self) -> int:
-        """The total deviation; 0 if every bin is even."""
+        """Return the total deviation; 0 if every bin is even."""
         return int(self.must_give.sum() + self.must_take.sum())
 
     @cached_property
     def is_uneven(self) -> BoolArray:
-        """Shape (groups,); the groups with a bin that must give or take."""
+        """Return which groups have a bin that must give or take, shape (groups,)."""
         uneven = np.zeros(self.num_groups, dtype=np.bool_)
         uneven[self.group[(self.must_give > 0) | (self.must_take > 0)]] = True
         return uneven

@@ -21,8 +21,8 @@ from assignors.replicas.plan import PlanRequest
 from assignors.replicas.programs.load_ranges import fair_rack_shares
 from assignors.replicas.state import ClusterState, broker_membership
 
-DENSE = 500_000
-"""The maximum number of pairs of partition and broker for which all pairs are arcs of the flow."""
+MAX_DENSE_PAIRS = 500_000
+"""The default maximum of pairs of partition and broker up to which all pairs are arcs of the flow."""
 
 WIDTH = 16
 """The number of candidate brokers per partition in larger problems."""
@@ -40,6 +40,8 @@ class PlacementRules:
         group: shape (B,); groups of brokers with the same target: one group, unless racks hold fewer or need more.
         total: shape (groups,); the target number of replicas of each group.
         salt: shape (P,); a hash of each partition's name.
+        max_dense_pairs: the maximum number of pairs of partition and broker up to which a flow has an arc for every
+            pair; larger flows have arcs to a sample of brokers per partition.
     """
 
     brokers: IntArray
@@ -49,9 +51,10 @@ class PlacementRules:
     group: IntArray
     total: IntArray
     salt: IntArray
+    max_dense_pairs: int = MAX_DENSE_PAIRS
 
     @classmethod
-    def of(cls, state: ClusterState, request: PlanRequest) -> PlacementRules:
+    def of(cls, state: ClusterState, request: PlanRequest, max_dense_pairs: int = MAX_DENSE_PAIRS) -> PlacementRules:
         """Return the rules of a request."""
         brokers = np.flatnonzero(request.is_allowed(state))
         rack = np.zeros(len(brokers), dtype=np.int64)
@@ -66,11 +69,15 @@ class PlacementRules:
         # Rack limits are integers, so the remaining total of all other racks is an integer as well.
         total = [int(level * int(count)) for level, count in zip(levels, np.bincount(group), strict=True)]
         salt = [crc32(state.name(row).encode()) for row in range(state.num_partitions)]
-        return cls(brokers, rack, factors, limits, group, _column(total), _column(salt))
+        return cls(brokers, rack, factors, limits, group, _column(total), _column(salt), max_dense_pairs)
+
+    def is_dense(self, num_partitions: int) -> bool:
+        """Return whether a flow of this number of partitions has an arc for every pair of partition and broker."""
+        return num_partitions * len(self.brokers) <= self.max_dense_pairs
 
     @cached_property
     def num_racks(self) -> int:
-        """The number of racks."""
+        """Return the number of racks."""
         return int(self.rack.max()) + 1
 
     def shares(self, replicas: IntArray) -> EvenShares:

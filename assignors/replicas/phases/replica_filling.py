@@ -14,7 +14,7 @@ import numpy as np
 from assignors.flow.min_cost import Arcs, max_flow, max_flow_min_cost
 from assignors.model.columns import IntArray
 from assignors.replicas.phases.even_shares import EvenShares
-from assignors.replicas.phases.move_graph import DENSE, WIDTH, PlacementRules, ReplicaMoveGraph, destinations
+from assignors.replicas.phases.move_graph import WIDTH, PlacementRules, ReplicaMoveGraph, destinations
 from assignors.replicas.phases.residue_flow import arcs_between
 from assignors.replicas.state import NO_BROKER
 
@@ -78,7 +78,7 @@ def fill_missing_replicas(rules: PlacementRules, replicas: IntArray) -> IntArray
 def _placed_replicas(rules: PlacementRules, replicas: IntArray, rows: IntArray, missing: IntArray) -> IntArray:
     """Return row and broker of each placed replica, sorted."""
     all_brokers = np.arange(len(rules.brokers))
-    width = None if len(rows) * len(all_brokers) <= DENSE else WIDTH
+    width = None if rules.is_dense(len(rows)) else WIDTH
     no_departures = np.zeros((0, 2), dtype=np.int64)
     graph = ReplicaMoveGraph.of(rules, replicas, no_departures, destinations(rules, replicas, rows, all_brokers, width))
     shares = rules.shares(replicas)

@@ -6,7 +6,7 @@ import numpy as np
 
 from assignors.model.columns import IntArray
 from assignors.replicas.phases.even_shares import EvenShares
-from assignors.replicas.phases.move_graph import DENSE, WIDTH, PlacementRules, ReplicaMoveGraph, destinations
+from assignors.replicas.phases.move_graph import WIDTH, PlacementRules, ReplicaMoveGraph, destinations
 from assignors.replicas.phases.residue_flow import BalancingMethod, balance_bins
 from assignors.replicas.state import NO_BROKER
 
@@ -40,10 +40,10 @@ def _move_by_flow(rules: PlacementRules, replicas: IntArray, shares: EvenShares,
     # Sort by broker, not by replica order, so that a second run builds the same network from the result of the first.
     row, column = np.nonzero(replicas != NO_BROKER)
     leaving = np.stack([row, column], axis=1)[np.lexsort((replicas[row, column], row))]
-    is_small = len(replicas) * len(rules.brokers) <= DENSE
-    takers = np.arange(len(rules.brokers)) if is_small else np.flatnonzero(shares.is_under)
-    for width in (None,) if is_small else (WIDTH, 8 * WIDTH):
-        graph = ReplicaMoveGraph.of(rules, replicas, leaving, destinations(rules, replicas, rows, takers, width))
+    is_dense = rules.is_dense(len(replicas))
+    receivers = np.arange(len(rules.brokers)) if is_dense else np.flatnonzero(shares.is_under)
+    for width in (None,) if is_dense else (WIDTH, 8 * WIDTH):
+        graph = ReplicaMoveGraph.of(rules, replicas, leaving, destinations(rules, replicas, rows, receivers, width))
         flow = balance_bins(shares, graph.arcs, graph.num_nodes, len(rules.brokers), method)
         if flow.is_full:
             break

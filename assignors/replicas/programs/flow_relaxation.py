@@ -60,7 +60,7 @@ def relax_to_flow(program: RoleProgram) -> FlowRelaxation | None:
         *(_out_of_pools(program, nodes, role) for role in roles),
     ]
     num_values = sum(len(part.lower) for part in parts)
-    parts += [*(_apart(program, nodes, role) for role in roles), *_to_sink(program, nodes)]
+    parts += [*(_to_rack_nodes(program, nodes, role) for role in roles), *_to_sink(program, nodes)]
     supply = np.zeros(nodes.count, dtype=np.int64)
     for role in roles:
         supply[nodes.partition(role)] = _factors(program, role)
@@ -85,79 +85,79 @@ class _Nodes:
     roles: int
 
     def partition(self, role: int) -> IntArray:
-        return role * self._of_a_role + np.arange(self.partitions)
+        return role * self._nodes_per_role + np.arange(self.partitions)
 
-    def split(self, role: int) -> IntArray:
-        return role * self._of_a_role + self.partitions + np.arange(self.partitions * self.racks)
+    def partition_rack(self, role: int) -> IntArray:
+        return role * self._nodes_per_role + self.partitions + np.arange(self.partitions * self.racks)
 
     def pool(self, role: int) -> IntArray:
-        return role * self._of_a_role + self.partitions * (1 + self.racks) + np.arange(self.racks)
+        return role * self._nodes_per_role + self.partitions * (1 + self.racks) + np.arange(self.racks)
 
-    def taker(self, role: int) -> IntArray:
-        first: int = role * self._of_a_role + self.partitions * (1 + self.racks) + self.racks
+    def broker_in_role(self, role: int) -> IntArray:
+        first: int = role * self._nodes_per_role + self.partitions * (1 + self.racks) + self.racks
         return first + np.arange(self.brokers)
 
     def broker(self) -> IntArray:
-        return self.roles * self._of_a_role + np.arange(self.brokers)
+        return self.roles * self._nodes_per_role + np.arange(self.brokers)
 
     def rack(self) -> IntArray:
-        return self.roles * self._of_a_role + self.brokers + np.arange(self.racks)
+        return self.roles * self._nodes_per_role + self.brokers + np.arange(self.racks)
 
     @property
     def count(self) -> int:
-        """The number of nodes; the last node is the sink."""
-        return self.roles * self._of_a_role + self.brokers + self.racks + 1
+        """Return the number of nodes; the last node is the sink."""
+        return self.roles * self._nodes_per_role + self.brokers + self.racks + 1
 
     @property
-    def _of_a_role(self) -> int:
+    def _nodes_per_role(self) -> int:
         return self.partitions * (1 + self.racks) + self.racks + self.brokers
 
 
 def _kept(program: RoleProgram, nodes: _Nodes, role: int) -> _BoundedArcs:
-    """Arcs for kept replicas: from a partition's rack node to the broker in this role."""
+    """Return arcs for kept replicas: from a partition's rack node to the broker in this role."""
     cells = program.held_cells()
     weight, lowest = (
         np.rint(values.reshape(nodes.roles, len(cells))[role]).astype(np.int64)
         for values in (program.objective(cells), program.lower_bounds(cells))
     )
-    tail = nodes.split(role)[cells.partition * nodes.racks + program.rack[cells.broker]]
-    return _BoundedArcs(Arcs(tail, nodes.taker(role)[cells.broker], np.ones_like(weight), -weight), lowest)
+    tail = nodes.partition_rack(role)[cells.partition * nodes.racks + program.rack[cells.broker]]
+    return _BoundedArcs(Arcs(tail, nodes.broker_in_role(role)[cells.broker], np.ones_like(weight), -weight), lowest)
 
 
 def _into_pools(program: RoleProgram, nodes: _Nodes, role: int) -> _BoundedArcs:
-    """Arcs for new replicas: from a partition's rack node to the pool of that rack."""
+    """Return arcs for new replicas: from a partition's rack node to the pool of that rack."""
     cost = -np.repeat(np.rint(program.new_weight).astype(np.int64), nodes.racks)
     head = np.tile(nodes.pool(role), nodes.partitions)
-    return _BoundedArcs.free(nodes.split(role), head, np.full(len(cost), nodes.brokers), cost)
+    return _BoundedArcs.free(nodes.partition_rack(role), head, np.full(len(cost), nodes.brokers), cost)
 
 
 def _out_of_pools(program: RoleProgram, nodes: _Nodes, role: int) -> _BoundedArcs:
-    """Arcs from a rack's pool to the brokers of the rack."""
+    """Return arcs from a rack's pool to the brokers of the rack."""
     num_partitions = np.full(nodes.brokers, nodes.partitions)
     return _BoundedArcs.free(
-        nodes.pool(role)[program.rack], nodes.taker(role), num_partitions, np.zeros_like(num_partitions)
+        nodes.pool(role)[program.rack], nodes.broker_in_role(role), num_partitions, np.zeros_like(num_partitions)
     )
 
 
-def _apart(program: RoleProgram, nodes: _Nodes, role: int) -> _BoundedArcs:
-    """Arcs from partitions to their rack nodes."""
-    num_splits = nodes.partitions * nodes.racks
-    ends = _ends(program, LimitScope.PARTITION_AND_RACK, _every_role(program), num_splits)
-    return _BoundedArcs.between(np.repeat(nodes.partition(role), nodes.racks), nodes.split(role), *ends)
+def _to_rack_nodes(program: RoleProgram, nodes: _Nodes, role: int) -> _BoundedArcs:
+    """Return arcs from partitions to their rack nodes."""
+    num_rack_nodes = nodes.partitions * nodes.racks
+    limits = _limits(program, LimitScope.PARTITION_AND_RACK, _every_role(program), num_rack_nodes)
+    return _BoundedArcs.between(np.repeat(nodes.partition(role), nodes.racks), nodes.partition_rack(role), *limits)
 
 
 def _to_sink(program: RoleProgram, nodes: _Nodes) -> list[_BoundedArcs]:
-    """Arcs from a broker in each role to the broker, to its rack, and to the sink."""
+    """Return arcs from a broker in each role to the broker, to its rack, and to the sink."""
     every_role = _every_role(program)
-    of_broker = _ends(program, LimitScope.BROKER, every_role, nodes.brokers)
-    of_rack = _ends(program, LimitScope.RACK, every_role, nodes.racks)
+    of_broker = _limits(program, LimitScope.BROKER, every_role, nodes.brokers)
+    of_rack = _limits(program, LimitScope.RACK, every_role, nodes.racks)
     parts = [
         _BoundedArcs.between(nodes.broker(), nodes.rack()[program.rack], *of_broker),
         _BoundedArcs.between(nodes.rack(), np.full(nodes.racks, nodes.count - 1), *of_rack),
     ]
     for role in every_role:
-        ends = of_broker if nodes.roles == 1 else _ends(program, LimitScope.BROKER, (role,), nodes.brokers)
-        parts.append(_BoundedArcs.between(nodes.taker(role), nodes.broker(), *ends))
+        limits = of_broker if nodes.roles == 1 else _limits(program, LimitScope.BROKER, (role,), nodes.brokers)
+        parts.append(_BoundedArcs.between(nodes.broker_in_role(role), nodes.broker(), *limits))
     return parts
 
 
@@ -177,7 +177,9 @@ def _factors(program: RoleProgram, role: int) -> IntArray:
     return rest.astype(np.int64)
 
 
-def _ends(program: RoleProgram, scope: LimitScope, roles: tuple[int, ...], size: int) -> tuple[FloatArray, FloatArray]:
+def _limits(
+    program: RoleProgram, scope: LimitScope, roles: tuple[int, ...], size: int
+) -> tuple[FloatArray, FloatArray]:
     """Return the lower and upper limits of a scope for these roles; no limits by default."""
     for limit in program.limits:
         if limit.scope is scope and limit.roles == roles:

@@ -69,9 +69,9 @@ def fair_rack_shares(factors: IntArray, rack_limits: IntArray, sizes: IntArray) 
 
     Complexity: O(P·R + R²).
     """
-    room = np.minimum(rack_limits[:, None], sizes[None, :])
-    most = room.sum(axis=0)
-    least = np.maximum(factors[:, None] - (room.sum(axis=1)[:, None] - room), 0).sum(axis=0)
+    max_in_rack = np.minimum(rack_limits[:, None], sizes[None, :])
+    most = max_in_rack.sum(axis=0)
+    least = np.maximum(factors[:, None] - (max_in_rack.sum(axis=1)[:, None] - max_in_rack), 0).sum(axis=0)
     per_broker = _level(int(factors.sum()), least.tolist(), most.tolist(), sizes.tolist())
     shares = zip(least.tolist(), most.tolist(), sizes.tolist(), strict=True)
     return tuple(min(max(per_broker * size, Fraction(low)), Fraction(high)) for low, high, size in shares)

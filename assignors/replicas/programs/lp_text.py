@@ -57,7 +57,7 @@ def _lines(
             total = _sum(zip(sizes, (names[i] for i in columns), strict=True))
             least, most = float(linear_program.lower[row]), float(linear_program.upper[row])
             yield from _constraint(
-                row, total, least, most, is_single=end - start == 1, is_both=row in rows_with_both_limits
+                row, total, least, most, is_single=end - start == 1, writes_both_limits=row in rows_with_both_limits
             )
     yield "// All variables are binary"
     yield "bin"
@@ -99,7 +99,9 @@ def _sum(terms: Iterable[tuple[float, str]]) -> str:
     return " ".join(parts).removeprefix("+ ")
 
 
-def _constraint(row: int, total: str, lower: float, upper: float, *, is_single: bool, is_both: bool) -> Iterator[str]:
+def _constraint(
+    row: int, total: str, lower: float, upper: float, *, is_single: bool, writes_both_limits: bool
+) -> Iterator[str]:
     """Yield the lines of a constraint.
 
     A row with a single variable needs a label: without one, lp_solve reads it as a bound, which `bin` then overrides.
@@ -110,5 +112,5 @@ def _constraint(row: int, total: str, lower: float, upper: float, *, is_single: 
         return
     if np.isfinite(upper):
         yield f"{labels[0]}{total} <= {upper:.12g};"
-    if np.isfinite(lower) and (lower != 0 or is_both or not np.isfinite(upper)):
+    if np.isfinite(lower) and (lower != 0 or writes_both_limits or not np.isfinite(upper)):
         yield f"{labels[1]}{total} >= {lower:.12g};"

@@ -101,12 +101,12 @@ class RoleProgram:
 
     @property
     def num_brokers(self) -> int:
-        """B."""
+        """Return B, the number of allowed brokers."""
         return len(self.rack)
 
     @property
     def num_roles(self) -> int:
-        """K."""
+        """Return K, the number of roles."""
         return int(self.weight.shape[2])
 
     def of_one_role(self) -> RoleProgram:
@@ -120,7 +120,7 @@ class RoleProgram:
 
     @property
     def num_rows(self) -> int:
-        """The number of rows of all limits."""
+        """Return the number of rows of all limits."""
         return sum(len(limit.lower) for limit in self.limits)
 
     def group_of(self, limit: LoadLimit, partition: IntArray, broker: IntArray) -> IntArray:
@@ -135,7 +135,7 @@ class RoleProgram:
 
     @property
     def num_racks(self) -> int:
-        """R: the highest rack number plus 1."""
+        """Return R, the highest rack number plus 1."""
         return int(self.rack.max()) + 1
 
     def all_cells(self) -> Cells:
@@ -144,8 +144,8 @@ class RoleProgram:
 
     def held_cells(self) -> Cells:
         """Return the cells that hold a replica."""
-        row, place = np.nonzero(self.held != NO_BROKER)
-        return self.cells(row * self.num_brokers + self.held[row, place])
+        row, position = np.nonzero(self.held != NO_BROKER)
+        return self.cells(row * self.num_brokers + self.held[row, position])
 
     def cells(self, flat: IntArray) -> Cells:
         """Return the cells with these numbers (partition * B + broker), without duplicates."""

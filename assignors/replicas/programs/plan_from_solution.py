@@ -22,7 +22,7 @@ def to_plan(
     value: float | None = None,
     bound: float | None = None,
 ) -> Plan:
-    """Return the plan of a solution; `replicas` and what follows are given only if the solution holds a placement."""
+    """Return the plan of a solution; `replicas` and later arguments are set only if the solution has a placement."""
     if replicas is None:
         return _no_plan(problem, solution, time_limit_s)
     notes = []

@@ -54,7 +54,7 @@ class RoleProgramSolution:
 
     @property
     def is_optimal(self) -> bool:
-        """Whether the placement is proven optimal."""
+        """Return whether the placement is proven optimal."""
         return self.placement is not None and self.value >= self.bound - _TOLERANCE
 
 

@@ -246,6 +246,6 @@ def _row(
     return UserConstraintRow(text, cells, roles, total[nonzero], constraint.lower, constraint.upper)
 
 
-def _listing(what: str, items: Sequence[object]) -> str:
+def _listing(kind: str, items: Sequence[object]) -> str:
     shown = ", ".join(map(str, items[:12]))
-    return f"{what}: {shown}, and {len(items) - 12} more" if len(items) > 12 else f"{what}: {shown}"
+    return f"{kind}: {shown}, and {len(items) - 12} more" if len(items) > 12 else f"{kind}: {shown}"

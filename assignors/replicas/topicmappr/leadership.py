@@ -13,12 +13,9 @@ from assignors.replicas.topicmappr.rebuild import ReplicaLists
 def order_by_ratio(replicas: ReplicaLists, num_brokers: int) -> None:
     """Sort every list by the brokers' ratio of leaders to followers, in place.
 
-
-    The number of passes is the length of the first list.
-
-    A list is sorted by the ratios at that moment. A broker that follows no partition comes last. The ratio is not the
-    number
-    of leaders: if brokers hold different numbers of replicas, leaders may become less even.
+    The lists are sorted in as many passes as the first list has entries, each list by the ratios at that moment. A
+    broker that follows no partition comes last. The ratio is not the number of leaders: if brokers hold different
+    numbers of replicas, leaders may become less even.
 
     Args:
         replicas: one list per partition, by topic and number.

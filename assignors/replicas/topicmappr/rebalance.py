@@ -22,7 +22,7 @@ class RelocationRules:
         replicas: by partition.
         sizes: by partition, in bytes.
         by_size: the partitions, the largest first.
-        members: the brokers that hold or may hold replicas, by id.
+        brokers: the brokers that may hold replicas, by id.
         rack: by broker; NO_RACK if racks are ignored.
         partition_limit: the number of a broker's partitions to try.
         min_partition_bytes: the minimum size of a moved partition.
@@ -32,7 +32,7 @@ class RelocationRules:
     replicas: ReplicaLists
     sizes: Sequence[int]
     by_size: Sequence[int]
-    members: Sequence[int]
+    brokers: Sequence[int]
     rack: Sequence[int]
     partition_limit: int
     min_partition_bytes: int
@@ -53,9 +53,9 @@ class Relocation:
     tolerance: float
     moves: dict[int, dict[int, int]] = field(default_factory=dict)
 
-    def free_bytes_spread(self, members: Sequence[int]) -> tuple[int, float]:
+    def free_bytes_spread(self, brokers: Sequence[int]) -> tuple[int, float]:
         """Return range and standard deviation of free bytes; like the tool, with a maximum of at least 0."""
-        free = [self.free[broker] for broker in members]
+        free = [self.free[broker] for broker in brokers]
         return max(0, *free) - min(free), pstdev(free)
 
     def apply_to(self, replicas: ReplicaLists) -> ReplicaLists:
@@ -82,16 +82,16 @@ def find_short_brokers(
     holders = {broker for replicas in rules.replicas for broker in replicas}
     if threshold_bytes > 0:
         brokers_to_relieve = [
-            broker for broker in rules.members if broker in holders and free[broker] < threshold_bytes
+            broker for broker in rules.brokers if broker in holders and free[broker] < threshold_bytes
         ]
     elif threshold > 0:
-        positive = [free[broker] for broker in rules.members if free[broker] > 0]
+        positive = [free[broker] for broker in rules.brokers if free[broker] > 0]
         mean = len(positive) / sum(1 / bytes_free for bytes_free in positive) if positive else 0.0
         brokers_to_relieve = [
-            broker for broker in rules.members if positive and (mean - free[broker]) / mean > threshold
+            broker for broker in rules.brokers if positive and (mean - free[broker]) / mean > threshold
         ]
     else:
-        brokers_to_relieve = [broker for broker in rules.members if broker in holders]
+        brokers_to_relieve = [broker for broker in rules.brokers if broker in holders]
     return sorted(brokers_to_relieve, key=lambda broker: free[broker])
 
 
@@ -113,7 +113,7 @@ def relocate(
         _relocate_with(rules, free, brokers_to_relieve, candidate)
         for candidate in ([tolerance] if tolerance else _tolerances())
     )
-    return min(relocations, key=lambda relocation: relocation.free_bytes_spread(rules.members))
+    return min(relocations, key=lambda relocation: relocation.free_bytes_spread(rules.brokers))
 
 
 def _tolerances() -> list[float]:
@@ -151,11 +151,11 @@ def _move_one(
     brokers_to_relieve: Collection[int],
 ) -> int | None:
     free = relocation.free
-    positive = [free[broker] for broker in rules.members if free[broker] > 0]
+    positive = [free[broker] for broker in rules.brokers if free[broker] > 0]
     if not positive:
         return None
     mean = sum(positive) / len(positive)
-    ranked = sorted(rules.members, key=lambda broker: -free[broker])
+    ranked = sorted(rules.brokers, key=lambda broker: -free[broker])
     for row in partitions[: rules.partition_limit]:
         size = rules.sizes[row]
         if size < rules.min_partition_bytes:

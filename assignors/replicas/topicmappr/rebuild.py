@@ -148,7 +148,7 @@ def _fill(candidates: BrokerCandidates, old: list[int], new: list[int], cost: fl
 
 
 def replica_slots(state: ClusterState, request: PlanRequest, *, is_stripped: bool) -> ReplicaLists:
-    """Return the current replicas, truncated or padded with gaps to the requested factor, or only gaps."""
+    """Return the current replicas, truncated or padded with gaps to the requested factor; only gaps if stripped."""
     factors = request.factors(state).tolist()
     if is_stripped:
         return [[NO_BROKER] * factor for factor in factors]

@@ -21,9 +21,9 @@ _COLUMNS: Final[Mapping[str, tuple[str, NumberFormat]]] = {
 def batch_grid(results: PlanResults, strategy: str) -> Grid:
     """Return one line per batch of a plan; without the column of minimum times if no batch has one."""
     rows = [row for row in results.tables["batches"].to_pylist() if row["strategy"] == strategy]
-    shown = [name for name in _COLUMNS if name != "min_copy_ms" or any(row[name] is not None for row in rows)]
-    lines = tuple((str(row["batch"]), tuple(_cell(row[name], _COLUMNS[name][1]) for name in shown)) for row in rows)
-    return Grid(tuple(_COLUMNS[name][0] for name in shown), lines)
+    columns = [name for name in _COLUMNS if name != "min_copy_ms" or any(row[name] is not None for row in rows)]
+    lines = tuple((str(row["batch"]), tuple(_cell(row[name], _COLUMNS[name][1]) for name in columns)) for row in rows)
+    return Grid(tuple(_COLUMNS[name][0] for name in columns), lines)
 
 
 def _cell(value: Any, write: Callable[[float], str]) -> Cell:

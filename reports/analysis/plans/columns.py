@@ -10,10 +10,10 @@ from reports.analysis.cells import UNKNOWN
 from reports.analysis.formatting import format_bytes, format_count
 from reports.analysis.plans.plan_row import TODAY, PlanRow
 
-_RULES: Final = {
+_VIOLATIONS: Final = {
     "broken_replication_factor": "factor",
-    "broken_duplicate": "twice",
-    "broken_forbidden_broker": "broker",
+    "broken_duplicate": "duplicate",
+    "broken_forbidden_broker": "excluded",
     "broken_rack": "rack",
 }
 
@@ -26,7 +26,7 @@ class PlanColumn:
         title: full title.
         header: short title in two lines.
         criterion: the criterion that it belongs to.
-        cell: value and note of a row; either may be empty.
+        cell: returns the value of a row and the note below it; either may be empty.
         figures: keys of the metrics whose sum is the value.
         meaning: definition, in one sentence.
     """
@@ -45,8 +45,8 @@ class PlanColumn:
 
 
 def _storage(row: PlanRow) -> tuple[str, str]:
-    most, cv = row.figures.get("storage_bytes_range"), row.figures.get("storage_bytes_cv")
-    return _known(most, format_bytes), "" if cv is None else f"cv {cv:.2f}"
+    storage_range, cv = row.figures.get("storage_bytes_range"), row.figures.get("storage_bytes_cv")
+    return _known(storage_range, format_bytes), "" if cv is None else f"cv {cv:.2f}"
 
 
 def _replicas(row: PlanRow) -> tuple[str, str]:
@@ -54,17 +54,18 @@ def _replicas(row: PlanRow) -> tuple[str, str]:
 
 
 def _broken(row: PlanRow) -> tuple[str, str]:
-    times = {word: row.figures.get(name) or 0 for name, word in _RULES.items()}
-    found = [word for word, count in times.items() if count]
+    counts = {word: row.figures.get(name) or 0 for name, word in _VIOLATIONS.items()}
+    violated = [word for word, count in counts.items() if count]
     no_racks = "" if row.figures.get("broken_rack") is not None else "no racks"
-    return format_count(sum(times.values())), "".join((found[0], "…" * (len(found) > 1))) if found else no_racks
+    more = "…" if len(violated) > 1 else ""
+    return format_count(sum(counts.values())), f"{violated[0]}{more}" if violated else no_racks
 
 
 def _moved(row: PlanRow) -> tuple[str, str]:
     if row.strategy == TODAY:
         return "", ""
-    least = row.figures.get("replicas_moved_bound")
-    return _count(row, "replicas_moved"), "" if least is None else f"of {format_count(least)}"
+    bound = row.figures.get("replicas_moved_bound")
+    return _count(row, "replicas_moved"), "" if bound is None else f"of {format_count(bound)}"
 
 
 def _copied(row: PlanRow) -> tuple[str, str]:
@@ -82,7 +83,7 @@ def _changed(row: PlanRow) -> tuple[str, str]:
     return format_count(by_order + by_copy), f"{format_count(by_copy)} new" if by_copy else ""
 
 
-def _again(row: PlanRow) -> tuple[str, str]:
+def _rerun(row: PlanRow) -> tuple[str, str]:
     if row.figures.get("shuffles") is None:
         return "", ""
     leaders = row.figures.get("rerun_leaders_changed")
@@ -94,10 +95,10 @@ def _distinct(row: PlanRow) -> tuple[str, str]:
     return ("", "") if shuffles is None else (_count(row, "distinct_plans"), f"of {format_count(shuffles)}")
 
 
-def _down(what: str) -> Callable[[PlanRow], tuple[str, str]]:
+def _after_failure(failed: str) -> Callable[[PlanRow], tuple[str, str]]:
     def cell(row: PlanRow) -> tuple[str, str]:
-        lost = row.figures.get(f"{what}_down_leaderless")
-        return _count(row, f"{what}_down_range"), f"{format_count(lost)} lost" if lost else ""
+        lost = row.figures.get(f"{failed}_down_leaderless")
+        return _count(row, f"{failed}_down_range"), f"{format_count(lost)} lost" if lost else ""
 
     return cell
 
@@ -124,8 +125,9 @@ COLUMNS: Final = (
         "rule\nviolations",
         "constraints",
         _broken,
-        tuple(_RULES),
-        "Violated rules: wrong replication factor, duplicate broker, excluded broker, too many replicas in one rack.",
+        tuple(_VIOLATIONS),
+        "Violated rules: wrong replication factor, duplicate broker, excluded broker, too many replicas in one rack; "
+        "below, the first violated rule.",
     ),
     PlanColumn(
         "Replicas moved",
@@ -163,7 +165,7 @@ COLUMNS: Final = (
         "Moves when re-run",
         "moves\nre-run",
         "determinism",
-        _again,
+        _rerun,
         ("rerun_replicas_moved",),
         "Replicas moved if the strategy runs again on the cluster after its own plan; below, leaders changed.",
     ),
@@ -179,7 +181,7 @@ COLUMNS: Final = (
         "Leader imbalance after broker failure",
         "broker\nfailure",
         "failover",
-        _down("broker"),
+        _after_failure("broker"),
         ("broker_down_range",),
         "Maximum minus minimum leaders per broker if the worst broker fails; below, partitions without a leader.",
     ),
@@ -187,7 +189,7 @@ COLUMNS: Final = (
         "Leader imbalance after rack failure",
         "rack\nfailure",
         "failover",
-        _down("rack"),
+        _after_failure("rack"),
         ("rack_down_range",),
         "Maximum minus minimum leaders per broker if the worst rack fails; below, partitions without a leader.",
     ),

@@ -45,7 +45,7 @@ class LoadDistribution:
         level: one of `LEVELS`.
         names: broker ids, sorted by rack, or names of racks.
         groups: rack of each broker; empty if no broker has one, or if the level is rack.
-        may_hold: whether plans may index replicas there, by name.
+        may_hold: whether plans may place replicas there, by name.
         before: current values.
         after: values after each plan, by strategy.
     """
@@ -63,8 +63,8 @@ class LoadDistribution:
         """Title of the measure and the level."""
         return f"{self.measure.title} per {self.level}"
 
-    def even(self, strategy: str) -> float:
-        """Return the value of each broker or rack that may hold replicas if all were equal."""
+    def balanced_value(self, strategy: str) -> float:
+        """Return the value that each broker or rack that may hold replicas would have if all were equal."""
         return sum(self.after[strategy]) / max(1, sum(self.may_hold))
 
 
@@ -91,21 +91,21 @@ def load_grid(load: LoadDistribution) -> Grid:
     return Grid((TODAY, *load.after), lines)
 
 
-def used_grid(results: PlanResults) -> Grid | None:
+def disk_usage_grid(results: PlanResults) -> Grid | None:
     """Return the used share of each broker's disks; None if a size or all capacities are unknown."""
     rows = results.tables["brokers"].to_pylist()
     if any(row["bytes"] is None for row in rows) or all(row["capacity_bytes"] is None for row in rows):
         return None
     cells_by_broker: dict[int, dict[str, Cell]] = {}
     for row in rows:
-        cells_by_broker.setdefault(row["broker"], {})[row["strategy"]] = _used(row)
+        cells_by_broker.setdefault(row["broker"], {})[row["strategy"]] = _disk_usage(row)
     columns = (TODAY, *results.planned)
     return Grid(
         columns, tuple((str(id), tuple(cells[name] for name in columns)) for id, cells in cells_by_broker.items())
     )
 
 
-def _used(row: Mapping[str, Any]) -> Cell:
+def _disk_usage(row: Mapping[str, Any]) -> Cell:
     if row["capacity_bytes"] is None:
         return Cell(UNKNOWN)
     percent = 100 * row["bytes"] / row["capacity_bytes"]

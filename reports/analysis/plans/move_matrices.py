@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from reports.analysis.cells import NO_RACK, UNKNOWN, Cell, Grid
+from reports.analysis.cells import HEAT_STEPS, NO_RACK, UNKNOWN, Cell, Grid
 from reports.analysis.formatting import format_bytes, format_count
 from reports.analysis.plans.plan_row import TODAY
 from reports.analysis.plans.results import PlanResults
@@ -16,10 +16,11 @@ MAX_BROKERS: Final = 24
 """Maximum number of involved brokers for a matrix by broker; with more of them, it is by rack."""
 
 MAX_RACKS: Final = 40
+"""Maximum number of racks for a matrix by rack."""
+
 MAX_PAIRS: Final = 500
 """Maximum number of pairs of brokers in a table."""
 
-HEAT_STEPS: Final = 10
 ADDITIONAL: Final = "additional"
 """Title of the row of replicas that replace no other replica."""
 
@@ -64,6 +65,9 @@ def move_matrices(results: PlanResults, kind: str) -> list[MoveMatrix]:
     Args:
         results: the plans.
         kind: kind in the table `moves`: `move` or `copy`.
+
+    Returns:
+        Empty if too many brokers are involved and matrices by rack are not possible either.
     """
     rows = [row for row in results.tables["moves"].to_pylist() if row["kind"] == kind]
     racks = _racks(results)
@@ -76,10 +80,12 @@ def move_matrices(results: PlanResults, kind: str) -> list[MoveMatrix]:
         strategy: _summed(strategy_sums, name)
         for strategy, strategy_sums in _by_strategy(rows, results.planned).items()
     }
-    most = max((found.replicas for strategy_sums in sums.values() for found in strategy_sums.values()), default=1)
+    maximum = max((totals.replicas for strategy_sums in sums.values() for totals in strategy_sums.values()), default=1)
     level = "broker" if by_broker else "rack"
     return [
-        _matrix(strategy, level, kind, strategy_sums, most) for strategy, strategy_sums in sums.items() if strategy_sums
+        _matrix(strategy, level, kind, strategy_sums, maximum)
+        for strategy, strategy_sums in sums.items()
+        if strategy_sums
     ]
 
 

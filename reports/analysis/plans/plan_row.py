@@ -12,7 +12,7 @@ TODAY: Final = "today"
 CRITERIA: Final = ("storage", "constraints", "movement", "leadership", "determinism", "failover")
 """Criteria by which plans are compared."""
 
-_DOWN = ("range", "mean_range", "most_leaders", "leaderless")
+_FAILURE_FIGURES = ("range", "mean_range", "most_leaders", "leaderless")
 
 FIGURES: Final = (
     "storage_bytes_range", "storage_bytes_cv", "replicas_range", "topic_replicas_range",
@@ -21,7 +21,7 @@ FIGURES: Final = (
     "leaders_range", "topic_leaders_range", "leaders_out_of_sync",
     "leaders_changed_by_order", "leaders_changed_by_copy",
     "rerun_replicas_moved", "rerun_leaders_changed", "distinct_plans", "shuffles",
-    *(f"{what}_down_{figure}" for what in ("broker", "rack") for figure in _DOWN),
+    *(f"{failed}_down_{figure}" for failed in ("broker", "rack") for figure in _FAILURE_FIGURES),
 )  # fmt: skip
 """Keys of all metrics of plans."""
 

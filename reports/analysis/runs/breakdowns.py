@@ -65,7 +65,7 @@ class Breakdown:
         parts: titles of the parts.
         bars: one bar per assignor, in the order of the table `runs`.
         write: formats a value.
-        rising: whether each part is worse than the previous one; all sums are equal then.
+        rising: whether the parts are classes from best to worst; the sums are equal then and not shown.
     """
 
     title: str
@@ -140,9 +140,9 @@ def cross_rack_by_kind(tables: Tables) -> Breakdown:
         if all(run["cross_rack_bytes"] is not None for run in assignor_runs)
     }
     columns = {kind: column for column, kind in enumerate(TRAFFIC_KINDS)}
-    for key, kind, source, target, carried in traffic_bytes(tables):
+    for key, kind, source, target, bytes_ in traffic_bytes(tables):
         if key in sums and source != target and source is not None and target is not None:
-            sums[key][columns[kind]] += carried
+            sums[key][columns[kind]] += bytes_
     return Breakdown(
         "Cross-rack bytes (whole run) by kind", tuple(TRAFFIC_KINDS.values()), _bars(runs, sums), format_bytes
     )

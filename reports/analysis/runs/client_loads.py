@@ -40,7 +40,7 @@ class ClientLoad:
 
 
 def client_loads(tables: Tables) -> dict[str, list[ClientLoad]]:
-    """Return the members of each assignor's first run in its last round, most loaded first.
+    """Return the load of each member in the last round of each assignor's first run, most loaded first.
 
     Args:
         tables: must hold `runs`, `clients` and `assignments`.
@@ -56,7 +56,7 @@ def client_loads(tables: Tables) -> dict[str, list[ClientLoad]]:
 
 
 def load_grid(loads: Mapping[str, list[ClientLoad]]) -> Grid:
-    """Return the tasks per thread, one line per client; notes hold the numbers behind them."""
+    """Return the tasks per thread, one line per client; the note of a cell is `active + standbys / threads`."""
     names = sorted({(load.rack or NO_RACK, load.client) for run_loads in loads.values() for load in run_loads})
     by_client = [{load.client: load for load in run_loads} for run_loads in loads.values()]
     return Grid(

@@ -18,26 +18,26 @@ MAX_TASKS = 2_000
 """Maximum number of tasks in the table of all tasks."""
 
 
-def breakdown_grid(stack: Breakdown, usd: Sequence[float | None] = ()) -> Grid:
+def breakdown_grid(breakdown: Breakdown, usd: Sequence[float | None] = ()) -> Grid:
     """Return the parts of each sum, and the sum; without parts that are 0 in all bars.
 
     Args:
-        stack: the breakdown.
+        breakdown: the breakdown.
         usd: price per unit in US dollars, by bar; None if unknown.
     """
-    prices = usd or [None] * len(stack.bars)
-    groups = [(stack.parts[part], [part]) for part in stack.present()]
-    if not stack.rising:
-        groups.append(("all", stack.present()))
+    prices = usd or [None] * len(breakdown.bars)
+    groups = [(breakdown.parts[part], [part]) for part in breakdown.present()]
+    if not breakdown.rising:
+        groups.append(("all", breakdown.present()))
     lines = []
     for name, parts in groups:
-        amounts = [None if bar.values is None else sum(bar.values[part] for part in parts) for bar in stack.bars]
+        amounts = [None if bar.values is None else sum(bar.values[part] for part in parts) for bar in breakdown.bars]
         cells = [
-            Cell(UNKNOWN) if amount is None else Cell(stack.write(amount), cost_note(amount, price), amount)
+            Cell(UNKNOWN) if amount is None else Cell(breakdown.write(amount), cost_note(amount, price), amount)
             for amount, price in zip(amounts, prices, strict=True)
         ]
         lines.append((name, tuple(cells)))
-    return Grid(tuple(bar.label for bar in stack.bars), tuple(lines))
+    return Grid(tuple(bar.label for bar in breakdown.bars), tuple(lines))
 
 
 def worst_tasks(tables: Tables) -> Grid:
@@ -71,13 +71,13 @@ def _task_cell(row: Mapping[str, object], *, several: bool) -> Cell:
     return Cell(format_duration(downtime_ms), (f"{row['task']}{seed}",), downtime_ms)
 
 
-def prices(tables: Tables) -> list[float | None]:
+def cross_rack_prices(tables: Tables) -> list[float | None]:
     """Return the price of a cross-rack byte of each assignor in US dollars; None if unknown.
 
     Raises:
         TableError: the table `runs` is missing.
     """
-    return [price_of(runs) for runs in runs_by_assignor(tables).values()]
+    return [cross_rack_price(runs) for runs in runs_by_assignor(tables).values()]
 
 
 def series_grid(lines: Sequence[TimeSeries], write: NumberFormat) -> Grid:
@@ -90,7 +90,7 @@ def series_grid(lines: Sequence[TimeSeries], write: NumberFormat) -> Grid:
 
 
 def task_grid(tables: Tables) -> Grid:
-    """Return the downtime of every task, mean over seeds; the `MAX_TASKS` tasks with the longest downtime at most.
+    """Return the downtime of each task, mean over seeds, for the `MAX_TASKS` tasks with the longest downtime.
 
     Raises:
         TableError: the table `runs` or `tasks` is missing.
@@ -115,7 +115,7 @@ def _known(value: float | None, write: NumberFormat) -> Cell:
     return Cell(UNKNOWN) if value is None else Cell(write(value), (), value)
 
 
-def price_of(runs: Sequence[Run]) -> float | None:
+def cross_rack_price(runs: Sequence[Run]) -> float | None:
     """Return the price of a cross-rack byte in US dollars from the first run that has one; None without any."""
     return next((price for run in runs if (price := usd_per_byte(run)) is not None), None)
 

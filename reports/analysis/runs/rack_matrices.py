@@ -7,17 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from reports.analysis.cells import NO_RACK, Cell
+from reports.analysis.cells import HEAT_STEPS, NO_RACK, Cell
 from reports.analysis.comparison import Tables
 from reports.analysis.formatting import format_bytes
 from reports.analysis.runs.breakdowns import TRAFFIC_KINDS, Key, assignor_label, runs_by_assignor, traffic_bytes
-from reports.analysis.runs.grids import cost_note, price_of
+from reports.analysis.runs.grids import cost_note, cross_rack_price
 
 ALL = "all"
 """Key of the sum over all kinds of traffic."""
-
-HEAT_STEPS = 10
-"""Number of color steps of a heat map."""
 
 Sent = Mapping[tuple[str, str], float]
 """Bytes by source rack and target rack."""
@@ -44,9 +41,9 @@ class RackMatrix:
     price: float | None
 
     def as_data(self) -> dict[str, Any]:
-        """Return the data with which the page shows single kinds; `nowhere` has the indices of unknown racks."""
-        nowhere = [index for index, rack in enumerate(self.racks) if rack == NO_RACK]
-        return {"nowhere": nowhere, "price": self.price, "kinds": self.bytes_by_kind}
+        """Return the data with which the page shows single kinds; `unknown_racks` are indices of racks."""
+        unknown_racks = [index for index, rack in enumerate(self.racks) if rack == NO_RACK]
+        return {"unknown_racks": unknown_racks, "price": self.price, "kinds": self.bytes_by_kind}
 
 
 def rack_matrices(tables: Tables) -> list[RackMatrix]:
@@ -57,17 +54,19 @@ def rack_matrices(tables: Tables) -> list[RackMatrix]:
     """
     runs = runs_by_assignor(tables)
     sums: dict[Key, dict[str, dict[tuple[str, str], float]]] = {key: {ALL: {}} for key in runs}
-    for key, kind, source, target, carried in traffic_bytes(tables):
+    for key, kind, source, target, bytes_ in traffic_bytes(tables):
         pair = (NO_RACK if source is None else source, NO_RACK if target is None else target)
         for name in (ALL, kind):
             sent = sums[key].setdefault(name, {})
-            sent[pair] = sent.get(pair, 0.0) + carried / len(runs[key])
+            sent[pair] = sent.get(pair, 0.0) + bytes_ / len(runs[key])
     maximum = (
         max((sent for kinds in sums.values() for pair, sent in kinds[ALL].items() if _crosses(*pair)), default=0.0)
         or 1.0
     )
     return [
-        _matrix(assignor_label(key, runs), sums[key], price_of(runs[key]), maximum) for key in runs if sums[key][ALL]
+        _matrix(assignor_label(key, runs), sums[key], cross_rack_price(runs[key]), maximum)
+        for key in runs
+        if sums[key][ALL]
     ]
 
 
@@ -81,9 +80,9 @@ def kinds_in(matrices: Sequence[RackMatrix]) -> list[tuple[str, str]]:
 
 
 def _matrix(label: str, sums: Mapping[str, Sent], price: float | None, maximum: float) -> RackMatrix:
-    named = {rack for pair in sums[ALL] for rack in pair}
-    racks = tuple(sorted(named, key=lambda rack: (rack == NO_RACK, rack)))
-    in_rows = {
+    names = {rack for pair in sums[ALL] for rack in pair}
+    racks = tuple(sorted(names, key=lambda rack: (rack == NO_RACK, rack)))
+    sent_by_kind = {
         kind: [[sent.get((source, target), 0.0) for target in racks] for source in racks] for kind, sent in sums.items()
     }
     pairs = [[(source, target) for target in racks] for source in racks]
@@ -98,7 +97,7 @@ def _matrix(label: str, sums: Mapping[str, Sent], price: float | None, maximum: 
             tuple(math.ceil(HEAT_STEPS * totals.get(pair, 0.0) / maximum) if _crosses(*pair) else 0 for pair in row)
             for row in pairs
         ),
-        bytes_by_kind={kind: [[round(sent) for sent in row] for row in rows] for kind, rows in in_rows.items()},
+        bytes_by_kind={kind: [[round(sent) for sent in row] for row in rows] for kind, rows in sent_by_kind.items()},
         price=price,
     )
 

@@ -159,14 +159,14 @@ def _diff(runs: Sequence[RunRows], sides: tuple[str, str], before: TaskPlacement
 
 
 def _clients(before: TaskPlacements, after: TaskPlacements, changes: Sequence[TaskChange]) -> list[ClientChange]:
-    (ran, stood), (runs, stands) = _counts(before), _counts(after)
-    names = sorted({*ran, *stood, *runs, *stands}, key=_natural)
+    (actives_before, standbys_before), (actives_after, standbys_after) = _counts(before), _counts(after)
+    names = sorted({*actives_before, *standbys_before, *actives_after, *standbys_after}, key=_natural)
     moved = [change for change in changes if change.is_move]
     return [
         ClientChange(
             client=name,
-            runs=(ran[name], runs[name]),
-            stands_by=(stood[name], stands[name]),
+            runs=(actives_before[name], actives_after[name]),
+            stands_by=(standbys_before[name], standbys_after[name]),
             lost=tuple(change.task for change in moved if change.before[:1] == (name,)),
             gained=tuple(change.task for change in moved if change.after[:1] == (name,)),
         )
@@ -174,13 +174,13 @@ def _clients(before: TaskPlacements, after: TaskPlacements, changes: Sequence[Ta
     ]
 
 
-def _counts(side: TaskPlacements) -> tuple[Counter[str], Counter[str]]:
+def _counts(placements: TaskPlacements) -> tuple[Counter[str], Counter[str]]:
     """Return the number of active tasks and the number of standbys of each client."""
-    runs = Counter(held[0] for held in side.values() if held[0] is not None)
-    return runs, Counter(str(client) for held in side.values() for client in held[1:])
+    runs = Counter(clients[0] for clients in placements.values() if clients[0] is not None)
+    return runs, Counter(str(client) for clients in placements.values() for client in clients[1:])
 
 
-def why(reason: str | None) -> str:
+def move_reason_text(reason: str | None) -> str:
     """Return a reason of the table `moves` as text; empty without a reason."""
     return "" if reason is None else MOVE_REASONS.get(f"moves_{reason}", reason)
 
@@ -196,23 +196,23 @@ def record(diff: RoundDiff) -> dict[str, Any]:
         "reasons": list(diff.reasons),
         "tasks": [
             {
-                "task": each.task,
-                "before": list(each.before),
-                "after": list(each.after),
-                "reason": each.reason,
-                "steps": list(each.steps),
+                "task": change.task,
+                "before": list(change.before),
+                "after": list(change.after),
+                "reason": change.reason,
+                "steps": list(change.steps),
             }
-            for each in diff.tasks
+            for change in diff.tasks
         ],
         "clients": [
             {
-                "client": each.client,
-                "runs": list(each.runs),
-                "stands_by": list(each.stands_by),
-                "lost": list(each.lost),
-                "gained": list(each.gained),
+                "client": client.client,
+                "runs": list(client.runs),
+                "stands_by": list(client.stands_by),
+                "lost": list(client.lost),
+                "gained": list(client.gained),
             }
-            for each in diff.clients
+            for client in diff.clients
         ],
     }
 

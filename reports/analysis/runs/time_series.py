@@ -15,7 +15,7 @@ RoundValues = Callable[[Sequence[Mapping[str, Any]]], list[float | None]]
 """Computes a value for each round of a run; None if unknown."""
 
 _SHORT_MS = 60_000
-"""Shorter rounds are merged with the next one: their rate depends on the time, not on the assignment."""
+"""Rounds shorter than this are merged with the next one: their mean rate says little about the assignment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +26,8 @@ class TimeSeries:
         label: label of the assignor, with the scenario if there are several.
         at_ms: times of the rounds of all seeds, strictly ascending.
         values: median over the seeds with a known value; None without any.
-        least: minimum over the same seeds.
-        most: maximum over the same seeds.
+        minimums: minimum over the same seeds.
+        maximums: maximum over the same seeds.
         until_ms: end of the last value.
         rounds_ms: times of the rounds of the first seed, which are marked.
         failed: whether a run failed.
@@ -36,8 +36,8 @@ class TimeSeries:
     label: str
     at_ms: tuple[int, ...]
     values: tuple[float | None, ...]
-    least: tuple[float | None, ...]
-    most: tuple[float | None, ...]
+    minimums: tuple[float | None, ...]
+    maximums: tuple[float | None, ...]
     until_ms: int
     rounds_ms: tuple[int, ...]
     failed: bool
@@ -50,7 +50,7 @@ class TimeSeries:
     @property
     def varies(self) -> bool:
         """Whether seeds differ at any time."""
-        return self.least != self.most
+        return self.minimums != self.maximums
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,8 +138,8 @@ def _series(label: str, seeds: Sequence[list[dict[str, Any]]], of: RoundValues, 
         label=label,
         at_ms=times,
         values=tuple(statistics.median(values) if values else None for values in known),
-        least=tuple(min(values, default=None) for values in known),
-        most=tuple(max(values, default=None) for values in known),
+        minimums=tuple(min(values, default=None) for values in known),
+        maximums=tuple(max(values, default=None) for values in known),
         until_ms=max((row["until_ms"] for rounds in seeds for row in rounds), default=0),
         rounds_ms=tuple(row["at_ms"] for row in seeds[0]),
         failed=failed,

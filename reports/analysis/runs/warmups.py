@@ -13,21 +13,21 @@ Copy = tuple[int, int]
 """Task and client."""
 
 
-def warm_ups(copies: Sequence[Set[Copy]], came: Sequence[Set[Copy]]) -> Iterator[set[Copy]]:
+def warm_ups(copies: Sequence[Set[Copy]], assigned: Sequence[Set[Copy]]) -> Iterator[set[Copy]]:
     """Yield the warm-ups of each round.
 
     Args:
         copies: all standbys and warm-ups of each round.
-        came: the copies that were assigned as warm-ups in each round.
+        assigned: the copies that were assigned as warm-ups in each round.
     """
     warm: dict[Copy, int] = {}
     standbys: dict[int, int] = {}
-    for number, (present, new) in enumerate(zip(copies, came, strict=True)):
+    for number, (present, assigned_now) in enumerate(zip(copies, assigned, strict=True)):
         warm = {copy: since for copy, since in warm.items() if copy in present}
-        warm.update(dict.fromkeys(sorted(new), number))
+        warm.update(dict.fromkeys(sorted(assigned_now), number))
         copy_counts = Counter(task for task, _ in present)
         warm_counts = Counter(task for task, _ in warm)
-        for task in {task for task, _ in new}:
+        for task in {task for task, _ in assigned_now}:
             standbys[task] = min(standbys.get(task, copy_counts[task]), copy_counts[task] - warm_counts[task])
         for task in sorted(warm_counts):
             # If some warm-ups have become standbys, those assigned last are still warm-ups.

@@ -14,10 +14,10 @@ class VerificationStatus(StrEnum):
     """Whether a scenario still has its stored results.
 
     Attributes:
-        SAME: it has.
-        CHANGED: it has not.
-        UNREADABLE: the scenario or its stored results could not be read or run.
-        NOT_STORED: it has no stored results.
+        SAME: the current results are the stored ones.
+        CHANGED: the current results differ from the stored ones.
+        UNREADABLE: the scenario could not be read or run, or its stored results could not be read.
+        NOT_STORED: the scenario has no stored results.
     """
 
     SAME = "same"
@@ -32,7 +32,7 @@ class Verification:
 
     Attributes:
         file: file of the scenario.
-        status: whether it has its stored results.
+        status: whether the current results are the stored ones.
         changes: differences from the stored results.
         causes: changes of scenario, model and versions since the results were stored; None without stored results.
         error: why it could not be verified; empty if it could.

@@ -36,7 +36,7 @@ class MeanEstimate:
 
 
 CellEstimates = Mapping[str, Mapping[int, MeanEstimate]]
-"""Estimates by key of the metric, then by index of the cell; without unknown ones."""
+"""Estimates by key of the metric, then by index of the cell; cells with an unknown value are missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class AggregatedSweep:
         metrics: known metrics: objectives first, then those of which lower values are better, then the others.
         factors: factors of the sweep; the last one is the assignor.
         cells: cells by setting, then in the order of `assignors`.
-        figures: means of the cells.
+        means: means of the cells.
         differences: differences from the baseline in the same setting, paired by seed.
         aggregate: tables and summary that it was read from.
     """
@@ -97,7 +97,7 @@ class AggregatedSweep:
     metrics: tuple[Metric, ...]
     factors: tuple[SweepFactor, ...]
     cells: tuple[AggregatedCell, ...]
-    figures: CellEstimates
+    means: CellEstimates
     differences: CellEstimates
     aggregate: SweepAggregate
 
@@ -106,18 +106,13 @@ class AggregatedSweep:
         return {(cell.setting, cell.assignor): index for index, cell in enumerate(self.cells)}
 
 
-def title(metric: Metric) -> str:
-    """Return the title of a metric."""
-    return metric.title
-
-
 def command(sweep: AggregatedSweep, assignor: str, args: Sequence[str] = ()) -> str:
     """Return the command that repeats the runs of a cell.
 
     Args:
         sweep: the sweep.
         assignor: label of the assignor.
-        args: arguments of the setting; by default, only what all settings have in common.
+        args: `path=value` arguments of the setting; by default, only those that all settings have in common.
     """
     manifest = sweep.aggregate.manifest
     seeds = [word for seed in manifest.get("seeds", ()) for word in ("--seed", str(seed))]
@@ -138,7 +133,7 @@ def command(sweep: AggregatedSweep, assignor: str, args: Sequence[str] = ()) -> 
 
 
 def _scenario_file(manifest: Mapping[str, Any]) -> str:
-    """Return the file of the scenario, beside the sweep or shipped, or the name of the scenario if it is unknown."""
+    """Return the file name of the scenario as the sweep file says; without it, the name of the scenario."""
     named = _SCENARIO.search(str(manifest.get("text", "")))
     if named is None:
         return str(manifest["scenario"]["name"])
@@ -146,5 +141,5 @@ def _scenario_file(manifest: Mapping[str, Any]) -> str:
 
 
 def set_args(args: Sequence[str]) -> list[str]:
-    """Return the command-line words that change a scenario."""
+    """Return `--set path=value` arguments as separate command-line words."""
     return [word for arg in args for word in ("--set", arg)]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from reports.analysis.cells import Cell
 from reports.analysis.metric import Metric
 from reports.analysis.metrics import METRIC
-from reports.analysis.sweeps.aggregated_sweep import AggregatedCell, AggregatedSweep, Row, command, title
+from reports.analysis.sweeps.aggregated_sweep import AggregatedCell, AggregatedSweep, Row, command
 from reports.analysis.sweeps.formatting import difference_interval, mean_cell, signed
 
 
@@ -17,14 +17,14 @@ class BestCell:
     """A cell that has the lowest mean of some objectives.
 
     Attributes:
-        least: title and mean of each such objective, and the number of other cells with the same mean.
+        lowest: title and mean of each such objective, and the number of other cells with the same mean.
         cell: the cell.
         cells: means of all objectives, with the differences from the baseline as notes.
         is_best: whether the cell has the lowest mean, by objective.
         command: command that repeats its runs.
     """
 
-    least: tuple[tuple[str, Cell, int], ...]
+    lowest: tuple[tuple[str, Cell, int], ...]
     cell: AggregatedCell
     cells: tuple[Cell, ...]
     is_best: tuple[bool, ...]
@@ -43,11 +43,11 @@ def best_cells(sweep: AggregatedSweep) -> list[BestCell]:
 def _best(sweep: AggregatedSweep, by_index: Mapping[int, Sequence[Row]]) -> Iterator[BestCell]:
     for index, best_rows in by_index.items():
         cell = sweep.cells[index]
-        least = (METRIC[row["objective"]] for row in best_rows)
+        lowest_metrics = (METRIC[row["objective"]] for row in best_rows)
         yield BestCell(
             tuple(
-                (title(metric), mean_cell(metric, sweep.figures[metric.name].get(index)), row["others_equal"])
-                for metric, row in zip(least, best_rows, strict=True)
+                (metric.title, mean_cell(metric, sweep.means[metric.name].get(index)), row["others_equal"])
+                for metric, row in zip(lowest_metrics, best_rows, strict=True)
             ),
             cell,
             tuple(_cell(sweep, metric, index) for metric in sweep.objectives),
@@ -57,7 +57,7 @@ def _best(sweep: AggregatedSweep, by_index: Mapping[int, Sequence[Row]]) -> Iter
 
 
 def _cell(sweep: AggregatedSweep, metric: Metric, index: int) -> Cell:
-    formatted = mean_cell(metric, sweep.figures.get(metric.name, {}).get(index))
+    formatted = mean_cell(metric, sweep.means.get(metric.name, {}).get(index))
     difference = sweep.differences.get(metric.name, {}).get(index)
     if difference is None:
         return formatted

@@ -8,32 +8,34 @@ from reports.analysis.metric import Metric
 from reports.analysis.sweeps.aggregated_sweep import MeanEstimate
 
 
-def mean_cell(metric: Metric, figure: MeanEstimate | None) -> Cell:
+def mean_cell(metric: Metric, estimate: MeanEstimate | None) -> Cell:
     """Return a mean with its interval as a note."""
-    if figure is None:
+    if estimate is None:
         return Cell(UNKNOWN)
-    return Cell(metric.write(figure.mean), tuple(filter(None, [interval(metric, figure)])), figure.mean)
+    return Cell(metric.write(estimate.mean), tuple(filter(None, [interval(metric, estimate)])), estimate.mean)
 
 
-def interval(metric: Metric, figure: MeanEstimate) -> str:
+def interval(metric: Metric, estimate: MeanEstimate) -> str:
     """Return an interval such as `10–15 MB/s`; empty without an interval, or if its width is 0."""
-    if figure.low is None or figure.high is None or figure.low == figure.high:
+    if estimate.low is None or estimate.high is None or estimate.low == estimate.high:
         return ""
-    return format_range(figure.low, figure.high, metric.write)
+    return format_range(estimate.low, estimate.high, metric.write)
 
 
-def difference_cell(metric: Metric, figure: MeanEstimate | None) -> Cell:
+def difference_cell(metric: Metric, estimate: MeanEstimate | None) -> Cell:
     """Return a difference with its interval as a note."""
-    if figure is None:
+    if estimate is None:
         return Cell(UNKNOWN)
-    return Cell(signed(metric, figure.mean), tuple(filter(None, [difference_interval(metric, figure)])), figure.mean)
+    return Cell(
+        signed(metric, estimate.mean), tuple(filter(None, [difference_interval(metric, estimate)])), estimate.mean
+    )
 
 
-def difference_interval(metric: Metric, figure: MeanEstimate) -> str:
+def difference_interval(metric: Metric, estimate: MeanEstimate) -> str:
     """Return an interval such as `−12 to +3`; empty without an interval, or if its width is 0."""
-    if figure.low is None or figure.high is None or figure.low == figure.high:
+    if estimate.low is None or estimate.high is None or estimate.low == estimate.high:
         return ""
-    return f"{signed(metric, figure.low)} to {signed(metric, figure.high)}"
+    return f"{signed(metric, estimate.low)} to {signed(metric, estimate.high)}"
 
 
 def signed(metric: Metric, value: float) -> str:
@@ -44,9 +46,9 @@ def signed(metric: Metric, value: float) -> str:
     return f"{'−' if value < 0 else '+'}{text}"
 
 
-def excludes_zero(figure: MeanEstimate) -> bool:
+def excludes_zero(estimate: MeanEstimate) -> bool:
     """Return whether the interval excludes 0."""
-    return figure.low is not None and figure.high is not None and (figure.low > 0 or figure.high < 0)
+    return estimate.low is not None and estimate.high is not None and (estimate.low > 0 or estimate.high < 0)
 
 
 def share(value: float) -> str:

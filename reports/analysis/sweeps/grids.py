@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from reports.analysis.cells import UNKNOWN, Cell, Grid
+from reports.analysis.cells import HEAT_STEPS, UNKNOWN, Cell, Grid
 from reports.analysis.formatting import format_count
 from reports.analysis.metric import Metric
 from reports.analysis.metrics import METRIC
-from reports.analysis.sweeps.aggregated_sweep import AggregatedSweep, MeanEstimate, Row, title
+from reports.analysis.sweeps.aggregated_sweep import AggregatedSweep, MeanEstimate, Row
 from reports.analysis.sweeps.formatting import difference_cell, excludes_zero, mean_cell, share
 from reports.analysis.text import printable
 
@@ -19,8 +19,6 @@ MAX_ON_FRONT: Final = 100
 
 MAX_DIFFERENCES: Final = 40
 """Maximum number of rows in the table of differences."""
-
-_STEPS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +31,7 @@ class HeatMap:
         rows: levels of the factor of the rows.
         columns: levels of the factor of the columns.
         cells: means by row and column.
-        heat: relative position of each mean between minimum and maximum, from 0 to 10.
+        heat: position of each mean between minimum (0) and maximum (`HEAT_STEPS`).
     """
 
     metric: Metric
@@ -53,40 +51,40 @@ def front_grid(sweep: AggregatedSweep) -> Grid:
     lines = []
     for index in on_front[:MAX_ON_FRONT]:
         cell = sweep.cells[index]
-        figures = [mean_cell(metric, sweep.figures.get(metric.name, {}).get(index)) for metric in sweep.objectives]
+        figures = [mean_cell(metric, sweep.means.get(metric.name, {}).get(index)) for metric in sweep.objectives]
         stable = Cell(share(cell.row["stable"]), value=100 * cell.row["stable"])
         lines.append((printable(cell.label), (Cell(printable(cell.assignor)), *figures, stable)))
-    return Grid(("Assignor", *(title(metric) for metric in sweep.objectives), "Stable runs"), tuple(lines))
+    return Grid(("Assignor", *(metric.title for metric in sweep.objectives), "Stable runs"), tuple(lines))
 
 
-def largest_differences(sweep: AggregatedSweep, metric: Metric, most: int) -> list[tuple[int, MeanEstimate]]:
+def largest_differences(sweep: AggregatedSweep, metric: Metric, max_cells: int) -> list[tuple[int, MeanEstimate]]:
     """Return the cells with the largest differences from the baseline, significant ones first.
 
     Args:
         sweep: the sweep.
         metric: the metric.
-        most: maximum number of cells.
+        max_cells: maximum number of cells.
 
     Returns:
         Index and difference of each cell, by difference.
     """
     differences = sweep.differences.get(metric.name, {})
     order = sorted(differences.items(), key=lambda item: (not excludes_zero(item[1]), -abs(item[1].mean), item[0]))
-    return sorted(order[:most], key=lambda item: (item[1].mean, item[0]))
+    return sorted(order[:max_cells], key=lambda item: (item[1].mean, item[0]))
 
 
 def difference_grid(sweep: AggregatedSweep, metric: Metric) -> Grid:
     """Return the largest differences, and whether they are significant."""
     lines = []
-    for index, figure in largest_differences(sweep, metric, MAX_DIFFERENCES):
+    for index, difference in largest_differences(sweep, metric, MAX_DIFFERENCES):
         cell = sweep.cells[index]
-        is_significant = "yes" if excludes_zero(figure) else "no" if figure.low is not None else UNKNOWN
-        cells = (Cell(printable(cell.assignor)), difference_cell(metric, figure), Cell(is_significant))
+        is_significant = "yes" if excludes_zero(difference) else "no" if difference.low is not None else UNKNOWN
+        cells = (Cell(printable(cell.assignor)), difference_cell(metric, difference), Cell(is_significant))
         lines.append((printable(cell.label), cells))
-    return Grid(("Assignor", f"{title(metric)}: difference", "Significant"), tuple(lines))
+    return Grid(("Assignor", f"{metric.title}: difference", "Significant"), tuple(lines))
 
 
-def shares(sweep: AggregatedSweep) -> dict[str, dict[str, Row]]:
+def factor_shares(sweep: AggregatedSweep) -> dict[str, dict[str, Row]]:
     """Return the rows of the table `sensitivity` by metric and factor."""
     rows: dict[str, dict[str, Row]] = {}
     for row in sweep.aggregate.tables["sensitivity"].to_pylist():
@@ -97,14 +95,14 @@ def shares(sweep: AggregatedSweep) -> dict[str, dict[str, Row]]:
 
 def share_grid(sweep: AggregatedSweep) -> Grid:
     """Return the share of each metric's variance that each factor explains; without metrics that no factor explains."""
-    by_metric = shares(sweep)
+    by_metric = factor_shares(sweep)
     lines = []
     for metric in sweep.metrics:
         rows = by_metric.get(metric.name, {})
         values = [rows[factor.name]["share"] if factor.name in rows else None for factor in sweep.factors]
         if any(values):
             cells = (Cell(UNKNOWN) if value is None else Cell(share(value), value=100 * value) for value in values)
-            lines.append((title(metric), tuple(cells)))
+            lines.append((metric.title, tuple(cells)))
     return Grid(tuple(printable(factor.name) for factor in sweep.factors), tuple(lines))
 
 
@@ -119,7 +117,7 @@ def level_grid(sweep: AggregatedSweep) -> Grid:
     for key in sorted(known, key=lambda key: (names.index(key[0]), key[1])):
         cells = (_level_cell(metric, by_level[key].get(metric.name)) for metric in sweep.objectives)
         lines.append((printable(f"{key[0]}={key[2]}"), tuple(cells)))
-    return Grid(tuple(title(metric) for metric in sweep.objectives), tuple(lines))
+    return Grid(tuple(metric.title for metric in sweep.objectives), tuple(lines))
 
 
 def _level_cell(metric: Metric, row: Row | None) -> Cell:
@@ -135,7 +133,7 @@ def heat_map(sweep: AggregatedSweep) -> HeatMap | None:
     if len(varied) < 2 or not sweep.objectives:
         return None
     metric = sweep.objectives[0]
-    rows = shares(sweep).get(metric.name, {})
+    rows = factor_shares(sweep).get(metric.name, {})
     ranks = {name: row["rank"] for name, row in rows.items()}
     strongest = sorted(varied, key=lambda number: (ranks.get(sweep.factors[number].name, len(ranks) + 1), number))
     row_factor, column_factor = sorted(strongest[:2])
@@ -168,6 +166,6 @@ def _heat(grid: Sequence[Sequence[float | None]]) -> tuple[tuple[int, ...], ...]
     minimum = min(known, default=0.0)
     width = max(known, default=0.0) - minimum
     return tuple(
-        tuple(0 if mean is None or not width else int(_STEPS * (mean - minimum) / width + 0.5) for mean in row)
+        tuple(0 if mean is None or not width else int(HEAT_STEPS * (mean - minimum) / width + 0.5) for mean in row)
         for row in grid
     )

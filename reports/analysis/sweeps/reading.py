@@ -1,4 +1,4 @@
-"""Construction of an aggregated sweep from its tables."""
+"""Read an aggregated sweep from its tables."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from reports.analysis.sweeps.aggregated_sweep import (
 from reports.analysis.sweeps.sweep_directory import SweepAggregate
 
 _ASSIGNOR = "assignor"
-_VALUE_COLUMNS_AFTER = "ci_high"
+_LAST_COMMON_COLUMN = "ci_high"
 _ROUNDING = 1e-6
 
 Value = float | str | None
@@ -29,16 +29,16 @@ Value = float | str | None
 
 def read_sweep(aggregate: SweepAggregate) -> AggregatedSweep:
     """Return the sweep of an aggregate, with cells in their display order."""
-    facts = aggregate.summary["sweeps"][0]
+    sweep_summary = aggregate.summary["sweeps"][0]
     objectives = [METRIC[name] for name in aggregate.summary["scenarios"][0]["objectives"]]
     rows = aggregate.tables["front"].to_pylist()
-    assignors = _in_order(facts["assignors"], [row[_ASSIGNOR] for row in rows])
+    assignors = _in_order(sweep_summary["assignors"], [row[_ASSIGNOR] for row in rows])
     rows.sort(key=lambda row: (row["setting"], assignors.index(row[_ASSIGNOR])))
     indices = {(row["setting"], row[_ASSIGNOR]): index for index, row in enumerate(rows)}
-    figures = _estimates(aggregate.tables["cells"], indices, ("mean", "ci_low", "ci_high", "known"))
+    means = _estimates(aggregate.tables["cells"], indices, ("mean", "ci_low", "ci_high", "known"))
     names = ("mean_difference", "difference_low", "difference_high", "pairs")
     values = _values(aggregate.tables["cells"])
-    factors, levels = _factors(aggregate, [factor["name"] for factor in facts["factors"]], values, assignors)
+    factors, levels = _factors(aggregate, [factor["name"] for factor in sweep_summary["factors"]], values, assignors)
     cells = [
         AggregatedCell(
             row["setting"],
@@ -51,14 +51,14 @@ def read_sweep(aggregate: SweepAggregate) -> AggregatedSweep:
         for row in rows
     ]
     return AggregatedSweep(
-        facts["sweep"],
-        facts["baseline"],
+        sweep_summary["sweep"],
+        sweep_summary["baseline"],
         tuple(assignors),
         tuple(objectives),
-        tuple(_metrics(objectives, figures)),
+        tuple(_metrics(objectives, means)),
         tuple(factors),
         tuple(cells),
-        figures,
+        means,
         _estimates(aggregate.tables["differences"], indices, names),
         aggregate,
     )
@@ -78,8 +78,8 @@ def _in_order(preferred: Sequence[str], names: Sequence[str]) -> list[str]:
     return list(dict.fromkeys([*(name for name in preferred if name in set(names)), *names]))
 
 
-def _metrics(objectives: Sequence[Metric], figures: CellEstimates) -> list[Metric]:
-    known = [metric for metric in METRICS if figures.get(metric.name)]
+def _metrics(objectives: Sequence[Metric], means: CellEstimates) -> list[Metric]:
+    known = [metric for metric in METRICS if means.get(metric.name)]
     better = [metric for metric in known if metric.lower_is_better]
     return list(dict.fromkeys([*objectives, *better, *known]))
 
@@ -101,8 +101,8 @@ def _estimate(mean: float, low: float | None, high: float | None, runs: int) -> 
 
 
 def _values(cells: pa.Table) -> dict[int, tuple[Value, ...]]:
-    """Return the values of the factors by setting: the columns after those that every aggregate has."""
-    first = cells.column_names.index(_VALUE_COLUMNS_AFTER) + 1
+    """Return the values of the factors by setting, from the columns after the common ones."""
+    first = cells.column_names.index(_LAST_COMMON_COLUMN) + 1
     names = cells.column_names[first:]
     distinct = cells.select(["setting", *names]).group_by(["setting", *names]).aggregate([])
     columns = [distinct[name].to_pylist() for name in ("setting", *names)]

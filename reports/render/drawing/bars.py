@@ -8,6 +8,7 @@ from reports.analysis.cells import UNKNOWN
 from reports.analysis.formatting import byte_unit, format_bytes, format_count
 from reports.analysis.runs.breakdowns import Breakdown, BreakdownBar
 from reports.analysis.text import printable, shortened
+from reports.render.drawing.canvas import new_figure, width_in, write_instead_of_data
 from reports.render.drawing.style import FAINT, PAPER, part_style
 
 if TYPE_CHECKING:
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_WIDE_IN, _NARROW_IN = 8.0, 4.2
 _BAR_IN, _MARGINS_IN, _LEGEND_LINE_IN = 0.42, 0.85, 0.2
 _BAR_THICKNESS = 0.46
 _CHAR_IN = 0.075
@@ -32,20 +32,15 @@ def draw(breakdown: Breakdown, title: str, *, narrow: bool) -> Figure:
     Returns:
         The figure.
     """
-    from matplotlib.figure import Figure
-
-    width_in = _NARROW_IN if narrow else _WIDE_IN
-    columns, lines = _legend_shape(breakdown, width_in)
-    height_in = _MARGINS_IN + _BAR_IN * max(1, len(breakdown.bars)) + _LEGEND_LINE_IN * lines
-    figure = Figure(figsize=(width_in, height_in), layout="constrained")
+    columns, lines = _legend_shape(breakdown, width_in(narrow=narrow))
+    figure = new_figure(_MARGINS_IN + _BAR_IN * max(1, len(breakdown.bars)) + _LEGEND_LINE_IN * lines, narrow=narrow)
     axes = figure.add_subplot()
     axes.set_title(title)
     axes.set(yticks=[])
     axes.spines["left"].set_visible(False)
     longest_bar = max((sum(bar.values) for bar in breakdown.bars if bar.values), default=0)
     if not longest_bar:
-        axes.set(xticks=[])
-        axes.text(0.5, 0.5, "no data", transform=axes.transAxes, ha="center", va="center")
+        write_instead_of_data(axes, "no data")
         return figure
     factor = _scale(breakdown, axes, longest_bar, narrow=narrow)
     axes.set_ylim(len(breakdown.bars) - 0.4, -0.75)
@@ -56,11 +51,11 @@ def draw(breakdown: Breakdown, title: str, *, narrow: bool) -> Figure:
     return figure
 
 
-def _legend_shape(breakdown: Breakdown, width_in: float) -> tuple[int, int]:
+def _legend_shape(breakdown: Breakdown, figure_width_in: float) -> tuple[int, int]:
     """Return the number of columns and rows of the legend."""
     present = breakdown.present()
     longest = max((len(breakdown.parts[part]) for part in present), default=0)
-    columns = max(1, int(width_in / (0.55 + _CHAR_IN * longest)))
+    columns = max(1, int(figure_width_in / (0.55 + _CHAR_IN * longest)))
     return columns, -(-len(present) // columns)
 
 

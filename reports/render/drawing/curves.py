@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from reports.analysis.text import printable, shortened
+from reports.render.drawing.canvas import POINTS_PER_IN, new_figure, write_instead_of_data
 from reports.render.drawing.style import PAPER, line_style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_WIDE_IN, _NARROW_IN, _HEIGHT_IN = 8.0, 4.2, 3.2
-_POINTS_PER_IN = 72
+_HEIGHT_IN = 3.2
 _CURVE_OFFSET_PT, _MAX_TOTAL_OFFSET_PT = 2.4, 11.0
 _MARGIN = 0.03
 _MAX_MARKERS = 24
@@ -30,26 +30,23 @@ def draw(title: str, curves: Mapping[str, Sequence[float]], *, narrow: bool) -> 
     Returns:
         The figure.
     """
-    from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator
     from matplotlib.transforms import ScaledTranslation
 
     columns = 1 if narrow else 2
-    height = _HEIGHT_IN + 0.2 * -(-len(curves) // columns)
-    figure = Figure(figsize=(_NARROW_IN if narrow else _WIDE_IN, height), layout="constrained")
+    figure = new_figure(_HEIGHT_IN + 0.2 * -(-len(curves) // columns), narrow=narrow)
     axes = figure.add_subplot()
     axes.set_title(title)
     axes.set(xlabel="clients, most loaded first", ylabel="tasks per thread")
     if not any(curves.values()):
-        axes.set(xticks=[], yticks=[])
-        axes.text(0.5, 0.5, "no assignment", transform=axes.transAxes, ha="center", va="center")
+        write_instead_of_data(axes, "no assignment")
         return figure
     for index, (label, values) in enumerate(curves.items()):
         if values:
             name = shortened(printable(label), 36 if narrow else 44)
             # Balanced assignors have equal curves: shift each slightly, so that all are visible.
             offset_pt = min(_CURVE_OFFSET_PT, _MAX_TOTAL_OFFSET_PT / len(curves)) * ((len(curves) - 1) / 2 - index)
-            shifted = axes.transData + ScaledTranslation(0, offset_pt / _POINTS_PER_IN, figure.dpi_scale_trans)
+            shifted = axes.transData + ScaledTranslation(0, offset_pt / POINTS_PER_IN, figure.dpi_scale_trans)
             ranks = range(1, len(values) + 1)
             axes.plot(ranks, values, label=name, transform=shifted, **_stroke(index, len(values)))
     longest = max(map(len, curves.values()))

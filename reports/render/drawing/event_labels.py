@@ -67,14 +67,14 @@ def place_labels(events: Sequence[EventMarker], until_ms: int, width_pt: float, 
     Returns:
         One label per event, or per group of close events.
     """
-    shown = _merge_close_events([event for event in events if event.at_ms <= until_ms], until_ms)
-    texts = [_text(event, max_chars) for event in shown]
+    merged = _merge_close_events([event for event in events if event.at_ms <= until_ms], until_ms)
+    texts = [_text(event, max_chars) for event in merged]
     rightwards, leftwards = [], []
-    for event, text in zip(shown, texts, strict=True):
+    for event, text in zip(merged, texts, strict=True):
         line, width = event.at_ms * width_pt / max(until_ms, 1), _CHAR_PT * (len(text) + 1)
         rightwards.append(_LabelBox(line, line, line + width))
         leftwards.append(_LabelBox(line, line - width, line))
-    indices = range(len(shown))
+    indices = range(len(merged))
     # At the right edge, text fits only on the left. Later attempts may get higher lanes.
     attempts = [(index, leftwards[index]) for index in indices if rightwards[index].end > width_pt]
     attempts += [(index, rightwards[index]) for index in reversed(indices)]
@@ -89,7 +89,7 @@ def place_labels(events: Sequence[EventMarker], until_ms: int, width_pt: float, 
         EventLabel(event.at_ms, text, placed[index][1], placed[index][0] is leftwards[index])
         if index in placed
         else EventLabel(event.at_ms, text, None, leftwards=False)
-        for index, (event, text) in enumerate(zip(shown, texts, strict=True))
+        for index, (event, text) in enumerate(zip(merged, texts, strict=True))
     ]
 
 

@@ -10,15 +10,17 @@ from typing import TYPE_CHECKING
 from reports.analysis.formatting import byte_unit, format_bytes
 from reports.analysis.plans.load_distributions import LoadDistribution
 from reports.analysis.text import printable, shortened
+from reports.render.drawing.canvas import new_figure, write_instead_of_data
 from reports.render.drawing.style import EVENT, FAINT, INK, part_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_WIDE_IN, _NARROW_IN = 8.0, 4.2
 _MARGINS_IN, _PANEL_IN = 0.75, 1.3
 _MAX_BARS = 60
+"""Maximum number of bars that are drawn apart; more are drawn as one outline."""
+
 _MAX_RANKS = 240
 """Maximum number of brokers on the axis; more are drawn sorted by load, at this many ranks."""
 
@@ -36,24 +38,22 @@ def draw(load: LoadDistribution, title: str, *, narrow: bool) -> Figure:
     Returns:
         The figure.
     """
-    from matplotlib.figure import Figure
-
     columns = 1 if narrow or len(load.after) < 2 else 2
     rows = -(-len(load.after) // columns)
-    size = (_NARROW_IN if narrow else _WIDE_IN, _MARGINS_IN + _PANEL_IN * max(1, rows))
-    figure = Figure(figsize=size, layout="constrained")
+    figure = new_figure(_MARGINS_IN + _PANEL_IN * max(1, rows), narrow=narrow)
     factor, unit = _unit(load)
     figure.suptitle(f"{title}{unit}", x=0.01, ha="left", fontsize=11, fontweight="bold", color=INK)
     panels = figure.subplots(max(1, rows), columns, sharex=True, sharey=True, squeeze=False).ravel()
     if not load.after:
-        panels[0].set(xticks=[], yticks=[])
-        panels[0].text(0.5, 0.5, "no plan", transform=panels[0].transAxes, ha="center", va="center")
+        write_instead_of_data(panels[0], "no plan")
         return figure
     for panel in panels[len(load.after) :]:
         panel.set_visible(False)
     for panel, (strategy, values) in zip(panels, load.after.items(), strict=False):
         _panel(panel, load, [value / factor for value in values], [value / factor for value in load.before])
-        panel.axhline(load.even(strategy) / factor, color=EVENT, linewidth=0.9, linestyle=(0, (4, 2)), zorder=1)
+        panel.axhline(
+            load.balanced_value(strategy) / factor, color=EVENT, linewidth=0.9, linestyle=(0, (4, 2)), zorder=1
+        )
         panel.set_title(shortened(printable(strategy), 40), fontsize=8.5, fontweight="normal", pad=3)
         panel.tick_params(axis="x", labelbottom=True)
     _scale(panels[0], load, factor, narrow=narrow or columns == 2)
@@ -65,7 +65,7 @@ def _unit(load: LoadDistribution) -> tuple[float, str]:
     """Return the number of units of the measure per unit of the axis, and the suffix of the title."""
     if load.measure.write is not format_bytes:
         return 1.0, ""
-    factor, unit = byte_unit(max((*load.before, *(most for row in load.after.values() for most in row)), default=0))
+    factor, unit = byte_unit(max((*load.before, *(value for row in load.after.values() for value in row)), default=0))
     return factor, f" ({unit})"
 
 

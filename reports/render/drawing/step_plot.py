@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from reports.analysis.formatting import time_unit
 from reports.analysis.runs.time_series import EventMarker, TimeSeries
 from reports.analysis.text import printable, shortened
+from reports.render.drawing.canvas import POINTS_PER_IN, new_figure, width_in, write_instead_of_data
 from reports.render.drawing.event_labels import EventLabel, place_labels
 from reports.render.drawing.style import EVENT, INK, PAPER, LineStyle, line_style
 
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_WIDE_IN, _NARROW_IN, _HEIGHT_IN = 8.0, 4.2, 3.4
-_POINTS_PER_IN = 72
+_HEIGHT_IN = 3.4
 _LINE_PT = 1.7
 _LINE_OFFSET_PT = 2.4
 _MAX_TOTAL_OFFSET_PT = 11.0
@@ -54,8 +54,8 @@ class PlotOptions:
 
     @property
     def width_pt(self) -> float:
-        """Return the approximate width of the axes in points."""
-        return (_NARROW_IN if self.narrow else _WIDE_IN) * _POINTS_PER_IN - 60
+        """Approximate width of the axes in points."""
+        return width_in(narrow=self.narrow) * POINTS_PER_IN - 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +67,8 @@ class _Frame:
     until_ms: int
     ms_per_unit: float
 
-    def x(self, moments_ms: Sequence[int]) -> list[float]:
-        return [moment / self.ms_per_unit for moment in moments_ms]
+    def x(self, times_ms: Sequence[int]) -> list[float]:
+        return [time_ms / self.ms_per_unit for time_ms in times_ms]
 
     def y(self, values: Sequence[float | None]) -> list[float]:
         return [math.nan if value is None else value / self.plot.factor for value in values]
@@ -85,26 +85,23 @@ def draw(plot: PlotOptions, lines: Sequence[TimeSeries], events: Sequence[EventM
     Returns:
         The figure.
     """
-    from matplotlib.figure import Figure
-
     columns, rows = _legend_shape(plot, lines)
-    size = (_NARROW_IN if plot.narrow else _WIDE_IN, _HEIGHT_IN + 0.2 * rows)
-    figure = Figure(figsize=size, layout="constrained")
+    figure = new_figure(_HEIGHT_IN + 0.2 * rows, narrow=plot.narrow)
     axes = figure.add_subplot()
     axes.set_ylabel(plot.y_label)
-    # A line has the same style in all figures of a run, whichever others are drawn.
-    drawn = {index: line for index, line in enumerate(lines) if any(value is not None for value in line.values)}
-    if not drawn:
-        axes.set(xticks=[], yticks=[], xlabel="time", title=plot.title)
-        axes.text(0.5, 0.5, "no rebalance", transform=axes.transAxes, ha="center", va="center")
+    # Lines keep the index of their assignor, so that an assignor has the same style in all figures.
+    known_lines = {index: line for index, line in enumerate(lines) if any(value is not None for value in line.values)}
+    if not known_lines:
+        axes.set(xlabel="time", title=plot.title)
+        write_instead_of_data(axes, "no rebalance")
         return figure
-    frame = _frame(plot, axes, list(drawn.values()), events)
-    offsets_pt = _offsets_pt(list(drawn.values()))
+    frame = _frame(plot, axes, list(known_lines.values()), events)
+    offsets_pt = _offsets_pt(list(known_lines.values()))
     handles = [
         _line(frame, line, line_style(index), offset_pt)
-        for (index, line), offset_pt in zip(drawn.items(), offsets_pt, strict=True)
+        for (index, line), offset_pt in zip(known_lines.items(), offsets_pt, strict=True)
     ]
-    if any(line.varies for line in drawn.values()):
+    if any(line.varies for line in known_lines.values()):
         handles.append(_range_handle())
     labels = place_labels(events, frame.until_ms, plot.width_pt, 20 if plot.narrow else 28)
     handles += _events(frame, labels)
@@ -131,7 +128,7 @@ def _until(lines: Sequence[TimeSeries], events: Sequence[EventMarker]) -> int:
     """Return the end of the time axis: shortly after the last change or event, because nothing changes later."""
     end = max(line.until_ms for line in lines)
     last = max([line.at_ms[-1] for line in lines] + [event.at_ms for event in events if event.at_ms <= end])
-    return min(end, round(last * 1.2)) if len({moment for line in lines for moment in line.at_ms}) > 1 else end
+    return min(end, round(last * 1.2)) if len({time_ms for line in lines for time_ms in line.at_ms}) > 1 else end
 
 
 def _frame(plot: PlotOptions, axes: Axes, lines: Sequence[TimeSeries], events: Sequence[EventMarker]) -> _Frame:
@@ -142,7 +139,7 @@ def _frame(plot: PlotOptions, axes: Axes, lines: Sequence[TimeSeries], events: S
     axes.set_xlabel(f"time ({unit})")
     axes.set_xlim(0, max(until_ms, 1) / ms_per_unit)
     axes.xaxis.set_major_locator(MaxNLocator(6 if plot.narrow else 10, steps=_TIME_STEPS))
-    top = max(value for line in lines for value in line.most if value is not None) / plot.factor or 1
+    top = max(value for line in lines for value in line.maximums if value is not None) / plot.factor or 1
     # Lines drawn side by side may be slightly below 0.
     axes.set_ylim(-0.05 * top, 1.06 * top)
     axes.yaxis.set_major_locator(MaxNLocator(7, steps=_STEPS, integer=plot.whole_numbers))
@@ -168,8 +165,8 @@ def _mean(line: TimeSeries) -> float:
 
 def _coinciding(lines: Sequence[TimeSeries]) -> list[list[int]]:
     """Return groups of lines that coincide at some time, directly or through other lines."""
-    moments = sorted({moment for line in lines for moment in line.at_ms})
-    values = [[line.at(moment) for moment in moments] for line in lines]
+    times_ms = sorted({time_ms for line in lines for time_ms in line.at_ms})
+    values = [[line.at(time_ms) for time_ms in times_ms] for line in lines]
     group_of = list(range(len(lines)))
     for first in range(len(lines)):
         for second in range(first):
@@ -185,7 +182,7 @@ def _line(frame: _Frame, line: TimeSeries, style: LineStyle, offset_pt: float) -
     from matplotlib.transforms import ScaledTranslation
 
     axes = frame.axes
-    shift = ScaledTranslation(0, offset_pt / _POINTS_PER_IN, axes.figure.dpi_scale_trans)
+    shift = ScaledTranslation(0, offset_pt / POINTS_PER_IN, axes.figure.dpi_scale_trans)
     transform = axes.transData + shift
     stroke: dict[str, Any] = {
         "color": style.color,
@@ -200,12 +197,12 @@ def _line(frame: _Frame, line: TimeSeries, style: LineStyle, offset_pt: float) -
         "markeredgewidth": 1.2,
     }
     times = frame.x([*line.at_ms, max(frame.until_ms, line.at_ms[-1])])
-    values, least, most = (frame.y([*side, side[-1]]) for side in (line.values, line.least, line.most))
-    at_rounds = frame.y([line.at(moment) for moment in line.rounds_ms])
+    values, lows, highs = (frame.y([*side, side[-1]]) for side in (line.values, line.minimums, line.maximums))
+    at_rounds = frame.y([line.at(time_ms) for time_ms in line.rounds_ms])
     axes.step(times, values, where="post", transform=transform, **stroke)
     axes.plot(frame.x(line.rounds_ms), at_rounds, ls="none", clip_on=False, zorder=3, transform=transform, **marker)
     if line.varies:
-        axes.fill_between(times, least, most, step="post", color=style.color, alpha=0.15, linewidth=0)
+        axes.fill_between(times, lows, highs, step="post", color=style.color, alpha=0.15, linewidth=0)
     return Line2D([], [], label=_legend_label(frame.plot, line), **stroke, **marker)
 
 

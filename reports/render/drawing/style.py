@@ -42,7 +42,7 @@ class LineStyle:
 
 
 def line_style(index: int) -> LineStyle:
-    """Return the style of a line by its number from 0; the first 462 differ, neighbors in every respect."""
+    """Return the style of a line by its number from 0; neighbors differ in color, dashes and marker."""
     return LineStyle(
         color=_COLORS[index % len(_COLORS)],
         dashes=_DASHES[index % len(_DASHES)],
@@ -69,7 +69,7 @@ _HATCHES = ("", "////", "", "||||", "", "\\\\\\\\", "", "xxxx", "----", "++++")
 
 
 def part_style(index: int, *, rising: bool) -> PartStyle:
-    """Return the style of a part by its number from 0; neighbors differ without color.
+    """Return the style of a part by its number from 0; neighbors also differ in their hatch.
 
     Args:
         index: at most 9, or at most 5 if rising.

@@ -1,1 +1,1 @@
-"""TODO reports/render/figures."""
+"""Figures of runs, sweeps, plans and frontiers."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from reports.analysis.frontier import TrafficFrontier
 from reports.analysis.text import printable, shortened
+from reports.render.drawing.canvas import new_figure
 from reports.render.drawing.style import INK, PAPER, line_style
 from reports.render.figures.run_figures import figure_style
 
@@ -26,20 +27,25 @@ def traffic_against_movement(front: TrafficFrontier, *, narrow: bool = False) ->
     Returns:
         The figure.
     """
-    from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator
 
-    figure = Figure(figsize=(4.2, 3.6) if narrow else (8.0, 4.2), layout="constrained")
+    figure = new_figure(3.6 if narrow else 4.2, narrow=narrow)
     axes = figure.add_subplot()
     name = shortened(printable(front.scenario), _MAX_CHARS)
     axes.set_title(f"Round {front.round}" if narrow else f"Traffic and moves: {name}, round {front.round}")
     moves = [point.moves for point in front.points]
-    remote = [point.remote_partitions for point in front.points]
+    partitions = [point.remote_partitions for point in front.points]
     color = line_style(0).color
     axes.plot(
-        moves, remote, color=color, marker="o", markersize=7, markeredgecolor=PAPER, label="optimal for some cost ratio"
+        moves,
+        partitions,
+        color=color,
+        marker="o",
+        markersize=7,
+        markeredgecolor=PAPER,
+        label="optimal for some cost ratio",
     )
-    assignor_point = front.answered
+    assignor_point = front.assignor
     axes.plot(
         [assignor_point.moves],
         [assignor_point.remote_partitions],
@@ -49,7 +55,7 @@ def traffic_against_movement(front: TrafficFrontier, *, narrow: bool = False) ->
         fillstyle="none",
         markeredgewidth=1.6,
         color=line_style(1).color,
-        label=f"{shortened(printable(assignor_point.name), _MAX_CHARS)}",
+        label=shortened(printable(assignor_point.name), _MAX_CHARS),
     )
     for point in front.points:
         if point.marks:

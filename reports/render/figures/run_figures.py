@@ -44,8 +44,8 @@ def cross_rack_traffic(tables: Tables, *, narrow: bool = False) -> Figure:
         TableError: a table is missing.
     """
     lines = series(tables, cross_rack_rate)
-    most = max((value for line in lines for value in line.most if value is not None), default=0)
-    factor, unit = byte_unit(most)
+    maximum = max((value for line in lines for value in line.maximums if value is not None), default=0)
+    factor, unit = byte_unit(maximum)
     plot = PlotOptions(
         title=_title("Cross-rack traffic", tables),
         y_label=f"cross-rack traffic ({unit}/s)",
@@ -142,7 +142,7 @@ def load_per_thread(tables: Tables, *, narrow: bool = False) -> Figure:
     Raises:
         TableError: a table is missing.
     """
-    values = {label: [load.per_thread for load in of_run] for label, of_run in client_loads(tables).items()}
+    values = {label: [load.per_thread for load in loads] for label, loads in client_loads(tables).items()}
     with figure_style():
         return curves.draw(_title("Load per thread", tables), values, narrow=narrow)
 
@@ -200,24 +200,24 @@ def save_figures(figures: Mapping[str, Figure], directory: Path, formats: Sequen
     return list(contents)
 
 
-def _stacked(stack: Breakdown, tables: Tables, *, narrow: bool) -> Figure:
+def _stacked(breakdown: Breakdown, tables: Tables, *, narrow: bool) -> Figure:
     with figure_style():
-        return bars.draw(stack, stack.title if narrow else _title(stack.title, tables), narrow=narrow)
+        return bars.draw(breakdown, breakdown.title if narrow else _title(breakdown.title, tables), narrow=narrow)
 
 
 @contextmanager
-def figure_style(**more: str) -> Iterator[None]:
+def figure_style(**settings: str) -> Iterator[None]:
     """Apply the style of all figures within a context or function.
 
     Args:
-        more: further Matplotlib settings by name, with `_` for `.`.
+        settings: further Matplotlib settings by name, with `_` for `.`.
 
     Yields:
         None.
     """
     import matplotlib
 
-    overrides: dict[Any, Any] = {name.replace("_", "."): value for name, value in more.items()}
+    overrides: dict[Any, Any] = {name.replace("_", "."): value for name, value in settings.items()}
     with matplotlib.rc_context({**matplotlib_settings(), **overrides}), warnings.catch_warnings():
         # A name may have characters that no font contains; Matplotlib draws a box instead.
         warnings.filterwarnings("ignore", message="Glyph .* missing from", category=UserWarning)

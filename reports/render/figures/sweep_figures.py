@@ -15,11 +15,11 @@ from reports.analysis.formatting import (
     time_unit,
 )
 from reports.analysis.metric import Metric
-from reports.analysis.sweeps.aggregated_sweep import AggregatedCell, AggregatedSweep, Row, title
-from reports.analysis.sweeps.aggregated_sweep import MeanEstimate as Difference
+from reports.analysis.sweeps.aggregated_sweep import AggregatedCell, AggregatedSweep, MeanEstimate, Row
 from reports.analysis.sweeps.formatting import excludes_zero, share
-from reports.analysis.sweeps.grids import heat_map, largest_differences, shares
+from reports.analysis.sweeps.grids import factor_shares, heat_map, largest_differences
 from reports.analysis.text import printable, shortened
+from reports.render.drawing.canvas import new_figure, write_instead_of_data
 from reports.render.drawing.style import INK, PAPER, line_style
 from reports.render.figures.run_figures import figure_style
 
@@ -34,9 +34,8 @@ MAX_DOMINATED: Final = 400
 MAX_INTERVALS: Final = 15
 """Maximum number of differences drawn."""
 
-_WIDE_IN, _NARROW_IN = 8.0, 4.2
-_NO_DATA = "no data"
 _LAST_LIGHT = 6
+"""Last heat step that is light enough for dark text."""
 
 
 @figure_style()
@@ -60,10 +59,10 @@ def pareto_front(sweep: AggregatedSweep, *, narrow: bool = False) -> Figure:
         ]
         on_front = [cell for cell in assignor_cells if cell.row["on_front"]]
         dominated = [cell for cell in assignor_cells if not cell.row["on_front"]]
-        drawn = dominated[:: -(-len(dominated) // MAX_DOMINATED) or 1]
+        dominated_sample = dominated[:: -(-len(dominated) // MAX_DOMINATED) or 1]
         color, marker = line_style(number).color, line_style(number).marker
         style: dict[str, Any] = {"linestyle": "none", "marker": marker, "color": color}
-        points = [(cell.row[x_metric.name], cell.row[y_metric.name]) for cell in drawn]
+        points = [(cell.row[x_metric.name], cell.row[y_metric.name]) for cell in dominated_sample]
         axes.plot(*_columns(points), markersize=4, fillstyle="none", markeredgewidth=0.8, alpha=0.7, **style)
         points = [(cell.row[x_metric.name], cell.row[y_metric.name]) for cell in on_front]
         name = shortened(printable(assignor), 24 if narrow else 60)
@@ -86,7 +85,7 @@ def two_factors(sweep: AggregatedSweep, *, narrow: bool = False) -> Figure:
         The figure.
     """
     matrix = heat_map(sweep)
-    figure, axes = _figure("Two factors" if matrix is None else title(matrix.metric), sweep, 4.0, narrow=narrow)
+    figure, axes = _figure("Two factors" if matrix is None else matrix.metric.title, sweep, 4.0, narrow=narrow)
     if matrix is None:
         return _empty(figure, axes)
     rows, columns = (sweep.factors[number] for number in matrix.factors)
@@ -150,7 +149,7 @@ def sensitivity(sweep: AggregatedSweep, *, narrow: bool = False) -> Figure:
     Returns:
         The figure.
     """
-    by_metric = shares(sweep)
+    by_metric = factor_shares(sweep)
     bars = [(metric, _strongest(by_metric.get(metric.name, {}))) for metric in sweep.objectives]
     lines = sum(len(shares_of_factors) + 1.4 for _, shares_of_factors in bars)
     figure, axes = _figure("Most influential factors", sweep, 0.9 + 0.24 * lines, narrow=narrow)
@@ -158,7 +157,7 @@ def sensitivity(sweep: AggregatedSweep, *, narrow: bool = False) -> Figure:
         return _empty(figure, axes)
     y, ticks = 0.0, []
     for metric, shares_of_factors in bars:
-        axes.text(0, y, title(metric), fontweight="bold", fontsize=8.5, va="center")
+        axes.text(0, y, metric.title, fontweight="bold", fontsize=8.5, va="center")
         for name, value in shares_of_factors:
             y += 1
             axes.barh(y, value, 0.7, color=line_style(0).color)
@@ -178,17 +177,14 @@ SWEEP_FIGURES = (pareto_front, two_factors, paired_differences, sensitivity)
 
 
 def _figure(what: str, sweep: AggregatedSweep, height_in: float, *, narrow: bool) -> tuple[Figure, Axes]:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(_NARROW_IN if narrow else _WIDE_IN, height_in), layout="constrained")
+    figure = new_figure(height_in, narrow=narrow)
     axes = figure.add_subplot()
     axes.set_title(what if narrow else f"{what}: {shortened(printable(sweep.name), 40)}")
     return figure, axes
 
 
 def _empty(figure: Figure, axes: Axes) -> Figure:
-    axes.set(xticks=[], yticks=[])
-    axes.text(0.5, 0.5, _NO_DATA, transform=axes.transAxes, ha="center", va="center")
+    write_instead_of_data(axes, "no data")
     return figure
 
 
@@ -205,7 +201,7 @@ def _label(axis: Axis, metric: Metric, maximum: float, *, narrow: bool) -> None:
     from matplotlib.ticker import MaxNLocator
 
     factor, unit = _unit(metric, maximum)
-    axis.set_label_text(f"{title(metric)}{f' ({unit})' if unit else ''}")
+    axis.set_label_text(f"{metric.title}{f' ({unit})' if unit else ''}")
     axis.set_major_formatter(lambda value, _: f"{value / factor:,.6g}".replace("-", "−"))
     locator = MaxNLocator(4 if narrow else 7)
     low, high = axis.get_view_interval()
@@ -222,12 +218,12 @@ def _unit(metric: Metric, maximum: float) -> tuple[float, str]:
     return 1.0, "$" if metric.write is format_usd else "%" if metric.write is format_percent else ""
 
 
-def _largest(sweep: AggregatedSweep) -> list[tuple[AggregatedCell, Difference]]:
+def _largest(sweep: AggregatedSweep) -> list[tuple[AggregatedCell, MeanEstimate]]:
     """Return the cells with the largest differences, significant ones first, sorted from lowest to highest."""
     if not sweep.objectives:
         return []
     largest = largest_differences(sweep, sweep.objectives[0], MAX_INTERVALS)
-    return [(sweep.cells[place], difference) for place, difference in largest]
+    return [(sweep.cells[index], difference) for index, difference in largest]
 
 
 def _strongest(rows: Mapping[str, Row]) -> list[tuple[str, float]]:

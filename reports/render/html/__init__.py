@@ -1,1 +1,1 @@
-"""TODO reports/render/html."""
+"""HTML pages: shell, templates, scripts, styles and inline figures."""

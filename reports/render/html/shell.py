@@ -47,13 +47,13 @@ class _RenderedSection:
     body: Markup
 
 
-def render_page(title: str, names: Sequence[str], nothing: str, subtitle: str, sections: Sequence[Section]) -> str:
+def render_page(title: str, names: Sequence[str], no_names: str, subtitle: str, sections: Sequence[Section]) -> str:
     """Render a page; the same sections give the same text.
 
     Args:
         title: title of the window.
         names: names in the heading.
-        nothing: the heading if there are no names.
+        no_names: the heading if there are no names.
         subtitle: a sentence below the heading; may be empty.
         sections: in the order of the page.
 
@@ -76,7 +76,7 @@ def render_page(title: str, names: Sequence[str], nothing: str, subtitle: str, s
         policy=policy([program], [sheet]),
         title=title,
         names=names,
-        nothing=nothing,
+        no_names=no_names,
         subtitle=subtitle,
         sections=rendered_sections,
         data=data,

@@ -1,1 +1,1 @@
-"""TODO reports/render/plan_page."""
+"""Sections of the report page about plans."""

@@ -9,7 +9,7 @@ from itertools import groupby
 from reports.analysis.cells import Cell
 from reports.analysis.plans.batches import batch_grid
 from reports.analysis.plans.columns import COLUMNS, PlanColumn
-from reports.analysis.plans.load_distributions import LoadDistribution, load_distributions, load_grid, used_grid
+from reports.analysis.plans.load_distributions import LoadDistribution, disk_usage_grid, load_distributions, load_grid
 from reports.analysis.plans.move_matrices import ADDITIONAL, MAX_PAIRS, move_matrices, pair_grid
 from reports.analysis.plans.plan_row import TODAY, PlanRow
 from reports.analysis.plans.remarks import remarks, status_words
@@ -48,29 +48,29 @@ def criterion_lines(rows: Sequence[PlanRow]) -> list[CriterionLine]:
 
 
 def _section(results: PlanResults, id: str) -> Section:
-    shown = [row for row in results.rows if row.has_plan]
+    rows = [row for row in results.rows if row.has_plan]
     moves = move_matrices(results, "move")
     context: dict[str, object] = {
         "id": id,
-        "reading_id": "plan-1",
-        "asked": results.manifest["asked"],
+        "definitions_id": "plan-1",
+        "request": results.manifest["asked"],
         "warnings": results.manifest["remarks"],
-        "rows": [(row, "" if row.strategy == TODAY else status_words(row.status)) for row in shown],
-        "lines": criterion_lines(shown),
+        "rows": [(row, "" if row.strategy == TODAY else status_words(row.status)) for row in rows],
+        "lines": criterion_lines(rows),
         "columns": COLUMNS,
         "notes": [(row.strategy, remark) for row in results.rows for remark in remarks(row)],
         "loads": [
             [(load, _figure(load, results, id), load_grid(load)) for load in loads_of_measure]
-            for loads_of_measure in _measured(results)
+            for loads_of_measure in _loads_by_measure(results)
         ],
-        "used": used_grid(results),
+        "disk_usage": disk_usage_grid(results),
         "moves": moves,
         "has_additional": any(ADDITIONAL in matrix.sources for matrix in moves),
         "copies": move_matrices(results, "copy"),
         "pairs": [(name, grid) for name in results.planned if (grid := pair_grid(results, name)).lines],
         "batches": [(name, grid) for name in results.planned if (grid := batch_grid(results, name)).lines],
-        "most_pairs": MAX_PAIRS,
-        "made": list(_made(results)),
+        "max_pairs": MAX_PAIRS,
+        "provenance": list(_provenance(results)),
     }
     folder = results.manifest.get("directory")
     location = f"in {folder}: " if folder else "for "
@@ -88,7 +88,7 @@ def _cells(column: PlanColumn, rows: Sequence[PlanRow]) -> Iterator[tuple[Cell, 
         yield cell, is_plan and value is not None and value == lowest, not is_plan or column.criterion in row.aims
 
 
-def _measured(results: PlanResults) -> list[list[LoadDistribution]]:
+def _loads_by_measure(results: PlanResults) -> list[list[LoadDistribution]]:
     """Return the loads of each measure, by broker and by rack."""
     return [
         list(measure_loads)
@@ -97,9 +97,9 @@ def _measured(results: PlanResults) -> list[list[LoadDistribution]]:
 
 
 def _figure(load: LoadDistribution, results: PlanResults, id: str) -> InlineFigure:
-    described = f"{load.title} before and after; tables hold the numbers"
-    return inline_figure(draw_load, (load, results.source), f"{id}-{load.measure.name}-{load.level}", described)
+    description = f"{load.title} before and after; tables hold the numbers"
+    return inline_figure(draw_load, (load, results.source), f"{id}-{load.measure.name}-{load.level}", description)
 
 
-def _made(results: PlanResults) -> Iterator[tuple[str, str]]:
+def _provenance(results: PlanResults) -> Iterator[tuple[str, str]]:
     yield from ((term, text) for term, text in manifest_lines(results.manifest) if term in _FACTS and text)

@@ -21,14 +21,16 @@ from reports.analysis.comparison import ComparisonRow, best_rows, rows_by_scenar
 from reports.analysis.metrics import METRICS
 from reports.analysis.notes import Note, notes
 
-_COMPOSED: dict[str, Callable[[ComparisonRow], Cell]] = {
+_COMBINED_CELLS: dict[str, Callable[[ComparisonRow], Cell]] = {
     "cross_rack_source_partitions_above_bound": partitions_above_bound_cell,
     "cost_above_bound": cost_above_bound_cell,
     "mean_cost_above_bound": partial(above_bound_cell, name="mean_cost_above_bound"),
     "worst_cost_above_bound": partial(above_bound_cell, name="worst_cost_above_bound"),
     "tasks_without_rack_redundancy": rack_redundancy_cell,
 }
-_IN_COMPOSED = (
+"""Cells that show several metrics, by the metric of their row."""
+
+_SHOWN_IN_COMBINED_CELLS = (
     "cross_rack_source_partitions_above_bound_percent",
     "cost_above_bound_percent",
     "mean_cost_above_bound_percent",
@@ -36,6 +38,8 @@ _IN_COMPOSED = (
     "tasks_without_rack_redundancy_percent",
     "stateful_tasks",
 )
+"""Metrics that have no row because another row shows them."""
+
 _ONLY_IF_KNOWN = ("cross_rack_usd_per_day", "cross_rack_usd")
 
 
@@ -86,14 +90,14 @@ class ComparisonTable:
 
 def comparison_tables(rows: Sequence[ComparisonRow]) -> list[ComparisonTable]:
     """Return one table per scenario."""
-    return [_comparison(scenario, of_one) for scenario, of_one in rows_by_scenario(rows).items()]
+    return [_comparison(scenario, scenario_rows) for scenario, scenario_rows in rows_by_scenario(rows).items()]
 
 
 def _comparison(scenario: str, rows: Sequence[ComparisonRow]) -> ComparisonTable:
     columns: list[Column] = [
-        metric_column(metric.name, metric.title, _COMPOSED.get(metric.name))
+        metric_column(metric.name, metric.title, _COMBINED_CELLS.get(metric.name))
         for metric in METRICS
-        if metric.name not in _IN_COMPOSED
+        if metric.name not in _SHOWN_IN_COMBINED_CELLS
         and (metric.name not in _ONLY_IF_KNOWN or any(row.spreads[metric.name] for row in rows))
     ]
     groups = [MetricGroup("", (_line(rows, verdict_column(), ""),))]
@@ -102,6 +106,6 @@ def _comparison(scenario: str, rows: Sequence[ComparisonRow]) -> ComparisonTable
     return ComparisonTable(scenario, rows, tuple(groups), notes(rows))
 
 
-def _line(rows: Sequence[ComparisonRow], shown: Column, name: str) -> MetricLine:
-    winners = best_rows(rows, shown.metric)
-    return MetricLine(shown.title, name, tuple((shown.cell(row), row in winners) for row in rows))
+def _line(rows: Sequence[ComparisonRow], column: Column, name: str) -> MetricLine:
+    winners = best_rows(rows, column.metric)
+    return MetricLine(column.title, name, tuple((column.cell(row), row in winners) for row in rows))

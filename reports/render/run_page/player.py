@@ -28,19 +28,21 @@ MAX_SENTENCE_BYTES = 1_200_000
 STATES: Final = ("unassigned", "assigned", "restoring", "running", "revoked", "blocked")
 """Task states, as numbered by the player."""
 
-_NOBODY = -1
+_NO_CLIENT = -1
 _REASON_CHARS = 110
 _WARM_UP = "warm_up"
 
 Json = dict[str, Any]
 
 
-def player_data(tables: Tables) -> Json:
+def player_data(tables: Tables, *, max_bytes: int = MAX_BYTES, max_sentence_bytes: int = MAX_SENTENCE_BYTES) -> Json:
     """Return the first run of each assignor as data for the player.
 
     Args:
         tables: must contain `runs`, `rounds`, `tasks`, `clients`, `assignments`, `moves`, `reasons`, `cycles`, the task
             states and `events`.
+        max_bytes: maximum size of the data of all runs; the first run is always included.
+        max_sentence_bytes: maximum size of the sentences about moves of all runs.
 
     Returns:
         `runs` in the order of the table, `left_out` with the labels of runs that exceed the size limit, and the texts
@@ -50,33 +52,33 @@ def player_data(tables: Tables) -> Json:
         TableError: a table is missing.
     """
     runs = runs_by_assignor(tables)
-    carried: list[Json] = []
+    included: list[Json] = []
     left_out: list[str] = []
     size = 0
-    for key, of_one in runs.items():
+    for key, assignor_runs in runs.items():
         label = printable(assignor_label(key, runs))
-        made = _run(tables, key, of_one[0], label, MAX_SENTENCE_BYTES // len(runs))
-        size += len(json.dumps(made, separators=(",", ":")))
-        if size <= MAX_BYTES or not carried:
-            carried.append(made)
+        run_data = _run(tables, key, assignor_runs[0], label, max_sentence_bytes // len(runs))
+        size += len(json.dumps(run_data, separators=(",", ":")))
+        if size <= max_bytes or not included:
+            included.append(run_data)
         else:
             left_out.append(label)
-    words = {name.removeprefix("moves_"): text for name, text in MOVE_REASONS.items()}
-    return {"runs": carried, "left_out": left_out, "reasons": words, "states": STATES}
+    reason_texts = {name.removeprefix("moves_"): text for name, text in MOVE_REASONS.items()}
+    return {"runs": included, "left_out": left_out, "reasons": reason_texts, "states": STATES}
 
 
-def _run(tables: Tables, key: Key, run: Mapping[str, Any], label: str, max_sentence_chars: int) -> Json:
+def _run(tables: Tables, key: Key, run: Mapping[str, Any], label: str, max_sentence_bytes: int) -> Json:
     """Return the data of one run.
 
     Tasks and clients are indices into `tasks` and `clients`; -1 is no client. `transitions` has a list per time: the
     time since the previous one, then task and `6 × (client + 1) + state` alternately. A round has the differences from
     the previous one: `own` (task, client, index into `why` or -1), `add` and `drop` (task, client of standbys), `warm`
     and `cool` (standbys that become or cease to be warm-ups). `sentences` has sentences about moves by `round:task`;
-    None if they exceed `max_sentence_chars` characters.
+    None if they exceed `max_sentence_bytes`.
     """
-    of = {name: rows_of_run(tables, name, key, run["seed"]) for name in ("tasks", "clients", "task_states", "events")}
-    tasks = of["tasks"]["task"].to_pylist()
-    clients = list(dict.fromkeys(of["clients"]["client"].to_pylist()))
+    rows = {name: rows_of_run(tables, name, key, run["seed"]) for name in ("tasks", "clients", "task_states", "events")}
+    tasks = rows["tasks"]["task"].to_pylist()
+    clients = list(dict.fromkeys(rows["clients"]["client"].to_pylist()))
     rounds = rows_of_run(tables, "rounds", key, run["seed"]).to_pylist()
     why: list[str] = []
     reasons = rows_of_run(tables, "reasons", key, run["seed"])
@@ -88,8 +90,10 @@ def _run(tables: Tables, key: Key, run: Mapping[str, Any], label: str, max_sente
         "seed": run["seed"],
         "until": max((row["until_ms"] for row in rounds), default=0),
         "tasks": [printable(task) for task in tasks],
-        "stateless": [place for place, has in enumerate(of["tasks"]["stateful"].to_pylist()) if not has],
-        "clients": _clients(of["clients"].to_pylist(), clients),
+        "stateless": [
+            index for index, is_stateful in enumerate(rows["tasks"]["stateful"].to_pylist()) if not is_stateful
+        ],
+        "clients": _clients(rows["clients"].to_pylist(), clients),
         "rounds": [
             {
                 "n": row["round"],
@@ -100,9 +104,9 @@ def _run(tables: Tables, key: Key, run: Mapping[str, Any], label: str, max_sente
             for row, delta in zip(rounds, deltas, strict=True)
         ],
         "why": why,
-        "transitions": _transitions(of["task_states"], tasks, clients),
-        "events": [[row["at_ms"], printable(row["event"])] for row in of["events"].to_pylist()],
-        "sentences": sentences if sum(map(len, sentences.values())) <= max_sentence_chars else None,
+        "transitions": _transitions(rows["task_states"], tasks, clients),
+        "events": [[row["at_ms"], printable(row["event"])] for row in rows["events"].to_pylist()],
+        "sentences": sentences if sum(map(len, sentences.values())) <= max_sentence_bytes else None,
     }
 
 
@@ -128,28 +132,32 @@ def _deltas(
     why: list[str],
 ) -> list[Json]:
     """Return the differences of each round; new reasons are appended to `why`."""
-    held = rows_of_run(tables, "assignments", key, seed)
-    round_, task, client = held["round"].to_numpy(), _places(held["task"], tasks), _places(held["client"], clients)
-    active = _places(held["role"], ["active"]) == 0
+    copies = rows_of_run(tables, "assignments", key, seed)
+    round_, task, client = (
+        copies["round"].to_numpy(),
+        _indices(copies["task"], tasks),
+        _indices(copies["client"], clients),
+    )
+    is_active = _indices(copies["role"], ["active"]) == 0
     reasons = _reasons(rows_of_run(tables, "moves", key, seed), tasks, why)
     bounds = np.searchsorted(round_, [row["round"] for row in rounds] + [np.iinfo(np.int64).max])
-    owner = np.full(len(tasks), _NOBODY)
+    owner = np.full(len(tasks), _NO_CLIENT)
     standbys = np.zeros(0, dtype=np.int64)
     deltas = []
-    for place, row in enumerate(rounds):
-        part = slice(bounds[place], bounds[place + 1])
-        runs, stands = active[part], ~active[part]
-        now = np.full(len(tasks), _NOBODY)
-        now[task[part][runs]] = client[part][runs]
-        copies = np.sort(task[part][stands] * len(clients) + client[part][stands])
-        moved = np.flatnonzero(now != owner).tolist()
+    for index, row in enumerate(rounds):
+        part = slice(bounds[index], bounds[index + 1])
+        actives, others = is_active[part], ~is_active[part]
+        new_owner = np.full(len(tasks), _NO_CLIENT)
+        new_owner[task[part][actives]] = client[part][actives]
+        new_standbys = np.sort(task[part][others] * len(clients) + client[part][others])
+        moved = np.flatnonzero(new_owner != owner).tolist()
         delta: Json = {
-            "own": [part for t in moved for part in (t, int(now[t]), reasons.get((row["round"], t), -1))],
-            "add": _pairs(np.setdiff1d(copies, standbys), len(clients)),
-            "drop": _pairs(np.setdiff1d(standbys, copies), len(clients)),
+            "own": [value for t in moved for value in (t, int(new_owner[t]), reasons.get((row["round"], t), -1))],
+            "add": _pairs(np.setdiff1d(new_standbys, standbys), len(clients)),
+            "drop": _pairs(np.setdiff1d(standbys, new_standbys), len(clients)),
         }
         deltas.append(delta)
-        owner, standbys = now, copies
+        owner, standbys = new_owner, new_standbys
     return deltas
 
 
@@ -163,19 +171,21 @@ def _add_warm_ups(
     """Add which copies become and cease to be warm-ups, if the assignor reports them."""
     import pyarrow.compute as pc
 
-    came = reasons.filter(pc.and_(pc.equal(reasons["kind"], _WARM_UP), pc.equal(reasons["role"], "standby")))
-    if not came:
+    rows = reasons.filter(pc.and_(pc.equal(reasons["kind"], _WARM_UP), pc.equal(reasons["role"], "standby")))
+    if not rows:
         return
-    new: dict[int, set[Copy]] = {}
-    places = zip(_places(came["task"], tasks).tolist(), _places(came["to_client"], clients).tolist(), strict=True)
-    for number, copy in zip(came["round"].to_pylist(), places, strict=True):
-        new.setdefault(number, set()).add(copy)
+    assigned: dict[int, set[Copy]] = {}
+    assigned_copies = zip(
+        _indices(rows["task"], tasks).tolist(), _indices(rows["to_client"], clients).tolist(), strict=True
+    )
+    for number, copy in zip(rows["round"].to_pylist(), assigned_copies, strict=True):
+        assigned.setdefault(number, set()).add(copy)
     copies = list(_copies(deltas))
     before: set[Copy] = set()
-    marked = warm_ups(copies, [new.get(row["round"], set()) for row in rounds])
-    for delta, present, warm in zip(deltas, copies, marked, strict=True):
-        delta["warm"] = [place for copy in sorted(warm - before) for place in copy]
-        delta["cool"] = [place for copy in sorted((before - warm) & present) for place in copy]
+    warm_ups_by_round = warm_ups(copies, [assigned.get(row["round"], set()) for row in rounds])
+    for delta, present, warm in zip(deltas, copies, warm_ups_by_round, strict=True):
+        delta["warm"] = [index for copy in sorted(warm - before) for index in copy]
+        delta["cool"] = [index for copy in sorted((before - warm) & present) for index in copy]
         before = warm
 
 
@@ -192,8 +202,8 @@ def _reasons(moves: pa.Table, tasks: Sequence[str], why: list[str]) -> dict[tupl
     """Return the index into `why` of the reason of each active move, by round and task."""
     numbers = moves["round"].to_pylist()
     reason_indices = {}
-    places = _places(moves["task"], tasks).tolist()
-    for number, task, reason in zip(numbers, places, moves["reason"].to_pylist(), strict=True):
+    task_indices = _indices(moves["task"], tasks).tolist()
+    for number, task, reason in zip(numbers, task_indices, moves["reason"].to_pylist(), strict=True):
         if reason is not None:
             if reason not in why:
                 why.append(reason)
@@ -203,26 +213,26 @@ def _reasons(moves: pa.Table, tasks: Sequence[str], why: list[str]) -> dict[tupl
 
 def _transitions(task_states: pa.Table, tasks: Sequence[str], clients: Sequence[str]) -> list[list[int]]:
     """Return the task states by time of change; of several changes of a task at one time, only the last counts."""
-    at = task_states["at_ms"].to_numpy()
-    task = _places(task_states["task"], tasks)
-    code = len(STATES) * (_places(task_states["client"], clients) + 1) + _places(task_states["state"], STATES)
-    moments: list[list[int]] = []
-    edges = [0, *(np.flatnonzero(np.diff(at)) + 1).tolist(), len(at)] if len(at) else [0]
-    before = 0
+    at_ms = task_states["at_ms"].to_numpy()
+    task = _indices(task_states["task"], tasks)
+    code = len(STATES) * (_indices(task_states["client"], clients) + 1) + _indices(task_states["state"], STATES)
+    transitions: list[list[int]] = []
+    edges = [0, *(np.flatnonzero(np.diff(at_ms)) + 1).tolist(), len(at_ms)] if len(at_ms) else [0]
+    before_ms = 0
     for start, end in pairwise(edges):
         last = dict(zip(task[start:end].tolist(), code[start:end].tolist(), strict=True))
-        moments.append([int(at[start]) - before, *(part for pair in sorted(last.items()) for part in pair)])
-        before = int(at[start])
-    return moments
+        transitions.append([int(at_ms[start]) - before_ms, *(value for pair in sorted(last.items()) for value in pair)])
+        before_ms = int(at_ms[start])
+    return transitions
 
 
 def _pairs(keys: Any, clients: int) -> list[int]:
-    return [part for key in keys.tolist() for part in divmod(key, clients)]
+    return [value for key in keys.tolist() for value in divmod(key, clients)]
 
 
-def _places(column: Any, names: Sequence[str]) -> Any:
+def _indices(column: Any, names: Sequence[str]) -> Any:
     """Return the index of each value of a column in a list of names; -1 if missing."""
     import pyarrow.compute as pc
 
     indices = pc.index_in(column, value_set=pa.array(names, pa.string()))
-    return pc.fill_null(indices, _NOBODY).to_numpy().astype(np.int64)
+    return pc.fill_null(indices, _NO_CLIENT).to_numpy().astype(np.int64)

@@ -44,11 +44,11 @@ def _number(name: str, write: NumberFormat = format_count, unknown: str = UNKNOW
     return lambda row: unknown if row[name] is None else write(row[name])
 
 
-def _several(*names: str) -> Callable[[RoundRow], str]:
+def _list_of(*names: str) -> Callable[[RoundRow], str]:
     return lambda row: ", ".join(_number(name)(row) for name in names)
 
 
-def _remote(row: RoundRow) -> str:
+def _cross_rack_partitions(row: RoundRow) -> str:
     return f"{_number('cross_rack_source_partitions')(row)} ({_number('cross_rack_source_partitions_bound')(row)})"
 
 
@@ -79,8 +79,10 @@ _COLUMNS: dict[str, Callable[[RoundRow], str]] = {
     "Standbys and warm-ups behind": _number("warming_up"),
     "State restored": _number("restored_bytes", format_bytes),
     "Task downtime (total)": _number("downtime_ms", format_duration),
-    "Cross-rack source partitions (bound)": _remote,
-    "Kafka's rack-aware cost: stateful, stateless, standbys": _several("active_cost", "stateless_cost", "standby_cost"),
+    "Cross-rack source partitions (bound)": _cross_rack_partitions,
+    "Kafka's rack-aware cost: stateful, stateless, standbys": _list_of(
+        "stateful_cost", "stateless_cost", "standby_cost"
+    ),
     "KIP-925 cost (bound)": _cost,
     "Cross-rack bytes": _number("cross_rack_bytes", format_bytes),
     "Cross-rack traffic (steady state)": _number("cross_rack_bytes_per_s", format_rate),
@@ -95,7 +97,7 @@ def first_runs(tables: Tables) -> list[RunRounds]:
     """Return the rounds of the first run of each assignor.
 
     Raises:
-        TableError: there is no table `runs` or `rounds`.
+        TableError: the table `runs` or `rounds` is missing.
     """
     cells_by_run: dict[tuple[str, str, int], list[tuple[str, ...]]] = {}
     proofs = proofs_by_round(tables)

@@ -15,7 +15,6 @@ from reports.analysis.sweeps.aggregated_sweep import (
     MeanEstimate,
     command,
     set_args,
-    title,
 )
 from reports.analysis.sweeps.grids import heat_map
 from reports.analysis.text import printable
@@ -23,7 +22,7 @@ from reports.analysis.text import printable
 MAX_BYTES: Final = 1_800_000
 """Maximum size of the data of sweeps on a page."""
 
-MAX_DIFFERENCES: Final = 0.4
+DIFFERENCES_SHARE: Final = 0.4
 """Maximum share of differences in these data."""
 
 KINDS: Final[Mapping[Callable[[float], str], str]] = {
@@ -43,27 +42,27 @@ _NONE = -1
 Json = dict[str, Any]
 
 
-def embedded_data(sweep: AggregatedSweep, most_bytes: int = MAX_BYTES) -> tuple[Json, list[Metric], list[Metric]]:
+def embedded_data(sweep: AggregatedSweep, max_bytes: int = MAX_BYTES) -> tuple[Json, list[Metric], list[Metric]]:
     """Return the data of a sweep for scripts.
 
     Args:
         sweep: the sweep.
-        most_bytes: maximum size of all statistics; those of the objectives are always included.
+        max_bytes: maximum size of all statistics; those of the objectives are always included.
 
     Returns:
         The data, the metrics whose means exceed the size limit, and the metrics whose differences do.
     """
-    spare = int(most_bytes * MAX_DIFFERENCES)
-    means, without_means = _within_limit(sweep, sweep.figures, range(len(sweep.cells)), most_bytes - spare)
-    compared = sorted({place for of_metric in sweep.differences.values() for place in of_metric})
-    differences, without_differences = _within_limit(sweep, sweep.differences, compared, spare)
+    differences_bytes = int(max_bytes * DIFFERENCES_SHARE)
+    means, without_means = _within_limit(sweep, sweep.means, range(len(sweep.cells)), max_bytes - differences_bytes)
+    compared = sorted({index for estimates in sweep.differences.values() for index in estimates})
+    differences, without_differences = _within_limit(sweep, sweep.differences, compared, differences_bytes)
     heat = heat_map(sweep)
     data = {
         **_names(sweep),
         **_settings(sweep),
         "cells": _cells(sweep),
         "metrics": [
-            {"name": metric.name, "title": title(metric), "kind": KINDS[metric.write]} for metric in sweep.metrics
+            {"name": metric.name, "title": metric.title, "kind": KINDS[metric.write]} for metric in sweep.metrics
         ],
         "figures": means,
         "compared": compared,
@@ -124,38 +123,37 @@ def _cells(sweep: AggregatedSweep) -> Json:
 
 
 def _within_limit(
-    sweep: AggregatedSweep, figures: CellEstimates, places: Sequence[int], most_bytes: int
+    sweep: AggregatedSweep, estimates: CellEstimates, cells: Sequence[int], max_bytes: int
 ) -> tuple[dict[str, Json], list[Metric]]:
     """Return the columns of metrics by number within the size limit, and the metrics that exceed it."""
-    carried: dict[str, Json] = {}
+    included: dict[str, Json] = {}
     left_out: list[Metric] = []
     size = 0
     for number, metric in enumerate(sweep.metrics):
-        if metric.name not in figures:
+        if metric.name not in estimates:
             continue
-        made = _columns(figures[metric.name], places)
-        size += len(json.dumps(made, separators=(",", ":")))
-        if size <= most_bytes or metric in sweep.objectives:
-            carried[str(number)] = made
+        metric_columns = _columns(estimates[metric.name], cells)
+        size += len(json.dumps(metric_columns, separators=(",", ":")))
+        if size <= max_bytes or metric in sweep.objectives:
+            included[str(number)] = metric_columns
         else:
             left_out.append(metric)
-    return carried, left_out
+    return included, left_out
 
 
-def _columns(figures: Mapping[int, MeanEstimate], places: Sequence[int]) -> Json:
+def _columns(estimates: Mapping[int, MeanEstimate], cells: Sequence[int]) -> Json:
     """Return columns of means and distances to the interval ends; a constant column is a single value."""
-    means = [figures[place].mean if place in figures else None for place in places]
-    estimates = [figures.get(place) for place in places]
+    in_order = [estimates.get(cell) for cell in cells]
     return {
-        "mean": _column([_rounded(mean) for mean in means]),
-        "below": _column([_distance(estimate, estimate.low) if estimate else None for estimate in estimates]),
-        "above": _column([_distance(estimate, estimate.high) if estimate else None for estimate in estimates]),
-        "runs": _column([estimate.runs if estimate else None for estimate in estimates]),
+        "mean": _column([_rounded(estimate.mean) if estimate else None for estimate in in_order]),
+        "below": _column([_distance(estimate, estimate.low) if estimate else None for estimate in in_order]),
+        "above": _column([_distance(estimate, estimate.high) if estimate else None for estimate in in_order]),
+        "runs": _column([estimate.runs if estimate else None for estimate in in_order]),
     }
 
 
-def _distance(figure: MeanEstimate, end: float | None) -> float | None:
-    return None if end is None else _rounded(abs(end - figure.mean), 4)
+def _distance(estimate: MeanEstimate, end: float | None) -> float | None:
+    return None if end is None else _rounded(abs(end - estimate.mean), 4)
 
 
 def _column(values: list[float | None]) -> list[float | None] | float | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from reports.analysis.sweeps.aggregated_sweep import AggregatedSweep, title
+from reports.analysis.sweeps.aggregated_sweep import AggregatedSweep
 from reports.analysis.sweeps.best_cells import best_cells
 from reports.analysis.sweeps.grids import (
     MAX_DIFFERENCES,
@@ -31,8 +31,8 @@ def sweep_sections(sweeps: Sequence[AggregatedSweep]) -> list[Section]:
     return [_section(sweep, f"sweep-{number}", MAX_BYTES // len(sweeps)) for number, sweep in enumerate(sweeps, 1)]
 
 
-def _section(sweep: AggregatedSweep, id: str, most_bytes: int) -> Section:
-    data, without_means, without_differences = embedded_data(sweep, most_bytes)
+def _section(sweep: AggregatedSweep, id: str, max_bytes: int) -> Section:
+    data, without_means, without_differences = embedded_data(sweep, max_bytes)
     summary = sweep.aggregate.summary
     compared = sweep.objectives[0] if sweep.objectives else None
     differing = sweep.differences.get(compared.name, {}) if compared else {}
@@ -41,24 +41,23 @@ def _section(sweep: AggregatedSweep, id: str, most_bytes: int) -> Section:
         "sweep": sweep,
         "facts": summary["sweeps"][0],
         "scenario": summary["scenarios"][0],
-        "titles": [title(metric) for metric in sweep.objectives],
+        "titles": [metric.title for metric in sweep.objectives],
         "best": best_cells(sweep),
         "figures": dict(_figures(sweep, id)),
         "front": front_grid(sweep),
-        "most_on_front": MAX_ON_FRONT,
+        "max_on_front": MAX_ON_FRONT,
         "heat": heat_map(sweep),
-        "heat_title": title,
-        "compared": title(compared) if compared else "",
+        "compared": compared.title if compared else "",
         "differences": difference_grid(sweep, compared) if compared else None,
         "differing": len(differing),
-        "most_drawn": MAX_INTERVALS,
-        "most_differences": MAX_DIFFERENCES,
+        "max_drawn": MAX_INTERVALS,
+        "max_differences": MAX_DIFFERENCES,
         "shares": share_grid(sweep),
         "levels": level_grid(sweep),
         "left_out": list(_left_out(sweep)),
-        "without_means": [title(metric) for metric in without_means],
-        "without_differences": [title(metric) for metric in without_differences],
-        "made": list(_made(sweep)),
+        "without_means": [metric.title for metric in without_means],
+        "without_differences": [metric.title for metric in without_differences],
+        "provenance": list(_provenance(sweep)),
         "scenario_text": scenario_text(sweep.aggregate.manifest),
         "text": _lines(sweep.aggregate.manifest.get("text", "")),
     }
@@ -68,8 +67,8 @@ def _section(sweep: AggregatedSweep, id: str, most_bytes: int) -> Section:
 def _figures(sweep: AggregatedSweep, id: str) -> Iterator[tuple[str, InlineFigure]]:
     for draw in SWEEP_FIGURES:
         name = draw.__name__
-        described = f"{name.replace('_', ' ').capitalize()}; tables hold the numbers"
-        yield name, inline_figure(draw, sweep, f"{id}-{name}", described)
+        description = f"{name.replace('_', ' ').capitalize()}; tables hold the numbers"
+        yield name, inline_figure(draw, sweep, f"{id}-{name}", description)
 
 
 def _left_out(sweep: AggregatedSweep) -> Iterator[tuple[str, str]]:
@@ -79,7 +78,7 @@ def _left_out(sweep: AggregatedSweep) -> Iterator[tuple[str, str]]:
         yield f"{row['number']:,} {what}", str(row["why"])
 
 
-def _made(sweep: AggregatedSweep) -> Iterator[tuple[str, str]]:
+def _provenance(sweep: AggregatedSweep) -> Iterator[tuple[str, str]]:
     manifest = sweep.aggregate.manifest
     yield "directory", sweep.aggregate.name
     for manifest_factor, factor in zip(manifest.get("factors", ()), sweep.factors, strict=False):

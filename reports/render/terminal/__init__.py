@@ -1,1 +1,1 @@
-"""What commands print: one module a kind of answer, for people and in formats for scripts."""
+"""Output of commands: text for terminals, and JSON, CSV and Markdown for scripts and documents."""

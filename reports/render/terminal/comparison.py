@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from reports.analysis.cells import Column, convergence_cell, cost_above_bound_cell, metric_column, rack_redundancy_cell
 from reports.analysis.comparison import ComparisonRow, Tables, best_rows, compare_runs, rows_by_scenario
 from reports.analysis.comparison_records import RECORD_KEYS, records
-from reports.analysis.notes import WORTH_MENTIONING_MS, notes
+from reports.analysis.notes import MIN_NOTED_COMPUTE_MS, notes
 from reports.render.markdown import markdown_text
 
 FORMATS = ("table", "json", "csv", "markdown")
@@ -37,7 +37,7 @@ COLUMNS: tuple[Column, ...] = (
 The legend below the table replaces the qualifiers of three titles.
 """
 
-_SHOWN_FROM = {"cross_rack_usd": 0, "leader_compute_ms": WORTH_MENTIONING_MS}
+_SHOWN_FROM = {"cross_rack_usd": 0, "leader_compute_ms": MIN_NOTED_COMPUTE_MS}
 """Metrics that are shown only if an assignor reaches this value."""
 
 

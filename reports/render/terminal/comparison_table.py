@@ -81,25 +81,23 @@ def _heading(scenario: str, rows: Sequence[ComparisonRow]) -> Text:
 
 def _table(rows: Sequence[ComparisonRow], columns: Sequence[Column], width: int) -> Iterator[RenderableType]:
     """Yield the widest layout that fits."""
-    drawn = [_draw_column(rows, drawn_column) for drawn_column in columns]
+    drawn_columns = [_draw_column(rows, column) for column in columns]
     labels = [printable(row.assignor) for row in rows]
     min_label_width = min(
         _LABEL[-1], max(_LABEL[0], *(cell_len(part) for label in labels for part in name_parts(label)))
     )
     for dropped in range(len(_DISPENSABLE) + 1):
         hidden = _DISPENSABLE[:dropped]
-        kept = [drawn_column for drawn_column in drawn if drawn_column.column.metric.name not in hidden]
-        label_width = width - sum(1 + drawn_column.width() for drawn_column in kept)
+        kept = [column for column in drawn_columns if column.column.metric.name not in hidden]
+        label_width = width - sum(1 + column.width() for column in kept)
         if label_width >= min_label_width:
             yield _one_row_per_assignor(labels, kept, min(label_width, _LABEL[-1]))
             if hidden:
-                titles = ", ".join(
-                    drawn_column.title.lower() for drawn_column in columns if drawn_column.metric.name in hidden
-                )
+                titles = ", ".join(column.title.lower() for column in columns if column.metric.name in hidden)
                 yield Text(f"Hidden for lack of width: {titles}.", style=QUIET)
             yield _legend(_LEGEND, rows)
             return
-    yield from _one_row_per_metric(labels, [_draw_column(rows, verdict_column()), *drawn], width)
+    yield from _one_row_per_metric(labels, [_draw_column(rows, verdict_column()), *drawn_columns], width)
     yield _legend(_LEGEND, rows)
 
 

@@ -38,7 +38,7 @@ def _parts(explanations: Sequence[Explanation]) -> Iterator[RenderableType]:
         for move in explanation.moves:
             yield Text()
             yield from _move(move)
-        if len(explanation.asked) == 1:
+        if len(explanation.requested) == 1:
             for row, client, last in explanation.stays:
                 yield Text()
                 yield from _stay(row["round"], client, last)
@@ -48,12 +48,12 @@ def _parts(explanations: Sequence[Explanation]) -> Iterator[RenderableType]:
 
 
 def _move(move: ExplainedMove) -> Iterator[RenderableType]:
-    number, about = round_text(move.round)
-    heading = Text(f"{number}: {move_text(move)}", HEADER)
+    number_text, about = round_text(move.round)
+    heading = Text(f"{number_text}: {move_text(move)}", HEADER)
     heading.append(f"  ({about})", QUIET)
     yield heading
-    for place, step in enumerate(move.steps, start=1):
-        yield _numbered(place, step_text(step))
+    for number, step in enumerate(move.steps, start=1):
+        yield _numbered(number, step_text(step))
         edges = move.cycles.get(step["cycle"], ())
         for edge in edges:
             yield _indented(edge_text(edge), 7)
@@ -74,17 +74,17 @@ def _stay(number: int, client: str | None, last: ExplainedMove | None) -> Iterat
 
 
 def _summary(explanation: Explanation) -> str:
-    if not explanation.asked:
+    if not explanation.requested:
         return "No rounds: no client joined."
     moves = sum(move.role == "active" and move.source is not None for move in explanation.moves)
     times = {0: "Never moved", 1: "Moved once", 2: "Moved twice"}.get(moves, f"Moved {moves} times")
-    rounds = len(explanation.asked)
+    rounds = len(explanation.requested)
     return f"{times} in {rounds} round{'' if rounds == 1 else 's'}."
 
 
-def _numbered(place: int, text: str) -> Padding:
+def _numbered(number: int, text: str) -> Padding:
     row = Table.grid(padding=(0, 1, 0, 0))
-    row.add_row(f"{place}.", Text(text))
+    row.add_row(f"{number}.", Text(text))
     return Padding(row, (0, 0, 0, 2))
 
 
@@ -108,7 +108,7 @@ def record(explanation: Explanation) -> dict[str, Any]:
 
 
 def _record_of_move(move: ExplainedMove) -> dict[str, Any]:
-    step_keys = [key for key in (move.steps[0] if move.steps else ()) if key not in _OF_MOVE]
+    step_keys = [key for key in (move.steps[0] if move.steps else ()) if key not in _MOVE_COLUMNS]
     edge_keys = ("task", "from_client", "to_client", "traffic_from", "traffic_to", "non_overlap_cost", "cost")
     return {
         "round": move.round["round"],
@@ -137,6 +137,7 @@ def _record_of_move(move: ExplainedMove) -> dict[str, Any]:
     }
 
 
-_OF_MOVE = frozenset(
+_MOVE_COLUMNS = frozenset(
     ("scenario", "assignor", "seed", "round", "task", "role", "from_client", "to_client", "break_even", "no_break_even")
 )
+"""Columns of the table `reasons` that are equal for all steps of a move."""

@@ -50,7 +50,7 @@ def _parts(front: TrafficFrontier) -> Iterator[RenderableType]:
         )
     yield table
     yield Text()
-    yield Text(_answered(front))
+    yield Text(_assignor_text(front))
     yield Text(
         "Each point is optimal for its whole range of cost ratios: no balanced assignment costs less. Whether the "
         "assignor may assign a task to a client without its state is not considered.",
@@ -65,9 +65,9 @@ def ratios(point: FrontierPoint) -> str:
     return f"below {point.to_ratio}" if point.from_ratio == "0" else f"{point.from_ratio} to {point.to_ratio}"
 
 
-def _answered(front: TrafficFrontier) -> str:
-    answered = front.answered
+def _assignor_text(front: TrafficFrontier) -> str:
+    point = front.assignor
     return (
-        f"{printable(answered.name)}: {format_count(answered.remote_partitions)} cross-rack partitions, "
-        f"{format_count(answered.moves)} tasks moved."
+        f"{printable(point.name)}: {format_count(point.remote_partitions)} cross-rack partitions, "
+        f"{format_count(point.moves)} tasks moved."
     )

@@ -22,8 +22,9 @@ FORMATS: Final = ("text", "json")
 
 _MAX_NAME_CHARS: Final = 24
 _LEGEND: Final = (
-    "max−min: over brokers; below: within the worst topic. Of: fewest moves that balance replicas. New: leader must be "
-    "copied first. Led: leaders changed. Lost: partitions without a leader. (…): not an objective of this strategy."
+    "max−min: over brokers; below: within the worst topic. of N: fewest moves that balance replicas. N new: leaders "
+    "that must be copied first. N led: leaders changed. N lost: partitions without a leader. (…): not an objective of "
+    "this strategy."
 )
 
 
@@ -64,12 +65,12 @@ def _parts(about: Mapping[str, Any], rows: Sequence[PlanRow], width: int) -> Ite
     if about["asked"]:
         yield Text(f"Requested: {printable(about['asked'])}.", overflow="fold")
     yield Text()
-    shown = [row for row in rows if row.has_plan]
-    for number, columns in enumerate(_fitting(shown, width)):
+    rows_with_figures = [row for row in rows if row.has_plan]
+    for number, columns in enumerate(_fitting(rows_with_figures, width)):
         if number:
             yield Text()
-        yield _table(shown, columns)
-    if any(row.strategy != TODAY for row in shown):
+        yield _table(rows_with_figures, columns)
+    if any(row.strategy != TODAY for row in rows_with_figures):
         yield Text(_LEGEND, style=QUIET)
     for row in rows:
         for remark in remarks(row):

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from reports.analysis.formatting import format_clock, format_count
-from reports.analysis.runs.round_diff import ClientChange, RoundDiff, TaskChange, TaskHolders, why
+from reports.analysis.runs.round_diff import ClientChange, RoundDiff, TaskChange, TaskHolders, move_reason_text
 from reports.analysis.text import printable
 from reports.render.terminal.console import HEADER, QUIET, grid, lines
 
@@ -59,7 +59,7 @@ def summary(diff: RoundDiff) -> str:
 
 
 def _reasons(moved: Sequence[TaskChange]) -> str:
-    counts = Counter(why(change.reason) for change in moved if change.reason)
+    counts = Counter(move_reason_text(change.reason) for change in moved if change.reason)
     counts_text = ", ".join(f"{count} {reason}" for reason, count in counts.most_common())
     return f" ({counts_text})" if counts_text else ""
 
@@ -113,7 +113,7 @@ def _tasks(diff: RoundDiff) -> Table:
     if len(diff.assignors) == 1:
         table.add_column(Text("reason"))
     for change in diff.tasks:
-        row = [Text(printable(change.task)), _held(change.before), _held(change.after)]
+        row = [Text(printable(change.task)), _clients_of(change.before), _clients_of(change.after)]
         if len(diff.assignors) == 1:
             row.append(_why(change))
         table.add_row(*row)
@@ -125,11 +125,11 @@ def _why(change: TaskChange) -> Text:
     """Return the reason of a move, and the steps of the assignor if recorded."""
     if not change.is_move:
         return Text(_STANDBYS_ONLY, style=QUIET)
-    text = Text(why(change.reason))
+    text = Text(move_reason_text(change.reason))
     return text.append(f": {'; '.join(change.steps)}", style=QUIET) if change.steps else text
 
 
-def _held(holders: TaskHolders) -> Text:
+def _clients_of(holders: TaskHolders) -> Text:
     """Return the client of the active task, and in brackets those of its standbys."""
     if not holders:
         return Text("–", style=QUIET)

@@ -21,7 +21,7 @@ from reports.analysis.formatting import (
     format_duration,
     format_rate,
 )
-from reports.analysis.runs.round_diff import why
+from reports.analysis.runs.round_diff import move_reason_text
 from reports.analysis.runs.run_rows import first_seeds
 from reports.analysis.text import printable, shortened
 from reports.render.terminal.console import HEADER, QUIET, grid, lines
@@ -153,7 +153,7 @@ def _changed(row: Row, moves: Sequence[Row]) -> str:
     if actives and len(actives) <= _MAX_LISTED_MOVES:
         changes += [_move(move) for move in actives]
     elif actives:
-        counts = Counter(why(move["reason"]) for move in actives)
+        counts = Counter(move_reason_text(move["reason"]) for move in actives)
         reasons = ", ".join(f"{count} {reason}".rstrip() for reason, count in counts.most_common())
         changes.append(f"{format_count(len(actives))} tasks moved ({reasons})")
     if standbys := len(moves) - len(actives):
@@ -165,7 +165,7 @@ def _changed(row: Row, moves: Sequence[Row]) -> str:
 
 def _move(move: Row) -> str:
     source, target = (printable(move[end] or "no client") for end in ("from_client", "to_client"))
-    return f"{printable(move['task'])} {source} → {target} ({why(move['reason'])})"
+    return f"{printable(move['task'])} {source} → {target} ({move_reason_text(move['reason'])})"
 
 
 def records(tables: Tables) -> list[dict[str, Any]]:

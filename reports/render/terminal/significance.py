@@ -35,12 +35,12 @@ _MAX_FAILURES: Final = 5
 
 
 def render(
-    trial: PairedComparison, format: str = "table", *, width: int | None = None, color: bool | None = None
+    comparison: PairedComparison, format: str = "table", *, width: int | None = None, color: bool | None = None
 ) -> str:
     """Render a comparison as text that ends with a newline.
 
     Args:
-        trial: the comparison.
+        comparison: the comparison.
         format: one of `FORMATS`; `json` has all findings, the others only significant ones.
         width: columns of the terminal; detected by default. Used for `table` only.
         color: whether to color better and worse; detected by default.
@@ -53,35 +53,35 @@ def render(
     """
     match format:
         case "table":
-            return lines(_parts(trial), width, color=color)
+            return lines(_parts(comparison), width, color=color)
         case "json":
-            return json.dumps(comparison_record(trial), indent=2, ensure_ascii=False) + "\n"
+            return json.dumps(comparison_record(comparison), indent=2, ensure_ascii=False) + "\n"
         case "markdown":
-            return _markdown(trial)
+            return _markdown(comparison)
     raise ValueError(f"{format!r} is not a format (formats: {', '.join(FORMATS)})")
 
 
-def notes(trial: PairedComparison) -> list[str]:
+def notes(comparison: PairedComparison) -> list[str]:
     """Return the notes below the tables."""
     texts = [f"p: sign-flip test over seeds with Holm correction; better or worse if below {ALPHA:g}."]
-    if not trial.is_decidable:
+    if not comparison.is_decidable:
         texts.append(
-            f"With {trial.seeds} seed{'' if trial.seeds == 1 else 's'} no difference can be significant; "
+            f"With {comparison.seeds} seed{'' if comparison.seeds == 1 else 's'} no difference can be significant; "
             "use more seeds (--seeds 20)."
         )
-    shown_failures = trial.failures[:_MAX_FAILURES]
+    listed_failures = comparison.failures[:_MAX_FAILURES]
     texts += [
-        f"{failure.scenario}, {failure.assignor}, seed {failure.seed}: {failure.cause}" for failure in shown_failures
+        f"{failure.scenario}, {failure.assignor}, seed {failure.seed}: {failure.cause}" for failure in listed_failures
     ]
-    if len(trial.failures) > _MAX_FAILURES:
-        texts.append(f"… and {len(trial.failures) - _MAX_FAILURES} more runs failed.")
+    if len(comparison.failures) > _MAX_FAILURES:
+        texts.append(f"… and {len(comparison.failures) - _MAX_FAILURES} more runs failed.")
     return texts
 
 
-def _title(trial: PairedComparison, assignor: str) -> str:
-    scenarios, seeds = len(trial.scenarios), trial.seeds
+def _title(comparison: PairedComparison, assignor: str) -> str:
+    scenarios, seeds = len(comparison.scenarios), comparison.seeds
     return (
-        f"{assignor} vs. {trial.baseline}: {scenarios} scenario{'' if scenarios == 1 else 's'}, "
+        f"{assignor} vs. {comparison.baseline}: {scenarios} scenario{'' if scenarios == 1 else 's'}, "
         f"{seeds} seed{'' if seeds == 1 else 's'} each"
     )
 
@@ -105,8 +105,8 @@ def _significant_rows(findings: Sequence[MetricComparison]) -> Iterator[tuple[Me
         )
 
 
-def _significant_headers(trial: PairedComparison, assignor: str) -> tuple[str, ...]:
-    return ("scenario", "metric", trial.baseline, assignor, "difference", "95 % CI", "in %", "p", "")
+def _significant_headers(comparison: PairedComparison, assignor: str) -> tuple[str, ...]:
+    return ("scenario", "metric", comparison.baseline, assignor, "difference", "95 % CI", "in %", "p", "")
 
 
 def _difference(finding: MetricComparison) -> tuple[str, str, str]:
@@ -121,17 +121,21 @@ def _difference(finding: MetricComparison) -> tuple[str, str, str]:
     return signed(finding.difference), interval, "" if share is None else f"{share:+.0f}".replace("-", "−")
 
 
-def _parts(trial: PairedComparison) -> Iterator[RenderableType]:
-    for assignor in trial.assignors:
-        findings = trial.of(assignor)
-        yield Text(printable(_title(trial, assignor)), style=HEADER)
+def _parts(comparison: PairedComparison) -> Iterator[RenderableType]:
+    for assignor in comparison.assignors:
+        findings = comparison.of(assignor)
+        yield Text(printable(_title(comparison, assignor)), style=HEADER)
         yield Text()
         yield _table(_COUNT_HEADERS, [(row, "") for row in _verdict_count_rows(findings)], right=range(1, 5))
         rows = [(row, _STYLE[finding.verdict]) for finding, row in _significant_rows(findings)]
         yield Text()
-        yield _table(_significant_headers(trial, assignor), rows, right=range(2, 8)) if rows else Text(_NO_DIFFERENCE)
+        yield (
+            _table(_significant_headers(comparison, assignor), rows, right=range(2, 8))
+            if rows
+            else Text(_NO_DIFFERENCE)
+        )
         yield Text()
-    for note in notes(trial):
+    for note in notes(comparison):
         yield Text(f"– {printable(note)}", style=QUIET)
 
 
@@ -148,14 +152,14 @@ def _table(headers: Sequence[str], rows: Sequence[tuple[tuple[str, ...], str]], 
     return table
 
 
-def _markdown(trial: PairedComparison) -> str:
+def _markdown(comparison: PairedComparison) -> str:
     parts = []
-    for assignor in trial.assignors:
-        findings = trial.of(assignor)
-        parts.append(f"**{markdown_text(_title(trial, assignor))}**\n")
+    for assignor in comparison.assignors:
+        findings = comparison.of(assignor)
+        parts.append(f"**{markdown_text(_title(comparison, assignor))}**\n")
         parts.append(markdown_table(_COUNT_HEADERS, _verdict_count_rows(findings), right=range(1, 5)))
         rows = [row for _, row in _significant_rows(findings)]
-        headers = _significant_headers(trial, assignor)
+        headers = _significant_headers(comparison, assignor)
         parts.append(markdown_table(headers, rows, right=range(2, 8)) if rows else f"{_NO_DIFFERENCE}\n")
-    parts.append("".join(f"- {markdown_text(note)}\n" for note in notes(trial)))
+    parts.append("".join(f"- {markdown_text(note)}\n" for note in notes(comparison)))
     return "\n".join(parts)

@@ -19,9 +19,9 @@ def sparkline(values: Sequence[float | None], width: int) -> str:
     Returns:
         One character per bar.
     """
-    bars = [_most(part) for part in _parts(values, width)]
-    most = max((value for value in bars if value is not None), default=0.0)
-    return "".join(" " if value is None else _bar(value, most) for value in bars)
+    bars = [_maximum(part) for part in _parts(values, width)]
+    maximum = max((value for value in bars if value is not None), default=0.0)
+    return "".join(" " if value is None else _bar(value, maximum) for value in bars)
 
 
 def _bar(value: float, maximum: float) -> str:
@@ -29,7 +29,7 @@ def _bar(value: float, maximum: float) -> str:
     return _BARS[math.ceil(value / maximum * (len(_BARS) - 1))] if maximum else _BARS[0]
 
 
-def _most(values: Sequence[float | None]) -> float | None:
+def _maximum(values: Sequence[float | None]) -> float | None:
     return max((value for value in values if value is not None), default=None)
 
 

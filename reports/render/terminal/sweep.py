@@ -14,7 +14,7 @@ from rich.text import Text
 from reports.analysis.formatting import NumberFormat, format_percent, format_range
 from reports.analysis.metrics import METRIC
 from reports.analysis.text import printable
-from reports.render.terminal.console import lines, terminal_width
+from reports.render.terminal.console import GOOD, HEADER, QUIET, lines, terminal_width
 
 FORMATS = ("table", "json")
 """Formats of `render`."""
@@ -34,8 +34,10 @@ _HEADERS = {
 """Short forms of the metric titles for narrow columns."""
 
 _MIN_SHARE = 0.01
+"""Minimum share of a factor that is listed."""
+
 _WIDE = 100
-_QUIET, _HEADER, _BEST = "dim", "bold", "bold green"
+"""Minimum width of a terminal for intervals."""
 
 
 def render(summary: Json, format: str = "table", *, width: int | None = None, color: bool | None = None) -> str:
@@ -67,31 +69,33 @@ def _parts(summary: Json, *, is_wide: bool) -> Iterator[RenderableType]:
             yield Text()
         yield from _scenario(scenario, several, is_wide=is_wide)
     yield from _section(
-        "Most influential factors (share of the variance explained by the factor alone)", _matters(summary)
+        "Most influential factors (share of the variance explained by the factor alone)", _influential_factors(summary)
     )
-    yield from _section("Significant differences from the baseline (paired by seed, 95 % CI)", _against(summary))
+    yield from _section(
+        "Significant differences from the baseline (paired by seed, 95 % CI)", _significant_differences(summary)
+    )
     yield from _section("Left out", _left_out(summary))
 
 
 def _scenario(scenario: Json, several: bool, *, is_wide: bool) -> Iterator[RenderableType]:
-    heading = Text(printable(scenario["scenario"]), style=_HEADER)
+    heading = Text(printable(scenario["scenario"]), style=HEADER)
     considered, on_front = scenario["cells_considered"], scenario["cells_on_front"]
     figures = "mean, 95 % CI below" if is_wide else "mean"
     of_all = f"{on_front} of {considered} combinations are Pareto-optimal ({figures})"
-    heading.append(f"  {of_all}", style=_QUIET)
+    heading.append(f"  {of_all}", style=QUIET)
     yield heading
     if not considered:
         yield Text("No setting where all runs produced an assignment.")
         return
-    table, shown = _front(scenario, several, is_wide=is_wide)
+    table, num_shown = _front(scenario, several, is_wide=is_wide)
     yield table
-    if shown < on_front:
-        yield Text(f"… and {on_front - shown} more in the table front.", style=_QUIET)
+    if num_shown < on_front:
+        yield Text(f"… and {on_front - num_shown} more in the table front.", style=QUIET)
     yield Text(
         "*: lowest. Pareto-optimal: no other combination is at least as good everywhere and better somewhere.",
-        style=_QUIET,
+        style=QUIET,
     )
-    yield Text("\nBest combination per objective", style=_HEADER)
+    yield Text("\nBest combination per objective", style=HEADER)
     yield _best(scenario, several)
 
 
@@ -105,7 +109,7 @@ def _front(scenario: Json, several: bool, *, is_wide: bool) -> tuple[Table, int]
         cells_by_means.setdefault(tuple(cell["means"][name] for name in scenario["objectives"]), []).append(cell)
     for cells in list(cells_by_means.values())[:MAX_SHOWN]:
         cell, others = cells[0], len(cells) - 1
-        location = _where(cell, several) + (f" (and {others} more with equal means)" if others else "")
+        location = _setting(cell, several) + (f" (and {others} more with equal means)" if others else "")
         figures = (_figure(cell, name, with_interval=is_wide) for name in scenario["objectives"])
         table.add_row(printable(cell["assignor"]), location, *figures)
     return table, sum(map(len, list(cells_by_means.values())[:MAX_SHOWN]))
@@ -117,10 +121,10 @@ def _figure(cell: Json, name: str, *, with_interval: bool) -> Text:
     if mean is None:
         return Text(f"{_share(cell['stable'])} stable " if name == "time_to_converge_ms" else "n/a ")
     best = name in cell["best_of"]
-    text = Text(metric.write(mean), style=_BEST if best else "")
+    text = Text(metric.write(mean), style=GOOD if best else "")
     text.append("*" if best else " ")
     if with_interval and interval is not None and interval[0] != interval[1]:
-        text.append(f"\n{_span(interval, metric.write)} ", style=_QUIET)
+        text.append(f"\n{_span(interval, metric.write)} ", style=QUIET)
     return text
 
 
@@ -130,7 +134,7 @@ def _best(scenario: Json, several: bool) -> Table:
     table.add_column(Text("95 % CI"), no_wrap=True)
     for best in scenario["best"]:
         metric, interval, equal_cells = METRIC[best["objective"]], best["interval"], best["others_equal"]
-        location = _where(best, several) + (f" (and {equal_cells} more with equal mean)" if equal_cells else "")
+        location = _setting(best, several) + (f" (and {equal_cells} more with equal mean)" if equal_cells else "")
         span = "" if interval is None else _span(interval, metric.write)
         table.add_row(
             _title(best["objective"]), printable(best["assignor"]), location, metric.write(best["mean"]), span
@@ -138,12 +142,12 @@ def _best(scenario: Json, several: bool) -> Table:
     return table
 
 
-def _where(cell: Json, several: bool) -> str:
+def _setting(cell: Json, several: bool) -> str:
     label = printable(cell["label"])
     return f"{printable(cell['sweep'])}: {label}" if several else label
 
 
-def _matters(summary: Json) -> Iterator[str]:
+def _influential_factors(summary: Json) -> Iterator[str]:
     several = len(summary["sweeps"]) > 1
     for row in _of_objectives(summary, summary["sensitivity"]):
         factors = [
@@ -156,7 +160,7 @@ def _matters(summary: Json) -> Iterator[str]:
             yield f"{sweep}{_title(row['metric'])}: {', '.join(factors)}"
 
 
-def _against(summary: Json) -> Iterator[str]:
+def _significant_differences(summary: Json) -> Iterator[str]:
     several = len(summary["sweeps"]) > 1
     findings: dict[tuple[str, str, str], list[str]] = {}
     for row in _of_objectives(summary, summary["against_baseline"]):
@@ -191,7 +195,7 @@ def _left_out(summary: Json) -> Iterator[str]:
 def _section(title: str, lines: Iterator[str]) -> Iterator[RenderableType]:
     texts = [Text(f"– {line}", overflow="fold") for line in lines]
     if texts:
-        yield Text(f"\n{title}", style=_HEADER)
+        yield Text(f"\n{title}", style=HEADER)
         yield from texts
 
 
@@ -209,7 +213,7 @@ def _share(share: float) -> str:
 
 
 def _grid(*names: str) -> Table:
-    table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style=_HEADER)
+    table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style=HEADER)
     for name in names:
         table.add_column(Text(name), overflow="fold")
     return table

@@ -40,9 +40,10 @@ def rebalance_history(
 ) -> RebalanceHistory:
     """Build the history of logged rebalances, with the membership changes between them.
 
-    A process that joins causes a rebalance immediately: it joined at the time of the rebalance. A process that closes
-    does not leave the group by default, and the rebalance follows after the session timeout: it stopped that long
-    before. If it received tasks more recently than that, it left the group, at the time of the rebalance.
+    A process that joins triggers a rebalance immediately, so it joined at the time of the rebalance. A process that
+    closes does not leave the group by default: the coordinator removes it after the session timeout, so it stopped one
+    session timeout before the rebalance. A process that still received tasks within that timeout cannot have timed out:
+    it left the group, at the time of the rebalance.
 
     Args:
         logged: Rebalances of one application.

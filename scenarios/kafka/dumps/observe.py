@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final, NoReturn
 
@@ -29,6 +28,7 @@ from scenarios.kafka.observation.observation import (
     ObservedSubtopology,
     ObservedTopic,
 )
+from scenarios.kafka.observation.stated_racks import StatedRacks, matching_racks
 from scenarios.language.units import parse_duration_ms
 
 _STANDBYS: Final = "num.standby.replicas"
@@ -42,13 +42,12 @@ class DumpOptions:
 
     Attributes:
         configs: Configs of the application; they override those of a properties file.
-        racks: Patterns (`*` and `?`) of client ids and process ids, each with its rack or None for no rack. The first
-            matching pattern applies.
+        racks: Racks of clients.
         replays: Whether to replay a leader's log from its first rebalance; otherwise the scenario starts at the last.
     """
 
     configs: Mapping[str, str] = field(default_factory=dict)
-    racks: Sequence[tuple[str, str | None]] = ()
+    racks: StatedRacks = ()
     replays: bool = True
 
 
@@ -123,17 +122,19 @@ class _DumpObserver:
         self._fail_if_missing()
         if _STANDBYS not in configs:
             configs[_STANDBYS] = self._num_standbys(processes, subtopologies)
+        protocol = "streams" if self.dumps.streams_members is not None and not self._has_log() else "classic"
         observation = Observation(
             source=f"in {', '.join(sorted(self.dumps.kinds))}",
             brokers=self._brokers(topics),
             topics=self._topics(topics, subtopologies),
             application_id=self.group,
-            protocol="streams" if self.dumps.streams_members is not None and not self._has_log() else "classic",
+            protocol=protocol,
             subtopologies=subtopologies,
             processes=processes,
             configs=configs,
             listed_members=group.listed_members,
             next_rebalance_ms=self._next_rebalance_ms(configs),
+            broker_release=self._broker_release() if protocol == "streams" else None,
             assumptions=tuple(self.assumptions),
         )
         if history is not None:
@@ -250,7 +251,7 @@ class _DumpObserver:
         racks: dict[str, str | None] = {}
         unknown: list[str] = []
         for process in processes:
-            matching = [rack for pattern, rack in self.options.racks if _matches(process, pattern)]
+            matching = matching_racks(process, self.options.racks)
             racks[process.process_id] = matching[0] if matching else None
             if not matching:
                 unknown.append(process.client_id)
@@ -275,6 +276,13 @@ class _DumpObserver:
         ids = {broker for topic in topics.values() for replicas in topic.replicas for broker in replicas}
         return tuple(ObservedBroker(broker, None) for broker in sorted(ids))
 
+    def _broker_release(self) -> str | None:
+        """Return the release of all brokers; None if it is unknown or differs."""
+        releases = (
+            {broker.release for broker in self.dumps.brokers.content} if self.dumps.brokers else set[str | None]()
+        )
+        return next(iter(releases)) if len(releases) == 1 else None
+
     def _topics(
         self, topics: Mapping[str, DescribedTopic], subtopologies: Sequence[ObservedSubtopology]
     ) -> tuple[ObservedTopic, ...]:
@@ -293,10 +301,6 @@ def _observed_topic(topic: DescribedTopic, sizes: Mapping[TopicPartition, int]) 
     return ObservedTopic(
         topic.name, topic.replicas, topic.leaders, tuple(size or 0 for size in size_bytes) if has_sizes else None
     )
-
-
-def _matches(process: ObservedProcess, pattern: str) -> bool:
-    return fnmatchcase(process.client_id, pattern) or fnmatchcase(process.process_id, pattern)
 
 
 def _parse_number(configs: Mapping[str, str], key: str) -> int | None:

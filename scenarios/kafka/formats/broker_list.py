@@ -15,7 +15,7 @@ from scenarios.kafka.formats.broker_api_versions import parse_broker_api_version
 from scenarios.kafka.formats.lines import FormatError, numbered_lines
 from scenarios.language.units import parse_bytes, parse_bytes_per_s
 
-_EXAMPLE = "id,rack,capacity, such as 1,az1,4 TB"
+_LINE_HINT = "write one broker per line as id,rack,capacity, such as 1,az1,4 TB"
 _COLUMNS = ("id", "rack", "capacity", "throughput")
 _INT_MAX = 2**31 - 1
 
@@ -29,12 +29,14 @@ class ListedBroker:
         rack: `broker.rack`.
         capacity_bytes: Disk capacity.
         capacity_bytes_per_s: Network throughput.
+        release: Kafka release, inferred from API versions; always None in CSV.
     """
 
     id: int
     rack: str | None = None
     capacity_bytes: int | None = None
     capacity_bytes_per_s: int | None = None
+    release: str | None = None
 
 
 def parse_broker_list(text: str) -> tuple[ListedBroker, ...]:
@@ -47,7 +49,9 @@ def parse_broker_list(text: str) -> tuple[ListedBroker, ...]:
         FormatError: The text has neither format, or lists a broker twice.
     """
     if "(id:" in text:
-        return tuple(ListedBroker(broker.id, broker.rack) for broker in parse_broker_api_versions(text))
+        return tuple(
+            ListedBroker(broker.id, broker.rack, release=broker.release) for broker in parse_broker_api_versions(text)
+        )
     return parse_broker_csv(text)
 
 
@@ -72,7 +76,7 @@ def parse_broker_csv(text: str) -> tuple[ListedBroker, ...]:
             raise FormatError(number, f"duplicate broker {broker.id} (first in line {line_of[broker.id]})")
         brokers[broker.id], line_of[broker.id] = broker, number
     if not brokers:
-        raise FormatError(None, f"no brokers; write one per line as {_EXAMPLE}")
+        raise FormatError(None, f"no brokers; {_LINE_HINT}")
     return tuple(brokers.values())
 
 
@@ -85,7 +89,7 @@ def parse_broker(text: str) -> ListedBroker:
     Raises:
         FormatError: The text is malformed (a `ValueError`).
     """
-    return _parse_fields(1, [part.strip() for part in text.split(":")])
+    return _parse_fields(None, [part.strip() for part in text.split(":")])
 
 
 def broker_csv(brokers: Iterable[ListedBroker]) -> str:
@@ -102,12 +106,18 @@ def _check_header(number: int, fields: list[str]) -> None:
         raise FormatError(number, f"columns must be {', '.join(_COLUMNS)}, in this order (the last two are optional)")
 
 
-def _parse_fields(number: int, fields: list[str]) -> ListedBroker:
+def _parse_fields(number: int | None, fields: list[str]) -> ListedBroker:
+    """Return the broker of a line; `number` is None for a broker that is not in a list.
+
+    Raises:
+        FormatError: A field is malformed.
+    """
     if len(fields) > len(_COLUMNS):
         raise FormatError(number, f"{len(fields)} fields, maximum {len(_COLUMNS)}: {', '.join(_COLUMNS)}")
     broker, rack, capacity, throughput = fields + [""] * (len(_COLUMNS) - len(fields))
     if not re.fullmatch(r"[0-9]{1,10}", broker) or int(broker) > _INT_MAX:
-        raise FormatError(number, f"'{broker[:60]}' is not a broker id; write one broker per line as {_EXAMPLE}")
+        hint = "" if number is None else f"; {_LINE_HINT}"
+        raise FormatError(number, f"'{broker[:60]}' is not a broker id{hint}")
     if not rack.isprintable():
         raise FormatError(number, f"rack of broker {broker}: not printable text")
     return ListedBroker(
@@ -118,7 +128,7 @@ def _parse_fields(number: int, fields: list[str]) -> ListedBroker:
     )
 
 
-def _parse_amount(number: int, column: str, text: str, parse: Callable[[object], int]) -> int | None:
+def _parse_amount(number: int | None, column: str, text: str, parse: Callable[[object], int]) -> int | None:
     if not text:
         return None
     try:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import NoReturn, TypeVar
 
 from scenarios.kafka.formats.lines import FormatError
+from scenarios.language.errors import format_count
 
 _Element = TypeVar("_Element")
 
@@ -94,7 +95,7 @@ class ByteReader:
     def expect_end(self) -> None:
         """Fail if bytes follow the last field."""
         if self._position != self.size:
-            self.fail(f"{self.size - self._position} bytes follow the last field")
+            self.fail(f"{format_count(self.size - self._position, 'byte follows', 'bytes follow')} the last field")
 
     def _decode(self, field: str, data: bytes, encoding: str = "utf-8") -> str:
         try:

@@ -20,5 +20,5 @@ def election_json(partitions: Iterable[TopicPartition]) -> str:
     """
     lines = [json.dumps({"topic": partition.topic, "partition": partition.partition}) for partition in partitions]
     if not lines:
-        raise ValueError("an election of no partitions")
+        raise ValueError("no partitions to elect leaders for")
     return '{"partitions": [\n  ' + ",\n  ".join(lines) + "\n]}\n"

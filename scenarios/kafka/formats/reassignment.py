@@ -19,6 +19,7 @@ from typing import Any
 
 from assignors.model.ids import TopicPartition
 from scenarios.kafka.formats.lines import FormatError
+from scenarios.language.errors import format_count
 
 ANY_LOG_DIR = "any"
 """Value in `log_dirs` of a replica whose directory the broker chooses."""
@@ -91,7 +92,7 @@ def reassignment_json(
 
     Args:
         partitions: Broker ids by partition, the preferred leader first.
-        log_dirs: Log directory of each replica, for the partitions of which any is known.
+        log_dirs: Log directory of each replica; only for partitions with at least one known directory.
 
     Raises:
         ValueError: There are no partitions; the tool rejects an empty file.
@@ -99,7 +100,7 @@ def reassignment_json(
     known_dirs = log_dirs or {}
     lines = [json.dumps(_entry(key, replicas, known_dirs.get(key, ()))) for key, replicas in partitions]
     if not lines:
-        raise ValueError("a reassignment of no partitions")
+        raise ValueError("no partitions to reassign")
     return '{"version": 1, "partitions": [\n  ' + ",\n  ".join(lines) + "\n]}\n"
 
 
@@ -163,7 +164,9 @@ def _parse_log_dirs(entry: dict[str, Any], num_replicas: int, line: int, name: s
     if not isinstance(log_dirs, list):
         raise FormatError(line, f'{name}.log_dirs is not a list of directories (such as ["any", "/data/1"])')
     if len(log_dirs) != num_replicas:
-        raise FormatError(line, f"{name}.log_dirs has {len(log_dirs)} entries for {num_replicas} replicas")
+        entries = format_count(len(log_dirs), "entry", "entries")
+        replicas = format_count(num_replicas, "replica", "replicas")
+        raise FormatError(line, f"{name}.log_dirs has {entries} for {replicas}")
     for i, log_dir in enumerate(log_dirs):
         if not isinstance(log_dir, str) or not (log_dir == ANY_LOG_DIR or _is_absolute(log_dir)):
             raise FormatError(line, f"{name}.log_dirs[{i}]: {log_dir!r} is not an absolute path or '{ANY_LOG_DIR}'")

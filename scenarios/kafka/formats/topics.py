@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from scenarios.kafka.formats.lines import FormatError, numbered_lines, parse_broker_ids
+from scenarios.language.errors import format_count
 
 NO_LEADER = -1
 """Leader of a partition without one."""
@@ -156,9 +157,10 @@ def _finish(name: str, draft: _TopicDraft) -> DescribedTopic:
         problem = (
             f"partition {', '.join(missing)} is missing"
             if missing
-            else f"{len(draft.replicas)} partitions are described"
+            else f"{format_count(len(draft.replicas), 'partition is', 'partitions are')} described"
         )
-        raise FormatError(draft.line, f"topic '{name}' has {count} partitions, but {problem}; describe whole topics")
+        partitions = format_count(count, "partition", "partitions")
+        raise FormatError(draft.line, f"topic '{name}' has {partitions}, but {problem}; describe whole topics")
     return DescribedTopic(
         name,
         draft.line,

@@ -162,8 +162,8 @@ def _split_names(text: str) -> list[str]:
 
 
 def _parse_source(name: str, number: int, text: str) -> DescribedSource:
-    """Return a source; topics are in square brackets, a pattern is not."""
-    if text.startswith("[") and text.endswith("]"):
+    """Return a source; topics are in square brackets, a pattern is not, but may start and end with a class."""
+    if text.startswith("[") and text.endswith("]") and not set("[]") & set(text[1:-1]):
         return DescribedSource(name, number, topics=tuple(_split_names(text[1:-1])))
     return DescribedSource(name, number, pattern=text)
 

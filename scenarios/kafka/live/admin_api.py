@@ -18,8 +18,8 @@ class AdminApi(Protocol):
         ObservationError: From every method: the cluster does not respond or denies the request.
     """
 
-    def version(self) -> str:
-        """Return the release of the brokers, such as `4.3`, inferred from the API versions that they support."""
+    def coordinator_release(self, group: str) -> str | None:
+        """ApiVersions: return the release of a group's coordinator, such as `4.3`; None if it is unknown."""
 
     def brokers(self) -> Sequence[AdminResponse]:
         """DescribeCluster: return each broker with `broker_id` and `rack`."""

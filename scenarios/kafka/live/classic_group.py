@@ -41,7 +41,8 @@ class ObservedClassicGroup:
         processes: Processes, by process id.
         source_topics: Topics that each task reads, sorted.
         stateful: Subtopologies with state, according to a subscription or assignment.
-        next_rebalance_at_ms: Time at which a member must rejoin, since 1970; None if none must, 0 if one is rejoining.
+        next_rebalance_at_ms: Time at which a member must rejoin, since 1970; None if no member must, 0 if one is
+            already rejoining.
         assumptions: Sentences on what was not observed.
     """
 
@@ -174,7 +175,7 @@ def _offset_sums(members: Sequence[_Member]) -> dict[str, int]:
 def _assumptions(members: Sequence[_Member]) -> list[str]:
     sentences = []
     if any(member.subscription.version < _RACK_VERSION for member in members):
-        sentences.append("Members of releases before 3.5 do not report their rack: assumed to have none.")
+        sentences.append("Members of releases before 3.5 do not report their rack: assumed to have no client.rack.")
     if any(member.subscription.streams.version < _OFFSET_SUMS_VERSION for member in members):
         sentences.append("Members of releases before 2.6 do not report the offsets of their tasks.")
     return sentences

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 from assignors.model.ids import TopicPartition
+from scenarios.kafka.formats.broker_releases import infer_release
 from scenarios.kafka.live import messages
 from scenarios.kafka.live.admin_api import AdminResponse
 from scenarios.kafka.live.client_properties import ClientSettings
@@ -25,6 +26,7 @@ with warnings.catch_warnings():
     from kafka.admin import ConfigResource, ConfigResourceType, KafkaAdminClient
     from kafka.protocol.admin import DescribeGroupsRequest
     from kafka.protocol.api_message import ApiMessage
+    from kafka.protocol.metadata import ApiVersionsRequest
 
     class StreamsGroupDescribeRequest(ApiMessage, load_json=messages):  # type: ignore[misc, call-arg]
         """Request for the description of streams groups."""
@@ -34,6 +36,8 @@ with warnings.catch_warnings():
 
 
 CONNECT_TIMEOUT_MS: Final = 15_000
+"""Default time to connect to a broker."""
+
 _Response = TypeVar("_Response")
 
 
@@ -44,50 +48,52 @@ class LiveCluster:
         self._admin = admin
         self._settings = settings
 
-    def version(self) -> str:
-        """Return the release of the brokers, inferred from the API versions that they support."""
-        return self._admin.release()
+    def coordinator_release(self, group: str) -> str | None:
+        """ApiVersions."""
+        return infer_release(
+            self._request(f"API versions of the coordinator of '{group}'", lambda: self._admin.latest_versions(group))
+        )
 
     def brokers(self) -> Sequence[AdminResponse]:
-        """DescribeCluster."""
+        """Return the brokers (DescribeCluster)."""
         brokers: Sequence[AdminResponse] = self._request("brokers", self._admin.describe_cluster)["brokers"]
         return brokers
 
     def groups(self) -> Sequence[AdminResponse]:
-        """ListGroups."""
+        """Return all groups (ListGroups)."""
         return self._request("groups", self._admin.list_groups)
 
     def classic_group(self, group: str) -> AdminResponse:
-        """DescribeGroups."""
+        """Return a classic group (DescribeGroups)."""
         return self._request(f"group '{group}'", lambda: self._admin.describe_classic_group(group))
 
     def streams_group(self, group: str) -> AdminResponse:
-        """StreamsGroupDescribe."""
+        """Return a streams group (StreamsGroupDescribe)."""
         return self._request(f"group '{group}'", lambda: self._admin.describe_streams_group(group))
 
     def topics(self) -> Sequence[AdminResponse]:
-        """Metadata."""
+        """Return all topics (Metadata)."""
         return self._request("topics", self._admin.describe_topics)
 
     def log_dirs(self, partitions: Mapping[str, Sequence[int]]) -> Sequence[AdminResponse]:
-        """DescribeLogDirs."""
+        """Return the log directories of partitions, by broker (DescribeLogDirs)."""
         by_topic = {topic: list(numbers) for topic, numbers in partitions.items()}
         return self._request("partition sizes", lambda: self._admin.describe_log_dirs(by_topic))
 
     def start_offsets(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, int]:
-        """ListOffsets."""
+        """Return the first offset of each partition (ListOffsets)."""
         return self._list_offsets(partitions, kafka.OffsetSpec.EARLIEST)
 
     def end_offsets(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, int]:
-        """ListOffsets."""
+        """Return the log end offset of each partition (ListOffsets)."""
         return self._list_offsets(partitions, kafka.OffsetSpec.LATEST)
 
     def broker_configs(self, broker: int, keys: Sequence[str]) -> Mapping[str, str | None]:
-        """DescribeConfigs."""
+        """Return configs of a broker (DescribeConfigs)."""
         return self._describe_configs(ConfigResource(ConfigResourceType.BROKER, str(broker), list(keys)))
 
     def group_configs(self, group: str) -> Mapping[str, str | None]:
-        """DescribeConfigs."""
+        """Return the configs of a group (DescribeConfigs)."""
         return self._describe_configs(ConfigResource(ConfigResourceType.GROUP, group))
 
     def now_ms(self) -> int:
@@ -140,21 +146,34 @@ class _AdminClient(KafkaAdminClient):  # type: ignore[misc]
             self._close_failed()
             raise
 
-    def release(self) -> str:
-        """Return the release of the brokers that kafka-python inferred."""
-        return ".".join(map(str, self._manager.broker_version))
+    def latest_versions(self, group: str) -> Mapping[int, int]:
+        """Return the latest version of each request that a group's coordinator supports, by API key.
+
+        kafka-python stores only what both the coordinator and the bootstrap broker support, and knows no release after
+        4.3.
+        """
+        coordinator = self._manager.run(self._find_coordinator_id, group)
+        request = ApiVersionsRequest(
+            client_software_name=self._manager.config["client_software_name"],
+            client_software_version=self._manager.config["client_software_version"],
+        )
+        response = self._manager.run(self._manager.send, request, coordinator)
+        return {int(entry.api_key): int(entry.max_version) for entry in response.api_keys}
 
     def describe_classic_group(self, group: str) -> AdminResponse:
-        """DescribeGroups, with members' metadata and assignments as bytes."""
+        """Return a classic group, with members' metadata and assignments as bytes (DescribeGroups)."""
         return self._describe_group(DescribeGroupsRequest(groups=[group]), group)
 
     def describe_streams_group(self, group: str) -> AdminResponse:
-        """StreamsGroupDescribe."""
+        """Return a streams group (StreamsGroupDescribe)."""
         return self._describe_group(StreamsGroupDescribeRequest(group_ids=[group]), group)
 
     def _close_failed(self) -> None:
-        """Close the client after a failed start; otherwise its thread would continue to retry."""
-        if hasattr(self, "_net"):
+        """Close the client after a failed start; otherwise its thread would continue to retry.
+
+        kafka-python offers no public method for this. The constructor may fail before it starts the thread.
+        """
+        if "_net" in vars(self):
             self._client.close()
             self._net.stop()
 
@@ -173,8 +192,13 @@ def mask_secrets(text: str, settings: ClientSettings) -> str:
 
 
 @contextlib.contextmanager
-def connect(bootstrap: str, settings: ClientSettings) -> Iterator[LiveCluster]:
+def connect(bootstrap: str, settings: ClientSettings, timeout_ms: int = CONNECT_TIMEOUT_MS) -> Iterator[LiveCluster]:
     """Connect to a cluster for the duration of the block.
+
+    Args:
+        bootstrap: `host:port` of some brokers, separated by commas.
+        settings: the connection settings.
+        timeout_ms: the maximum time to connect.
 
     Yields:
         The connected cluster.
@@ -188,7 +212,7 @@ def connect(bootstrap: str, settings: ClientSettings) -> Iterator[LiveCluster]:
     with _capture_connection_errors() as connection_errors:
         try:
             admin = _AdminClient(
-                bootstrap_servers=servers, **{"bootstrap_timeout_ms": CONNECT_TIMEOUT_MS, **settings.arguments}
+                bootstrap_servers=servers, **{"bootstrap_timeout_ms": timeout_ms, **settings.arguments}
             )
         except (errors.KafkaError, OSError, ValueError, TypeError, AssertionError) as error:
             reason = mask_secrets(connection_errors.first_reason() or str(error), settings)

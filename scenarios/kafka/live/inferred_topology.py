@@ -54,7 +54,7 @@ def infer_stores(
 ) -> tuple[tuple[ObservedSubtopology, ...], tuple[str, ...]]:
     """Assign each changelog to the only subtopology that can own it.
 
-    A changelog has as many partitions as its subtopology has tasks, and its owner is stateful, if members reported any
+    A changelog has as many partitions as its subtopology has tasks, and its owner is stateful if members reported any
     state. The owner also reads the repartition topic with the name of the store, if there is one.
 
     Args:
@@ -141,7 +141,8 @@ def _find_owners(
     if inferred:
         owners.assumptions.append(
             "Stores were assigned to the only subtopologies with a matching number of partitions: "
-            f"{', '.join(inferred)}. A store whose changelog is a source topic cannot be detected beside others."
+            f"{', '.join(inferred)}. A store whose changelog is a source topic cannot be detected if its subtopology "
+            "has other stores."
         )
     if without_owner:
         owners.assumptions.append(

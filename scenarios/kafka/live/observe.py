@@ -16,6 +16,7 @@ from scenarios.kafka.live.standbys import STANDBYS, infer_num_standbys, with_cau
 from scenarios.kafka.live.topics import measure_topics
 from scenarios.kafka.observation.errors import ObservationError
 from scenarios.kafka.observation.observation import Observation, ObservedBroker, ObservedTopic
+from scenarios.kafka.observation.stated_racks import StatedRacks, with_stated_racks
 from scenarios.language.broker_configs import BrokerConfigs
 
 
@@ -27,6 +28,7 @@ def observe_cluster(
     seconds: float = 5.0,
     topology: str | None = None,
     configs: Mapping[str, str] = {},
+    racks: StatedRacks = (),
     all_topics: bool = False,
 ) -> Observation:
     """Observe a cluster and an application that runs on it.
@@ -38,6 +40,7 @@ def observe_cluster(
         seconds: Time over which rates are measured; 0 for no rates.
         topology: Output of the application's `Topology.describe()`, if available.
         configs: Known configs of the application; a cluster exposes few of them.
+        racks: Racks of clients that do not report `client.rack`.
         all_topics: Whether to include topics that the application does not use.
 
     Returns:
@@ -58,7 +61,7 @@ def observe_cluster(
         ) from None
     with connect(bootstrap, settings) as cluster:
         observation = observe(
-            cluster, group, seconds=seconds, topology=topology, configs=configs, all_topics=all_topics
+            cluster, group, seconds=seconds, topology=topology, configs=configs, racks=racks, all_topics=all_topics
         )
     ignored = f"Unsupported client properties are ignored: {', '.join(settings.ignored)}."
     return replace(
@@ -76,12 +79,14 @@ def observe(
     topology: str | None,
     configs: Mapping[str, str],
     all_topics: bool,
+    racks: StatedRacks = (),
 ) -> Observation:
     """Observe an application through an `AdminApi`; arguments, result and errors as in `observe_cluster`."""
     running = observe_group(cluster, group, topology)
     measured = measure_topics(cluster, _select_topics(running, all_topics), seconds, group)
     brokers, broker_configs, broker_assumptions = _observe_brokers(cluster, measured.topics)
     processes, offset_assumptions = with_caught_up_standbys(running, measured.topics)
+    processes, rack_assumptions = with_stated_racks(processes, racks)
     application_configs, standby_assumptions = {**running.configs, **configs}, tuple[str, ...]()
     if STANDBYS not in application_configs:
         application_configs[STANDBYS], standby_assumptions = infer_num_standbys(running)
@@ -97,12 +102,13 @@ def observe(
         broker_configs={**broker_configs, **running.broker_configs},
         listed_members=running.listed_members,
         next_rebalance_ms=running.next_rebalance_ms,
-        kafka_version=running.kafka_version,
+        broker_release=running.broker_release,
         assumptions=(
             *running.assumptions,
             *measured.assumptions,
             *broker_assumptions,
             *offset_assumptions,
+            *rack_assumptions,
             *standby_assumptions,
         ),
     )

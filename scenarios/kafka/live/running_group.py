@@ -39,7 +39,7 @@ class RunningGroup:
         broker_configs: Broker configs that the group overrides.
         listed_members: Member ids of a streams group in the order in which its coordinator lists them.
         next_rebalance_ms: Time until the next probing rebalance; None if none is scheduled.
-        kafka_version: Release of the assignor if the coordinator assigns; None otherwise.
+        broker_release: Release of the coordinator if it assigns; None otherwise, and if it is unknown.
         assumptions: Sentences on what was not observed.
     """
 
@@ -52,7 +52,7 @@ class RunningGroup:
     broker_configs: Mapping[str, str]
     listed_members: tuple[str, ...]
     next_rebalance_ms: int | None
-    kafka_version: str | None
+    broker_release: str | None
     assumptions: tuple[str, ...]
 
 
@@ -124,7 +124,7 @@ def _observe_classic_group(cluster: AdminApi, group: str, topology: str | None, 
         broker_configs={},
         listed_members=(),
         next_rebalance_ms=None if next_at_ms is None else max(0, next_at_ms - now_ms),
-        kafka_version=None,
+        broker_release=None,
         assumptions=(*observed.assumptions, *assumptions),
     )
 
@@ -150,7 +150,7 @@ def _observe_streams_group(cluster: AdminApi, group: str, topology: str | None) 
         broker_configs=broker_configs,
         listed_members=observed.listed_members,
         next_rebalance_ms=None,
-        kafka_version=cluster.version(),
+        broker_release=cluster.coordinator_release(group),
         assumptions=(*observed.assumptions, *assumptions),
     )
 

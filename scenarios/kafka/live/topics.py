@@ -49,13 +49,15 @@ def measure_topics(
         ObservationError: The cluster does not respond, or a topic is being created or deleted.
     """
     topics = [_topic_of_metadata(topic) for topic in sorted(metadata, key=lambda topic: str(topic["name"]))]
-    led = [partition for partition, leader in _leaders(topics).items() if leader != NO_LEADER]
+    with_leader = [partition for partition, leader in _leaders(topics).items() if leader != NO_LEADER]
     partitions_of = {topic.name: range(len(topic.replicas)) for topic in topics}
 
     def sample() -> _Sample:
-        return _Sample(cluster.now_ms(), cluster.end_offsets(led), _sizes(topics, cluster.log_dirs(partitions_of)))
+        return _Sample(
+            cluster.now_ms(), cluster.end_offsets(with_leader), _sizes(topics, cluster.log_dirs(partitions_of))
+        )
 
-    start_offsets, first = cluster.start_offsets(led), sample()
+    start_offsets, first = cluster.start_offsets(with_leader), sample()
     last = None
     if seconds > 0:
         cluster.wait(seconds)

@@ -10,6 +10,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from scenarios.kafka.formats.lines import FormatError
+from scenarios.kafka.formats.topic_patterns import match_topics
 from scenarios.kafka.formats.topology import DescribedSource, DescribedStore, DescribedSubtopology, parse_topology
 from scenarios.kafka.naming import changelog_topic, full_topic_name
 from scenarios.kafka.observation.errors import ObservationError
@@ -122,7 +123,9 @@ class _TopicResolver:
         )
 
     def complete(self, observed: ObservedSubtopology, description: DescribedSubtopology) -> ObservedSubtopology:
-        """Return an observed subtopology with the stores and sinks of its description, which names stores better.
+        """Return an observed subtopology with the stores and sinks of its description.
+
+        The description has the names of all stores; the group reports changelogs at most.
 
         Raises:
             ObservationError: The description reads other topics.
@@ -153,16 +156,21 @@ class _TopicResolver:
 
     def _topics_of_source(self, source: DescribedSource) -> list[str]:
         if source.pattern is not None:
-            raise ObservationError(
-                f"{self.file}:{source.line}: the topics of pattern '{source.pattern}' are unknown; replace it with a "
-                "list, as [a, b]"
-            )
+            return self._matching_topics(source.pattern, source.line)
         names = [self._full_name(topic) for topic in source.topics]
         for name, topic in zip(names, source.topics, strict=True):
             if name not in self.topics:
                 hint = did_you_mean(topic, sorted(self.topics), "topics")
                 raise ObservationError(f"{self.file}:{source.line}: '{topic}' is not a topic of the cluster ({hint})")
         return names
+
+    def _matching_topics(self, pattern: str, line: int) -> list[str]:
+        try:
+            topics = match_topics(pattern, self.topics)
+        except FormatError as error:
+            raise ObservationError(f"{self.file}:{line}: {error}") from None
+        self.assumptions.append(f"The pattern '{pattern}' is assumed to subscribe to {', '.join(topics)}.")
+        return topics
 
     def _changelog(self, store: DescribedStore) -> str | None:
         """Return a store's changelog topic, or its table's source topic (`topology.optimization`); None if unlogged."""

@@ -68,13 +68,14 @@ class ObservedProcess:
     Attributes:
         process_id: UUID of the process.
         client_id: Client id that its threads share.
-        rack: `client.rack`; None if it has none.
+        rack: Rack; None if it has none, or none is known.
         tags: `client.tag.*`.
         threads: Threads, by member id.
         offset_sums: Offset sum of each task with a local copy (active, standby or dormant), as the process reported it
             in its last subscription; -2 (`Task.LATEST_OFFSET`) for a task that was active there. In a stable group,
             standbys are at the end offset, because they have caught up since. None if not observed.
         is_static: Whether it has a `group.instance.id`.
+        announces_rack: Whether its rack is its `client.rack`, so that Kafka knows it.
     """
 
     process_id: str
@@ -84,6 +85,7 @@ class ObservedProcess:
     threads: tuple[ObservedThread, ...]
     offset_sums: Mapping[str, int] | None = None
     is_static: bool = False
+    announces_rack: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +124,9 @@ class Observation:
         listed_members: Member ids of a streams group in the order in which its coordinator lists them, which breaks
             ties in its assignments; empty for other groups.
         next_rebalance_ms: Time until the next probing rebalance; None if none is scheduled.
-        kafka_version: Release of the assignor, such as `4.3`; None if unknown.
+        broker_release: Kafka release of the brokers, such as `4.3` or `4.4 or later`, if they assign the tasks; None if
+            it is unknown, and for a classic group.
+        client_release: Kafka release of the application's clients, such as `4.3`; None if unknown.
         assumptions: Sentences on what was not observed and what was assumed instead, for the scenario's header.
     """
 
@@ -137,7 +141,8 @@ class Observation:
     broker_configs: Mapping[str, str] = field(default_factory=dict)
     listed_members: tuple[str, ...] = ()
     next_rebalance_ms: int | None = None
-    kafka_version: str | None = None
+    broker_release: str | None = None
+    client_release: str | None = None
     assumptions: tuple[str, ...] = ()
 
     def process_by_member(self) -> dict[str, str]:

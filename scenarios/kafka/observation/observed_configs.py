@@ -9,7 +9,8 @@ from typing import Final
 from scenarios.kafka.observation.observation import Observation
 from scenarios.kafka.observation.yaml_text import YamlValue
 from scenarios.language.broker_configs import LEADER_SELECTOR, RACK_AWARE_SELECTOR, BrokerConfigs
-from scenarios.language.configs import MISPLACED_CONFIGS, ScenarioSection, StreamsConfigs
+from scenarios.language.section import ScenarioSection
+from scenarios.language.streams_configs import MISPLACED_CONFIGS, StreamsConfigs
 
 _SELECTOR: Final = "replica.selector.class"
 _ASSIGNOR_KEYS: Final = ("task.assignor.class", "internal.task.assignor.class")

@@ -11,6 +11,7 @@ from scenarios.kafka.observation.errors import ObservationError
 from scenarios.kafka.observation.history import RebalanceHistory
 from scenarios.kafka.observation.observation import Observation, ObservedProcess, ObservedSubtopology, ObservedTopic
 from scenarios.kafka.observation.observed_configs import assignor_of, broker_configs, streams_configs
+from scenarios.kafka.observation.observed_releases import release_assumptions, release_warnings
 from scenarios.kafka.observation.tasks import sort_tasks
 from scenarios.kafka.observation.volumes import TopicVolume, has_unknown_record_count, task_lags, topic_volumes
 from scenarios.kafka.observation.yaml_text import YamlValue, comment_lines, entry_lines, flow_text
@@ -41,6 +42,11 @@ def list_assumptions(observation: Observation) -> tuple[str, ...]:
     return (*observation.assumptions, *_writer_assumptions(observation))
 
 
+def list_warnings(observation: Observation) -> tuple[str, ...]:
+    """Return sentences on what was observed but cannot be simulated."""
+    return tuple(release_warnings(observation))
+
+
 @dataclass(slots=True)
 class _ScenarioWriter:
     """Writes the sections of a scenario, line by line.
@@ -65,8 +71,11 @@ class _ScenarioWriter:
     def header(self) -> Iterator[str]:
         """Yield comments on the source and the assumptions."""
         yield from comment_lines(f"{self.observation.application_id}, imported: {self.observation.source}")
-        if self.observation.kafka_version is not None:
-            yield from comment_lines(f"Kafka {self.observation.kafka_version}")
+        if self.observation.broker_release is not None:
+            yield from comment_lines(f"Brokers: Kafka {self.observation.broker_release}")
+        for sentence in list_warnings(self.observation):
+            yield "#"
+            yield from comment_lines(f"Warning: {sentence}")
         assumptions = list_assumptions(self.observation)
         if assumptions:
             yield "#"
@@ -90,6 +99,8 @@ class _ScenarioWriter:
         observation = self.observation
         yield "application:"
         yield from entry_lines("id", observation.application_id, 2)
+        if observation.client_release is not None:
+            yield from entry_lines("kafka", observation.client_release, 2)
         yield "  starts: running"
         if observation.next_rebalance_ms is not None and observation.protocol == "classic":
             yield f"  next_rebalance: {format_duration(max(0, observation.next_rebalance_ms))}"
@@ -150,7 +161,7 @@ class _ScenarioWriter:
             yield f"      record_size: {volume.record_bytes}"
 
     def _subtopology(self, subtopology: ObservedSubtopology, written: set[str]) -> Iterator[str]:
-        """Yield a subtopology; a topic is written by the first subtopology that writes it, `written` collects them."""
+        """Yield a subtopology without the topics in `written`, and add its own: a topic can have one writer only."""
         known = {topic.name for topic in self.observation.topics}
         sources = {name for other in self.observation.subtopologies for name in other.sources}
         writes = [name for name in subtopology.writes if name in known and name not in written]
@@ -177,8 +188,10 @@ class _ScenarioWriter:
     def _client(self, process: ObservedProcess, starts: bool) -> Iterator[str]:
         yield f"  - name: {flow_text(self.names[process.process_id])}"
         yield from entry_lines("process_id", process.process_id, 4)
-        if process.rack is not None and _has_racks(self.observation):
+        if process.rack is not None:
             yield from entry_lines("rack", process.rack, 4)
+            if not process.announces_rack:
+                yield "    client_rack: false"
         yield f"    threads: {max(1, len(process.threads))}"
         if process.tags:
             yield from entry_lines("tags", dict(sorted(process.tags.items())), 4)
@@ -208,6 +221,7 @@ def _writer_assumptions(observation: Observation) -> Iterator[str]:
         assignor_of(observation),
     ):
         yield from remarks
+    yield from release_assumptions(observation)
     if any(subtopology.changelogs for subtopology in observation.subtopologies):
         yield "Stores are assumed persistent (Kafka does not expose this)."
     unknown = [topic.name for topic in observation.topics if has_unknown_record_count(topic, observation)]
@@ -221,12 +235,6 @@ def _writer_assumptions(observation: Observation) -> Iterator[str]:
             "Lags are computed from the offsets in each member's last subscription; tasks that were active then, or "
             "are active now, are assumed to have no lag."
         )
-    if any(process.rack is not None for process in observation.processes) and not _has_racks(observation):
-        yield "client.rack of the clients is omitted: no broker has a rack."
-
-
-def _has_racks(observation: Observation) -> bool:
-    return any(broker.rack is not None for broker in observation.brokers)
 
 
 def _total_if_equal(by_partition: Sequence[int]) -> YamlValue:

@@ -29,8 +29,8 @@ class BatchLimits:
     throttle_bytes_per_s: int | None = None
 
     @property
-    def any(self) -> bool:
-        """Whether the plan is divided into batches."""
+    def splits_plan(self) -> bool:
+        """Whether the limits divide a plan into batches."""
         return self.partitions is not None or self.bytes is not None
 
 

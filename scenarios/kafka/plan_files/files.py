@@ -40,11 +40,11 @@ def plan_files(
     digits = max(3, len(str(len(batches))))
     files: dict[str, bytes] = {}
     for number, batch in enumerate(batches, start=1):
-        folder = f"batch-{number:0{digits}}/" if limits.any else ""
+        folder = f"batch-{number:0{digits}}/" if limits.splits_plan else ""
         elections = further_elections if number == len(batches) else ()
         texts = dict(_batch_files(batch, elections))
         if limits.throttle_bytes_per_s is not None:
-            title = f"batch {number} of {len(batches)}" if limits.any else "the plan"
+            title = f"batch {number} of {len(batches)}" if limits.splits_plan else "the plan"
             texts |= dict(_scripts(batch, texts, title, limits.throttle_bytes_per_s))
         files |= {f"{folder}{name}": text.encode() for name, text in texts.items()}
     return files

@@ -17,7 +17,7 @@ SCENARIO = sim.loads(SMALL)
 
 @dataclass(frozen=True)
 class Delegate:
-    """Does what Kafka's default does."""
+    """Returns the assignment of Kafka's default."""
 
     slack: int = 0
 
@@ -50,13 +50,13 @@ def expected() -> list[object]:
 @pytest.mark.parametrize(
     "assignor", EQUIVALENTS, ids=lambda assignor: getattr(assignor, "__name__", str(assignor)).strip("<>")
 )
-def test_every_form_of_an_assignor_runs(assignor: object, expected: list[object]) -> None:
+def test_every_form_of_an_assignor_is_accepted(assignor: object, expected: list[object]) -> None:
     result = sim.run(SCENARIO, assignor)  # type: ignore[arg-type]
     assert result.to_pandas("assignments")["client"].tolist() == expected
     assert result.to_pandas("runs")["verdict"].tolist() == ["stable"]
 
 
-def test_a_label_of_the_scenario_has_its_settings() -> None:
+def test_label_of_the_scenario_selects_its_assignor() -> None:
     assert sim.run(SCENARIO, "sticky").manifest["assignors"][0]["assignor"] == "legacy_sticky"
 
 
@@ -67,15 +67,18 @@ def test_several_assignors_have_unique_labels() -> None:
     assert "slack=2" in result.labels[3]
 
 
-def test_they_are_compared_over_seeds() -> None:
+def test_assignors_are_compared_over_seeds() -> None:
     comparison = sim.compare(SCENARIO, [sim.HighAvailability(), delegate, "sticky"], seeds=2)
     assert comparison.paired.seeds == 2
-    same, _ = comparison.paired.assignors
-    assert {finding.verdict for finding in comparison.findings if finding.assignor == same} <= {"equal", "unknown"}
+    equivalent, _ = comparison.paired.assignors
+    assert {finding.verdict for finding in comparison.findings if finding.assignor == equivalent} <= {
+        "equal",
+        "unknown",
+    }
     assert len(comparison.summary()) == len(comparison.findings)
 
 
-def test_what_is_no_assignor_is_refused() -> None:
+def test_invalid_assignor_is_rejected() -> None:
     with pytest.raises(sim.AssignorError):
         sim.run(SCENARIO, 7)  # type: ignore[arg-type]
     with pytest.raises(sim.AssignorError, match="unknown"):
@@ -84,7 +87,7 @@ def test_what_is_no_assignor_is_refused() -> None:
         sim.compare(SCENARIO, ["high_availability"])
 
 
-def test_an_invalid_assignment_ends_the_run_and_an_exception_leaves_it() -> None:
+def test_invalid_assignment_ends_the_run_and_exception_is_raised() -> None:
     invalid = sim.run(SCENARIO, lambda state: sim.TaskAssignment(()))
     assert "MISSING_PROCESS_ID" in str(invalid.trace.failure)
 
@@ -95,7 +98,7 @@ def test_an_invalid_assignment_ends_the_run_and_an_exception_leaves_it() -> None
         sim.run(SCENARIO, divide)
 
 
-def test_a_sweep_takes_what_its_workers_can_import(tmp_path: Path) -> None:
+def test_sweep_accepts_importable_assignors_only(tmp_path: Path) -> None:
     from assignor_sim.api.sweeps import prepare
 
     prepared = prepare(write_sweep(tmp_path), [sim.Optimal(slack=1), delegate, "high_availability"])

@@ -14,12 +14,12 @@ from reports.analysis.plans.results import read_plans
 
 
 def uneven_cluster() -> ClusterState:
-    """Return three brokers, of which the first leads everything."""
+    """Return a cluster of three brokers in which the first leads all partitions."""
     brokers = [BrokerState(id, f"az{id}") for id in (1, 2, 3)]
     return ClusterState.of(brokers, {("orders", number): (1, 2) for number in range(6)})
 
 
-def test_a_name_with_parameters_and_an_instance_are_strategies() -> None:
+def test_strategies_are_names_with_parameters_or_instances() -> None:
     comparison = plan(uneven_cluster(), ["exact_flow,keeps_replicas=true", ExactFlow()], num_orders=0)
     assert [result.strategy for result in comparison.results] == ["exact_flow,keeps_replicas=true", "ExactFlow"]
     assert all(result.status == "optimal" for result in comparison.results)
@@ -27,7 +27,7 @@ def test_a_name_with_parameters_and_an_instance_are_strategies() -> None:
     assert sorted(leaders) == [1, 1, 2, 2, 3, 3]
 
 
-def test_a_shipped_scenario_is_a_cluster_and_the_table_has_a_row_per_strategy() -> None:
+def test_shipped_scenario_is_a_cluster() -> None:
     comparison = plan("order_processing", num_orders=0)
     assert comparison.to_pandas()["strategy"].tolist() == ["today", "exact_flow"]
     assert "exact_flow" in comparison.summary()
@@ -43,7 +43,7 @@ def test_saved_plans_can_be_read_back(tmp_path: Path) -> None:
     assert (tmp_path / "page.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
 
-def test_a_strategy_without_a_plan_has_no_replicas() -> None:
+def test_strategy_without_a_plan_has_no_replicas() -> None:
     comparison = plan(uneven_cluster(), "capacity_packing", num_orders=0)
     assert not comparison.has_plan
     with pytest.raises(PlanError, match="capacity_packing: no plan"):

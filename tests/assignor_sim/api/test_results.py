@@ -20,7 +20,7 @@ def saved(result: sim.RunResult, tmp_path_factory: pytest.TempPathFactory) -> si
     return sim.open(result.save(tmp_path_factory.mktemp("saved") / "result"))
 
 
-def test_a_notebook_shows_a_table_with_warnings(result: sim.RunResult) -> None:
+def test_notebook_shows_a_table_with_warnings(result: sim.RunResult) -> None:
     text = result._repr_html_()
     assert text.count("<tr>") == 3
     assert "<bdi>high_availability</bdi>" in text
@@ -29,7 +29,7 @@ def test_a_notebook_shows_a_table_with_warnings(result: sim.RunResult) -> None:
     assert unusual._repr_html_().startswith("<p>⚠ ")
 
 
-def test_a_prompt_shows_one_line_and_print_the_table(result: sim.RunResult, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_repr_is_one_line_and_str_is_the_table(result: sim.RunResult, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "120")
     assert repr(result) == "<RunResult of high_availability, sticky in small>"
     assert "high_availability" in str(result)
@@ -48,15 +48,15 @@ def test_figures_are_methods(result: sim.RunResult) -> None:
     assert "cross_rack_traffic" in dir(result.plot)
 
 
-def test_traces_are_kept_by_label_and_seed(result: sim.RunResult) -> None:
+def test_traces_have_label_and_seed_as_keys(result: sim.RunResult) -> None:
     assert list(result.traces) == [("high_availability", 1), ("sticky", 1)]
     with pytest.raises(sim.ResultsError, match="has 2 traces"):
         _ = result.trace
-    only = sim.run(sim.loads(SMALL), "sticky", capture=True)
-    assert len(only.trace.rounds) == len(only.trace.captured_rounds) == only.tables["rounds"].num_rows
+    single = sim.run(sim.loads(SMALL), "sticky", capture=True)
+    assert len(single.trace.rounds) == len(single.trace.captured_rounds) == single.tables["rounds"].num_rows
 
 
-def test_a_task_is_explained_in_memory_and_from_a_directory(result: sim.RunResult, saved: sim.RunResult) -> None:
+def test_explanations_are_the_same_in_memory_and_from_a_directory(result: sim.RunResult, saved: sim.RunResult) -> None:
     task = next(row["task"] for row in result.tables["moves"].to_pylist() if row["assignor"] == "high_availability")
     explanations = result.explain(task, assignor="high_availability")
     assert len(explanations) == 1
@@ -66,7 +66,7 @@ def test_a_task_is_explained_in_memory_and_from_a_directory(result: sim.RunResul
     assert str(saved.explain(task, assignor="high_availability")) == str(explanations)
 
 
-def test_a_saved_result_has_the_same_tables_and_no_trace(result: sim.RunResult, saved: sim.RunResult) -> None:
+def test_saved_result_has_the_same_tables_and_no_trace(result: sim.RunResult, saved: sim.RunResult) -> None:
     assert saved.tables == result.tables
     assert saved.labels == result.labels
     assert saved.warnings == result.warnings
@@ -77,12 +77,12 @@ def test_a_saved_result_has_the_same_tables_and_no_trace(result: sim.RunResult, 
         saved.save("elsewhere")
 
 
-def test_a_report_is_one_page(result: sim.RunResult, tmp_path: Path) -> None:
+def test_report_is_an_html_page(result: sim.RunResult, tmp_path: Path) -> None:
     page = result.report(tmp_path / "page.html")
     assert page.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
 
-def test_only_results_of_runs_are_opened(tmp_path: Path) -> None:
+def test_open_rejects_other_directories(tmp_path: Path) -> None:
     with pytest.raises(sim.ResultsError, match="not a result directory"):
         sim.open(tmp_path)
     (tmp_path / "manifest.json").write_text('{"kind": "plan"}')

@@ -28,7 +28,13 @@ def run(*arguments: str | Path) -> Result:
 
 @dataclass(frozen=True)
 class Measured:
-    """A scenario whose traffic was ingested; `ingested` is where, `name` what the scenario calls it."""
+    """A scenario with measured traffic.
+
+    Attributes:
+        scenario: the scenario file.
+        ingested: the directory of `assignor-sim ingest`.
+        name: the path of that directory in the scenario.
+    """
 
     scenario: Path
     ingested: Path
@@ -55,7 +61,7 @@ def measured(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest
 
 
 def move_away(measured: Measured, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Move the results to another directory, and work from there; remove what a relative path has led to."""
+    """Move the results to another working directory; remove the measurements unless their path is absolute."""
     elsewhere = measured.ingested.parents[1] / "moved"
     shutil.move("results", elsewhere / "archive" / "results")
     monkeypatch.chdir(elsewhere)
@@ -64,47 +70,44 @@ def move_away(measured: Measured, monkeypatch: pytest.MonkeyPatch) -> Path:
     return Path("archive", "results")
 
 
-def test_a_run_writes_its_results(measured: Measured) -> None:
-    ended = run("run", measured.scenario, "--out", "results")
-    assert ended.exit_code == 0, ended.output
+def test_results_contain_the_measurements_and_can_be_moved(measured: Measured, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = run("run", measured.scenario, "--out", "results")
+    assert result.exit_code == 0, result.output
     manifest = json.loads(Path("results", "manifest.json").read_text())
     assert list(manifest["scenario"]["imports"]) == [measured.name]
-    is_kept = Path("results", "scenario").joinpath(*Path(measured.name).parts[-2:], "rates", "part-1.parquet").exists()
-    assert is_kept != Path(measured.name).is_absolute()
-    assert (f"note: explain will read {measured.name} again" in ended.stderr) != is_kept
+    rates = Path(*Path(measured.name).parts[-2:], "rates", "part-1.parquet")
+    is_stored = Path("results", "scenario", rates).exists()
+    assert is_stored != Path(measured.name).is_absolute()
+    assert (f"note: explain will read {measured.name} again" in result.stderr) != is_stored
 
-
-def test_results_need_nothing_else_than_their_directory(measured: Measured, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert run("run", measured.scenario, "--out", "results").exit_code == 0
     results = move_away(measured, monkeypatch)
     _, manifest = read_results(results)
     assert dict(read_stored_scenario(results, manifest).imports) == manifest["scenario"]["imports"]
-    explained = run("explain", results, "--task", "0_3")
-    assert (explained.exit_code, explained.stderr) == (0, ""), explained.output
-    shown = run("show", results)
-    assert shown.exit_code == 0, shown.output
+    explanation = run("explain", results, "--task", "0_3")
+    assert (explanation.exit_code, explanation.stderr) == (0, ""), explanation.output
+    assert run("show", results).exit_code == 0
     assert run("diff", results, "--round", "2").exit_code == 0
     assert run("report", results, "-o", "page.html").exit_code == 0
     assert Path("page.html").stat().st_size
 
 
-def test_what_was_recorded_verifies_from_anywhere(measured: Measured, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_recorded_results_verify_from_another_folder(measured: Measured, monkeypatch: pytest.MonkeyPatch) -> None:
     assert run("validate", measured.scenario).exit_code == 0
     assert run("record", measured.scenario).exit_code == 0
     scenario = measured.scenario.absolute()
     monkeypatch.chdir("/")
-    verified = run("verify", scenario)
-    assert (verified.exit_code, verified.output) == (0, f"{scenario}: as stored\n")
+    verification = run("verify", scenario)
+    assert (verification.exit_code, verification.output) == (0, f"{scenario}: as stored\n")
 
 
 def test_assignors_are_compared_on_measured_traffic(measured: Measured) -> None:
     pair = ("--assignor", "high_availability", "--assignor", "sticky")
-    compared = run("compare", measured.scenario, *pair, "--seeds", "2")
-    assert compared.exit_code == 0, compared.output
+    comparison = run("compare", measured.scenario, *pair, "--seeds", "2")
+    assert comparison.exit_code == 0, comparison.output
     assert run("frontier", measured.scenario).exit_code == 0
 
 
-def test_measurements_that_change_during_a_run_are_not_kept(measured: Measured) -> None:
+def test_measurements_changed_during_a_run_are_rejected(measured: Measured) -> None:
     loaded = load(measured.scenario)
     shutil.rmtree(measured.ingested)
     write_ingested_folder(measured.ingested, rows_of_day("orders", 6, records=11))
@@ -113,7 +116,7 @@ def test_measurements_that_change_during_a_run_are_not_kept(measured: Measured) 
 
 
 @pytest.mark.parametrize("remove", [shutil.rmtree, lambda path: (path / "manifest.json").unlink()])
-def test_measurements_that_go_during_a_run_are_missed(measured: Measured, remove: Callable[[Path], None]) -> None:
+def test_measurements_removed_during_a_run_are_rejected(measured: Measured, remove: Callable[[Path], None]) -> None:
     loaded = load(measured.scenario)
     remove(measured.ingested)
     with pytest.raises(StoredScenarioError, match="march"):

@@ -1,4 +1,4 @@
-"""`assignor-sim compare`: one's own assignor against Kafka's, over scenarios and seeds."""
+"""`assignor-sim compare`: assignors over scenarios and seeds, with significance tests."""
 
 from __future__ import annotations
 
@@ -31,83 +31,81 @@ def run(*arguments: str | Path) -> Result:
     return CliRunner().invoke(app, ["compare", *map(str, arguments)], env={"COLUMNS": "160"})
 
 
-def test_findings_are_those_of_the_runs_paired_by_seed() -> None:
+def test_findings_equal_those_of_runs_paired_by_seed() -> None:
     scenario = loads(SEEDED)
     seeds = range(1, 6)
     names = ["high_availability", "sticky_task_assignor"]
-    outcome = compare(scenario, names, seeds, metrics=["cross_rack_bytes", "active_moves"]).paired
+    comparison = compare(scenario, names, seeds, metrics=["cross_rack_bytes", "active_moves"]).paired
     rows = simulate(scenario, names, seeds).tables["runs"].to_pylist()
     for metric in ("cross_rack_bytes", "active_moves"):
-        ours, mine = ([row[metric] for row in rows if row["assignor"] == name] for name in names)
-        [finding] = [each for each in outcome.findings if each.metric == metric]
-        assert finding.difference == pytest.approx(np.mean(np.array(mine) - ours))
+        baseline, values = ([row[metric] for row in rows if row["assignor"] == name] for name in names)
+        [finding] = [finding for finding in comparison.findings if finding.metric == metric]
+        assert finding.difference == pytest.approx(np.mean(np.array(values) - baseline))
         assert finding.pairs == 5
-        p = sign_flip_p((np.array(mine, dtype=float) - ours).tolist())
+        p = sign_flip_p((np.array(values, dtype=float) - baseline).tolist())
         assert p <= finding.p <= min(1.0, 2 * p) + 1e-12
 
 
-def test_an_assignor_that_is_worse_by_more_than_chance_ends_with_1(file: Path) -> None:
-    ended = run(file, *BOTH, "--seeds", "8", "--metric", "subtopology_skew", "--fail-if-worse", "subtopology_skew")
-    assert ended.exit_code == 1, ended.output
-    assert "small: fallback_prior is significantly worse in subtopology_skew" in ended.stderr
+def test_significantly_worse_assignor_exits_with_1(file: Path) -> None:
+    result = run(file, *BOTH, "--seeds", "8", "--metric", "subtopology_skew", "--fail-if-worse", "subtopology_skew")
+    assert result.exit_code == 1, result.output
+    assert "small: fallback_prior is significantly worse in subtopology_skew" in result.stderr
     allowed = run(file, *BOTH, "--seeds", "8", "--metric", "subtopology_skew", "--fail-if-worse", "subtopology_skew=1")
     assert allowed.exit_code == 0
     assert "worse" in allowed.stdout
 
 
-def test_the_same_assignor_under_another_name_differs_in_nothing(file: Path) -> None:
-    ended = run(file, "--assignor", "high_availability", "--assignor", "ha", "--seeds", "2", "--format", "json",
+def test_alias_of_the_same_assignor_is_equal(file: Path) -> None:
+    result = run(file, "--assignor", "high_availability", "--assignor", "ha", "--seeds", "2", "--format", "json",
                 "--fail-if-worse", "downtime_ms")  # fmt: skip
-    assert ended.exit_code == 0, ended.output
-    data = json.loads(ended.stdout)
-    assert {each["verdict"] for each in data["findings"]} <= {"equal", "unknown"}
+    assert result.exit_code == 0, result.output
+    data = json.loads(result.stdout)
+    assert {finding["verdict"] for finding in data["findings"]} <= {"equal", "unknown"}
     assert (data["baseline"], data["assignors"], data["seeds"]) == ("high_availability", ["ha"], 2)
 
 
-def test_seeds_too_few_to_tell_are_bad_input_where_something_hangs_on_it(file: Path) -> None:
+def test_too_few_seeds_are_rejected_with_fail_if_worse(file: Path) -> None:
     assert run(file, *BOTH, "--seeds", "2").exit_code == 0
-    ended = run(file, *BOTH, "--seeds", "2", "--fail-if-worse", "load_skew")
-    assert ended.exit_code == 2
-    assert "2 seeds are too few for a significant difference" in ended.stderr
+    result = run(file, *BOTH, "--seeds", "2", "--fail-if-worse", "load_skew")
+    assert result.exit_code == 2
+    assert "2 seeds are too few for a significant difference" in result.stderr
 
 
-def test_all_scenarios_of_a_directory_take_part_and_ones_own_assignor_is_found(
-    file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_directory_of_scenarios_and_custom_assignor_are_compared(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (file.parent / "other.yaml").write_text(SEEDED.replace("name: small", "name: other"), encoding="utf-8")
-    own = "from assignors.tasks.legacy_sticky import LegacySticky\n\n\nclass Own(LegacySticky):\n    '''Own.'''\n"
-    (file.parent / "compared_assignor.py").write_text(own, encoding="utf-8")
+    code = "from assignors.tasks.legacy_sticky import LegacySticky\n\n\nclass Own(LegacySticky):\n    '''Custom.'''\n"
+    (file.parent / "compared_assignor.py").write_text(code, encoding="utf-8")
     monkeypatch.syspath_prepend(file.parent)
-    ended = run(file.parent, "--assignor", "sticky", "--assignor", "compared_assignor:Own", "--seeds", "1")
-    assert ended.exit_code == 0, ended.output
-    assert "compared_assignor:Own vs. sticky: 2 scenarios, 1 seed each" in ended.stdout
+    result = run(file.parent, "--assignor", "sticky", "--assignor", "compared_assignor:Own", "--seeds", "1")
+    assert result.exit_code == 0, result.output
+    assert "compared_assignor:Own vs. sticky: 2 scenarios, 1 seed each" in result.stdout
 
 
-def test_a_run_that_fails_is_named_and_ends_with_2(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_run_is_reported_and_exits_with_2(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     broken = (
-        "import assignor_sim as sim\n\n\nclass Broken:\n    '''Gives nothing.'''\n\n"
+        "import assignor_sim as sim\n\n\nclass Broken:\n    '''Assigns no task.'''\n\n"
         "    def assign(self, state):\n        return sim.TaskAssignment(())\n"
     )
     (file.parent / "broken_assignor.py").write_text(broken, encoding="utf-8")
     monkeypatch.syspath_prepend(file.parent)
-    ended = run(file, "--assignor", "sticky", "--assignor", "broken_assignor:Broken", "--seeds", "1")
-    assert ended.exit_code == 2
-    assert "small, broken_assignor:Broken, seed 1: " in ended.stdout
-    assert "1 runs failed" in ended.stderr
+    result = run(file, "--assignor", "sticky", "--assignor", "broken_assignor:Broken", "--seeds", "1")
+    assert result.exit_code == 2
+    assert "small, broken_assignor:Broken, seed 1: " in result.stdout
+    assert "1 run failed" in result.stderr
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["--assignor", "sticky"], "name two or more"),
         (["--assignor", "sticky", "--assignor", "sticky"], "name two or more"),
         ([*BOTH, "--metric", "speed"], "'speed' is not a metric"),
         ([*BOTH, "--fail-if-worse", "rebalances"], "'rebalances' is not a metric"),
         ([*BOTH, "--fail-if-worse", "downtime_ms=x"], "expected METRIC=5% or METRIC=3"),
-        (["--assignor", "sticky", "--assignor", "nobody"], "unknown assignor 'nobody'"),
+        (["--assignor", "sticky", "--assignor", "unknown"], "unknown assignor 'unknown'"),
     ],
 )
-def test_mistakes_are_bad_input(file: Path, arguments: list[str], said: str) -> None:
-    ended = run(file, *arguments)
-    assert ended.exit_code == 2
-    assert said in ended.stderr
+def test_invalid_options_are_rejected(file: Path, arguments: list[str], message: str) -> None:
+    result = run(file, *arguments)
+    assert result.exit_code == 2
+    assert message in result.stderr

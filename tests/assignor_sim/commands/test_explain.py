@@ -1,4 +1,4 @@
-"""`assignor-sim explain`: why a task moved, from a directory of results."""
+"""`assignor-sim explain`: why a task moved, from a result directory."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ RACK_AWARE = (
 
 
 def write(directory: Path, scenario: Path, overrides: tuple[tuple[str, str], ...], *assignors: str) -> None:
-    """What `run --out` writes, without figures and report."""
+    """Write what `run --out` writes, without figures and report."""
     loaded = load(scenario, overrides)
     comparison = simulate(loaded, assignors)
     write_results(directory, comparison.tables, comparison.manifest, stored_scenario_files(loaded))
 
 
 @pytest.fixture(scope="module")
-def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def shared_results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("explain")
     (folder / "small.yaml").write_text(SMALL)
     write(folder / "results", folder / "small.yaml", RACK_AWARE)
@@ -44,18 +44,18 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def results(shell: Shell, written: Path) -> Path:
-    return Path(shutil.copytree(written, shell.folder / "results"))
+def results(shell: Shell, shared_results: Path) -> Path:
+    return Path(shutil.copytree(shared_results, shell.folder / "results"))
 
 
-def told(shell: Shell, *arguments: str) -> list[dict[str, Any]]:
-    ended = shell("explain", "results", "--format", "json", *arguments)
-    assert (ended.code, ended.err) == (0, "")
-    records: list[dict[str, Any]] = json.loads(ended.out)
+def explain_as_json(shell: Shell, *arguments: str) -> list[dict[str, Any]]:
+    result = shell("explain", "results", "--format", "json", *arguments)
+    assert (result.code, result.err) == (0, "")
+    records: list[dict[str, Any]] = json.loads(result.out)
     return records
 
 
-def moves_of(results: Path, task: str, assignor: str) -> list[tuple[object, ...]]:
+def recorded_moves(results: Path, task: str, assignor: str) -> list[tuple[object, ...]]:
     rows = pq.read_table(results / "moves.parquet").to_pylist()
     return [
         (row["round"], row["role"], row["from_client"], row["to_client"])
@@ -64,123 +64,124 @@ def moves_of(results: Path, task: str, assignor: str) -> list[tuple[object, ...]
     ]
 
 
-def test_every_task_of_a_run_can_be_asked_and_every_move_of_it_is_told(written: Path) -> None:
-    tables, _ = read_results(written)
+def test_every_move_of_every_task_is_explained(shared_results: Path) -> None:
+    tables, _ = read_results(shared_results)
     for task in [f"0_{partition}" for partition in range(6)]:
         for assignor in ("high_availability", "sticky"):
-            each = record(explain(tables, assignor, None, task))
-            found = [
+            explanation = record(explain(tables, assignor, None, task))
+            moves = [
                 (move["round"], move["role"], move["from_client"], move["to_client"])
-                for move in each["moves"]
+                for move in explanation["moves"]
                 if move["round"] != 1
             ]
-            assert found == moves_of(written, task, assignor)
-            assert all(step["words"] for move in each["moves"] for step in move["steps"])
+            assert moves == recorded_moves(shared_results, task, assignor)
+            assert all(step["words"] for move in explanation["moves"] for step in move["steps"])
 
 
-def test_what_cost_would_have_kept_a_task_is_found_by_running_again(shell: Shell, results: Path) -> None:
-    evens = [
+def test_break_even_costs_are_computed_by_another_run(shell: Shell, results: Path) -> None:
+    break_evens = [
         (move["break_even"], move["no_break_even"])
         for task in ("0_3", "0_5")
-        for each in told(shell, "--task", task, "--assignor", "high_availability")
-        for move in each["moves"]
+        for explanation in explain_as_json(shell, "--task", task, "--assignor", "high_availability")
+        for move in explanation["moves"]
         if move["role"] == "active" and move["from_client"] is not None
     ]
-    assert evens
-    assert all(why != "not_asked" for _, why in evens)
+    assert break_evens
+    assert all(reason != "not_requested" for _, reason in break_evens)
 
 
-def test_a_task_that_never_moved_gets_an_answer(shell: Shell, results: Path) -> None:
-    ended = shell("explain", "results", "--task", "0_0", "--assignor", "sticky")
-    assert ended.code == 0, ended.err
-    assert "0_0 in small, sticky, seed 1\n" in ended.out
-    assert "Round 1: placed on " in ended.out
-    assert "Never moved in 2 rounds." in ended.out
+def test_task_that_never_moved_is_explained(shell: Shell, results: Path) -> None:
+    result = shell("explain", "results", "--task", "0_0", "--assignor", "sticky")
+    assert result.code == 0, result.err
+    assert "0_0 in small, sticky, seed 1\n" in result.out
+    assert "Round 1: placed on " in result.out
+    assert "Never moved in 2 rounds." in result.out
 
 
-def test_a_round_in_which_a_task_stayed_says_since_when(shell: Shell, results: Path) -> None:
-    ended = shell("explain", "results", "--task", "0_0", "--assignor", "sticky", "--round", "2")
-    assert ended.code == 0, ended.err
-    assert "Round 2: stayed on app-2, assigned in round 1:" in ended.out
+def test_round_in_which_a_task_stayed_names_its_placement(shell: Shell, results: Path) -> None:
+    result = shell("explain", "results", "--task", "0_0", "--assignor", "sticky", "--round", "2")
+    assert result.code == 0, result.err
+    assert "Round 2: stayed on app-2, assigned in round 1:" in result.out
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("--task", "7_7"), "no task '7_7' in this application (tasks: 0_0, 0_1, 0_2, 0_3, 0_4, 0_5)"),
         (("--task", "nonsense"), "no task 'nonsense' in this application"),
         (("--task", "0_0", "--round", "99"), "no round 99 of high_availability (rounds: 1 to "),
         (("--task", "0_0", "--seed", "9"), "no seed 9 of high_availability (seeds: 1)"),
-        (("--task", "0_0", "--assignor", "nobody"), "'nobody' in these results"),
+        (("--task", "0_0", "--assignor", "unknown"), "'unknown' in these results"),
     ],
 )
-def test_what_is_not_there_is_named(shell: Shell, results: Path, arguments: tuple[str, ...], said: str) -> None:
-    ended = shell("explain", "results", *arguments)
-    assert ended.code == 2
-    assert said in ended.err
-    assert "Traceback" not in ended.err
+def test_unknown_task_round_seed_or_assignor_is_rejected(
+    shell: Shell, results: Path, arguments: tuple[str, ...], message: str
+) -> None:
+    result = shell("explain", "results", *arguments)
+    assert result.code == 2
+    assert message in result.err
 
 
-def test_a_directory_without_results_is_bad_input(shell: Shell) -> None:
-    ended = shell("explain", ".", "--task", "0_0")
-    assert ended.code == 2
-    assert "not a result directory" in ended.err
+def test_directory_without_results_is_rejected(shell: Shell) -> None:
+    result = shell("explain", ".", "--task", "0_0")
+    assert result.code == 2
+    assert "not a result directory" in result.err
 
 
-def warned(shell: Shell, results: Path) -> str:
-    """What is said where the run cannot be made again; the reasons in the results are told all the same."""
-    ended = shell("explain", "results", "--task", "0_3", "--assignor", "high_availability")
-    assert ended.code == 0
-    assert "the cost at which the task would have stayed is unknown" in ended.err
-    assert "1. to " in ended.out
-    return ended.err
+def explain_with_warning(shell: Shell, results: Path) -> str:
+    """Return the warning of a run that cannot be repeated; check that the recorded reasons are printed."""
+    result = shell("explain", "results", "--task", "0_3", "--assignor", "high_availability")
+    assert result.code == 0
+    assert "the cost at which the task would have stayed is unknown" in result.err
+    assert "1. to " in result.out
+    return result.err
 
 
-def test_another_text_of_the_scenario_is_said(shell: Shell, results: Path) -> None:
-    kept = results / "scenario" / "small.yaml"
-    kept.write_text(kept.read_text().replace("6 MB/s", "7 MB/s"))
-    assert "is not the scenario of the results" in warned(shell, results)
+def test_changed_scenario_gives_a_warning(shell: Shell, results: Path) -> None:
+    stored = results / "scenario" / "small.yaml"
+    stored.write_text(stored.read_text().replace("6 MB/s", "7 MB/s"))
+    assert "is not the scenario of the results" in explain_with_warning(shell, results)
 
 
-def test_results_of_another_model_are_said(shell: Shell, results: Path) -> None:
+def test_results_of_another_model_give_a_warning(shell: Shell, results: Path) -> None:
     manifest = json.loads((results / "manifest.json").read_text())
     (results / "manifest.json").write_text(json.dumps({**manifest, "model": 0}))
-    assert "results of model 0; this version has model" in warned(shell, results)
+    assert "results of model 0; this version has model" in explain_with_warning(shell, results)
 
 
-def test_a_kept_scenario_that_is_gone_is_said(shell: Shell, results: Path) -> None:
+def test_missing_scenario_gives_a_warning(shell: Shell, results: Path) -> None:
     shutil.rmtree(results / "scenario")
-    assert "no such file" in warned(shell, results)
+    assert "no such file" in explain_with_warning(shell, results)
 
 
-def test_results_that_running_again_does_not_give_are_said(shell: Shell, results: Path) -> None:
+def test_results_that_cannot_be_reproduced_give_a_warning(shell: Shell, results: Path) -> None:
     table = pq.read_table(results / "assignments.parquet")
     clients = ["app-0" if name == "app-1" else name for name in table["client"].to_pylist()]
     column = table.schema.get_field_index("client")
     pq.write_table(
         table.set_column(column, table.schema.field(column), pa.array(clients)), results / "assignments.parquet"
     )
-    assert "gives other assignments than this result has" in warned(shell, results)
+    assert "gives other assignments than this result has" in explain_with_warning(shell, results)
 
 
-def test_what_a_scenario_imports_is_kept_with_it(shell: Shell) -> None:
+def test_imports_of_a_scenario_are_stored(shell: Shell) -> None:
     write(shell.folder / "results", library_folder() / "order_processing.yaml", (("duration", "2h"),), "HA")
-    kept = shell.folder / "results" / "scenario"
-    assert (kept / "order_processing.yaml").is_file()
-    assert (kept / "captured" / "topology.txt").is_file()
-    assert told(shell, "--task", "6_5")[0]["moves"]
+    stored = shell.folder / "results" / "scenario"
+    assert (stored / "order_processing.yaml").is_file()
+    assert (stored / "captured" / "topology.txt").is_file()
+    assert explain_as_json(shell, "--task", "6_5")[0]["moves"]
 
 
-def test_what_is_imported_from_above_the_scenario_stays_within_the_results(shell: Shell) -> None:
+def test_imports_from_a_parent_folder_are_stored_in_the_results(shell: Shell) -> None:
     inner = shell.folder / "scenarios"
     inner.mkdir()
     shutil.copytree(library_folder() / "captured", shell.folder / "captured")
     text = (library_folder() / "order_processing.yaml").read_text().replace("captured/", "../captured/")
     (inner / "order_processing.yaml").write_text(text)
     write(shell.folder / "results", inner / "order_processing.yaml", (("duration", "2h"),), "HA")
-    kept = shell.folder / "results" / "scenario"
-    assert (kept / "up" / "order_processing.yaml").is_file()
-    assert (kept / "captured" / "topology.txt").is_file()
+    stored = shell.folder / "results" / "scenario"
+    assert (stored / "up" / "order_processing.yaml").is_file()
+    assert (stored / "captured" / "topology.txt").is_file()
     shutil.rmtree(shell.folder / "captured")
     shutil.rmtree(inner)
     _, manifest = read_results(shell.folder / "results")

@@ -1,4 +1,4 @@
-"""`assignor-sim import`: a running application in, a scenario out."""
+"""`assignor-sim import`: make a scenario of the output of Kafka's tools."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typer.testing import CliRunner, Result
 from assignor_sim.cli import app
 from scenarios.load import load
 from simulator.world.world import Start
-from tests.scenarios.kafka.dumps.test_observe import BROKERS, GROUP, LOG, SIZES, TOPICS, TOPOLOGY
+from tests.scenarios.kafka.dumps.test_observe import BROKERS, GROUP, LOG, SIZES, STREAMS, TOPICS, TOPOLOGY
 
 HOW_TO = Path(__file__).parents[3] / "docs" / "how-to" / "import-a-running-cluster.md"
 RACKS = ("--rack", "*1111=az1", "--rack", "*=az2")
@@ -26,18 +26,18 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def imported(*arguments: str) -> Result:
+def run_import(*arguments: str) -> Result:
     return CliRunner().invoke(app, ["import", *arguments], env={"COLUMNS": "120"})
 
 
-def of_dumps(*arguments: str) -> Result:
-    return imported("--from", "dumps", "--group", "shop", "-o", "shop.yaml", *arguments)
+def import_dumps(*arguments: str) -> Result:
+    return run_import("--from", "dumps", "--group", "shop", "-o", "shop.yaml", *arguments)
 
 
-def test_dumps_become_a_scenario_and_all_that_was_found_and_assumed_is_told(folder: Path) -> None:
-    ended = of_dumps(*RACKS, "--config", "num.standby.replicas=1")
-    assert ended.exit_code == 0, ended.output
-    assert ended.stdout.splitlines() == [
+def test_dumps_become_a_scenario_with_remarks_and_assumptions(folder: Path) -> None:
+    result = import_dumps(*RACKS, "--config", "num.standby.replicas=1")
+    assert result.exit_code == 0, result.output
+    assert result.stdout.splitlines() == [
         "shop (classic): 2 clients with 3 threads, 4 active tasks, 0 standbys, 3 topics on 2 brokers in 2 racks",
         "read: a (topics), b (brokers), c (log dirs), d (topology), e (consumer group members)",
         "ignored: f",
@@ -45,6 +45,7 @@ def test_dumps_become_a_scenario_and_all_that_was_found_and_assumed_is_told(fold
         "assumed: Store cache has no changelog topic in the cluster; assumed not logged.",
         "assumed: kafka-consumer-groups.sh does not print standbys: the scenario starts without any; the first "
         "rebalance places them.",
+        "assumed: Clients are assumed to run Kafka 4.3 (application.kafka); state another release with --kafka.",
         "assumed: Stores are assumed persistent (Kafka does not expose this).",
         "scenario: shop.yaml",
         "assignor-sim run shop.yaml",
@@ -54,48 +55,64 @@ def test_dumps_become_a_scenario_and_all_that_was_found_and_assumed_is_told(fold
     assert scenario.assignment_configs.num_standby_replicas == 1
 
 
-def test_the_command_that_it_ends_with_runs_the_scenario(folder: Path) -> None:
-    ended = of_dumps(*RACKS, "--config", "num.standby.replicas=0")
-    program, *arguments = ended.stdout.splitlines()[-1].split()
+def test_printed_command_runs_the_scenario(folder: Path) -> None:
+    result = import_dumps(*RACKS, "--config", "num.standby.replicas=0")
+    program, *arguments = result.stdout.splitlines()[-1].split()
     assert program == "assignor-sim"
-    ran = CliRunner().invoke(app, arguments, env={"COLUMNS": "120"})
-    assert ran.exit_code == 0, ran.output
-    assert "high_availability" in ran.stdout
+    run = CliRunner().invoke(app, arguments, env={"COLUMNS": "120"})
+    assert run.exit_code == 0, run.output
+    assert "high_availability" in run.stdout
 
 
-def test_a_leaders_log_is_replayed_and_its_rounds_are_kept(folder: Path) -> None:
+def test_leader_log_is_replayed_and_its_rounds_are_written(folder: Path) -> None:
     (folder / "dumps" / "e").write_text(LOG)
-    ended = of_dumps(*RACKS)
-    assert ended.exit_code == 0, ended.output
-    assert "3 logged rebalances: shop.rounds.csv" in ended.stdout
+    result = import_dumps(*RACKS)
+    assert result.exit_code == 0, result.output
+    assert "3 logged rebalances: shop.rounds.csv" in result.stdout
     assert len(load(folder / "shop.yaml").world(1).disturbances) == 2
     rounds = (folder / "shop.rounds.csv").read_text().splitlines()
     assert rounds[0] == "round,at_ms,task,client,process_id,role"
     assert rounds[1] == "0,0,0_0,shop-11111111,11111111-1111-1111-1111-111111111111,active"
 
 
-def test_the_last_round_of_a_log_alone_leaves_no_rounds(folder: Path) -> None:
+def test_last_round_of_a_log_is_not_replayed(folder: Path) -> None:
     (folder / "dumps" / "e").write_text(LOG)
-    assert of_dumps(*RACKS, "--last").exit_code == 0
+    assert import_dumps(*RACKS, "--last").exit_code == 0
     assert not (folder / "shop.rounds.csv").exists()
     assert load(folder / "shop.yaml").world(1).disturbances == ()
 
 
-def test_standard_output_gets_the_scenario_alone(folder: Path) -> None:
-    ended = of_dumps(*RACKS, "--config", "num.standby.replicas=0", "-o", "-")
-    assert ended.exit_code == 0, ended.output
-    assert ended.stdout.startswith("# shop, imported: in a, b, c, d, e\n")
-    assert "assumed:" in ended.stderr
+def test_release_of_the_clients_is_written_to_the_scenario(folder: Path) -> None:
+    result = import_dumps(*RACKS, "--config", "num.standby.replicas=0", "--kafka", "3.9.1")
+    assert result.exit_code == 0, result.output
+    assert '\n  kafka: "3.9.1"\n' in (folder / "shop.yaml").read_text()
+    assert "Clients are assumed" not in result.output
+
+
+def test_unknown_release_of_brokers_that_assign_causes_one_warning(folder: Path) -> None:
+    (folder / "dumps" / "e").write_text(STREAMS)
+    result = import_dumps(*RACKS)
+    assert result.exit_code == 0, result.output
+    [warning] = [line for line in result.stderr.splitlines() if line.startswith("warning:")]
+    assert warning.startswith("warning: The release of the brokers is unknown: ")
+    assert "# Warning: The release of the brokers is unknown: " in (folder / "shop.yaml").read_text()
+
+
+def test_standard_output_has_the_scenario_only(folder: Path) -> None:
+    result = import_dumps(*RACKS, "--config", "num.standby.replicas=0", "-o", "-")
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith("# shop, imported: in a, b, c, d, e\n")
+    assert "assumed:" in result.stderr
     assert not list(folder.glob("*.yaml")) + list(folder.glob("-*"))
 
 
-def test_properties_of_the_application_may_stand_anywhere(folder: Path) -> None:
+def test_config_takes_precedence_over_streams_config(folder: Path) -> None:
     (folder / "app.properties").write_text("num.standby.replicas=1\nmax.warmup.replicas=7\nsasl.jaas.config=hunter2\n")
-    ended = of_dumps(*RACKS, "--streams-config", "app.properties", "--config", "num.standby.replicas=0")
-    assert ended.exit_code == 0, ended.output
+    result = import_dumps(*RACKS, "--streams-config", "app.properties", "--config", "num.standby.replicas=0")
+    assert result.exit_code == 0, result.output
     configs = load(folder / "shop.yaml").assignment_configs
     assert (configs.num_standby_replicas, configs.max_warmup_replicas) == (0, 7)
-    assert "hunter2" not in ended.output + (folder / "shop.yaml").read_text()
+    assert "hunter2" not in result.output + (folder / "shop.yaml").read_text()
 
 
 @pytest.mark.parametrize(
@@ -106,9 +123,11 @@ def test_properties_of_the_application_may_stand_anywhere(folder: Path) -> None:
         (("--from", "dumps", "--bootstrap", "h:1"), "give either --bootstrap HOST:PORT"),
         (("--from", "dumps", "--seconds", "3"), "--seconds requires --bootstrap"),
         (("--from", "dumps", "--topology", "dumps/d"), "--topology requires --bootstrap"),
-        (("--bootstrap", "h:1", "--rack", "*=az1"), "--rack requires --from"),
+        (("--bootstrap", "h:1", "--rack", "az1"), "--rack az1: expected KEY=VALUE, as in 'shop-1*=az1'"),
         (("--bootstrap", "h:1", "--last"), "--last requires --from"),
         (("--bootstrap", "h:1", "--command-config", "nowhere"), "'nowhere': no such file"),
+        (("--from", "dumps", "--kafka", "4.4"), "--kafka: Kafka 4.4 is not supported (supported: 3.8 to 4.3)"),
+        (("--from", "dumps", "--kafka", "new"), "--kafka: 'new' is not a Kafka release such as 4.3 or 3.9.1"),
         (("--from", "nowhere"), "'nowhere' is not a folder"),
         (("--from", "dumps", "--config", "x"), "--config x: expected KEY=VALUE, as in num.standby.replicas=1"),
         (
@@ -117,36 +136,37 @@ def test_properties_of_the_application_may_stand_anywhere(folder: Path) -> None:
         ),
     ],
 )
-def test_a_mistake_is_told_and_nothing_is_written(folder: Path, arguments: tuple[str, ...], message: str) -> None:
-    ended = imported("--group", "shop", "-o", "shop.yaml", *arguments)
-    assert ended.exit_code == 2
-    assert message in ended.stderr
-    assert "Traceback" not in ended.output
+def test_invalid_options_are_rejected_and_nothing_is_written(
+    folder: Path, arguments: tuple[str, ...], message: str
+) -> None:
+    result = run_import("--group", "shop", "-o", "shop.yaml", *arguments)
+    assert result.exit_code == 2
+    assert message in result.stderr
     assert sorted(path.name for path in folder.iterdir()) == ["dumps"]
 
 
-def test_the_how_to_shows_what_is_printed_today(folder: Path) -> None:
+def test_how_to_page_shows_the_current_output(folder: Path) -> None:
     page = HOW_TO.read_text(encoding="utf-8")
     names = {"a": "topics.txt", "b": "brokers.txt", "c": "log_dirs.txt", "d": "topology.txt", "e": "group.txt"}
     for old, new in {**names, "f": "README.md"}.items():
         (folder / "dumps" / old).rename(folder / "dumps" / new)
-    asked = imported("--from", "dumps", "--group", "shop", "-o", "now.yaml")
-    given = imported(
+    incomplete = run_import("--from", "dumps", "--group", "shop", "-o", "now.yaml")
+    complete = run_import(
         "--from", "dumps", "--group", "shop", "-o", "now.yaml", "--config", "num.standby.replicas=0", *RACKS
     )
-    assert (asked.exit_code, given.exit_code) == (2, 0)
-    assert asked.stderr in page
-    assert given.stdout in page
+    assert (incomplete.exit_code, complete.exit_code) == (2, 0)
+    assert incomplete.stderr in page
+    assert complete.stdout in page
 
 
-def test_a_folder_that_cannot_be_written_to_is_told(folder: Path) -> None:
-    ended = of_dumps(*RACKS, "--config", "num.standby.replicas=0", "-o", "nowhere/shop.yaml")
-    assert ended.exit_code == 2
-    assert "nowhere" in ended.stderr
+def test_missing_output_folder_is_reported(folder: Path) -> None:
+    result = import_dumps(*RACKS, "--config", "num.standby.replicas=0", "-o", "nowhere/shop.yaml")
+    assert result.exit_code == 2
+    assert "nowhere" in result.stderr
 
 
-def test_a_broken_properties_file_is_told_with_its_line_and_not_shown(folder: Path) -> None:
+def test_invalid_properties_file_is_reported_by_line_without_its_content(folder: Path) -> None:
     (folder / "client.properties").write_text("a=b\n=hunter2\n")
-    ended = imported("--bootstrap", "h:1", "--group", "shop", "-o", "x", "--command-config", "client.properties")
-    assert ended.exit_code == 2
-    assert ended.stderr == "client.properties:2: not a property (key=value)\n"
+    result = run_import("--bootstrap", "h:1", "--group", "shop", "-o", "x", "--command-config", "client.properties")
+    assert result.exit_code == 2
+    assert result.stderr == "client.properties:2: not a property (key=value)\n"

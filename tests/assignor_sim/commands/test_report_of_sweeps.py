@@ -1,4 +1,4 @@
-"""`assignor-sim report` of directories of sweeps, alone and beside runs."""
+"""`assignor-sim report` of sweeps, alone and beside runs."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from tests.reports.sample_runs import MANIFEST
 from tests.reports.sample_sweep import aggregate, write
 
 
-def test_a_page_is_made_of_a_sweep(shell: Shell) -> None:
+def test_page_of_a_sweep_has_no_player(shell: Shell) -> None:
     write(aggregate(), shell.folder / "weights")
-    ended = shell("report", "weights", "-o", "weights.html")
-    assert (ended.code, ended.out, ended.err) == (0, "weights.html\n", "")
+    result = shell("report", "weights", "-o", "weights.html")
+    assert (result.code, result.out, result.err) == (0, "weights.html\n", "")
     text = (shell.folder / "weights.html").read_text(encoding="utf-8")
     assert 'id="sweep-1-data"' in text
     assert 'id="player-data"' not in text
 
 
-def test_runs_and_sweeps_make_one_page_and_all_their_figures(shell: Shell) -> None:
+def test_runs_and_sweeps_share_a_page_and_a_figure_directory(shell: Shell) -> None:
     write(aggregate(), shell.folder / "weights")
     write_results(shell.folder / "first", player_runs(), MANIFEST)
     assert shell("report", "weights", "first", "--figures", "drawn", "--figure-format", "svg").code == 0
@@ -32,9 +32,9 @@ def test_runs_and_sweeps_make_one_page_and_all_their_figures(shell: Shell) -> No
     assert {path.name for path in (shell.folder / "drawn").iterdir()} == expected
 
 
-def test_a_sweep_of_which_nothing_is_worked_out_is_one_message(shell: Shell) -> None:
+def test_unaggregated_sweep_is_rejected(shell: Shell) -> None:
     directory = write(aggregate(), shell.folder / "weights")
     (directory / "aggregate" / "summary.json").unlink()
-    ended = shell("report", "weights")
-    assert (ended.code, ended.out) == (2, "")
-    assert ended.err.splitlines() == ["weights: not aggregated yet; run: assignor-sim aggregate weights"]
+    result = shell("report", "weights")
+    assert (result.code, result.out) == (2, "")
+    assert result.err.splitlines() == ["weights: not aggregated yet; run: assignor-sim aggregate weights"]

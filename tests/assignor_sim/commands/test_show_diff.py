@@ -1,4 +1,4 @@
-"""`assignor-sim show` and `diff`, from a directory of results."""
+"""`assignor-sim show` and `diff` of a result directory."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def run(*arguments: str | Path) -> Result:
 
 
 def test_show_prints_the_comparison_and_the_rounds(results: Path) -> None:
-    ended = run("show", results)
-    assert ended.exit_code == 0, ended.output
+    result = run("show", results)
+    assert result.exit_code == 0, result.output
     for text in ("cross-", "high_availability, seed 1: ", "sticky, seed 1: ", "late-0 joined", "█"):
-        assert text in ended.stdout
-    alone = run("show", results, "--assignor", "sticky").stdout
-    assert "sticky, seed 1: " in alone
-    assert "high_availability, seed 1: " not in alone
+        assert text in result.stdout
+    sticky = run("show", results, "--assignor", "sticky").stdout
+    assert "sticky, seed 1: " in sticky
+    assert "high_availability, seed 1: " not in sticky
 
 
 def test_show_as_json_has_the_runs_and_their_rounds(results: Path) -> None:
@@ -43,31 +43,31 @@ def test_show_as_json_has_the_runs_and_their_rounds(results: Path) -> None:
     assert {row["assignor"] for row in data["rounds"]} == {"sticky"}
 
 
-def test_diff_names_who_lost_and_gained_what_as_the_tables_count_it(results: Path) -> None:
+def test_diff_agrees_with_the_number_of_moves(results: Path) -> None:
     rows = json.loads(run("show", results, "--assignor", "high_availability", "--format", "json").stdout)["rounds"]
-    moving = next(row for row in rows if row["active_moves"])
-    chosen = ("--round", moving["round"], "--assignor", "high_availability")
-    [diff] = json.loads(run("diff", results, *chosen, "--format", "json").stdout)
+    round_ = next(row for row in rows if row["active_moves"])
+    options = ("--round", round_["round"], "--assignor", "high_availability")
+    [diff] = json.loads(run("diff", results, *options, "--format", "json").stdout)
     moved = [task for task in diff["tasks"] if task["reason"]]
-    assert len(moved) == moving["active_moves"]
+    assert len(moved) == round_["active_moves"]
     assert sum(len(client["lost"]) for client in diff["clients"]) == len(moved)
     assert sorted(task for client in diff["clients"] for task in client["gained"]) == sorted(
         task["task"] for task in moved
     )
 
 
-def test_diff_without_an_assignor_has_every_one_and_with_two_how_they_differ(results: Path) -> None:
-    every = run("diff", results, "--round", "2")
-    assert every.exit_code == 0
-    assert "high_availability, seed 1: round 2" in every.stdout
-    assert "sticky, seed 1: round 2" in every.stdout
+def test_diff_shows_all_assignors_or_compares_two(results: Path) -> None:
+    all_assignors = run("diff", results, "--round", "2")
+    assert all_assignors.exit_code == 0
+    assert "high_availability, seed 1: round 2" in all_assignors.stdout
+    assert "sticky, seed 1: round 2" in all_assignors.stdout
     both = run("diff", results, "--round", "2", "--assignor", "high_availability", "--assignor", "sticky")
     assert "high_availability and sticky, seed 1: round 2" in both.stdout
     assert "only sticky" in both.stdout
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["--round", "99"], "no round 99"),
         (["--round", "2", "--assignor", "HA"], "no assignor 'HA' in these results"),
@@ -75,18 +75,18 @@ def test_diff_without_an_assignor_has_every_one_and_with_two_how_they_differ(res
         (["--round", "2", *(["--assignor", "sticky"] * 3)], "expected one, or two"),
     ],
 )
-def test_what_is_not_there_is_bad_input(results: Path, arguments: list[str], said: str) -> None:
-    ended = run("diff", results, *arguments)
-    assert ended.exit_code == 2
-    assert said in ended.stderr
+def test_unknown_round_assignor_or_seed_is_rejected(results: Path, arguments: list[str], message: str) -> None:
+    result = run("diff", results, *arguments)
+    assert result.exit_code == 2
+    assert message in result.stderr
 
 
-@pytest.mark.parametrize("verb", [["show"], ["diff", "--round", "2"]])
-def test_a_directory_without_results_of_a_run_is_bad_input(tmp_path: Path, verb: list[str]) -> None:
-    ended = run(*verb, tmp_path)
-    assert ended.exit_code == 2
-    assert "not a result directory" in ended.stderr
+@pytest.mark.parametrize("command", [["show"], ["diff", "--round", "2"]])
+def test_directory_without_results_of_a_run_is_rejected(tmp_path: Path, command: list[str]) -> None:
+    result = run(*command, tmp_path)
+    assert result.exit_code == 2
+    assert "not a result directory" in result.stderr
     (tmp_path / "manifest.json").write_text('{"kind": "sweep"}', encoding="utf-8")
-    ended = run(*verb, tmp_path)
-    assert ended.exit_code == 2
-    assert "'runs' is missing" in ended.stderr
+    result = run(*command, tmp_path)
+    assert result.exit_code == 2
+    assert "'runs' is missing" in result.stderr

@@ -23,7 +23,7 @@ def count_calls() -> tuple[list[int], object]:
     return calls, solve
 
 
-def test_a_problem_is_solved_once_within_and_every_time_outside() -> None:
+def test_problem_is_solved_once_inside_the_cache_and_always_outside() -> None:
     calls, solve = count_calls()
     with flow_cache():
         assert [cached_solve("flow", (ONE,), solve) for _ in range(3)] == [1, 1, 1]  # type: ignore[arg-type]
@@ -37,14 +37,14 @@ def test_a_problem_is_solved_once_within_and_every_time_outside() -> None:
     "other",
     [("else", (ONE,)), ("flow", (ONE + 1,)), ("flow", (TWO,)), ("flow", (ONE.astype(np.int32),)), ("flow", (ONE, ONE))],
 )
-def test_problems_that_differ_in_anything_are_told_apart(other: tuple[str, tuple[np.ndarray, ...]]) -> None:
+def test_every_part_of_a_problem_is_in_the_cache_key(other: tuple[str, tuple[np.ndarray, ...]]) -> None:
     _, solve = count_calls()
     with flow_cache():
         assert cached_solve("flow", (ONE,), solve) == 1  # type: ignore[arg-type]
         assert cached_solve(*other, solve) == 2  # type: ignore[arg-type]
 
 
-def test_what_was_not_asked_for_longest_is_forgotten() -> None:
+def test_least_recently_used_solution_is_evicted() -> None:
     _, solve = count_calls()
     with flow_cache():
         for number in range(cache.MAX_ENTRIES + 1):
@@ -55,19 +55,19 @@ def test_what_was_not_asked_for_longest_is_forgotten() -> None:
 
 
 @pytest.mark.parametrize("strategy", [RackAwareStrategy.MIN_TRAFFIC, RackAwareStrategy.BALANCE_SUBTOPOLOGY])
-def test_whole_lives_go_the_same_way_with_and_without_memory(strategy: RackAwareStrategy) -> None:
-    def live(seed: int) -> list[object]:
+def test_random_histories_are_the_same_with_and_without_cache(strategy: RackAwareStrategy) -> None:
+    def run_history(seed: int) -> list[object]:
         application = RandomApplication.from_seed(seed)
         application.configs = AssignmentConfigs(rack_aware_assignment_strategy=strategy, num_standby_replicas=seed % 2)
-        answers: list[object] = []
+        assignments: list[object] = []
         for _ in range(6):
             assignment = HighAvailability().assign(application.state())
-            answers.append(assignment)
+            assignments.append(assignment)
             application.apply(assignment)
             application.apply_random_event()
-        return answers
+        return assignments
 
     for seed in range(40):
         with flow_cache():
-            remembered = live(seed)
-        assert remembered == live(seed)
+            cached = run_history(seed)
+        assert cached == run_history(seed)

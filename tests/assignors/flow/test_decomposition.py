@@ -11,23 +11,23 @@ from assignors.flow import min_traffic
 from assignors.flow.decomposition import decompose_into_cycles
 
 
-def test_nothing_moved_is_no_cycle() -> None:
+def test_unchanged_owners_have_no_cycle() -> None:
     assert decompose_into_cycles([], []) == []
 
 
-def test_two_tasks_that_change_places_are_a_cycle_of_two() -> None:
+def test_swapped_tasks_are_a_cycle_of_two() -> None:
     assert decompose_into_cycles([4, 7], [7, 4]) == [[0, 1]]
 
 
-def test_a_walk_that_comes_by_a_client_again_is_two_cycles() -> None:
+def test_walk_that_revisits_a_client_is_two_cycles() -> None:
     assert decompose_into_cycles([0, 1, 2, 1], [1, 2, 1, 0]) == [[1, 2], [0, 3]]
 
 
 @pytest.mark.parametrize("seed", range(200))
-def test_every_move_is_in_one_closed_cycle_that_meets_no_client_twice(seed: int) -> None:
-    chance = random.Random(seed)
-    before = [chance.randrange(6) for _ in range(chance.randrange(30))]
-    after = chance.sample(before, len(before))
+def test_every_move_is_in_one_simple_cycle(seed: int) -> None:
+    rng = random.Random(seed)
+    before = [rng.randrange(6) for _ in range(rng.randrange(30))]
+    after = rng.sample(before, len(before))
     moved = [task for task in range(len(before)) if before[task] != after[task]]
     sources, destinations = [before[task] for task in moved], [after[task] for task in moved]
     cycles = decompose_into_cycles(sources, destinations)
@@ -38,13 +38,13 @@ def test_every_move_is_in_one_closed_cycle_that_meets_no_client_twice(seed: int)
         assert len({sources[move] for move in cycle}) == len(cycle)
 
 
-def test_no_cycle_of_a_min_traffic_flow_costs_anything() -> None:
-    chance = np.random.default_rng(5)
+def test_cycles_of_min_traffic_flow_never_cost_anything() -> None:
+    rng = np.random.default_rng(5)
     cycles_seen = 0
     for _ in range(300):
-        tasks, clients = int(chance.integers(1, 40)), int(chance.integers(2, 9))
-        owner = chance.integers(clients, size=tasks)
-        costs = 10 * chance.integers(0, 3, size=(tasks, clients)) + int(chance.integers(0, 12))
+        tasks, clients = int(rng.integers(1, 40)), int(rng.integers(2, 9))
+        owner = rng.integers(clients, size=tasks)
+        costs = 10 * rng.integers(0, 3, size=(tasks, clients)) + int(rng.integers(0, 12))
         costs[np.arange(tasks), owner] -= costs.min()
         after = min_traffic(costs.astype(np.int64), owner.astype(np.intp))
         moved = np.flatnonzero(after != owner)

@@ -11,15 +11,15 @@ from assignors.flow.even_flow import EvenFlowProblem, solve_even_flow
 from assignors.model.columns import IntArray
 
 
-def drawn(seed: int, *, grouped: bool) -> EvenFlowProblem:
-    chance = np.random.default_rng(seed)
-    tasks, clients = int(chance.integers(1, 7)), int(chance.integers(1, 4))
+def random_problem(seed: int, *, grouped: bool) -> EvenFlowProblem:
+    rng = np.random.default_rng(seed)
+    tasks, clients = int(rng.integers(1, 7)), int(rng.integers(1, 4))
     return EvenFlowProblem(
-        costs=chance.integers(-1, 3, (tasks, clients)),
-        threads=chance.integers(1, 4, clients),
-        taken=chance.integers(0, 4, clients),
-        group=np.sort(chance.integers(0, 3, tasks)) if grouped else None,
-        tie=chance.integers(0, 50, (tasks, clients)),
+        costs=rng.integers(-1, 3, (tasks, clients)),
+        threads=rng.integers(1, 4, clients),
+        taken=rng.integers(0, 4, clients),
+        group=np.sort(rng.integers(0, 3, tasks)) if grouped else None,
+        tie=rng.integers(0, 50, (tasks, clients)),
     )
 
 
@@ -34,11 +34,11 @@ def unevenness(problem: EvenFlowProblem, counts: list[int]) -> int:
     return levels
 
 
-def worth(problem: EvenFlowProblem, owner: IntArray) -> tuple[int, int, int]:
+def objective(problem: EvenFlowProblem, owner: IntArray) -> tuple[int, int, int]:
     counts = np.bincount(owner, minlength=len(problem.threads)).tolist()
-    each = np.arange(len(owner))
+    rows = np.arange(len(owner))
     assert problem.tie is not None
-    return unevenness(problem, counts), int(problem.costs[each, owner].sum()), int(problem.tie[each, owner].sum())
+    return unevenness(problem, counts), int(problem.costs[rows, owner].sum()), int(problem.tie[rows, owner].sum())
 
 
 def is_spread(problem: EvenFlowProblem, owner: IntArray) -> bool:
@@ -55,11 +55,13 @@ def is_spread(problem: EvenFlowProblem, owner: IntArray) -> bool:
 
 
 @pytest.mark.parametrize("grouped", [False, True])
-def test_no_placement_is_better_than_the_one_that_is_found(grouped: bool) -> None:
+def test_placement_matches_exhaustive_search(grouped: bool) -> None:
     for seed in range(120):
-        problem = drawn(seed, grouped=grouped)
+        problem = random_problem(seed, grouped=grouped)
         clients = range(len(problem.threads))
         choices = [np.array(choice) for choice in itertools.product(clients, repeat=len(problem.costs))]
-        found = solve_even_flow(problem)
-        assert is_spread(problem, found), seed
-        assert worth(problem, found) == min(worth(problem, each) for each in choices if is_spread(problem, each)), seed
+        owner = solve_even_flow(problem)
+        assert is_spread(problem, owner), seed
+        assert objective(problem, owner) == min(
+            objective(problem, rows) for rows in choices if is_spread(problem, rows)
+        ), seed

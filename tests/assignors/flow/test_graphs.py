@@ -6,14 +6,15 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from assignors.compilation import COMPILED, PLAIN, Kernels
+from assignors.compilation import CHOICE, COMPILED, PLAIN
 from assignors.flow import graphs
 from tests.assignors.flow.kafka_graph import solve_balance_subtopology, solve_min_traffic
 
 Graph = tuple[NDArray[np.int64], NDArray[np.intp], NDArray[np.intp]]
 
 # A run of Kafka Streams 4.0-dev: racks of the source partitions of 90 stateful tasks in four subtopologies, clients on
-# racks 0, 1 and 2 in turn, tasks dealt round robin at first, traffic cost 10, non-overlap cost 1; and who got each.
+# racks 0, 1 and 2 in turn, tasks assigned round-robin before, traffic cost 10, non-overlap cost 1; and the clients that
+# Kafka chose.
 KAFKA_CLIENTS = "0120120120"
 KAFKA_TASKS = """
     0 0 2 1 0 1 0 2 2 2 1 1 1 1 0 2 1 2 0 1 1 1 2 2 2 0 1 0 2 1
@@ -25,25 +26,16 @@ KAFKA_MIN_TRAFFIC = "00273162881174654597712559408421036543890663638789752396687
 KAFKA_BALANCE = "002731658241443565670123897989510395468901230747897523696512012344706588739187094843656212"
 
 
-class Always:
-    """Chooses the same kernels for all problems."""
-
-    def __init__(self, kernels: Kernels) -> None:
-        self.kernels = kernels
-
-    def choose(self, work: int) -> Kernels:
-        return self.kernels
-
-
-@pytest.fixture(params=["plain", "compiled"])
-def either(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    kernels = PLAIN if request.param == "plain" else COMPILED
-    monkeypatch.setattr(graphs, "CHOICE", Always(kernels))
+@pytest.fixture(params=[PLAIN, COMPILED], ids=["plain", "compiled"])
+def plain_and_compiled(request: pytest.FixtureRequest) -> Iterator[None]:
+    with CHOICE.always(request.param):
+        yield
 
 
 @pytest.fixture
-def plain(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(graphs, "CHOICE", Always(PLAIN))
+def plain() -> Iterator[None]:
+    with CHOICE.always(PLAIN):
+        yield
 
 
 def draw_graphs(seed: int, number: int, tasks: int, clients: int, groups: int) -> Iterator[Graph]:
@@ -83,52 +75,52 @@ def kafka_problem() -> Graph:
     return costs, owner, np.repeat(np.arange(len(KAFKA_GROUPS)), KAFKA_GROUPS)
 
 
-@pytest.mark.usefixtures("either")
-def test_min_traffic_gives_what_kafka_gave() -> None:
+@pytest.mark.usefixtures("plain_and_compiled")
+def test_min_traffic_matches_recorded_kafka_assignment() -> None:
     costs, owner, _ = kafka_problem()
     assert "".join(map(str, graphs.min_traffic(costs, owner))) == KAFKA_MIN_TRAFFIC
 
 
-@pytest.mark.usefixtures("either")
-def test_balance_subtopology_gives_what_kafka_gave() -> None:
+@pytest.mark.usefixtures("plain_and_compiled")
+def test_balance_subtopology_matches_recorded_kafka_assignment() -> None:
     assert "".join(map(str, graphs.balance_subtopology(*kafka_problem()))) == KAFKA_BALANCE
 
 
-@pytest.mark.usefixtures("either")
+@pytest.mark.usefixtures("plain_and_compiled")
 @pytest.mark.parametrize(("seed", "number", "tasks", "clients"), [(1, 300, 12, 5), (2, 120, 10, 2), (3, 24, 36, 7)])
-def test_min_traffic_finds_the_cycles_of_the_plain_search(seed: int, number: int, tasks: int, clients: int) -> None:
+def test_min_traffic_finds_the_cycles_of_the_reference_search(seed: int, number: int, tasks: int, clients: int) -> None:
     for costs, owner, _ in draw_graphs(seed, number, tasks, clients, 1):
-        wanted, searched = solve_min_traffic(costs.tolist(), owner.tolist())
-        found = graphs.solve_min_traffic(costs, owner)
-        assert found.owner.tolist() == wanted
-        assert found.effort.cycles == len(searched.cycles)
+        expected, searched = solve_min_traffic(costs.tolist(), owner.tolist())
+        solution = graphs.solve_min_traffic(costs, owner)
+        assert solution.owner.tolist() == expected
+        assert solution.effort.cycles == len(searched.cycles)
 
 
-@pytest.mark.usefixtures("either")
+@pytest.mark.usefixtures("plain_and_compiled")
 @pytest.mark.parametrize(
     ("seed", "number", "tasks", "clients", "groups"),
     [(4, 300, 12, 5, 3), (5, 60, 10, 2, 3), (6, 60, 12, 4, 12), (7, 36, 36, 6, 4)],
 )
-def test_balance_subtopology_finds_the_cycles_of_the_plain_search(
+def test_balance_subtopology_finds_the_cycles_of_the_reference_search(
     seed: int, number: int, tasks: int, clients: int, groups: int
 ) -> None:
     for costs, owner, group in draw_graphs(seed, number, tasks, clients, groups):
-        wanted, searched = solve_balance_subtopology(costs.tolist(), owner.tolist(), group.tolist(), groups)
-        found = graphs.solve_balance_subtopology(costs, owner, group)
-        assert found.owner.tolist() == wanted
-        assert found.effort.cycles == len(searched.cycles)
+        expected, searched = solve_balance_subtopology(costs.tolist(), owner.tolist(), group.tolist(), groups)
+        solution = graphs.solve_balance_subtopology(costs, owner, group)
+        assert solution.owner.tolist() == expected
+        assert solution.effort.cycles == len(searched.cycles)
 
 
-def test_plain_and_compiled_kernels_agree_on_larger_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
-    answers = []
+def test_plain_and_compiled_kernels_agree_on_larger_graphs() -> None:
+    owners = []
     for kernels in (PLAIN, COMPILED):
-        monkeypatch.setattr(graphs, "CHOICE", Always(kernels))
-        answers.append([graphs.balance_subtopology(*graph).tolist() for graph in draw_graphs(8, 12, 150, 10, 5)])
-    assert answers[0] == answers[1]
+        with CHOICE.always(kernels):
+            owners.append([graphs.balance_subtopology(*graph).tolist() for graph in draw_graphs(8, 12, 150, 10, 5)])
+    assert owners[0] == owners[1]
 
 
 @pytest.mark.usefixtures("plain")
-def test_the_effort_counts_every_look_of_the_plain_search_at_an_edge() -> None:
+def test_effort_counts_every_edge_scan_of_the_reference_search() -> None:
     for costs, owner, group in draw_graphs(9, 40, 12, 5, 4):
         for searched, effort in (
             (solve_min_traffic(costs.tolist(), owner.tolist())[1], graphs.solve_min_traffic(costs, owner).effort),
@@ -147,30 +139,29 @@ def test_the_effort_counts_every_look_of_the_plain_search_at_an_edge() -> None:
 @pytest.mark.usefixtures("plain")
 def test_every_client_keeps_its_number_of_tasks() -> None:
     for costs, owner, group in draw_graphs(10, 60, 30, 6, 4):
-        for found in (graphs.min_traffic(costs, owner), graphs.balance_subtopology(costs, owner, group)):
-            assert np.bincount(found, minlength=6).tolist() == np.bincount(owner, minlength=6).tolist()
+        for new_owner in (graphs.min_traffic(costs, owner), graphs.balance_subtopology(costs, owner, group)):
+            assert np.bincount(new_owner, minlength=6).tolist() == np.bincount(owner, minlength=6).tolist()
 
 
 @pytest.mark.usefixtures("plain")
 def test_subtopologies_without_tasks_do_not_matter() -> None:
     for costs, owner, group in draw_graphs(11, 40, 12, 4, 3):
         spread = 4 * group + 1
-        wanted, _ = solve_balance_subtopology(costs.tolist(), owner.tolist(), spread.tolist(), 13)
-        assert graphs.balance_subtopology(costs, owner, spread).tolist() == wanted
-        assert graphs.balance_subtopology(costs, owner, group).tolist() == wanted
+        expected, _ = solve_balance_subtopology(costs.tolist(), owner.tolist(), spread.tolist(), 13)
+        assert graphs.balance_subtopology(costs, owner, spread).tolist() == expected
+        assert graphs.balance_subtopology(costs, owner, group).tolist() == expected
 
 
-def test_a_long_search_gets_a_longer_history(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(graphs, "CHOICE", Always(PLAIN))
-    usual = graphs.solve_balance_subtopology(*kafka_problem())
-    monkeypatch.setattr(graphs, "FIRST_ROWS", 3)
-    short = graphs.solve_balance_subtopology(*kafka_problem())
-    assert short.owner.tolist() == usual.owner.tolist()
-    assert short.effort == usual.effort
+@pytest.mark.usefixtures("plain")
+def test_history_grows_during_long_search() -> None:
+    default = graphs.solve_balance_subtopology(*kafka_problem())
+    short = graphs.solve_balance_subtopology(*kafka_problem(), history_rows=3)
+    assert short.owner.tolist() == default.owner.tolist()
+    assert short.effort == default.effort
 
 
-@pytest.mark.usefixtures("either")
-def test_arrays_that_may_not_be_written_are_taken_and_left_alone() -> None:
+@pytest.mark.usefixtures("plain_and_compiled")
+def test_read_only_arrays_are_accepted_and_unchanged() -> None:
     costs, owner, group = kafka_problem()
     before = owner.tolist()
     for array in (costs, owner, group):
@@ -180,8 +171,8 @@ def test_arrays_that_may_not_be_written_are_taken_and_left_alone() -> None:
     assert owner.tolist() == before
 
 
-@pytest.mark.usefixtures("either")
-def test_writable_arrays_are_left_alone_too() -> None:
+@pytest.mark.usefixtures("plain_and_compiled")
+def test_writable_arrays_are_unchanged() -> None:
     costs, owner, group = kafka_problem()
     graphs.min_traffic(costs, owner)
     graphs.balance_subtopology(costs, owner, group)
@@ -196,23 +187,23 @@ def test_no_tasks_need_no_search() -> None:
 
 
 @pytest.mark.parametrize("owner", [[0, 3], [-1, 0]])
-def test_an_owner_must_be_a_client(owner: list[int]) -> None:
+def test_unknown_owner_is_rejected(owner: list[int]) -> None:
     with pytest.raises(ValueError, match="from 0 to 2"):
         graphs.min_traffic(np.ones((2, 3), dtype=np.int64), np.array(owner))
 
 
-def test_every_task_needs_an_owner() -> None:
+def test_missing_owner_is_rejected() -> None:
     with pytest.raises(ValueError, match=r"not \(2, 3\) and \(1,\)"):
         graphs.min_traffic(np.ones((2, 3), dtype=np.int64), np.array([0]))
 
 
 @pytest.mark.parametrize("group", [[1, 0], [0]])
-def test_groups_must_ascend_with_the_tasks(group: list[int]) -> None:
+def test_descending_groups_are_rejected(group: list[int]) -> None:
     with pytest.raises(ValueError, match="each of 2 tasks, in ascending order"):
         graphs.balance_subtopology(np.ones((2, 3), dtype=np.int64), np.array([0, 1]), np.array(group))
 
 
-def test_shares_too_small_for_the_tasks_are_an_error() -> None:
+def test_shares_too_small_for_the_tasks_are_rejected() -> None:
     costs = np.ones((3, 2), dtype=np.int64)
     with pytest.raises(RuntimeError, match="only 2 of 3 tasks"):
         graphs.build_initial_flow(PLAIN, costs, [0, 0, 0], [3], [1, 1], [2, 1])

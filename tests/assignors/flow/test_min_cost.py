@@ -21,29 +21,29 @@ def transport(seed: int) -> tuple[Arcs, IntArray]:
     return Arcs(tail, 8 + head, np.ones(32, dtype=np.int64), cost), supply
 
 
-def test_the_cheaper_of_two_ways_is_taken_first() -> None:
+def test_cheaper_path_is_taken_first() -> None:
     graph = arcs((0, 1, 1, 3), (0, 1, 1, 1), (0, 1, 1, 2))
     flows = min_cost_flow(graph, np.array([2, -2]))
     assert flows is not None
     assert flows.tolist() == [0, 1, 1]
 
 
-def test_what_cannot_be_carried_gives_no_flow() -> None:
+def test_infeasible_supply_gives_no_flow() -> None:
     assert min_cost_flow(arcs((0, 1, 1, 0)), np.array([2, -2])) is None
 
 
-def test_costs_that_cannot_be_counted_are_refused() -> None:
+def test_costs_above_the_limit_are_rejected() -> None:
     with pytest.raises(OverflowError, match="the solver failed"):
         min_cost_flow(arcs((0, 1, 1, 1 << 62), (1, 2, 1, 1 << 62)), np.array([1, 0, -1]))
 
 
-def test_of_the_largest_flows_the_cheapest_is_taken() -> None:
+def test_cheapest_of_the_maximum_flows_is_returned() -> None:
     graph = arcs((0, 1, 1, 1), (1, 3, 1, 1), (0, 2, 1, 5), (2, 3, 1, 5), (1, 2, 1, 0))
     assert max_flow_min_cost(graph, 0, 3, 4).tolist() == [1, 1, 1, 1, 0]
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_costs_up_to_the_largest_are_counted_without_a_fault(seed: int) -> None:
+def test_costs_at_the_limit_are_exact(seed: int) -> None:
     graph, supply = transport(seed)
     scale = MAX_COST // (9 * len(supply))
     large = Arcs(graph.tail, graph.head, graph.capacity, graph.cost * scale)
@@ -65,6 +65,6 @@ def test_distances_prove_that_a_flow_is_cheapest(seed: int) -> None:
     assert (graph.cost * flows).sum() == -(length * supply).sum() + np.minimum(slack, 0).sum()
 
 
-def test_nothing_is_nearer_than_itself_where_no_arc_has_room() -> None:
+def test_saturated_arcs_give_no_shorter_distances() -> None:
     graph = arcs((0, 1, 0, -5))
     assert distances(graph, np.array([0]), 2).tolist() == [0, 0]

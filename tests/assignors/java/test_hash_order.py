@@ -26,28 +26,28 @@ def ask_java(tmp_path_factory: pytest.TempPathFactory) -> Ask:
 
     def ask(cases: list[str]) -> list[list[int]]:
         command = [java, "-Xshare:auto", "-XX:TieredStopAtLevel=1", "-cp", classes, "JavaCollections"]
-        answer = subprocess.run(command, input="\n".join(cases), text=True, capture_output=True, check=True)
-        return [[int(word) for word in line.split()] for line in answer.stdout.splitlines()]
+        completed = subprocess.run(command, input="\n".join(cases), text=True, capture_output=True, check=True)
+        return [[int(word) for word in line.split()] for line in completed.stdout.splitlines()]
 
     return ask
 
 
 @pytest.fixture(scope="module")
-def chance() -> random.Random:
+def rng() -> random.Random:
     return random.Random(20)
 
 
-def hashes(chance: random.Random, size: int) -> list[int]:
-    spread = chance.choice([2**32, 2**32, 2**20, 500, 64])
-    step = chance.choice([1, 1, 16, 31, 64])
-    return [chance.randrange(spread) * step % 2**32 for _ in range(size)]
+def hashes(rng: random.Random, size: int) -> list[int]:
+    spread = rng.choice([2**32, 2**32, 2**20, 500, 64])
+    step = rng.choice([1, 1, 16, 31, 64])
+    return [rng.randrange(spread) * step % 2**32 for _ in range(size)]
 
 
-def test_a_hash_map_hands_out_its_keys_in_javas_order(ask_java: Ask, chance: random.Random) -> None:
-    cases = [hashes(chance, size) for size in range(60) for _ in range(8)]
+def test_hash_map_iterates_in_java_order(ask_java: Ask, rng: random.Random) -> None:
+    cases = [hashes(rng, size) for size in range(60) for _ in range(8)]
     cases = [case for case in cases if len(case) > 0 and not has_a_tree(case)]
-    given = ask_java(["map " + " ".join(map(str, case)) for case in cases])
-    assert [hash_order(case) for case in cases] == given
+    actual = ask_java(["map " + " ".join(map(str, case)) for case in cases])
+    assert [hash_order(case) for case in cases] == actual
     assert len(cases) > 300
 
 
@@ -56,42 +56,42 @@ def has_a_tree(case: list[int]) -> bool:
     return max(map(buckets.count, buckets)) > 8
 
 
-def test_a_bin_of_nine_doubles_a_small_table(ask_java: Ask) -> None:
+def test_ninth_key_in_a_bin_doubles_a_small_table(ask_java: Ask) -> None:
     case = [16 * n for n in range(9)] + [1, 2, 3]
     [given] = ask_java(["map " + " ".join(map(str, case))])
     assert hash_order(case) == given
     assert given != sorted(range(len(case)), key=lambda n: case[n] % 16)
 
 
-def test_a_hash_set_copied_from_a_collection_starts_larger(ask_java: Ask, chance: random.Random) -> None:
-    cases = [hashes(chance, size) for size in (1, 11, 12, 13, 24, 25, 48, 49, 96, 97, 200)]
-    given = ask_java(["copy " + " ".join(map(str, case)) for case in cases])
-    assert [hash_order(case, copied_capacity(len(case))) for case in cases] == given
+def test_hash_set_copied_from_a_collection_starts_larger(ask_java: Ask, rng: random.Random) -> None:
+    cases = [hashes(rng, size) for size in (1, 11, 12, 13, 24, 25, 48, 49, 96, 97, 200)]
+    actual = ask_java(["copy " + " ".join(map(str, case)) for case in cases])
+    assert [hash_order(case, copied_capacity(len(case))) for case in cases] == actual
 
 
-def test_a_priority_queue_whose_keys_change_inside_behaves_as_javas(ask_java: Ask, chance: random.Random) -> None:
-    lines, ours = [], []
+def test_priority_queue_with_mutated_keys_behaves_as_in_java(ask_java: Ask, rng: random.Random) -> None:
+    lines, polled_lists = [], []
     for _ in range(300):
-        loads = {element: chance.randrange(5) for element in range(20)}
+        loads = {element: rng.randrange(5) for element in range(20)}
         queue = PriorityQueue([(load, element // 2) for element, load in loads.items()])
         operations = [f"load:{element}:{load}" for element, load in loads.items()]
         inside: list[int] = []
         polled: list[int] = []
         for _ in range(60):
-            what = chance.choice(["offer", "offer", "load", "remove", "poll"])
+            what = rng.choice(["offer", "offer", "load", "remove", "poll"])
             outside = [element for element in loads if element not in inside]
             if what == "offer" and outside:
-                element = chance.choice(outside)
+                element = rng.choice(outside)
                 inside.append(element)
                 queue.offer(element)
                 operations.append(f"offer:{element}")
             elif what == "load":
-                element = chance.randrange(20)
-                loads[element] = chance.randrange(5)
+                element = rng.randrange(20)
+                loads[element] = rng.randrange(5)
                 queue.set_key(element, (loads[element], element // 2))
                 operations.append(f"load:{element}:{loads[element]}")
             elif what == "remove" and inside:
-                element = chance.choice(inside)
+                element = rng.choice(inside)
                 inside.remove(element)
                 queue.remove(element)
                 operations.append(f"remove:{element}")
@@ -100,11 +100,11 @@ def test_a_priority_queue_whose_keys_change_inside_behaves_as_javas(ask_java: As
                 inside.remove(polled[-1])
                 operations.append("poll")
         lines.append("queue " + " ".join(operations))
-        ours.append(polled)
-    assert ours == ask_java(lines)
+        polled_lists.append(polled)
+    assert polled_lists == ask_java(lines)
 
 
-def test_hash_codes_are_those_of_kafkas_classes() -> None:
+def test_hash_codes_equal_those_of_kafka_classes() -> None:
     assert task_hash(TaskId(0, 0)) == 29791
     assert task_hash(TaskId(1, 0)) == task_hash(TaskId(0, 31))
     # jshell> UUID.fromString("80000000-0000-0001-0000-00000000000f").hashCode()
@@ -115,6 +115,6 @@ def test_hash_codes_are_those_of_kafkas_classes() -> None:
     ("text", "code"),
     [("", 0), ("test", 3556498), ("orders-\N{GRINNING FACE}", 3906022731), ("polygenelubricants", 2**31)],
 )
-def test_hash_codes_of_strings_are_those_of_utf_16(text: str, code: int) -> None:
+def test_hash_codes_of_strings_use_utf_16(text: str, code: int) -> None:
     # jshell> Integer.toUnsignedString("...".hashCode())
     assert string_hash(text) == code

@@ -15,7 +15,9 @@ from assignors.java.java_random import JavaRandom
         (7, [1, 2, 3, 4, 5, 6, 7], [0, 1, 0, 0, 0, 4, 5], [3, 4, 1, 6, 2, 0, 7, 8, 5]),
     ],
 )
-def test_numbers_and_shuffles_are_javas(seed: int, bounds: list[int], drawn: list[int], order: list[int]) -> None:
+def test_numbers_and_shuffles_equal_those_of_java(
+    seed: int, bounds: list[int], drawn: list[int], order: list[int]
+) -> None:
     random, items = JavaRandom(seed), list(range(9))
     assert [random.next_int(bound) for bound in bounds] == drawn
     random.shuffle(items)
@@ -34,12 +36,12 @@ class Script(JavaRandom):
         return next(self._drawn)
 
 
-def test_draws_that_would_favour_low_numbers_are_thrown_away() -> None:
+def test_biased_draws_are_rejected() -> None:
     whole = 2**31 // 3 * 3
     assert Script([whole, whole + 1, 5]).next_int(3) == 2
     assert Script([whole - 1]).next_int(3) == 2
 
 
-def test_a_power_of_two_takes_the_high_bits() -> None:
+def test_power_of_two_bound_takes_the_high_bits() -> None:
     assert Script([2**31 - 1]).next_int(4) == 3
     assert Script([3]).next_int(4) == 0

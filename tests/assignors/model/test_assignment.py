@@ -30,7 +30,7 @@ def state() -> ApplicationState:
     )
 
 
-def answer(*clients: tuple[ProcessId, dict[TaskId, TaskType]]) -> TaskAssignment:
+def assignment_of(*clients: tuple[ProcessId, dict[TaskId, TaskType]]) -> TaskAssignment:
     return TaskAssignment(tuple(KafkaStreamsAssignment(client, tasks) for client, tasks in clients))
 
 
@@ -38,37 +38,39 @@ def errors(state: ApplicationState, assignment: TaskAssignment) -> list[Assignme
     return [problem.error for problem in validate_assignment(state, assignment)]
 
 
-def test_a_good_answer_has_no_problem(state: ApplicationState) -> None:
-    assert errors(state, answer((A, {T00: ACTIVE, T10: ACTIVE}), (B, {T01: ACTIVE, T00: STANDBY}))) == []
+def test_valid_assignment_has_no_errors(state: ApplicationState) -> None:
+    assert errors(state, assignment_of((A, {T00: ACTIVE, T10: ACTIVE}), (B, {T01: ACTIVE, T00: STANDBY}))) == []
 
 
-def test_a_task_that_nobody_runs_is_no_problem_to_kafka(state: ApplicationState) -> None:
-    assert errors(state, answer((A, {}), (B, {}))) == []
+def test_unassigned_task_is_valid_for_kafka(state: ApplicationState) -> None:
+    assert errors(state, assignment_of((A, {}), (B, {}))) == []
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"),
+    ("assignment", "expected"),
     [
-        (answer((A, {T00: ACTIVE}), (B, {T00: ACTIVE})), AssignmentError.ACTIVE_TASK_ASSIGNED_MULTIPLE_TIMES),
-        (answer((A, {}), (B, {T10: STANDBY})), AssignmentError.INVALID_STANDBY_TASK),
-        (answer((A, {})), AssignmentError.MISSING_PROCESS_ID),
-        (answer((A, {}), (B, {}), (STRANGER, {})), AssignmentError.UNKNOWN_PROCESS_ID),
-        (answer((A, {TaskId(7, 7): ACTIVE}), (B, {})), AssignmentError.UNKNOWN_TASK_ID),
+        (assignment_of((A, {T00: ACTIVE}), (B, {T00: ACTIVE})), AssignmentError.ACTIVE_TASK_ASSIGNED_MULTIPLE_TIMES),
+        (assignment_of((A, {}), (B, {T10: STANDBY})), AssignmentError.INVALID_STANDBY_TASK),
+        (assignment_of((A, {})), AssignmentError.MISSING_PROCESS_ID),
+        (assignment_of((A, {}), (B, {}), (STRANGER, {})), AssignmentError.UNKNOWN_PROCESS_ID),
+        (assignment_of((A, {TaskId(7, 7): ACTIVE}), (B, {})), AssignmentError.UNKNOWN_TASK_ID),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_each_error_is_found(state: ApplicationState, given: TaskAssignment, expected: AssignmentError) -> None:
-    assert errors(state, given) == [expected]
+def test_single_error_is_reported(
+    state: ApplicationState, assignment: TaskAssignment, expected: AssignmentError
+) -> None:
+    assert errors(state, assignment) == [expected]
 
 
-def test_all_errors_are_found_at_once_and_named(state: ApplicationState) -> None:
-    bad = answer((STRANGER, {TaskId(7, 7): ACTIVE}), (A, {T00: ACTIVE, T10: STANDBY}))
+def test_all_errors_are_reported_with_their_tasks(state: ApplicationState) -> None:
+    bad = assignment_of((STRANGER, {TaskId(7, 7): ACTIVE}), (A, {T00: ACTIVE, T10: STANDBY}))
     with pytest.raises(InvalidAssignmentError) as raised:
         AssignmentColumns.of(state, bad)
     for word in ("UNKNOWN_PROCESS_ID", "UNKNOWN_TASK_ID: task 7_7", "INVALID_STANDBY_TASK: task 1_0", f"client {B}"):
         assert word in str(raised.value)
 
 
-def test_an_answer_laid_out_in_columns_says_the_same_again(state: ApplicationState) -> None:
-    given = answer((A, {T00: ACTIVE, T10: ACTIVE}), (B, {T01: ACTIVE, T00: STANDBY}))
-    assert AssignmentColumns.of(state, given).to_assignment(state) == given
+def test_assignment_survives_conversion_to_columns_and_back(state: ApplicationState) -> None:
+    assignment = assignment_of((A, {T00: ACTIVE, T10: ACTIVE}), (B, {T01: ACTIVE, T00: STANDBY}))
+    assert AssignmentColumns.of(state, assignment).to_assignment(state) == assignment

@@ -42,14 +42,14 @@ def test_tasks_are_ordered_by_number_and_clients_as_signed_uuids(state: Applicat
     assert state.clients.ids == (LOW, ZERO, HIGH)
 
 
-def test_remote_partitions_are_counted_by_rack_and_a_client_without_rack_is_remote_to_all(
+def test_remote_partitions_are_counted_by_rack_and_all_are_remote_to_client_without_rack(
     state: ApplicationState,
 ) -> None:
     assert state.remote_partitions(state.tasks.source).tolist() == [[0, 1, 1], [0, 1, 0]]
     assert state.remote_partitions(state.tasks.changelog).tolist() == [[1, 1, 1], [0, 0, 0]]
 
 
-def test_the_words_of_kip_924_say_what_was_put_in(state: ApplicationState) -> None:
+def test_kip_924_accessors_return_the_input(state: ApplicationState) -> None:
     low = state.kafka_streams_states[LOW]
     assert (low.rack_id, low.client_tags, low.lag_for(TaskId(2, 0))) == ("r2", {"zone": "x"}, LATEST_OFFSET)
     assert state.kafka_streams_states[ZERO].num_processing_threads == 3
@@ -61,17 +61,17 @@ def test_the_words_of_kip_924_say_what_was_put_in(state: ApplicationState) -> No
     ]
 
 
-def test_asking_for_the_lag_of_a_stateless_task_is_kafkas_error(state: ApplicationState) -> None:
+def test_lag_of_stateless_task_raises_as_in_kafka(state: ApplicationState) -> None:
     with pytest.raises(IllegalStateError, match="Tried to lookup lag for unknown task 10_0"):
         state.kafka_streams_states[LOW].lag_for(TaskId(10, 0))
 
 
-def test_the_columns_cannot_be_written(state: ApplicationState) -> None:
+def test_columns_are_read_only(state: ApplicationState) -> None:
     with pytest.raises(ValueError, match="read-only"):
         state.lags[0, 0] = 1
 
 
-def test_a_client_without_rack_and_a_partition_without_racks_are_told_apart() -> None:
+def test_client_without_rack_differs_from_partition_without_racks() -> None:
     tasks = [
         TaskInfo(TaskId(0, 0), False, (partition("known-0", ("r1",)),)),
         TaskInfo(TaskId(0, 1), False, (partition("half-0", ("r1", None)),)),
@@ -83,18 +83,18 @@ def test_a_client_without_rack_and_a_partition_without_racks_are_told_apart() ->
     assert state.clients.rack.tolist() == [NO_RACK]
 
 
-def test_of_a_partition_with_replicas_on_brokers_without_rack_the_racks_that_are_known_are_told() -> None:
-    told = {"half": ("r2", None, "r1", "r2"), "none": (None, None), "unknown": None}
+def test_known_racks_of_partition_with_some_rackless_replicas_are_kept() -> None:
+    racks_of = {"half": ("r2", None, "r1", "r2"), "none": (None, None), "unknown": None}
     tasks = [
         TaskInfo(TaskId(0, row), False, (partition(f"{name}-0", racks),))
-        for row, (name, racks) in enumerate(told.items())
+        for row, (name, racks) in enumerate(racks_of.items())
     ]
     state = ApplicationState.of(tasks, [KafkaStreamsState(ZERO, rack_id="r1")])
     assert [info.topic_partitions[0].rack_ids for info in state.all_tasks.values()] == [("r1", "r2"), None, None]
 
 
 @given(st.lists(st.lists(st.integers(0, 4), max_size=4), max_size=6))
-def test_ragged_rows_add_up(rows: list[list[int]]) -> None:
+def test_ragged_rows_are_summed(rows: list[list[int]]) -> None:
     ragged = Ragged.of(rows)
     weights = np.array([1, 10, 100, 1000, 10000])
     assert ragged.sum(weights).tolist() == [sum(int(weights[i]) for i in row) for row in rows]
@@ -111,13 +111,13 @@ def test_ragged_rows_add_up(rows: list[list[int]]) -> None:
         ("topic", TopicPartition.parse),
     ],
 )
-def test_names_that_are_none_are_refused(text: str, parse: object) -> None:
+def test_malformed_ids_are_rejected(text: str, parse: object) -> None:
     with pytest.raises(ValueError, match=f"'{text}' is not a"):
         parse(text)  # type: ignore[operator]
 
 
 @given(st.uuids())
-def test_a_process_id_is_written_as_it_was_read(value: object) -> None:
+def test_process_id_round_trips_as_text(value: object) -> None:
     assert str(ProcessId.parse(str(value))) == str(value)
 
 
@@ -130,12 +130,12 @@ def test_a_process_id_is_written_as_it_was_read(value: object) -> None:
         ("probing_rebalance_interval_ms", 59_999, "at least 60000"),
     ],
 )
-def test_configs_that_kafka_refuses_are_refused(key: str, value: int, message: str) -> None:
+def test_invalid_configs_are_rejected_as_in_kafka(key: str, value: int, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         AssignmentConfigs(**{key: value})  # type: ignore[arg-type]
 
 
-def test_strategies_are_known_by_their_names_in_kip_925_too() -> None:
+def test_strategies_have_their_kip_925_names() -> None:
     assert RackAwareStrategy.parse("min_cost") is RackAwareStrategy.MIN_TRAFFIC
     assert RackAwareStrategy.parse("balanced_min_cost") is RackAwareStrategy.BALANCE_SUBTOPOLOGY
     with pytest.raises(ConfigError, match="'cheap' is not a rack"):

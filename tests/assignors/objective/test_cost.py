@@ -20,25 +20,25 @@ WEIGHTS = Weights(traffic_cost=10, non_overlap_cost=3)
 
 
 @pytest.mark.parametrize("info", registry.built_in(), ids=lambda info: info.name)
-def test_no_answer_of_any_assignor_costs_less_than_its_bound(info: registry.AssignorInfo) -> None:
+def test_no_assignment_costs_less_than_its_bound(info: registry.AssignorInfo) -> None:
     assignor, above = registry.make(info), 0
     for seed in range(60):
         application = RandomApplication.from_seed(seed)
         for _ in range(3):
             application.apply_random_event()
             state = application.state()
-            answer = assignor.assign(state)
-            columns = AssignmentColumns.of(state, answer)
-            found = compute_cost_and_bound(state, columns, WEIGHTS)
-            assert found is not None
-            assert found.cost == plain_cost(state, columns, WEIGHTS), seed
-            assert found.bound <= found.cost, seed
-            above += found.bound < found.cost
-            application.apply(answer)
+            assignment = assignor.assign(state)
+            columns = AssignmentColumns.of(state, assignment)
+            cost_and_bound = compute_cost_and_bound(state, columns, WEIGHTS)
+            assert cost_and_bound is not None
+            assert cost_and_bound.cost == plain_cost(state, columns, WEIGHTS), seed
+            assert cost_and_bound.bound <= cost_and_bound.cost, seed
+            above += cost_and_bound.bound < cost_and_bound.cost
+            application.apply(assignment)
     assert above > 0
 
 
-def tiny(seed: int) -> ApplicationState:
+def small_state(seed: int) -> ApplicationState:
     """Return at most five tasks on three clients, some of which held some of the tasks."""
     for attempt in itertools.count(seed * 1_000):
         application = RandomApplication.from_seed(attempt)
@@ -58,34 +58,34 @@ def loads(state: ApplicationState, active: IntArray, *, stateful: bool) -> IntAr
 
 
 @pytest.mark.parametrize("seed", range(25))
-def test_without_standbys_the_bound_is_what_trying_everything_finds(seed: int) -> None:
-    state = tiny(seed)
+def test_bound_without_standbys_matches_exhaustive_search(seed: int) -> None:
+    state = small_state(seed)
     threads = state.clients.threads
     columns = random_answer(state, random.Random(seed), 0)
-    found = compute_cost_and_bound(state, columns, WEIGHTS)
-    assert found is not None
+    cost_and_bound = compute_cost_and_bound(state, columns, WEIGHTS)
+    assert cost_and_bound is not None
     rates = {kind: (loads(state, columns.active, stateful=kind) / threads).max() for kind in (False, True)}
     costs = []
     for choice in itertools.product(range(len(threads)), repeat=len(state.tasks)):
         active = np.array(choice)
         if all((loads(state, active, stateful=kind) / threads).max() <= rate for kind, rate in rates.items()):
             costs.append(plain_cost(state, AssignmentColumns(active, columns.standby, None), WEIGHTS))
-    assert found.bound == min(costs)
+    assert cost_and_bound.bound == min(costs)
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_standbys_that_could_be_anywhere_cost_no_less_than_the_bound(seed: int) -> None:
+def test_bound_never_exceeds_the_cost_of_random_standbys(seed: int) -> None:
     application = RandomApplication.from_seed(seed)
     state = application.state()
-    chance = random.Random(seed)
+    rng = random.Random(seed)
     for _ in range(20):
-        columns = random_answer(state, chance, 1)
-        found = compute_cost_and_bound(state, columns, WEIGHTS)
-        assert found is not None
-        assert found.bound <= found.cost == plain_cost(state, columns, WEIGHTS)
+        columns = random_answer(state, rng, 1)
+        cost_and_bound = compute_cost_and_bound(state, columns, WEIGHTS)
+        assert cost_and_bound is not None
+        assert cost_and_bound.bound <= cost_and_bound.cost == plain_cost(state, columns, WEIGHTS)
 
 
-def test_what_was_held_before_is_known_by_client() -> None:
+def test_previous_holders_are_counted_by_client() -> None:
     application = RandomApplication.from_seed(4)
     application.apply(registry.make(registry.find("high_availability")).assign(application.state()))
     state = application.state()
@@ -97,13 +97,13 @@ def test_what_was_held_before_is_known_by_client() -> None:
     assert ran.sum() == len(state.tasks)
 
 
-def test_where_a_client_has_no_rack_nothing_is_said() -> None:
+def test_unknown_rack_of_a_client_has_no_cost() -> None:
     application = RandomApplication.from_seed(2)
     state = application.state()
     columns = AssignmentColumns(np.full(len(state.tasks), UNASSIGNED), np.zeros_like(state.lags, dtype=np.bool_), None)
-    found = compute_cost_and_bound(state, columns, WEIGHTS)
-    assert found is not None
-    assert (found.cost, found.bound) == (0, 0)
+    cost_and_bound = compute_cost_and_bound(state, columns, WEIGHTS)
+    assert cost_and_bound is not None
+    assert (cost_and_bound.cost, cost_and_bound.bound) == (0, 0)
     from dataclasses import replace
 
     unknown = replace(state, clients=replace(state.clients, rack=np.full(len(state.clients), -1)))

@@ -25,31 +25,31 @@ def state_of(seed: int, *, at_most: int = 1_000, clients: int = 8) -> Applicatio
     return state if state.tasks.stateful.sum() <= at_most and len(state.clients) <= clients else None
 
 
-def answers(state: ApplicationState, slack: int) -> list[tuple[int, int]]:
+def balanced_points(state: ApplicationState, slack: int) -> list[tuple[int, int]]:
     """Return remote partitions and moves of each balanced assignment of the stateful tasks."""
     rows = np.flatnonzero(state.tasks.stateful)
     remote = state.remote_partitions(state.tasks.source)[rows]
     ran = previous_holders(state)[0][rows]
     threads = state.clients.threads
-    shares = [Fraction(len(rows) * int(each), int(threads.sum())) for each in threads]
-    found = set()
+    shares = [Fraction(len(rows) * int(count), int(threads.sum())) for count in threads]
+    actual = set()
     for choice in itertools.product(range(len(threads)), repeat=len(rows)):
         owner: IntArray = np.array(choice, dtype=np.int64)
         loads = np.bincount(owner, minlength=len(threads)).tolist()
         if all(-(-s // 1) + slack >= load >= s // 1 - slack for load, s in zip(loads, shares, strict=True)):
-            each = np.arange(len(rows))
-            found.add((int(remote[each, owner].sum()), int((~ran[each, owner]).sum())))
-    return sorted(found)
+            count = np.arange(len(rows))
+            actual.add((int(remote[count, owner].sum()), int((~ran[count, owner]).sum())))
+    return sorted(actual)
 
 
 @pytest.mark.parametrize("slack", [0, 1])
-def test_for_every_ratio_the_best_of_all_assignments_is_on_the_front(slack: int) -> None:
+def test_frontier_has_the_best_assignment_for_every_cost_ratio(slack: int) -> None:
     states = [state for seed in range(400) if (state := state_of(seed, at_most=6, clients=3)) is not None]
     states = [state for state in states if state.tasks.stateful.any()][:25]
     assert len(states) > 10
     longest = 0
     for state in states:
-        possible = answers(state, slack)
+        possible = balanced_points(state, slack)
         front = frontier(state, slack)
         longest = max(longest, len(front))
         assert {(point.remote_partitions, point.moves) for point in front} <= set(possible)
@@ -62,7 +62,7 @@ def test_for_every_ratio_the_best_of_all_assignments_is_on_the_front(slack: int)
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_ratios_follow_on_one_another_and_owners_are_what_the_point_says(seed: int) -> None:
+def test_cost_ratios_are_contiguous_and_owners_have_the_stated_cost(seed: int) -> None:
     state = state_of(seed, clients=99)
     assert state is not None
     front = frontier(state)
@@ -78,10 +78,10 @@ def test_ratios_follow_on_one_another_and_owners_are_what_the_point_says(seed: i
         assert before.remote_partitions > after.remote_partitions
     remote = state.remote_partitions(state.tasks.source)[rows]
     ran = previous_holders(state)[0][rows]
-    each = np.arange(len(rows))
+    places = np.arange(len(rows))
     for point in front:
-        assert remote[each, point.owner].sum() == point.remote_partitions
-        assert (~ran[each, point.owner]).sum() == point.moves
+        assert remote[places, point.owner].sum() == point.remote_partitions
+        assert (~ran[places, point.owner]).sum() == point.moves
 
 
 def test_costs_of_zero_are_the_ends() -> None:
@@ -93,7 +93,7 @@ def test_costs_of_zero_are_the_ends() -> None:
     assert not any(point.is_best_at(0, 0) for point in front)
 
 
-def test_where_racks_are_not_known_there_is_no_front() -> None:
+def test_unknown_racks_have_no_frontier() -> None:
     from dataclasses import replace
 
     state = state_of(1)

@@ -13,10 +13,10 @@ from assignors.model.assignment import UNASSIGNED, AssignmentColumns
 from assignors.model.columns import BoolArray, IntArray
 from assignors.model.state import ApplicationState
 from assignors.objective.cost import Weights, compute_cost_and_bound
-from assignors.optimum import proof
+from assignors.optimum.placement_program import MAX_VARIABLES
 from assignors.optimum.proof import prove_bound
 from tests.assignors.random_assignments import plain_cost, random_answer
-from tests.assignors.tasks.exhaustive import Option, grown, options, tiny_state
+from tests.assignors.tasks.exhaustive import Option, options, state_after_event, tiny_state
 from tests.contract.random_applications import RandomApplication
 
 WEIGHTS = Weights(traffic_cost=10, non_overlap_cost=3)
@@ -33,23 +33,29 @@ class Proven:
     cheapest: int
 
 
-def proven(state: ApplicationState, columns: AssignmentColumns, limit_s: float = LIMIT_S) -> Proven:
+def proven(
+    state: ApplicationState,
+    columns: AssignmentColumns,
+    limit_s: float = LIMIT_S,
+    max_variables: int = MAX_VARIABLES,
+) -> Proven:
     """Return the proof, and check that it is consistent with the bound by flows."""
-    plain, found = compute_cost_and_bound(state, columns, WEIGHTS), prove_bound(state, columns, WEIGHTS, limit_s)
-    assert plain is not None
-    assert plain.proof is None
-    assert found is not None
-    assert found.proof is not None
-    assert (found.cost, found.proof.relaxed_bound) == (plain.cost, plain.bound)
-    assert plain.bound <= found.bound <= found.proof.best_known_cost <= found.cost
-    return Proven(found.cost, found.proof.relaxed_bound, found.bound, found.proof.best_known_cost)
+    by_flows = compute_cost_and_bound(state, columns, WEIGHTS)
+    closed = prove_bound(state, columns, WEIGHTS, limit_s, max_variables)
+    assert by_flows is not None
+    assert by_flows.proof is None
+    assert closed is not None
+    assert closed.proof is not None
+    assert (closed.cost, closed.proof.relaxed_bound) == (by_flows.cost, by_flows.bound)
+    assert by_flows.bound <= closed.bound <= closed.proof.best_known_cost <= closed.cost
+    return Proven(closed.cost, closed.proof.relaxed_bound, closed.bound, closed.proof.best_known_cost)
 
 
-def one_task(state: ApplicationState, row: int, way: Option) -> AssignmentColumns:
+def one_task(state: ApplicationState, row: int, option: Option) -> AssignmentColumns:
     active = np.full(len(state.tasks), UNASSIGNED, dtype=np.int64)
     standby = np.zeros((len(active), len(state.clients)), dtype=np.bool_)
-    active[row] = way.owner
-    standby[row, list(way.standbys)] = True
+    active[row] = option.owner
+    standby[row, list(option.standbys)] = True
     return AssignmentColumns(active, standby, None)
 
 
@@ -60,7 +66,7 @@ def tables(state: ApplicationState, columns: AssignmentColumns) -> IntArray:
     return np.array([active[stateful].sum(axis=0), active[~stateful].sum(axis=0), columns.standby.sum(axis=0)])
 
 
-def least_cost(state: ApplicationState, columns: AssignmentColumns) -> int:
+def min_cost(state: ApplicationState, columns: AssignmentColumns) -> int:
     """Return the minimum cost over all assignments of the same copies whose maximum load per thread is not higher."""
     total = 0
     threads = state.clients.threads
@@ -68,32 +74,32 @@ def least_cost(state: ApplicationState, columns: AssignmentColumns) -> int:
     for of_kind in (state.tasks.stateful, ~state.tasks.stateful):
         costs, loads = np.zeros(1, dtype=np.int64), np.zeros((1, 3, len(threads)), dtype=np.int64)
         for row in np.flatnonzero(of_kind):
-            ways = options(len(threads), int(columns.standby[row].sum()))
-            ones = [one_task(state, int(row), way) for way in ways]
-            paid = np.array([plain_cost(state, one, WEIGHTS) for one in ones])
-            taken = np.array([tables_of_one(state, int(row), way) for way in ways])
-            costs = (costs[:, None] + paid).ravel()
+            all_options = options(len(threads), int(columns.standby[row].sum()))
+            single_tasks = [one_task(state, int(row), option) for option in all_options]
+            cost_sum = np.array([plain_cost(state, columns, WEIGHTS) for columns in single_tasks])
+            taken = np.array([tables_of_one(state, int(row), option) for option in all_options])
+            costs = (costs[:, None] + cost_sum).ravel()
             loads = (loads[:, None] + taken).reshape(-1, 3, len(threads))
         fine: BoolArray = ((loads / threads).max(axis=2) <= most).all(axis=1)
         total += int(costs[fine].min())
     return total
 
 
-def tables_of_one(state: ApplicationState, row: int, way: Option) -> IntArray:
+def tables_of_one(state: ApplicationState, row: int, option: Option) -> IntArray:
     taken = np.zeros((3, len(state.clients)), dtype=np.int64)
-    taken[0 if state.tasks.stateful[row] else 1, way.owner] = 1
-    taken[2, list(way.standbys)] = 1
+    taken[0 if state.tasks.stateful[row] else 1, option.owner] = 1
+    taken[2, list(option.standbys)] = 1
     return taken
 
 
-def test_what_is_proven_is_what_trying_everything_finds() -> None:
+def test_proven_bound_matches_exhaustive_search() -> None:
     raised = 0
     for seed in range(40):
         state = tiny_state(seed)
         columns = random_answer(state, random.Random(seed), 2)
-        found = proven(state, columns)
-        assert found.bound == found.cheapest == least_cost(state, columns), seed
-        raised += found.bound > found.relaxed
+        proof = proven(state, columns)
+        assert proof.bound == proof.cheapest == min_cost(state, columns), seed
+        raised += proof.bound > proof.relaxed
     assert raised > 3
 
 
@@ -101,38 +107,37 @@ ASSIGNORS = ("high_availability", "legacy_sticky", "sticky_task_assignor", "stre
 
 
 @pytest.mark.parametrize("name", ASSIGNORS)
-def test_no_answer_costs_less_than_what_is_proven(name: str) -> None:
+def test_no_assignment_costs_less_than_the_proven_bound(name: str) -> None:
     assignor, raised = registry.make(registry.find(name)), 0
     for seed in range(8):
         application = RandomApplication.from_seed(seed)
         for _ in range(2):
             application.apply_random_event()
             state = application.state()
-            answer = assignor.assign(state)
-            found = proven(state, AssignmentColumns.of(state, answer))
-            assert found.bound == found.cheapest
-            raised += found.bound > found.relaxed
-            application.apply(answer)
+            assignment = assignor.assign(state)
+            proof = proven(state, AssignmentColumns.of(state, assignment))
+            assert proof.bound == proof.cheapest
+            raised += proof.bound > proof.relaxed
+            application.apply(assignment)
     assert raised > 0
 
 
-def test_without_standbys_the_bound_by_flows_is_proven_already() -> None:
-    state = grown(3)
+def test_flow_bound_is_exact_without_standbys() -> None:
+    state = state_after_event(3)
     columns = random_answer(state, random.Random(3), 0)
-    found = proven(state, columns)
-    assert found.bound == found.relaxed == found.cheapest < found.cost
+    proof = proven(state, columns)
+    assert proof.bound == proof.relaxed == proof.cheapest < proof.cost
 
 
-def test_what_is_too_large_to_be_solved_keeps_the_bound_by_flows(monkeypatch: pytest.MonkeyPatch) -> None:
-    state = grown(3)
+def test_problem_above_max_variables_keeps_the_bound_by_flows() -> None:
+    state = state_after_event(3)
     columns = random_answer(state, random.Random(3), 2)
     closed = proven(state, columns)
-    monkeypatch.setattr(proof, "MAX_VARIABLES", 10)
-    found = proven(state, columns)
-    assert found.bound == found.relaxed < closed.bound == closed.cheapest <= found.cheapest
+    unsolved = proven(state, columns, max_variables=10)
+    assert unsolved.bound == unsolved.relaxed < closed.bound == closed.cheapest <= unsolved.cheapest
 
 
-def test_what_the_limit_cuts_short_keeps_the_better_bound() -> None:
+def test_time_limit_keeps_the_better_bound() -> None:
     application = RandomApplication.from_seed(11)
     state = application.state()
     columns = random_answer(state, random.Random(11), 2)
@@ -140,13 +145,13 @@ def test_what_the_limit_cuts_short_keeps_the_better_bound() -> None:
     assert short.relaxed <= short.bound <= long.bound == long.cheapest <= short.cheapest
 
 
-def test_where_racks_are_not_known_nothing_is_proven() -> None:
-    state = grown(3)
+def test_unknown_racks_have_no_bound() -> None:
+    state = state_after_event(3)
     unknown = replace(state, clients=replace(state.clients, rack=np.full(len(state.clients), -1)))
     assert prove_bound(unknown, random_answer(state, random.Random(3), 1), WEIGHTS, LIMIT_S) is None
 
 
-def test_the_same_is_proven_every_time() -> None:
-    state = grown(5)
+def test_proof_is_deterministic() -> None:
+    state = state_after_event(5)
     columns = random_answer(state, random.Random(5), 2)
     assert len({prove_bound(state, columns, WEIGHTS, LIMIT_S) for _ in range(3)}) == 1

@@ -36,16 +36,16 @@ class Replay:
         self.dealt = 0
         self.kinds: Counter[StepKind | str] = Counter()
 
-    def run(self, told: Sequence[PlacementStep | Exchange]) -> None:
-        for each in told:
-            if isinstance(each, PlacementStep):
-                self.check(each)
-                self.do(each)
-                self.kinds[each.kind] += 1
+    def run(self, steps: Sequence[PlacementStep | Exchange]) -> None:
+        for step in steps:
+            if isinstance(step, PlacementStep):
+                self.check(step)
+                self.do(step)
+                self.kinds[step.kind] += 1
             else:
-                self.check_exchange(each)
-                self.do_exchange(each)
-                self.kinds[f"exchange of {each.role}"] += 1
+                self.check_exchange(step)
+                self.do_exchange(step)
+                self.kinds[f"exchange of {step.role}"] += 1
 
     def assert_leads_to(self, columns: AssignmentColumns) -> None:
         assert self.owner == columns.active.tolist()
@@ -87,7 +87,8 @@ class Replay:
             assert step.destination_lag == lags[destination]
         if step.source_load is not None:
             assert step.source_load == self.load(source)
-        getattr(self, f"check_{step.kind}")(step)
+        check = self.check_previous_standby if step.kind is StepKind.STOOD_BY else getattr(self, f"check_{step.kind}")
+        check(step)
 
     def check_dealt(self, step: PlacementStep) -> None:
         assert step.destination == self.dealt % len(self.state.clients)
@@ -97,7 +98,7 @@ class Replay:
         assert self.state.tasks.ids[step.task] in self.state.previous_active[step.destination]
         self.check_room(step)
 
-    def check_stood_by(self, step: PlacementStep) -> None:
+    def check_previous_standby(self, step: PlacementStep) -> None:
         assert self.state.tasks.ids[step.task] in self.state.previous_standby[step.destination]
         self.check_room(step)
 
@@ -132,7 +133,7 @@ class Replay:
         assert step.destination_load == self.load(step.destination)
         others = [client for client in range(len(tags)) if self.holds(client, step.task)]
         for key in keys:
-            values = {value for each in tags for name, value in each.items() if name == key}
+            values = {value for tags_of in tags for name, value in tags_of.items() if name == key}
             used = {tags[client][key] for client in others if key in tags[client]}
             # A key whose values are all used does not count any more.
             if len(values) > len(others):

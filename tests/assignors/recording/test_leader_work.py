@@ -46,8 +46,8 @@ FACTOR = 2.0
 
 
 def read(name: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(gzip.decompress((PROBLEMS / f"scale-{name}.json.gz").read_bytes()))
-    return found
+    problem_json: dict[str, Any] = json.loads(gzip.decompress((PROBLEMS / f"scale-{name}.json.gz").read_bytes()))
+    return problem_json
 
 
 def problem(name: str) -> ApplicationState:
@@ -78,20 +78,20 @@ def test_time_without_racks_is_predicted_within_the_stated_factor(name: str, mea
     assert measured_ms / FACTOR < predicted_ms(assignor_of(name), problem(name)) < measured_ms * FACTOR
 
 
-def test_a_leader_of_twice_the_speed_needs_half_the_time() -> None:
+def test_leader_of_twice_the_speed_needs_half_the_time() -> None:
     state = problem("sticky-many_threads_per_client-first")
     once, twice = (compute_assignment(state, LegacySticky(), speed).leader_compute_ms for speed in (1.0, 2.0))
     assert once == pytest.approx(predicted_ms(LegacySticky(), state))
     assert once == pytest.approx(2 * twice)
 
 
-def test_a_simulation_leaves_out_what_is_negligible() -> None:
+def test_negligible_work_is_left_out_of_simulations() -> None:
     state = problem("ha-many_threads_per_client-first")
     assert 0 < predicted_ms(HighAvailability(), state) < NEGLIGIBLE_MS
     assert compute_assignment(state, HighAvailability()).leader_compute_ms == 0
 
 
-def test_the_sticky_assignors_time_grows_with_the_cube_of_the_tasks() -> None:
+def test_time_of_the_sticky_assignor_grows_with_the_cube_of_the_tasks() -> None:
     def of(tasks: int) -> float:
         few = read("sticky-large_partition_count-first")
         return predicted_ms(LegacySticky(), parse_problem(few | {"tasks": few["tasks"][:tasks]}))

@@ -7,11 +7,14 @@ from dataclasses import replace
 import pytest
 
 from assignors.flow import FlowEffort
+from assignors.model.assignment import TaskAssignment
 from assignors.model.columns import IntArray
 from assignors.model.configs import AssignmentConfigs, RackAwareStrategy
-from assignors.recording.recorder import Recorder, RecordingTaskAssignor
+from assignors.model.state import ApplicationState
+from assignors.recording.recorder import Recorder, RecordingTaskAssignor, StepRecorder, as_recording
 from assignors.tasks import assignment_utils, rack_aware
 from assignors.tasks.active_task_flow import configured_flow
+from assignors.tasks.fallback_prior import FallbackPrior
 from assignors.tasks.high_availability import HighAvailability
 from assignors.tasks.legacy_sticky import LegacySticky
 from assignors.tasks.sticky import Sticky
@@ -38,25 +41,41 @@ def without_shortcuts(
         recorder.flow(effort)
 
 
+class OverridesAssign(HighAvailability):
+    """A variant of Kafka's assignor whose author overrides `assign` alone."""
+
+    def assign(self, state: ApplicationState) -> TaskAssignment:
+        return FallbackPrior().assign(state)
+
+
+def test_overridden_assign_is_called() -> None:
+    drawn = draw_state(random.Random(1), max_clients=8)
+    assert FallbackPrior().assign(drawn) != HighAvailability().assign(drawn)
+    assert as_recording(OverridesAssign()).assign_recorded(drawn, StepRecorder()) == FallbackPrior().assign(drawn)
+    assert as_recording(HighAvailability()) == HighAvailability()
+
+
 @pytest.mark.parametrize("assignor", ASSIGNORS, ids=NAMES)
-def test_every_flow_that_kafka_solves_is_told(assignor: RecordingTaskAssignor, monkeypatch: pytest.MonkeyPatch) -> None:
-    chance = random.Random(30)
+def test_every_flow_that_kafka_solves_is_recorded(
+    assignor: RecordingTaskAssignor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = random.Random(30)
     flows = 0
     for _ in range(400):
-        drawn = draw_state(chance, max_clients=8)
+        drawn = draw_state(rng, max_clients=8)
         recorded, plain = RecordedWork(), RecordedWork()
-        given = assignor.assign_recorded(drawn, recorded)
+        assignment = assignor.assign_recorded(drawn, recorded)
         with monkeypatch.context() as patched:
             for module in (rack_aware, assignment_utils):
                 patched.setattr(module, "exchange_standbys", without_shortcuts)
-            assert assignor.assign_recorded(drawn, plain) == given
-        assert assignor.assign(drawn) == given
+            assert assignor.assign_recorded(drawn, plain) == assignment
+        assert assignor.assign(drawn) == assignment
         assert recorded.flows == plain.flows
         flows += recorded.flows.total()
     assert flows > 500
 
 
-def test_a_flow_without_cycles_is_one_search() -> None:
+def test_flow_without_cycles_is_one_search() -> None:
     racks: dict[str, tuple[str | None, ...]] = {"in0-0": ("az1",), "in0-1": ("az2",)}
     recorded = RecordedWork()
     before = state("A@az1: | B@az2:", "0_0 0_1", racks=racks, strategy="min_traffic")
@@ -65,7 +84,7 @@ def test_a_flow_without_cycles_is_one_search() -> None:
     assert recorded.flows == {FlowEffort(cycles=0, passes=7, nodes=7, edges=22): 1}
 
 
-def test_without_racks_there_is_nothing_to_tell() -> None:
+def test_no_flow_is_recorded_without_racks() -> None:
     recorded = RecordedWork()
     LegacySticky().assign_recorded(state("A: | B:", "0_0 0_1", standbys=1), recorded)
     assert not recorded.flows

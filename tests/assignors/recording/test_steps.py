@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import pytest
@@ -34,10 +34,10 @@ NAMES = ["high availability", "legacy sticky", "sticky", "fallback prior", "stre
 
 
 @pytest.fixture(params=[PLAIN, COMPILED], ids=["plain", "compiled"], autouse=True)
-def kernels(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Kernels:
-    chosen: Kernels = request.param
-    monkeypatch.setattr(CHOICE, "choose", lambda work: chosen)
-    return chosen
+def kernels(request: pytest.FixtureRequest) -> Iterator[Kernels]:
+    kernels: Kernels = request.param
+    with CHOICE.always(kernels):
+        yield kernels
 
 
 def costs_of(assignor: RecordingTaskAssignor, state: ApplicationState) -> tuple[int, int]:
@@ -53,59 +53,61 @@ def costs_of(assignor: RecordingTaskAssignor, state: ApplicationState) -> tuple[
 
 def replayed(assignor: RecordingTaskAssignor, state: ApplicationState) -> Replay:
     steps = StepRecorder()
-    given = assignor.assign_recorded(state, steps)
+    assignment = assignor.assign_recorded(state, steps)
     replay = Replay(state, costs_of(assignor, state), changelogs_count=isinstance(assignor, Sticky))
     replay.run(steps.entries)
-    replay.assert_leads_to(AssignmentColumns.of(state, given))
-    assert assignor.assign(state) == given
+    replay.assert_leads_to(AssignmentColumns.of(state, assignment))
+    assert assignor.assign(state) == assignment
     return replay
 
 
-def live(assignor: RecordingTaskAssignor, seed: int, look: Callable[[ApplicationState], None]) -> None:
+def run_history(assignor: RecordingTaskAssignor, seed: int, check_state: Callable[[ApplicationState], None]) -> None:
     """Call a function with each state of a random application."""
     application = RandomApplication.from_seed(seed)
     for _ in range(6):
         for _ in range(2):
             state = application.state()
-            look(state)
+            check_state(state)
             application.apply(assignor.assign(state))
         application.apply_random_event()
 
 
 @pytest.mark.parametrize("assignor", ASSIGNORS, ids=NAMES)
-def test_the_steps_that_are_told_lead_to_the_answer_and_every_number_is_true(assignor: RecordingTaskAssignor) -> None:
+def test_recorded_steps_lead_to_the_assignment_with_correct_numbers(assignor: RecordingTaskAssignor) -> None:
     kinds: Counter[StepKind | str] = Counter()
 
-    def look(state: ApplicationState) -> None:
+    def check_state(state: ApplicationState) -> None:
         kinds.update(replayed(assignor, state).kinds)
 
     for seed in range(25):
-        live(assignor, seed, look)
+        run_history(assignor, seed, check_state)
     if isinstance(assignor, HighAvailability):
-        wanted = set(StepKind) - {StepKind.KEPT, StepKind.STOOD_BY, StepKind.MIXED, StepKind.CLOSEST}
-        assert wanted | {"exchange of ACTIVE", "exchange of STANDBY"} <= set(kinds)
+        expected = set(StepKind) - {StepKind.KEPT, StepKind.STOOD_BY, StepKind.MIXED, StepKind.CLOSEST}
+        assert expected | {"exchange of ACTIVE", "exchange of STANDBY"} <= set(kinds)
     else:
         assert {StepKind.KEPT, StepKind.STOOD_BY, StepKind.LEAST_LOADED} <= set(kinds)
 
 
-def test_the_steps_are_true_for_applications_nobody_has_run(kernels: Kernels) -> None:
-    chance = random.Random(7)
+def test_recorded_steps_are_correct_for_random_states(kernels: Kernels) -> None:
+    rng = random.Random(7)
     kinds: Counter[StepKind | str] = Counter()
     for _ in range(200):
-        kinds.update(replayed(HighAvailability(), draw_state(chance, max_clients=8)).kinds)
+        kinds.update(replayed(HighAvailability(), draw_state(rng, max_clients=8)).kinds)
     assert kinds[StepKind.CLOSEST] > 100
     assert kinds["exchange of STANDBY"] > 10
 
 
-def falsified(
-    told: list[PlacementStep | Exchange], kind: StepKind, **changes: int | float
+def falsify(
+    entries: list[PlacementStep | Exchange], kind: StepKind, **changes: int | float
 ) -> list[PlacementStep | Exchange]:
     """Return the same entries with one number of the first step of a kind changed."""
-    place = next(place for place, each in enumerate(told) if isinstance(each, PlacementStep) and each.kind is kind)
-    step = told[place]
+    place = next(
+        place for place, entry in enumerate(entries) if isinstance(entry, PlacementStep) and entry.kind is kind
+    )
+    step = entries[place]
     assert isinstance(step, PlacementStep)
     changed = {name: getattr(step, name) + change for name, change in changes.items()}
-    return [*told[:place], step._replace(**changed), *told[place + 1 :]]
+    return [*entries[:place], step._replace(**changed), *entries[place + 1 :]]
 
 
 @pytest.mark.parametrize(
@@ -122,39 +124,39 @@ def falsified(
         (StepKind.WARM_UP, {"destination_lag": -1}),
     ],
 )
-def test_a_step_that_is_not_true_is_found_out(kind: StepKind, changes: dict[str, int]) -> None:
-    found_out = 0
+def test_wrong_step_is_detected(kind: StepKind, changes: dict[str, int]) -> None:
+    detected = 0
 
-    def look(state: ApplicationState) -> None:
-        nonlocal found_out
+    def check_state(state: ApplicationState) -> None:
+        nonlocal detected
         steps = StepRecorder()
         HighAvailability().assign_recorded(state, steps)
-        if len(state.clients) > 2 and kind in {each.kind for each in steps.entries if isinstance(each, PlacementStep)}:
+        if len(state.clients) > 2 and kind in {step.kind for step in steps.entries if isinstance(step, PlacementStep)}:
             replay = Replay(state, costs_of(HighAvailability(), state), changelogs_count=False)
             with pytest.raises((AssertionError, IndexError)):
-                replay.run(falsified(steps.entries, kind, **changes))
-            found_out += 1
+                replay.run(falsify(steps.entries, kind, **changes))
+            detected += 1
 
     for seed in range(12):
-        live(HighAvailability(), seed, look)
-    assert found_out > 3
+        run_history(HighAvailability(), seed, check_state)
+    assert detected > 3
 
 
-def test_an_exchange_that_did_not_save_is_found_out() -> None:
-    found_out = 0
+def test_exchange_without_saving_is_detected() -> None:
+    detected = 0
 
-    def look(state: ApplicationState) -> None:
-        nonlocal found_out
+    def check_state(state: ApplicationState) -> None:
+        nonlocal detected
         steps = StepRecorder()
         HighAvailability().assign_recorded(state, steps)
-        for place, each in enumerate(steps.entries):
-            if isinstance(each, Exchange):
-                lie = replace(each, destination_traffic=each.destination_traffic + 1)
+        for place, entry in enumerate(steps.entries):
+            if isinstance(entry, Exchange):
+                wrong = replace(entry, destination_traffic=entry.destination_traffic + 1)
                 replay = Replay(state, costs_of(HighAvailability(), state), changelogs_count=False)
                 with pytest.raises(AssertionError):
-                    replay.run([*steps.entries[:place], lie])
-                found_out += 1
+                    replay.run([*steps.entries[:place], wrong])
+                detected += 1
 
     for seed in range(25):
-        live(HighAvailability(), seed, look)
-    assert found_out > 20
+        run_history(HighAvailability(), seed, check_state)
+    assert detected > 20

@@ -19,11 +19,17 @@ def placements(state: ClusterState, request: PlanRequest) -> Iterator[Sets]:
     choices = []
     for row, factor in enumerate(request.factors(state)):
         sets = combinations(allowed, int(factor))
-        choices.append([each for each in sets if not request.is_rack_aware(state) or crowd(state, each) <= most[row]])
+        choices.append(
+            [
+                brokers_of
+                for brokers_of in sets
+                if not request.is_rack_aware(state) or max_per_rack(state, brokers_of) <= most[row]
+            ]
+        )
     yield from product(*choices)
 
 
-def crowd(state: ClusterState, brokers: tuple[int, ...]) -> int:
+def max_per_rack(state: ClusterState, brokers: tuple[int, ...]) -> int:
     return max(Counter(state.rack[list(brokers)].tolist()).values())
 
 
@@ -32,17 +38,17 @@ def sum_of_squares(brokers: Iterable[Hashable]) -> int:
     return sum(count**2 for count in Counter(brokers).values())
 
 
-def least_moves(state: ClusterState, request: PlanRequest, weights: list[int] | None = None) -> tuple[int, int]:
+def min_moves(state: ClusterState, request: PlanRequest, weights: list[int] | None = None) -> tuple[int, int]:
     """Return the fewest copies for the most even counts, and the lowest unevenness of topics at that."""
     held = [{broker for broker in row if broker != NO_BROKER} for row in state.replicas.tolist()]
-    each = weights or [1] * state.num_partitions
+    move_weights = weights or [1] * state.num_partitions
 
-    def judged(sets: Sets) -> tuple[int, int, int, int]:
-        copied = sum(weight * len(set(new) - old) for new, old, weight in zip(sets, held, each, strict=True))
+    def objective(sets: Sets) -> tuple[int, int, int, int]:
+        copied = sum(weight * len(set(new) - old) for new, old, weight in zip(sets, held, move_weights, strict=True))
         replicas = sum(len(set(new) - old) for new, old in zip(sets, held, strict=True))
         return sum_of_squares(broker for new in sets for broker in new), copied, replicas, topic_squares(state, sets)
 
-    _, copied, _, topics = min(map(judged, placements(state, request)))
+    _, copied, _, topics = min(map(objective, placements(state, request)))
     return copied, topics
 
 
@@ -53,23 +59,23 @@ def topic_squares(state: ClusterState, sets: Iterable[Iterable[int]]) -> int:
     )
 
 
-def least_changes(state: ClusterState, per_topic: bool = False) -> int:
+def min_changes(state: ClusterState, per_topic: bool = False) -> int:
     """Return the fewest changes of preferred leaders for the most even leaders that the replicas allow."""
     held = [[broker for broker in row if broker != NO_BROKER] for row in state.replicas.tolist()]
     topics = state.topic.tolist()
 
-    def judged(leaders: tuple[int, ...]) -> tuple[int, int, int]:
+    def objective(leaders: tuple[int, ...]) -> tuple[int, int, int]:
         in_topics = sum_of_squares(zip(topics, leaders, strict=True)) if per_topic else 0
         return in_topics, sum_of_squares(leaders), sum(new != old[0] for new, old in zip(leaders, held, strict=True))
 
-    return min(map(judged, product(*held)))[2]
+    return min(map(objective, product(*held)))[2]
 
 
-def most_even_failover(rows: list[list[int]]) -> tuple[int, int]:
+def min_failover_unevenness(rows: list[list[int]]) -> tuple[int, int]:
     """Return the lowest unevenness of leaders over all failures of a broker, and the fewest changes of order for it."""
     leaders = Counter(row[0] for row in rows)
 
-    def judged(heirs: tuple[int, ...]) -> tuple[int, int]:
+    def objective(heirs: tuple[int, ...]) -> tuple[int, int]:
         total = 0
         for lost in leaders:
             after = Counter(leaders)
@@ -78,4 +84,4 @@ def most_even_failover(rows: list[list[int]]) -> tuple[int, int]:
             total += sum(count**2 for count in after.values())
         return total, sum(heir != row[1] for row, heir in zip(rows, heirs, strict=True))
 
-    return min(map(judged, product(*(row[1:] for row in rows))))
+    return min(map(objective, product(*(row[1:] for row in rows))))

@@ -36,8 +36,8 @@ def random_cluster(
         for p in range(count)
     }
     grown = {key: int(draw.integers(1, 5_000)) * 1_000_000 for key in held} if sizes else None
-    there = brokers(num_brokers, racks, capacity_bytes=200_000_000_000)
-    return ClusterState.of(there, held, size_bytes=grown)
+    broker_states = brokers(num_brokers, racks, capacity_bytes=200_000_000_000)
+    return ClusterState.of(broker_states, held, size_bytes=grown)
 
 
 def ids(state: ClusterState, replicas: IntArray) -> list[list[int]]:
@@ -50,5 +50,7 @@ def killerwhile() -> ClusterState:
     """Return the example of kafka-assignment-optimizer: 20 brokers in two zones (odd and even) and 10 partitions."""
     followers = [18, 19, 10, 11, 12, 13, 14, 15, 16, 17]
     leaders = [7, 8, 9, 0, 1, 2, 3, 4, 5, 6]
-    there = [BrokerState(i, "b" if i % 2 else "a") for i in range(20)]
-    return ClusterState.of(there, {("x.y.z.t", p): pair for p, pair in enumerate(zip(leaders, followers, strict=True))})
+    broker_states = [BrokerState(i, "b" if i % 2 else "a") for i in range(20)]
+    return ClusterState.of(
+        broker_states, {("x.y.z.t", p): pair for p, pair in enumerate(zip(leaders, followers, strict=True))}
+    )

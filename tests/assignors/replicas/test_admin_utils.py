@@ -21,11 +21,11 @@ def _racks(racks: str) -> dict[int, str | None]:
     ("racks", "ids"),
     [("133221", [0, 3, 1, 5, 4, 2]), ("13322", [0, 3, 1, 4, 2]), ("111222333", [0, 3, 6, 1, 4, 7, 2, 5, 8])],
 )
-def test_brokers_are_listed_with_racks_in_turn(racks: str, ids: list[int]) -> None:
+def test_brokers_are_listed_by_alternating_racks(racks: str, ids: list[int]) -> None:
     assert alternate_racks(_racks(racks)) == ids
 
 
-def test_with_racks_followers_shift_after_every_round() -> None:
+def test_followers_shift_after_every_round_with_racks() -> None:
     assert assign_replicas_to_brokers(_racks("133221"), 7, 3, start=0, shift=0) == (
         (0, 3, 1),
         (3, 1, 5),
@@ -37,7 +37,7 @@ def test_with_racks_followers_shift_after_every_round() -> None:
     )
 
 
-def test_without_racks_followers_shift_after_every_round() -> None:
+def test_followers_shift_after_every_round_without_racks() -> None:
     assert assign_replicas_to_brokers(_racks("....."), 10, 3, start=0, shift=0) == (
         (0, 1, 2),
         (1, 2, 3),
@@ -68,7 +68,7 @@ def test_equal_racks_give_every_broker_the_same_share(racks: str, partitions: in
     assert Counter(id_ for ids in placed for id_ in ids) == dict.fromkeys(range(len(racks)), share * replicas)
 
 
-def test_with_more_replicas_than_racks_every_rack_has_one() -> None:
+def test_every_rack_has_a_replica_if_there_are_more_replicas_than_racks() -> None:
     rack = _racks("122332")
     for ids in assign_replicas_to_brokers(rack, 6, 5, start=3, shift=1):
         assert {rack[id_] for id_ in ids} == {"rack1", "rack2", "rack3"}
@@ -82,7 +82,7 @@ def _clusters(draw: st.DrawFn) -> tuple[str, int, int, int, int]:
 
 
 @given(_clusters())
-def test_replicas_lie_on_different_brokers_and_in_as_many_racks_as_possible(
+def test_replicas_are_on_different_brokers_and_in_as_many_racks_as_possible(
     cluster: tuple[str, int, int, int, int],
 ) -> None:
     racks, partitions, replicas, start, shift = cluster
@@ -110,12 +110,12 @@ def test_topics_that_kafka_rejects_are_rejected(racks: str, partitions: int, rep
         assign_replicas_to_brokers(_racks(racks), partitions, replicas, 0, 0)
 
 
-def test_one_rack_is_no_constraint_and_every_broker_leads_once() -> None:
+def test_single_rack_is_no_constraint_and_every_broker_leads_once() -> None:
     placed = assign_replicas_to_brokers(_racks("111111"), 6, 3, start=4, shift=2)
     assert sorted(ids[0] for ids in placed) == list(range(6))
 
 
-def test_the_order_in_which_brokers_are_named_makes_no_difference() -> None:
+def test_order_of_brokers_does_not_matter() -> None:
     racks = _racks("133221")
     backwards = dict(reversed(racks.items()))
     assert assign_replicas_to_brokers(backwards, 20, 3, start=1, shift=4) == assign_replicas_to_brokers(

@@ -19,7 +19,7 @@ from assignors.replicas.plan_evaluation import evaluate_plan, measure_movement
 from assignors.replicas.planning import plan
 from assignors.replicas.state import NO_BROKER, BrokerState, ClusterState
 from assignors.replicas.violations import find_violations
-from tests.assignors.replicas.all_placements import most_even_failover
+from tests.assignors.replicas.all_placements import min_failover_unevenness
 from tests.assignors.replicas.clusters import brokers, ids, killerwhile, random_cluster
 
 PLAIN = PlanRequest()
@@ -52,25 +52,23 @@ strategies = st.builds(
 
 
 @settings(max_examples=60, deadline=None)
-@given(asked=requests(), assignor=strategies)
-def test_a_plan_keeps_every_rule_and_moves_no_more_than_it_proves(
-    asked: tuple[ClusterState, PlanRequest], assignor: ExactFlow
-) -> None:
-    state, request = asked
-    answer = plan(assignor, state, request)
-    replicas = replicas_of(answer)
+@given(problem=requests(), assignor=strategies)
+def test_plan_meets_every_rule_and_its_bound(problem: tuple[ClusterState, PlanRequest], assignor: ExactFlow) -> None:
+    state, request = problem
+    proposal = plan(assignor, state, request)
+    replicas = replicas_of(proposal)
     assert not find_violations(state, request, replicas)
-    assert answer.status == PlanStatus.OPTIMAL
+    assert proposal.status == PlanStatus.OPTIMAL
     moved = measure_movement(state, replicas)
-    assert answer.value == answer.bound == (moved.bytes if assignor.weighs_bytes else moved.replicas)
+    assert proposal.value == proposal.bound == (moved.bytes if assignor.weighs_bytes else moved.replicas)
     changed = min_leader_changes(state, request, replicas, per_topic=assignor.per_topic_leaders)
     assert changed == moved.leaders_by_order + moved.leaders_by_copy
-    again = plan(assignor, state.with_replicas(replicas), request)
-    assert np.array_equal(replicas_of(again), replicas)
+    rerun = plan(assignor, state.with_replicas(replicas), request)
+    assert np.array_equal(replicas_of(rerun), replicas)
 
 
 @pytest.mark.parametrize("options", [{}, {"per_topic_leaders": True}, {"weighs_bytes": True}, {"keeps_replicas": True}])
-def test_twenty_orders_of_the_input_give_one_plan(options: dict[str, bool]) -> None:
+def test_twenty_input_orders_give_one_plan(options: dict[str, bool]) -> None:
     state = random_cluster(7, num_brokers=9, partitions=(20, 7, 3), skew=2.0)
     assignor = ExactFlow(**options)
     steady = evaluate_plan(assignor, state, PLAIN, plan(assignor, state, PLAIN), num_orders=20).stability
@@ -80,17 +78,17 @@ def test_twenty_orders_of_the_input_give_one_plan(options: dict[str, bool]) -> N
     assert steady.rerun == replace(steady.rerun, replicas=0, bytes=0, leaders_by_order=0, leaders_by_copy=0)
 
 
-def test_the_killerwhile_example_moves_one_replica_and_no_leader() -> None:
+def test_killerwhile_example_moves_one_replica_and_no_leader() -> None:
     state, request = killerwhile(), PlanRequest(brokers=tuple(range(19)))
-    answer = plan(ExactFlow(), state, request)
-    assert (answer.value, answer.bound, answer.objective) == (1, 1, "replicas moved")
-    moved = measure_movement(state, replicas_of(answer))
+    proposal = plan(ExactFlow(), state, request)
+    assert (proposal.value, proposal.bound, proposal.objective) == (1, 1, "replicas moved")
+    moved = measure_movement(state, replicas_of(proposal))
     assert (moved.replicas, moved.leaders_by_order, moved.leaders_by_copy) == (1, 0, 0)
-    assert ids(state, replicas_of(answer))[1][0] == 8
-    assert ids(state, replicas_of(answer))[1][1] % 2 == 1, "in the other zone"
+    assert ids(state, replicas_of(proposal))[1][0] == 8
+    assert ids(state, replicas_of(proposal))[1][1] % 2 == 1, "in the other zone"
 
 
-def test_brokers_that_are_added_get_their_share_and_nothing_else_moves() -> None:
+def test_new_brokers_get_their_share_and_nothing_else_moves() -> None:
     rows = {("a", p): [p % 4, (p + 1) % 4, (p + 2) % 4] for p in range(24)}
     state = ClusterState.of(brokers(6), rows)
     replicas = replicas_of(plan(ExactFlow(), state, PLAIN))
@@ -102,32 +100,32 @@ def test_brokers_that_are_added_get_their_share_and_nothing_else_moves() -> None
     assert set(replicas[copies].tolist()) == {4, 5}
 
 
-def test_a_missing_broker_is_replaced_at_its_position() -> None:
+def test_missing_broker_is_replaced_at_its_position() -> None:
     rows = {("a", p): [p % 4, (p + 1) % 4] for p in range(4)}
     state = ClusterState.of([*brokers(3), BrokerState(3, is_alive=False), BrokerState(4)], rows)
-    answer = replicas_of(plan(ExactFlow(), state, PLAIN))
-    assert ids(state, answer) == [[0, 1], [1, 2], [2, 4], [4, 0]]
+    proposed = replicas_of(plan(ExactFlow(), state, PLAIN))
+    assert ids(state, proposed) == [[0, 1], [1, 2], [2, 4], [4, 0]]
 
 
-def test_uneven_racks_get_counts_as_even_as_they_admit_and_the_plan_says_so() -> None:
+def test_uneven_racks_get_the_most_even_counts_and_a_note() -> None:
     state = random_cluster(1, num_brokers=13, partitions=(240,), racks=3, skew=0.0)
-    answer = plan(ExactFlow(), state, PLAIN)
-    assert answer.status == PlanStatus.OPTIMAL
-    counts = count_replicas(replicas_of(answer), 13)
+    proposal = plan(ExactFlow(), state, PLAIN)
+    assert proposal.status == PlanStatus.OPTIMAL
+    counts = count_replicas(replicas_of(proposal), 13)
     assert (counts.min(), counts.max()) == (48, 60)
-    assert "48 to 60 replicas per broker, the most even counts that racks allow" in answer.notes
-    after = measure_placement(state, PLAIN, replicas_of(answer))
+    assert "48 to 60 replicas per broker, the most even counts that racks allow" in proposal.notes
+    after = measure_placement(state, PLAIN, replicas_of(proposal))
     assert after.leaders_range <= 1
 
 
-def test_leaders_alone_are_evened_out_without_a_copy() -> None:
+def test_uneven_leaders_are_balanced_without_copies() -> None:
     state = random_cluster(2, num_brokers=8, partitions=(40, 9), racks=0, skew=0.5)
-    answer = plan(ExactFlow(keeps_replicas=True), state, PLAIN)
-    moved = measure_movement(state, replicas_of(answer))
+    proposal = plan(ExactFlow(keeps_replicas=True), state, PLAIN)
+    moved = measure_movement(state, replicas_of(proposal))
     assert (moved.replicas, moved.leaders_by_copy) == (0, 0)
-    assert answer.objective == "leaders changed"
-    assert answer.value == answer.bound == moved.leaders_by_order
-    assert measure_placement(state, PLAIN, replicas_of(answer)).leaders_range <= 1
+    assert proposal.objective == "leaders changed"
+    assert proposal.value == proposal.bound == moved.leaders_by_order
+    assert measure_placement(state, PLAIN, replicas_of(proposal)).leaders_range <= 1
 
 
 def test_per_topic_leaders_are_balanced_first_if_requested() -> None:
@@ -138,7 +136,7 @@ def test_per_topic_leaders_are_balanced_first_if_requested() -> None:
     assert (after.topic_leaders_range, after.leaders_range) == (1, 1)
 
 
-def test_even_leaders_of_topics_come_before_even_leaders_of_all() -> None:
+def test_leaders_per_topic_precede_leaders_over_all_topics() -> None:
     rows = {("a", 0): [0, 1], ("a", 1): [0, 1], **{("b", p): [0] for p in range(4)}}
     state = ClusterState.of(brokers(2), rows)
     together = ExactFlow(keeps_replicas=True)
@@ -153,13 +151,13 @@ def test_first_followers_match_exhaustive_search(seed: int) -> None:
     problem = NormalizedProblem.of(state, PLAIN)
     rows = problem.held.tolist()
     chosen = choose_first_followers(problem, problem.held).tolist()
-    told = [[row[0], heir, *sorted(set(row[1:]) - {heir})] for row, heir in zip(rows, chosen, strict=True)]
-    uneven, changes = most_even_failover(rows)
-    assert most_even_failover([row[:2] for row in told])[0] == uneven
+    planned = [[row[0], heir, *sorted(set(row[1:]) - {heir})] for row, heir in zip(rows, chosen, strict=True)]
+    uneven, changes = min_failover_unevenness(rows)
+    assert min_failover_unevenness([row[:2] for row in planned])[0] == uneven
     assert sum(heir != row[1] for row, heir in zip(rows, chosen, strict=True)) == changes
 
 
-def test_first_followers_halve_the_worst_spread_if_a_broker_is_down() -> None:
+def test_first_followers_halve_the_worst_spread_after_a_broker_failure() -> None:
     state = random_cluster(3, num_brokers=12, partitions=(240,), racks=0, skew=0.0)
     spreads = []
     for spreads_failover in (False, True):
@@ -170,7 +168,7 @@ def test_first_followers_halve_the_worst_spread_if_a_broker_is_down() -> None:
     assert spreads[1] <= 4 < 2 * spreads[1] <= spreads[0]
 
 
-def test_a_partition_of_two_replicas_has_no_choice_of_who_follows_first() -> None:
+def test_partition_with_two_replicas_has_one_possible_first_follower() -> None:
     rows = {("a", p): [0, 1, 2] for p in range(3)} | {("b", 0): [2, 1]}
     problem = NormalizedProblem.of(ClusterState.of(brokers(3), rows), PLAIN)
     chosen = choose_first_followers(problem, problem.held)
@@ -178,7 +176,7 @@ def test_a_partition_of_two_replicas_has_no_choice_of_who_follows_first() -> Non
     assert sorted(chosen[:3].tolist()) == [1, 2, 2] or sorted(chosen[:3].tolist()) == [1, 1, 2]
 
 
-def test_a_lower_replication_factor_keeps_leaders_where_it_can() -> None:
+def test_lower_replication_factor_keeps_leaders_if_possible() -> None:
     state = ClusterState.of(brokers(3), {("a", p): [p % 3, (p + 1) % 3, (p + 2) % 3] for p in range(9)})
     replicas = replicas_of(plan(ExactFlow(), state, PlanRequest(replication_factor=2)))
     assert (replicas[:, 2] == NO_BROKER).all()
@@ -186,7 +184,7 @@ def test_a_lower_replication_factor_keeps_leaders_where_it_can() -> None:
     assert count_replicas(replicas, 3).tolist() == [6, 6, 6]
 
 
-def test_bytes_are_weighed_if_requested() -> None:
+def test_bytes_are_weighted_if_requested() -> None:
     state = random_cluster(11, num_brokers=6, partitions=(30,), skew=2.0)
     by_count, by_bytes = (plan(ExactFlow(weighs_bytes=weighs), state, PLAIN) for weighs in (False, True))
     assert by_bytes.objective == "bytes moved"
@@ -198,14 +196,14 @@ def test_bytes_are_weighed_if_requested() -> None:
 
 
 def test_bytes_of_unknown_sizes_are_not_applicable() -> None:
-    answer = plan(ExactFlow(weighs_bytes=True), ClusterState.of(brokers(2), {("a", 0): [0]}), PLAIN)
-    assert answer.status == PlanStatus.NOT_APPLICABLE
-    assert "sizes" in answer.reason
+    proposal = plan(ExactFlow(weighs_bytes=True), ClusterState.of(brokers(2), {("a", 0): [0]}), PLAIN)
+    assert proposal.status == PlanStatus.NOT_APPLICABLE
+    assert "sizes" in proposal.reason
 
 
 @pytest.mark.parametrize("request_", [PlanRequest(brokers=(1, 2)), PlanRequest(replication_factor=1)])
-def test_replicas_that_are_to_be_kept_and_cannot_be_are_infeasible(request_: PlanRequest) -> None:
+def test_kept_replicas_that_break_a_rule_are_infeasible(request_: PlanRequest) -> None:
     state = ClusterState.of(brokers(3), {("a", 0): [1, 2], ("a", 1): [0, 1]})
-    answer = plan(ExactFlow(keeps_replicas=True), state, request_)
-    assert answer.status == PlanStatus.INFEASIBLE
-    assert answer.reason.startswith("a-0" if request_.replication_factor else "a-1")
+    proposal = plan(ExactFlow(keeps_replicas=True), state, request_)
+    assert proposal.status == PlanStatus.INFEASIBLE
+    assert proposal.reason.startswith("a-0" if request_.replication_factor else "a-1")

@@ -24,46 +24,46 @@ PLAIN = PlanRequest(rack_aware=False)
 def cluster(*, network: int | None = None, other: int = 90, sizes: tuple[int, ...] = (5, 5)) -> ClusterState:
     """Build a cluster: broker 0 holds all movable replicas and a large fixed topic, brokers 1 and 2 are empty."""
     held = {("other", 0): [0]} | {("mine", p): [0] for p in range(len(sizes))}
-    size = {("other", 0): other} | {("mine", p): each for p, each in enumerate(sizes)}
-    there = [BrokerState(i, capacity_bytes=100, capacity_bytes_per_s=network) for i in range(3)]
+    size = {("other", 0): other} | {("mine", p): bytes_ for p, bytes_ in enumerate(sizes)}
+    broker_states = [BrokerState(i, capacity_bytes=100, capacity_bytes_per_s=network) for i in range(3)]
     return ClusterState.of(
-        there, held, size_bytes=size, retention=dict.fromkeys(("other", "mine"), TopicRetention(ms=1_000))
+        broker_states, held, size_bytes=size, retention=dict.fromkeys(("other", "mine"), TopicRetention(ms=1_000))
     )
 
 
 def test_packing_respects_the_bytes_of_fixed_topics() -> None:
-    answer = plan(CapacityPacking(), cluster(sizes=(8, 8)), PLAIN, ["mine"])
-    assert answer.replicas is not None
-    assert answer.replicas[0].tolist() == [0]
-    assert answer.value == 1
-    assert answer.replicas[1:, 0].tolist() in ([1, 1], [2, 2])
+    proposal = plan(CapacityPacking(), cluster(sizes=(8, 8)), PLAIN, ["mine"])
+    assert proposal.replicas is not None
+    assert proposal.replicas[0].tolist() == [0]
+    assert proposal.value == 1
+    assert proposal.replicas[1:, 0].tolist() in ([1, 1], [2, 2])
 
 
-def test_the_network_is_shared_with_other_topics_too() -> None:
-    answer = plan(CapacityPacking(), cluster(network=94), PLAIN, ["mine"])
-    assert answer.replicas is not None
-    assert 0 not in answer.replicas[1:, 0].tolist()
+def test_network_is_shared_with_fixed_topics() -> None:
+    proposal = plan(CapacityPacking(), cluster(network=94), PLAIN, ["mine"])
+    assert proposal.replicas is not None
+    assert 0 not in proposal.replicas[1:, 0].tolist()
 
 
 def test_balance_includes_fixed_topics() -> None:
-    answer = plan(CapacityPacking(objective="balance"), cluster(), PLAIN, ["mine"])
-    assert (answer.value, answer.bound) == (90.0, 90.0)
-    assert answer.replicas is not None
-    assert 0 not in answer.replicas[1:, 0].tolist()
+    proposal = plan(CapacityPacking(objective="balance"), cluster(), PLAIN, ["mine"])
+    assert (proposal.value, proposal.bound) == (90.0, 90.0)
+    assert proposal.replicas is not None
+    assert 0 not in proposal.replicas[1:, 0].tolist()
 
 
-def test_a_rate_of_another_topic_has_to_be_known() -> None:
+def test_rate_of_a_fixed_topic_must_be_known() -> None:
     state = replace(cluster(network=100), retention=(TopicRetention(ms=None), TopicRetention(ms=1_000)))
-    answer = plan(CapacityPacking(), state, PLAIN, ["mine"])
-    assert answer.status == PlanStatus.NOT_APPLICABLE
-    assert "other (retention.ms=-1)" in answer.reason
+    proposal = plan(CapacityPacking(), state, PLAIN, ["mine"])
+    assert proposal.status == PlanStatus.NOT_APPLICABLE
+    assert "other (retention.ms=-1)" in proposal.reason
 
 
 def test_disk_goals_include_fixed_topics() -> None:
     chain = GoalChain(goals=("DiskCapacityGoal",), disk_threshold=0.9, only_new_receive=False)
-    answer = plan(chain, cluster(), PLAIN, ["mine"])
-    assert answer.replicas is not None
-    assert 0 not in answer.replicas[1:, 0].tolist()
+    proposal = plan(chain, cluster(), PLAIN, ["mine"])
+    assert proposal.replicas is not None
+    assert 0 not in proposal.replicas[1:, 0].tolist()
 
 
 def test_free_storage_excludes_fixed_topics() -> None:
@@ -73,48 +73,48 @@ def test_free_storage_excludes_fixed_topics() -> None:
         state, brokers=(state.brokers[0], BrokerState(1, capacity_bytes=30), BrokerState(2, capacity_bytes=100))
     )
     grown = replace(moved, replicas=np.array([[2], [0]]), leader=np.array([2, 0]))
-    answer = plan(TopicmapprStorage(), grown, request, ["mine"])
-    assert answer.replicas is not None
-    assert answer.replicas[1].tolist() == [0, 2], "50 free there, 30 on broker 1"
+    proposal = plan(TopicmapprStorage(), grown, request, ["mine"])
+    assert proposal.replicas is not None
+    assert proposal.replicas[1].tolist() == [0, 2], "50 free there, 30 on broker 1"
     fuller = replace(grown, size_bytes=np.array([80, 9]))
-    answer = plan(TopicmapprStorage(), fuller, request, ["mine"])
-    assert answer.replicas is not None
-    assert answer.replicas[1].tolist() == [0, 1], "20 free on broker 2"
+    proposal = plan(TopicmapprStorage(), fuller, request, ["mine"])
+    assert proposal.replicas is not None
+    assert proposal.replicas[1].tolist() == [0, 1], "20 free on broker 2"
 
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from(["fewest", "balance"]))
-def test_no_disk_overflows_and_the_order_of_the_input_does_not_matter(seed: int, objective: Any) -> None:
+def test_no_disk_overflows_in_any_input_order(seed: int, objective: Any) -> None:
     draw = np.random.default_rng(seed)
-    there = [BrokerState(i, f"az{i % 2}", capacity_bytes=int(draw.integers(60, 90))) for i in range(4)]
+    broker_states = [BrokerState(i, f"az{i % 2}", capacity_bytes=int(draw.integers(60, 90))) for i in range(4)]
     held = {(topic, p): draw.permutation(4)[:2].tolist() for topic in ("mine", "other") for p in range(4)}
     sizes = {key: int(draw.integers(1, 10)) for key in held}
-    state = ClusterState.of(there, held, size_bytes=sizes)
+    state = ClusterState.of(broker_states, held, size_bytes=sizes)
     assignor = CapacityPacking(objective=objective)
-    answer = plan(assignor, state, PlanRequest(), ["mine"])
-    assert answer.replicas is not None, answer.reason
+    proposal = plan(assignor, state, PlanRequest(), ["mine"])
+    assert proposal.replicas is not None, proposal.reason
     assert state.size_bytes is not None
-    for row, broker in enumerate(there):
-        used = int(state.size_bytes[(answer.replicas == row).any(axis=1)].sum())
+    for row, broker in enumerate(broker_states):
+        used = int(state.size_bytes[(proposal.replicas == row).any(axis=1)].sum())
         assert used <= (broker.capacity_bytes or 0)
     if objective == "balance":
         peak = max(
             -(
-                -int(state.size_bytes[(answer.replicas == row).any(axis=1)].sum())
+                -int(state.size_bytes[(proposal.replicas == row).any(axis=1)].sum())
                 * 1_000
                 // (broker.capacity_bytes or 1)
             )
-            for row, broker in enumerate(there)
+            for row, broker in enumerate(broker_states)
         )
-        assert answer.value is not None
-        assert peak <= answer.value * 10 + 1e-9
+        assert proposal.value is not None
+        assert peak <= proposal.value * 10 + 1e-9
     shuffled = shuffle_state(state, draw)
     other = plan(assignor, shuffled, PlanRequest(), ["mine"])
     assert other.replicas is not None
-    assert replicas_by_partition(shuffled, other.replicas) == replicas_by_partition(state, answer.replicas)
+    assert replicas_by_partition(shuffled, other.replicas) == replicas_by_partition(state, proposal.replicas)
 
 
 @pytest.mark.parametrize("topics", [None, ["mine", "other"]])
-def test_without_a_topic_filter_no_partition_is_fixed(topics: list[str] | None) -> None:
-    answer = plan(CapacityPacking(objective="balance"), cluster(), PLAIN, topics)
-    assert answer.value == 90.0
+def test_no_partition_is_fixed_without_a_topic_filter(topics: list[str] | None) -> None:
+    proposal = plan(CapacityPacking(objective="balance"), cluster(), PLAIN, topics)
+    assert proposal.value == 90.0

@@ -17,11 +17,11 @@ from assignors.replicas.violations import PlanRule, find_violations
 from tests.assignors.replicas.clusters import brokers, ids, killerwhile, random_cluster
 
 
-def answer(state: ClusterState, request: PlanRequest) -> list[list[int]]:
-    found = plan(GreedyPerTopic(), state, request)
-    assert found.status == PlanStatus.FEASIBLE, found.reason
-    assert found.replicas is not None
-    return ids(state, found.replicas)
+def proposed_ids(state: ClusterState, request: PlanRequest) -> list[list[int]]:
+    proposal = plan(GreedyPerTopic(), state, request)
+    assert proposal.status == PlanStatus.FEASIBLE, proposal.reason
+    assert proposal.replicas is not None
+    return ids(state, proposal.replicas)
 
 
 def readme() -> ClusterState:
@@ -47,17 +47,17 @@ def readme() -> ClusterState:
         pytest.param(PlanRequest(), [[1001, 1002], [1004, 1002], [1002, 1004], [1003, 1001]], id="leaders only"),
     ],
 )
-def test_plans_for_the_examples_of_the_manual(request_: PlanRequest, expected: list[list[int]]) -> None:
+def test_plans_match_the_examples_of_the_manual(request_: PlanRequest, expected: list[list[int]]) -> None:
     # Where the output differs, the manual shows an older version.
-    assert answer(readme(), request_) == expected
+    assert proposed_ids(readme(), request_) == expected
 
 
-def test_one_broker_less_moves_one_replica() -> None:
+def test_removing_a_broker_moves_one_replica() -> None:
     state = killerwhile()
-    found = plan(GreedyPerTopic(), state, PlanRequest(brokers=tuple(range(19))))
-    assert found.replicas is not None
-    assert ids(state, found.replicas)[1] == [8, 7]
-    assert measure_movement(state, found.replicas).replicas == 1
+    proposal = plan(GreedyPerTopic(), state, PlanRequest(brokers=tuple(range(19))))
+    assert proposal.replicas is not None
+    assert ids(state, proposal.replicas)[1] == [8, 7]
+    assert measure_movement(state, proposal.replicas).replicas == 1
 
 
 def reference_plan(state: ClusterState, request: PlanRequest) -> Iterator[list[int]]:
@@ -112,52 +112,52 @@ def cases() -> Iterator[tuple[ClusterState, PlanRequest]]:
         yield state, PlanRequest(some if seed % 3 else None, int(draw.integers(1, 4)) if seed % 2 else None)
 
 
-def test_answers_are_those_of_a_plain_search() -> None:
+def test_plans_match_the_reference_search() -> None:
     for state, request in cases():
         factors = request.factors(state)
         if factors.max() <= request.is_allowed(state).sum():
-            assert answer(state, request) == list(reference_plan(state, request))
+            assert proposed_ids(state, request) == list(reference_plan(state, request))
 
 
-def test_replicas_that_may_stay_do_stay_unless_the_factor_falls() -> None:
+def test_allowed_replicas_stay_unless_the_factor_falls() -> None:
     for state, request in cases():
-        found = plan(GreedyPerTopic(), state, request)
-        if found.replicas is None:
+        proposal = plan(GreedyPerTopic(), state, request)
+        if proposal.replicas is None:
             continue
-        assert {each.rule for each in find_violations(state, request, found.replicas)} <= {PlanRule.RACK}
+        assert {violation.rule for violation in find_violations(state, request, proposal.replicas)} <= {PlanRule.RACK}
         staying = request.is_allowed(state)[state.replicas].sum(axis=1)
         missing = np.maximum(request.factors(state) - staying, 0)
-        assert np.array_equal(added_replicas(state.replicas, found.replicas).sum(axis=1), missing)
+        assert np.array_equal(added_replicas(state.replicas, proposal.replicas).sum(axis=1), missing)
 
 
-def test_a_second_run_copies_nothing_but_may_promote_again() -> None:
+def test_second_run_copies_nothing_but_may_promote_again() -> None:
     promoted = 0
     for state, request in cases():
-        found = plan(GreedyPerTopic(), state, request)
-        if found.replicas is None:
+        proposal = plan(GreedyPerTopic(), state, request)
+        if proposal.replicas is None:
             continue
-        after = state.with_replicas(found.replicas)
-        again = plan(GreedyPerTopic(), after, request)
-        assert again.replicas is not None
-        assert measure_movement(after, again.replicas).replicas == 0
-        promoted += measure_movement(after, again.replicas).leaders_by_order
+        after = state.with_replicas(proposal.replicas)
+        rerun = plan(GreedyPerTopic(), after, request)
+        assert rerun.replicas is not None
+        assert measure_movement(after, rerun.replicas).replicas == 0
+        promoted += measure_movement(after, rerun.replicas).leaders_by_order
     assert promoted > 0
 
 
-def test_a_new_broker_gets_nothing_of_topics_that_have_their_factor() -> None:
+def test_new_broker_gets_nothing_of_topics_with_enough_replicas() -> None:
     state = random_cluster(4, num_brokers=4, partitions=(20,), skew=0.0)
     held = {("topic-a", partition): row for partition, row in enumerate(ids(state, state.replicas))}
     grown = ClusterState.of(brokers(5), held)
-    assert all(4 not in row for row in answer(grown, PlanRequest()))
+    assert all(4 not in row for row in proposed_ids(grown, PlanRequest()))
 
 
-def test_brokers_with_as_many_replicas_are_taken_in_the_order_of_the_input_or_by_id_if_named() -> None:
+def test_equally_loaded_brokers_are_taken_in_input_order_or_by_id() -> None:
     state = ClusterState.of([BrokerState(2), BrokerState(3), BrokerState(1)], {("t", 0): [2]})
-    assert answer(state, PlanRequest(replication_factor=2)) == [[2, 3]]
-    assert answer(state, PlanRequest(brokers=(3, 2, 1), replication_factor=2)) == [[2, 1]]
+    assert proposed_ids(state, PlanRequest(replication_factor=2)) == [[2, 3]]
+    assert proposed_ids(state, PlanRequest(brokers=(3, 2, 1), replication_factor=2)) == [[2, 1]]
 
 
-def test_more_replicas_than_brokers_are_impossible() -> None:
-    found = plan(GreedyPerTopic(), readme(), PlanRequest(replication_factor=5))
-    assert found.status == PlanStatus.INFEASIBLE
-    assert found.reason == "mytopic-0: replication factor 5 exceeds 4 allowed brokers"
+def test_more_replicas_than_brokers_are_infeasible() -> None:
+    proposal = plan(GreedyPerTopic(), readme(), PlanRequest(replication_factor=5))
+    assert proposal.status == PlanStatus.INFEASIBLE
+    assert proposal.reason == "mytopic-0: replication factor 5 exceeds 4 allowed brokers"

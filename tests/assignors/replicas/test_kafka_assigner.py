@@ -24,21 +24,21 @@ def topic(held: list[list[int]], name: str = "test") -> dict[tuple[str, int], li
     return {(name, partition): row for partition, row in enumerate(held)}
 
 
-def asked(state: ClusterState, request: PlanRequest | None = None) -> Plan:
+def make_plan(state: ClusterState, request: PlanRequest | None = None) -> Plan:
     return plan(KafkaAssigner(), state, request or PlanRequest())
 
 
-def answer(state: ClusterState, request: PlanRequest | None = None) -> list[list[int]]:
-    found = asked(state, request)
-    assert found.status == PlanStatus.FEASIBLE, found.reason
-    assert found.replicas is not None
-    return ids(state, found.replicas)
+def proposed_ids(state: ClusterState, request: PlanRequest | None = None) -> list[list[int]]:
+    proposal = make_plan(state, request)
+    assert proposal.status == PlanStatus.FEASIBLE, proposal.reason
+    assert proposal.replicas is not None
+    return ids(state, proposal.replicas)
 
 
 def reason(state: ClusterState, request: PlanRequest | None = None) -> str:
-    found = asked(state, request)
-    assert found.status == PlanStatus.FAILED
-    return found.reason
+    proposal = make_plan(state, request)
+    assert proposal.status == PlanStatus.FAILED
+    return proposal.reason
 
 
 def counts(rows: list[list[int]]) -> Counter[int]:
@@ -48,45 +48,45 @@ def counts(rows: list[list[int]]) -> Counter[int]:
 USED_BY_THREE = topic([[10, 11], [11, 12], [12, 10], [10, 12]])
 
 
-def test_a_fourth_broker_gets_as_many_replicas_as_the_others() -> None:
-    found = answer(ClusterState.of(brokers(4, first=10), USED_BY_THREE))
-    assert found == [[10, 11], [11, 12], [12, 13], [13, 10]]
-    assert counts(found) == {10: 2, 11: 2, 12: 2, 13: 2}
+def test_fourth_broker_gets_as_many_replicas_as_the_others() -> None:
+    proposed = proposed_ids(ClusterState.of(brokers(4, first=10), USED_BY_THREE))
+    assert proposed == [[10, 11], [11, 12], [12, 13], [13, 10]]
+    assert counts(proposed) == {10: 2, 11: 2, 12: 2, 13: 2}
 
 
 def test_new_brokers_in_existing_racks_take_replicas_of_their_racks() -> None:
-    there = [BrokerState(broker, rack) for broker, rack in zip(range(10, 15), "abcab", strict=True)]
-    found = answer(ClusterState.of(there, USED_BY_THREE))
-    assert found == [[10, 11], [11, 12], [12, 13], [14, 10]]
-    assert sorted(counts(found).values()) == [1, 1, 2, 2, 2]
+    broker_states = [BrokerState(broker, rack) for broker, rack in zip(range(10, 15), "abcab", strict=True)]
+    proposed = proposed_ids(ClusterState.of(broker_states, USED_BY_THREE))
+    assert proposed == [[10, 11], [11, 12], [12, 13], [14, 10]]
+    assert sorted(counts(proposed).values()) == [1, 1, 2, 2, 2]
 
 
-def test_the_replicas_of_a_removed_broker_are_spread_evenly() -> None:
+def test_replicas_of_a_removed_broker_are_spread_evenly() -> None:
     state = ClusterState.of(brokers(4, first=10), topic([[10, 11], [11, 12], [12, 13], [13, 10]]))
-    found = answer(state, PlanRequest(brokers=(10, 11, 13)))
-    assert found == [[10, 11], [11, 13], [13, 10], [10, 13]]
-    assert sorted(counts(found).values()) == [2, 3, 3]
+    proposed = proposed_ids(state, PlanRequest(brokers=(10, 11, 13)))
+    assert proposed == [[10, 11], [11, 13], [13, 10], [10, 13]]
+    assert sorted(counts(proposed).values()) == [2, 3, 3]
 
 
-def test_a_broker_that_replaces_another_changes_only_partitions_of_that_one() -> None:
+def test_replacing_a_broker_changes_only_its_partitions() -> None:
     state = ClusterState.of(brokers(4, first=10), USED_BY_THREE)
-    assert answer(state, PlanRequest(brokers=(10, 11, 13))) == [[10, 11], [11, 13], [13, 10], [10, 13]]
+    assert proposed_ids(state, PlanRequest(brokers=(10, 11, 13))) == [[10, 11], [11, 13], [13, 10], [10, 13]]
 
 
-def test_counts_of_leaders_and_followers_go_on_from_topic_to_topic() -> None:
-    there = [BrokerState(broker, rack) for broker, rack in zip(range(1, 7), "abcabc", strict=True)]
+def test_leader_and_follower_counts_continue_across_topics() -> None:
+    broker_states = [BrokerState(broker, rack) for broker, rack in zip(range(1, 7), "abcabc", strict=True)]
     held = topic([[1, 2, 3], [2, 3, 1], [3, 1, 2], [1, 3, 2]], "orders")
     more = topic([[3, 2, 1], [1, 2, 3], [2, 1, 3]], "payments")
     orders = [[1, 6, 2], [2, 4, 3], [3, 5, 4], [5, 1, 6]]
-    assert answer(ClusterState.of(there, held | more)) == [*orders, [4, 3, 2], [3, 5, 1], [6, 2, 1]]
-    assert answer(ClusterState.of(there, more | held))[3:] != orders
+    assert proposed_ids(ClusterState.of(broker_states, held | more)) == [*orders, [4, 3, 2], [3, 5, 1], [6, 2, 1]]
+    assert proposed_ids(ClusterState.of(broker_states, more | held))[3:] != orders
 
 
-def test_one_broker_less_moves_one_replica_but_reorders_nearly_every_list() -> None:
+def test_removing_a_broker_moves_one_replica_but_reorders_nearly_every_list() -> None:
     state = killerwhile()
-    found = asked(state, PlanRequest(brokers=tuple(range(19))))
-    assert found.replicas is not None
-    done = measure_movement(state, found.replicas)
+    proposal = make_plan(state, PlanRequest(brokers=tuple(range(19))))
+    assert proposal.replicas is not None
+    done = measure_movement(state, proposal.replicas)
     assert (done.replicas, done.leaders_by_order) == (1, 9)
 
 
@@ -101,15 +101,15 @@ def cases() -> Iterator[tuple[ClusterState, PlanRequest]]:
 
 def solved() -> Iterator[tuple[ClusterState, PlanRequest, IntArray]]:
     for state, request in cases():
-        found = asked(state, request)
-        if found.replicas is None:
-            assert found.status == PlanStatus.FAILED
-            assert re.match(r"topic-[ab]-\d+: no broker for \d of \d replicas", found.reason)
+        proposal = make_plan(state, request)
+        if proposal.replicas is None:
+            assert proposal.status == PlanStatus.FAILED
+            assert re.match(r"topic-[ab]-\d+: no broker for \d of \d replicas", proposal.reason)
         else:
-            yield state, request, found.replicas
+            yield state, request, proposal.replicas
 
 
-def test_no_broker_holds_more_than_its_share_of_a_topic_and_no_rack_two_replicas_of_a_partition() -> None:
+def test_broker_share_of_a_topic_and_rack_limits_hold() -> None:
     number = 0
     for state, request, replicas in solved():
         assert not find_violations(state, request, replicas)
@@ -121,61 +121,59 @@ def test_no_broker_holds_more_than_its_share_of_a_topic_and_no_rack_two_replicas
     assert 30 < number < 90
 
 
-def test_a_second_run_changes_nothing_at_all() -> None:
+def test_second_run_changes_nothing() -> None:
     for state, request, replicas in solved():
-        again = asked(state.with_replicas(replicas), request)
-        assert again.replicas is not None
-        assert np.array_equal(again.replicas, replicas)
+        rerun = make_plan(state.with_replicas(replicas), request)
+        assert rerun.replicas is not None
+        assert np.array_equal(rerun.replicas, replicas)
 
 
-def test_the_order_of_brokers_and_of_a_topics_partitions_makes_no_difference() -> None:
+def test_order_of_brokers_and_partitions_does_not_matter() -> None:
     state = ClusterState.of(brokers(4, first=10), USED_BY_THREE)
     turned = ClusterState.of(reversed(brokers(4, first=10)), dict(reversed(USED_BY_THREE.items())))
-    assert answer(turned) == answer(state)[::-1]
+    assert proposed_ids(turned) == proposed_ids(state)[::-1]
 
 
-def test_it_fails_where_going_back_on_a_choice_would_have_helped() -> None:
+def test_problem_that_needs_backtracking_fails() -> None:
     state = ClusterState.of(brokers(3), topic([[0, 1], [0, 1], [0, 1]]))
     assert reason(state).startswith("test-2: no broker for 1 of 2 replicas: every broker holds its share")
 
 
-def test_it_fails_with_fewer_racks_than_replicas_unless_racks_are_ignored() -> None:
+def test_fewer_racks_than_replicas_fail_unless_racks_are_ignored() -> None:
     state = ClusterState.of(brokers(4, racks=2), topic([[0, 1, 2]]))
     assert reason(state).startswith("test-0: no broker for 1 of 3 replicas")
-    assert len(answer(state, PlanRequest(rack_aware=False))[0]) == 3
+    assert len(proposed_ids(state, PlanRequest(rack_aware=False))[0]) == 3
 
 
-def test_a_broker_without_a_rack_is_a_rack_by_itself() -> None:
+def test_broker_without_a_rack_is_a_rack_by_itself() -> None:
     state = ClusterState.of(
         [BrokerState(0, "a"), BrokerState(1, "a"), BrokerState(2), BrokerState(3)], topic([[0, 1], [3, 2]])
     )
-    found = KafkaAssigner().plan(state.take(np.array([0])), PlanRequest())
-    assert found.replicas is not None
-    assert counts(ids(state, found.replicas)).keys() in ({0, 2}, {0, 3})
+    proposal = KafkaAssigner().plan(state.take(np.array([0])), PlanRequest())
+    assert proposal.replicas is not None
+    assert counts(ids(state, proposal.replicas)).keys() in ({0, 2}, {0, 3})
     assert KafkaAssigner().plan(state.take(np.array([1])), PlanRequest()).status == PlanStatus.FEASIBLE
 
 
-def test_a_topic_with_mixed_factors_fails_unless_a_factor_is_requested() -> None:
+def test_mixed_factors_fail_unless_a_factor_is_requested() -> None:
     state = ClusterState.of(brokers(4), topic([[0, 1], [1, 2, 3]]))
     assert (
         reason(state) == "test-1: replication factor 3 differs from 2 of test-0; the tool requires one factor per topic"
     )
-    assert [len(row) for row in answer(state, PlanRequest(replication_factor=3))] == [3, 3]
+    assert [len(row) for row in proposed_ids(state, PlanRequest(replication_factor=3))] == [3, 3]
 
 
-def test_taking_replicas_away_is_not_for_it() -> None:
+def test_lower_factor_is_not_applicable() -> None:
     state = ClusterState.of(brokers(4), topic([[0, 1, 2]]))
-    assert asked(state, PlanRequest(replication_factor=2)).status == PlanStatus.NOT_APPLICABLE
+    assert make_plan(state, PlanRequest(replication_factor=2)).status == PlanStatus.NOT_APPLICABLE
 
 
 @pytest.mark.parametrize(
     ("num_brokers", "factor", "is_fine"), [(1, 1, True), (4, 2, True), (3, 1, False), (4, 3, False)]
 )
-def test_a_name_whose_hash_code_has_no_absolute_value_stops_the_tool(
-    num_brokers: int, factor: int, is_fine: bool
-) -> None:
+def test_topic_name_with_minimum_hash_code_fails(num_brokers: int, factor: int, is_fine: bool) -> None:
     state = ClusterState.of(brokers(num_brokers), topic([list(range(factor))], "polygenelubricants"))
     if is_fine:
-        assert answer(state) == [list(range(factor))]
+        assert proposed_ids(state) == [list(range(factor))]
     else:
         assert reason(state).startswith("polygenelubricants-0: the hash code")

@@ -30,7 +30,7 @@ def replicas_of(answer: Plan) -> IntArray:
     return answer.replicas
 
 
-def test_one_broker_less_moves_all_twenty_replicas() -> None:
+def test_removing_a_broker_moves_all_twenty_replicas() -> None:
     state = killerwhile()
     assert [
         list(held) for held in assign_replicas_to_brokers(dict.fromkeys(range(19)), 10, 2, start=14, shift=2)
@@ -41,7 +41,7 @@ def test_one_broker_less_moves_all_twenty_replicas() -> None:
 
 
 @BOTH
-def test_replicas_are_even_in_every_topic_and_break_no_rule(placer: str) -> None:
+def test_replicas_are_even_in_every_topic_and_meet_every_rule(placer: str) -> None:
     for seed in range(20):
         state = random_cluster(seed, num_brokers=6, partitions=(12, 18), factor=3, racks=3)
         request = PlanRequest()
@@ -64,7 +64,7 @@ def test_every_partition_gets_the_requested_factor_on_allowed_brokers(placer: st
 
 
 @BOTH
-def test_current_replicas_make_no_difference(placer: str) -> None:
+def test_current_replicas_have_no_effect(placer: str) -> None:
     state = random_cluster(1)
     proposed = replicas_of(plan(KafkaGenerate(placer), state, PlanRequest()))
     other = replicas_of(plan(KafkaGenerate(placer), random_cluster(2), PlanRequest()))
@@ -73,12 +73,15 @@ def test_current_replicas_make_no_difference(placer: str) -> None:
 
 
 @BOTH
-def test_a_seed_gives_the_same_proposal_for_every_input_order(placer: str) -> None:
+def test_seed_gives_the_same_proposal_for_every_input_order(placer: str) -> None:
     state = random_cluster(1)
     proposed = replicas_by_partition(state, replicas_of(plan(KafkaGenerate(placer, 5), state, PlanRequest())))
     for seed in range(5):
-        told = shuffle_state(state, np.random.default_rng(seed))
-        assert replicas_by_partition(told, replicas_of(plan(KafkaGenerate(placer, 5), told, PlanRequest()))) == proposed
+        shuffled = shuffle_state(state, np.random.default_rng(seed))
+        assert (
+            replicas_by_partition(shuffled, replicas_of(plan(KafkaGenerate(placer, 5), shuffled, PlanRequest())))
+            == proposed
+        )
 
 
 @BOTH
@@ -92,7 +95,7 @@ def test_another_seed_gives_another_proposal(placer: str) -> None:
 
 
 @BOTH
-def test_a_topic_is_placed_independently_of_others(placer: str) -> None:
+def test_topic_is_placed_independently_of_others(placer: str) -> None:
     state = random_cluster(1)
     alone = replicas_of(plan(KafkaGenerate(placer), state, PlanRequest(), topics=["topic-b"]))
     together = replicas_of(plan(KafkaGenerate(placer), state, PlanRequest()))
@@ -101,35 +104,42 @@ def test_a_topic_is_placed_independently_of_others(placer: str) -> None:
     assert np.array_equal(alone[~is_b], state.replicas[~is_b])
 
 
-def test_ignored_racks_make_no_difference() -> None:
+def test_ignored_racks_have_no_effect() -> None:
     state, bare = random_cluster(1, racks=3), random_cluster(1, racks=0)
     unaware = replicas_of(plan(KafkaGenerate(), state, PlanRequest(rack_aware=False)))
     assert np.array_equal(unaware, replicas_of(plan(KafkaGenerate(), bare, PlanRequest())))
 
 
-def test_racks_that_only_some_brokers_have_are_refused() -> None:
+def test_partially_known_racks_are_rejected() -> None:
     state = ClusterState.of([BrokerState(0, "a"), BrokerState(1)], {("t", 0): [0]})
     assert plan(KafkaGenerate(), state, PlanRequest()).status == PlanStatus.NOT_APPLICABLE
     assert plan(KafkaGenerate(), state, PlanRequest(rack_aware=False)).status == PlanStatus.FEASIBLE
 
 
-def test_a_topic_with_mixed_factors_fails_unless_a_factor_is_requested() -> None:
+def test_mixed_factors_fail_unless_a_factor_is_requested() -> None:
     state = ClusterState.of(brokers(4), {("t", 1): [0, 1, 2], ("t", 0): [0, 1], ("u", 0): [3]})
-    answer = plan(KafkaGenerate(), state, PlanRequest())
-    assert answer.status == PlanStatus.FAILED
-    assert answer.reason == "t-1: replication factor 3 differs from 2 of t-0; the tool uses one factor per topic"
+    proposal = plan(KafkaGenerate(), state, PlanRequest())
+    assert proposal.status == PlanStatus.FAILED
+    assert proposal.reason == "t-1: replication factor 3 differs from 2 of t-0; the tool uses one factor per topic"
     proposed = replicas_of(plan(KafkaGenerate(), state, PlanRequest(replication_factor=2)))
     assert [len(held) for held in ids(state, proposed)] == [2, 2, 2]
 
 
-def test_a_proposal_that_crowds_a_rack_is_given_as_it_is_and_counted_against_it() -> None:
-    there = [BrokerState(0, "a"), *(BrokerState(i, "b") for i in range(1, 4)), BrokerState(4, "a"), BrokerState(5, "b")]
-    state = ClusterState.of(there, {("t", p): [0, 1, 2, 4] for p in range(12)})
+def test_proposal_that_crowds_a_rack_is_returned_with_its_violations() -> None:
+    broker_states = [
+        BrokerState(0, "a"),
+        *(BrokerState(i, "b") for i in range(1, 4)),
+        BrokerState(4, "a"),
+        BrokerState(5, "b"),
+    ]
+    state = ClusterState.of(broker_states, {("t", p): [0, 1, 2, 4] for p in range(12)})
     for placer, is_crowded in (("admin_utils", True), ("striped", False)):
-        found = find_violations(state, PlanRequest(), replicas_of(plan(KafkaGenerate(placer), state, PlanRequest())))
-        assert {each.rule for each in found} == ({PlanRule.RACK} if is_crowded else set())
+        violations = find_violations(
+            state, PlanRequest(), replicas_of(plan(KafkaGenerate(placer), state, PlanRequest()))
+        )
+        assert {violation.rule for violation in violations} == ({PlanRule.RACK} if is_crowded else set())
 
 
-def test_an_unknown_placer_is_rejected() -> None:
+def test_unknown_placer_is_rejected() -> None:
     with pytest.raises(ValueError, match=r"unknown placer 'random' \(placers: admin_utils, striped\)"):
         KafkaGenerate(placer="random")

@@ -14,16 +14,24 @@ from assignors.replicas.planning import plan
 from assignors.replicas.shuffling import replicas_by_partition, shuffle_state
 from assignors.replicas.state import BrokerState, ClusterState
 from tests.assignors.replicas.clusters import ids, random_cluster
-from tests.assignors.replicas.topics import changes, even_sets, fewest_changes, leader_range, loads, skewed, topic
+from tests.assignors.replicas.topics import (
+    changes,
+    even_sets,
+    leader_range,
+    loads,
+    min_leader_changes_per_topic,
+    skewed,
+    topic,
+)
 
 
 def swapped(state: ClusterState) -> IntArray:
-    answer = plan(LeaderChainSwap(), state, PlanRequest())
-    assert answer.replicas is not None, answer.reason
-    return answer.replicas
+    proposal = plan(LeaderChainSwap(), state, PlanRequest())
+    assert proposal.replicas is not None, proposal.reason
+    return proposal.replicas
 
 
-def test_all_brokers_of_a_chain_but_its_ends_lead_as_much_as_before() -> None:
+def test_inner_brokers_of_a_chain_keep_their_number_of_leaders() -> None:
     state = loads((1, 2, 4), alone=[1, 2, 3])
     assert count_leaders(state.replicas, 4).tolist() == [2, 2, 1, 0]
     replicas = swapped(state)
@@ -31,23 +39,23 @@ def test_all_brokers_of_a_chain_but_its_ends_lead_as_much_as_before() -> None:
     assert count_leaders(replicas, 4).tolist() == [1, 2, 1, 1]
 
 
-def test_the_broker_with_fewest_leaders_receives_one_even_if_another_is_nearer() -> None:
+def test_broker_with_fewest_leaders_receives_even_if_another_is_nearer() -> None:
     state = topic([[0, 1], [1, 2], [0], [0]], 3)
     assert ids(state, swapped(state)) == [[1, 0], [2, 1], [0], [0]]
 
 
-def test_of_two_ways_the_shorter_one_is_taken() -> None:
+def test_shorter_of_two_chains_is_taken() -> None:
     state = topic([[0, 1], [1, 2], [0, 2], [1], [0]], 3)
     assert ids(state, swapped(state))[:3] == [[0, 1], [1, 2], [2, 0]]
 
 
-def test_a_broker_that_cannot_hand_on_does_not_keep_others_from_it() -> None:
+def test_broker_without_a_chain_does_not_block_others() -> None:
     state = topic([[0], [0], [0], [0], [1, 2], [1, 2], [1, 2]], 3)
     assert sorted(count_leaders(swapped(state), 3).tolist()) == [1, 2, 4]
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_the_skew_is_minimal(seed: int) -> None:
+def test_skew_is_minimal(seed: int) -> None:
     draw = np.random.default_rng(seed)
     state = topic(np.argsort(draw.random((25, 12)) * np.arange(1, 13), axis=1)[:, :2], 12)
     replicas = swapped(state)
@@ -58,14 +66,14 @@ def test_the_skew_is_minimal(seed: int) -> None:
     assert squares[0] <= squares[1]
 
 
-def test_where_many_brokers_are_overloaded_it_changes_more_leaders_than_a_flow() -> None:
+def test_many_overloaded_brokers_change_more_leaders_than_a_flow() -> None:
     chained, flowed = 0, 0
     for seed in range(8):
         draw = np.random.default_rng(seed)
         state = topic(skewed(draw, even_sets(draw, 180, 122), 0.3), 122)
         replicas = swapped(state)
         assert leader_range(replicas, 122) <= 1
-        fewest = fewest_changes(state)
+        fewest = min_leader_changes_per_topic(state)
         assert fewest is not None
         assert changes(state, replicas) >= fewest
         chained += changes(state, replicas)
@@ -73,17 +81,17 @@ def test_where_many_brokers_are_overloaded_it_changes_more_leaders_than_a_flow()
     assert chained > 1.05 * flowed
 
 
-def test_topics_are_evened_out_each_for_itself() -> None:
+def test_topics_are_balanced_separately() -> None:
     held = {(name, p): [0, 1] for name in ("a", "b") for p in range(4)}
     state = ClusterState.of(map(BrokerState, range(2)), held)
     replicas = swapped(state)
     assert [leader_range(replicas[state.topic == name], 2) for name in range(2)] == [0, 0]
 
 
-def test_the_same_plan_again_changes_nothing_and_the_order_of_the_input_does_not_matter() -> None:
+def test_own_plan_changes_nothing_and_input_order_does_not_matter() -> None:
     for seed in range(10):
         state = random_cluster(seed, num_brokers=8, partitions=(20, 6), factor=2 + seed % 2, skew=2.0)
         replicas = swapped(state)
         assert swapped(state.with_replicas(replicas)).tolist() == replicas.tolist()
-        told = shuffle_state(state, np.random.default_rng(seed))
-        assert replicas_by_partition(told, swapped(told)) == replicas_by_partition(state, replicas)
+        shuffled = shuffle_state(state, np.random.default_rng(seed))
+        assert replicas_by_partition(shuffled, swapped(shuffled)) == replicas_by_partition(state, replicas)

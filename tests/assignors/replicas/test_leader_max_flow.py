@@ -19,9 +19,9 @@ from tests.assignors.replicas.clusters import ids, random_cluster
 from tests.assignors.replicas.topics import (
     changes,
     even_sets,
-    fewest_changes,
     leader_range,
     loads,
+    min_leader_changes_per_topic,
     skewed,
     topic,
 )
@@ -32,9 +32,9 @@ SKEWS = [0.3, 0.8]
 
 
 def balanced(state: ClusterState, strategy: LeaderMaxFlow | None = None) -> IntArray:
-    answer = plan(strategy or LeaderMaxFlow(), state, PlanRequest())
-    assert answer.replicas is not None, answer.reason
-    return answer.replicas
+    proposal = plan(strategy or LeaderMaxFlow(), state, PlanRequest())
+    assert proposal.replicas is not None, proposal.reason
+    return proposal.replicas
 
 
 def one_chain() -> ClusterState:
@@ -61,12 +61,12 @@ def test_leadership_shifts_along_a_chain_by_swaps() -> None:
     assert ids(state, balanced(state)) == [[2, 1], [4, 2], [1], [1], [2], [3]]
 
 
-def test_of_two_even_brokers_the_nearer_one_gives() -> None:
+def test_nearer_of_two_even_brokers_gives_a_leader() -> None:
     state = loads((1, 2, 4), alone=[1, 2, 3])
     assert ids(state, balanced(state)) == [[1, 2], [4, 2], [1], [2], [3]]
 
 
-def test_four_partitions_of_the_comparison_are_led_by_one_broker_each() -> None:
+def test_four_partitions_of_the_comparison_get_a_leader_on_every_broker() -> None:
     state = topic([[0, 1, 2], [1, 2, 3], [0, 1, 2], [1, 0, 2]], 4)
     replicas = balanced(state)
     assert count_leaders(replicas, 4).tolist() == [1, 1, 1, 1]
@@ -74,47 +74,47 @@ def test_four_partitions_of_the_comparison_are_led_by_one_broker_each() -> None:
     assert not added_replicas(state.replicas, replicas).any()
 
 
-def test_without_the_residue_brokers_next_to_their_share_take_nothing() -> None:
+def test_brokers_next_to_their_share_take_nothing_without_the_residue() -> None:
     state = topic([[0, 1], [0, 2], [0, 3], [0, 1], [1], [2], [3]], 4)
     assert count_leaders(balanced(state, LeaderMaxFlow(residue=False)), 4).tolist() == [4, 1, 1, 1]
     assert sorted(count_leaders(balanced(state), 4).tolist()) == [1, 2, 2, 2]
 
 
 @pytest.mark.parametrize("pruning", ["none", "component", "path"])
-def test_published_costs_prefer_a_useless_hop_to_the_chain_that_is_needed(pruning: Pruning) -> None:
+def test_published_costs_prefer_a_useless_hop_to_the_necessary_chain(pruning: Pruning) -> None:
     state = one_chain()
     assert count_leaders(state.replicas, 6).tolist() == [3, 2, 2, 1, 1, 1]
     published = balanced(state, LeaderMaxFlow(costs="published", pruning=pruning))
     assert published.tolist() == state.replicas.tolist()
     fixed = balanced(state)
     assert count_leaders(fixed, 6).tolist() == [2, 2, 2, 2, 1, 1]
-    assert changes(state, fixed) == fewest_changes(state) == 3
+    assert changes(state, fixed) == min_leader_changes_per_topic(state) == 3
 
 
-def test_published_costs_leave_topics_on_adjacent_brokers_uneven_and_fixed_ones_do_not() -> None:
+def test_fixed_costs_balance_topics_on_adjacent_brokers_and_published_costs_do_not() -> None:
     states = [adjacent(seed) for seed in range(10)]
-    assert all(fewest_changes(state) is not None for state in states)
+    assert all(min_leader_changes_per_topic(state) is not None for state in states)
     assert sum(leader_range(balanced(state, AS_PUBLISHED), 122) > 1 for state in states) >= 8
     assert all(leader_range(balanced(state), 122) <= 1 for state in states)
 
 
-def test_published_costs_leave_some_topics_uneven_that_kafka_laid_out_and_fixed_ones_do_not() -> None:
+def test_fixed_costs_balance_all_topics_of_kafka_placements_and_published_costs_do_not() -> None:
     states = [striped(seed) for seed in range(60)]
-    assert all(fewest_changes(state) is not None for state in states)
+    assert all(min_leader_changes_per_topic(state) is not None for state in states)
     assert 0 < sum(leader_range(balanced(state, AS_PUBLISHED), 122) > 1 for state in states) < 30
     assert all(leader_range(balanced(state), 122) <= 1 for state in states)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("skew", SKEWS)
-def test_leaders_are_even_at_little_more_than_the_fewest_changes(shape: tuple[int, int], skew: float) -> None:
+def test_even_leaders_cost_little_more_than_the_fewest_changes(shape: tuple[int, int], skew: float) -> None:
     done, least = [], []
     for seed in range(15):
         draw = np.random.default_rng(seed)
         state = topic(skewed(draw, even_sets(draw, *shape), skew), shape[1])
         replicas = balanced(state)
         assert leader_range(replicas, shape[1]) <= 1
-        fewest = fewest_changes(state)
+        fewest = min_leader_changes_per_topic(state)
         assert fewest is not None
         assert fewest <= changes(state, replicas) <= 1.4 * fewest
         done.append(changes(state, replicas))
@@ -122,7 +122,7 @@ def test_leaders_are_even_at_little_more_than_the_fewest_changes(shape: tuple[in
     assert sum(done) <= 1.2 * sum(least)
 
 
-def test_a_little_skew_costs_little_more_than_the_fewest_changes() -> None:
+def test_slightly_skewed_leaders_cost_little_more_than_the_fewest_changes() -> None:
     done, least = [], []
     for seed in range(15):
         draw = np.random.default_rng(seed)
@@ -131,11 +131,11 @@ def test_a_little_skew_costs_little_more_than_the_fewest_changes() -> None:
         rows[handed] = rows[handed][:, [1, 0, 2]]
         state = topic(rows, 122)
         done.append(changes(state, balanced(state)))
-        least.append(fewest_changes(state) or 0)
+        least.append(min_leader_changes_per_topic(state) or 0)
     assert all(changed <= 1.4 * fewest for changed, fewest in zip(done, least, strict=True))
 
 
-def test_each_stage_of_the_article_saves_changes() -> None:
+def test_every_stage_of_the_article_saves_changes() -> None:
     stages = [
         LeaderMaxFlow(costs="none", pruning="none"),
         LeaderMaxFlow(costs="published", pruning="none"),
@@ -154,19 +154,19 @@ def test_each_stage_of_the_article_saves_changes() -> None:
 
 
 @pytest.mark.parametrize("seed", range(25))
-def test_leaders_are_even_wherever_that_is_possible(seed: int) -> None:
+def test_leaders_are_even_if_possible(seed: int) -> None:
     draw = np.random.default_rng(seed)
     drawn = np.argsort(draw.random((30, 24)), axis=1)[:, : 2 + seed % 2]
     held, rows = np.unique(drawn, return_inverse=True)
     state = topic(rows.reshape(drawn.shape), len(held))
-    answer = plan(LeaderMaxFlow(), state, PlanRequest())
-    assert answer.replicas is not None
-    is_possible = fewest_changes(state) is not None
-    assert (leader_range(answer.replicas, len(held)) <= 1) == is_possible
-    assert bool(answer.notes) != is_possible
+    proposal = plan(LeaderMaxFlow(), state, PlanRequest())
+    assert proposal.replicas is not None
+    is_possible = min_leader_changes_per_topic(state) is not None
+    assert (leader_range(proposal.replicas, len(held)) <= 1) == is_possible
+    assert bool(proposal.notes) != is_possible
 
 
-def test_an_even_topic_is_left_alone_beside_one_that_is_not() -> None:
+def test_even_topic_is_unchanged_beside_an_uneven_one() -> None:
     even = {("even", p): [p % 3, (p + 1) % 3] for p in range(4)}
     uneven = {("uneven", p): [0, 1 + p % 2] for p in range(4)}
     state = ClusterState.of(map(BrokerState, range(3)), even | uneven)
@@ -175,7 +175,7 @@ def test_an_even_topic_is_left_alone_beside_one_that_is_not() -> None:
     assert sorted(count_leaders(replicas[4:], 3).tolist()) == [1, 1, 2]
 
 
-def test_topics_are_evened_out_one_by_one_though_not_all_together() -> None:
+def test_topics_are_balanced_separately_but_not_in_total() -> None:
     held = {(name, p): [0, 1] for name in ("a", "b", "c") for p in range(3)}
     state = ClusterState.of(map(BrokerState, range(2)), held)
     replicas = balanced(state)
@@ -188,28 +188,28 @@ def test_brokers_without_a_replica_of_the_topic_have_no_share_in_it() -> None:
     assert count_leaders(balanced(state), 40)[:2].tolist() == [2, 2]
 
 
-def test_a_topic_that_cannot_be_even_is_named() -> None:
+def test_topic_that_cannot_be_even_is_named() -> None:
     state = ClusterState.of(map(BrokerState, range(2)), {("stuck", p): [0] for p in range(3)} | {("stuck", 3): [1]})
     assert plan(LeaderMaxFlow(), state, PlanRequest()).notes == ("leaders of stuck stay uneven (range: 2)",)
 
 
 @pytest.mark.parametrize("strategy", [LeaderMaxFlow(), AS_PUBLISHED, LeaderMaxFlow(costs="none", pruning="none")])
-def test_the_same_plan_again_changes_nothing(strategy: LeaderMaxFlow) -> None:
+def test_own_plan_changes_nothing(strategy: LeaderMaxFlow) -> None:
     for seed in range(15):
         state = random_cluster(seed, num_brokers=9, partitions=(20, 7, 3), factor=2 + seed % 2, skew=2.0)
         replicas = balanced(state, strategy)
         assert balanced(state.with_replicas(replicas), strategy).tolist() == replicas.tolist()
 
 
-def test_the_input_order_does_not_matter() -> None:
+def test_input_order_does_not_matter() -> None:
     state = random_cluster(3, num_brokers=9, partitions=(30, 11), skew=2.0)
     expected = replicas_by_partition(state, balanced(state))
     for seed in range(20):
-        told = shuffle_state(state, np.random.default_rng(seed))
-        assert replicas_by_partition(told, balanced(told)) == expected
+        shuffled = shuffle_state(state, np.random.default_rng(seed))
+        assert replicas_by_partition(shuffled, balanced(shuffled)) == expected
 
 
-def test_fewer_or_other_replicas_are_not_its_business() -> None:
+def test_other_factors_and_removed_brokers_are_not_supported() -> None:
     state = random_cluster(1, num_brokers=4)
     answers: list[Plan] = [
         plan(LeaderMaxFlow(), state, PlanRequest(replication_factor=2)),
@@ -220,6 +220,6 @@ def test_fewer_or_other_replicas_are_not_its_business() -> None:
 
 
 @pytest.mark.parametrize("parameters", [{"costs": "cheap"}, {"pruning": "branch"}, {"cost": "fixed"}])
-def test_an_unknown_parameter_value_is_rejected(parameters: dict[str, str]) -> None:
+def test_unknown_parameter_value_is_rejected(parameters: dict[str, str]) -> None:
     with pytest.raises(UnknownAssignorError, match="leader_max_flow"):
         registry.make(registry.find_strategy("leader_max_flow"), parameters)

@@ -5,10 +5,9 @@ import pytest
 
 from assignors.replicas.broker_loads import added_replicas, count_leaders, count_replicas
 from assignors.replicas.exact import candidates
-from assignors.replicas.exact import replica_flow as exact_replicas
 from assignors.replicas.exact.even_counts import replica_count_range
 from assignors.replicas.exact.leader_flow import assign_leaders
-from assignors.replicas.exact.replica_flow import place
+from assignors.replicas.exact.replica_flow import min_added_replicas, place
 from assignors.replicas.movement_bounds import (
     leader_changes_by_counts,
     min_bytes_moved,
@@ -29,7 +28,7 @@ from tests.assignors.replicas.clusters import brokers, killerwhile, random_clust
 PLAIN = PlanRequest()
 
 
-def tiny(seed: int) -> tuple[ClusterState, PlanRequest]:
+def small_problem(seed: int) -> tuple[ClusterState, PlanRequest]:
     """Draw up to four partitions on four or five brokers, with all kinds of requests."""
     draw = np.random.default_rng(seed)
     racks = int(draw.choice([0, 2, 3]))
@@ -47,89 +46,85 @@ def tiny(seed: int) -> tuple[ClusterState, PlanRequest]:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_no_placement_of_all_that_are_as_even_moves_less_than_the_bound(seed: int) -> None:
-    state, request = tiny(seed)
-    assert min_replica_moves(state, request) == all_placements.least_moves(state, request)[0]
+def test_min_replica_moves_match_exhaustive_search(seed: int) -> None:
+    state, request = small_problem(seed)
+    assert min_replica_moves(state, request) == all_placements.min_moves(state, request)[0]
 
 
 @pytest.mark.parametrize("weighs", [False, True])
 @pytest.mark.parametrize("seed", range(25))
-def test_of_placements_that_move_as_little_none_has_evener_topics(seed: int, weighs: bool) -> None:
-    state, request = tiny(seed)
+def test_fewest_moves_and_topic_evenness_match_exhaustive_search(seed: int, weighs: bool) -> None:
+    state, request = small_problem(seed)
     problem = NormalizedProblem.of(state, request)
     assert state.size_bytes is not None
     placed = place(problem, problem.canonical.state.size_bytes if weighs else None)
     sets = np.split(placed.pairs % problem.num_brokers, np.cumsum(problem.factors)[:-1])
-    found = all_placements.topic_squares(problem.canonical.state, [each.tolist() for each in sets])
+    actual = all_placements.topic_squares(problem.canonical.state, [brokers_of.tolist() for brokers_of in sets])
     weights = state.size_bytes.tolist() if weighs else None
-    assert (placed.value, found) == all_placements.least_moves(state, request, weights)
+    assert (placed.value, actual) == all_placements.min_moves(state, request, weights)
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_no_placement_of_all_that_are_as_even_moves_fewer_bytes_than_the_bound(seed: int) -> None:
-    state, request = tiny(seed)
+def test_min_bytes_moved_match_exhaustive_search(seed: int) -> None:
+    state, request = small_problem(seed)
     assert state.size_bytes is not None
-    assert min_bytes_moved(state, request) == all_placements.least_moves(state, request, state.size_bytes.tolist())[0]
+    assert min_bytes_moved(state, request) == all_placements.min_moves(state, request, state.size_bytes.tolist())[0]
 
 
 @pytest.mark.parametrize("per_topic", [False, True])
 @pytest.mark.parametrize("seed", range(25))
-def test_no_leaders_of_all_that_are_as_even_change_less_than_the_bound(seed: int, per_topic: bool) -> None:
+def test_min_leader_changes_match_exhaustive_search(seed: int, per_topic: bool) -> None:
     state = random_cluster(seed, num_brokers=4 + seed % 3, partitions=(3, 4), skew=2.0)
-    found = min_leader_changes(state, PLAIN, state.replicas, per_topic=per_topic)
-    assert found == all_placements.least_changes(state, per_topic)
+    actual = min_leader_changes(state, PLAIN, state.replicas, per_topic=per_topic)
+    assert actual == all_placements.min_changes(state, per_topic)
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_few_candidates_come_to_the_same_as_all(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sampled_candidates_reach_the_optimum_of_all_candidates(seed: int) -> None:
     state = random_cluster(seed, num_brokers=6 + seed % 7, partitions=(30, 9), racks=seed % 4, skew=seed % 3)
     request = PlanRequest(brokers=tuple(state.ids[: 5 + seed % 7].tolist()), replication_factor=(None, 2, 4)[seed % 3])
     problem = NormalizedProblem.of(state, request)
     weights = None if seed % 2 else problem.canonical.state.size_bytes
     dense = place(problem, weights)
-    monkeypatch.setattr(exact_replicas, "DENSE_PAIRS", 0)
-    monkeypatch.setattr(exact_replicas, "FIRST_SAMPLE_SIZE", 1)
-    sparse = place(problem, weights)
+    sparse = place(problem, weights, max_dense_pairs=0, sample_size=1)
     assert dense.value == dense.bound == sparse.value == sparse.bound
 
 
-def test_candidates_are_brokers_that_do_not_hold_the_partition_and_none_is_named_twice() -> None:
+def test_candidates_are_unique_and_do_not_hold_the_partition() -> None:
     problem = NormalizedProblem.of(random_cluster(1, num_brokers=9, skew=2.0), PLAIN)
-    found = candidates.sample_candidates(
-        problem, replica_count_range(problem), exact_replicas.min_added_replicas(problem), 3
-    )
-    assert len(found)
-    assert (np.diff(found) > 0).all()
-    assert not np.isin(found, problem.held_pairs).any()
-    assert np.isin(found, candidates.all_candidates(problem)).all()
+    pairs = candidates.sample_candidates(problem, replica_count_range(problem), min_added_replicas(problem), 3)
+    assert len(pairs)
+    assert (np.diff(pairs) > 0).all()
+    assert not np.isin(pairs, problem.held_pairs).any()
+    assert np.isin(pairs, candidates.all_candidates(problem)).all()
 
 
-def test_without_time_there_is_a_placement_and_a_bound_still(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_time_limit_of_zero_still_returns_placement_and_bound() -> None:
     state = random_cluster(3, num_brokers=12, partitions=(60, 20), racks=3, skew=2.0)
     problem = NormalizedProblem.of(state, PLAIN)
     best = place(problem).value
-    monkeypatch.setattr(exact_replicas, "DENSE_PAIRS", 0)
-    monkeypatch.setattr(exact_replicas, "FIRST_SAMPLE_SIZE", 1)
-    hasty = place(problem, time_limit_s=0)
+    hasty = place(problem, time_limit_s=0, max_dense_pairs=0, sample_size=1)
     assert 0 < hasty.bound <= best <= hasty.value
 
 
-def test_the_twenty_brokers_of_the_killerwhile_example_need_one_move() -> None:
+def test_twenty_brokers_of_the_killerwhile_example_need_one_move() -> None:
     state = killerwhile()
     assert min_replica_moves(state, PlanRequest(brokers=tuple(range(19)))) == 1
     assert min_replica_moves(state, PLAIN) == 0
 
 
-def test_thirteen_brokers_in_three_racks_cannot_be_evener_than_twelve_apart() -> None:
+def test_thirteen_brokers_in_three_racks_have_a_range_of_at_least_twelve() -> None:
     state = random_cluster(1, num_brokers=13, partitions=(240,), racks=3, skew=0.0)
     assert min_replica_range(state, PLAIN) == 12
     assert min_replica_range(state, PlanRequest(rack_aware=False)) == 1
 
 
-def test_racks_that_are_broken_count_in_the_bound_and_not_in_the_simple_one() -> None:
+def test_rack_violations_count_in_the_exact_bound_only() -> None:
     state = random_cluster(1, num_brokers=13, partitions=(240,), racks=3, skew=0.0)
     broken = sum(
-        found.occurrences for found in find_violations(state, PLAIN, state.replicas) if found.rule == PlanRule.RACK
+        violation.occurrences
+        for violation in find_violations(state, PLAIN, state.replicas)
+        if violation.rule == PlanRule.RACK
     )
     assert replica_moves_by_rules(state, PLAIN) == broken > 150
     assert replica_moves_by_counts(state, PLAIN) < broken <= min_replica_moves(state, PLAIN)
@@ -137,7 +132,7 @@ def test_racks_that_are_broken_count_in_the_bound_and_not_in_the_simple_one() ->
 
 @pytest.mark.parametrize(("num_partitions", "num_brokers"), [(180, 122), (120, 135)])
 @pytest.mark.parametrize("skew", [0.0, 0.7])
-def test_leaders_of_a_topic_on_many_brokers_come_near_the_simple_bound(
+def test_leaders_of_a_topic_on_many_brokers_reach_nearly_the_simple_bound(
     num_partitions: int, num_brokers: int, skew: float
 ) -> None:
     for seed in range(5):
@@ -152,7 +147,7 @@ def test_leaders_of_a_topic_on_many_brokers_come_near_the_simple_bound(
         assert counts.max() - counts.min() == apart
 
 
-def test_the_simple_bounds_of_a_new_broker_are_what_it_has_to_get() -> None:
+def test_simple_bounds_of_a_new_broker_are_its_share() -> None:
     rows = {("a", p): [p % 3, (p + 1) % 3] for p in range(12)}
     state = ClusterState.of(brokers(4), rows)
     assert count_replicas(state.replicas, 4).tolist() == [8, 8, 8, 0]
@@ -163,20 +158,20 @@ def test_the_simple_bounds_of_a_new_broker_are_what_it_has_to_get() -> None:
     assert count_leaders(state.replicas, 4).tolist() == [4, 4, 4, 0]
 
 
-def test_a_lower_replication_factor_copies_nothing_where_counts_come_out_even() -> None:
+def test_lower_replication_factor_copies_nothing_if_counts_become_even() -> None:
     state = ClusterState.of(brokers(3), {("a", p): [p % 3, (p + 1) % 3, (p + 2) % 3] for p in range(6)})
     lower = PlanRequest(replication_factor=2)
     assert min_replica_moves(state, lower) == replica_moves_by_counts(state, lower) == 0
     assert min_replica_moves(state, PlanRequest(replication_factor=1, brokers=(0, 1))) == 0
 
 
-def test_a_higher_replication_factor_copies_what_is_new() -> None:
+def test_higher_replication_factor_copies_only_new_replicas() -> None:
     state = ClusterState.of(brokers(3), {("a", p): [p % 3] for p in range(6)})
     higher = PlanRequest(replication_factor=2)
     assert min_replica_moves(state, higher) == replica_moves_by_counts(state, higher) == 6
 
 
-def test_small_partitions_move_rather_than_large_ones() -> None:
+def test_small_partitions_move_instead_of_large_ones() -> None:
     sizes = {("a", 0): 10**12, ("a", 1): 7, ("a", 2): 10**9, ("a", 3): 5}
     state = ClusterState.of(brokers(2), {key: [0] for key in sizes}, size_bytes=sizes)
     assert min_bytes_moved(state, PLAIN) == 12
@@ -198,19 +193,19 @@ def test_bytes_too_diverse_to_count_exactly_give_a_bound_just_below() -> None:
     assert bound == pytest.approx(near, rel=1e-3)
 
 
-def test_bytes_of_unknown_sizes_are_refused() -> None:
+def test_bytes_of_unknown_sizes_are_rejected() -> None:
     state = ClusterState.of(brokers(2), {("a", 0): [0]})
     with pytest.raises(ValueError, match="partition sizes are unknown"):
         min_bytes_moved(state, PLAIN)
 
 
-def test_leaders_cannot_be_where_no_broker_is_allowed() -> None:
+def test_leaders_are_not_counted_on_brokers_that_are_not_allowed() -> None:
     state = ClusterState.of(brokers(3), {("a", 0): [0], ("a", 1): [1]})
     with pytest.raises(ValueError, match="no replica on an allowed broker"):
         min_leader_changes(state, PlanRequest(brokers=(1, 2)), state.replicas)
 
 
-def test_leaders_are_led_from_the_replicas_given_and_changes_counted_from_the_state() -> None:
+def test_leaders_come_from_given_replicas_and_changes_are_counted_from_the_state() -> None:
     state = ClusterState.of([BrokerState(7), BrokerState(3), BrokerState(5)], {("a", p): [3, 5] for p in range(4)})
     moved = state.replicas.copy()
     moved[:2] = [0, 2]

@@ -35,35 +35,35 @@ def test_metrics_match_a_direct_count(seed: int) -> None:
     for row, replicas in enumerate(held):
         for broker in replicas:
             stored[broker] += int(state.size_bytes[row])
-    found = measure_placement(state, request, state.replicas)
-    assert found.bytes_range == _range(stored, allowed)
+    metrics = measure_placement(state, request, state.replicas)
+    assert metrics.bytes_range == _range(stored, allowed)
     loads = [float(stored[broker]) for broker in allowed]
-    assert found.bytes_cv == pytest.approx(pstdev(loads) / fmean(loads))
-    assert found.replicas_range == _range(Counter(b for replicas in held for b in replicas), allowed)
-    assert found.leaders_range == _range(Counter(replicas[0] for replicas in held), allowed)
+    assert metrics.bytes_cv == pytest.approx(pstdev(loads) / fmean(loads))
+    assert metrics.replicas_range == _range(Counter(b for replicas in held for b in replicas), allowed)
+    assert metrics.leaders_range == _range(Counter(replicas[0] for replicas in held), allowed)
     by_topic = [[held[row] for row in np.flatnonzero(state.topic == topic)] for topic in range(3)]
-    assert found.topic_replicas_range == max(
+    assert metrics.topic_replicas_range == max(
         _range(Counter(b for replicas in topic for b in replicas), allowed) for topic in by_topic
     )
-    assert found.topic_leaders_range == max(_range(Counter(r[0] for r in topic), allowed) for topic in by_topic)
+    assert metrics.topic_leaders_range == max(_range(Counter(r[0] for r in topic), allowed) for topic in by_topic)
     most = -(-held[0].__len__() // 3)
     crowded = sum(
         max(0, count - most)
         for replicas in held
         for count in Counter(state.brokers[broker].rack for broker in replicas).values()
     )
-    assert found.violations[PlanRule.RACK] == crowded
-    assert found.violations[PlanRule.FORBIDDEN_BROKER] == sum(broker == 6 for replicas in held for broker in replicas)
+    assert metrics.violations[PlanRule.RACK] == crowded
+    assert metrics.violations[PlanRule.FORBIDDEN_BROKER] == sum(broker == 6 for replicas in held for broker in replicas)
     downs = [_after_loss(held, {broker}, allowed) for broker in allowed]
-    assert found.broker_down is not None
-    assert found.broker_down.worst_range == max(spread for spread, _, _ in downs)
-    assert found.broker_down.mean_range == pytest.approx(fmean(spread for spread, _, _ in downs))
-    assert found.broker_down.most_leaders == max(most for _, most, _ in downs)
+    assert metrics.broker_down is not None
+    assert metrics.broker_down.worst_range == max(spread for spread, _, _ in downs)
+    assert metrics.broker_down.mean_range == pytest.approx(fmean(spread for spread, _, _ in downs))
+    assert metrics.broker_down.most_leaders == max(most for _, most, _ in downs)
     racks = [{b.id for b in state.brokers if b.rack == rack} for rack in state.racks]
     rack_downs = [_after_loss(held, rack, allowed) for rack in racks]
-    assert found.rack_down is not None
-    assert found.rack_down.worst_range == max(spread for spread, _, _ in rack_downs)
-    assert found.rack_down.leaderless == max(lost for _, _, lost in rack_downs)
+    assert metrics.rack_down is not None
+    assert metrics.rack_down.worst_range == max(spread for spread, _, _ in rack_downs)
+    assert metrics.rack_down.leaderless == max(lost for _, _, lost in rack_downs)
 
 
 def _after_loss(held: list[list[int]], lost: set[int], allowed: list[int]) -> tuple[int, int, int]:
@@ -73,16 +73,16 @@ def _after_loss(held: list[list[int]], lost: set[int], allowed: list[int]) -> tu
     return _range(counts, left), max(counts[broker] for broker in left), sum(broker is None for broker in live)
 
 
-def test_without_sizes_or_racks_their_metrics_are_none() -> None:
+def test_metrics_of_unknown_sizes_or_racks_are_none() -> None:
     state = random_cluster(1, racks=0, sizes=False)
-    found = measure_placement(state, PlanRequest(), state.replicas)
-    assert found.bytes_range is None
-    assert found.bytes_cv is None
-    assert found.rack_down is None
-    assert found.violations[PlanRule.RACK] is None
+    metrics = measure_placement(state, PlanRequest(), state.replicas)
+    assert metrics.bytes_range is None
+    assert metrics.bytes_cv is None
+    assert metrics.rack_down is None
+    assert metrics.violations[PlanRule.RACK] is None
 
 
-def test_a_new_leader_is_an_order_or_a_copy() -> None:
+def test_new_leader_is_a_reordering_or_a_copy() -> None:
     state = ClusterState.of(
         brokers(4),
         {("a", 0): [0, 1], ("a", 1): [0, 1], ("a", 2): [0, 1]},
@@ -119,39 +119,41 @@ class Swapping:
 )
 def test_unstable_strategies_are_detected(strategy: Swapping, is_steady: bool) -> None:
     state, request = random_cluster(5), PlanRequest(rack_aware=False)
-    judged = evaluate_plan(strategy, state, request, plan(strategy, state, request))
-    assert judged.stability is not None
-    assert judged.stability.rerun is not None
-    assert judged.stability.rerun.leaders_by_order >= state.num_partitions - 1
-    assert (judged.stability.distinct_plans == 1) == is_steady
-    assert judged.stability.distinct_plans <= judged.stability.num_orders == 20
-    assert judged.objectives == {Criterion.LEADERSHIP, Criterion.DETERMINISM}
+    evaluation = evaluate_plan(strategy, state, request, plan(strategy, state, request))
+    assert evaluation.stability is not None
+    assert evaluation.stability.rerun is not None
+    assert evaluation.stability.rerun.leaders_by_order >= state.num_partitions - 1
+    assert (evaluation.stability.distinct_plans == 1) == is_steady
+    assert evaluation.stability.distinct_plans <= evaluation.stability.num_orders == 20
+    assert evaluation.objectives == {Criterion.LEADERSHIP, Criterion.DETERMINISM}
 
 
-def test_a_missing_plan_cannot_be_evaluated() -> None:
+def test_missing_plan_cannot_be_evaluated() -> None:
     state = random_cluster(5)
     with pytest.raises(ValueError, match="no plan to evaluate"):
         evaluate_plan(Swapping(), state, PlanRequest(), Plan.without_replicas(PlanStatus.FAILED, "because"))
 
 
-def test_a_shuffled_cluster_is_the_same_cluster() -> None:
+def test_shuffled_cluster_is_equivalent() -> None:
     state = random_cluster(2)
-    told = shuffle_state(state, np.random.default_rng(1))
-    assert told.ids.tolist() != state.ids.tolist()
-    assert replicas_by_partition(told, told.replicas) == replicas_by_partition(state, state.replicas)
-    assert told.size_bytes is not None
+    shuffled = shuffle_state(state, np.random.default_rng(1))
+    assert shuffled.ids.tolist() != state.ids.tolist()
+    assert replicas_by_partition(shuffled, shuffled.replicas) == replicas_by_partition(state, state.replicas)
+    assert shuffled.size_bytes is not None
     assert state.size_bytes is not None
     sizes = {state.partition_id(row): int(state.size_bytes[row]) for row in range(state.num_partitions)}
-    assert sizes == {told.partition_id(row): int(told.size_bytes[row]) for row in range(told.num_partitions)}
+    assert sizes == {
+        shuffled.partition_id(row): int(shuffled.size_bytes[row]) for row in range(shuffled.num_partitions)
+    }
     before, after = (
         measure_placement(state, PlanRequest(), state.replicas),
-        measure_placement(told, PlanRequest(), told.replicas),
+        measure_placement(shuffled, PlanRequest(), shuffled.replicas),
     )
     assert before == after
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_leaders_out_of_sync_are_counted_partition_by_partition(seed: int) -> None:
+def test_out_of_sync_leaders_are_counted_by_partition(seed: int) -> None:
     draw = np.random.default_rng(seed)
     whole = random_cluster(seed)
     in_sync = draw.random(whole.replicas.shape) < 0.6

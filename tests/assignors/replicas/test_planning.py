@@ -20,11 +20,11 @@ from tests.assignors.replicas.clusters import brokers, ids, random_cluster
 class Fixed:
     """Returns a given plan."""
 
-    answer: tuple[tuple[int, ...], ...] | None = None
+    replicas: tuple[tuple[int, ...], ...] | None = None
     capabilities: ClassVar[Capabilities] = Capabilities(is_rack_aware=True, decommissions_brokers=True)
 
     def plan(self, state: ClusterState, request: PlanRequest) -> Plan:
-        replicas: IntArray = state.replicas if self.answer is None else np.array(self.answer)
+        replicas: IntArray = state.replicas if self.replicas is None else np.array(self.replicas)
         return Plan(PlanStatus.FEASIBLE, replicas)
 
 
@@ -76,63 +76,65 @@ def test_unknown_brokers_and_topics_are_rejected(request_: PlanRequest, topics: 
 def test_unsupported_requests_have_a_status_and_a_reason(
     assignor: Fixed, request_: PlanRequest, status: PlanStatus, reason: str
 ) -> None:
-    answer = plan(assignor, TWO, request_)
-    assert answer.status == status
-    assert answer.replicas is None
-    assert reason in answer.reason
+    proposal = plan(assignor, TWO, request_)
+    assert proposal.status == status
+    assert proposal.replicas is None
+    assert reason in proposal.reason
 
 
-def test_racks_of_which_one_is_missing_are_not_guessed() -> None:
+def test_partially_known_racks_are_rejected() -> None:
     state = ClusterState.of([*brokers(2, 2), BrokerState(5)], {("a", 0): [0, 1]})
     assert plan(Fixed(), state, PlanRequest()).reason.startswith("broker 5 has no rack")
     assert plan(Fixed(), state, PlanRequest(rack_aware=False)).status == PlanStatus.FEASIBLE
 
 
 @pytest.mark.parametrize(
-    ("answer", "rule"),
+    ("replicas", "rule"),
     [
         (((0, NO_BROKER), (2, 3)), PlanRule.REPLICATION_FACTOR),
         (((0, 0), (2, 3)), PlanRule.DUPLICATE),
         (((0, 2), (2, 3)), PlanRule.RACK),
     ],
 )
-def test_an_answer_that_breaks_a_rule_is_not_let_through(answer: tuple[tuple[int, ...], ...], rule: PlanRule) -> None:
+def test_plan_that_violates_a_rule_is_rejected(replicas: tuple[tuple[int, ...], ...], rule: PlanRule) -> None:
     with pytest.raises(PlanError, match=rf"Fixed breaks {rule} at a-0"):
-        plan(Fixed(answer), TWO, PlanRequest())
+        plan(Fixed(replicas), TWO, PlanRequest())
 
 
-def test_an_existing_rack_violation_may_stay() -> None:
+def test_existing_rack_violation_may_stay() -> None:
     state = ClusterState.of(brokers(4, 2), {("a", 0): [0, 2]})
     assert plan(Fixed(), state, PlanRequest()).status == PlanStatus.FEASIBLE
     assert find_violations(state, PlanRequest(), state.replicas) == ((0, PlanRule.RACK, 1),)
 
 
-def test_a_broker_that_shall_go_may_not_stay() -> None:
+def test_replica_on_a_disallowed_broker_is_rejected() -> None:
     with pytest.raises(PlanError, match="forbidden_broker at a-0"):
         plan(Fixed(), TWO, PlanRequest(brokers=(1, 2, 3)))
 
 
 def test_only_requested_topics_are_planned_and_changed() -> None:
-    seen = []
+    planned_partitions = []
 
-    class Watching(Fixed):
+    class Recording(Fixed):
         def plan(self, state: ClusterState, request: PlanRequest) -> Plan:
-            seen.append([state.name(row) for row in range(state.num_partitions)])
+            planned_partitions.append([state.name(row) for row in range(state.num_partitions)])
             return Plan(PlanStatus.FEASIBLE, np.array([[0, 1]]))
 
-    answer = plan(Watching(), TWO, PlanRequest(), ["b"])
-    assert seen == [["b-0"]]
-    assert answer.replicas is not None
-    assert ids(TWO, answer.replicas) == [[0, 1], [0, 1]]
+    proposal = plan(Recording(), TWO, PlanRequest(), ["b"])
+    assert planned_partitions == [["b-0"]]
+    assert proposal.replicas is not None
+    assert ids(TWO, proposal.replicas) == [[0, 1], [0, 1]]
 
 
-def test_every_finding_is_told_with_its_number() -> None:
+def test_violations_are_listed_with_row_and_occurrences() -> None:
     state = random_cluster(3, racks=2)
     wrong = state.replicas.copy()
     wrong[:2, 1] = wrong[:2, 0]
-    found = find_violations(state, PlanRequest(brokers=(0, 1, 2, 3, 4)), wrong)
-    assert [each.row for each in found if each.rule == PlanRule.DUPLICATE] == [0, 1]
-    forbidden = {each.row: each.occurrences for each in found if each.rule == PlanRule.FORBIDDEN_BROKER}
+    violations = find_violations(state, PlanRequest(brokers=(0, 1, 2, 3, 4)), wrong)
+    assert [violation.row for violation in violations if violation.rule == PlanRule.DUPLICATE] == [0, 1]
+    forbidden = {
+        violation.row: violation.occurrences for violation in violations if violation.rule == PlanRule.FORBIDDEN_BROKER
+    }
     assert forbidden == {row: n for row, n in enumerate((wrong == 5).sum(axis=1).tolist()) if n}
 
 
@@ -143,23 +145,25 @@ LAGGING = ClusterState.of(
 )
 
 
-def test_a_leader_out_of_sync_is_named_whether_the_plan_makes_it_or_leaves_it() -> None:
-    kept = plan(Fixed(), LAGGING, PlanRequest(rack_aware=False))
-    assert kept.notes == ("preferred leaders not in sync, they lead only after they have caught up: b-0 (broker 2)",)
+def test_out_of_sync_leader_is_named_whether_new_or_kept() -> None:
+    unchanged = plan(Fixed(), LAGGING, PlanRequest(rack_aware=False))
+    assert unchanged.notes == (
+        "preferred leaders not in sync, they lead only after they have caught up: b-0 (broker 2)",
+    )
     swapped = plan(Fixed(((1, 0), (3, 2), (1, 0))), LAGGING, PlanRequest(rack_aware=False))
     assert swapped.notes == ("preferred leaders not in sync, they lead only after they have caught up: a-0 (broker 1)",)
 
 
-def test_a_leader_that_is_copied_first_will_be_in_sync() -> None:
+def test_leader_that_is_copied_first_will_be_in_sync() -> None:
     moved = plan(Fixed(((2, 0), (3, 2), (0, 1))), LAGGING, PlanRequest(rack_aware=False))
     assert moved.notes == ()
 
 
-def test_there_is_no_warning_for_fixed_topics() -> None:
-    one = Fixed(((0, 1),))
-    assert plan(one, LAGGING, PlanRequest(rack_aware=False), ["a"]).notes == ()
+def test_fixed_topics_cause_no_warning() -> None:
+    strategy = Fixed(((0, 1),))
+    assert plan(strategy, LAGGING, PlanRequest(rack_aware=False), ["a"]).notes == ()
 
 
-def test_with_an_unknown_isr_all_replicas_are_in_sync() -> None:
+def test_unknown_isr_counts_as_all_in_sync() -> None:
     unknown = ClusterState.of(brokers(4), {("a", 0): [0, 1]})
     assert plan(Fixed(((1, 0),)), unknown, PlanRequest(rack_aware=False)).notes == ()

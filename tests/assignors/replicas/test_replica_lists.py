@@ -8,9 +8,9 @@ from assignors.replicas.replica_lists import replica_lists, replica_table, rows_
 from assignors.replicas.state import NO_BROKER, BrokerState, ClusterState
 
 
-def test_lists_become_a_table_again_as_wide_as_the_longest() -> None:
-    there = [BrokerState(7), BrokerState(5), BrokerState(9)]
-    state = ClusterState.of(there, {("a", 0): [9], ("b", 0): [5, 7, 9], ("a", 1): [7, 5]})
+def test_lists_become_a_table_as_wide_as_the_longest() -> None:
+    broker_states = [BrokerState(7), BrokerState(5), BrokerState(9)]
+    state = ClusterState.of(broker_states, {("a", 0): [9], ("b", 0): [5, 7, 9], ("a", 1): [7, 5]})
     lists = replica_lists(state)
     assert lists == [[2], [1, 0, 2], [0, 1]]
     assert np.array_equal(replica_table(lists), state.replicas)
@@ -18,7 +18,7 @@ def test_lists_become_a_table_again_as_wide_as_the_longest() -> None:
     assert replica_table([]).shape == (0, 0)
 
 
-def test_rows_of_a_topic_stay_in_the_order_of_the_input_and_topics_without_any_are_left_out() -> None:
+def test_rows_of_a_topic_keep_input_order_and_empty_topics_are_omitted() -> None:
     state = ClusterState.of([BrokerState(0)], {("b", 1): [0], ("c", 0): [0], ("a", 0): [0], ("b", 0): [0]})
     assert list(rows_by_topic(state)) == [("b", [0, 3]), ("c", [1]), ("a", [2])]
     assert list(rows_by_topic(state.take(np.array([3, 2, 0])))) == [("b", [0, 2]), ("a", [1])]

@@ -10,7 +10,7 @@ from assignors.replicas.state import NO_BROKER, BrokerState, ClusterState, broke
 from tests.assignors.replicas.clusters import brokers, ids
 
 
-def test_rows_are_in_the_order_of_the_input() -> None:
+def test_rows_are_in_input_order() -> None:
     state = ClusterState.of([BrokerState(7), BrokerState(3)], {("b", 1): [3, 7], ("a", 0): [7], ("b", 0): [3, 7]})
     assert state.topics == ("b", "a")
     assert state.ids.tolist() == [7, 3]
@@ -20,7 +20,7 @@ def test_rows_are_in_the_order_of_the_input() -> None:
     assert state.replication_factor.tolist() == [2, 1, 2]
 
 
-def test_an_unlisted_broker_with_replicas_is_not_alive() -> None:
+def test_unlisted_broker_with_replicas_is_not_alive() -> None:
     state = ClusterState.of(brokers(2), {("a", 0): [1, 9]}, leaders={("a", 0): NO_BROKER})
     assert [broker.is_alive for broker in state.brokers] == [True, True, False]
     assert state.leader.tolist() == [NO_BROKER]
@@ -28,12 +28,12 @@ def test_an_unlisted_broker_with_replicas_is_not_alive() -> None:
 
 
 @pytest.mark.parametrize("held", [[], [1, 1]])
-def test_a_partition_without_replicas_or_with_one_twice_is_refused(held: list[int]) -> None:
+def test_partition_without_replicas_or_with_duplicates_is_rejected(held: list[int]) -> None:
     with pytest.raises(ValueError, match=r"a-0: replicas"):
         ClusterState.of(brokers(2), {("a", 0): held})
 
 
-def test_two_brokers_with_one_id_are_refused_where_a_state_is_built_of_columns() -> None:
+def test_duplicate_broker_ids_are_rejected() -> None:
     good = ClusterState.of(brokers(2), {("a", 0): [0]})
     with pytest.raises(ValueError, match="the same id"):
         ClusterState(
@@ -41,13 +41,13 @@ def test_two_brokers_with_one_id_are_refused_where_a_state_is_built_of_columns()
         )
 
 
-def test_arrays_cannot_be_written_to() -> None:
+def test_arrays_are_read_only() -> None:
     state = ClusterState.of(brokers(2), {("a", 0): [0]})
     with pytest.raises(ValueError, match="read-only"):
         state.replicas[0, 0] = 1
 
 
-def test_a_part_of_the_partitions_keeps_the_brokers() -> None:
+def test_selecting_partitions_keeps_all_brokers() -> None:
     state = ClusterState.of(brokers(3), {("a", 0): [0, 1], ("a", 1): [1, 2]}, size_bytes={("a", 0): 5, ("a", 1): 6})
     part = state.take(np.array([1]))
     assert ids(part, part.replicas) == [[1, 2]]
@@ -66,8 +66,8 @@ def test_a_part_of_the_partitions_keeps_the_brokers() -> None:
         ("----", 3, 3),
     ],
 )
-def test_a_rack_may_hold_its_share_of_a_partition(racks: str, factor: int, most: int) -> None:
-    there = [BrokerState(i, None if rack == "-" else rack) for i, rack in enumerate(racks)]
-    state = ClusterState.of(there, {("a", 0): list(range(factor))})
+def test_rack_limit_is_the_share_of_a_partition(racks: str, factor: int, most: int) -> None:
+    broker_states = [BrokerState(i, None if rack == "-" else rack) for i, rack in enumerate(racks)]
+    state = ClusterState.of(broker_states, {("a", 0): list(range(factor))})
     assert PlanRequest().rack_limits(state).tolist() == [most]
     assert PlanRequest(rack_aware=False).rack_limits(state).tolist() == [factor]

@@ -33,18 +33,18 @@ def _racks(racks: dict[str, str]) -> dict[int, str | None]:
     return {int(broker): rack for rack, brokers in racks.items() for broker in brokers.split()}
 
 
-def test_partitions_are_striped_over_brokers_and_dealt_anew_after_a_round() -> None:
+def test_partitions_are_striped_over_brokers_and_reshuffled_after_a_round() -> None:
     placed = place_striped({0: None, 3: None, 2: None, 1: None}, 5, 3, MockRandom())
     assert placed == ((2, 3, 0), (3, 0, 1), (0, 1, 2), (1, 2, 3), (1, 0, 2))
 
 
-def test_pairs_of_brokers_come_up_about_equally_often() -> None:
+def test_pairs_of_brokers_are_about_equally_frequent() -> None:
     counts = Counter(place_striped(dict.fromkeys(range(4)), 200, 2, MockRandom()))
     expected = {(0, 1): 14, (0, 2): 22, (0, 3): 14, (1, 0): 17, (1, 2): 17, (1, 3): 16}
     assert counts == {**expected, (2, 0): 13, (2, 1): 17, (2, 3): 20, (3, 0): 20, (3, 1): 19, (3, 2): 11}
 
 
-def test_a_single_broker_holds_every_partition() -> None:
+def test_single_broker_holds_every_partition() -> None:
     assert place_striped({0: None}, 3, 1, MockRandom()) == ((0,), (0,), (0,))
 
 
@@ -74,7 +74,7 @@ def test_a_single_broker_holds_every_partition() -> None:
         ),
     ],
 )
-def test_racks_take_turns(
+def test_racks_alternate(
     racks: dict[int, str | None], partitions: int, replicas: int, placed: tuple[tuple[int, ...], ...]
 ) -> None:
     assert place_striped(racks, partitions, replicas, MockRandom()) == placed
@@ -87,7 +87,7 @@ def _clusters(draw: st.DrawFn) -> tuple[str, int, int, int]:
 
 
 @given(_clusters())
-def test_replicas_lie_on_different_brokers_and_in_as_many_racks_as_possible(cluster: tuple[str, int, int, int]) -> None:
+def test_replicas_are_on_different_brokers_and_in_as_many_racks_as_possible(cluster: tuple[str, int, int, int]) -> None:
     names, partitions, replicas, seed = cluster
     racks = dict(enumerate(names))
     placed = place_striped(racks, partitions, replicas, JavaRandom(seed))
@@ -97,7 +97,7 @@ def test_replicas_lie_on_different_brokers_and_in_as_many_racks_as_possible(clus
         assert len({racks[broker] for broker in ids}) == min(replicas, len(set(names)))
 
 
-def test_the_order_in_which_brokers_are_named_makes_no_difference() -> None:
+def test_order_of_brokers_does_not_matter() -> None:
     racks = _racks({"1": "10 11", "2": "20 21", "3": "30 31"})
     backwards = dict(reversed(racks.items()))
     assert place_striped(backwards, 20, 3, MockRandom()) == place_striped(racks, 20, 3, MockRandom())

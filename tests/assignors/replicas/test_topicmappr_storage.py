@@ -26,29 +26,31 @@ def cluster(
     capacity: int | Mapping[int, int],
     racks: Mapping[int, str | None],
 ) -> ClusterState:
-    there = [BrokerState(i, rack, capacity if isinstance(capacity, int) else capacity[i]) for i, rack in racks.items()]
+    broker_states = [
+        BrokerState(i, rack, capacity if isinstance(capacity, int) else capacity[i]) for i, rack in racks.items()
+    ]
     keys = [("test_topic", number) for number in range(len(replicas))]
     return ClusterState.of(
-        there, dict(zip(keys, replicas, strict=True)), size_bytes=dict(zip(keys, sizes, strict=True))
+        broker_states, dict(zip(keys, replicas, strict=True)), size_bytes=dict(zip(keys, sizes, strict=True))
     )
 
 
-def answer(state: ClusterState, request: PlanRequest | None = None, **parameters: Any) -> list[list[int]]:
-    found = plan(TopicmapprStorage(**parameters), state, request or PlanRequest())
-    assert found.replicas is not None, found.reason
-    return ids(state, found.replicas)
+def proposed_ids(state: ClusterState, request: PlanRequest | None = None, **parameters: Any) -> list[list[int]]:
+    proposal = plan(TopicmapprStorage(**parameters), state, request or PlanRequest())
+    assert proposal.replicas is not None, proposal.reason
+    return ids(state, proposal.replicas)
 
 
-def rebalanced(state: ClusterState, **parameters: Any) -> Plan:
-    found = plan(TopicmapprStorage(mode="rebalance", **parameters), state, PlanRequest())
-    assert found.replicas is not None, found.reason
-    return found
+def plan_rebalance(state: ClusterState, **parameters: Any) -> Plan:
+    proposal = plan(TopicmapprStorage(mode="rebalance", **parameters), state, PlanRequest())
+    assert proposal.replicas is not None, proposal.reason
+    return proposal
 
 
 def free(state: ClusterState) -> list[int]:
     assert state.size_bytes is not None
     held = bytes_per_broker(state.replicas, state.size_bytes, len(state.brokers))
-    return [int(each) for each in capacity_per_broker(state) - held]
+    return [int(free_bytes) for free_bytes in capacity_per_broker(state) - held]
 
 
 @pytest.mark.parametrize(
@@ -58,142 +60,142 @@ def free(state: ClusterState) -> list[int]:
         ("storage", [[1002, 1001], [1003, 1004], [1002, 1001], [1004, 1003], [1003, 1004], [1001, 1002]]),
     ],
 )
-def test_a_forced_rebuild_gives_what_kafka_kit_s_own_test_expects(optimize: str, expected: list[list[int]]) -> None:
+def test_forced_rebuild_matches_kafka_kit_s_own_test(optimize: str, expected: list[list[int]]) -> None:
     # Three times that test's numbers, of which some are fractions.
     state = cluster(KAFKA_KIT_REPLICAS, KAFKA_KIT_SIZES, 18_000, KAFKA_KIT_RACKS)
     assignor = TopicmapprStorage(force_rebuild=True, optimize=optimize)  # type: ignore[arg-type]
-    found = assignor.plan(state, PlanRequest())
-    assert found.replicas is not None
-    assert ids(state, found.replicas) == expected
+    proposal = assignor.plan(state, PlanRequest())
+    assert proposal.replicas is not None
+    assert ids(state, proposal.replicas) == expected
 
 
-def test_the_largest_partition_of_a_broker_that_goes_takes_the_freest_broker() -> None:
+def test_largest_partition_of_a_removed_broker_takes_the_broker_with_most_free_storage() -> None:
     state = cluster([[1], [1], [2], [3]], [5, 9, 4, 1], 100, dict.fromkeys((1, 2, 3)))
     # 9 goes to broker 3, which has 99 free, then 5 to broker 2, which has 96.
-    assert answer(state, PlanRequest(brokers=(2, 3))) == [[2], [3], [2], [3]]
+    assert proposed_ids(state, PlanRequest(brokers=(2, 3))) == [[2], [3], [2], [3]]
 
 
-def test_a_factor_makes_partitions_larger_where_they_arrive() -> None:
+def test_partition_size_factor_enlarges_arriving_partitions() -> None:
     state = cluster([[1], [2]], [6, 4], 12, dict.fromkeys((1, 2)))
-    assert answer(state, PlanRequest(brokers=(2,))) == [[2], [2]]
-    found = TopicmapprStorage(size_factor=1.5).plan(state, PlanRequest(brokers=(2,)))
-    assert found.status == PlanStatus.FAILED
-    assert found.reason.startswith(
+    assert proposed_ids(state, PlanRequest(brokers=(2,))) == [[2], [2]]
+    proposal = TopicmapprStorage(size_factor=1.5).plan(state, PlanRequest(brokers=(2,)))
+    assert proposal.status == PlanStatus.FAILED
+    assert proposal.reason.startswith(
         "test_topic-0: no broker for replica 1: every broker already holds one, has less than 9 bytes free"
     )
 
 
-def test_a_broker_in_a_rack_that_is_there_is_not_asked_for_storage_where_racks_may_be_crowded() -> None:
+def test_broker_in_a_used_rack_is_not_checked_for_storage_if_racks_may_be_crowded() -> None:
     state = cluster([[1, 2, 4]], [10], {1: 10, 2: 10, 3: 1, 4: 10}, {1: "a", 2: "b", 3: "b", 4: "c"})
     request = PlanRequest(brokers=(1, 2, 3))
     assert plan(TopicmapprStorage(), state, request).status == PlanStatus.FAILED
-    assert answer(state, request, min_rack_ids=2) == [[1, 2, 3]]
+    assert proposed_ids(state, request, min_rack_ids=2) == [[1, 2, 3]]
 
 
-def test_a_broker_may_be_filled_to_the_last_byte() -> None:
+def test_broker_may_be_filled_to_the_last_byte() -> None:
     state = cluster([[1], [2]], [6, 4], 10, dict.fromkeys((1, 2)))
-    assert answer(state, PlanRequest(brokers=(2,))) == [[2], [2]]
+    assert proposed_ids(state, PlanRequest(brokers=(2,))) == [[2], [2]]
 
 
-def test_storage_before_distribution_shuffles_lists_that_did_not_change_too() -> None:
+def test_storage_placement_before_distribution_also_shuffles_unchanged_lists() -> None:
     state = cluster([[1, 2]] * 8, [1] * 8, 100, dict.fromkeys((1, 2)))
-    found = answer(state, optimize="storage")
-    assert {tuple(each) for each in found} == {(1, 2), (2, 1)}
-    assert answer(state) == [[1, 2]] * 8
+    proposed = proposed_ids(state, optimize="storage")
+    assert {tuple(row) for row in proposed} == {(1, 2), (2, 1)}
+    assert proposed_ids(state) == [[1, 2]] * 8
     assert not TopicmapprStorage(optimize="storage").capabilities.is_idempotent
 
 
-def test_partitions_of_one_size_and_number_go_by_topic_whatever_the_order() -> None:
-    there = [BrokerState(i, capacity_bytes=100) for i in (1, 2, 3)]
+def test_equal_partitions_are_ordered_by_topic() -> None:
+    broker_states = [BrokerState(i, capacity_bytes=100) for i in (1, 2, 3)]
     held = {("a", 0): [1], ("b", 0): [1], ("c", 0): [1]}
     sizes = dict.fromkeys(held, 7)
     request = PlanRequest(brokers=(2, 3))
-    state = ClusterState.of(there, held, size_bytes=sizes)
-    turned = ClusterState.of(reversed(there), dict(reversed(held.items())), size_bytes=sizes)
-    assert answer(state, request) == [[2], [3], [2]] == list(reversed(answer(turned, request)))
+    state = ClusterState.of(broker_states, held, size_bytes=sizes)
+    turned = ClusterState.of(reversed(broker_states), dict(reversed(held.items())), size_bytes=sizes)
+    assert proposed_ids(state, request) == [[2], [3], [2]] == list(reversed(proposed_ids(turned, request)))
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_a_rebuild_never_gives_a_broker_more_than_is_free(seed: int) -> None:
+def test_rebuild_never_exceeds_the_free_storage(seed: int) -> None:
     state = random_cluster(seed, num_brokers=9, factor=2)
     request = PlanRequest(brokers=(0, 1, 3, 4, 5, 6, 8))
     for optimize in ("distribution", "storage"):
-        found = plan(TopicmapprStorage(optimize=optimize), state, request)  # type: ignore[arg-type]
-        assert found.replicas is not None, found.reason
-        assert min(free(state.with_replicas(found.replicas))) >= 0
+        proposal = plan(TopicmapprStorage(optimize=optimize), state, request)  # type: ignore[arg-type]
+        assert proposal.replicas is not None, proposal.reason
+        assert min(free(state.with_replicas(proposal.replicas))) >= 0
 
 
-def test_a_broker_short_of_storage_sheds_to_the_freest_what_leaves_the_least_range() -> None:
+def test_broker_short_of_storage_sheds_where_the_range_becomes_lowest() -> None:
     state = cluster(
         [[1], [1], [1], [2], [3]], [4 * GB, 3 * GB, 2 * GB, 3 * GB, 2 * GB], 20 * GB, dict.fromkeys((1, 2, 3))
     )
-    found = rebalanced(state)
-    assert found.replicas is not None
+    proposal = plan_rebalance(state)
+    assert proposal.replicas is not None
     # Free are 11, 17 and 18; 11 is more than 20 % below their harmonic mean. 3 go to the third broker, 2 to the second.
-    assert ids(state, found.replicas) == [[1], [3], [2], [2], [3]]
-    assert free(state.with_replicas(found.replicas)) == [16 * GB, 15 * GB, 15 * GB]
-    assert (found.objective, found.value) == ("range of free bytes", GB)
+    assert ids(state, proposal.replicas) == [[1], [3], [2], [2], [3]]
+    assert free(state.with_replicas(proposal.replicas)) == [16 * GB, 15 * GB, 15 * GB]
+    assert (proposal.objective, proposal.value) == ("range of free bytes", GB)
 
 
-def test_small_partitions_stay_and_so_do_those_beyond_the_limit() -> None:
+def test_small_partitions_and_those_beyond_the_limit_stay() -> None:
     state = cluster(
         [[1], [1], [1], [2], [3]], [4 * GB, 3 * GB, 2 * GB, 3 * GB, 2 * GB], 20 * GB, dict.fromkeys((1, 2, 3))
     )
     unmoved = ids(state, state.replicas)
-    assert ids(state, rebalanced(state, min_partition_bytes=5 * GB).replicas) == unmoved  # type: ignore[arg-type]
-    assert ids(state, rebalanced(state, partition_limit=0).replicas) == unmoved  # type: ignore[arg-type]
-    only_largest = rebalanced(state, min_partition_bytes=4 * GB)
+    assert ids(state, plan_rebalance(state, min_partition_bytes=5 * GB).replicas) == unmoved  # type: ignore[arg-type]
+    assert ids(state, plan_rebalance(state, partition_limit=0).replicas) == unmoved  # type: ignore[arg-type]
+    only_largest = plan_rebalance(state, min_partition_bytes=4 * GB)
     assert ids(state, only_largest.replicas)[1:3] == [[1], [1]]  # type: ignore[arg-type]
 
 
-def test_a_cluster_in_which_nobody_is_short_stays_and_says_so() -> None:
+def test_balanced_cluster_does_not_change_and_gets_a_note() -> None:
     state = cluster([[1], [2]], [GB, GB], 10 * GB, dict.fromkeys((1, 2)))
-    found = rebalanced(state)
-    assert found.replicas is not None
-    assert ids(state, found.replicas) == [[1], [2]]
-    assert found.notes == ("no broker is short of storage",)
+    proposal = plan_rebalance(state)
+    assert proposal.replicas is not None
+    assert ids(state, proposal.replicas) == [[1], [2]]
+    assert proposal.notes == ("no broker is short of storage",)
 
 
-def test_scaling_out_moves_from_all_that_hold_something_to_the_new_ones_alone() -> None:
+def test_scaling_out_moves_replicas_only_to_new_brokers() -> None:
     state = cluster([[1]] * 4 + [[2]] * 4, [GB] * 8, 10 * GB, dict.fromkeys((1, 2, 3, 4)))
-    found = rebalanced(state, storage_threshold=0)
-    assert found.replicas is not None
-    assert free(state.with_replicas(found.replicas)) == [8 * GB] * 4
-    assert rebalanced(state, storage_threshold=0, tolerance=0.3).notes == ("tolerance 0.30",)
+    proposal = plan_rebalance(state, storage_threshold=0)
+    assert proposal.replicas is not None
+    assert free(state.with_replicas(proposal.replicas)) == [8 * GB] * 4
+    assert plan_rebalance(state, storage_threshold=0, tolerance=0.3).notes == ("tolerance 0.30",)
 
 
-def test_those_with_too_few_bytes_free_can_be_named_by_that() -> None:
+def test_brokers_can_be_selected_by_a_free_storage_threshold() -> None:
     state = cluster([[1]] * 4 + [[2]] * 3, [GB] * 7, 10 * GB, dict.fromkeys((1, 2, 3)))
-    found = rebalanced(state, storage_threshold_bytes=7 * GB)
-    assert found.replicas is not None
-    assert (found.replicas[4:] == state.replicas[4:]).all()
-    assert (found.replicas[:4] != state.replicas[:4]).any()
+    proposal = plan_rebalance(state, storage_threshold_bytes=7 * GB)
+    assert proposal.replicas is not None
+    assert (proposal.replicas[4:] == state.replicas[4:]).all()
+    assert (proposal.replicas[:4] != state.replicas[:4]).any()
 
 
-def test_a_move_goes_to_no_rack_that_is_there_or_to_its_own_alone() -> None:
+def test_move_stays_in_its_rack_or_goes_to_an_unused_rack() -> None:
     racks = {1: "a", 2: "b", 3: "a", 4: "b", 5: "c"}
     state = cluster([[1, 2]] * 4, [GB] * 4, {1: 5 * GB, 2: 50 * GB, 3: 40 * GB, 4: 50 * GB, 5: 50 * GB}, racks)
-    freely = rebalanced(state).replicas
-    within = rebalanced(state, locality_scoped=True).replicas
+    freely = plan_rebalance(state).replicas
+    within = plan_rebalance(state, locality_scoped=True).replicas
     assert freely is not None
     assert within is not None
-    assert {broker for each in ids(state, freely) for broker in each} <= {1, 2, 3, 5}
-    assert 5 in {broker for each in ids(state, freely) for broker in each}
-    assert {broker for each in ids(state, within) for broker in each} == {2, 3}
+    assert {broker for row in ids(state, freely) for broker in row} <= {1, 2, 3, 5}
+    assert 5 in {broker for row in ids(state, freely) for broker in row}
+    assert {broker for row in ids(state, within) for broker in row} == {2, 3}
 
 
-def test_a_move_within_a_rack_never_goes_to_a_broker_that_holds_the_partition() -> None:
+def test_move_within_a_rack_never_duplicates_a_partition() -> None:
     state = cluster([[1, 2], [1, 2], [1, 3]], [GB] * 3, {1: 4 * GB, 2: 30 * GB, 3: 20 * GB}, dict.fromkeys((1, 2, 3)))
-    found = rebalanced(state, locality_scoped=True, tolerance=0.99)
-    assert found.replicas is not None
-    assert (found.replicas != state.replicas).any()
-    assert [len(set(each)) for each in ids(state, found.replicas)] == [2, 2, 2]
+    proposal = plan_rebalance(state, locality_scoped=True, tolerance=0.99)
+    assert proposal.replicas is not None
+    assert (proposal.replicas != state.replicas).any()
+    assert [len(set(row)) for row in ids(state, proposal.replicas)] == [2, 2, 2]
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_a_rebalance_never_widens_the_range_of_free_storage(seed: int) -> None:
+def test_rebalance_never_widens_the_range_of_free_storage(seed: int) -> None:
     state = random_cluster(seed, num_brokers=8, partitions=(25, 9), skew=1.5)
-    after = free(state.with_replicas(rebalanced(state).replicas))  # type: ignore[arg-type]
+    after = free(state.with_replicas(plan_rebalance(state).replicas))  # type: ignore[arg-type]
     assert max(after) - min(after) <= max(free(state)) - min(free(state))
 
 
@@ -215,28 +217,30 @@ def test_a_rebalance_never_widens_the_range_of_free_storage(seed: int) -> None:
         (2, {"locality_scoped": True}, "3:6,1 9:3,1 13:5,3 14:3,7 31:3,2"),
     ],
 )
-def test_a_rebalance_is_what_topicmappr_itself_answered(seed: int, parameters: dict[str, Any], changed: str) -> None:
+def test_rebalance_matches_recorded_topicmappr_output(seed: int, parameters: dict[str, Any], changed: str) -> None:
     """The tool (commit e8eb36f) ran on these clusters; `changed` is its result, by row."""
     drawn = random_cluster(seed, num_brokers=9, partitions=(25, 9), skew=0.5, factor=2)
     capacities = [60_000_000_000 if broker.id % 2 else 45_000_000_000 for broker in drawn.brokers]
-    there = zip(drawn.brokers, capacities, strict=True)
-    state = replace(drawn, brokers=tuple(replace(broker, capacity_bytes=each) for broker, each in there))
-    found = rebalanced(state, **parameters).replicas
-    assert found is not None
-    rows = np.flatnonzero((found != state.replicas).any(axis=1))
-    assert " ".join(f"{row}:{found[row, 0]},{found[row, 1]}" for row in rows) == changed
+    with_capacities = zip(drawn.brokers, capacities, strict=True)
+    state = replace(
+        drawn, brokers=tuple(replace(broker, capacity_bytes=capacity) for broker, capacity in with_capacities)
+    )
+    proposed = plan_rebalance(state, **parameters).replicas
+    assert proposed is not None
+    rows = np.flatnonzero((proposed != state.replicas).any(axis=1))
+    assert " ".join(f"{row}:{proposed[row, 0]},{proposed[row, 1]}" for row in rows) == changed
 
 
-def test_a_rebalance_neither_drains_nor_changes_replication_factors() -> None:
+def test_rebalance_neither_drains_nor_changes_replication_factors() -> None:
     state = random_cluster(1)
     assignor = TopicmapprStorage(mode="rebalance")
     for request in (PlanRequest(brokers=(1, 2, 3, 4, 5)), PlanRequest(replication_factor=2)):
         assert plan(assignor, state, request).status == PlanStatus.NOT_APPLICABLE
 
 
-def test_without_sizes_there_is_no_plan() -> None:
-    found = TopicmapprStorage().plan(random_cluster(1, sizes=False), PlanRequest())
-    assert (found.status, found.reason) == (PlanStatus.NOT_APPLICABLE, "requires partition sizes")
+def test_unknown_sizes_are_not_applicable() -> None:
+    proposal = TopicmapprStorage().plan(random_cluster(1, sizes=False), PlanRequest())
+    assert (proposal.status, proposal.reason) == (PlanStatus.NOT_APPLICABLE, "requires partition sizes")
 
 
 @pytest.mark.parametrize(

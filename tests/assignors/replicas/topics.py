@@ -28,8 +28,8 @@ def loads(*chains: Sequence[int], alone: Sequence[int] = ()) -> ClusterState:
     """
     held = [[giver, taker] for chain in chains for giver, taker in pairwise(chain)]
     held += [[broker] for broker in alone]
-    there = sorted({broker for row in held for broker in row})
-    return ClusterState.of(map(BrokerState, there), {("t", p): row for p, row in enumerate(held)})
+    broker_ids = sorted({broker for row in held for broker in row})
+    return ClusterState.of(map(BrokerState, broker_ids), {("t", p): row for p, row in enumerate(held)})
 
 
 def even_sets(draw: np.random.Generator, num_partitions: int, num_brokers: int, factor: int = 3) -> IntArray:
@@ -37,8 +37,8 @@ def even_sets(draw: np.random.Generator, num_partitions: int, num_brokers: int, 
     table = draw.permutation(np.resize(np.arange(num_brokers), num_partitions * factor)).reshape(-1, factor)
     while len(twice := np.flatnonzero((np.diff(np.sort(table, axis=1)) == 0).any(axis=1))):
         for row in twice:
-            other, here, there = draw.integers(num_partitions), draw.integers(factor), draw.integers(factor)
-            table[row, here], table[other, there] = table[other, there], table[row, here]
+            other, place, other_place = draw.integers(num_partitions), draw.integers(factor), draw.integers(factor)
+            table[row, place], table[other, other_place] = table[other, other_place], table[row, place]
     return table
 
 
@@ -60,7 +60,7 @@ def changes(state: ClusterState, replicas: IntArray | None) -> int:
     return int((replicas[:, 0] != state.replicas[:, 0]).sum())
 
 
-def fewest_changes(state: ClusterState) -> int | None:
+def min_leader_changes_per_topic(state: ClusterState) -> int | None:
     """Return the fewest leader changes after which leader counts differ by at most 1; None if that is impossible."""
     count, brokers = state.num_partitions, len(state.brokers)
     share, rest = divmod(count, brokers)

@@ -21,26 +21,26 @@ from tests.contract.random_applications import RandomApplication, random_configs
 
 def tiny_state(seed: int, standbys: int | None = None) -> ApplicationState:
     """Return at most six tasks on three clients, some of which held some of the tasks."""
-    chance = random.Random(seed)
-    tasks = random_tasks(chance)
-    configs = random_configs(chance)
+    rng = random.Random(seed)
+    tasks = random_tasks(rng)
+    configs = random_configs(rng)
     if standbys is not None:
         configs = replace(configs, num_standby_replicas=standbys)
     application = RandomApplication(
-        chance, sorted(chance.sample(tasks, min(6, len(tasks))), key=lambda task: task.id), configs
+        rng, sorted(rng.sample(tasks, min(6, len(tasks))), key=lambda task: task.id), configs
     )
-    for _ in range(chance.randint(1, 3)):
+    for _ in range(rng.randint(1, 3)):
         application.join()
-    former = registry.make(registry.find(chance.choice(["high_availability", "legacy_sticky"])))
+    former = registry.make(registry.find(rng.choice(["high_availability", "legacy_sticky"])))
     application.apply(former.assign(application.state()))
-    for _ in range(chance.randint(0, 2)):
+    for _ in range(rng.randint(0, 2)):
         application.apply_random_event()
     while len(application.clients) > 3:
         application.leave()
     return application.state()
 
 
-def grown(seed: int) -> ApplicationState:
+def state_after_event(seed: int) -> ApplicationState:
     """Return a larger application after a client joined or left."""
     application = RandomApplication.from_seed(seed)
     application.apply(HighAvailability().assign(application.state()))
@@ -73,76 +73,84 @@ class Option:
 
 
 def options(num_clients: int, copies: int) -> list[Option]:
-    everybody = range(num_clients)
+    clients = range(num_clients)
     return [
         Option(owner, chosen)
-        for owner in everybody
-        for chosen in itertools.combinations([client for client in everybody if client != owner], copies)
+        for owner in clients
+        for chosen in itertools.combinations([client for client in clients if client != owner], copies)
     ]
 
 
-def least_cost(state: ApplicationState, rules: Rules) -> tuple[int, int, int]:
+def min_cost(state: ApplicationState, rules: Rules) -> tuple[int, int, int]:
     """Return the necessary slack, the fewest colocations with it, and the minimum cost, by trying all assignments."""
-    slack, repeats, stateful = _least_of_stateful(state, rules)
-    return slack, repeats, stateful + _least_of_stateless(state, rules)
+    slack, repeats, stateful = _min_stateful_cost(state, rules)
+    return slack, repeats, stateful + _min_stateless_cost(state, rules)
 
 
-def _least_of_stateful(state: ApplicationState, rules: Rules) -> tuple[int, int, int]:
+def _min_stateful_cost(state: ApplicationState, rules: Rules) -> tuple[int, int, int]:
     tasks = [(row, info) for row, info in enumerate(state.all_tasks.values()) if info.is_stateful]
     clients = list(state.kafka_streams_states.values())
     copies = min(state.assignment_configs.num_standby_replicas, len(clients) - 1)
-    ways = options(len(clients), copies)
-    cost = np.array([[_cost(state, info, clients, way, rules) for way in ways] for _, info in tasks], dtype=np.int64)
-    repeat = np.array([_repeats(state, clients, way) for way in ways])
-    runs = np.array([[client == way.owner for client in range(len(clients))] for way in ways])
-    stands = np.array([[client in way.standbys for client in range(len(clients))] for way in ways])
-    tried = np.array(list(itertools.product(range(len(ways)), repeat=len(tasks))), dtype=np.int64)
+    all_options = options(len(clients), copies)
+    cost = np.array(
+        [[_cost(state, info, clients, option, rules) for option in all_options] for _, info in tasks], dtype=np.int64
+    )
+    repeat = np.array([_repeats(state, clients, option) for option in all_options])
+    runs = np.array([[client == option.owner for client in range(len(clients))] for option in all_options])
+    has_standby = np.array([[client in option.standbys for client in range(len(clients))] for option in all_options])
+    combinations = np.array(list(itertools.product(range(len(all_options)), repeat=len(tasks))), dtype=np.int64)
     threads = state.clients.threads
     subtopology = state.tasks.subtopology[state.tasks.stateful]
     for extra in itertools.count():
         slack = rules.slack + extra
         inner = None if rules.subtopology_slack is None else rules.subtopology_slack + extra
-        possible = _even(runs[tried], active_shares(len(tasks), threads), slack, subtopology, rules.subtopology_slack)
+        possible = _even(
+            runs[combinations], active_shares(len(tasks), threads), slack, subtopology, rules.subtopology_slack
+        )
         if copies:
             shares = standby_shares(len(tasks), copies, threads)
-            possible &= _even(stands[tried], shares, slack, subtopology, inner)
+            possible &= _even(has_standby[combinations], shares, slack, subtopology, inner)
         if possible.any():
-            met = repeat[tried].sum(axis=1)[possible]
-            paid = sum((cost[place, tried[possible, place]] for place in range(len(tasks))), np.zeros_like(met))
-            return slack, int(met.min()), int(paid[met == met.min()].min())
+            repeats = repeat[combinations].sum(axis=1)[possible]
+            cost_sum = sum(
+                (cost[place, combinations[possible, place]] for place in range(len(tasks))), np.zeros_like(repeats)
+            )
+            return slack, int(repeats.min()), int(cost_sum[repeats == repeats.min()].min())
     raise AssertionError
 
 
-def _least_of_stateless(state: ApplicationState, rules: Rules) -> int:
+def _min_stateless_cost(state: ApplicationState, rules: Rules) -> int:
     tasks = [info for info in state.all_tasks.values() if not info.is_stateful]
     clients = list(state.kafka_streams_states.values())
     cost = np.array([[_stateless_cost(info, client, rules) for client in clients] for info in tasks], dtype=np.int64)
-    tried = np.array(list(itertools.product(range(len(clients)), repeat=len(tasks))), dtype=np.int64)
-    runs = np.eye(len(clients), dtype=np.bool_)[tried]
+    combinations = np.array(list(itertools.product(range(len(clients)), repeat=len(tasks))), dtype=np.int64)
+    runs = np.eye(len(clients), dtype=np.bool_)[combinations]
     subtopology = state.tasks.subtopology[~state.tasks.stateful]
     shares = active_shares(len(tasks), state.clients.threads)
     possible = _even(runs, shares, rules.slack, subtopology, rules.subtopology_slack)
-    paid = sum((cost[place, tried[possible, place]] for place in range(len(tasks))), np.zeros(possible.sum(), np.int64))
-    return int(paid.min())
+    cost_sum = sum(
+        (cost[place, combinations[possible, place]] for place in range(len(tasks))), np.zeros(possible.sum(), np.int64)
+    )
+    return int(cost_sum.min())
 
 
 def _even(held: BoolArray, shares: list[Fraction], slack: int, subtopology: IntArray, inner: int | None) -> BoolArray:
     """Return which of K assignments (K, N, C) give all clients their shares, of all tasks and of each subtopology."""
-    number = held.shape[1]
-    kept = [_within(held.sum(axis=1), shares, slack)]
-    for one in sorted(set(subtopology.tolist())) if inner is not None else ():
-        part = subtopology == one
-        parts = [share * int(part.sum()) / number for share in shares]
-        kept.append(_within(held[:, part].sum(axis=1), parts, inner or 0))
-    fine: BoolArray = np.logical_and.reduce(kept)
-    return fine
+    num_tasks = held.shape[1]
+    conditions = [_within(held.sum(axis=1), shares, slack)]
+    for number in sorted(set(subtopology.tolist())) if inner is not None else ():
+        part = subtopology == number
+        parts = [share * int(part.sum()) / num_tasks for share in shares]
+        conditions.append(_within(held[:, part].sum(axis=1), parts, inner or 0))
+    is_allowed: BoolArray = np.logical_and.reduce(conditions)
+    return is_allowed
 
 
 def _within(loads: IntArray, shares: list[Fraction], slack: int) -> BoolArray:
     least = [share.__floor__() - slack for share in shares]
     most = [share.__ceil__() + slack for share in shares]
-    fine: BoolArray = np.logical_and.reduce((loads >= least) & (loads <= most), axis=1)
-    return fine
+    is_allowed: BoolArray = np.logical_and.reduce((loads >= least) & (loads <= most), axis=1)
+    return is_allowed
 
 
 def _remote(task: TaskInfo, client: KafkaStreamsState, *, source: bool) -> int:
@@ -154,31 +162,33 @@ def _stateless_cost(task: TaskInfo, client: KafkaStreamsState, rules: Rules) -> 
     return _remote(task, client, source=True) if rules.copy_cost is None else rules.copy_cost(task, client, False)
 
 
-def _cost(state: ApplicationState, task: TaskInfo, clients: list[KafkaStreamsState], way: Option, rules: Rules) -> int:
-    owner, weights = clients[way.owner], rules.weights
+def _cost(
+    state: ApplicationState, task: TaskInfo, clients: list[KafkaStreamsState], option: Option, rules: Rules
+) -> int:
+    owner, weights = clients[option.owner], rules.weights
     if rules.copy_cost is not None:
-        held = sum(rules.copy_cost(task, clients[number], True) for number in way.standbys)
+        held = sum(rules.copy_cost(task, clients[number], True) for number in option.standbys)
         return rules.copy_cost(task, owner, False) + held
-    paid = weights.traffic_cost * _remote(task, owner, source=True)
-    paid += weights.non_overlap_cost * (task.id not in owner.previous_active_tasks)
+    cost_sum = weights.traffic_cost * _remote(task, owner, source=True)
+    cost_sum += weights.non_overlap_cost * (task.id not in owner.previous_active_tasks)
     lag, most = owner.lag_for(task.id), state.assignment_configs.acceptable_recovery_lag
     if lag > most and any(client.lag_for(task.id) < lag for client in clients):
-        paid += rules.downtime_cost
-    for number in way.standbys:
+        cost_sum += rules.downtime_cost
+    for number in option.standbys:
         client = clients[number]
-        paid += weights.traffic_cost * _remote(task, client, source=False)
+        cost_sum += weights.traffic_cost * _remote(task, client, source=False)
         had = task.id in client.previous_active_tasks or task.id in client.previous_standby_tasks
-        paid += weights.non_overlap_cost * (not had)
-    return paid
+        cost_sum += weights.non_overlap_cost * (not had)
+    return cost_sum
 
 
-def _repeats(state: ApplicationState, clients: list[KafkaStreamsState], way: Option) -> int:
-    members = [clients[way.owner], *(clients[number] for number in way.standbys)]
+def _repeats(state: ApplicationState, clients: list[KafkaStreamsState], option: Option) -> int:
+    members = [clients[option.owner], *(clients[number] for number in option.standbys)]
     keys = state.assignment_configs.rack_aware_assignment_tags
     count = 0
     for place in keys or ("rack",):
-        everybody = {_value(client, place, bool(keys)) for client in clients}
-        if len(everybody) > 1:
+        values = {_value(client, place, bool(keys)) for client in clients}
+        if len(values) > 1:
             count += len(members) - len({_value(client, place, bool(keys)) for client in members})
     return count
 
@@ -187,14 +197,14 @@ def _value(client: KafkaStreamsState, place: str, is_tag: bool) -> str | None:
     return client.client_tags[place] if is_tag else client.rack_id
 
 
-def in_another_order(state: ApplicationState, seed: int) -> ApplicationState:
+def with_shuffled_listing(state: ApplicationState, seed: int) -> ApplicationState:
     """Return the same application with its tasks, clients and partitions listed in another order."""
-    chance = random.Random(seed)
+    rng = random.Random(seed)
     tasks = [
-        replace(info, topic_partitions=tuple(chance.sample(info.topic_partitions, len(info.topic_partitions))))
+        replace(info, topic_partitions=tuple(rng.sample(info.topic_partitions, len(info.topic_partitions))))
         for info in state.all_tasks.values()
     ]
     clients = list(state.kafka_streams_states.values())
-    chance.shuffle(tasks)
-    chance.shuffle(clients)
+    rng.shuffle(tasks)
+    rng.shuffle(clients)
     return ApplicationState.of(tasks, clients, state.assignment_configs)

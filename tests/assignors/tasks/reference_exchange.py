@@ -31,12 +31,12 @@ def exchange_plainly(
         moved = False
         for pair in combinations(clients, 2):
             first, second = sorted(pair)
-            there = movable(placement, first, second, keeps_tags)
+            forth = movable(placement, first, second, keeps_tags)
             back = movable(placement, second, first, keeps_tags)
-            if racks[first] == racks[second] or not there or not back:
+            if racks[first] == racks[second] or not forth or not back:
                 continue
-            tasks = np.array(sorted(there | back))
-            owner = np.array([0 if task in there else 1 for task in tasks])
+            tasks = np.array(sorted(forth | back))
+            owner = np.array([0 if task in forth else 1 for task in tasks])
             costs = traffic[tasks][:, [racks[first], racks[second]]] + non_overlap_cost
             costs[range(len(tasks)), owner] -= non_overlap_cost
             solution = flow(costs, owner, tasks)

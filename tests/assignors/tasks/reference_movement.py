@@ -98,17 +98,17 @@ class PlainMovement:
             self.offer(client)
 
     def take(self, is_wanted: Callable[[int], bool]) -> int | None:
-        passed, found = [], None
-        while found is None and len(self.queue):
+        passed, taken = [], None
+        while taken is None and len(self.queue):
             client = self.queue.poll()
             self.inside.discard(client)
             if is_wanted(client):
-                found = client
+                taken = client
             else:
                 passed.append(client)
         for position in hash_order([self.hashes[client] for client in passed]):
             self.offer(passed[position])
-        return found
+        return taken
 
     def put_back(self, *clients: int) -> None:
         self.moved += 1

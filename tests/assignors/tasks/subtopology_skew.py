@@ -33,25 +33,25 @@ class SkewResult:
 
 def problem(seed: int) -> ApplicationState:
     """Return up to 5 subtopologies with up to 30 partitions on up to 12 clients of one thread, all caught up."""
-    chance = random.Random(seed)
-    racks = ["a", "b", "c"][: chance.randint(2, 3)]
-    weights = [chance.random() for _ in racks]
+    rng = random.Random(seed)
+    racks = ["a", "b", "c"][: rng.randint(2, 3)]
+    weights = [rng.random() for _ in racks]
     tasks = []
-    for subtopology in range(chance.randint(1, 5)):
-        for partition in range(chance.randint(1, 30)):
-            rack = (chance.choices(racks, weights)[0],)
+    for subtopology in range(rng.randint(1, 5)):
+        for partition in range(rng.randint(1, 30)):
+            rack = (rng.choices(racks, weights)[0],)
             name = TopicPartition(f"in{subtopology}", partition)
             tasks.append(TaskInfo(TaskId(subtopology, partition), True, (TaskTopicPartition(name, True, False, rack),)))
     lags = {task.id: 0 for task in tasks}
     clients = [
         KafkaStreamsState(ProcessId(0, number), 1, racks[number % len(racks)], task_lags=lags)
-        for number in range(chance.randint(2, 12))
+        for number in range(rng.randint(2, 12))
     ]
     configs = AssignmentConfigs(rack_aware_assignment_strategy=RackAwareStrategy.BALANCE_SUBTOPOLOGY)
     return ApplicationState.of(tasks, clients, configs)
 
 
-def answer(state: ApplicationState, assignor: TaskAssignor) -> SkewResult:
+def measure_skew(state: ApplicationState, assignor: TaskAssignor) -> SkewResult:
     active = AssignmentColumns.of(state, assignor.assign(state)).active
     of_each = [active[state.tasks.subtopology == number] for number in np.unique(state.tasks.subtopology)]
     skews = [int(np.ptp(np.bincount(owners, minlength=len(state.clients)))) for owners in (*of_each, active)]
@@ -64,18 +64,18 @@ def with_strategy(state: ApplicationState, strategy: RackAwareStrategy) -> Appli
 
 
 def main() -> None:
-    answers: dict[str, list[SkewResult]] = {"none": [], "min_traffic": [], "balance_subtopology": [], "exact": []}
+    results: dict[str, list[SkewResult]] = {"none": [], "min_traffic": [], "balance_subtopology": [], "exact": []}
     for seed in range(PROBLEMS):
         state = problem(seed)
         for strategy in RackAwareStrategy:
-            answers[strategy].append(answer(with_strategy(state, strategy), HighAvailability()))
-        answers["exact"].append(answer(state, SubtopologyBalance()))
+            results[strategy].append(measure_skew(with_strategy(state, strategy), HighAvailability()))
+        results["exact"].append(measure_skew(state, SubtopologyBalance()))
     print(f"| | {' | '.join(f'skew {skew}' for skew in range(MANY))} | {MANY} or more | read across racks |")
     print("|---|" + "---|" * (MANY + 2))
-    for name, every in answers.items():
-        counts = Counter(min(found.skew, MANY) for found in every)
+    for name, every in results.items():
+        counts = Counter(min(result.skew, MANY) for result in every)
         cells = [f"{counts[skew]:,}" for skew in range(MANY + 1)]
-        print(f"| {name} | {' | '.join(cells)} | {sum(found.remote for found in every):,} |")
+        print(f"| {name} | {' | '.join(cells)} | {sum(result.remote for result in every):,} |")
 
 
 if __name__ == "__main__":

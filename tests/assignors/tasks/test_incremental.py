@@ -25,7 +25,7 @@ AT_MOST = 60
 """Rounds."""
 
 
-def lives(number: int, at_most: int = 1_000, **changed: object) -> list[ApplicationState]:
+def states_after_events(number: int, at_most: int = 1_000, **changed: object) -> list[ApplicationState]:
     """Return states of running groups with up to a number of stateful tasks, after a client joined or left."""
     states = []
     for seed in range(number):
@@ -47,35 +47,35 @@ def is_balanced(state: ApplicationState, owner: tuple[int, ...]) -> bool:
     return bool(((counts >= shares // total) & (counts <= -(-shares // total))).all())
 
 
-def test_no_balanced_assignment_is_cheaper_than_the_target_nor_as_cheap_with_fewer_records_to_restore() -> None:
-    tried, told_by_records = 0, 0
-    for state in lives(500, 6, rack_aware_traffic_cost=10, rack_aware_non_overlap_cost=1):
+def test_target_is_the_cheapest_balanced_assignment_with_fewest_restored_records() -> None:
+    tried, ties_decided_by_records = 0, 0
+    for state in states_after_events(500, 6, rack_aware_traffic_cost=10, rack_aware_non_overlap_cost=1):
         rows = np.flatnonzero(state.tasks.stateful)
         if not len(rows) or len(state.clients) > 3:
             continue
         tried += 1
         cost = 10 * state.remote_partitions(state.tasks.source)[rows] + ~best_available(state)[rows]
-        records, each = records_to_restore(state)[rows], np.arange(len(rows))
+        records, places = records_to_restore(state)[rows], np.arange(len(rows))
 
         def worth(
-            owner: tuple[int, ...], cost: np.ndarray = cost, records: np.ndarray = records, each: np.ndarray = each
+            owner: tuple[int, ...], cost: np.ndarray = cost, records: np.ndarray = records, places: np.ndarray = places
         ) -> tuple[int, int]:
-            return int(cost[each, list(owner)].sum()), int(records[each, list(owner)].sum())
+            return int(cost[places, list(owner)].sum()), int(records[places, list(owner)].sum())
 
         choices = itertools.product(range(len(state.clients)), repeat=len(rows))
         possible = sorted({worth(owner) for owner in choices if is_balanced(state, owner)})
         target = tuple(cheapest_target(state, 1).owners()[rows].tolist())
         assert is_balanced(state, target)
         assert worth(target) == possible[0]
-        told_by_records += len(possible) > 1 and possible[1][0] == possible[0][0]
+        ties_decided_by_records += len(possible) > 1 and possible[1][0] == possible[0][0]
     assert tried > 15
-    assert told_by_records >= 3
+    assert ties_decided_by_records >= 3
 
 
 @pytest.mark.parametrize("replicas", [0, 1, 2])
-def test_a_plan_restores_just_what_its_target_lacks_and_hardly_a_standby_in_vain(replicas: int) -> None:
+def test_plan_restores_only_missing_copies_of_its_target(replicas: int) -> None:
     restored, in_vain = 0, 0
-    for state in lives(30, num_standby_replicas=replicas):
+    for state in states_after_events(30, num_standby_replicas=replicas):
         if not caught_up(state).any(axis=1).all():
             continue
         lacking = assigned(cheapest_target(state, 1).columns(None)) & ~caught_up(state)
@@ -85,29 +85,29 @@ def test_a_plan_restores_just_what_its_target_lacks_and_hardly_a_standby_in_vain
         if replicas == 0:
             assert sum(planned.records for planned in plan) == records_to_restore(state)[lacking].sum()
         restored += len(copies)
-        in_vain += len(set(copies) - kept_in_the_end(state))
+        in_vain += len(set(copies) - converged_columns(state))
     assert restored > 50
     assert in_vain * 200 <= (restored if replicas else 0)
 
 
-def test_a_task_never_goes_to_a_client_that_is_not_caught_up_while_another_one_is() -> None:
+def test_lagging_client_never_runs_a_task_that_another_client_is_caught_up_on() -> None:
     waited = 0
     for seed in range(20):
         application = RandomApplication.from_seed(seed)
         for _ in range(12):
             application.apply_random_event()
             state = application.state()
-            answer = Incremental().assign(state)
-            active, ready = AssignmentColumns.of(state, answer).active, caught_up(state)
+            assignment = Incremental().assign(state)
+            active, ready = AssignmentColumns.of(state, assignment).active, caught_up(state)
             assert (ready[np.arange(len(active)), active] | ~ready.any(axis=1)).all()
-            waited += answer.followup_rebalance_delay_ms is not None
-            application.apply(answer)
+            waited += assignment.followup_rebalance_delay_ms is not None
+            application.apply(assignment)
     assert waited > 10
 
 
-def test_a_round_warms_up_no_more_than_it_may_besides_copies_that_are_needed() -> None:
+def test_warm_ups_per_rebalance_are_limited() -> None:
     full = 0
-    for state in lives(80, num_standby_replicas=0, max_warmup_replicas=2):
+    for state in states_after_events(80, num_standby_replicas=0, max_warmup_replicas=2):
         for planned in Incremental().plan(state):
             if caught_up(state).any(axis=1).all():
                 assert len(planned.warm_ups) <= 2
@@ -140,7 +140,7 @@ def rounds(state: ApplicationState, assignor: TaskAssignor) -> Iterator[tuple[Ap
     raise AssertionError("it does not reach rest")
 
 
-def kept_in_the_end(state: ApplicationState) -> set[tuple[TaskId, ProcessId]]:
+def converged_columns(state: ApplicationState) -> set[tuple[TaskId, ProcessId]]:
     *_, (_, columns) = rounds(state, Incremental())
     return {(state.tasks.ids[t], state.clients.ids[c]) for t, c in np.argwhere(assigned(columns)).tolist()}
 
@@ -151,11 +151,13 @@ def records_restored(state: ApplicationState, assignor: TaskAssignor) -> int:
 
 
 def test_high_availability_restores_more_for_the_same_changes() -> None:
-    ours, theirs = 0, 0
-    for state in lives(60, num_standby_replicas=0, rack_aware_assignment_strategy=RackAwareStrategy.MIN_TRAFFIC):
-        ours += records_restored(state, Incremental())
-        theirs += records_restored(state, HighAvailability())
-    assert 0 < ours < theirs / 2
+    incremental, high_availability = 0, 0
+    for state in states_after_events(
+        60, num_standby_replicas=0, rack_aware_assignment_strategy=RackAwareStrategy.MIN_TRAFFIC
+    ):
+        incremental += records_restored(state, Incremental())
+        high_availability += records_restored(state, HighAvailability())
+    assert 0 < incremental < high_availability / 2
 
 
 def moving(lags: dict[int, int], *, begun: int | None = None) -> ApplicationState:
@@ -166,14 +168,14 @@ def moving(lags: dict[int, int], *, begun: int | None = None) -> ApplicationStat
     ids = [TaskId(0, number) for number in range(4)]
     tasks = [
         TaskInfo(
-            each,
+            task,
             True,
             tuple(
-                TaskTopicPartition(TopicPartition(f"in{number}", each.partition), True, False, ("east",))
+                TaskTopicPartition(TopicPartition(f"in{number}", task.partition), True, False, ("east",))
                 for number in range(n + 1)
             ),
         )
-        for n, each in enumerate(ids)
+        for n, task in enumerate(ids)
     ]
     near = [
         KafkaStreamsState(
@@ -185,7 +187,7 @@ def moving(lags: dict[int, int], *, begun: int | None = None) -> ApplicationStat
         3,
         "east",
         previous_standby_tasks=() if begun is None else (ids[begun],),
-        task_lags={each: lags[each.partition] for each in ids},
+        task_lags={task: lags[task.partition] for task in ids},
     )
     return ApplicationState.of(tasks, [*near, far], AssignmentConfigs(acceptable_recovery_lag=0, max_warmup_replicas=1))
 
@@ -194,32 +196,32 @@ def order(state: ApplicationState) -> list[int]:
     return [task.partition for planned in Incremental().plan(state) for task, _ in planned.warm_ups]
 
 
-def test_the_moves_that_save_most_for_each_record_get_the_warm_ups_first() -> None:
+def test_moves_that_save_most_per_record_warm_up_first() -> None:
     assert order(moving(dict.fromkeys(range(4), 1_000))) == [3, 2, 1]
     assert order(moving({0: 1_000, 1: 100, 2: 1_000, 3: 1_000})) == [1, 3, 2]
 
 
-def test_a_warm_up_that_was_begun_is_finished_first() -> None:
+def test_started_warm_up_is_finished_first() -> None:
     assert order(moving(dict.fromkeys(range(4), 1_000), begun=1)) == [1, 3, 2]
 
 
-def test_a_plan_tells_who_moves_when_and_what_is_read_across_racks_then() -> None:
+def test_plan_lists_moves_and_cross_rack_partitions_per_rebalance() -> None:
     plan = Incremental().plan(moving(dict.fromkeys(range(4), 1_000)))
     assert [[move.task.partition for move in planned.moves] for planned in plan] == [[], [3], [2], [1]]
     assert [planned.remote_partitions for planned in plan] == [10, 6, 3, 1]
     assert [planned.records for planned in plan] == [1_000, 1_000, 1_000, 0]
 
 
-def test_where_nobody_is_caught_up_the_closest_client_runs_a_task() -> None:
+def test_closest_client_runs_a_task_if_no_client_is_caught_up() -> None:
     state = moving({0: 5, 1: 5, 2: 5, 3: 5})
     lags = state.lags.copy()
     lags[:, 0] = 9
     assert set(AssignmentColumns.of(state, Incremental().assign(replace(state, lags=lags))).active.tolist()) == {1}
 
 
-def test_a_standby_is_kept_out_of_the_rack_of_its_active_unless_that_is_not_asked_for() -> None:
+def test_standby_is_in_another_rack_than_its_active_task_by_default() -> None:
     near = {0: 0, 1: 0}
-    for state in lives(20, num_standby_replicas=1, rack_aware_assignment_tags=()):
+    for state in states_after_events(20, num_standby_replicas=1, rack_aware_assignment_tags=()):
         racks = state.clients.rack
         for reliable in near:
             *_, (_, columns) = rounds(state, Incremental(reliable_standbys=reliable))
@@ -229,6 +231,6 @@ def test_a_standby_is_kept_out_of_the_rack_of_its_active_unless_that_is_not_aske
     assert near[0] > 30
 
 
-def test_a_number_of_standbys_that_is_none_is_refused() -> None:
+def test_invalid_number_of_standbys_is_rejected() -> None:
     with pytest.raises(ValueError, match="reliable_standbys must be a whole number, 0 or more, not -1"):
         Incremental(reliable_standbys=-1)

@@ -29,16 +29,16 @@ BALANCED = AssignmentConfigs(rack_aware_assignment_strategy=RackAwareStrategy.BA
 
 
 @pytest.fixture(params=[PLAIN, COMPILED], ids=["plain", "compiled"], autouse=True)
-def kernels(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Kernels:
-    chosen: Kernels = request.param
-    monkeypatch.setattr(CHOICE, "choose", lambda work: chosen)
-    return chosen
+def kernels(request: pytest.FixtureRequest) -> Iterator[Kernels]:
+    kernels: Kernels = request.param
+    with CHOICE.always(kernels):
+        yield kernels
 
 
 def draw_placements(seed: int, number: int) -> Iterator[tuple[random.Random, TaskPlacement]]:
-    chance = random.Random(seed)
+    rng = random.Random(seed)
     for _ in range(number):
-        yield chance, draw_placement(chance, draw_state(chance))
+        yield rng, draw_placement(rng, draw_state(rng))
 
 
 def tables(placement: TaskPlacement) -> dict[str, list[int]]:
@@ -46,7 +46,7 @@ def tables(placement: TaskPlacement) -> dict[str, list[int]]:
     return {name: list(getattr(placement, name)) for name in names}
 
 
-def counted(placement: TaskPlacement) -> dict[str, list[int]]:
+def expected_counts(placement: TaskPlacement) -> dict[str, list[int]]:
     """Return the counts that a placement must have."""
     active = Counter(placement.owner)
     clients = range(len(placement.threads))
@@ -57,33 +57,33 @@ def counted(placement: TaskPlacement) -> dict[str, list[int]]:
     }
 
 
-def draw_traffic(chance: random.Random, state: ApplicationState) -> IntArray:
-    least, most = chance.choice([(0, 0), (0, 1), (0, 9), (-5, 5)])
+def draw_traffic(rng: random.Random, state: ApplicationState) -> IntArray:
+    least, most = rng.choice([(0, 0), (0, 1), (0, 9), (-5, 5)])
     racks = range(len(state.partitions.racks))
-    if chance.random() < 0.5:
+    if rng.random() < 0.5:
         return traffic_by_rack(state, state.tasks.changelog, most)
-    return np.array([[chance.randint(least, most) for _ in racks] for _ in state.tasks.ids], dtype=np.int64)
+    return np.array([[rng.randint(least, most) for _ in racks] for _ in state.tasks.ids], dtype=np.int64)
 
 
-def test_tasks_move_to_caught_up_clients_as_in_the_plain_search() -> None:
+def test_tasks_move_to_caught_up_clients_as_in_the_reference() -> None:
     moved = 0
     for _, placement in draw_placements(1, 1500):
         plain = copy.deepcopy(placement)
-        wanted = PlainMovement(plain).run()
-        assert move_to_caught_up_clients(placement, NO_RECORDER) == wanted
-        moved += wanted
+        expected = PlainMovement(plain).run()
+        assert move_to_caught_up_clients(placement, NO_RECORDER) == expected
+        moved += expected
         assert tables(placement) == tables(plain)
-        assert tables(placement).items() >= counted(placement).items()
+        assert tables(placement).items() >= expected_counts(placement).items()
     assert moved > 5000
 
 
 def test_standbys_go_to_the_least_loaded_clients() -> None:
-    for chance, placement in draw_placements(2, 500):
+    for rng, placement in draw_placements(2, 500):
         state = placement.state
         tasks = [
             task for task in np.flatnonzero(state.tasks.stateful).tolist() if not placement.standbys()[:, task].any()
         ]
-        chance.shuffle(tasks)
+        rng.shuffle(tasks)
         plain = copy.deepcopy(placement)
         for task in tasks:
             others = [client for client in range(len(state.clients)) if client != plain.owner[task]]
@@ -95,28 +95,28 @@ def test_standbys_go_to_the_least_loaded_clients() -> None:
 
 
 @pytest.mark.parametrize("keeps_tags", [False, True])
-def test_standbys_are_exchanged_as_if_each_pair_were_solved(keeps_tags: bool) -> None:
+def test_standby_exchange_equals_solving_every_pair(keeps_tags: bool) -> None:
     exchanged = 0
-    for chance, placement in draw_placements(3, 800):
+    for rng, placement in draw_placements(3, 800):
         state = placement.state
         clients = list(range(len(state.clients)))
-        chance.shuffle(clients)
-        traffic = draw_traffic(chance, state)
-        price = chance.choice([0, 1, 4, -1])
+        rng.shuffle(clients)
+        traffic = draw_traffic(rng, state)
+        price = rng.choice([0, 1, 4, -1])
         silent, plain, before = copy.deepcopy(placement), copy.deepcopy(placement), tables(placement)
         tags = TagAwareStandbys(state, ()).tags_to_keep() if keeps_tags else no_tag_constraints(state)
         flow = configured_flow(replace(state, assignment_configs=MIN_TRAFFIC))
         recorded = RecordedWork()
-        wanted = exchange_plainly(plain, clients, traffic, price, keeps_tags, flow)
+        expected = exchange_plainly(plain, clients, traffic, price, keeps_tags, flow)
         exchange_standbys(placement, clients, traffic, price, tags, recorded)
         exchange_standbys(silent, clients, traffic, price, tags, NO_RECORDER)
         assert tables(placement) == tables(silent) == tables(plain)
-        assert recorded.flows == Counter(wanted)
+        assert recorded.flows == Counter(expected)
         exchanged += tables(placement) != before
     assert exchanged > 150
 
 
-def test_standbys_are_exchanged_within_subtopologies_pair_by_pair() -> None:
+def test_standby_exchange_within_subtopologies_equals_solving_every_pair() -> None:
     exchanged = 0
     for _, placement in draw_placements(4, 150):
         state = placement.state
@@ -125,9 +125,9 @@ def test_standbys_are_exchanged_within_subtopologies_pair_by_pair() -> None:
         traffic = traffic_by_rack(state, state.tasks.changelog, 10)
         plain, before = copy.deepcopy(placement), tables(placement)
         recorded = RecordedWork()
-        wanted = exchange_plainly(plain, clients, traffic, 1, False, flow)
+        expected = exchange_plainly(plain, clients, traffic, 1, False, flow)
         exchange_within_subtopologies(placement, clients, traffic, 1, recorded)
         assert tables(placement) == tables(plain)
-        assert recorded.flows == Counter(wanted)
+        assert recorded.flows == Counter(expected)
         exchanged += tables(placement) != before
     assert exchanged > 20

@@ -15,12 +15,26 @@ from assignors.model.configs import AssignmentConfigs
 from assignors.model.ids import ProcessId
 from assignors.model.state import ApplicationState, KafkaStreamsState
 from assignors.objective.cost import Weights, compute_cost_and_bound
-from assignors.optimum import balanced_placement, placement_program, stateful_placement
+from assignors.optimum.balanced_placement import Slack, place_stateful_tasks
 from assignors.optimum.capacity_bounds import CapacityBounds, active_shares, compute_capacity_bounds, standby_shares
-from assignors.optimum.costs import Priority
+from assignors.optimum.costs import Priority, partition_costs
 from assignors.optimum.failure_domains import count_colocations, failure_domains
+from assignors.optimum.placement_program import PlacementProblem, PlacementSolution, solve_placement
+from assignors.optimum.prices import CopyPrices, compute_prices, total_price
+from assignors.optimum.stateful_placement import find_cheapest_placement
 from assignors.tasks.optimal import Optimal, OptimalSolution, Separation, SolutionStatus
-from tests.assignors.tasks.exhaustive import Rules, grown, in_another_order, least_cost, tiny_state
+from tests.assignors.tasks.exhaustive import Rules, min_cost, state_after_event, tiny_state, with_shuffled_listing
+
+
+def prices_of(state: ApplicationState) -> CopyPrices:
+    """Return the prices of `Optimal()` with its default parameters."""
+    copies = min(state.assignment_configs.num_standby_replicas, len(state.clients) - 1)
+    weights = Optimal.default_weights.configured(state.assignment_configs)
+    return compute_prices(state, copies, partition_costs(state, copies, Priority.WEIGHTED, weights), 0)
+
+
+def price_of(problem: PlacementProblem, solution: PlacementSolution) -> int:
+    return total_price(problem.active, solution.active) + total_price(problem.standby, solution.standby)
 
 
 def colocations_of(state: ApplicationState, columns: AssignmentColumns) -> int:
@@ -30,62 +44,62 @@ def colocations_of(state: ApplicationState, columns: AssignmentColumns) -> int:
     return count_colocations(failure_domains(state), held[state.tasks.stateful])
 
 
-def assert_is_best(state: ApplicationState, assignor: Optimal, seed: int) -> OptimalSolution:
+def assert_matches_exhaustive_search(state: ApplicationState, assignor: Optimal, seed: int) -> OptimalSolution:
     """Check that the assignment equals the result of exhaustive search."""
-    answer = assignor.solve(state)
-    rules = Rules(answer.weights, assignor.slack, assignor.subtopology_slack, assignor.downtime_cost or 0)
-    assert (answer.slack, colocations_of(state, answer.target), answer.cost) == least_cost(state, rules), seed
-    assert answer.status is SolutionStatus.OPTIMAL, seed
-    assert answer.bound == answer.cost, seed
-    assert validate_assignment(state, answer.assignment) == [], seed
-    return answer
+    solution = assignor.solve(state)
+    rules = Rules(solution.weights, assignor.slack, assignor.subtopology_slack, assignor.downtime_cost or 0)
+    assert (solution.slack, colocations_of(state, solution.target), solution.cost) == min_cost(state, rules), seed
+    assert solution.status is SolutionStatus.OPTIMAL, seed
+    assert solution.bound == solution.cost, seed
+    assert validate_assignment(state, solution.assignment) == [], seed
+    return solution
 
 
 @pytest.mark.parametrize("standbys", [0, 1, 2])
-def test_nothing_that_can_be_tried_is_better(standbys: int) -> None:
+def test_cost_matches_exhaustive_search(standbys: int) -> None:
     for seed in range(50):
-        assert_is_best(tiny_state(seed, standbys), Optimal(), seed)
+        assert_matches_exhaustive_search(tiny_state(seed, standbys), Optimal(), seed)
 
 
-def test_nothing_is_better_with_slack_and_even_subtopologies() -> None:
+def test_cost_with_slack_and_even_subtopologies_matches_exhaustive_search() -> None:
     for seed in range(100, 125):
-        assert_is_best(tiny_state(seed), Optimal(subtopology_slack=0), seed)
-        assert_is_best(tiny_state(seed), Optimal(slack=1, subtopology_slack=1), seed)
+        assert_matches_exhaustive_search(tiny_state(seed), Optimal(subtopology_slack=0), seed)
+        assert_matches_exhaustive_search(tiny_state(seed), Optimal(slack=1, subtopology_slack=1), seed)
 
 
 @pytest.mark.parametrize("downtime_cost", [0, 3, 100])
-def test_nothing_is_better_where_downtime_has_a_price_and_nobody_waits(downtime_cost: int) -> None:
+def test_cost_with_downtime_price_matches_exhaustive_search(downtime_cost: int) -> None:
     for seed in range(200, 225):
         state = tiny_state(seed)
-        answer = assert_is_best(state, Optimal(downtime_cost=downtime_cost), seed)
-        assert AssignmentColumns.of(state, answer.assignment) is answer.target
+        solution = assert_matches_exhaustive_search(state, Optimal(downtime_cost=downtime_cost), seed)
+        assert AssignmentColumns.of(state, solution.assignment) is solution.target
 
 
 @pytest.mark.parametrize("priority", list(Priority))
-def test_what_has_priority_is_least_and_then_the_other(priority: Priority) -> None:
+def test_priority_is_minimized_first(priority: Priority) -> None:
     for seed in range(300, 320):
         state = tiny_state(seed)
         state = dataclasses.replace(
             state, assignment_configs=dataclasses.replace(state.assignment_configs, rack_aware_traffic_cost=2)
         )
-        answer = assert_is_best(state, Optimal(priority=priority), seed)
+        solution = assert_matches_exhaustive_search(state, Optimal(priority=priority), seed)
         alone = {Priority.TRAFFIC_FIRST: (1, 0), Priority.MOVES_FIRST: (0, 1)}.get(priority)
         if alone is not None:
-            _, _, least = least_cost(state, Rules(Weights(*alone)))
-            found = compute_cost_and_bound(state, answer.target, Weights(*alone))
-            assert found is not None
-            assert found.cost == least, seed
+            _, _, least = min_cost(state, Rules(Weights(*alone)))
+            cost_and_bound = compute_cost_and_bound(state, solution.target, Weights(*alone))
+            assert cost_and_bound is not None
+            assert cost_and_bound.cost == least, seed
 
 
-def test_the_cost_is_what_is_appraised_and_never_below_what_cannot_be_undercut() -> None:
+def test_cost_equals_its_appraisal_and_respects_the_bound() -> None:
     above = 0
     for seed in range(40):
-        state = grown(seed)
-        answer = Optimal().solve(state)
-        found = compute_cost_and_bound(state, answer.target, answer.weights)
-        assert found is not None
-        assert found.bound <= answer.bound == answer.cost == found.cost, seed
-        above += found.bound < found.cost
+        state = state_after_event(seed)
+        solution = Optimal().solve(state)
+        cost_and_bound = compute_cost_and_bound(state, solution.target, solution.weights)
+        assert cost_and_bound is not None
+        assert cost_and_bound.bound <= solution.bound == solution.cost == cost_and_bound.cost, seed
+        above += cost_and_bound.bound < cost_and_bound.cost
     assert above > 0
 
 
@@ -114,25 +128,25 @@ def slack_of(state: ApplicationState, columns: AssignmentColumns, copies: int) -
 
 
 @pytest.mark.parametrize("name", ["high_availability", "legacy_sticky", "streams_group_sticky"])
-def test_no_assignor_is_cheaper_than_this_one_with_the_slack_that_it_takes(name: str) -> None:
+def test_no_assignor_is_cheaper_at_equal_slack(name: str) -> None:
     compared = 0
     for seed in range(25):
-        state = grown(seed)
+        state = state_after_event(seed)
         copies = min(state.assignment_configs.num_standby_replicas, len(state.clients) - 1)
-        theirs = AssignmentColumns.of(state, registry.make(registry.find(name)).assign(state))
-        if (theirs.standby.sum(axis=1)[state.tasks.stateful] == copies).all():
-            answer = Optimal(apart=Separation.CLIENTS, slack=slack_of(state, theirs, copies)).solve(state)
-            found = compute_cost_and_bound(state, theirs, answer.weights)
-            assert found is not None
-            assert found.cost >= answer.cost, seed
+        other = AssignmentColumns.of(state, registry.make(registry.find(name)).assign(state))
+        if (other.standby.sum(axis=1)[state.tasks.stateful] == copies).all():
+            solution = Optimal(apart=Separation.CLIENTS, slack=slack_of(state, other, copies)).solve(state)
+            cost_and_bound = compute_cost_and_bound(state, other, solution.weights)
+            assert cost_and_bound is not None
+            assert cost_and_bound.cost >= solution.cost, seed
             compared += 1
     assert compared > 5
 
 
 @pytest.mark.parametrize("apart", list(Separation))
-def test_copies_are_kept_apart_as_far_as_slacks(apart: Separation) -> None:
+def test_copies_are_separated_as_configured(apart: Separation) -> None:
     for seed in range(25):
-        state = grown(seed)
+        state = state_after_event(seed)
         target = Optimal(apart=apart).solve(state).target
         assert not target.standby[np.arange(len(target.active)), target.active].any(), seed
         if apart is Separation.PLACES:
@@ -141,9 +155,9 @@ def test_copies_are_kept_apart_as_far_as_slacks(apart: Separation) -> None:
             ), seed
 
 
-def test_the_less_is_slacks_the_less_it_costs() -> None:
+def test_weaker_constraints_never_cost_more() -> None:
     for seed in range(25):
-        state = grown(seed)
+        state = state_after_event(seed)
         costs = [
             Optimal(apart=Separation.PLACES, subtopology_slack=0).solve(state),
             Optimal(apart=Separation.PLACES).solve(state),
@@ -154,15 +168,15 @@ def test_the_less_is_slacks_the_less_it_costs() -> None:
         assert Optimal(apart=Separation.CLIENTS, slack=2).solve(state).cost <= loose, seed
 
 
-def test_the_order_in_which_things_are_told_changes_nothing() -> None:
+def test_input_order_does_not_matter() -> None:
     for seed in range(25):
-        state = grown(seed)
-        assert Optimal().assign(in_another_order(state, seed)) == Optimal().assign(state), seed
+        state = state_after_event(seed)
+        assert Optimal().assign(with_shuffled_listing(state, seed)) == Optimal().assign(state), seed
 
 
-def clients_of_whom_any_two_share_a_tag(per_kind: int) -> ApplicationState:
+def clients_with_pairwise_shared_tags(per_kind: int) -> ApplicationState:
     """Return clients of four kinds; half a task fits on each kind on average. Those of one kind held tasks together."""
-    tasks = [info for info in grown(3).all_tasks.values() if info.is_stateful]
+    tasks = [info for info in state_after_event(3).all_tasks.values() if info.is_stateful]
     clients = []
     for number in range(4 * per_kind):
         kind, place = divmod(number, per_kind)
@@ -182,82 +196,87 @@ def clients_of_whom_any_two_share_a_tag(per_kind: int) -> ApplicationState:
 
 
 @pytest.mark.parametrize("per_kind", [1, 4])
-def test_copies_meet_no_more_often_than_whole_tasks_must_where_parts_of_them_would_not(per_kind: int) -> None:
-    state = clients_of_whom_any_two_share_a_tag(per_kind)
-    answer = Optimal().solve(state)
-    assert answer.status is SolutionStatus.OPTIMAL
-    assert colocations_of(state, answer.target) == state.tasks.stateful.sum() > 1
-    assert answer.slack == 0
+def test_colocations_are_minimal_for_whole_tasks(per_kind: int) -> None:
+    state = clients_with_pairwise_shared_tags(per_kind)
+    solution = Optimal().solve(state)
+    assert solution.status is SolutionStatus.OPTIMAL
+    assert colocations_of(state, solution.target) == state.tasks.stateful.sum() > 1
+    assert solution.slack == 0
 
 
-def test_a_programme_that_is_too_large_is_answered_by_flows_with_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_flows_with_a_bound_replace_a_program_above_max_variables() -> None:
     gaps = 0
     for seed in range(30):
-        state = grown(seed)
+        state = state_after_event(seed)
         proven = Optimal().solve(state)
-        with monkeypatch.context() as patched:
-            patched.setattr(placement_program, "MAX_VARIABLES", 0)
-            answer = Optimal().solve(state)
-        assert validate_assignment(state, answer.assignment) == []
-        assert answer.bound <= proven.bound, seed
-        assert answer.bound <= answer.cost
-        assert (answer.status is SolutionStatus.OPTIMAL) == (answer.bound == answer.cost)
-        assert not answer.target.standby[np.arange(len(state.tasks)), answer.target.active].any()
-        gaps += answer.status is SolutionStatus.FEASIBLE
+        solution = Optimal(max_variables=0).solve(state)
+        assert validate_assignment(state, solution.assignment) == []
+        assert solution.bound <= proven.bound, seed
+        assert solution.bound <= solution.cost
+        assert (solution.status is SolutionStatus.OPTIMAL) == (solution.bound == solution.cost)
+        assert not solution.target.standby[np.arange(len(state.tasks)), solution.target.active].any()
+        gaps += solution.status is SolutionStatus.FEASIBLE
     assert gaps > 5
 
 
 @pytest.mark.parametrize(
-    ("proven", "status"),
-    [
-        ((True, True), SolutionStatus.OPTIMAL),
-        ((False, True), SolutionStatus.FEASIBLE),
-        ((True, False), SolutionStatus.FEASIBLE),
-    ],
+    ("infeasible", "is_slack_minimal"), [((True, True), True), ((False, True), False), ((True, False), False)]
 )
-def test_where_standbys_cannot_have_their_shares_the_slack_grows_and_is_optimal_if_it_is_proven_to_be_needed(
-    proven: tuple[bool, ...], status: SolutionStatus, monkeypatch: pytest.MonkeyPatch
+def test_slack_grows_until_standbys_fit_and_is_minimal_if_smaller_slacks_are_infeasible(
+    infeasible: tuple[bool, bool], is_slack_minimal: bool
 ) -> None:
-    place, slacks = stateful_placement.find_cheapest_placement, []
+    ranges: list[int] = []
 
-    def reluctant(
-        problem: placement_program.PlacementProblem, time_limit_s: float
-    ) -> tuple[placement_program.PlacementSolution | None, bool]:
-        slacks.append(int((problem.standby_bounds.max_copies - problem.standby_bounds.min_copies).max()))
-        return place(problem, time_limit_s) if len(slacks) > 2 else (None, proven[len(slacks) - 1])
+    def reject_first_two(problem: PlacementProblem, time_limit_s: float) -> tuple[PlacementSolution | None, bool]:
+        ranges.append(int((problem.standby_bounds.max_copies - problem.standby_bounds.min_copies).max()))
+        attempt = len(ranges)
+        return (None, infeasible[attempt - 1]) if attempt <= 2 else find_cheapest_placement(problem, time_limit_s)
 
-    monkeypatch.setattr(balanced_placement, "find_cheapest_placement", reluctant)
     states = (tiny_state(seed, 1) for seed in range(100))
-    state = next(one for one in states if len(one.clients) == 3 and one.tasks.stateful.sum() > 2)
-    answer = Optimal().solve(state)
-    assert answer.slack == 2
-    assert answer.bound == answer.cost
-    assert answer.status is status
-    assert slacks == sorted(set(slacks))
+    state = next(state for state in states if len(state.clients) == 3 and state.tasks.stateful.sum() > 2)
+    placed = place_stateful_tasks(
+        state, prices_of(state), 1, failure_domains(state), Slack(0, None), 60.0, reject_first_two
+    )
+    assert placed.slack == 2
+    assert placed.is_slack_minimal is is_slack_minimal
+    assert ranges == sorted(set(ranges))
 
 
-def test_standbys_that_found_no_room_in_time_are_not_said_to_have_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    cheap_at_home = np.array([[0, 5], [5, 0]])
-    each_in_its_own_group = CapacityBounds(
+def test_optimal_status_requires_minimal_slack() -> None:
+    statuses = set()
+    for seed in range(30):
+        solution = Optimal(max_variables=0).solve(state_after_event(seed))
+        if solution.slack:
+            statuses.add(solution.status)
+    assert SolutionStatus.OPTIMAL not in statuses
+
+
+def test_unsolved_program_is_not_reported_as_infeasible() -> None:
+    cheap_on_own_client = np.array([[0, 5], [5, 0]])
+    one_task_per_group = CapacityBounds(
         min_copies=np.array([1, 1]),
         max_copies=np.array([1, 1]),
         group=np.array([0, 1]),
         group_min_copies=np.array([[0, 0], [0, 0]]),
         group_max_copies=np.array([[1, 1], [1, 1]]),
     )
-    standbys_at_home = dataclasses.replace(each_in_its_own_group, group_max_copies=np.array([[1, 0], [0, 1]]))
-    problem = placement_program.PlacementProblem(
-        cheap_at_home, 0 * cheap_at_home, 1, each_in_its_own_group, standbys_at_home, np.zeros((0, 2), dtype=np.int64)
+    standbys_on_own_client = dataclasses.replace(one_task_per_group, group_max_copies=np.array([[1, 0], [0, 1]]))
+    problem = PlacementProblem(
+        cheap_on_own_client,
+        0 * cheap_on_own_client,
+        1,
+        one_task_per_group,
+        standbys_on_own_client,
+        np.zeros((0, 2), dtype=np.int64),
     )
-    found, is_impossible = stateful_placement.find_cheapest_placement(problem, 1.0)
-    assert found is not None
-    assert (found.bound, is_impossible) == (10, False)
-    monkeypatch.setattr(placement_program, "MAX_VARIABLES", 0)
-    assert stateful_placement.find_cheapest_placement(problem, 1.0) == (None, False)
+    placement, is_infeasible = find_cheapest_placement(problem, 1.0)
+    assert placement is not None
+    assert (placement.bound, is_infeasible) == (10, False)
+    assert find_cheapest_placement(problem, 1.0, max_variables=0) == (None, False)
 
 
-def test_a_client_that_must_both_run_and_stand_by_a_task_is_found_impossible() -> None:
-    nothing = np.zeros((1, 2), dtype=np.int64)
+def test_client_forced_to_hold_both_copies_of_a_task_is_infeasible() -> None:
+    no_prices = np.zeros((1, 2), dtype=np.int64)
     only_first = CapacityBounds(
         min_copies=np.array([1, 0]),
         max_copies=np.array([1, 0]),
@@ -266,28 +285,45 @@ def test_a_client_that_must_both_run_and_stand_by_a_task_is_found_impossible() -
         group_max_copies=np.array([[1, 0]]),
     )
     for where in (np.zeros((0, 2), dtype=np.int64), np.array([[0, 1]])):
-        assert stateful_placement.find_cheapest_placement(
-            placement_program.PlacementProblem(nothing, nothing, 1, only_first, only_first, where), 1.0
-        ) == (None, True)
-    three = np.zeros((3, 2), dtype=np.int64)
+        assert find_cheapest_placement(
+            PlacementProblem(no_prices, no_prices, 1, only_first, only_first, where), 1.0
+        ) == (
+            None,
+            True,
+        )
+    prices_of_three = np.zeros((3, 2), dtype=np.int64)
     full = compute_capacity_bounds(active_shares(3, np.array([1, 1])), 0, np.zeros(3, dtype=np.int64), None)
-    nobody = dataclasses.replace(full, max_copies=np.array([1, 1]))
-    assert stateful_placement.find_cheapest_placement(
-        placement_program.PlacementProblem(three, three, 1, nobody, full, where), 1.0
+    too_few = dataclasses.replace(full, max_copies=np.array([1, 1]))
+    assert find_cheapest_placement(
+        PlacementProblem(prices_of_three, prices_of_three, 1, too_few, full, where), 1.0
     ) == (
         None,
         True,
     )
 
 
-def test_clients_taken_as_one_cost_what_they_cost_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    pooled = 0
+def test_aggregating_clients_does_not_change_the_cost() -> None:
+    compared = 0
     for seed in range(30):
-        state = grown(seed)
-        together = Optimal().solve(state)
-        with monkeypatch.context() as patched:
-            patched.setattr(placement_program, "group_by_domains", lambda domains: np.arange(domains.shape[1]))
-            assert Optimal().solve(state).cost == together.cost, seed
-        copies = state.assignment_configs.num_standby_replicas
-        pooled += copies > 0 and len(state.clients) > 3 and colocations_of(state, together.target) == 0
-    assert pooled > 3
+        state = state_after_event(seed)
+        copies = min(state.assignment_configs.num_standby_replicas, len(state.clients) - 1)
+        if not copies or len(state.clients) <= 3:
+            continue
+        prices, num_tasks = prices_of(state), int(state.tasks.stateful.sum())
+        subtopology = state.tasks.subtopology[state.tasks.stateful]
+        active, standby = (
+            compute_capacity_bounds(shares, 0, subtopology, None)
+            for shares in (
+                active_shares(num_tasks, state.clients.threads),
+                standby_shares(num_tasks, copies, state.clients.threads),
+            )
+        )
+        problem = PlacementProblem(prices.active, prices.standby, copies, active, standby, failure_domains(state))
+        aggregated, is_infeasible = solve_placement(problem, 0, 60.0)
+        single, is_single_infeasible = solve_placement(problem, 0, 60.0, aggregates=False)
+        assert is_infeasible == is_single_infeasible, seed
+        if aggregated is not None:
+            assert single is not None, seed
+            assert price_of(problem, aggregated) == price_of(problem, single) == aggregated.bound == single.bound, seed
+            compared += 1
+    assert compared > 3

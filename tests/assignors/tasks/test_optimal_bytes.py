@@ -15,7 +15,7 @@ from assignors.model.traffic_rates import PartitionRate, TrafficRates, TrafficUn
 from assignors.objective.cost import Weights
 from assignors.optimum.costs import Priority
 from assignors.tasks.optimal import Optimal, SolutionStatus
-from tests.assignors.tasks.exhaustive import Rules, grown, in_another_order, least_cost, tiny_state
+from tests.assignors.tasks.exhaustive import Rules, min_cost, state_after_event, tiny_state, with_shuffled_listing
 from tests.contract.random_applications import RACKS, RandomApplication, rebalance_until_stable
 
 HORIZON_S = 1_000
@@ -25,22 +25,22 @@ ODD = (*RACKS, "rack-without-clients", None)
 
 def random_rates(state: ApplicationState, seed: int, usd_per_gb: float | None = None) -> TrafficRates:
     """Return random rates of all partitions, and of the other writes of tasks."""
-    chance = random.Random(seed)
+    rng = random.Random(seed)
     partitions = {
         name: PartitionRate(
-            bytes_per_s=chance.choice([0, chance.randrange(1_000)]),
-            leader_rack=chance.choice(ODD),
-            size_bytes=chance.choice([0, 50_000 * chance.randrange(100)]),
-            record_bytes=chance.choice([1, 100]),
+            bytes_per_s=rng.choice([0, rng.randrange(1_000)]),
+            leader_rack=rng.choice(ODD),
+            size_bytes=rng.choice([0, 50_000 * rng.randrange(100)]),
+            record_bytes=rng.choice([1, 100]),
         )
         for name in sorted(state.partitions.names)
     }
     writes = {
-        task: {rack: chance.randrange(500) for rack in chance.sample([*RACKS, "rack-without-clients"], 2)}
+        task: {rack: rng.randrange(500) for rack in rng.sample([*RACKS, "rack-without-clients"], 2)}
         for task in state.tasks.ids
-        if chance.random() < 0.5
+        if rng.random() < 0.5
     }
-    return TrafficRates(partitions, writes, chance.random() < 0.5, usd_per_gb)
+    return TrafficRates(partitions, writes, rng.random() < 0.5, usd_per_gb)
 
 
 def is_remote(rates: TrafficRates, partition: PartitionRate, replicas: tuple[str | None, ...], rack: str) -> bool:
@@ -53,11 +53,11 @@ def bytes_per_s(rates: TrafficRates, task: TaskInfo, client: KafkaStreamsState, 
     """Return the cross-rack bytes of a copy in the steady state."""
     assert client.rack_id is not None
     crosses = 0
-    for each in task.topic_partitions:
-        known = rates.partitions[each.topic_partition]
-        if is_remote(rates, known, each.rack_ids or (), client.rack_id) and each.is_source != standby:
+    for partition in task.topic_partitions:
+        known = rates.partitions[partition.topic_partition]
+        if is_remote(rates, known, partition.rack_ids or (), client.rack_id) and partition.is_source != standby:
             crosses += known.bytes_per_s
-        is_written = each.is_changelog and not each.is_source and not standby
+        is_written = partition.is_changelog and not partition.is_source and not standby
         if is_written and known.leader_rack not in (None, client.rack_id):
             crosses += known.bytes_per_s
     if not standby:
@@ -67,7 +67,11 @@ def bytes_per_s(rates: TrafficRates, task: TaskInfo, client: KafkaStreamsState, 
 
 def restored_bytes(state: ApplicationState, rates: TrafficRates, task: TaskInfo, client: KafkaStreamsState) -> float:
     """Return the cross-rack bytes until a copy has caught up."""
-    logs = [(rates.partitions[each.topic_partition], each) for each in task.topic_partitions if each.is_changelog]
+    logs = [
+        (rates.partitions[partition.topic_partition], partition)
+        for partition in task.topic_partitions
+        if partition.is_changelog
+    ]
     records = sum(known.size_bytes // known.record_bytes for known, _ in logs)
     if not task.is_stateful or not records:
         return 0.0
@@ -76,14 +80,16 @@ def restored_bytes(state: ApplicationState, rates: TrafficRates, task: TaskInfo,
     lag = client.lag_for(task.id)
     lacking = {LATEST_OFFSET: 0, UNKNOWN_OFFSET_SUM: max(*of_all, 1)}.get(lag, lag)
     remote = sum(
-        known.size_bytes for known, each in logs if is_remote(rates, known, each.rack_ids or (), client.rack_id)
+        known.size_bytes
+        for known, partition in logs
+        if is_remote(rates, known, partition.rack_ids or (), client.rack_id)
     )
     return lacking * remote / records
 
 
 def rules_of(state: ApplicationState, rates: TrafficRates, assignor: Optimal, unit: float) -> Rules:
     """Return the costs of copies, computed task by task."""
-    factor = 1.0 if assignor.minimises == TrafficUnit.BYTES else (rates.usd_per_gb or 0) * 86_400 / GB
+    factor = 1.0 if assignor.minimizes == TrafficUnit.BYTES else (rates.usd_per_gb or 0) * 86_400 / GB
 
     def copy_cost(task: TaskInfo, client: KafkaStreamsState, standby: bool) -> int:
         had = set(client.previous_active_tasks) | (set(client.previous_standby_tasks) if standby else set())
@@ -96,25 +102,23 @@ def rules_of(state: ApplicationState, rates: TrafficRates, assignor: Optimal, un
 
 @pytest.mark.parametrize("standbys", [0, 1, 2])
 @pytest.mark.parametrize(
-    ("minimises", "usd_per_gb", "moving"), [("bytes", None, 0), ("bytes", None, 40), ("dollars", 0.02, 0)]
+    ("minimizes", "usd_per_gb", "moving"), [("bytes", None, 0), ("bytes", None, 40), ("dollars", 0.02, 0)]
 )
-def test_nothing_that_can_be_tried_brings_less_across_racks(
-    minimises: str, usd_per_gb: float | None, moving: int, standbys: int
-) -> None:
+def test_cost_matches_exhaustive_search(minimizes: str, usd_per_gb: float | None, moving: int, standbys: int) -> None:
     apart = 0
     for seed in range(400, 408):
         state = tiny_state(seed, standbys)
         rates = random_rates(state, seed, usd_per_gb)
         assignor = Optimal(
-            minimises=TrafficUnit(minimises), rates=rates, horizon_s=HORIZON_S, non_overlap_cost=moving or None
+            minimizes=TrafficUnit(minimizes), rates=rates, horizon_s=HORIZON_S, non_overlap_cost=moving or None
         )
-        answer = assignor.solve(state)
-        slack, _, cost = least_cost(state, rules_of(state, rates, assignor, answer.unit))
-        assert (answer.slack, answer.cost) == (slack, cost), seed
-        assert answer.status is SolutionStatus.OPTIMAL, seed
-        assert validate_assignment(state, answer.assignment) == [], seed
-        assert minimises == "dollars" or answer.unit == 1
-        apart += answer.target.active.tolist() != Optimal().solve(state).target.active.tolist()
+        solution = assignor.solve(state)
+        slack, _, cost = min_cost(state, rules_of(state, rates, assignor, solution.unit))
+        assert (solution.slack, solution.cost) == (slack, cost), seed
+        assert solution.status is SolutionStatus.OPTIMAL, seed
+        assert validate_assignment(state, solution.assignment) == [], seed
+        assert minimizes == "dollars" or solution.unit == 1
+        apart += solution.target.active.tolist() != Optimal().solve(state).target.active.tolist()
     assert apart > 1
 
 
@@ -137,50 +141,50 @@ def moves(state: ApplicationState, columns: AssignmentColumns) -> int:
     return moved
 
 
-def test_what_has_priority_is_least_and_what_is_told_of_it_is_true() -> None:
+def test_priority_is_minimized_first_and_reported_correctly() -> None:
     differ = 0
     for seed in range(500, 515):
         state = tiny_state(seed)
         rates = random_rates(state, seed)
-        told = {}
+        traffic_and_moves = {}
         for priority in Priority:
-            answer = Optimal(minimises=TrafficUnit.BYTES, rates=rates, horizon_s=1, priority=priority).solve(state)
-            assert answer.traffic == met_traffic(state, rates, answer.target), seed
-            told[priority] = answer.traffic, moves(state, answer.target)
-        least = least_cost(state, rules_of(state, rates, Optimal(minimises=TrafficUnit.BYTES, horizon_s=1e30), 1))
-        assert told[Priority.TRAFFIC_FIRST][0] == least[2], seed
-        assert min(traffic for traffic, _ in told.values()) == least[2], seed
-        assert told[Priority.MOVES_FIRST][1] == min(moved for _, moved in told.values()), seed
-        differ += told[Priority.TRAFFIC_FIRST] != told[Priority.MOVES_FIRST]
+            solution = Optimal(minimizes=TrafficUnit.BYTES, rates=rates, horizon_s=1, priority=priority).solve(state)
+            assert solution.traffic == met_traffic(state, rates, solution.target), seed
+            traffic_and_moves[priority] = solution.traffic, moves(state, solution.target)
+        least = min_cost(state, rules_of(state, rates, Optimal(minimizes=TrafficUnit.BYTES, horizon_s=1e30), 1))
+        assert traffic_and_moves[Priority.TRAFFIC_FIRST][0] == least[2], seed
+        assert min(traffic for traffic, _ in traffic_and_moves.values()) == least[2], seed
+        assert traffic_and_moves[Priority.MOVES_FIRST][1] == min(moved for _, moved in traffic_and_moves.values()), seed
+        differ += traffic_and_moves[Priority.TRAFFIC_FIRST] != traffic_and_moves[Priority.MOVES_FIRST]
     assert differ > 3
 
 
 @pytest.mark.parametrize("priority", list(Priority))
-def test_weighing_bytes_the_group_comes_to_rest_whatever_order_it_is_told_in(priority: Priority) -> None:
+def test_group_converges_in_any_input_order(priority: Priority) -> None:
     for seed in range(5):
         application = RandomApplication.from_seed(seed)
         state = application.state()
         assignor = Optimal(
-            minimises=TrafficUnit.BYTES, rates=random_rates(state, seed), horizon_s=60, priority=priority
+            minimizes=TrafficUnit.BYTES, rates=random_rates(state, seed), horizon_s=60, priority=priority
         )
         for _ in range(2):
             application.apply_random_event()
             state = application.state()
-            assert assignor.assign(in_another_order(state, seed)) == assignor.assign(state), seed
+            assert assignor.assign(with_shuffled_listing(state, seed)) == assignor.assign(state), seed
             assert rebalance_until_stable(application, assignor, 60) is not None, (seed, application.history)
         state = application.state()
-        answer = assignor.solve(state)
-        now = AssignmentColumns.of(state, answer.assignment)
-        assert now.active.tolist() == answer.target.active.tolist(), seed
+        solution = assignor.solve(state)
+        now = AssignmentColumns.of(state, solution.assignment)
+        assert now.active.tolist() == solution.target.active.tolist(), seed
 
 
-def test_the_longer_the_horizon_the_less_crosses_racks_in_the_end() -> None:
+def test_longer_horizon_never_increases_final_traffic() -> None:
     fewer = 0
     for seed in range(12):
-        state = grown(seed)
+        state = state_after_event(seed)
         rates = random_rates(state, seed)
         soon, late = (
-            Optimal(minimises=TrafficUnit.BYTES, rates=rates, horizon_s=horizon).solve(state).traffic
+            Optimal(minimizes=TrafficUnit.BYTES, rates=rates, horizon_s=horizon).solve(state).traffic
             for horizon in (60, 1_000_000)
         )
         assert late <= soon, seed
@@ -188,9 +192,9 @@ def test_the_longer_the_horizon_the_less_crosses_racks_in_the_end() -> None:
     assert fewer > 1
 
 
-def test_large_rates_are_rounded_to_units_and_proven_all_the_same() -> None:
+def test_large_rates_are_rounded_to_units_and_still_proven() -> None:
     for seed in range(15):
-        state = grown(seed)
+        state = state_after_event(seed)
         small = random_rates(state, seed)
         large = TrafficRates(
             {
@@ -199,65 +203,67 @@ def test_large_rates_are_rounded_to_units_and_proven_all_the_same() -> None:
             },
             reads_from_nearest=small.reads_from_nearest,
         )
-        answer = Optimal(minimises=TrafficUnit.BYTES, rates=large).solve(state)
-        assert answer.status is SolutionStatus.OPTIMAL
+        solution = Optimal(minimizes=TrafficUnit.BYTES, rates=large).solve(state)
+        assert solution.status is SolutionStatus.OPTIMAL
         copies = len(state.tasks) * (1 + state.assignment_configs.num_standby_replicas)
-        assert abs(answer.cost * answer.unit - answer.traffic) <= copies * answer.unit
-        assert answer.unit > 1 or not answer.traffic
+        assert abs(solution.cost * solution.unit - solution.traffic) <= copies * solution.unit
+        assert solution.unit > 1 or not solution.traffic
 
 
-def test_what_topics_are_said_to_carry_goes_before_what_was_told_and_takes_its_price() -> None:
+def test_bytes_per_s_overrides_rates_and_uses_their_price() -> None:
     for seed in range(10):
-        state = grown(seed)
-        said = {"in0": 5_000, "log0": 700, "in1": 90}
+        state = state_after_event(seed)
+        bytes_per_s_of_topics = {"in0": 5_000, "log0": 700, "in1": 90}
         rates = random_rates(state, seed, usd_per_gb=0.01)
-        alone = Optimal(minimises=TrafficUnit.BYTES, bytes_per_s=said).solve(state)
-        told = Optimal(minimises=TrafficUnit.BYTES, bytes_per_s=said, rates=rates).solve(state)
-        assert told.assignment == alone.assignment
-        assert told.traffic == alone.traffic
+        without_rates = Optimal(minimizes=TrafficUnit.BYTES, bytes_per_s=bytes_per_s_of_topics).solve(state)
+        with_rates = Optimal(minimizes=TrafficUnit.BYTES, bytes_per_s=bytes_per_s_of_topics, rates=rates).solve(state)
+        assert with_rates.assignment == without_rates.assignment
+        assert with_rates.traffic == without_rates.traffic
         price, own = (
-            Optimal(minimises=TrafficUnit.DOLLARS, bytes_per_s=said, rates=rates, usd_per_gb=usd).solve(state).traffic
+            Optimal(minimizes=TrafficUnit.DOLLARS, bytes_per_s=bytes_per_s_of_topics, rates=rates, usd_per_gb=usd)
+            .solve(state)
+            .traffic
             for usd in (None, 0.03)
         )
-        assert price == pytest.approx(alone.traffic * 86_400 / GB * 0.01)
+        assert price == pytest.approx(without_rates.traffic * 86_400 / GB * 0.01)
         assert own == pytest.approx(3 * price)
 
 
-def test_where_nothing_crosses_for_money_nothing_moves() -> None:
+def test_price_of_zero_moves_nothing() -> None:
     application = RandomApplication.from_seed(2)
     rebalance_until_stable(application, Optimal(), 60)
     state = application.state()
-    answer = Optimal(minimises=TrafficUnit.DOLLARS, rates=random_rates(state, 1), usd_per_gb=0).solve(state)
-    assert (answer.cost, answer.bound, answer.traffic) == (0, 0, 0)
-    assert moves(state, answer.target) == 0
+    solution = Optimal(minimizes=TrafficUnit.DOLLARS, rates=random_rates(state, 1), usd_per_gb=0).solve(state)
+    assert (solution.cost, solution.bound, solution.traffic) == (0, 0, 0)
+    assert moves(state, solution.target) == 0
 
 
 @pytest.mark.parametrize(
     ("assignor", "message"),
     [
-        (Optimal(minimises=TrafficUnit.BYTES), "cannot minimize bytes: the rates of the topics are unknown"),
-        (Optimal(minimises=TrafficUnit.DOLLARS, bytes_per_s={"in0": 5}), "the price of cross-rack traffic is unknown"),
+        (Optimal(minimizes=TrafficUnit.BYTES), "cannot minimize bytes: the rates of the topics are unknown"),
+        (Optimal(minimizes=TrafficUnit.DOLLARS, bytes_per_s={"in0": 5}), "the price of cross-rack traffic is unknown"),
     ],
 )
-def test_what_nobody_says_is_asked_for(assignor: Optimal, message: str) -> None:
+def test_unknown_rates_or_price_are_reported(assignor: Optimal, message: str) -> None:
     assert assignor.needs_rates
     with pytest.raises(AssignorError, match=message):
-        assignor.assign(grown(1))
+        assignor.assign(state_after_event(1))
 
 
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"minimises": "packets"}, "minimises must be one of partitions, bytes, dollars, not 'packets'"),
-        ({"minimises": "bytes", "horizon_s": 0}, "horizon_s must be more than 0, not 0"),
-        ({"minimises": "dollars", "usd_per_gb": -1}, "usd_per_gb must be 0 or more, not -1"),
-        ({"minimises": "bytes", "bytes_per_s": 7}, "must map topics to bytes per second"),
-        ({"minimises": "bytes", "rates": {"orders": 5}}, "rates must be a TrafficRates"),
-        ({"minimises": "bytes", "traffic_cost": 5}, "traffic_cost has no effect with `minimises: bytes`"),
-        ({"minimises": "bytes", "usd_per_gb": 0.02}, "usd_per_gb has no effect with `minimises: bytes`"),
-        ({"bytes_per_s": {"orders": 5}}, "bytes_per_s has no effect with `minimises: partitions`"),
+        ({"minimizes": "packets"}, "minimizes must be one of partitions, bytes, dollars, not 'packets'"),
+        ({"minimizes": "bytes", "horizon_s": 0}, "horizon_s must be more than 0, not 0"),
+        ({"minimizes": "dollars", "usd_per_gb": -1}, "usd_per_gb must be 0 or more, not -1"),
+        ({"minimizes": "bytes", "bytes_per_s": 7}, "must map topics to bytes per second"),
+        ({"minimizes": "bytes", "rates": {"orders": 5}}, "rates must be a TrafficRates"),
+        ({"minimizes": "bytes", "traffic_cost": 5}, "traffic_cost has no effect with `minimizes: bytes`"),
+        ({"minimizes": "bytes", "usd_per_gb": 0.02}, "usd_per_gb has no effect with `minimizes: bytes`"),
+        ({"bytes_per_s": {"orders": 5}}, "bytes_per_s has no effect with `minimizes: partitions`"),
     ],
 )
-def test_a_parameter_that_makes_no_sense_is_named(parameters: dict[str, object], message: str) -> None:
+def test_invalid_parameter_is_rejected_by_name(parameters: dict[str, object], message: str) -> None:
     with pytest.raises(UnknownAssignorError, match=message):
         registry.make(registry.find("optimal"), parameters)

@@ -20,7 +20,7 @@ from assignors.optimum.capacity_bounds import active_shares, standby_shares
 from assignors.optimum.costs import Priority
 from assignors.optimum.warmup import needs_warmup
 from assignors.tasks.optimal import Optimal, Separation, SolutionStatus
-from tests.assignors.tasks.exhaustive import grown
+from tests.assignors.tasks.exhaustive import state_after_event
 from tests.contract.random_applications import RandomApplication, rebalance_until_stable
 
 
@@ -36,7 +36,7 @@ from tests.contract.random_applications import RandomApplication, rebalance_unti
     ],
     ids=lambda assignor: f"{assignor.priority}, {assignor.apart}, {assignor.downtime_cost}",
 )
-def test_with_any_parameters_the_group_comes_to_rest(assignor: Optimal) -> None:
+def test_group_converges_with_any_parameters(assignor: Optimal) -> None:
     for seed in range(12):
         application = RandomApplication.from_seed(seed)
         for _ in range(2):
@@ -44,30 +44,32 @@ def test_with_any_parameters_the_group_comes_to_rest(assignor: Optimal) -> None:
             assert rebalance_until_stable(application, assignor, 60) is not None, (seed, application.history)
 
 
-def test_at_rest_the_answer_is_the_target_and_asked_again_nothing_moves() -> None:
+def test_converged_assignment_is_the_target_and_stable() -> None:
     for seed in range(15):
         application = RandomApplication.from_seed(seed)
         application.apply_random_event()
         rebalance_until_stable(application, Optimal(), 60)
         state = application.state()
-        answer = Optimal().solve(state)
-        assert answer.assignment.followup_rebalance_delay_ms is None, seed
+        solution = Optimal().solve(state)
+        assert solution.assignment.followup_rebalance_delay_ms is None, seed
         ran = [set(client.previous_active_tasks) for client in state.kafka_streams_states.values()]
-        target = [{state.tasks.ids[row] for row in np.flatnonzero(answer.target.active == c)} for c in range(len(ran))]
+        target = [
+            {state.tasks.ids[row] for row in np.flatnonzero(solution.target.active == c)} for c in range(len(ran))
+        ]
         assert target == ran, seed
 
 
-def test_tasks_stay_with_who_is_caught_up_while_no_more_than_the_allowed_warm_up() -> None:
+def test_caught_up_clients_keep_tasks_and_warm_ups_are_limited() -> None:
     waited = 0
     for seed in range(40):
-        state = grown(seed)
-        answer = Optimal().solve(state)
-        now = AssignmentColumns.of(state, answer.assignment)
+        state = state_after_event(seed)
+        solution = Optimal().solve(state)
+        now = AssignmentColumns.of(state, solution.assignment)
         behind = needs_warmup(state)
         rows = np.flatnonzero(state.tasks.stateful)
         assert not behind[np.arange(len(rows)), now.active[rows]].any(), seed
-        target_waits = behind[np.arange(len(rows)), answer.target.active[rows]].any()
-        assert not target_waits or answer.assignment.followup_rebalance_delay_ms is not None, seed
+        target_waits = behind[np.arange(len(rows)), solution.target.active[rows]].any()
+        assert not target_waits or solution.assignment.followup_rebalance_delay_ms is not None, seed
         copies = min(state.assignment_configs.num_standby_replicas, len(state.clients) - 1)
         added = int((now.standby.sum(axis=1)[rows] - copies).clip(min=0).sum())
         assert added <= state.assignment_configs.max_warmup_replicas, seed
@@ -75,42 +77,46 @@ def test_tasks_stay_with_who_is_caught_up_while_no_more_than_the_allowed_warm_up
     assert waited > 5
 
 
-def test_standbys_of_a_client_with_most_threads_go_elsewhere_and_to_the_others_by_their_threads() -> None:
+def test_standby_shares_follow_the_threads_of_clients() -> None:
     shares = standby_shares(12, 1, np.array([6, 1, 2]))
     assert shares == [4, Fraction(8, 3), Fraction(16, 3)]
     for seed in range(50):
-        chance = np.random.default_rng(seed)
-        threads = chance.integers(1, 9, size=int(chance.integers(2, 7)))
-        copies = int(chance.integers(1, len(threads)))
+        rng = np.random.default_rng(seed)
+        threads = rng.integers(1, 9, size=int(rng.integers(2, 7)))
+        copies = int(rng.integers(1, len(threads)))
         shares = standby_shares(7, copies, threads)
         most = [7 - share for share in active_shares(7, threads)]
         assert sum(shares) == 7 * copies
-        free = {share / int(each) for share, each, top in zip(shares, threads, most, strict=True) if share < top}
+        free = {
+            share / int(num_threads)
+            for share, num_threads, top in zip(shares, threads, most, strict=True)
+            if share < top
+        }
         assert len(free) <= 1
         assert all(share <= top for share, top in zip(shares, most, strict=True))
 
 
-def test_where_racks_are_not_known_only_movement_counts() -> None:
-    state = grown(7)
+def test_unknown_racks_leave_only_movement_to_minimize() -> None:
+    state = state_after_event(7)
     unknown = dataclasses.replace(
         state, clients=dataclasses.replace(state.clients, rack=np.full(len(state.clients), NO_RACK))
     )
-    answer = Optimal(apart=Separation.CLIENTS, non_overlap_cost=1).solve(unknown)
-    assert answer.status is SolutionStatus.OPTIMAL
-    assert answer.cost <= int(state.tasks.stateful.sum()) * (1 + state.assignment_configs.num_standby_replicas)
-    assert validate_assignment(unknown, answer.assignment) == []
+    solution = Optimal(apart=Separation.CLIENTS, non_overlap_cost=1).solve(unknown)
+    assert solution.status is SolutionStatus.OPTIMAL
+    assert solution.cost <= int(state.tasks.stateful.sum()) * (1 + state.assignment_configs.num_standby_replicas)
+    assert validate_assignment(unknown, solution.assignment) == []
 
 
-def test_without_clients_or_tasks_there_is_nothing_to_do() -> None:
-    nobody = ApplicationState.of([TaskInfo(TaskId(0, 0), True), TaskInfo(TaskId(1, 0), False)], [])
-    assert Optimal().solve(nobody).target.active.tolist() == [UNASSIGNED, UNASSIGNED]
-    assert Optimal().assign(nobody).assignment == ()
-    state = grown(1)
+def test_no_clients_or_no_tasks_give_an_empty_assignment() -> None:
+    without_clients = ApplicationState.of([TaskInfo(TaskId(0, 0), True), TaskInfo(TaskId(1, 0), False)], [])
+    assert Optimal().solve(without_clients).target.active.tolist() == [UNASSIGNED, UNASSIGNED]
+    assert Optimal().assign(without_clients).assignment == ()
+    state = state_after_event(1)
     idle = ApplicationState.of([], state.kafka_streams_states.values(), state.assignment_configs)
     assert Optimal().solve(idle).cost == 0
 
 
-def test_a_stateful_task_without_lags_is_refused_as_by_kafka() -> None:
+def test_stateful_task_without_lags_is_rejected_as_in_kafka() -> None:
     client = KafkaStreamsState(ProcessId.of(uuid.UUID(int=1)))
     state = ApplicationState.of([TaskInfo(TaskId(0, 0), True)], [client])
     with pytest.raises(IllegalStateError, match="Tried to lookup lag for unknown task 0_0"):
@@ -127,13 +133,13 @@ def test_a_stateful_task_without_lags_is_refused_as_by_kafka() -> None:
         ({"time_limit_s": 0}, "time_limit_s must be more than 0, not 0"),
     ],
 )
-def test_a_parameter_that_makes_no_sense_is_named(parameters: dict[str, object], message: str) -> None:
+def test_invalid_parameter_is_rejected_by_name(parameters: dict[str, object], message: str) -> None:
     with pytest.raises(UnknownAssignorError, match=message):
         registry.make(registry.find("optimal"), parameters)
 
 
-def test_parameters_may_be_given_as_text_as_scenarios_do() -> None:
-    state = grown(5)
+def test_parameters_are_accepted_as_text() -> None:
+    state = state_after_event(5)
     for text, value in (("traffic_first", Priority.TRAFFIC_FIRST), ("moves_first", Priority.MOVES_FIRST)):
         made = registry.make(registry.find("optimal"), {"priority": text, "apart": "clients"})
         assert made.assign(state) == Optimal(priority=value, apart=Separation.CLIENTS).assign(state)
@@ -158,17 +164,15 @@ def two_tasks(lags: list[tuple[int, int]], held: tuple[TaskId, ...] = ()) -> App
 @pytest.mark.parametrize(
     ("lags", "owners"), [([(0, 90_000), (90_000, 0)], [0, 1]), ([(90_000, 0), (0, 90_000)], [1, 0])]
 )
-def test_of_answers_that_cost_the_same_that_is_taken_for_which_nobody_waits(
-    lags: list[tuple[int, int]], owners: list[int]
-) -> None:
-    answer = Optimal().solve(two_tasks(lags))
-    assert answer.target.active.tolist() == owners
-    assert answer.assignment.followup_rebalance_delay_ms is None
+def test_ties_go_to_caught_up_clients(lags: list[tuple[int, int]], owners: list[int]) -> None:
+    solution = Optimal().solve(two_tasks(lags))
+    assert solution.target.active.tolist() == owners
+    assert solution.assignment.followup_rebalance_delay_ms is None
 
 
 @pytest.mark.parametrize("task", [0, 1])
-def test_of_answers_for_which_somebody_waits_that_is_taken_which_warms_up_already(task: int) -> None:
+def test_ties_go_to_clients_that_are_warming_up(task: int) -> None:
     ids = (TaskId(0, 0), TaskId(0, 1))
-    answer = Optimal().solve(two_tasks([(0, 0), (50_000, 50_000)], (ids[task],)))
-    assert answer.target.active.tolist() == [int(task == 0), int(task == 1)]
-    assert answer.assignment.followup_rebalance_delay_ms is not None
+    solution = Optimal().solve(two_tasks([(0, 0), (50_000, 50_000)], (ids[task],)))
+    assert solution.target.active.tolist() == [int(task == 0), int(task == 1)]
+    assert solution.assignment.followup_rebalance_delay_ms is not None

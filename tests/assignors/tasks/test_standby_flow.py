@@ -19,7 +19,7 @@ from assignors.tasks.task_placement import TaskPlacement
 from tests.contract.random_applications import RandomApplication
 
 
-def tiny(seed: int, replicas: int, tags: tuple[str, ...]) -> ApplicationState | None:
+def small_state(seed: int, replicas: int, tags: tuple[str, ...]) -> ApplicationState | None:
     """Return at most four stateful tasks on two to four clients."""
     application = RandomApplication.from_seed(seed)
     while len(application.clients) > 4:
@@ -40,15 +40,15 @@ def with_actives(state: ApplicationState) -> TaskPlacement:
     return placement
 
 
-def is_near(state: ApplicationState, one: int, other: int) -> bool:
+def is_near(state: ApplicationState, client: int, other: int) -> bool:
     keys = state.assignment_configs.rack_aware_assignment_tags
     if not keys:
-        return bool(state.clients.rack[one] == state.clients.rack[other])
+        return bool(state.clients.rack[client] == state.clients.rack[other])
     tags = state.clients.tags
-    return any(tags[one][key] == tags[other][key] for key in keys)
+    return any(tags[client][key] == tags[other][key] for key in keys)
 
 
-def lacking(state: ApplicationState, owner: int, standbys: tuple[int, ...], reliable: int) -> int:
+def without_standbys(state: ApplicationState, owner: int, standbys: tuple[int, ...], reliable: int) -> int:
     keys = state.assignment_configs.rack_aware_assignment_tags
     tags, rack = state.clients.tags, state.clients.rack.tolist()
     apart = [client for client in standbys if not is_near(state, owner, client)]
@@ -66,7 +66,7 @@ def unevenness(state: ApplicationState, taken: list[int], counts: list[int]) -> 
     return levels
 
 
-def worth(
+def objective(
     state: ApplicationState, placement: TaskPlacement, costs: IntArray, chosen: list[tuple[int, ...]], reliable: int
 ) -> tuple[int, int, int]:
     """Return the priorities of standbys of each stateful task, in order."""
@@ -76,7 +76,7 @@ def worth(
     taken = [owners.count(client) for client in numbers]
     counts = [sum(client in standbys for standbys in chosen) for client in numbers]
     return (
-        sum(lacking(state, owner, standbys, reliable) for owner, standbys in zip(owners, chosen, strict=True)),
+        sum(without_standbys(state, owner, standbys, reliable) for owner, standbys in zip(owners, chosen, strict=True)),
         unevenness(state, taken, counts),
         sum(int(costs[row, client]) for row, standbys in zip(rows, chosen, strict=True) for client in standbys),
     )
@@ -86,23 +86,23 @@ def worth(
     ("replicas", "reliable", "tags"),
     [(1, 1, ()), (2, 1, ()), (2, 2, ()), (2, 0, ()), (1, 1, ("zone",)), (2, 2, ("zone", "cluster"))],
 )
-def test_no_standbys_of_all_that_there_could_be_are_better(replicas: int, reliable: int, tags: tuple[str, ...]) -> None:
-    tried = 0
+def test_standbys_match_exhaustive_search(replicas: int, reliable: int, tags: tuple[str, ...]) -> None:
+    compared = 0
     for seed in range(400):
-        state = tiny(seed, replicas, tags)
-        if state is None or tried == 25:
+        state = small_state(seed, replicas, tags)
+        if state is None or compared == 25:
             continue
-        tried += 1
+        compared += 1
         placement = with_actives(state)
-        chance = random.Random(seed)
-        costs = np.array([[chance.randrange(20) for _ in state.clients.ids] for _ in state.tasks.ids])
+        rng = random.Random(seed)
+        costs = np.array([[rng.randrange(20) for _ in state.clients.ids] for _ in state.tasks.ids])
         rows = np.flatnonzero(state.tasks.stateful).tolist()
         others = [[c for c in range(len(state.clients)) if c != placement.owner[row]] for row in rows]
         copies = min(replicas, len(state.clients) - 1)
         possible = itertools.product(*(itertools.combinations(clients, copies) for clients in others))
-        best = min(worth(state, placement, costs, list(each), reliable) for each in possible)
+        best = min(objective(state, placement, costs, list(choice), reliable) for choice in possible)
         place_standbys(placement, costs, reliable)
-        found = [tuple(np.flatnonzero(placement.standbys()[:, row]).tolist()) for row in rows]
-        assert all(len(standbys) == copies for standbys in found)
-        assert worth(state, placement, costs, found, reliable) == best, seed
-    assert tried == 25
+        actual = [tuple(np.flatnonzero(placement.standbys()[:, row]).tolist()) for row in rows]
+        assert all(len(standbys) == copies for standbys in actual)
+        assert objective(state, placement, costs, actual, reliable) == best, seed
+    assert compared == 25

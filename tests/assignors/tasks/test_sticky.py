@@ -12,30 +12,30 @@ LEGACY, PUBLIC = LegacySticky(CollectionOrder.SORTED), Sticky(CollectionOrder.SO
 RACKS = {"in0-0": ("b",), "in0-1": ("a",), "store0-0": ("b",), "store0-1": ("a",)}
 
 
-def test_it_keeps_tasks_and_gives_newcomers_their_share() -> None:
-    given = state("A: 0_0 0_1 0_2 0_3 | B:", "0_0 0_1 0_2 0_3", standbys=1)
-    assert table(PUBLIC.assign(given)) == "A: 0_2 0_3 (0_0) (0_1) | B: 0_0 0_1 (0_2) (0_3)"
+def test_tasks_stay_and_new_clients_get_their_share() -> None:
+    application = state("A: 0_0 0_1 0_2 0_3 | B:", "0_0 0_1 0_2 0_3", standbys=1)
+    assert table(PUBLIC.assign(application)) == "A: 0_2 0_3 (0_0) (0_1) | B: 0_0 0_1 (0_2) (0_3)"
 
 
-def test_of_equally_loaded_clients_threads_do_not_decide() -> None:
-    given = state("A*1: 0_0 | B*2: 0_1 0_2", "0_0 0_1 0_2 1_0")
-    assert table(LEGACY.assign(given)) == "A: 0_0 | B: 0_1 0_2 1_0"
-    assert table(PUBLIC.assign(given)) == "A: 0_0 1_0 | B: 0_1 0_2"
+def test_threads_do_not_decide_between_equally_loaded_clients() -> None:
+    application = state("A*1: 0_0 | B*2: 0_1 0_2", "0_0 0_1 0_2 1_0")
+    assert table(LEGACY.assign(application)) == "A: 0_0 | B: 0_1 0_2 1_0"
+    assert table(PUBLIC.assign(application)) == "A: 0_0 1_0 | B: 0_1 0_2"
 
 
-def test_clients_come_by_hash_even_if_they_are_given_sorted() -> None:
-    given = state("A#1: | B#16:", "0_0")
-    assert table(LEGACY.assign(given)) == "A: 0_0 | B:"
-    assert table(PUBLIC.assign(given)) == "A: | B: 0_0"
+def test_clients_are_visited_by_hash_even_if_given_sorted() -> None:
+    application = state("A#1: | B#16:", "0_0")
+    assert table(LEGACY.assign(application)) == "A: 0_0 | B:"
+    assert table(PUBLIC.assign(application)) == "A: | B: 0_0"
 
 
-def test_of_two_claims_the_one_of_the_client_later_by_hash_counts() -> None:
-    given = state("A#1: 0_0 | B#16: 0_0", "0_0 0_1")
-    assert table(LEGACY.assign(given)) == "A: 0_1 | B: 0_0"
-    assert table(PUBLIC.assign(given)) == "A: 0_0 | B: 0_1"
+def test_later_client_by_hash_wins_a_task_that_two_clients_claim() -> None:
+    application = state("A#1: 0_0 | B#16: 0_0", "0_0 0_1")
+    assert table(LEGACY.assign(application)) == "A: 0_1 | B: 0_0"
+    assert table(PUBLIC.assign(application)) == "A: 0_0 | B: 0_1"
 
 
-def test_without_a_thread_kafka_divides_by_zero() -> None:
+def test_client_without_threads_divides_by_zero_as_in_kafka() -> None:
     with pytest.raises(DivisionByZeroError):
         PUBLIC.assign(state("", "0_0"))
 
@@ -43,30 +43,32 @@ def test_without_a_thread_kafka_divides_by_zero() -> None:
 @pytest.mark.parametrize(
     ("costs", "racks", "after"),
     [
-        pytest.param((10, 1), RACKS, "A: 0_1 | B: 0_0", id="tasks move to where they read from"),
-        pytest.param(None, RACKS, "A: 0_0 | B: 0_1", id="not without configured costs"),
-        pytest.param((10, 1), RACKS | {"store0-0": (None,)}, "A: 0_0 | B: 0_1", id="nor with unknown changelogs"),
+        pytest.param((10, 1), RACKS, "A: 0_1 | B: 0_0", id="tasks move to the racks of their partitions"),
+        pytest.param(None, RACKS, "A: 0_0 | B: 0_1", id="no costs configured: tasks stay"),
+        pytest.param(
+            (10, 1), RACKS | {"store0-0": (None,)}, "A: 0_0 | B: 0_1", id="unknown changelog racks: tasks stay"
+        ),
         pytest.param((10, 1), RACKS | {"in0-0": ("b", None)}, "A: 0_1 | B: 0_0", id="one known replica is enough"),
         pytest.param(
             (10, 1),
             RACKS | {"store0-0": ("a",), "store0-1": ("b",)},
             "A: 0_0 | B: 0_1",
-            id="changelogs count as much as sources",
+            id="changelogs count like sources",
         ),
     ],
 )
 def test_racks(costs: tuple[int, int] | None, racks: dict[str, tuple[str | None, ...]], after: str) -> None:
-    given = state("A@a: 0_0 | B@b: 0_1", "0_0 0_1", racks=racks, strategy="min_traffic", costs=costs)
-    assert table(PUBLIC.assign(given)) == after
+    application = state("A@a: 0_0 | B@b: 0_1", "0_0 0_1", racks=racks, strategy="min_traffic", costs=costs)
+    assert table(PUBLIC.assign(application)) == after
 
 
-def test_clients_come_by_hash_in_the_rack_aware_graph_too() -> None:
+def test_clients_are_ordered_by_hash_in_the_rack_aware_graph() -> None:
     stores = dict.fromkeys(("store0-0", "store0-1", "store0-2"), ("a", "b", "c"))
     racks = stores | {"in0-0": ("a",), "in0-1": ("b",), "in0-2": ("b",)}
     before = "A#1*3@c: | B#2*3@a: 0_0 0_2 | C#16*3@b: 0_1"
-    given = state(before, "0_0 0_1 0_2", racks=racks, strategy="balance_subtopology", costs=(10, 0))
-    assert table(LEGACY.assign(given)) == "A: | B: 0_0 0_1 | C: 0_2"
-    assert table(PUBLIC.assign(given)) == "A: | B: 0_0 0_2 | C: 0_1"
+    application = state(before, "0_0 0_1 0_2", racks=racks, strategy="balance_subtopology", costs=(10, 0))
+    assert table(LEGACY.assign(application)) == "A: | B: 0_0 0_1 | C: 0_2"
+    assert table(PUBLIC.assign(application)) == "A: | B: 0_0 0_2 | C: 0_1"
 
 
 def test_standbys_are_balanced_with_the_configured_strategy() -> None:

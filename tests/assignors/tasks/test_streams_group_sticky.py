@@ -23,13 +23,13 @@ SORTED = StreamsGroupSticky(CollectionOrder.SORTED)
 
 
 @pytest.mark.parametrize("order", list(CollectionOrder))
-def test_every_recorded_answer_is_kafkas(order: CollectionOrder) -> None:
+def test_recorded_assignments_match_kafka(order: CollectionOrder) -> None:
     problems = vectors("streams_group")
     wrong = {
-        problem.id: found
+        problem.id: differences
         for problem in problems
         if (
-            found := answer_differences(
+            differences := answer_differences(
                 problem.expected_answer(order) or {}, solve_problem(problem, "streams_group", order=order)
             )
         )
@@ -38,7 +38,7 @@ def test_every_recorded_answer_is_kafkas(order: CollectionOrder) -> None:
     assert not wrong
 
 
-def test_the_recorded_problems_are_of_all_kinds() -> None:
+def test_recorded_problems_cover_all_kinds() -> None:
     problems = vectors("streams_group")
     assert any(problem.expected_hash_order for problem in problems)
     assert any((problem.expected or {})["error"] for problem in problems)
@@ -50,23 +50,25 @@ def test_the_recorded_problems_are_of_all_kinds() -> None:
     ("before", "tasks", "after"),
     [
         pytest.param("A: 0_0 | B: 0_1", "0_0 0_1", "A: 0_0 | B: 0_1", id="all stays"),
-        pytest.param("A: 0_0 0_1 0_2 0_3 | B:", "0_0 0_1 0_2 0_3", "A: 0_0 0_1 | B: 0_2 0_3", id="up to the share"),
+        pytest.param(
+            "A: 0_0 0_1 0_2 0_3 | B:", "0_0 0_1 0_2 0_3", "A: 0_0 0_1 | B: 0_2 0_3", id="tasks stay up to the share"
+        ),
         pytest.param(
             "A: 0_0 0_1 | B: 0_2 0_3 | C:",
             "0_0 0_1 0_2 0_3",
             "A: 0_0 0_1 | B: 0_2 | C: 0_3",
-            id="the share sinks once a client has it",
+            id="the share falls when a client reaches it",
         ),
         pytest.param("A: | B: (0_1) | C:", "0_0 0_1 0_2", "A: 0_0 | B: 0_1 | C: 0_2", id="a standby takes over"),
         pytest.param(
             "A: | B: 1_0 1_1 (0_1) | C:",
             "0_0 0_1 1_0 1_1",
             "A: 0_0 | B: 1_0 1_1 | C: 0_1",
-            id="a standby without room does not",
+            id="a standby without capacity does not",
         ),
         pytest.param("A: | B:", "2_0 10_0", "A: 10_0 | B: 2_0", id="subtopologies are text: 10 before 2"),
-        pytest.param("A: 0_0 | B: 0_0", "0_0", "A: | B: 0_0", id="the last to claim a task had it"),
-        pytest.param("A*3: | B:", "0_0 0_1 0_2 0_3", "A: 0_0 0_2 0_3 | B: 0_1", id="each thread counts"),
+        pytest.param("A: 0_0 | B: 0_0", "0_0", "A: | B: 0_0", id="two claims: the last one counts"),
+        pytest.param("A*3: | B:", "0_0 0_1 0_2 0_3", "A: 0_0 0_2 0_3 | B: 0_1", id="every thread counts"),
     ],
 )
 def test_active_tasks_go(before: str, tasks: str, after: str) -> None:
@@ -83,48 +85,54 @@ def test_active_tasks_go(before: str, tasks: str, after: str) -> None:
             "A: 0_0 (0_2) | B: 0_1 (0_0) | C: 0_2 (0_1)",
             id="stay",
         ),
-        pytest.param("A: 0_0 0_1 | B:", "0_0 0_1", 1, "A: 0_0 (0_1) | B: 0_1 (0_0)", id="go where the task ran before"),
-        pytest.param("A: | B:", "0_0 0_1", 2, "A: 0_0 (0_1) | B: 0_1 (0_0)", id="never share a process with the task"),
-        pytest.param("A*2:", "0_0", 1, "A: 0_0", id="need another process, not another thread"),
-        pytest.param("A: (0_0) | B: | C: (0_0)", "0_0", 1, "A: 0_0 | B: (0_0) | C:", id="go by the first holder only"),
+        pytest.param(
+            "A: 0_0 0_1 | B:", "0_0 0_1", 1, "A: 0_0 (0_1) | B: 0_1 (0_0)", id="placed where the task ran before"
+        ),
+        pytest.param(
+            "A: | B:", "0_0 0_1", 2, "A: 0_0 (0_1) | B: 0_1 (0_0)", id="never on the process of the active task"
+        ),
+        pytest.param("A*2:", "0_0", 1, "A: 0_0", id="on another process, not another thread"),
+        pytest.param(
+            "A: (0_0) | B: | C: (0_0)", "0_0", 1, "A: 0_0 | B: (0_0) | C:", id="only the first holder decides"
+        ),
     ],
 )
 def test_standbys(before: str, tasks: str, standbys: int, after: str) -> None:
     assert table(SORTED.assign(state(before, tasks, standbys))) == after
 
 
-def test_tasks_without_state_have_no_standbys() -> None:
+def test_stateless_tasks_have_no_standbys() -> None:
     assert table(SORTED.assign(state("A: | B:", "0_0 0_1", standbys=1, stateless="0_0 0_1"))) == "A: 0_0 | B: 0_1"
 
 
-def test_in_production_the_members_come_out_of_a_hash_map() -> None:
-    given = state("A: 0_0 | B: 0_0", "0_0")
-    assert table(StreamsGroupSticky().assign(given)) == "A: 0_0 | B:"
-    assert table(SORTED.assign(given)) == "A: | B: 0_0"
+def test_production_order_of_members_is_that_of_a_hash_map() -> None:
+    application = state("A: 0_0 | B: 0_0", "0_0")
+    assert table(StreamsGroupSticky().assign(application)) == "A: 0_0 | B:"
+    assert table(SORTED.assign(application)) == "A: | B: 0_0"
 
 
-def test_without_a_member_kafka_throws() -> None:
+def test_empty_group_throws_as_in_kafka() -> None:
     with pytest.raises(TaskAssignorError, match="No process available to assign active task 0_0"):
         SORTED.assign(state("", "0_0"))
 
 
-def test_racks_lags_and_tags_play_no_part_and_no_rebalance_is_asked_for() -> None:
+def test_racks_lags_and_tags_have_no_effect_and_no_rebalance_is_requested() -> None:
     racks = {"in0-0": ("b",), "in0-1": ("a",), "store0-0": ("b",), "store0-1": ("a",)}
-    given = state("A@a: 0_0 | B@b: 0_1", "0_0 0_1", racks=racks, strategy="min_traffic", costs=(10, 1))
-    found = SORTED.assign(given)
-    assert table(found) == "A: 0_0 | B: 0_1"
-    assert found.followup_rebalance_delay_ms is None
-    assert SORTED.assign(_without_what_does_not_count(given)) == found
+    application = state("A@a: 0_0 | B@b: 0_1", "0_0 0_1", racks=racks, strategy="min_traffic", costs=(10, 1))
+    actual = SORTED.assign(application)
+    assert table(actual) == "A: 0_0 | B: 0_1"
+    assert actual.followup_rebalance_delay_ms is None
+    assert SORTED.assign(_without_irrelevant_inputs(application)) == actual
 
 
-def _without_what_does_not_count(given: ApplicationState) -> ApplicationState:
+def _without_irrelevant_inputs(given: ApplicationState) -> ApplicationState:
     clients = dataclasses.replace(
         given.clients, rack=given.clients.rack * 0 + NO_RACK, tags=tuple({"zone": str(c)} for c in given.clients.ids)
     )
     return dataclasses.replace(given, clients=clients, lags=given.lags * 0 + 1_000_000)
 
 
-def test_what_a_client_had_is_dealt_out_to_its_threads() -> None:
+def test_tasks_of_a_client_are_distributed_over_its_threads() -> None:
     first, second = members_of(state("A*2: 0_0 0_1 0_2 9_9 (0_3) (0_4)", "0_0 0_1 0_2 0_3 0_4"), CollectionOrder.SORTED)
     assert first.id == "00000000-0000-0000-0000-000000000001-StreamThread-1"
     assert (first.previous_active, first.previous_standby) == ((0, 2), (4,))
@@ -136,29 +144,33 @@ def test_members_are_sorted_as_text() -> None:
     assert [member.id.rsplit("-", 1)[1] for member in members] == [*"1", "10", "11", *"23456789"]
 
 
-def test_ties_hang_on_the_ids_of_members_and_within_a_bin_on_how_they_are_listed() -> None:
-    given = state("A: | B#5:", "0_0")  # Processes in the same bin of Kafka's map.
-    a, b = map(str, given.clients.ids)
-    for told, after in (
+def test_ties_depend_on_member_ids_and_on_listing_order_within_a_bin() -> None:
+    application = state("A: | B#5:", "0_0")  # Processes in the same bin of Kafka's map.
+    a, b = map(str, application.clients.ids)
+    for member_ids, after in (
         ({"a": a, "b": b}, "A: 0_0 | B:"),
         ({"b": b, "a": a}, "A: 0_0 | B:"),
         ({"a": b, "b": a}, "A: | B: 0_0"),
         ({"a": a, "q": b}, "A: 0_0 | B:"),  # The hashes of a and q are equal modulo 16.
         ({"q": b, "a": a}, "A: | B: 0_0"),
     ):
-        assert table(StreamsGroupSticky(members=told).assign(given)) == after, told
+        assert table(StreamsGroupSticky(members=member_ids).assign(application)) == after, member_ids
 
 
-def test_members_that_were_not_told_of_are_named_by_us_and_come_last() -> None:
-    given = state("A*2: | B*2:", "0_0")
-    a, b = map(str, given.clients.ids)
-    told = {"b-1": b, "z": b, "y": a, "gone": "a process that has left"}
-    names = [(member.id, member.process) for member in members_of(given, CollectionOrder.SORTED, told)]
+def test_members_without_known_ids_are_named_and_sorted_last() -> None:
+    application = state("A*2: | B*2:", "0_0")
+    a, b = map(str, application.clients.ids)
+    member_ids = {"b-1": b, "z": b, "y": a, "gone": "a process that has left"}
+    names = [(member.id, member.process) for member in members_of(application, CollectionOrder.SORTED, member_ids)]
     assert names == [(f"{a}-StreamThread-2", 0), ("b-1", 1), ("y", 0), ("z", 1)]
     same_bin = {"q": b, "A": a, "1": b}
-    assert [member.id for member in members_of(given, CollectionOrder.PRODUCTION, same_bin)][:3] == ["q", "A", "1"]
+    assert [member.id for member in members_of(application, CollectionOrder.PRODUCTION, same_bin)][:3] == [
+        "q",
+        "A",
+        "1",
+    ]
 
 
-def test_an_unknown_order_is_refused() -> None:
+def test_unknown_order_is_rejected() -> None:
     with pytest.raises(ValueError, match="unordered"):
         StreamsGroupSticky("unordered")  # type: ignore[arg-type]

@@ -12,8 +12,8 @@ TASKS, CLIENTS = 12, 4
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_a_meeting_is_remembered_across_moves(seed: int) -> None:
-    chance = random.Random(seed)
+def test_task_pairs_are_remembered_across_moves(seed: int) -> None:
+    rng = random.Random(seed)
     pairs = TaskPairs(TASKS, CLIENTS)
     placement = TaskPlacement(state("A: | B: | C: | D:", " ".join(f"0_{number}" for number in range(TASKS))))
     met: set[frozenset[int]] = set()
@@ -24,10 +24,10 @@ def test_a_meeting_is_remembered_across_moves(seed: int) -> None:
         held[client].add(task)
         pairs.place(task, client)
 
-    placed = [chance.randrange(CLIENTS) for _ in range(TASKS)]
+    placed = [rng.randrange(CLIENTS) for _ in range(TASKS)]
     for task, client in enumerate(placed):
         place(task, client)
-    moved = chance.sample(placed, TASKS)
+    moved = rng.sample(placed, TASKS)
     for task, client in enumerate(moved):
         held[placed[task]].discard(task)
         placement.assign_active(task, client)
@@ -35,10 +35,10 @@ def test_a_meeting_is_remembered_across_moves(seed: int) -> None:
         held[client].add(task)
     pairs.follow_moves(placed, placement)
 
-    for task in chance.sample(range(TASKS), TASKS):
+    for task in rng.sample(range(TASKS), TASKS):
         pairs.recall(task, moved[task])
         for _ in range(2):
             others = [client for client in range(CLIENTS) if task not in held[client]]
             expected = [any(frozenset((task, other)) not in met for other in held[client]) for client in others]
             assert [pairs.is_new(task, client) for client in others] == expected
-            place(task, chance.choice(others))
+            place(task, rng.choice(others))

@@ -27,26 +27,26 @@ RUNNING = dict.fromkeys(ROWS, -2)
 Previous = list[list[int]]
 
 
-def assign(client: ClientTasks, previous: Previous, lags: dict[int, int] = RUNNING, **how: bool) -> ThreadTasks:
-    return assign_to_threads(client, previous, lags, HASHES, **how)
+def assign(client: ClientTasks, previous: Previous, lags: dict[int, int] = RUNNING, **options: bool) -> ThreadTasks:
+    return assign_to_threads(client, previous, lags, HASHES, **options)
 
 
 def stateful(*rows: int) -> ClientTasks:
     return ClientTasks(rows, (), ())
 
 
-def held(answer: ThreadTasks) -> Previous:
-    return [active + standby for active, standby in zip(*answer, strict=True)]
+def held(tasks: ThreadTasks) -> Previous:
+    return [active + standby for active, standby in zip(*tasks, strict=True)]
 
 
-def test_every_recorded_answer_is_kafkas() -> None:
+def test_recorded_assignments_match_kafka() -> None:
     recorded = threads.read(DATA)
     wrong = [pair["problem"]["id"] for pair in recorded if threads.our_answer(pair["problem"]) != pair["expected"]]
     assert len(recorded) == 156
     assert not wrong
 
 
-def test_thread_10_comes_before_thread_2() -> None:
+def test_thread_10_sorts_before_thread_2() -> None:
     assert [thread + 1 for thread in in_text_order(12)] == [1, 10, 11, 12, 2, 3, 4, 5, 6, 7, 8, 9]
     active = assign(stateful(0, 1, 2), [[]] * 11).active
     assert {thread + 1: tasks for thread, tasks in enumerate(active) if tasks} == {1: [0], 10: [1], 11: [2]}
@@ -55,32 +55,32 @@ def test_thread_10_comes_before_thread_2() -> None:
 @pytest.mark.parametrize(
     ("client", "previous", "lags", "active"),
     [
-        pytest.param(stateful(0, 1, 2, 3), [[], []], {}, [[0, 2], [1, 3]], id="new tasks are dealt out in turns"),
-        pytest.param(stateful(0, 1, 2, 3), [[2, 3], []], {}, [[2, 3], [0, 1]], id="a thread keeps what it had"),
+        pytest.param(stateful(0, 1, 2, 3), [[], []], {}, [[0, 2], [1, 3]], id="new tasks are assigned round-robin"),
+        pytest.param(stateful(0, 1, 2, 3), [[2, 3], []], {}, [[2, 3], [0, 1]], id="a thread keeps its previous tasks"),
+        pytest.param(stateful(0, 1), [[0, 1], []], {0: 0, 1: -2}, [[1], [0]], id="within its share, lowest lag first"),
+        pytest.param(stateful(0, 1), [[1, 0], []], {0: 0, 1: 0}, [[0], [1]], id="equal lags: lowest id first"),
         pytest.param(
-            stateful(0, 1), [[0, 1], []], {0: 0, 1: -2}, [[1], [0]], id="up to its share, the least lag first"
+            stateful(0, 1, 2), [[], [0, 2]], {}, [[1], [0, 2]], id="an additional task stays with its previous thread"
         ),
-        pytest.param(stateful(0, 1), [[1, 0], []], {0: 0, 1: 0}, [[0], [1]], id="or the lowest id"),
-        pytest.param(stateful(0, 1, 2), [[], [0, 2]], {}, [[1], [0, 2]], id="one more goes to who had it"),
-        pytest.param(stateful(0, 1, 2), [[], [0, 1, 2]], {}, [[1], [0, 2]], id="a skipped task may be dealt out"),
-        pytest.param(stateful(0, 1), [[0], [0, 1]], {}, [[0], [1]], id="the first thread that claims a task has it"),
+        pytest.param(stateful(0, 1, 2), [[], [0, 1, 2]], {}, [[1], [0, 2]], id="a task beyond the share may move"),
+        pytest.param(stateful(0, 1), [[0], [0, 1]], {}, [[0], [1]], id="two claims: the first thread keeps the task"),
         pytest.param(
-            stateful(0), [[0], [0], []], {}, [[], [0], []], id="the last does where there is less than one each"
+            stateful(0), [[0], [0], []], {}, [[], [0], []], id="fewer tasks than threads: the last claim counts"
         ),
-        pytest.param(stateful(0, 1), [[5, 1], [7]], {}, [[1], [0]], id="tasks that are gone do not matter"),
-        pytest.param(ClientTasks((), (0, 1), ()), [[1], [0]], {}, [[0], [1]], id="stateless tasks do not stick"),
+        pytest.param(stateful(0, 1), [[5, 1], [7]], {}, [[1], [0]], id="tasks that are removed do not matter"),
+        pytest.param(ClientTasks((), (0, 1), ()), [[1], [0]], {}, [[0], [1]], id="stateless tasks are not sticky"),
     ],
 )
 def test_active_tasks(client: ClientTasks, previous: Previous, lags: dict[int, int], active: Previous) -> None:
     assert assign(client, previous, RUNNING | lags).active == active
 
 
-def test_standbys_go_where_fewer_active_tasks_are_and_stateless_tasks_where_fewer_of_both_are() -> None:
-    answer = assign(ClientTasks((0,), (1,), (2,)), [[], [], []])
-    assert answer == ThreadTasks([[0], [], [1]], [[], [2], []])
+def test_standbys_balance_active_tasks_and_stateless_tasks_balance_both() -> None:
+    assignment = assign(ClientTasks((0,), (1,), (2,)), [[], [], []])
+    assert assignment == ThreadTasks([[0], [], [1]], [[], [2], []])
 
 
-def test_a_task_stays_on_its_thread_when_it_changes_its_role_only_if_there_is_room() -> None:
+def test_task_that_changes_its_role_stays_on_its_thread_only_within_its_share() -> None:
     before = assign(ClientTasks((0,), (), (1,)), [[], []])
     assert before == ThreadTasks([[0], []], [[], [1]])
     assert assign(ClientTasks((1,), (), (0,)), held(before)) == ThreadTasks([[], [1]], [[0], []])
@@ -101,32 +101,32 @@ lags_of_all = st.lists(st.sampled_from([-3, -2, 0, 1, 500]), min_size=len(ROWS),
 
 
 @given(clients(), lags_of_all, st.booleans())
-def test_every_task_is_given_once_and_no_thread_has_two_more_than_another(
+def test_every_task_is_assigned_once_and_threads_differ_by_at_most_one(
     client: tuple[ClientTasks, Previous], lags: list[int], pluggable: bool
 ) -> None:
     tasks, previous = client
     active, standby = assign_to_threads(tasks, previous, lags, HASHES, pluggable=pluggable)
     assert sorted(chain(*active)) == sorted([*tasks.stateful, *tasks.stateless])
     assert sorted(chain(*standby)) == sorted(tasks.standby)
-    kept = [len(set(own) & set(tasks.stateful)) for own in active]
-    with_standbys = [number + len(own) for number, own in zip(kept, standby, strict=True)]
-    for load in (kept, with_standbys, [len(own) for own in held(ThreadTasks(active, standby))]):
+    stateful_counts = [len(set(own) & set(tasks.stateful)) for own in active]
+    with_standbys = [number + len(own) for number, own in zip(stateful_counts, standby, strict=True)]
+    for load in (stateful_counts, with_standbys, [len(own) for own in held(ThreadTasks(active, standby))]):
         assert max(load) - min(load) <= 1
 
 
 @given(clients(), lags_of_all, lags_of_all, st.booleans(), st.lists(st.sampled_from(ROWS)))
-def test_a_client_that_is_given_the_same_tasks_leaves_them_where_they_are(
-    client: tuple[ClientTasks, Previous], before: list[int], now: list[int], pluggable: bool, found: list[int]
+def test_unchanged_tasks_of_a_client_stay_on_their_threads(
+    client: tuple[ClientTasks, Previous], before: list[int], after: list[int], pluggable: bool, on_disk: list[int]
 ) -> None:
     tasks, previous = client
     first = assign_to_threads(tasks, previous, before, HASHES, pluggable=pluggable)
-    given_now = {*tasks.stateful, *tasks.standby}
-    gone = [row for row in found if row not in given_now]
-    told = [own + gone for own in held(first)]
-    assert assign_to_threads(tasks, told, now, HASHES, pluggable=pluggable) == first
+    assigned = {*tasks.stateful, *tasks.standby}
+    removed = [row for row in on_disk if row not in assigned]
+    reported = [own + removed for own in held(first)]
+    assert assign_to_threads(tasks, reported, after, HASHES, pluggable=pluggable) == first
 
 
-def test_the_same_tasks_move_if_another_thread_claims_them_or_a_thread_is_new() -> None:
+def test_unchanged_tasks_move_if_claimed_twice_or_if_a_thread_is_new() -> None:
     client = stateful(0, 1, 2)
     first = assign(client, [[], []])
     assert first.active == [[0, 2], [1]]

@@ -1,4 +1,4 @@
-"""Sweeps made by hand, written as `assignor-sim sweep` leaves them."""
+"""Synthetic sweep directories, in the format of `assignor-sim sweep`."""
 
 from __future__ import annotations
 
@@ -16,10 +16,14 @@ from simulator.results.tables import RUNS
 Row = dict[str, Any]
 
 
-def run(setting: int, assignor: str, seed: int, *, error: str | None = None, **figures: Any) -> Row:
-    """A run that came to rest at once unless said otherwise; what is not given is not known."""
-    usual: Row = {} if error else {"verdict": "stable", "active_moves": 0, "downtime_ms": 0, "time_to_converge_ms": 0}
-    return {"scenario": "s", "setting": setting, "assignor": assignor, "seed": seed, "error": error} | usual | figures
+def run(setting: int, assignor: str, seed: int, *, error: str | None = None, **columns: Any) -> Row:
+    """Return a row of `runs`: by default a run that converged immediately; other columns are unknown."""
+    defaults: Row = (
+        {} if error else {"verdict": "stable", "active_moves": 0, "downtime_ms": 0, "time_to_converge_ms": 0}
+    )
+    return (
+        {"scenario": "s", "setting": setting, "assignor": assignor, "seed": seed, "error": error} | defaults | columns
+    )
 
 
 def write_sweep(
@@ -33,10 +37,11 @@ def write_sweep(
     baseline: str = "ha",
     planned: int | None = None,
 ) -> str:
-    """Write a sweep of which each row of settings is one; its runs go to two batches. Returns its directory."""
+    """Write a sweep with one setting per row of `settings` and two batches of runs; return its directory."""
     factors = list(settings[0]) if settings else []
     kinds = {
-        factor: "text" if any(isinstance(each[factor], str) for each in settings) else "number" for factor in factors
+        factor: "text" if any(isinstance(setting[factor], str) for setting in settings) else "number"
+        for factor in factors
     }
     manifest = {
         "kind": "sweep",
@@ -54,7 +59,7 @@ def write_sweep(
     columns: dict[str, pa.Array] = {"setting": pa.array(range(len(settings)), pa.int64())}
     for factor in factors:
         kind = pa.float64() if kinds[factor] == "number" else pa.string()
-        columns[factor] = pa.array([each[factor] for each in settings], kind)
+        columns[factor] = pa.array([setting[factor] for setting in settings], kind)
     _write(root / "settings" / "part-0.parquet", pa.table(columns))
     schema = pa.schema([("run_id", pa.string()), ("setting", pa.int64()), *RUNS, ("error", pa.string())])
     numbered = [row | {"run_id": f"{number:04}"} for number, row in enumerate(runs)]

@@ -1,4 +1,4 @@
-"""Raw measurements that the tests share: generated once, clean, and with every fault in each format."""
+"""Generated measurements: clean, and with every kind of fault in each format."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def clean(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path
 
 
 @pytest.fixture(scope="session", params=FORMATS)
-def messy(request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def faulty(request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp(request.param) / "raw"
     population = Population(PARTITIONS, seed=7, skewed=FAULTS.skew)
     generate(spark, str(folder), population, SCHEDULE, FAULTS, request.param)

@@ -1,4 +1,4 @@
-"""Mappings: what is built in, and what a file of one's own may say."""
+"""Built-in mappings and mapping files."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from pipeline.ingest.mapping import BUILT_IN, SourceMapping, find_mapping
 
 
 @pytest.mark.parametrize("name", sorted(BUILT_IN))
-def test_built_in_mappings_are_found_by_name(name: str) -> None:
+def test_built_in_mapping_is_selected_by_name(name: str) -> None:
     assert find_mapping(name).mapping is BUILT_IN[name]
 
 
-def test_a_column_that_is_not_needed_may_be_missing() -> None:
+def test_optional_columns_may_be_missing() -> None:
     plain = BUILT_IN["plain"]
     assert plain.required == ("timestamp", "topic", "partition", "bytes_in_total", "messages_in_total")
     assert plain.optional == ("received", "broker")
 
 
-def test_with_labels_their_column_is_needed_and_those_of_the_keys_are_not() -> None:
+def test_labels_column_replaces_key_columns() -> None:
     mapping = SourceMapping(labels="labels", broker="instance", bytes="b", received="got")
     assert mapping.required == ("timestamp", "labels", "b")
     assert mapping.optional == ("got",)
@@ -38,7 +38,7 @@ def test_with_labels_their_column_is_needed_and_those_of_the_keys_are_not() -> N
         ("bytes: [\n", ""),
     ],
 )
-def test_a_file_that_is_no_mapping_is_refused_with_the_place(tmp_path: Path, text: str, message: str) -> None:
+def test_invalid_mapping_file_is_rejected_with_its_position(tmp_path: Path, text: str, message: str) -> None:
     file = tmp_path / "mine.yaml"
     file.write_text(text)
     with pytest.raises(IngestError) as caught:
@@ -47,7 +47,7 @@ def test_a_file_that_is_no_mapping_is_refused_with_the_place(tmp_path: Path, tex
     assert message in str(caught.value)
 
 
-def test_neither_a_name_nor_a_file_is_refused_with_the_names() -> None:
+def test_unknown_mapping_is_rejected_with_known_names() -> None:
     with pytest.raises(
         IngestError,
         match=r"no such file or built-in mapping \(mappings: plain, plain-rates, jmx-exporter, cruise-control\)",

@@ -1,4 +1,4 @@
-"""Runs that come from a formula, in place of those that Spark makes."""
+"""Runs computed by a formula instead of simulated on Spark."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from simulator.random_streams import random_stream
 from simulator.results.tables import RUNS
 
 Formula = Callable[[Mapping[str, Any], int], Mapping[str, Any]]
-"""Columns of a run, from its settings and its seed."""
+"""Returns columns of a run for its configs and seed."""
 
-NOTHING: Run = dict.fromkeys(RUNS.names) | {"error": None, "verdict": "stable"}
+UNKNOWN: Run = dict.fromkeys(RUNS.names) | {"error": None, "verdict": "stable"}
 KINDS = Dimension("kind", ("kind",), ("plain", "fancy", "odd"), is_ordered=False)
 SPACE = SearchSpace(
     (KINDS, *(Dimension(name, (name,), tuple(range(7))) for name in ("width", "height", "depth"))),
     Candidate(("plain", 1, 1, 1)),
-    lambda dimension, here: True,
+    lambda dimension, levels: True,
 )
 
 
 def row(**columns: Any) -> Run:
-    """A run that came to rest, of which nothing else is known."""
-    return {**NOTHING, **columns}
+    """Return a run that converged; other columns are unknown."""
+    return {**UNKNOWN, **columns}
 
 
 def noise(seed: int, *names: str) -> float:
@@ -36,17 +36,19 @@ def noise(seed: int, *names: str) -> float:
 
 @dataclass
 class SyntheticRuns:
-    """Makes runs by a formula, and remembers what was asked for."""
+    """Computes runs by a formula, and records its calls."""
 
     formula: Formula
     space: SearchSpace = SPACE
-    asked: list[tuple[tuple[Candidate, ...], tuple[int, ...]]] = field(default_factory=list)
+    calls: list[tuple[tuple[Candidate, ...], tuple[int, ...]]] = field(default_factory=list)
 
     def __call__(self, candidates: Sequence[Candidate], seeds: Sequence[int]) -> list[list[Run]]:
-        self.asked.append((tuple(candidates), tuple(seeds)))
-        return [[row(**self.formula(self.space.values(each), seed)) for seed in seeds] for each in candidates]
+        self.calls.append((tuple(candidates), tuple(seeds)))
+        return [[row(**self.formula(self.space.values(candidate), seed)) for seed in seeds] for candidate in candidates]
 
 
-def evaluator_of(formula: Formula, objective: str = "moves", **more: Any) -> Evaluator:
-    space = more.pop("space", SPACE)
-    return Evaluator(space, parse_objective(objective), more.pop("limits", ()), SyntheticRuns(formula, space), **more)
+def evaluator_of(formula: Formula, objective: str = "moves", **options: Any) -> Evaluator:
+    space = options.pop("space", SPACE)
+    return Evaluator(
+        space, parse_objective(objective), options.pop("limits", ()), SyntheticRuns(formula, space), **options
+    )

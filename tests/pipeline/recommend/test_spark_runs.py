@@ -37,24 +37,22 @@ def shop(tmp_path: Path) -> Path:
     return write_sweep(tmp_path).parent / "shop.yaml"
 
 
-def test_a_trial_is_a_sweep_whose_runs_are_those_of_the_scenarios_own_assignors(
-    spark: SparkSession, shop: Path, tmp_path: Path
-) -> None:
+def test_evaluation_sweep_has_same_runs_as_scenario(spark: SparkSession, shop: Path, tmp_path: Path) -> None:
     scenario = load(shop, [("duration", "90m")])
     space = search_space(scenario, current_assignor(scenario, None), ["legacy_sticky"])
-    question = RecommendationRequest(shop, scenario, scenario.assignors[0], space, runs=0, seeds=0)
+    request = RecommendationRequest(shop, scenario, scenario.assignors[0], space, runs=0, seeds=0)
     sticky = space.normalize(("legacy_sticky", *space.today.levels[1:]))
-    runs = SparkRuns(spark, question, str(tmp_path / "out"), "", lambda _: None)
-    made = runs([space.today, sticky], [5, 3])
-    for label, of_one in zip(("high_availability", "legacy_sticky"), made, strict=True):
-        assert [row["seed"] for row in of_one] == [3, 5]
-        for row in of_one:
+    runs = SparkRuns(spark, request, str(tmp_path / "out"), "", lambda _: None)
+    rows_by_candidate = runs([space.today, sticky], [5, 3])
+    for label, rows in zip(("high_availability", "legacy_sticky"), rows_by_candidate, strict=True):
+        assert [row["seed"] for row in rows] == [3, 5]
+        for row in rows:
             [expected] = tabulate(run(scenario, label, row["seed"]), "candidate", row["seed"])["runs"].to_pylist()
             assert {name: row[name] for name in expected} == expected
     manifest = json.loads((tmp_path / "out" / "trial_1" / "manifest.json").read_text())
-    (tmp_path / "again.yaml").write_text(manifest["text"])
-    again = load_sweep(tmp_path / "again.yaml")
-    assert [choice_of(load(shop, again.overrides(setting))) for setting in again.settings] == [
+    (tmp_path / "stored.yaml").write_text(manifest["text"])
+    stored = load_sweep(tmp_path / "stored.yaml")
+    assert [choice_of(load(shop, stored.overrides(setting))) for setting in stored.settings] == [
         ("high_availability", scenario.assignors[0].configs),
         ("legacy_sticky", scenario.assignors[1].configs),
     ]
@@ -62,7 +60,7 @@ def test_a_trial_is_a_sweep_whose_runs_are_those_of_the_scenarios_own_assignors(
 
 def choice_of(scenario: Scenario) -> tuple[str, AssignmentConfigs]:
     [choice] = scenario.assignors
-    return choice.assignor, choice.configs
+    return choice.info.name, choice.configs
 
 
 def recommend(*arguments: object) -> tuple[int, str, str]:
@@ -74,40 +72,40 @@ HOURLY = ("--set", f"traffic.hourly={[1.0, 1.25] * 12}")
 
 
 @pytest.mark.parametrize("traffic", [(), HOURLY], ids=["constant traffic", "hourly traffic"])
-def test_the_command_finds_the_warm_ups_that_bring_rest_and_goes_on_with_what_is_done(
+def test_command_recommends_warmups_and_reuses_finished_runs(
     spark: SparkSession, shop: Path, tmp_path: Path, traffic: tuple[str, ...]
 ) -> None:
     searched = ("max.warmup.replicas",)
     keep = [f"--keep={key}" for key in KEYS if key not in searched]
-    asked = (shop, "--objective=convergence", *keep, "--set", "application.configs.max.warmup.replicas=1")
-    asked = (*asked, *traffic, "--runs=40", "--seeds=3", f"--sweeps={tmp_path / 'kept'}")
-    code, out, _ = recommend(*asked, "--format=json")
-    told = json.loads(out)
-    assert (code, told["verdict"]) == (0, "recommended")
-    assert [(change["key"], change["before"]) for change in told["changes"]] == [("max.warmup.replicas", "1")]
-    assert told["gain"]["interval"][1] < 0
+    arguments = (shop, "--objective=convergence", *keep, "--set", "application.configs.max.warmup.replicas=1")
+    arguments = (*arguments, *traffic, "--runs=40", "--seeds=3", f"--sweeps={tmp_path / 'kept'}")
+    code, out, _ = recommend(*arguments, "--format=json")
+    document = json.loads(out)
+    assert (code, document["verdict"]) == (0, "recommended")
+    assert [(change["key"], change["before"]) for change in document["changes"]] == [("max.warmup.replicas", "1")]
+    assert document["gain"]["interval"][1] < 0
 
-    made = {file: file.stat().st_mtime_ns for file in (tmp_path / "kept").rglob("*.parquet")}
+    modified_ns = {file: file.stat().st_mtime_ns for file in (tmp_path / "kept").rglob("*.parquet")}
     file = tmp_path / "set.properties"
-    assert recommend(*asked, "--format=properties", "-o", file)[:2] == (0, "")
-    assert f"\nmax.warmup.replicas={told['changes'][0]['after']}\n" in file.read_text()
-    assert made == {file: file.stat().st_mtime_ns for file in (tmp_path / "kept").rglob("*.parquet")}
+    assert recommend(*arguments, "--format=properties", "-o", file)[:2] == (0, "")
+    assert f"\nmax.warmup.replicas={document['changes'][0]['after']}\n" in file.read_text()
+    assert modified_ns == {file: file.stat().st_mtime_ns for file in (tmp_path / "kept").rglob("*.parquet")}
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["--objective=usd + mooves"], "did you mean 'moves'?"),
         (["--objective=usd", "--set", "price=null"], "--set price=aws"),
-        (["--objective=usd", "--today=nobody"], "labels: high_availability"),
+        (["--objective=usd", "--today=no_label"], "labels: high_availability"),
         (["--objective=usd", "--max-downtime=long"], "--max-downtime"),
-        (["--objective=usd", "--assignor=nobody"], "nobody"),
+        (["--objective=usd", "--assignor=no_assignor"], "no_assignor"),
         (["--objective=usd", "--keep=nothing"], "--keep nothing"),
-        (["--objective=usd", "-o", "no/such/folder.txt"], "there is no folder no/such"),
+        (["--objective=usd", "-o", "no/such/folder.txt"], "the folder no/such does not exist"),
     ],
 )
-def test_a_mistake_of_the_users_is_one_message_before_spark_starts(shop: Path, arguments: list[str], said: str) -> None:
+def test_invalid_arguments_are_rejected_before_spark_starts(shop: Path, arguments: list[str], message: str) -> None:
     code, out, err = recommend(shop, *arguments)
     assert (code, out) == (2, "")
-    assert said in err
+    assert message in err
     assert "Traceback" not in err

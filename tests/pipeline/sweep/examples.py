@@ -1,4 +1,4 @@
-"""A small sweep that fails in some places on purpose, and what belongs to it."""
+"""A small sweep and its scenario, and a variant with invalid settings."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ factors:
 seeds: 3
 """
 
-# No client named nobody is there to join: of the settings with it, nothing can be run.
-BROKEN = SWEEP.replace("seeds: 3", "  - {name: who, path: 'events[0].join.clients', values: [new, nobody]}\nseeds: 2")
+# Settings with the unknown client `missing` cannot be run.
+BROKEN = SWEEP.replace("seeds: 3", "  - {name: who, path: 'events[0].join.clients', values: [new, missing]}\nseeds: 2")
 
 
 def write_sweep(folder: Path, sweep: str = SWEEP, scenario: str = SCENARIO) -> Path:
-    """Put a sweep and its scenario into a folder; the sweep's file."""
+    """Write a sweep and its scenario into a folder; return the sweep file."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "shop.yaml").write_text(scenario)
     (folder / "sweep.yaml").write_text(sweep)

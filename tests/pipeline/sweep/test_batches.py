@@ -1,4 +1,4 @@
-"""How runs become batches and chunks."""
+"""Division of runs into batches and chunks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ COSTS = st.lists(st.floats(1.0, 50_000.0), min_size=1, max_size=300)
 
 
 @given(COSTS)
-def test_every_run_is_in_one_chunk_of_one_batch(costs: list[float]) -> None:
+def test_every_run_is_in_exactly_one_chunk(costs: list[float]) -> None:
     batches = plan_batches(np.array(costs))
     positions = [i for batch in batches for chunk in batch.chunks for i in range(chunk.start, chunk.stop)]
     assert sorted(positions) == list(range(len(costs)))
@@ -21,25 +21,25 @@ def test_every_run_is_in_one_chunk_of_one_batch(costs: list[float]) -> None:
 
 
 @given(COSTS)
-def test_costly_chunks_come_first_and_so_do_batches_that_have_them(costs: list[float]) -> None:
-    of_batches = [
+def test_expensive_chunks_and_batches_come_first(costs: list[float]) -> None:
+    costs_by_batch = [
         [sum(costs[chunk.start : chunk.stop]) for chunk in batch.chunks] for batch in plan_batches(np.array(costs))
     ]
-    assert all(chunks == sorted(chunks, reverse=True) for chunks in of_batches)
-    firsts = [chunks[0] for chunks in of_batches]
+    assert all(chunks == sorted(chunks, reverse=True) for chunks in costs_by_batch)
+    firsts = [chunks[0] for chunks in costs_by_batch]
     assert firsts == sorted(firsts, reverse=True)
 
 
 @given(COSTS)
-def test_a_chunk_is_no_longer_than_its_last_run_makes_it(costs: list[float]) -> None:
+def test_chunk_exceeds_limit_only_by_its_last_run(costs: list[float]) -> None:
     for batch in plan_batches(np.array(costs)):
         for chunk in batch.chunks:
-            most = max(CHUNK_MS, max(BATCH_MS, sum(costs) / MAX_BATCHES) / MAX_CHUNKS)
-            assert sum(costs[chunk.start : chunk.stop - 1]) < most
+            limit_ms = max(CHUNK_MS, max(BATCH_MS, sum(costs) / MAX_BATCHES) / MAX_CHUNKS)
+            assert sum(costs[chunk.start : chunk.stop - 1]) < limit_ms
             assert chunk.stop - chunk.start <= MAX_RUNS_PER_CHUNK
 
 
-def test_a_million_runs_make_neither_many_files_nor_many_chunks_at_a_time() -> None:
+def test_million_runs_have_limited_batches_and_chunks() -> None:
     costs = np.tile([30.0, 300.0, 3_000.0, 30_000.0], 250_000)
     batches = plan_batches(costs)
     assert len(batches) <= MAX_BATCHES

@@ -1,4 +1,4 @@
-"""A sweep's file: what it comes to, and what is said of one that is wrong."""
+"""Sweep files: their settings, and errors in invalid ones."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.sweep.design import attribute_mistakes, load_sweep
-from pipeline.sweep.run_times import predict_sweep
+from pipeline.sweep.design import load_sweep
+from pipeline.sweep.prepared import prepare_sweep
 from scenarios.language import overrides
 from scenarios.load import ScenarioError
 from scenarios.load import load as load_scenario
@@ -22,21 +22,21 @@ def mistakes(folder: Path, text: str) -> list[str]:
     return [str(mistake).removeprefix(str(folder) + "/") for mistake in caught.value.mistakes]
 
 
-def test_a_grid_has_every_combination_and_its_last_factor_changes_fastest(tmp_path: Path) -> None:
+def test_last_factor_of_grid_varies_fastest(tmp_path: Path) -> None:
     sweep = load_sweep(write_sweep(tmp_path))
     assert sweep.settings == ((0, 2), (0, 4), (1, 2), (1, 4))
     assert sweep.seeds == (1, 2, 3)
     assert sweep.name == "shop-sweep"
 
 
-def test_a_setting_changes_the_scenario_as_set_would(tmp_path: Path) -> None:
+def test_setting_overrides_scenario_like_set_option(tmp_path: Path) -> None:
     sweep = load_sweep(write_sweep(tmp_path))
-    there = load_scenario(sweep.scenario, sweep.overrides((1, 4)))
-    assert there.assignment_configs.num_standby_replicas == 1
-    assert there.assignment_configs.max_warmup_replicas == 4
+    scenario = load_scenario(sweep.scenario, sweep.overrides((1, 4)))
+    assert scenario.assignment_configs.num_standby_replicas == 1
+    assert scenario.assignment_configs.max_warmup_replicas == 4
 
 
-def test_a_factor_may_set_several_places_with_a_unit(tmp_path: Path) -> None:
+def test_factor_may_set_several_paths_with_a_unit(tmp_path: Path) -> None:
     text = SWEEP + "set: {duration: 1h}\n"
     text = text.replace(
         "{name: warmups, path: application.configs.max.warmup.replicas, values: [2, 4]}",
@@ -52,14 +52,14 @@ def test_a_factor_may_set_several_places_with_a_unit(tmp_path: Path) -> None:
     assert load_scenario(sweep.scenario, sweep.overrides(sweep.settings[0])).blueprint.duration_ms == 3_600_000
 
 
-def test_rows_alone_are_the_settings_and_with_a_design_come_after_it(tmp_path: Path) -> None:
+def test_rows_replace_default_grid_and_follow_explicit_design(tmp_path: Path) -> None:
     rows = "rows: [{standbys: 2, warmups: 9}, {standbys: 0, warmups: 2}]\n"
     assert load_sweep(write_sweep(tmp_path, SWEEP + rows)).settings == ((2, 9), (0, 2))
     both = load_sweep(write_sweep(tmp_path, SWEEP + rows + "design: grid\n")).settings
-    assert both == ((0, 2), (0, 4), (1, 2), (1, 4), (2, 9)), "a setting that comes twice is one setting"
+    assert both == ((0, 2), (0, 4), (1, 2), (1, 4), (2, 9)), "duplicate settings are removed"
 
 
-def test_texts_and_lists_are_values_too(tmp_path: Path) -> None:
+def test_factor_values_may_be_texts_and_lists(tmp_path: Path) -> None:
     text = SWEEP.replace("values: [2, 4]", "values: [2]").replace(
         "seeds: 3", "  - {name: racks, path: 'clients[0].racks', values: [[az1], [az1, 'no']]}"
     )
@@ -67,11 +67,11 @@ def test_texts_and_lists_are_values_too(tmp_path: Path) -> None:
     assert [factor.is_number for factor in sweep.factors] == [True, True, False]
     root = {"clients": [{"racks": []}]}
     overrides.apply_overrides(root, sweep.overrides(sweep.settings[1])[-1:])
-    assert root["clients"][0]["racks"] == ["az1", "no"], "a text that YAML 1.1 would take for false stays a text"
+    assert root["clients"][0]["racks"] == ["az1", "no"], "a text that is false in YAML 1.1 stays a text"
 
 
-def test_every_mistake_is_told_with_its_line(tmp_path: Path) -> None:
-    wrong = """scenario: nowhere
+def test_every_mistake_is_reported_with_its_line(tmp_path: Path) -> None:
+    invalid = """scenario: nowhere
 factrs: 1
 factors:
   - {name: a, path: x, values: [0, 1, 1]}
@@ -81,7 +81,7 @@ design: {random: 3, latin_hypercube: 4}
 rows: [{a: 1, b: 2}]
 seeds: [1, 1]
 """
-    assert mistakes(tmp_path, wrong) == [
+    assert mistakes(tmp_path, invalid) == [
         "sweep.yaml:1: scenario: 'nowhere': no such file next to the sweep, and no such shipped scenario",
         "sweep.yaml:2: factrs: unknown key (did you mean 'factors'?)",
         "sweep.yaml:4: factors[0].values: duplicate value",
@@ -97,37 +97,36 @@ seeds: [1, 1]
     ]
 
 
-def test_a_grid_beyond_all_bounds_is_refused_before_it_is_made(tmp_path: Path) -> None:
+def test_too_large_grid_is_rejected_before_generation(tmp_path: Path) -> None:
     factor = "  - {{name: f{}, path: x, between: [0, 1], steps: 10000}}\n"
     text = "scenario: shop.yaml\nfactors:\n" + "".join(factor.format(i) for i in range(9))
-    (told,) = mistakes(tmp_path, text)
-    assert "settings, more than the maximum of 1,000,000" in told
+    (message,) = mistakes(tmp_path, text)
+    assert "settings, more than the maximum of 1,000,000" in message
 
 
-def test_a_mistake_in_the_scenario_is_told_as_the_factor_that_made_it(tmp_path: Path) -> None:
+def test_scenario_error_names_factor(tmp_path: Path) -> None:
     sweep = load_sweep(write_sweep(tmp_path, SWEEP.replace("values: [0, 1]", "values: [-1, 1]")))
     with pytest.raises(ScenarioError) as caught:
-        predict_sweep(sweep)
+        prepare_sweep(sweep)
     (mistake,) = caught.value.mistakes
-    assert mistake.source == str(tmp_path / "sweep.yaml")
-    assert mistake.path == "factors[standbys]: -1"
+    assert mistake.source == f"{tmp_path / 'sweep.yaml'}: factors[standbys]: -1"
+    assert mistake.path == "application.configs.num.standby.replicas"
     assert "must be at least 0" in mistake.message
-    assert attribute_mistakes(sweep, caught.value).mistakes == (mistake,)
 
 
-def test_a_value_that_is_wrong_further_on_is_a_warning(tmp_path: Path) -> None:
-    predicted = predict_sweep(load_sweep(write_sweep(tmp_path, BROKEN)))
-    assert predicted.costs_ms.shape == (8, 2)
-    (told,) = predicted.wrong
-    assert 'factors[who]: "nobody"' in told
+def test_invalid_value_in_later_setting_is_a_warning(tmp_path: Path) -> None:
+    prepared = prepare_sweep(load_sweep(write_sweep(tmp_path, BROKEN)))
+    assert prepared.run_ms.shape == (8, 2)
+    (warning,) = prepared.warnings
+    assert 'factors[who]: "missing"' in warning
 
 
-def test_a_sweep_names_built_in_assignors_only(tmp_path: Path) -> None:
+def test_sweep_does_not_import_code(tmp_path: Path) -> None:
     marker = tmp_path / "imported"
-    (tmp_path / "sneaky.py").write_text(f"open({json.dumps(str(marker))}, 'w')")
-    sweep = load_sweep(write_sweep(tmp_path, SWEEP + "assignors: ['sneaky:Mine']\n"))
+    (tmp_path / "side_effect.py").write_text(f"open({json.dumps(str(marker))}, 'w')")
+    sweep = load_sweep(write_sweep(tmp_path, SWEEP + "assignors: ['side_effect:Mine']\n"))
     with pytest.raises(Exception, match="unknown assignor"):
-        predict_sweep(sweep)
+        prepare_sweep(sweep)
     assert not marker.exists()
 
 
@@ -135,6 +134,6 @@ def test_shipped_sweeps_can_be_prepared() -> None:
     assert list_sweeps()
     for file in list_sweeps():
         sweep = load_sweep(file)
-        predicted = predict_sweep(sweep)
-        assert predicted.costs_ms.shape == (len(sweep.settings), len(predicted.assignor_specs))
-        assert not predicted.wrong
+        prepared = prepare_sweep(sweep)
+        assert prepared.run_ms.shape == (len(sweep.settings), len(prepared.labels))
+        assert not prepared.warnings

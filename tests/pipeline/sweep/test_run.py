@@ -12,7 +12,6 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.sweep import batches, run
 from pipeline.sweep.design import load_sweep
 from pipeline.sweep.errors import SweepError
 from pipeline.sweep.prepared import PreparedSweep, prepare_sweep
@@ -22,9 +21,9 @@ from scenarios.load import load as load_scenario
 from scenarios.run import run as simulate
 from simulator.results.tables import SCHEMAS
 from simulator.results.tabulation import tabulate
-from tests.pipeline.sweep.driver import SMALL
+from tests.pipeline.sweep.driver import SMALL_BATCHES
 from tests.pipeline.sweep.examples import BROKEN, SWEEP, write_sweep
-from tests.pipeline.sweep.files import contents
+from tests.pipeline.sweep.parquet_contents import contents
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -33,17 +32,9 @@ TABLES = ("runs", "rounds", "assignments")
 
 
 @pytest.fixture(scope="module")
-def small_batches() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in SMALL.items():
-            patch.setattr(batches, name, value)
-        yield
-
-
-@pytest.fixture(scope="module")
-def prepared(tmp_path_factory: pytest.TempPathFactory, small_batches: None) -> PreparedSweep:
-    text = SWEEP + "tables: [assignments]\n"
-    return prepare_sweep(load_sweep(write_sweep(tmp_path_factory.mktemp("shop"), text)), command="the command")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> PreparedSweep:
+    sweep = load_sweep(write_sweep(tmp_path_factory.mktemp("shop"), SWEEP + "tables: [assignments]\n"))
+    return prepare_sweep(sweep, command="the command", batch_sizes=SMALL_BATCHES)
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +45,7 @@ def whole(spark: SparkSession, prepared: PreparedSweep, tmp_path_factory: pytest
     return out
 
 
-def test_a_sweep_has_a_run_for_every_setting_assignor_and_seed(prepared: PreparedSweep, whole: Path) -> None:
+def test_sweep_has_run_for_every_setting_assignor_and_seed(prepared: PreparedSweep, whole: Path) -> None:
     assert prepared.total == 4 * 2 * 3
     assert len(prepared.batches) > 2
     runs = pd.read_parquet(whole / "runs")
@@ -69,11 +60,11 @@ def test_a_sweep_has_a_run_for_every_setting_assignor_and_seed(prepared: Prepare
     assert runs.error.isna().all()
 
 
-def test_its_rows_are_those_of_runs_without_spark(prepared: PreparedSweep, whole: Path) -> None:
+def test_rows_equal_runs_without_spark(prepared: PreparedSweep, whole: Path) -> None:
     sweep = prepared.sweep
     scenario = load_scenario(sweep.scenario, sweep.overrides(sweep.settings[2]))
-    (one,) = assignor_specs(scenario, ["high_availability"])
-    expected = tabulate(simulate(scenario, one, 3), "high_availability", 3)
+    (spec,) = assignor_specs(scenario, ["high_availability"])
+    expected = tabulate(simulate(scenario, spec, 3), "high_availability", 3)
     for name in TABLES:
         table = pq.read_table(whole / name, filters=[("setting", "==", 2), ("assignor", "==", "high_availability")])
         columns = [field.name for field in SCHEMAS[name]]
@@ -81,13 +72,13 @@ def test_its_rows_are_those_of_runs_without_spark(prepared: PreparedSweep, whole
         assert rows == expected[name].to_pylist(), name
 
 
-def test_pandas_duckdb_and_spark_read_the_same(spark: SparkSession, whole: Path) -> None:
+def test_pandas_duckdb_and_spark_read_same_tables(spark: SparkSession, whole: Path) -> None:
     for name in TABLES:
-        there = pd.read_parquet(whole / name)
-        of_duckdb = duckdb.sql(f"select count(*) from read_parquet('{whole}/{name}/*/*.parquet')").fetchall()
-        assert of_duckdb == [(len(there),)]
+        table = pd.read_parquet(whole / name)
+        duckdb_count = duckdb.sql(f"select count(*) from read_parquet('{whole}/{name}/*/*.parquet')").fetchall()
+        assert duckdb_count == [(len(table),)]
         frame = spark.read.parquet(str(whole / name))
-        assert frame.count() == len(there)
+        assert frame.count() == len(table)
         assert [*frame.columns][:2] == ["run_id", "setting"]
     settings = pd.read_parquet(whole / "settings")
     assert settings.to_dict("list") == {
@@ -97,7 +88,7 @@ def test_pandas_duckdb_and_spark_read_the_same(spark: SparkSession, whole: Path)
     }
 
 
-def test_the_manifest_says_what_was_swept(prepared: PreparedSweep, whole: Path) -> None:
+def test_manifest_describes_sweep(prepared: PreparedSweep, whole: Path) -> None:
     manifest = json.loads((whole / "manifest.json").read_text())
     assert manifest["kind"] == "sweep"
     assert manifest["command"] == "the command"
@@ -107,7 +98,7 @@ def test_the_manifest_says_what_was_swept(prepared: PreparedSweep, whole: Path) 
     assert manifest["scenario"]["text"] == prepared.sweep.scenario.read_text()
 
 
-def test_nothing_but_whole_batches_and_one_file_a_table_stays(prepared: PreparedSweep, whole: Path) -> None:
+def test_output_has_only_complete_batches_with_one_file_per_table(prepared: PreparedSweep, whole: Path) -> None:
     assert sorted(path.name for path in whole.iterdir() if not path.name.endswith(".crc")) == sorted(
         ["manifest.json", "settings", *TABLES]
     )
@@ -117,7 +108,7 @@ def test_nothing_but_whole_batches_and_one_file_a_table_stays(prepared: Prepared
         assert all(len(list(batch.glob("*.parquet"))) == 1 for batch in batches)
 
 
-def test_a_finished_sweep_is_left_alone(spark: SparkSession, prepared: PreparedSweep, whole: Path) -> None:
+def test_finished_sweep_is_not_rerun(spark: SparkSession, prepared: PreparedSweep, whole: Path) -> None:
     before = {
         path: path.stat().st_mtime_ns for path in sorted(whole.rglob("*.parquet")) if "settings" not in path.parts
     }
@@ -127,7 +118,7 @@ def test_a_finished_sweep_is_left_alone(spark: SparkSession, prepared: PreparedS
     assert {path: path.stat().st_mtime_ns for path in before} == before
 
 
-def test_what_is_missing_is_made_again_to_the_same_bytes(
+def test_resumed_sweep_has_same_bytes(
     spark: SparkSession, prepared: PreparedSweep, whole: Path, tmp_path: Path
 ) -> None:
     out = (tmp_path / "out").as_uri()
@@ -137,40 +128,40 @@ def test_what_is_missing_is_made_again_to_the_same_bytes(
         pass
 
     def stop_early(progress: Progress) -> None:
-        # Runs are told of before their batch is there.
+        # Progress counts runs before their batch is written.
         if runs.exists() and any(runs.iterdir()):
             assert progress.done > 0
             raise StopError
 
     with pytest.raises(StopError):
         run_sweep(spark, prepared, out, on_progress=stop_early)
-    there = sorted(path.name for path in runs.iterdir())
-    assert 0 < len(there) < len(prepared.batches)
+    finished = sorted(path.name for path in runs.iterdir())
+    assert 0 < len(finished) < len(prepared.batches)
     with pytest.raises(SweepError, match="contains part of this sweep; continue it with --resume"):
         run_sweep(spark, prepared, out)
-    # As if the kill had come between two tables of a batch.
-    lost = tmp_path / "out" / "rounds" / prepared.batches[-1].name
-    lost.mkdir(parents=True, exist_ok=True)
-    (lost / "part-of-a-dead-driver.parquet").write_bytes(b"half")
+    # As if the driver was killed between two tables of a batch.
+    partial = tmp_path / "out" / "rounds" / prepared.batches[-1].name
+    partial.mkdir(parents=True, exist_ok=True)
+    (partial / "part-of-a-killed-driver.parquet").write_bytes(b"half")
     end = run_sweep(spark, prepared, out, resume=True)
     assert end.done == prepared.total
-    assert end.found == sum(batch.runs for batch in prepared.batches if batch.name in there)
+    assert end.finished_before == sum(batch.runs for batch in prepared.batches if batch.name in finished)
     assert contents(tmp_path / "out") == contents(whole)
 
 
-def test_a_folder_with_something_else_is_refused(
+def test_folder_with_other_content_is_rejected(
     spark: SparkSession, prepared: PreparedSweep, whole: Path, tmp_path: Path
 ) -> None:
-    (tmp_path / "letter.txt").write_text("dear all")
+    (tmp_path / "notes.txt").write_text("notes")
     with pytest.raises(SweepError, match="is not a sweep directory"):
         run_sweep(spark, prepared, str(tmp_path))
     other = prepare_sweep(load_sweep(write_sweep(tmp_path / "other", SWEEP.replace("seeds: 3", "seeds: 2"))))
     with pytest.raises(SweepError, match=r"contains another sweep \(different: seeds, tables\)"):
         run_sweep(spark, other, str(whole), resume=True)
-    assert (tmp_path / "letter.txt").read_text() == "dear all"
+    assert (tmp_path / "notes.txt").read_text() == "notes"
 
 
-def test_runs_that_fail_are_rows_with_their_error(spark: SparkSession, tmp_path: Path) -> None:
+def test_failed_runs_are_rows_with_error(spark: SparkSession, tmp_path: Path) -> None:
     prepared = prepare_sweep(load_sweep(write_sweep(tmp_path, BROKEN)))
     end = run_sweep(spark, prepared, str(tmp_path / "out"))
     assert end.failed == prepared.total // 2
@@ -178,7 +169,7 @@ def test_runs_that_fail_are_rows_with_their_error(spark: SparkSession, tmp_path:
     failed = runs[runs.error.notna()]
     assert len(runs) == prepared.total
     assert len(failed) == end.failed
-    assert failed.error.str.contains("nobody").all()
+    assert failed.error.str.contains("missing").all()
     assert failed.verdict.isna().all()
     rounds = pd.read_parquet(tmp_path / "out" / "rounds")
     assert set(rounds.run_id) == set(runs[runs.error.isna()].run_id)
@@ -197,12 +188,9 @@ def test_workers_use_one_thread_each(spark: SparkSession) -> None:
     assert spark.sparkContext.parallelize([0], 1).mapPartitions(threads).collect() == [("1", "1", "1")]
 
 
-def test_looking_at_progress_ends_with_the_last_run(
-    spark: SparkSession, prepared: PreparedSweep, tmp_path: Path
-) -> None:
-    told: list[Progress] = []
-    run_sweep(spark, prepared, str(tmp_path / "out"), on_progress=told.append)
-    assert told[0].done == 0
-    assert told[-1] == Progress(prepared.total, 0, prepared.total, 0)
-    assert all(0 <= each.done <= each.total for each in told)
-    assert run.MANIFEST == "manifest.json"
+def test_progress_ends_with_last_run(spark: SparkSession, prepared: PreparedSweep, tmp_path: Path) -> None:
+    reported: list[Progress] = []
+    run_sweep(spark, prepared, str(tmp_path / "out"), on_progress=reported.append)
+    assert reported[0].done == 0
+    assert reported[-1] == Progress(prepared.total, 0, prepared.total, 0)
+    assert all(0 <= progress.done <= progress.total for progress in reported)

@@ -1,4 +1,4 @@
-"""How settings are drawn."""
+"""Settings of grids, random samples and Latin hypercubes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ WHOLE = FactorEntry(name="warmups", path=["z"], between=[1.0, 8.0], whole=True, 
 
 
 @pytest.mark.parametrize("number", [2, 7, 100])
-def test_a_latin_hypercube_uses_every_strip_of_every_factor_once(number: int) -> None:
+def test_latin_hypercube_uses_every_strip_once(number: int) -> None:
     drawn = generate_settings(DesignEntry(latin_hypercube=number), [RANGE, LEVELS])
     assert len(drawn) == number
     strips = sorted(1000 ** (place / number) for place in range(number + 1))
@@ -28,23 +28,23 @@ def test_random_settings_stay_in_range_and_differ_by_seed() -> None:
     assert all(1 <= load <= 1000 and standbys in (0, 1, 2) for load, standbys, _ in drawn)
     assert {warmups for *_, warmups in drawn} == set(range(1, 9))
     below = sum(load < 1000**0.5 for load, *_ in drawn)
-    assert 70 < below < 130, "half of the draws lie in half of a range of logarithms"
+    assert 70 < below < 130, "draws are uniform in the logarithm"
     assert drawn != generate_settings(DesignEntry(random=200, seed=2), [RANGE, LEVELS, WHOLE])
 
 
-def test_what_is_drawn_for_a_factor_does_not_depend_on_the_others() -> None:
+def test_values_of_a_factor_do_not_depend_on_other_factors() -> None:
     alone = generate_settings(DesignEntry(random=20), [RANGE])
     together = generate_settings(DesignEntry(random=20), [LEVELS, RANGE])
     assert [load for (load,) in alone] == [load for _, load in together]
 
 
-def test_a_range_in_a_grid_has_both_ends_among_its_steps() -> None:
+def test_grid_steps_include_both_ends_of_range() -> None:
     assert generate_settings(DesignEntry(grid=True), [WHOLE]) == [(number,) for number in range(1, 9)]
     steps = FactorEntry(name="load", path=["x"], between=[1.0, 100.0], scale="log", steps=3)
     assert generate_settings(DesignEntry(grid=True), [steps]) == [(1.0,), (10.0,), (100.0,)]
 
 
-def test_a_sweep_without_factors_has_one_setting() -> None:
+def test_sweep_without_factors_has_one_setting() -> None:
     for design in (DesignEntry(grid=True), DesignEntry(random=5)):
         assert generate_settings(design, []) == [()]
     assert count_settings(DesignEntry(grid=True), []) == 1

@@ -1,4 +1,4 @@
-"""The comparison: what is computed from the tables, before anything is written."""
+"""The comparison: rows, best rows and records."""
 
 from __future__ import annotations
 
@@ -15,46 +15,44 @@ from tests.reports.sample_runs import RUN, four_assignors, tables
 NOT_STABLE = {"verdict": "probing", "time_to_converge_ms": None, "rebalances_to_converge": None}
 
 
-def test_a_row_has_the_numbers_of_its_run() -> None:
+def test_row_has_metrics_of_its_run() -> None:
     [row] = compare_runs(tables())
     assert (row.scenario, row.assignor, row.seeds, row.verdicts) == ("rack_outage", "sticky", (7,), (("stable", 1),))
-    same = [metric for metric, value in RUN.items() if metric in METRIC and value is not None]
-    assert {name: spread.median for name in same if (spread := row.spreads[name])} == {n: RUN[n] for n in same}
-    assert len(same) == len(set(METRIC) & set(RUN)) - 1
+    names = [metric for metric, value in RUN.items() if metric in METRIC and value is not None]
+    assert {name: spread.median for name in names if (spread := row.spreads[name])} == {n: RUN[n] for n in names}
+    assert len(names) == len(set(METRIC) & set(RUN)) - 1
 
 
 @pytest.mark.parametrize(
-    ("remote", "least", "gap", "percent"),
+    ("partitions", "bound", "above", "percent"),
     [(48, 36, 12, 100 / 3), (36, 36, 0, 0), (5, 0, 5, None), (0, 0, 0, None), (48, None, None, None)],
 )
-def test_the_gap_is_what_lies_above_the_bound(
-    remote: int, least: int | None, gap: int | None, percent: float | None
-) -> None:
+def test_partitions_above_bound(partitions: int, bound: int | None, above: int | None, percent: float | None) -> None:
     [row] = compare_runs(
-        tables([{"cross_rack_source_partitions": remote, "cross_rack_source_partitions_bound": least}])
+        tables([{"cross_rack_source_partitions": partitions, "cross_rack_source_partitions_bound": bound}])
     )
-    found = [
+    medians = [
         spread and spread.median
         for spread in (
             row.spreads["cross_rack_source_partitions_above_bound"],
             row.spreads["cross_rack_source_partitions_above_bound_percent"],
         )
     ]
-    assert found == [gap, pytest.approx(percent) if percent else percent]
+    assert medians == [above, pytest.approx(percent) if percent else percent]
 
 
-def test_the_share_of_tasks_in_one_rack_is_of_the_stateful_tasks() -> None:
-    some, none = compare_runs(
+def test_share_without_rack_redundancy_is_relative_to_stateful_tasks() -> None:
+    stateful, stateless = compare_runs(
         tables([{"assignor": "a"}, {"assignor": "b", "stateful_tasks": 0, "tasks_without_rack_redundancy": 0}])
     )
-    share = some.spreads["tasks_without_rack_redundancy_percent"]
+    share = stateful.spreads["tasks_without_rack_redundancy_percent"]
     assert share
     assert share.median == 6.25
-    assert none.spreads["tasks_without_rack_redundancy_percent"] is None
+    assert stateless.spreads["tasks_without_rack_redundancy_percent"] is None
 
 
-def test_a_day_costs_what_the_traffic_at_rest_does_at_the_price_of_the_run() -> None:
-    priced, free, without = compare_runs(
+def test_cost_per_day_is_steady_rate_times_price() -> None:
+    priced, free, unpriced = compare_runs(
         tables(
             [
                 {"assignor": "a", "cross_rack_bytes": 2e12, "cross_rack_usd": 40.0, "cross_rack_bytes_per_s": 1e8},
@@ -63,15 +61,15 @@ def test_a_day_costs_what_the_traffic_at_rest_does_at_the_price_of_the_run() -> 
             ]
         )
     )
-    a_day, nothing = priced.spreads["cross_rack_usd_per_day"], free.spreads["cross_rack_usd_per_day"]
-    assert a_day
-    assert a_day.median == pytest.approx(0.02 * 0.1 * 86_400)
-    assert nothing
-    assert nothing.median == 0
-    assert without.spreads["cross_rack_usd_per_day"] is None
+    cost, no_cost = priced.spreads["cross_rack_usd_per_day"], free.spreads["cross_rack_usd_per_day"]
+    assert cost
+    assert cost.median == pytest.approx(0.02 * 0.1 * 86_400)
+    assert no_cost
+    assert no_cost.median == 0
+    assert unpriced.spreads["cross_rack_usd_per_day"] is None
 
 
-def test_several_seeds_give_median_and_range() -> None:
+def test_seeds_are_aggregated_to_median_and_range() -> None:
     [row] = compare_runs(tables([{"seed": seed, "active_moves": moves} for seed, moves in ((1, 10), (2, 40), (3, 13))]))
     spread = row.spreads["active_moves"]
     assert spread
@@ -79,7 +77,7 @@ def test_several_seeds_give_median_and_range() -> None:
     assert row.seeds == (1, 2, 3)
 
 
-def test_the_median_of_two_whole_numbers_is_whole_where_it_can_be() -> None:
+def test_median_of_two_integers_is_an_integer_if_possible() -> None:
     [row] = compare_runs(
         tables([{"seed": 1, "active_moves": 10, "rebalances": 4}, {"seed": 2, "active_moves": 20, "rebalances": 5}])
     )
@@ -89,7 +87,7 @@ def test_the_median_of_two_whole_numbers_is_whole_where_it_can_be() -> None:
     assert (repr(moves.median), repr(rounds.median)) == ("15", "4.5")
 
 
-def test_runs_that_have_not_converged_have_no_time_and_no_rebalances_to_converge() -> None:
+def test_metrics_of_convergence_exclude_runs_that_did_not_converge() -> None:
     [row] = compare_runs(tables([{"seed": 1}, {"seed": 2, **NOT_STABLE}, {"seed": 3}]))
     for name in ("time_to_converge_ms", "rebalances_to_converge"):
         spread = row.spreads[name]
@@ -99,7 +97,7 @@ def test_runs_that_have_not_converged_have_no_time_and_no_rebalances_to_converge
     assert verdict_text(row) == "stable 2/3, probing 1/3"
 
 
-def test_the_least_is_best_and_ties_share_it() -> None:
+def test_lowest_value_is_best_including_ties() -> None:
     rows = compare_runs(four_assignors())
     assert [row.assignor for row in best_rows(rows, METRIC["cross_rack_bytes_per_s"])] == ["HA min_traffic"]
     assert [row.assignor for row in best_rows(rows, METRIC["subtopology_skew"])] == [
@@ -108,19 +106,19 @@ def test_the_least_is_best_and_ties_share_it() -> None:
     ]
 
 
-def test_what_is_written_alike_is_equally_good() -> None:
+def test_equally_formatted_values_are_equally_good() -> None:
     rows = compare_runs(tables([{"assignor": name, "cross_rack_bytes_per_s": 4e7 + n} for n, name in enumerate("ab")]))
     assert best_rows(rows, METRIC["cross_rack_bytes_per_s"]) == ()
 
 
-def test_nobody_is_best_where_all_are_equal_or_where_less_is_not_better() -> None:
+def test_no_row_is_best_if_all_are_equal_or_lower_is_not_better() -> None:
     rows = compare_runs(four_assignors())
     assert best_rows(rows, METRIC["standby_moves"]) == ()
-    assert best_rows(rows, METRIC["active_cost"]) == ()
+    assert best_rows(rows, METRIC["stateful_cost"]) == ()
     assert best_rows(rows[:1], METRIC["active_moves"]) == ()
 
 
-def test_an_assignor_that_failed_or_did_not_always_settle_is_not_best() -> None:
+def test_failed_or_not_always_converged_assignor_is_not_best() -> None:
     runs: list[dict[str, Any]] = [
         {"assignor": "failed", "verdict": "failed", "cause": "round 2: no", "active_moves": 0},
         {"assignor": "often", "active_moves": 3, "time_to_converge_ms": 1},
@@ -134,7 +132,7 @@ def test_an_assignor_that_failed_or_did_not_always_settle_is_not_best() -> None:
     assert [row.problems for row in rows] == [(RunProblem(7, "failed", "round 2: no"),), (), (), ()]
 
 
-def test_scenarios_are_not_compared_with_each_other() -> None:
+def test_rows_are_grouped_by_scenario() -> None:
     runs = [{"scenario": scenario, "assignor": name} for scenario in ("one", "two") for name in ("a", "b")]
     groups = rows_by_scenario(compare_runs(tables(runs)))
     assert {name: [row.assignor for row in rows] for name, rows in groups.items()} == {
@@ -143,16 +141,16 @@ def test_scenarios_are_not_compared_with_each_other() -> None:
     }
 
 
-def test_records_always_have_the_same_keys() -> None:
-    one = records(compare_runs(tables()))
-    several = records(compare_runs(tables([{"seed": 1}, {"seed": 2, "active_cost": None, **NOT_STABLE}])))
+def test_records_have_constant_keys() -> None:
+    single = records(compare_runs(tables()))
+    several = records(compare_runs(tables([{"seed": 1}, {"seed": 2, "stateful_cost": None, **NOT_STABLE}])))
     failed = records(compare_runs(tables([{**dict.fromkeys(METRIC), **RUN, "verdict": "failed", "load_skew": None}])))
-    assert list(one[0]) == list(several[0]) == list(failed[0])
+    assert list(single[0]) == list(several[0]) == list(failed[0])
     assert failed[0]["load_skew"] is None
     assert failed[0]["load_skew_runs"] == 0
 
 
-def test_metrics_have_names_of_their_own_and_are_columns_or_derived() -> None:
+def test_metric_keys_are_unique_and_are_columns_or_derived() -> None:
     assert len(METRIC) == len(METRICS)
     derived = set(METRIC) - set(SCHEMAS["runs"].names)
     assert derived == {
@@ -164,10 +162,10 @@ def test_metrics_have_names_of_their_own_and_are_columns_or_derived() -> None:
     }
 
 
-def test_a_missing_table_is_named() -> None:
+def test_missing_table_is_rejected() -> None:
     with pytest.raises(TableError, match=r"table 'runs' is missing \(tables: rounds\)"):
         compare_runs({"rounds": tables()["rounds"]})
 
 
-def test_no_runs_are_no_rows() -> None:
+def test_no_runs_give_no_rows() -> None:
     assert compare_runs(tables([], [])) == []

@@ -1,4 +1,4 @@
-"""Explanations in words: what they say, whatever the names are, and what they look for in the tables."""
+"""Explanations of moves as text and as records."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ KEY = {"scenario": "plausible", "assignor": "own", "seed": 1}
 CONFIG = "rack.aware.assignment.non_overlap_cost"
 
 
-def made(**rows: list[dict[str, Any]]) -> dict[str, pa.Table]:
-    """Tables in which what a row does not say is null."""
-    found = {}
+def result_tables(**rows: list[dict[str, Any]]) -> dict[str, pa.Table]:
+    """Return result tables; columns that a row lacks are null."""
+    results = {}
     for name, schema in SCHEMAS.items():
-        given = [{field.name: {**KEY, **row}.get(field.name) for field in schema} for row in rows.get(name, [])]
-        found[name] = pa.Table.from_pylist(given, schema=schema)
-    return found
+        records = [{field.name: {**KEY, **row}.get(field.name) for field in schema} for row in rows.get(name, [])]
+        results[name] = pa.Table.from_pylist(records, schema=schema)
+    return results
 
 
-def moved(source: str = "app-0", target: str = "app-1", **changes: Any) -> dict[str, pa.Table]:
-    """A task that was moved in the second round, along a cycle of two."""
+def moved_task(source: str = "app-0", target: str = "app-1", **changes: Any) -> dict[str, pa.Table]:
+    """Return tables in which a task moved in the second round, in a cycle of two tasks."""
     first = {"round": 1, "task": "0_3", "role": "active", "to_client": source, "no_break_even": "new"}
     second = {**first, "round": 2, "from_client": source, "to_client": target, "no_break_even": None, "break_even": 10}
     edge = {"round": 2, "cycle": 1, "role": "active", "cycle_cost": -9, "cycle_break_even": 10}
-    there = {"traffic_from": 10, "traffic_to": 0, "non_overlap_cost": 1, "cost": -9}
-    back = {"traffic_from": 0, "traffic_to": 0, "non_overlap_cost": 0, "cost": 0}
-    return made(
+    forward = {"traffic_from": 10, "traffic_to": 0, "non_overlap_cost": 1, "cost": -9}
+    backward = {"traffic_from": 0, "traffic_to": 0, "non_overlap_cost": 0, "cost": 0}
+    return result_tables(
         runs=[{}],
         tasks=[{"task": "0_2"}, {"task": "0_3"}],
         rounds=[
@@ -47,8 +47,8 @@ def moved(source: str = "app-0", target: str = "app-1", **changes: Any) -> dict[
             {**second, "step": 2, "kind": "rack", "step_from": source, "step_to": target, "cycle": 1, **changes},
         ],
         cycles=[
-            {**edge, "edge": 1, "task": "0_3", "from_client": source, "to_client": target, **there},
-            {**edge, "edge": 2, "task": "0_2", "from_client": target, "to_client": source, **back},
+            {**edge, "edge": 1, "task": "0_3", "from_client": source, "to_client": target, **forward},
+            {**edge, "edge": 2, "task": "0_2", "from_client": target, "to_client": source, **backward},
         ],
         task_states=[
             {"at_ms": 6_000, "task": "0_3", "state": "running", "client": source},
@@ -59,9 +59,9 @@ def moved(source: str = "app-0", target: str = "app-1", **changes: Any) -> dict[
     )
 
 
-def test_a_move_is_told_with_its_steps_its_cycle_its_cost_and_what_it_took() -> None:
-    drawn = draw([explain(moved(), "own", None, "0_3", 2)], 100, color=False)
-    assert drawn.splitlines() == [
+def test_move_is_explained_with_steps_cycle_cost_and_downtime() -> None:
+    text = draw([explain(moved_task(), "own", None, "0_3", 2)], 100, color=False)
+    assert text.splitlines() == [
         "0_3 in plausible, own, seed 1",
         "",
         "Round 2: app-0 → app-1  (0:01:00, configs changed)",
@@ -75,57 +75,58 @@ def test_a_move_is_told_with_its_steps_its_cycle_its_cost_and_what_it_took() -> 
     ]
 
 
-def test_a_round_without_a_move_shows_the_last_one() -> None:
-    drawn = draw([explain(moved(), "own", 1, "0_3", 3)], 100, color=False)
-    assert "Round 3: stayed on app-1, assigned in round 2:\nRound 2: app-0 → app-1" in drawn
+def test_round_without_a_move_shows_the_last_move() -> None:
+    text = draw([explain(moved_task(), "own", 1, "0_3", 3)], 100, color=False)
+    assert "Round 3: stayed on app-1, assigned in round 2:\nRound 2: app-0 → app-1" in text
 
 
-def test_all_rounds_end_with_how_often_it_moved() -> None:
-    assert draw([explain(moved(), "own", 1, "0_3")], 100, color=False).endswith("\nMoved once in 3 rounds.\n")
+def test_explanation_of_all_rounds_ends_with_number_of_moves() -> None:
+    assert draw([explain(moved_task(), "own", 1, "0_3")], 100, color=False).endswith("\nMoved once in 3 rounds.\n")
 
 
-def test_a_record_has_every_number() -> None:
-    told = record(explain(moved(), "own", 1, "0_3", 2))
-    (move,) = told["moves"]
+def test_record_has_all_numbers() -> None:
+    parsed = record(explain(moved_task(), "own", 1, "0_3", 2))
+    (move,) = parsed["moves"]
     assert (move["break_even"], move["runs_at_ms"], move["downtime_ms"]) == (10, 65_000, 5_000)
     assert [step["kind"] for step in move["steps"]] == ["dealt", "rack"]
     assert [edge["cost"] for edge in move["cycles"][0]["edges"]] == [-9, 0]
 
 
 @pytest.mark.parametrize("name", ["<script>alert(1)</script>", "[bold]x[/bold]", "a\x1b[31mb", "\u202eevil", "🦆 \"q'"])
-def test_names_are_text_and_never_markup(name: str) -> None:
-    drawn = draw([explain(moved(source=name), "own", 1, "0_3")], 200, color=False)
-    assert "\x1b" not in drawn
-    assert "\u202e" not in drawn
+def test_hostile_names_are_drawn_as_text(name: str) -> None:
+    text = draw([explain(moved_task(source=name), "own", 1, "0_3")], 200, color=False)
+    assert "\x1b" not in text
+    assert "\u202e" not in text
     if name.startswith(("<", "[")):
-        assert f"{name} → app-1" in drawn
+        assert f"{name} → app-1" in text
 
 
-def test_whether_somebody_has_looked_for_costs_is_known() -> None:
-    looked = explain(moved(), "own", 1, "0_3")
-    nobody = explain(moved(break_even=None, no_break_even="not_asked"), "own", 1, "0_3")
-    assert not looked.lacks_break_evens
-    assert nobody.lacks_break_evens
-    assert f"The {CONFIG} that would have kept it was not computed." in draw([nobody], 120, color=False)
+def test_missing_break_even_costs_are_reported() -> None:
+    computed = explain(moved_task(), "own", 1, "0_3")
+    not_computed = explain(moved_task(break_even=None, no_break_even="not_requested"), "own", 1, "0_3")
+    assert not computed.lacks_break_evens
+    assert not_computed.lacks_break_evens
+    assert f"The {CONFIG} that would have kept it was not computed." in draw([not_computed], 120, color=False)
 
 
 @pytest.mark.parametrize(
-    ("why", "said"), [("no_racks", "Racks had no influence"), ("any_cost", f"No {CONFIG} that was tried"), ("new", "")]
+    ("why", "expected"),
+    [("no_racks", "Racks had no influence"), ("any_cost", f"No {CONFIG} that was tried"), ("new", "")],
 )
-def test_why_no_cost_would_have_kept_it_is_said(why: str, said: str) -> None:
-    move = explain(moved(break_even=None, no_break_even=why), "own", 1, "0_3", 2).moves[0]
-    assert cost_text(move).startswith(said)
-    assert bool(cost_text(move)) == bool(said)
+def test_missing_break_even_cost_has_a_reason(why: str, expected: str) -> None:
+    move = explain(moved_task(break_even=None, no_break_even=why), "own", 1, "0_3", 2).moves[0]
+    assert cost_text(move).startswith(expected)
+    assert bool(cost_text(move)) == bool(expected)
 
 
-def test_results_without_reasons_say_what_to_do() -> None:
-    silent = {**moved(), "reasons": SCHEMAS["reasons"].empty_table()}
+def test_results_without_reasons_are_rejected() -> None:
+    without_reasons = {**moved_task(), "reasons": SCHEMAS["reasons"].empty_table()}
     with pytest.raises(ExplanationError, match="run the scenario again with --out"):
-        explain(silent, "own", 1, "0_3")
+        explain(without_reasons, "own", 1, "0_3")
 
 
-def test_an_empty_run_is_told_so() -> None:
-    empty = {**moved(), "rounds": SCHEMAS["rounds"].empty_table(), "reasons": SCHEMAS["reasons"].empty_table()}
+def test_run_without_rounds_is_explained() -> None:
+    empty = {**moved_task(), "rounds": SCHEMAS["rounds"].empty_table(), "reasons": SCHEMAS["reasons"].empty_table()}
     assert "No rounds: no client joined." in draw([explain(empty, "own", 1, "0_3")], 100, color=False)
 
 
@@ -134,11 +135,11 @@ AFTER = {"load_from_after": 2.5, "load_to_after": 1.5}
 
 
 @pytest.mark.parametrize(
-    ("kind", "numbers", "words"),
+    ("kind", "numbers", "text"),
     [
         ("balanced", AFTER, "balance, a → b: from 3 and 1 tasks per thread to 2.5 and 1.5"),
         ("kept", {"held": 2, "room": 4}, "to b, which ran it before and has capacity: 2 of 4 tasks so far"),
-        ("stood_by", {}, "to b, which had a standby before and is not overloaded: 1 tasks per thread"),
+        ("stood_by", {}, "to b, which had a standby before and is not overloaded: 1 task per thread"),
         ("kept", {"load_to": None}, "to b, which ran it before"),
         (
             "waits",
@@ -156,15 +157,15 @@ AFTER = {"load_from_after": 2.5, "load_to_after": 1.5}
             {"lag_to": -3},
             "stays on b (lag unknown; acceptable: 100): no client has a lower lag",
         ),
-        ("tags", {}, "to b (zone=1), with tags that its other copies lack: 1 tasks per thread"),
+        ("tags", {}, "to b (zone=1), with tags that its other copies lack: 1 task per thread"),
         ("member_lost", {}, "a had left the group"),
     ],
 )
-def test_steps_in_words(kind: str, numbers: dict[str, Any], words: str) -> None:
+def test_step_texts(kind: str, numbers: dict[str, Any], text: str) -> None:
     step = {"held": None, "room": None, **STEP, "kind": kind, **numbers}
-    assert step_text(step) == words
+    assert step_text(step) == text
 
 
-def test_tables_of_reports_in_general_have_no_reasons() -> None:
+def test_tables_without_reasons_are_rejected() -> None:
     with pytest.raises(ExplanationError):
         explain(tables([RUN], [], []), str(RUN["assignor"]), None, "0_0")

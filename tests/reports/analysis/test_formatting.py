@@ -1,4 +1,4 @@
-"""Numbers as people read them."""
+"""Formatting of numbers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from reports.analysis.formatting import (
     format_usd,
     time_unit,
 )
-from reports.analysis.text import name_parts, printable, shortened
 
 
 @pytest.mark.parametrize(
@@ -56,40 +55,18 @@ from reports.analysis.text import name_parts, printable, shortened
         (format_clock, 26 * 3_600_000 + 65_000, "26:01:05"),
     ],
 )
-def test_a_number_is_written(write: NumberFormat, value: float, text: str) -> None:
+def test_number_formats(write: NumberFormat, value: float, text: str) -> None:
     assert write(value) == text
 
 
-def test_a_range_names_its_unit_once_if_it_is_one() -> None:
+def test_range_has_common_unit_once() -> None:
     assert format_range(10e6, 15.5e6, format_rate) == "10–15.5 MB/s"
     assert format_range(900e3, 1.2e6, format_rate) == "900 kB/s–1.2 MB/s"
     assert format_range(10, 12, format_count) == "10–12"
 
 
-def test_an_axis_has_the_unit_in_which_its_numbers_are_small() -> None:
+def test_axis_unit_keeps_numbers_small() -> None:
     assert byte_unit(48e6) == (1e6, "MB")
     assert byte_unit(0) == (1, "B")
     units = [time_unit(minutes * 60_000)[1] for minutes in (1, 20, 600, 10_000)]
     assert units == ["seconds", "minutes", "hours", "days"]
-
-
-def test_what_breaks_out_of_a_line_is_made_visible() -> None:
-    assert printable("a\nb\t\x1b[31m\x07\u202ec\u2028") == r"a\nb\t\x1b[31m\x07\u202ec\u2028"
-    assert printable("🦊 שלום 👩‍🚀 é <b>") == "🦊 שלום 👩‍🚀 é <b>"
-
-
-def test_long_names_keep_both_ends() -> None:
-    assert shortened("high_availability", 17) == "high_availability"
-    assert shortened("high_availability_min_traffic", 11) == "high_…affic"
-    assert [len(shortened("x" * 40, width)) for width in (10, 11)] == [10, 11]
-
-
-@pytest.mark.parametrize("name", ["HA min_traffic", "my.pkg:Mine", " leading", "", "__", "a  b", "x" * 50])
-def test_the_parts_of_a_name_are_the_whole_name(name: str) -> None:
-    parts = name_parts(name)
-    assert "".join(parts) == name
-    assert all(parts)
-
-
-def test_names_go_on_behind_separators() -> None:
-    assert name_parts("HA min_traffic(x=1)") == ["HA ", "min_", "traffic(", "x=", "1)"]

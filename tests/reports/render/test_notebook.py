@@ -1,4 +1,4 @@
-"""A comparison in a notebook."""
+"""Comparisons and figures in notebooks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.reports.sample_runs import HOSTILE, four_assignors, tables
 
 
 class Tags(HTMLParser):
-    """Collects the tags and the text of a page."""
+    """Collect the tags and the text of a page."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -28,7 +28,7 @@ class Tags(HTMLParser):
         self.text += data
 
 
-def test_the_comparison_is_a_table_with_a_row_an_assignor_and_the_best_marked() -> None:
+def test_comparison_has_one_row_per_assignor_and_marks_best() -> None:
     text = comparison_html(four_assignors(), ["look out"])
     page = Tags(text)
     assert page.tags.count("tr") == 5
@@ -37,17 +37,17 @@ def test_the_comparison_is_a_table_with_a_row_an_assignor_and_the_best_marked() 
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_whatever_a_name_holds_is_text(name: str) -> None:
+def test_hostile_names_are_drawn_as_text(name: str) -> None:
     page = Tags(comparison_html(tables([{"scenario": name, "assignor": name, "cause": name}]), [name]))
     assert set(page.tags) <= {"p", "bdi", "table", "caption", "thead", "tbody", "tr", "th", "td", "b"}
     assert not {"\u202e", "\x1b"} & set(page.text)
 
 
-def test_no_runs_are_said_to_be_none() -> None:
+def test_no_runs_have_a_message() -> None:
     assert comparison_html(tables([])) == "<p>No runs.</p>"
 
 
-def test_a_data_frame_has_the_comparison_or_a_table() -> None:
+def test_data_frame_has_comparison_or_table() -> None:
     comparison = data_frame(four_assignors())
     assert list(comparison["assignor"]) == ["HA none", "HA min_traffic", "HA balance_subtopology", "sticky"]
     assert comparison["active_moves"].tolist() == [18, 26, 24, 12]
@@ -56,7 +56,7 @@ def test_a_data_frame_has_the_comparison_or_a_table() -> None:
         data_frame(four_assignors(), "speed")
 
 
-def test_every_figure_is_a_method_and_shows_itself() -> None:
+def test_every_figure_is_a_method_with_a_png() -> None:
     plots = Plots(four_assignors())
     assert dir(plots) == sorted(draw.__name__ for draw in RUN_FIGURES)
     figure = plots.convergence()

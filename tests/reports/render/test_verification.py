@@ -1,4 +1,4 @@
-"""Verifications as text, for people and for CI."""
+"""Verifications as text, JSON, Markdown, GitHub annotations and JUnit XML."""
 
 from __future__ import annotations
 
@@ -15,18 +15,20 @@ from reports.render.verification import FORMATS, as_text, render
 from tests.reports.sample_runs import HOSTILE
 from tests.reports.sample_stored_results import ORIGIN
 
-SINCE = compare_origins(ORIGIN, ORIGIN)
+NO_CHANGES = compare_origins(ORIGIN, ORIGIN)
 MOVED = ResultChange("ha", 1, "task", "0_3", 2, ["a"], ["b", "c"])
 WORSE = ResultChange("ha", 1, "metric", "active_moves", None, 4, 5)
-SAME = Verification("calm.yaml", VerificationStatus.SAME, (), SINCE, runs=[("ha", 1), ("sticky", 1)])
-CHANGED = Verification("wild.yaml", VerificationStatus.CHANGED, [WORSE, MOVED], SINCE, runs=[("ha", 1), ("sticky", 1)])
-WRONG = Verification("bad.yaml", VerificationStatus.UNREADABLE, error="bad.yaml:3: no\nbad.yaml:4: no either")
-BARE = Verification("new.yaml", VerificationStatus.NOT_STORED)
-EVERY = (SAME, CHANGED, WRONG, BARE)
+SAME = Verification("calm.yaml", VerificationStatus.SAME, (), NO_CHANGES, runs=[("ha", 1), ("sticky", 1)])
+CHANGED = Verification(
+    "wild.yaml", VerificationStatus.CHANGED, [WORSE, MOVED], NO_CHANGES, runs=[("ha", 1), ("sticky", 1)]
+)
+UNREADABLE = Verification("bad.yaml", VerificationStatus.UNREADABLE, error="bad.yaml:3: no\nbad.yaml:4: no either")
+NOT_STORED = Verification("new.yaml", VerificationStatus.NOT_STORED)
+ALL = (SAME, CHANGED, UNREADABLE, NOT_STORED)
 
 
-def test_text_says_what_has_changed_run_by_run() -> None:
-    assert render(EVERY, "text") == (
+def test_text_lists_changes_by_run() -> None:
+    assert render(ALL, "text") == (
         "calm.yaml: as stored\n"
         "wild.yaml: 2 differences; neither the scenario nor the model has changed, nor any version\n"
         "  ha, seed 1\n"
@@ -37,41 +39,46 @@ def test_text_says_what_has_changed_run_by_run() -> None:
     )
 
 
-def test_of_very_many_changes_the_first_rounds_are_shown_and_json_has_them_all() -> None:
+def test_many_changes_are_shortened_in_text_but_complete_in_json() -> None:
     many = [ResultChange("ha", 1, "task", f"0_{number}", number, ["a"], ["b"]) for number in range(1, 101)]
-    verification = Verification("wild.yaml", VerificationStatus.CHANGED, many, SINCE)
+    verification = Verification("wild.yaml", VerificationStatus.CHANGED, many, NO_CHANGES)
     lines = as_text(verification).splitlines()
     assert len(lines) < 20
     assert lines[-1].strip() == "… and 88 more up to round 100; --format json lists them all"
     assert len(json.loads(render([verification], "json"))[0]["changes"]) == 100
 
 
-def test_json_says_what_and_why_in_fields() -> None:
-    same, changed, wrong, bare = json.loads(render(EVERY, "json"))
+def test_json_has_changes_and_their_cause() -> None:
+    same, changed, unreadable, not_stored = json.loads(render(ALL, "json"))
     assert (same["status"], same["cause"], same["runs"][1]) == ("same", None, {"assignor": "sticky", "seed": 1})
     assert (changed["status"], changed["cause"]) == ("changed", "other")
     assert changed["changes"][1] == {
         **{"assignor": "ha", "seed": 1, "kind": "task", "name": "0_3", "round": 2},
         **{"before": ["a"], "after": ["b", "c"]},
     }
-    assert wrong["error"].startswith("bad.yaml:3")
-    assert bare["status"] == "not stored"
+    assert unreadable["error"].startswith("bad.yaml:3")
+    assert not_stored["status"] == "not stored"
 
 
-def test_github_gets_a_line_for_each_scenario_that_is_not_as_stored() -> None:
-    error, wrong, warning = render(EVERY, "github").splitlines()
+def test_github_has_an_annotation_per_changed_scenario() -> None:
+    error, unreadable, warning = render(ALL, "github").splitlines()
     assert error.startswith("::error file=wild.yaml,title=wild.yaml%3A changed::2 differences; ")
     assert "%0A  round 2: task 0_3" in error
     assert "(+25 %25, worse)" in error
-    assert wrong.startswith("::error file=bad.yaml,")
+    assert unreadable.startswith("::error file=bad.yaml,")
     assert warning.startswith("::warning file=new.yaml,")
     assert render([SAME], "github") == "::notice::all scenarios as stored\n"
 
 
-def test_junit_has_a_suite_a_scenario_and_a_case_a_run() -> None:
-    same, changed, wrong, bare = ElementTree.fromstring(junit(EVERY))
-    assert [suite.get("tests") for suite in (same, changed, wrong, bare)] == ["2", "2", "1", "1"]
-    assert (same.get("failures"), changed.get("failures"), wrong.get("errors"), bare.get("skipped")) == tuple("0111")
+def test_junit_has_a_suite_per_scenario_and_a_case_per_run() -> None:
+    same, changed, unreadable, not_stored = ElementTree.fromstring(junit(ALL))
+    assert [suite.get("tests") for suite in (same, changed, unreadable, not_stored)] == ["2", "2", "1", "1"]
+    assert (
+        same.get("failures"),
+        changed.get("failures"),
+        unreadable.get("errors"),
+        not_stored.get("skipped"),
+    ) == tuple("0111")
     failed, passed = changed
     assert (failed.get("name"), passed.get("name")) == ("ha, seed 1", "sticky, seed 1")
     assert "task 0_3: stored on a" in (failed.findtext("failure") or "")
@@ -79,33 +86,33 @@ def test_junit_has_a_suite_a_scenario_and_a_case_a_run() -> None:
 
 
 @pytest.mark.parametrize("name", [*HOSTILE, "nul\0", "\ufffe", "::set-output name=x::y", "a,b:c%0A"])
-def test_whatever_a_name_holds_is_text_in_every_format(name: str) -> None:
+def test_hostile_names_are_drawn_as_text_in_every_format(name: str) -> None:
     change = ResultChange(name, 1, "task", name, 2, [name], [None, name])
-    every = [
+    verifications = [
         Verification(name, VerificationStatus.CHANGED, [change], compare_origins(ORIGIN, ORIGIN), runs=[(name, 1)]),
         Verification(name, VerificationStatus.UNREADABLE, error=name),
     ]
-    json.loads(render(every, "json"))
-    ElementTree.fromstring(junit(every))
-    github = render(every, "github").splitlines()
+    json.loads(render(verifications, "json"))
+    ElementTree.fromstring(junit(verifications))
+    github = render(verifications, "github").splitlines()
     assert len(github) == 2
     assert all(line.startswith("::error file=") for line in github)
-    markdown = render(every, "markdown")
+    markdown = render(verifications, "markdown")
     assert "<script>" not in markdown
     assert all(not line or line.startswith(("|", "- ", "**")) for line in markdown.split("\n"))
-    assert not {"\x1b", "\0", "\u202e"} & set(render(every, "text"))
+    assert not {"\x1b", "\0", "\u202e"} & set(render(verifications, "text"))
 
 
-def test_an_unknown_format_is_refused() -> None:
+def test_unknown_format_is_rejected() -> None:
     with pytest.raises(ValueError, match="formats: text, json, markdown, github"):
-        render(EVERY, "xml")
+        render(ALL, "xml")
     assert FORMATS == ("text", "json", "markdown", "github")
 
 
-def statuses(every: Sequence[Verification]) -> list[str]:
-    return [each.status for each in every]
+def statuses(verifications: Sequence[Verification]) -> list[str]:
+    return [verification.status for verification in verifications]
 
 
-def test_markdown_has_a_row_a_scenario() -> None:
-    lines = render(EVERY, "markdown").splitlines()
-    assert [line.split(" | ")[1] for line in lines[2:6]] == statuses(EVERY)
+def test_markdown_has_one_row_per_scenario() -> None:
+    lines = render(ALL, "markdown").splitlines()
+    assert [line.split(" | ")[1] for line in lines[2:6]] == statuses(ALL)

@@ -14,7 +14,7 @@ from scenarios.clusters.cluster_reader import read_cluster
 from scenarios.kafka.plan_files.cluster import ASSIGNMENT, BROKERS, LOG_DIRS, cluster_files
 
 
-def test_the_usual_cluster_has_the_proportions_of_cruise_controls_tests() -> None:
+def test_default_cluster_has_the_proportions_of_cruise_controls_tests() -> None:
     state = generate_cluster(ClusterShape(), seed=1)
     assert len(state.brokers) == 40
     assert len(state.racks) == 10
@@ -30,37 +30,37 @@ def test_the_usual_cluster_has_the_proportions_of_cruise_controls_tests() -> Non
     assert loads.max() - loads.min() > 50
 
 
-def test_the_seed_alone_decides() -> None:
+def test_generated_cluster_depends_only_on_shape_and_seed() -> None:
     shape = ClusterShape(brokers=5, racks=2, topics=3, partitions=10)
-    one, same, other = (generate_cluster(shape, seed) for seed in (1, 1, 2))
-    assert replicas_by_partition(one, one.replicas) == replicas_by_partition(same, same.replicas)
-    assert replicas_by_partition(one, one.replicas) != replicas_by_partition(other, other.replicas)
+    first, same, different = (generate_cluster(shape, seed) for seed in (1, 1, 2))
+    assert replicas_by_partition(first, first.replicas) == replicas_by_partition(same, same.replicas)
+    assert replicas_by_partition(first, first.replicas) != replicas_by_partition(different, different.replicas)
 
 
 @pytest.mark.parametrize(
     ("sizes", "message"),
     [
-        ({"racks": 6}, "6 racks are more"),
-        ({"partitions": 2}, "2 partitions are fewer"),
+        ({"racks": 6}, "6 racks need"),
+        ({"partitions": 2}, "3 topics need"),
         ({"factor": 6}, "6 replicas need"),
         ({"topics": 0}, "at least one"),
     ],
 )
-def test_a_cluster_that_cannot_be_is_refused(sizes: dict[str, int], message: str) -> None:
+def test_inconsistent_shape_is_rejected(sizes: dict[str, int], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         ClusterShape(**{"brokers": 5, "racks": 2, "topics": 3, "partitions": 10, **sizes})
 
 
-def test_its_files_are_read_back_to_the_same_cluster(tmp_path: Path) -> None:
+def test_cluster_survives_the_round_trip_through_files(tmp_path: Path) -> None:
     state = generate_cluster(ClusterShape(brokers=7, racks=3, topics=12, partitions=40), seed=3)
     files = cluster_files(state)
     for name, content in files.items():
         (tmp_path / name).write_bytes(content)
-    read = read_cluster(
+    loaded = read_cluster(
         ASSIGNMENT, files[ASSIGNMENT].decode(), brokers=tmp_path / BROKERS, log_dirs=tmp_path / LOG_DIRS
     ).state
-    assert read.brokers == state.brokers
-    assert replicas_by_partition(read, read.replicas) == replicas_by_partition(state, state.replicas)
-    assert read.size_bytes is not None
+    assert loaded.brokers == state.brokers
+    assert replicas_by_partition(loaded, loaded.replicas) == replicas_by_partition(state, state.replicas)
+    assert loaded.size_bytes is not None
     assert state.size_bytes is not None
-    assert read.size_bytes.tolist() == state.size_bytes.tolist()
+    assert loaded.size_bytes.tolist() == state.size_bytes.tolist()

@@ -30,18 +30,18 @@ Proposed partition reassignment configuration
 """
 
 
-def held(state: ClusterState) -> dict[str, list[int]]:
+def replicas_of(state: ClusterState) -> dict[str, list[int]]:
     rows = range(state.num_partitions)
     return {state.name(row): state.ids[state.replicas[row][state.replicas[row] != NO_BROKER]].tolist() for row in rows}
 
 
-def mistake(text: str, **files: Path) -> str:
-    with pytest.raises(ScenarioError) as refused:
+def rejection(text: str, **files: Path) -> str:
+    with pytest.raises(ScenarioError) as raised:
         read_cluster("input", text, **files)  # type: ignore[arg-type]
-    return str(refused.value)
+    return str(raised.value)
 
 
-def write(folder: Path, name: str, text: str) -> Path:
+def write_file(folder: Path, name: str, text: str) -> Path:
     path = folder / name
     path.write_text(text, encoding="utf-8")
     return path
@@ -52,69 +52,71 @@ def sizes_file(folder: Path, **sizes: int) -> Path:
         f'{{"partition":"{name.replace("_", "-")}","size":{size},"offsetLag":0,"isFuture":false}}'
         for name, size in sizes.items()
     )
-    return write(folder, "sizes.json", f'{{"brokers":[{{"broker":1,"logDirs":[{{"partitions":[{entries}]}}]}}]}}\n')
+    return write_file(
+        folder, "sizes.json", f'{{"brokers":[{{"broker":1,"logDirs":[{{"partitions":[{entries}]}}]}}]}}\n'
+    )
 
 
-def test_an_assignment_is_read_in_its_own_order_and_preferred_leaders_lead() -> None:
-    read = read_cluster("input", ASSIGNMENT)
-    assert held(read.state) == {"orders-1": [3, 1], "orders-0": [1, 2]}
-    assert read.state.leader.tolist() == read.state.replicas[:, 0].tolist()
-    assert read.state.size_bytes is None
-    assert read.state.bytes_per_s is None
+def test_assignment_keeps_its_order_and_first_replicas_lead() -> None:
+    loaded = read_cluster("input", ASSIGNMENT)
+    assert replicas_of(loaded.state) == {"orders-1": [3, 1], "orders-0": [1, 2]}
+    assert loaded.state.leader.tolist() == loaded.state.replicas[:, 0].tolist()
+    assert loaded.state.size_bytes is None
+    assert loaded.state.bytes_per_s is None
 
 
-def test_brokers_that_nobody_lists_are_those_with_replicas_and_this_is_said() -> None:
-    read = read_cluster("input", ASSIGNMENT)
-    assert read.state.ids.tolist() == [1, 2, 3]
-    assert read.remarks == ("racks and brokers without replicas are unknown; set --brokers FILE",)
+def test_without_broker_file_brokers_are_those_with_replicas() -> None:
+    loaded = read_cluster("input", ASSIGNMENT)
+    assert loaded.state.ids.tolist() == [1, 2, 3]
+    assert loaded.remarks == ("racks and brokers without replicas are unknown; set --brokers FILE",)
 
 
-def test_of_what_the_tool_generates_the_current_assignment_is_read() -> None:
-    assert held(read_cluster("input", GENERATED).state) == {"orders-1": [3, 1], "orders-0": [1, 2]}
+def test_output_of_generate_is_read_as_its_current_assignment() -> None:
+    assert replicas_of(read_cluster("input", GENERATED).state) == {"orders-1": [3, 1], "orders-0": [1, 2]}
     proposed = GENERATED[GENERATED.index("Proposed") :]
-    assert held(read_cluster("input", proposed).state) == {"orders-0": [9]}
+    assert replicas_of(read_cluster("input", proposed).state) == {"orders-0": [9]}
 
 
-def test_a_description_says_who_leads_and_who_is_not_in_sync() -> None:
-    read = read_cluster("input", DESCRIPTION)
-    assert held(read.state) == {"orders-0": [1, 2], "orders-1": [3, 1]}
-    assert [read.state.brokers[row].id if row != NO_BROKER else None for row in read.state.leader] == [2, None]
-    assert "2 partitions have out-of-sync replicas" in read.remarks
+def test_description_gives_leaders_and_out_of_sync_replicas() -> None:
+    loaded = read_cluster("input", DESCRIPTION)
+    assert replicas_of(loaded.state) == {"orders-0": [1, 2], "orders-1": [3, 1]}
+    assert [loaded.state.brokers[row].id if row != NO_BROKER else None for row in loaded.state.leader] == [2, None]
+    assert "2 partitions have out-of-sync replicas" in loaded.remarks
 
 
-def test_a_file_of_brokers_brings_racks_capacities_and_those_without_replicas(tmp_path: Path) -> None:
-    brokers = write(tmp_path, "brokers.csv", "1,az1,4 TB\n2,az2,4 TB\n3,az3,4 TB\n4,az1,4 TB\n")
-    read = read_cluster("input", ASSIGNMENT, brokers=brokers)
-    assert read.state.ids.tolist() == [1, 2, 3, 4]
-    assert read.state.racks == ("az1", "az2", "az3")
-    assert {broker.capacity_bytes for broker in read.state.brokers} == {4_000_000_000_000}
-    assert read.remarks == ()
+def test_broker_file_gives_racks_capacities_and_empty_brokers(tmp_path: Path) -> None:
+    brokers = write_file(tmp_path, "brokers.csv", "1,az1,4 TB\n2,az2,4 TB\n3,az3,4 TB\n4,az1,4 TB\n")
+    loaded = read_cluster("input", ASSIGNMENT, brokers=brokers)
+    assert loaded.state.ids.tolist() == [1, 2, 3, 4]
+    assert loaded.state.racks == ("az1", "az2", "az3")
+    assert {broker.capacity_bytes for broker in loaded.state.brokers} == {4_000_000_000_000}
+    assert loaded.remarks == ()
 
 
-def test_a_broker_with_replicas_that_the_file_lacks_is_taken_as_gone(tmp_path: Path) -> None:
-    read = read_cluster("input", ASSIGNMENT, brokers=write(tmp_path, "brokers.csv", "1,az1\n2,az2\n"))
-    assert read.state.is_alive.tolist() == [True, True, False]
-    assert read.remarks == (
+def test_broker_missing_from_the_broker_file_is_assumed_decommissioned(tmp_path: Path) -> None:
+    loaded = read_cluster("input", ASSIGNMENT, brokers=write_file(tmp_path, "brokers.csv", "1,az1\n2,az2\n"))
+    assert loaded.state.is_alive.tolist() == [True, True, False]
+    assert loaded.remarks == (
         f"brokers: 3 hold replicas but are not in {tmp_path / 'brokers.csv'}; assumed decommissioned",
     )
 
 
-def test_sizes_come_from_the_log_dirs(tmp_path: Path) -> None:
-    read = read_cluster("input", ASSIGNMENT, log_dirs=sizes_file(tmp_path, orders_0=10, orders_1=30, other_0=5))
-    assert read.state.size_bytes is not None
-    assert read.state.size_bytes.tolist() == [30, 10]
+def test_log_dirs_file_gives_sizes(tmp_path: Path) -> None:
+    loaded = read_cluster("input", ASSIGNMENT, log_dirs=sizes_file(tmp_path, orders_0=10, orders_1=30, other_0=5))
+    assert loaded.state.size_bytes is not None
+    assert loaded.state.size_bytes.tolist() == [30, 10]
 
 
-def test_what_real_tools_printed_is_read_whole() -> None:
+def test_captured_tool_output_is_read_completely() -> None:
     text = (CAPTURED / "topics.txt").read_text()
-    read = read_cluster("topics.txt", text, brokers=CAPTURED / "brokers.txt", log_dirs=CAPTURED / "log_dirs.json.txt")
-    assert (read.state.num_partitions, len(read.state.topics), len(read.state.brokers)) == (584, 25, 6)
-    assert read.state.racks == ("az1", "az2", "az3")
-    assert int(read.state.replication_factor.sum()) == 1296
-    assert read.remarks == ()
+    loaded = read_cluster("topics.txt", text, brokers=CAPTURED / "brokers.txt", log_dirs=CAPTURED / "log_dirs.json.txt")
+    assert (loaded.state.num_partitions, len(loaded.state.topics), len(loaded.state.brokers)) == (584, 25, 6)
+    assert loaded.state.racks == ("az1", "az2", "az3")
+    assert int(loaded.state.replication_factor.sum()) == 1296
+    assert loaded.remarks == ()
 
 
-def test_a_scenario_is_read_with_its_rates_and_sizes_and_its_seed() -> None:
+def test_scenario_gives_the_placement_of_the_requested_seed() -> None:
     path = library_folder() / "rolling_bounce.yaml"
     text = path.read_text()
 
@@ -123,17 +125,17 @@ def test_a_scenario_is_read_with_its_rates_and_sizes_and_its_seed() -> None:
 
     scenario = load(path)
     world = scenario.world(scenario.seeds[0])
-    assert held(state(None).state) == {
+    assert replicas_of(state(None).state) == {
         f"{topic.name}-{partition}": list(replicas)
         for topic in world.cluster.topics.values()
         for partition, replicas in enumerate(topic.replicas)
     }
-    assert held(state(None).state) == held(to_cluster_state(world.cluster))
-    assert held(state(7).state) == held(to_cluster_state(scenario.world(7).cluster))
+    assert replicas_of(state(None).state) == replicas_of(to_cluster_state(world.cluster))
+    assert replicas_of(state(7).state) == replicas_of(to_cluster_state(scenario.world(7).cluster))
     assert state(None).state.size_bytes is not None
 
 
-def test_a_scenario_without_sizes_has_none_rather_than_zeros() -> None:
+def test_scenario_without_sizes_has_unknown_sizes() -> None:
     text = (
         "cluster: {brokers: {count: 2, racks: [a, b]}, topics: [{name: t, partitions: 2}]}\n"
         "application: {id: app, subtopologies: [{id: 0, sources: [t]}]}\nclients: [{name: c}]\n"
@@ -143,16 +145,16 @@ def test_a_scenario_without_sizes_has_none_rather_than_zeros() -> None:
     assert state.bytes_per_s is None
 
 
-def test_a_file_of_brokers_and_one_of_sizes_take_the_place_of_a_scenarios(tmp_path: Path) -> None:
+def test_broker_and_size_files_override_those_of_a_scenario(tmp_path: Path) -> None:
     path = library_folder() / "order_processing.yaml"
-    brokers = write(tmp_path, "b.csv", "".join(f"{broker},one,9 TB\n" for broker in range(1, 7)))
-    read = read_cluster(
+    brokers = write_file(tmp_path, "b.csv", "".join(f"{broker},one,9 TB\n" for broker in range(1, 7)))
+    loaded = read_cluster(
         str(path), path.read_text(), path=path, brokers=brokers, log_dirs=sizes_file(tmp_path, orders_0=7)
     )
-    assert read.state.racks == ("one",)
-    sizes = read.state.size_bytes
+    assert loaded.state.racks == ("one",)
+    sizes = loaded.state.size_bytes
     assert sizes is not None
-    by_name = {read.state.name(row): int(size) for row, size in enumerate(sizes)}
+    by_name = {loaded.state.name(row): int(size) for row, size in enumerate(sizes)}
     assert by_name["orders-0"] == 7
     assert by_name["orders-1"] > 1_000_000_000
 
@@ -173,24 +175,29 @@ def test_a_file_of_brokers_and_one_of_sizes_take_the_place_of_a_scenarios(tmp_pa
             "input:1: orders-0 is being reassigned; describe it again after the reassignment",
         ),
     ],
-    ids=["nothing", "brokers", "broken scenario", "twice", "cut off", "version", "twice described", "leader", "moving"],
+    ids=[
+        *("empty", "broker list", "invalid scenario", "duplicate broker", "truncated", "version"),
+        *("duplicate described broker", "leader", "being reassigned"),
+    ],
 )  # fmt: skip
-def test_what_is_wrong_is_named_with_its_line(text: str, message: str) -> None:
-    assert mistake(text).startswith(message)
+def test_malformed_input_is_rejected_with_its_line(text: str, message: str) -> None:
+    assert rejection(text).startswith(message)
 
 
-def test_mistakes_in_the_other_files_are_named_with_these(tmp_path: Path) -> None:
-    brokers = write(tmp_path, "b.csv", "1,az1\n1,az2\n")
-    assert mistake(ASSIGNMENT, brokers=brokers) == f"{brokers}:2: duplicate broker 1 (first in line 1)"
-    assert mistake(ASSIGNMENT, brokers=tmp_path / "no.csv") == f"{tmp_path / 'no.csv'}: no such file"
+def test_mistakes_in_broker_and_size_files_name_the_file(tmp_path: Path) -> None:
+    brokers = write_file(tmp_path, "b.csv", "1,az1\n1,az2\n")
+    assert rejection(ASSIGNMENT, brokers=brokers) == f"{brokers}:2: duplicate broker 1 (first in line 1)"
+    assert rejection(ASSIGNMENT, brokers=tmp_path / "no.csv") == f"{tmp_path / 'no.csv'}: no such file"
     sizes = sizes_file(tmp_path, orders_0=10)
-    assert mistake(ASSIGNMENT, log_dirs=sizes) == f"{sizes}: no size of orders-1; the file must contain every partition"
+    assert (
+        rejection(ASSIGNMENT, log_dirs=sizes) == f"{sizes}: no size of orders-1; the file must contain every partition"
+    )
 
 
 CONFIGURED = DESCRIPTION.replace("Configs: \n", "Configs: retention.ms=3600000,retention.bytes=1000,segment.bytes=5\n")
 
 
-def test_a_description_gives_the_retention_of_topics_with_kafkas_defaults_for_the_rest() -> None:
+def test_description_gives_retention_or_kafkas_defaults() -> None:
     assert read_cluster("input", CONFIGURED).state.retention == (TopicRetention(ms=3_600_000, bytes=1_000),)
     assert read_cluster("input", DESCRIPTION).state.retention == (TopicRetention(),)
     assert read_cluster("input", ASSIGNMENT).state.retention is None
@@ -198,12 +205,12 @@ def test_a_description_gives_the_retention_of_topics_with_kafkas_defaults_for_th
     assert read_cluster("input", compacted).state.retention == (TopicRetention(None, None, is_compacted=True),)
 
 
-def test_a_retention_that_kafka_would_refuse_is_located() -> None:
+def test_invalid_retention_is_rejected_with_its_line() -> None:
     text = DESCRIPTION.replace("Configs: \n", "Configs: retention.ms=week\n")
-    assert mistake(text) == "input:1: topic 'orders': retention.ms=week is not an integer"
+    assert rejection(text) == "input:1: topic 'orders': retention.ms=week is not an integer"
 
 
-def test_a_description_gives_the_isr() -> None:
+def test_description_gives_in_sync_replicas() -> None:
     state = read_cluster("input", DESCRIPTION).state
     assert state.in_sync is not None
     assert state.in_sync.tolist() == [[False, True], [False, False]]
@@ -224,7 +231,7 @@ CAPABLE = (
 )
 
 
-def test_a_scenario_gives_capacities_retentions_and_which_rates_are_unknown() -> None:
+def test_scenario_gives_capacities_retention_and_unknown_rates() -> None:
     state = read_cluster("input", CAPABLE).state
     assert [broker.capacity_bytes for broker in state.brokers] == [4 * 10**12, None]
     assert [broker.capacity_bytes_per_s for broker in state.brokers] == [2 * 10**8, None]
@@ -244,42 +251,42 @@ def test_a_scenario_gives_capacities_retentions_and_which_rates_are_unknown() ->
     }
 
 
-def test_a_pool_of_brokers_has_the_same_capacity_each() -> None:
+def test_brokers_of_a_pool_have_equal_capacities() -> None:
     text = CAPABLE.replace(
         "[{id: 1, rack: a, capacity: 4 TB, throughput: 200 MB/s}, {id: 2, rack: b}]",
         "{count: 3, capacity: 1 TB, throughput: 10 MB/s}",
     )
     brokers = read_cluster("input", text).state.brokers
-    assert {(each.capacity_bytes, each.capacity_bytes_per_s) for each in brokers} == {(10**12, 10**7)}
+    assert {(broker.capacity_bytes, broker.capacity_bytes_per_s) for broker in brokers} == {(10**12, 10**7)}
 
 
 @pytest.mark.parametrize(
-    ("configs", "complaint"),
+    ("configs", "expected"),
     [
         ("retention.ms: -2", "retention.ms: -2 is negative (use -1 for no limit)"),
         ("cleanup.policy: shred", "cleanup.policy: 'shred' is not a cleanup.policy of Kafka"),
         ("retention: 1h", "retention: unknown key (did you mean 'retention.ms'?)"),
     ],
 )
-def test_configs_of_a_topic_that_kafka_would_refuse_are_located(configs: str, complaint: str) -> None:
-    said = mistake(CAPABLE.replace("retention.ms: 1h, retention.bytes: -1", configs))
-    assert said.startswith(f"input:4: cluster.topics[0].configs.{complaint}")
+def test_invalid_topic_configs_are_rejected_with_their_path(configs: str, expected: str) -> None:
+    message = rejection(CAPABLE.replace("retention.ms: 1h, retention.bytes: -1", configs))
+    assert message.startswith(f"input:4: cluster.topics[0].configs.{expected}")
 
 
-def test_a_scenario_takes_capacities_from_its_file_of_brokers(tmp_path: Path) -> None:
-    write(tmp_path, "brokers.csv", "1,a,4 TB,200 MB/s\n2,b,3 TB\n")
+def test_imported_broker_file_gives_capacities(tmp_path: Path) -> None:
+    write_file(tmp_path, "brokers.csv", "1,a,4 TB,200 MB/s\n2,b,3 TB\n")
     start = CAPABLE.index("  brokers:")
     text = CAPABLE[:start] + "  from: {brokers: brokers.csv}\n" + CAPABLE[CAPABLE.index("  topics:") :]
-    path = write(tmp_path, "s.yaml", text)
+    path = write_file(tmp_path, "s.yaml", text)
     brokers = read_cluster("input", text, path=path).state.brokers
-    assert [(each.capacity_bytes, each.capacity_bytes_per_s) for each in brokers] == [
+    assert [(broker.capacity_bytes, broker.capacity_bytes_per_s) for broker in brokers] == [
         (4 * 10**12, 2 * 10**8),
         (3 * 10**12, None),
     ]
 
 
-def test_a_description_without_isr_is_of_replicas_that_are_all_in_sync() -> None:
+def test_without_isr_all_replicas_are_in_sync() -> None:
     text = DESCRIPTION.replace("\tIsr: 2", "").replace("\tIsr: ", "")
-    read = read_cluster("input", text)
-    assert read.state.in_sync is None
-    assert not any("in sync" in remark for remark in read.remarks)
+    loaded = read_cluster("input", text)
+    assert loaded.state.in_sync is None
+    assert not any("in sync" in remark for remark in loaded.remarks)

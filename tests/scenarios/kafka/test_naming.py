@@ -57,7 +57,7 @@ def test_internal_topics_have_the_application_id_and_a_suffix() -> None:
     assert not is_internal_topic("shop", "shop-orders")
 
 
-def test_names_of_internal_topics_are_taken_apart() -> None:
+def test_store_and_repartition_names_are_extracted() -> None:
     assert store_of_changelog("shop", "shop-totals-changelog") == "totals"
     assert store_of_changelog("shop", "customers") == "customers"
     assert repartition_of_changelog("shop-totals-changelog") == "shop-totals-repartition"
@@ -81,7 +81,7 @@ def test_names_of_internal_topics_are_taken_apart() -> None:
         ("missing", set(), "missing"),
     ],
 )
-def test_a_described_topic_gets_the_application_id_if_the_cluster_has_it(
+def test_described_topic_gets_the_application_id_if_the_cluster_has_it(
     topic: str, topics: set[str], expected: str
 ) -> None:
     assert full_topic_name(topic, "shop", topics) == expected
@@ -100,7 +100,7 @@ def test_threads_of_a_process_share_a_client_id(thread: str, expected: str) -> N
     assert process_client_id(thread) == expected
 
 
-def test_a_default_client_id_has_application_and_process_id() -> None:
+def test_default_client_id_has_application_and_process_id() -> None:
     assert trailing_uuid(f"shop-{PROCESS_ID}") == PROCESS_ID
     assert trailing_uuid(f"shop-{PROCESS_ID.upper()}") == PROCESS_ID.upper()
     assert trailing_uuid("host-1") is None

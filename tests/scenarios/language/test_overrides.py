@@ -9,28 +9,28 @@ from tests.scenarios.scenario_texts import SMALL, load_text, mistakes_in, replac
 PROCESS_ID = "80000000-0000-0000-0000-000000000001"
 
 
-def test_a_value_in_a_list_is_set_by_position() -> None:
+def test_list_entry_is_set_by_position() -> None:
     world = load_text(SMALL, ("clients[0].count", "6")).world(1)
     assert [client.name for client in world.clients][:6] == [f"app-{i}" for i in range(6)]
 
 
-def test_a_value_in_a_list_is_set_by_name() -> None:
+def test_list_entry_is_set_by_name() -> None:
     world = load_text(SMALL, ("cluster.topics[orders].bytes_per_s", "80 MB/s")).world(1)
     assert sum(world.cluster.topics["orders"].bytes_per_s) == 80_000_000
 
 
-def test_a_config_key_keeps_its_dots() -> None:
+def test_config_key_keeps_its_dots() -> None:
     scenario = load_text(SMALL, ("application.configs.num.standby.replicas", "2"))
     assert scenario.assignment_configs.num_standby_replicas == 2
 
 
-def test_sections_on_the_way_are_made() -> None:
+def test_missing_sections_are_created() -> None:
     text = replace_in_small("  configs: {num.standby.replicas: 1}\n", "")
     scenario = load_text(text, ("application.configs.max.warmup.replicas", "7"))
     assert scenario.assignment_configs.max_warmup_replicas == 7
 
 
-def test_a_value_may_be_a_list_a_mapping_or_nothing() -> None:
+def test_value_may_be_a_list_a_mapping_or_empty() -> None:
     world = load_text(
         SMALL,
         ("seeds", "[1, 2]"),
@@ -43,12 +43,12 @@ def test_a_value_may_be_a_list_a_mapping_or_nothing() -> None:
     assert world.clients[0].tags == {"zone": "no"}
 
 
-def test_later_ones_win() -> None:
+def test_later_override_wins() -> None:
     scenario = load_text(SMALL, ("seeds", "[1]"), ("seeds", "[5, 6]"), ("seeds[1]", "7"))
     assert scenario.seeds == (5, 7)
 
 
-def test_they_are_remembered_and_the_text_is_that_of_the_file() -> None:
+def test_overrides_are_stored_and_the_text_is_unchanged() -> None:
     scenario = load_text(SMALL, ("seeds", "[3]"))
     assert scenario.overrides == (("seeds", "[3]"),)
     assert scenario.text == SMALL
@@ -77,7 +77,7 @@ def test_they_are_remembered_and_the_text_is_that_of_the_file() -> None:
         ("application.configs", "{max.warmup.replicas: 0}", None),
     ],
 )
-def test_a_wrong_one_is_named_instead_of_a_line(path: str, value: str, message: str | None) -> None:
+def test_invalid_override_is_named_in_the_message(path: str, value: str, message: str | None) -> None:
     expected = message or (
         "application.configs.max.warmup.replicas: "
         "Invalid value 0 for configuration max.warmup.replicas: Value must be at least 1"
@@ -86,17 +86,17 @@ def test_a_wrong_one_is_named_instead_of_a_line(path: str, value: str, message: 
     assert mistakes_in(SMALL, (path, value)) == [f"--set {path}={value}{separator}{expected}"]
 
 
-def test_a_value_that_is_not_yaml_is_named() -> None:
+def test_value_that_is_not_yaml_is_rejected() -> None:
     [mistake] = mistakes_in(SMALL, ("seeds", "[1, 2"))
     assert mistake.startswith("--set seeds=[1, 2: not YAML: ")
 
 
-def test_a_tag_in_a_value_constructs_nothing() -> None:
+def test_yaml_tag_in_a_value_is_rejected() -> None:
     [mistake] = mistakes_in(SMALL, ("name", "!!python/name:os.system"))
     assert "the tag '!!python/name:os.system' is not allowed" in mistake
 
 
-def test_it_can_put_a_mistake_of_the_file_right() -> None:
+def test_override_can_correct_a_mistake_of_the_file() -> None:
     assert (
         mistakes_in(
             replace_in_small("rack: az1, starts", "process_id: x, starts"),
@@ -106,7 +106,7 @@ def test_it_can_put_a_mistake_of_the_file_right() -> None:
     )
 
 
-def test_mistakes_of_the_file_and_of_overrides_are_told_together() -> None:
+def test_mistakes_of_file_and_overrides_are_reported_together() -> None:
     assert mistakes_in(replace_in_small("rack: az1, starts", "process_id: x, starts"), ("duration", "soon")) == [
         f"s.yaml:18: clients[1].process_id: 'x' is not a process id (a UUID, such as {PROCESS_ID})",
         "--set duration=soon: duration: 'soon' is not a duration, such as 20m, 1h30m or 500 ms "

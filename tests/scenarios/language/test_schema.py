@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scenarios.language.broker_configs import BrokerConfigs
-from scenarios.language.configs import AssignorConfigs, StreamsConfigs
 from scenarios.language.schema import SCHEMA_FILE, build_json_schema, format_json_schema
+from scenarios.language.streams_configs import AssignorConfigs, StreamsConfigs
 from scenarios.language.units import (
     parse_bytes,
     parse_bytes_per_s,
@@ -30,23 +30,23 @@ LIBRARY = sorted(SCHEMA_FILE.with_name("library").glob("*.yaml"))
 VALIDATOR = jsonschema.Draft202012Validator(build_json_schema())
 
 
-def test_the_kept_schema_is_fresh() -> None:
+def test_stored_schema_is_current() -> None:
     assert SCHEMA_FILE.read_text(encoding="utf-8") == format_json_schema(), (
         "run `assignor-sim schema -o scenarios/schema.json`"
     )
 
 
-def test_it_is_a_json_schema() -> None:
+def test_schema_is_a_valid_json_schema() -> None:
     jsonschema.Draft202012Validator.check_schema(build_json_schema())
 
 
 @pytest.mark.parametrize("path", LIBRARY, ids=[path.stem for path in LIBRARY])
-def test_shipped_scenarios_follow_it(path: Path) -> None:
+def test_shipped_scenarios_conform_to_the_schema(path: Path) -> None:
     VALIDATOR.validate(read_yaml(path.read_text(encoding="utf-8")).value)
 
 
 @pytest.mark.parametrize("text", [SMALL, FULL, RUNNING], ids=["small", "full", "running"])
-def test_scenarios_that_are_understood_follow_it(text: str) -> None:
+def test_valid_scenarios_conform_to_the_schema(text: str) -> None:
     assert mistakes_in(text) == []
     VALIDATOR.validate(read_yaml(text).value)
 
@@ -58,10 +58,11 @@ def _keys(value: Any) -> Iterator[str]:
         yield from _keys(part)
 
 
-def test_the_full_and_the_running_scenario_have_every_key_but_those_about_files() -> None:
+def test_full_and_running_scenarios_have_every_key_except_file_keys() -> None:
     files = {"from", "topology", "log_dirs", "plan", "quantile", "starts_at"}
+    former = {"keeps_state"}
     declared = {key for key, _ in _properties(build_json_schema())}
-    assert declared - files - {*_keys(read_yaml(FULL).value), *_keys(read_yaml(RUNNING).value)} == set()
+    assert declared - files - former - {*_keys(read_yaml(FULL).value), *_keys(read_yaml(RUNNING).value)} == set()
 
 
 @pytest.mark.parametrize(
@@ -72,16 +73,16 @@ def test_the_full_and_the_running_scenario_have_every_key_but_those_about_files(
         "missing key",
         "number for text",
         "text for number",
-        "no for false",
+        "text for boolean",
         "bad duration",
         "bad size",
         "bad rate",
-        "config unknown",
-        "config that Kafka refuses",
+        "unknown config",
+        "invalid config value",
         "strategy",
         "no kind of event",
         "two kinds of event",
-        "hours of a day",
+        "wrong number of hourly factors",
         "bad frequency",
         "protocol",
         "order of a bounce",
@@ -89,7 +90,7 @@ def test_the_full_and_the_running_scenario_have_every_key_but_those_about_files(
         "neither plan nor strategy",
     ],
 )
-def test_an_editor_finds_what_stands_in_one_place(name: str) -> None:
+def test_schema_detects_mistakes_within_one_value(name: str) -> None:
     [case] = [case for case in CASES if case.name == name]
     assert list(VALIDATOR.iter_errors(read_yaml(replace_in_small(case.before, case.after)).value))
 
@@ -107,7 +108,7 @@ def test_every_key_is_described() -> None:
     assert [key for key, value in properties if not value.get("description")] == []
 
 
-def test_no_section_takes_unknown_keys() -> None:
+def test_every_section_rejects_unknown_keys() -> None:
     schema = build_json_schema()
     for section in [schema, *schema["$defs"].values()]:
         assert section["additionalProperties"] is False
@@ -115,7 +116,7 @@ def test_no_section_takes_unknown_keys() -> None:
 
 @pytest.mark.parametrize("model", [AssignorConfigs, StreamsConfigs, BrokerConfigs])
 def test_config_keys_are_kafkas_with_kafkas_defaults(model: type[AssignorConfigs]) -> None:
-    kept = json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))["$defs"][model.__name__]["properties"]
+    stored = json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))["$defs"][model.__name__]["properties"]
     known = {
         "acceptable.recovery.lag": 10_000,
         "max.warmup.replicas": 2,
@@ -146,6 +147,7 @@ def test_config_keys_are_kafkas_with_kafkas_defaults(model: type[AssignorConfigs
         "min.insync.replicas": 1,
         "unclean.leader.election.enable": False,
         "producer.acks": "all",
+        "processing.guarantee": "at_least_once",
     }
     without_default = {
         "rack.aware.assignment.tags",
@@ -154,9 +156,10 @@ def test_config_keys_are_kafkas_with_kafkas_defaults(model: type[AssignorConfigs
         "replica.selector.class",
         "topic.min.insync.replicas",
         "topic.unclean.leader.election.enable",
+        "commit.interval.ms",
     }
-    assert {key: value.get("default") for key, value in kept.items()} == {
-        key: known.get(key) for key in kept if key in known or key in without_default
+    assert {key: value.get("default") for key, value in stored.items()} == {
+        key: known.get(key) for key in stored if key in known or key in without_default
     }
 
 
@@ -182,11 +185,11 @@ TEXTS = st.from_regex(
 
 @pytest.mark.parametrize("kind", PARSERS)
 @given(text=TEXTS)
-def test_texts_that_the_schema_takes_are_those_that_are_read(kind: str, text: str) -> None:
-    takes = jsonschema.Draft202012Validator(UNITS[kind]).is_valid(text)
+def test_schema_and_parser_accept_the_same_texts(kind: str, text: str) -> None:
+    is_accepted = jsonschema.Draft202012Validator(UNITS[kind]).is_valid(text)
     try:
         PARSERS[kind](text)
-        reads = True
+        is_parsed = True
     except ValueError as error:
-        reads = "whole number" in str(error)
-    assert takes == reads
+        is_parsed = "whole number" in str(error)
+    assert is_accepted == is_parsed

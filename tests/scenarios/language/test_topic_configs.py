@@ -29,7 +29,7 @@ assignors: [high_availability]
 """
 
 
-def small(text: str = SMALL, *overrides: tuple[str, str]) -> World:
+def load_world(text: str = SMALL, *overrides: tuple[str, str]) -> World:
     return loads(text, overrides=overrides).world(1)
 
 
@@ -38,13 +38,13 @@ def configs(world: World) -> dict[str, tuple[int, bool]]:
     return {topic.name: (topic.min_insync_replicas, topic.unclean_leader_election) for topic in topics}
 
 
-def test_by_default_one_in_sync_replica_is_enough_and_elections_are_clean() -> None:
-    assert set(configs(small()).values()) == {(1, False)}
-    assert small().application.acks_all
+def test_default_min_insync_replicas_is_1_without_unclean_election() -> None:
+    assert set(configs(load_world()).values()) == {(1, False)}
+    assert load_world().application.acks_all
 
 
-def test_topics_take_the_brokers_configs_and_internal_topics_those_of_the_application() -> None:
-    world = small(
+def test_topics_inherit_broker_and_application_configs() -> None:
+    world = load_world(
         SMALL,
         ("cluster.configs.min.insync.replicas", "2"),
         ("cluster.topics[1].configs.min.insync.replicas", "1"),
@@ -60,17 +60,17 @@ def test_topics_take_the_brokers_configs_and_internal_topics_those_of_the_applic
 
 
 @pytest.mark.parametrize(("acks", "is_all"), [("all", True), ("-1", True), ("1", False), ("0", False)])
-def test_acks_may_be_a_word_or_a_number(acks: str, is_all: bool) -> None:
-    assert small(SMALL, ("application.configs.producer.acks", acks)).application.acks_all == is_all
+def test_acks_may_be_text_or_a_number(acks: str, is_all: bool) -> None:
+    assert load_world(SMALL, ("application.configs.producer.acks", acks)).application.acks_all == is_all
 
 
-def test_other_acks_are_refused() -> None:
-    spoiled = SMALL.replace("num.standby.replicas: 1", "producer.acks: 2")
-    [message] = mistakes_in(spoiled)
+def test_invalid_acks_are_rejected() -> None:
+    invalid = SMALL.replace("num.standby.replicas: 1", "producer.acks: 2")
+    [message] = mistakes_in(invalid)
     assert "'2' is not a value of acks (one of: all, -1, 0, 1)" in message
 
 
-def test_a_described_topic_has_its_configs_and_its_in_sync_replicas(tmp_path: Path) -> None:
+def test_described_topic_has_its_configs_and_its_in_sync_replicas(tmp_path: Path) -> None:
     (tmp_path / "topics.txt").write_text(DESCRIBED)
     scenario = loads(IMPORTING, folder=tmp_path)
     world = scenario.world(1)
@@ -81,13 +81,13 @@ def test_a_described_topic_has_its_configs_and_its_in_sync_replicas(tmp_path: Pa
     assert warning.endswith(": orders-0 (broker 2)")
 
 
-def test_an_entry_changes_a_described_topic(tmp_path: Path) -> None:
+def test_topic_entry_overrides_described_configs(tmp_path: Path) -> None:
     (tmp_path / "topics.txt").write_text(DESCRIBED)
     entry = "topics.txt}\n  topics: [{name: orders, configs: {min.insync.replicas: 1}}]"
     world = loads(IMPORTING.replace("topics.txt}", entry), folder=tmp_path).world(1)
     assert configs(world)["orders"] == (1, True)
 
 
-def test_a_topic_with_fewer_replicas_than_it_needs_in_sync_is_named() -> None:
+def test_topic_with_fewer_replicas_than_min_insync_causes_a_warning() -> None:
     [warning] = loads(SMALL, overrides=[("cluster.topics[0].configs.min.insync.replicas", "3")]).warnings
     assert warning.endswith("fewer replicas than min.insync.replicas, which reject writes with acks=all: orders")

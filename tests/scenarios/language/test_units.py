@@ -29,7 +29,7 @@ from scenarios.language.units import format_duration, parse_bytes, parse_bytes_p
         (3e4, 30_000),
     ],
 )
-def test_a_duration_is_read(text: object, expected: int) -> None:
+def test_duration_is_parsed(text: object, expected: int) -> None:
     assert parse_duration_ms(text) == expected
 
 
@@ -48,7 +48,7 @@ def test_a_duration_is_read(text: object, expected: int) -> None:
         (7, 7),
     ],
 )
-def test_a_size_is_read(text: object, expected: int) -> None:
+def test_size_is_parsed(text: object, expected: int) -> None:
     assert parse_bytes(text) == expected
 
 
@@ -63,7 +63,7 @@ def test_a_size_is_read(text: object, expected: int) -> None:
         (1_000, 1_000),
     ],
 )
-def test_a_rate_is_read(text: object, expected: int) -> None:
+def test_rate_is_parsed(text: object, expected: int) -> None:
     assert parse_bytes_per_s(text) == expected
 
 
@@ -98,7 +98,7 @@ def test_a_rate_is_read(text: object, expected: int) -> None:
         (parse_per_hour, 2, "2 is not a frequency"),
     ],
 )
-def test_what_is_none_is_refused_with_what_would_be_right(
+def test_invalid_value_is_rejected_with_an_example(
     parse: Callable[[object], float], value: object, message: str
 ) -> None:
     with pytest.raises(ValueError, match="^" + re.escape(message)):
@@ -106,12 +106,12 @@ def test_what_is_none_is_refused_with_what_would_be_right(
 
 
 @pytest.mark.parametrize(("text", "expected"), [("2/h", 2), ("12/d", 0.5), ("0.5/m", 30), ("1 / s", 3_600), ("0/h", 0)])
-def test_a_frequency_is_read(text: str, expected: float) -> None:
+def test_frequency_is_parsed(text: str, expected: float) -> None:
     assert parse_per_hour(text) == expected
 
 
 @given(st.integers(0, 10**15))
-def test_a_duration_may_be_written_in_its_parts(ms: int) -> None:
+def test_duration_in_several_units_is_parsed(ms: int) -> None:
     rest, parts = ms, []
     for unit, length in reversed(units.MS_PER_UNIT.items()):
         count, rest = divmod(rest, length)
@@ -120,10 +120,10 @@ def test_a_duration_may_be_written_in_its_parts(ms: int) -> None:
 
 
 @given(st.integers(0, 10**15))
-def test_a_duration_is_written_as_it_is_read(ms: int) -> None:
+def test_formatted_duration_is_parsed_back(ms: int) -> None:
     assert parse_duration_ms(format_duration(ms)) == ms
 
 
 @pytest.mark.parametrize(("ms", "text"), [(0, "0s"), (90 * 60_000, "1h30m"), (86_400_001, "1d1ms")])
-def test_a_duration_is_written_short(ms: int, text: str) -> None:
+def test_duration_is_formatted_briefly(ms: int, text: str) -> None:
     assert format_duration(ms) == text

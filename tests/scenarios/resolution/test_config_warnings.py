@@ -12,20 +12,17 @@ from scenarios.run import run
 from simulator.results.tabulation import tabulate
 from tests.scenarios.scenario_texts import SMALL, load_text, mistakes_in
 
-LAST = "duration: 2h\n"
-"""The end of the small scenario."""
-
 
 def warnings(text: str, *overrides: tuple[str, str]) -> list[str]:
     return list(load_text(text, *overrides).warnings)
 
 
-def choosing(*assignors: str, text: str = SMALL) -> str:
+def with_assignors(*assignors: str, text: str = SMALL) -> str:
     lines = "".join(f"  - {entry}\n" for entry in assignors)
     return text.replace("assignors: [high_availability]\n", f"assignors:\n{lines}")
 
 
-def test_a_scenario_whose_settings_do_what_they_say_has_no_warnings() -> None:
+def test_effective_configs_cause_no_warnings() -> None:
     assert warnings(SMALL) == []
 
 
@@ -38,13 +35,13 @@ def assignor_entry(assignor: str, strategy: str) -> str:
 
 
 @pytest.mark.parametrize("strategy", ["min_traffic", "balance_subtopology"])
-def test_the_sticky_assignors_own_costs_move_no_stateful_task(strategy: str) -> None:
-    [legacy] = warnings(choosing(assignor_entry("legacy_sticky", strategy)))
+def test_default_costs_of_sticky_assignors_cause_a_warning(strategy: str) -> None:
+    [legacy] = warnings(with_assignors(assignor_entry("legacy_sticky", strategy)))
     assert legacy == (
         f"{PLACE}: a cross-rack partition costs 1, a move 10, and stateful tasks read at most 2 partitions, so "
         f"{strategy} moves none of them; set {COSTS}"
     )
-    [public] = warnings(choosing(assignor_entry("sticky_task_assignor", strategy)))
+    [public] = warnings(with_assignors(assignor_entry("sticky_task_assignor", strategy)))
     assert public == f"{PLACE} is rack-aware only if {COSTS} are both set, so {strategy} has no effect"
 
 
@@ -59,25 +56,25 @@ def test_the_sticky_assignors_own_costs_move_no_stateful_task(strategy: str) -> 
         "rack.aware.assignment.traffic_cost: 6}}",
     ],
 )
-def test_costs_that_are_stated_or_let_tasks_move_are_not_warned_of(entry: str) -> None:
-    assert warnings(choosing(entry)) == []
+def test_set_or_effective_costs_cause_no_warning(entry: str) -> None:
+    assert warnings(with_assignors(entry)) == []
 
 
-def test_the_warning_is_true_no_stateful_task_moves_for_traffic() -> None:
-    none, traffic = (
+def test_no_stateful_task_moves_with_default_costs_of_legacy_sticky() -> None:
+    without_strategy, traffic = (
         "{assignor: legacy_sticky, label: none}",
         "{assignor: legacy_sticky, label: traffic, configs: {rack.aware.assignment.strategy: min_traffic}}",
     )
-    scenario = loads(choosing(none, traffic), "s.yaml")
+    scenario = loads(with_assignors(without_strategy, traffic), "s.yaml")
     for seed in range(1, 6):
-        one, other = (run(scenario, label, seed) for label in ("none", "traffic"))
-        stateful = one.layout.tasks.stateful
-        assert one.rounds[0].owner[stateful].tolist() == other.rounds[0].owner[stateful].tolist()
-        assert one.rounds[0].owner[~stateful].tolist() != other.rounds[0].owner[~stateful].tolist()
+        first, other = (run(scenario, label, seed) for label in ("none", "traffic"))
+        stateful = first.layout.tasks.stateful
+        assert first.rounds[0].owner[stateful].tolist() == other.rounds[0].owner[stateful].tolist()
+        assert first.rounds[0].owner[~stateful].tolist() != other.rounds[0].owner[~stateful].tolist()
 
 
-def test_the_warning_is_true_sticky_task_assignor_ignores_the_strategy_without_costs() -> None:
-    text = choosing(
+def test_sticky_task_assignor_ignores_the_strategy_without_costs() -> None:
+    text = with_assignors(
         "{assignor: sticky_task_assignor, label: none}", assignor_entry("sticky_task_assignor", "min_traffic")
     )
     scenario = loads(text, "s.yaml")
@@ -86,21 +83,21 @@ def test_the_warning_is_true_sticky_task_assignor_ignores_the_strategy_without_c
         assert owners[0] == owners[1]
 
 
-def test_more_standbys_than_clients_can_take_are_warned_of_wherever_they_are_set() -> None:
+def test_more_standbys_than_clients_cause_a_warning() -> None:
     place = "num.standby.replicas"
     assert warnings(SMALL, ("application.configs.num.standby.replicas", "3")) == [], "four clients, late included"
     text = SMALL.replace("num.standby.replicas: 1", "num.standby.replicas: 7")
     seven = "7 standbys and the active task need 8 clients; with 4 clients, a task has at most 3"
     assert warnings(text) == [f"s.yaml:10: application.configs.{place}: {seven}"]
-    own = choosing("{assignor: high_availability, configs: {num.standby.replicas: 7}}")
-    assert warnings(own) == [f"s.yaml:22: assignors[0].configs.{place}: {seven}"]
+    own_entry = with_assignors("{assignor: high_availability, configs: {num.standby.replicas: 7}}")
+    assert warnings(own_entry) == [f"s.yaml:22: assignors[0].configs.{place}: {seven}"]
     event = SMALL.replace("assignors:", "  - {at: 1h, config_change: {configs: {num.standby.replicas: 7}}}\nassignors:")
     assert warnings(event) == [f"s.yaml:21: events[1].config_change.configs.{place}: {seven}"]
     stateless = text.replace("      stores: [{name: totals, size: 1 GB}]\n", "")
     assert warnings(stateless) == []
 
 
-def test_the_warning_of_standbys_is_true() -> None:
+def test_excess_standbys_are_not_placed() -> None:
     scenario = loads(SMALL, "s.yaml", [("application.configs.num.standby.replicas", "7")])
     trace = run(scenario, "high_availability", 1)
     copies = np.bincount(trace.rounds[-1].standby[:, 0], minlength=len(trace.layout.tasks.ids))
@@ -113,27 +110,83 @@ TAGGED = SMALL.replace("threads: 2}\n", "threads: 2, tags: {zone: az1}}\n").repl
 TAGS = ("application.configs.rack.aware.assignment.tags", "[zone]")
 
 
-def test_tags_and_client_rack_together_are_warned_of_and_who_differs_is_named() -> None:
+def test_tags_together_with_client_rack_cause_a_warning() -> None:
     assert warnings(TAGGED) == [], "tags that no config names"
     text = TAGGED.replace("num.standby.replicas: 1", "num.standby.replicas: 1, rack.aware.assignment.tags: [zone]")
-    both = "clients also set client.rack, but standbys are distributed over tags (zone)"
+    conflict = "clients also set client.rack, but standbys are distributed over tags (zone)"
     assert warnings(text) == [
-        f"s.yaml:10: application.configs.rack.aware.assignment.tags: {both}; no tag equals client.rack of: app-1, app-2"
+        f"s.yaml:10: application.configs.rack.aware.assignment.tags: {conflict}; no tag equals client.rack of: app-1, "
+        "app-2"
     ]
     silent = text.replace("racks: [az1, az2, az3], threads", "racks: [az1, az2, az3], client_rack: false, threads")
-    assert warnings(silent) == [f"s.yaml:10: application.configs.rack.aware.assignment.tags: {both}"]
-    nobody = silent.replace("rack: az1, tags", "rack: az1, client_rack: false, tags")
-    assert warnings(nobody) == []
+    assert warnings(silent) == [f"s.yaml:10: application.configs.rack.aware.assignment.tags: {conflict}"]
+    without_racks = silent.replace("rack: az1, tags", "rack: az1, client_rack: false, tags")
+    assert warnings(without_racks) == []
 
 
-STREAMS = choosing("{assignor: streams_group_sticky, configs: {group.protocol: streams}}", "high_availability")
+EXACTLY_ONCE = SMALL.replace("num.standby.replicas: 1", "processing.guarantee: exactly_once_v2")
+
+
+def with_recovery_lag(lag: int, text: str = EXACTLY_ONCE) -> str:
+    return text.replace("configs: {processing", f"configs: {{acceptable.recovery.lag: {lag}, processing")
+
+
+def test_recovery_lag_below_the_commit_markers_causes_a_warning() -> None:
+    reason = (
+        "the lag of a caught-up copy in subtopology 1: it has {}, and with processing.guarantee: exactly_once_v2, a "
+        "commit marker ends each changelog. Warm-ups and clients that return never count as caught up"
+    )
+    place = "acceptable.recovery.lag"
+    assert warnings(with_recovery_lag(0)) == [
+        f"s.yaml:10: application.configs.{place}: 0 is less than 1, {reason.format('1 changelog')}"
+    ]
+    two_stores = EXACTLY_ONCE.replace("{name: totals, size: 1 GB}", "{name: totals, size: 1 GB}, {name: counts}")
+    assert warnings(with_recovery_lag(1, two_stores)) == [
+        f"s.yaml:10: application.configs.{place}: 1 is less than 2, {reason.format('2 changelogs')}"
+    ]
+    own_entry = with_assignors(
+        "high_availability", f"{{assignor: high_availability, label: b, configs: {{{place}: 0}}}}", text=EXACTLY_ONCE
+    )
+    assert [warning.partition(": 0")[0] for warning in warnings(own_entry)] == [
+        f"s.yaml:23: assignors[1].configs.{place}"
+    ]
+    event = EXACTLY_ONCE.replace(
+        "assignors:", f"  - {{at: 1h, config_change: {{configs: {{{place}: 0}}}}}}\nassignors:"
+    )
+    assert [warning.partition(": 0")[0] for warning in warnings(event)] == [
+        f"s.yaml:21: events[1].config_change.configs.{place}"
+    ]
+
+
+def test_recovery_lag_that_copies_reach_causes_no_warning() -> None:
+    at_least_once = with_recovery_lag(0).replace("exactly_once_v2", "at_least_once")
+    stateless = with_recovery_lag(0).replace("      stores: [{name: totals, size: 1 GB}]\n", "")
+    unlogged = with_recovery_lag(0).replace("{name: totals, size: 1 GB}", "{name: totals, logged: false}")
+    source_changelog = with_recovery_lag(0).replace("{name: totals, size: 1 GB}", "{name: totals, changelog: payments}")
+    streams = with_assignors(
+        "{assignor: streams_group_sticky, configs: {group.protocol: streams}}", text=with_recovery_lag(0)
+    )
+    for text in (with_recovery_lag(1), at_least_once, stateless, unlogged, source_changelog, streams):
+        assert warnings(text) == []
+
+
+def test_group_with_an_accepted_lag_below_the_commit_markers_never_converges() -> None:
+    """A warm-up for the late client never counts as caught up, so probing rebalances continue to the end."""
+    text = with_recovery_lag(0).replace("duration: 2h", "duration: 4h")
+    endless, settled = (
+        run(loads(version, "s.yaml"), "high_availability", 1) for version in (text, text.replace("lag: 0", "lag: 1"))
+    )
+    assert len(endless.rounds) > len(settled.rounds) + 5
+
+
+STREAMS = with_assignors("{assignor: streams_group_sticky, configs: {group.protocol: streams}}", "high_availability")
 
 
 @pytest.mark.parametrize("kind", ["leave", "rolling_bounce"])
-def test_members_of_a_streams_group_that_are_to_remain_are_warned_of(kind: str) -> None:
-    def text(said: str, base: str) -> str:
+def test_leaves_group_false_causes_a_warning_in_a_streams_group(kind: str) -> None:
+    def text(leaves_group: str, base: str) -> str:
         return base.replace(
-            "assignors:", f"  - {{at: 1h, {kind}: {{clients: app-0, leaves_group: {said}}}}}\nassignors:"
+            "assignors:", f"  - {{at: 1h, {kind}: {{clients: app-0, leaves_group: {leaves_group}}}}}\nassignors:"
         )
 
     assert warnings(text("false", SMALL)) == warnings(text("true", STREAMS)) == []
@@ -148,7 +201,7 @@ ELSEWHERE = SMALL.replace("{name: late, rack: az1, starts: false}", "{name: late
 )
 
 
-def test_a_client_may_be_in_a_rack_without_brokers() -> None:
+def test_client_rack_without_brokers_causes_a_warning() -> None:
     assert mistakes_in(ELSEWHERE) == []
     assert warnings(ELSEWHERE) == [
         "s.yaml:18: clients[1].rack: no broker is in rack 'az9' (racks of brokers: az1, az2, az3), so all traffic "
@@ -158,15 +211,15 @@ def test_a_client_may_be_in_a_rack_without_brokers() -> None:
     assert [warning.partition(" no ")[0] for warning in warnings(racks)] == ["s.yaml:17: clients[0].racks[1]:"]
 
 
-def test_all_that_it_reads_and_writes_crosses_racks() -> None:
+def test_all_traffic_of_a_rack_without_brokers_is_cross_rack() -> None:
     scenario = loads(ELSEWHERE, "s.yaml", [("application.configs.rack.aware.assignment.strategy", "min_traffic")])
     for seed in (1, 2, 3):
         trace = run(scenario, "high_availability", seed)
         rows = tabulate(trace, "ha", seed)["traffic"].to_pylist()
-        its = [row for row in rows if "az9" in (row["from_rack"], row["to_rack"]) and row["bytes"]]
-        kinds = {row["kind"] for row in its}
+        rack_rows = [row for row in rows if "az9" in (row["from_rack"], row["to_rack"]) and row["bytes"]]
+        kinds = {row["kind"] for row in rack_rows}
         assert {"source_read", "repartition_read", "repartition_write"} <= kinds
-        assert all(row["from_rack"] != row["to_rack"] for row in its)
+        assert all(row["from_rack"] != row["to_rack"] for row in rack_rows)
         racks = trace.layout.racks.index("az9")
         assert all(round_.costs.active is not None for round_ in trace.rounds), (
             "Kafka does not check the names of racks"
@@ -174,7 +227,7 @@ def test_all_that_it_reads_and_writes_crosses_racks() -> None:
         assert (trace.client_racks == racks).sum() == 1
 
 
-def test_racks_of_clients_are_accepted_where_no_broker_has_one(tmp_path: Path) -> None:
+def test_client_racks_are_accepted_if_no_broker_has_a_rack(tmp_path: Path) -> None:
     text = SMALL.replace("{count: 3, racks: [az1, az2, az3]}\n", "{count: 3}\n", 1)
     assert warnings(text) == [
         "s.yaml:17: clients[0].racks[0]: no broker has a rack, so rack-aware assignment is disabled, and all "
@@ -184,13 +237,13 @@ def test_racks_of_clients_are_accepted_where_no_broker_has_one(tmp_path: Path) -
     assert all(round_.costs.active is None for round_ in trace.rounds)
 
 
-def test_a_rack_in_which_nobody_is_cannot_fail() -> None:
+def test_outage_of_an_empty_rack_is_rejected() -> None:
     assert mistakes_in(ELSEWHERE.replace("rack_outage: {rack: az9", "rack_outage: {rack: az8")) == [
         "s.yaml:20: events[0].rack_outage.rack: unknown rack 'az8' (racks: az1, az2, az3, az9)"
     ]
 
 
-def test_keys_of_kip_drafts_are_refused_with_the_key_that_was_released() -> None:
+def test_keys_of_kip_drafts_are_rejected_with_the_released_key() -> None:
     text = SMALL.replace("num.standby.replicas: 1", "rack.aware.assignment.enabled: true")
     advice = (
         "proposed in KIP-925, but never released; rack.aware.assignment.strategy: min_traffic or balance_subtopology "

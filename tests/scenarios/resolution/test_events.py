@@ -35,14 +35,14 @@ def _disturbances(*entries: str, seed: int = 1) -> tuple[Disturbance, ...]:
 
 
 @pytest.mark.parametrize(("kind", "disturbance"), [("leave", Leave), ("scale_in", Leave)])
-def test_clients_leave_one_after_the_other(kind: str, disturbance: type[Leave]) -> None:
+def test_clients_leave_at_intervals(kind: str, disturbance: type[Leave]) -> None:
     assert _disturbances(f"{{at: 10m, {kind}: {{clients: app, every: 2m}}}}") == (
         disturbance(10 * MINUTE, APP, 2 * MINUTE),
     )
 
 
 @pytest.mark.parametrize("leaves_group", [True, False])
-def test_events_in_which_clients_close_say_whether_they_leave_the_group(leaves_group: bool) -> None:
+def test_leaves_group_applies_to_all_closing_events(leaves_group: bool) -> None:
     entries = f"clients: app, leaves_group: {str(leaves_group).lower()}"
     traffic = "{at: 1h, traffic: {factor: 0.1}}"
     [left] = _disturbances(f"{{at: 10m, leave: {{{entries}}}}}")
@@ -54,13 +54,13 @@ def test_events_in_which_clients_close_say_whether_they_leave_the_group(leaves_g
 
 
 @pytest.mark.parametrize("kind", ["join", "scale_out"])
-def test_clients_join_one_after_the_other(kind: str) -> None:
+def test_clients_join_at_intervals(kind: str) -> None:
     assert _disturbances(f"{{at: 10m, {kind}: {{clients: late, every: 2m}}}}") == (
         Join(10 * MINUTE, ("late",), 2 * MINUTE),
     )
 
 
-def test_a_client_that_has_its_turn_later_is_there_until_then() -> None:
+def test_leaving_client_is_present_until_its_turn() -> None:
     leave = "{at: 30m, leave: {clients: app, every: 30m}}"
     assert mistakes_in(with_events(leave, "{at: 59m, crash: {clients: [app-1, app-2], down: 1s}}")) == []
     [mistake] = mistakes_in(with_events(leave, "{at: 61m, crash: {clients: [app-1, app-2], down: 1s}}"))
@@ -75,13 +75,13 @@ def test_a_client_that_has_its_turn_later_is_there_until_then() -> None:
         ("by_rack", ("late", "app-0", "app-1", "app-2")),
     ],
 )
-def test_clients_restart_in_the_order_that_is_asked_for(order: str, clients: tuple[str, ...]) -> None:
+def test_clients_restart_in_the_requested_order(order: str, clients: tuple[str, ...]) -> None:
     scale_out = "{at: 1m, scale_out: {clients: late}}"
     bounce = f"{{at: 10m, rolling_bounce: {{clients: [late, app], order: {order}}}}}"
     assert _disturbances(scale_out, bounce)[1] == RollingBounce(10 * MINUTE, clients, 30_000, 60_000)
 
 
-def test_clients_restart_rack_by_rack_beginning_with_that_of_the_first() -> None:
+def test_by_rack_restart_begins_with_the_rack_of_the_first_client() -> None:
     bounce = "{at: 10m, rolling_bounce: {clients: [app-1, app], order: by_rack}}"
     text = with_events(bounce).replace("count: 3, racks: [az1, az2, az3], t", "count: 7, racks: [az1, az2, az3], t")
     [disturbances] = load_text(text).world(1).disturbances
@@ -89,7 +89,7 @@ def test_clients_restart_rack_by_rack_beginning_with_that_of_the_first() -> None
     assert disturbances.clients == ("app-1", "app-4", "app-0", "app-3", "app-6", "app-2", "app-5")
 
 
-def test_a_rollout_brings_clients_back_with_other_configs_on_which_later_ones_build() -> None:
+def test_rollouts_accumulate_configs() -> None:
     scenario = load_text(
         with_events(
             "{at: 90m, config_change: {configs: {num.standby.replicas: 3}}}",
@@ -97,17 +97,17 @@ def test_a_rollout_brings_clients_back_with_other_configs_on_which_later_ones_bu
             "{at: 1h, rolling_bounce: {clients: app-0, configs: {num.standby.replicas: 2}, client_rack: true}}",
         )
     )
-    own = AssignmentConfigs(acceptable_recovery_lag=5)
-    first = replace(own, max_warmup_replicas=7)
+    run_configs = AssignmentConfigs(acceptable_recovery_lag=5)
+    first = replace(run_configs, max_warmup_replicas=7)
     second = replace(first, num_standby_replicas=2)
-    assert scenario.world(1, own).disturbances == (
+    assert scenario.world(1, run_configs).disturbances == (
         ConfigChange(90 * MINUTE, replace(second, num_standby_replicas=3)),
         RollingBounce(10 * MINUTE, APP, 30_000, 60_000, configs=first, announces_rack=False),
         RollingBounce(HOUR, ("app-0",), 30_000, 60_000, configs=second, announces_rack=True),
     )
 
 
-def test_a_rolling_bounce_waits_for_no_client_that_is_not_there() -> None:
+def test_rolling_bounce_skips_absent_clients() -> None:
     bounce = "{at: 10m, rolling_bounce: {clients: app, down: 1m, pause: 1m}}"
     assert _disturbances(bounce, "{at: 11m, leave: {clients: app-1}}")[0] == RollingBounce(
         10 * MINUTE, ("app-0", "app-2"), MINUTE, MINUTE
@@ -117,7 +117,7 @@ def test_a_rolling_bounce_waits_for_no_client_that_is_not_there() -> None:
     )
 
 
-def test_a_client_that_is_down_for_a_while_has_its_turn_in_a_rolling_bounce() -> None:
+def test_rolling_bounce_includes_temporarily_down_clients() -> None:
     bounce = "{at: 10m, rolling_bounce: {clients: app, down: 1m, pause: 1m}}"
     assert _disturbances("{at: 5m, rack_outage: {rack: az1, down: 30m}}", bounce)[1] == RollingBounce(
         10 * MINUTE, APP, MINUTE, MINUTE
@@ -127,17 +127,17 @@ def test_a_client_that_is_down_for_a_while_has_its_turn_in_a_rolling_bounce() ->
         assert picked[1] == RollingBounce(10 * MINUTE, APP, MINUTE, MINUTE)
 
 
-def test_a_client_that_was_picked_to_die_for_good_has_no_turn_in_a_rolling_bounce() -> None:
+def test_rolling_bounce_skips_permanently_crashed_clients() -> None:
     bounce = "{at: 10m, rolling_bounce: {clients: app, down: 1m, pause: 1m}}"
     for seed in range(3):
-        died, bounced = _disturbances("{at: 5m, crash: {clients: app, pick: 1}}", bounce, seed=seed)
-        assert isinstance(died, Crash)
+        crash, bounced = _disturbances("{at: 5m, crash: {clients: app, pick: 1}}", bounce, seed=seed)
+        assert isinstance(crash, Crash)
         assert isinstance(bounced, RollingBounce)
-        assert sorted(died.clients + bounced.clients) == list(APP)
+        assert sorted(crash.clients + bounced.clients) == list(APP)
     assert len(_disturbances("{at: 5m, crash: {clients: app, pick: 3}}", bounce)) == 1
 
 
-def test_brokers_restart_one_after_the_other() -> None:
+def test_brokers_restart_in_sequence() -> None:
     assert _disturbances(
         "{at: 10m, broker_bounce: {brokers: [2, 0]}}",
         "{at: 20m, broker_bounce: {brokers: [1], down: 5s, pause: 10s}}",
@@ -158,7 +158,7 @@ def _with_plan(folder: Path, partitions: object, text: str | None = None) -> Sce
     )
 
 
-def test_a_plan_becomes_a_reassignment(tmp_path: Path) -> None:
+def test_plan_becomes_a_reassignment(tmp_path: Path) -> None:
     scenario = _with_plan(tmp_path, PLAN)
     targets = (
         ReassignmentTarget(TopicPartition("orders", 3), (2, 1)),
@@ -176,27 +176,27 @@ def test_a_plan_becomes_a_reassignment(tmp_path: Path) -> None:
         ({"topic": "orders", "partition": 0, "replicas": [1, 9]}, 23, "orders-0: unknown broker 9 (brokers: 0, 1, 2)"),
     ],
 )
-def test_a_plan_that_does_not_fit_the_cluster_is_refused_with_its_line(
+def test_plan_that_does_not_match_the_cluster_is_rejected_with_its_line(
     tmp_path: Path, entry: object, line: int, message: str
 ) -> None:
-    with pytest.raises(ScenarioError) as refused:
+    with pytest.raises(ScenarioError) as raised:
         _with_plan(tmp_path, [*PLAN, entry])
-    [mistake] = refused.value.mistakes
+    [mistake] = raised.value.mistakes
     assert str(mistake).startswith(f"{tmp_path / 'plan.json'}:{line}: {message}")
 
 
-def test_a_file_that_is_no_plan_is_refused_with_its_line(tmp_path: Path) -> None:
-    with pytest.raises(ScenarioError) as refused:
+def test_malformed_plan_is_rejected_with_its_line(tmp_path: Path) -> None:
+    with pytest.raises(ScenarioError) as raised:
         _with_plan(tmp_path, [], '\n{"version": 2}')
-    assert str(refused.value).startswith(f"{tmp_path / 'plan.json'}:2: version is not 1")
+    assert str(raised.value).startswith(f"{tmp_path / 'plan.json'}:2: version is not 1")
 
 
-def test_events_know_topics_that_the_application_makes() -> None:
+def test_events_may_refer_to_internal_topics() -> None:
     move = "{at: 10m, replica_move: {topic: shop-by-customer-repartition, partition: 0, replicas: [1]}}"
     assert _disturbances(move) == (ReplicaMove(10 * MINUTE, "shop-by-customer-repartition", 0, (1,)),)
 
 
-def test_a_mistake_in_a_price_leaves_events_to_be_checked() -> None:
+def test_events_are_checked_despite_a_mistake_in_the_price() -> None:
     text = replace_in_small("duration: 2h", "duration: 2h\nprice: nowhere").replace("clients: late}", "clients: app}")
     assert [mistake.split(": ")[1] for mistake in mistakes_in(text)] == [
         "events[0].scale_out.clients",

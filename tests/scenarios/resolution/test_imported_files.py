@@ -79,7 +79,7 @@ class Folder:
         (self.path / "dumps" / f"{dump}.txt").write_text(text, encoding="utf-8")
         return self
 
-    def say(self, before: str, after: str) -> Folder:
+    def replace_text(self, before: str, after: str) -> Folder:
         assert before in self.scenario
         self.scenario = self.scenario.replace(before, after)
         return self
@@ -89,9 +89,9 @@ class Folder:
         return load(self.path / "s.yaml")
 
     def mistakes(self) -> list[str]:
-        with pytest.raises(ScenarioError) as refused:
+        with pytest.raises(ScenarioError) as raised:
             self.load()
-        return str(refused.value).replace(f"{self.path}/", "").splitlines()
+        return str(raised.value).replace(f"{self.path}/", "").splitlines()
 
 
 @pytest.fixture
@@ -99,7 +99,7 @@ def folder(tmp_path: Path) -> Folder:
     return Folder(tmp_path)
 
 
-def test_a_dump_gives_brokers_topics_leaders_and_sizes(folder: Folder) -> None:
+def test_dump_gives_brokers_topics_leaders_and_sizes(folder: Folder) -> None:
     cluster = folder.load().world(1).cluster
     assert {broker.id: broker.rack for broker in cluster.brokers} == {1: "az1", 2: "az2"}
     orders = cluster.topics["orders"]
@@ -113,21 +113,21 @@ def test_entries_add_to_imported_topics(folder: Folder) -> None:
     assert orders.size_bytes == (700, 300)
 
 
-def test_an_entry_may_change_how_many_partitions_and_replicas_an_imported_topic_has(folder: Folder) -> None:
-    folder.say("bytes_per_s: 6 MB/s", "partitions: 5, replication_factor: 1")
+def test_entry_overrides_partitions_and_replicas_of_an_imported_topic(folder: Folder) -> None:
+    folder.replace_text("bytes_per_s: 6 MB/s", "partitions: 5, replication_factor: 1")
     orders = folder.load().world(1).cluster.topics["orders"]
     assert [len(brokers) for brokers in orders.replicas] == [1] * 5
-    folder.say("partitions: 5, replication_factor: 1", "replicas: [[2], [1], [2, 1]]")
+    folder.replace_text("partitions: 5, replication_factor: 1", "replicas: [[2], [1], [2, 1]]")
     assert folder.load().world(1).cluster.topics["orders"].replicas == ((2,), (1,), (2, 1))
 
 
-def test_a_dump_and_new_topics_make_one_cluster(folder: Folder) -> None:
-    folder.say("  topics:\n", "  topics:\n    - {name: extra, partitions: 4}\n")
+def test_imported_and_new_topics_are_combined(folder: Folder) -> None:
+    folder.replace_text("  topics:\n", "  topics:\n    - {name: extra, partitions: 4}\n")
     assert list(folder.load().world(1).cluster.topics)[:3] == ["orders", "customers", "extra"]
 
 
 def test_partitions_without_a_size_in_the_dump_have_the_default(folder: Folder) -> None:
-    folder.say("  topics:\n", "  partition_defaults: {size: 5, bytes_per_s: 4}\n  topics:\n")
+    folder.replace_text("  topics:\n", "  partition_defaults: {size: 5, bytes_per_s: 4}\n  topics:\n")
     topics = folder.load().world(1).cluster.topics
     assert topics["customers"].size_bytes == (5, 5, 5)
     assert topics["customers"].bytes_per_s == (4, 4, 4)
@@ -135,18 +135,18 @@ def test_partitions_without_a_size_in_the_dump_have_the_default(folder: Folder) 
 
 
 def test_without_broker_output_the_brokers_are_those_with_replicas(folder: Folder) -> None:
-    folder.say(", brokers: dumps/brokers.txt", "").say(", racks: [az1, az2]", "")
+    folder.replace_text(", brokers: dumps/brokers.txt", "").replace_text(", racks: [az1, az2]", "")
     assert [(broker.id, broker.rack) for broker in folder.load().world(1).cluster.brokers] == [(1, None), (2, None)]
 
 
-def test_the_scenario_may_give_the_brokers_of_a_dump(folder: Folder) -> None:
-    folder.say(", brokers: dumps/brokers.txt", "").say(
+def test_brokers_of_the_scenario_complete_a_dump(folder: Folder) -> None:
+    folder.replace_text(", brokers: dumps/brokers.txt", "").replace_text(
         "  topics:\n", "  brokers: {count: 3, racks: [az1, az2]}\n  topics:\n"
     )
     assert [broker.rack for broker in folder.load().world(1).cluster.brokers] == ["az1", "az2", "az1"]
 
 
-def test_a_description_gives_subtopologies_and_makes_internal_topics(folder: Folder) -> None:
+def test_topology_gives_subtopologies_and_internal_topics(folder: Folder) -> None:
     world = folder.load().world(1)
     first, second = world.application.subtopologies
     assert (first.id, first.source_topics, first.stores) == (0, ("orders",), ())
@@ -164,7 +164,7 @@ def test_a_description_gives_subtopologies_and_makes_internal_topics(folder: Fol
     assert folder.load().notes == ()
 
 
-def test_where_the_application_has_run_its_topics_are_found(folder: Folder) -> None:
+def test_existing_internal_topics_are_used(folder: Folder) -> None:
     folder.write("topics", HAS_RUN + _topic("shop-totals-changelog", 3) + _topic("shop-customers-store-changelog", 3))
     scenario = folder.load()
     world = scenario.world(1)
@@ -177,7 +177,7 @@ def test_where_the_application_has_run_its_topics_are_found(folder: Folder) -> N
     assert scenario.notes == ()
 
 
-def test_where_the_application_has_run_a_store_without_changelog_has_none(folder: Folder) -> None:
+def test_store_without_existing_changelog_is_not_logged(folder: Folder) -> None:
     scenario = folder.write("topics", HAS_RUN).load()
     world = scenario.world(1)
     assert world.application.subtopologies[1].stores == (Store("totals", None), Store("customers-store", "customers"))
@@ -188,8 +188,8 @@ def test_where_the_application_has_run_a_store_without_changelog_has_none(folder
     ]
 
 
-def test_the_scenario_has_the_last_word_on_stores(folder: Folder) -> None:
-    folder.write("topics", HAS_RUN).say(
+def test_store_entries_override_inferred_changelogs(folder: Folder) -> None:
+    folder.write("topics", HAS_RUN).replace_text(
         "clients:\n",
         "  stores:\n"
         "    - {name: totals, size: 9}\n"
@@ -206,7 +206,7 @@ def test_the_scenario_has_the_last_word_on_stores(folder: Folder) -> None:
     assert scenario.notes == ()
 
 
-def test_a_pattern_reads_the_topics_that_it_matches(folder: Folder) -> None:
+def test_pattern_reads_matching_topics(folder: Folder) -> None:
     folder.write("topology", TOPOLOGY.replace("[orders]", r"ord.*|other\.topic"))
     assert folder.load().world(1).application.subtopologies[0].source_topics == ("orders",)
 
@@ -215,17 +215,17 @@ def test_a_pattern_reads_the_topics_that_it_matches(folder: Folder) -> None:
     ("pattern", "message"),
     [
         ("metrics-.*", "the pattern 'metrics-.*' matches no topic of the cluster"),
-        ("(o+)+x", "the pattern '(o+)+x' is too complex to match; replace it by the topics, as [a, b]"),
-        (".*.*.*x", "the pattern '.*.*.*x' is too complex to match; replace it by the topics, as [a, b]"),
-        ("(orders", "the pattern '(orders' is too complex to match; replace it by the topics, as [a, b]"),
+        ("(o+)+x", "the pattern '(o+)+x' is too complex to match; replace it with the topics, as [a, b]"),
+        (".*.*.*x", "the pattern '.*.*.*x' is too complex to match; replace it with the topics, as [a, b]"),
+        ("(orders", "the pattern '(orders' is too complex to match; replace it with the topics, as [a, b]"),
     ],
 )
-def test_a_pattern_that_gives_no_topics_is_a_mistake(folder: Folder, pattern: str, message: str) -> None:
+def test_pattern_without_topics_is_rejected(folder: Folder, pattern: str, message: str) -> None:
     folder.write("topology", TOPOLOGY.replace("[orders]", pattern))
     assert folder.mistakes() == [f"dumps/topology.txt:3: {message}"]
 
 
-def test_imports_are_remembered_by_their_content(folder: Folder) -> None:
+def test_imports_have_digests_of_their_content(folder: Folder) -> None:
     before = folder.load().imports
     assert [name for name, _ in before] == [
         f"dumps/{name}.txt" for name in ("brokers", "log_dirs", "topics", "topology")
@@ -235,7 +235,7 @@ def test_imports_are_remembered_by_their_content(folder: Folder) -> None:
     assert before[1:] == after[1:]
 
 
-def test_the_captured_cluster_and_application_are_what_they_were() -> None:
+def test_captured_cluster_and_application_are_unchanged() -> None:
     world = load(SCHEMA_FILE.with_name("library") / "order_processing.yaml").world(1)
     tasks = {
         subtopology.id: max(world.cluster.topics[topic].num_partitions for topic in subtopology.source_topics)
@@ -286,12 +286,12 @@ def test_the_captured_cluster_and_application_are_what_they_were() -> None:
         ),
     ],
 )
-def test_a_mistake_in_a_dump_names_its_file_and_line(folder: Folder, dump: str, text: str, mistake: str) -> None:
+def test_mistake_in_a_dump_has_file_and_line(folder: Folder, dump: str, text: str, mistake: str) -> None:
     assert folder.write(dump, text).mistakes() == [mistake]
 
 
-def test_mistakes_of_all_files_are_told_at_once(folder: Folder) -> None:
-    folder.write("topics", "hello\n").write("topology", "hello\n").say("racks: [az1, az2]", "process_id: x")
+def test_mistakes_of_all_files_are_reported_together(folder: Folder) -> None:
+    folder.write("topics", "hello\n").write("topology", "hello\n").replace_text("racks: [az1, az2]", "process_id: x")
     assert folder.mistakes() == [
         "s.yaml:9: clients[0].process_id: several clients cannot share a process id; define one entry per client",
         "dumps/topics.txt:1: 'hello' is not a line of kafka-topics.sh --describe",
@@ -336,11 +336,11 @@ def test_mistakes_of_all_files_are_told_at_once(folder: Folder) -> None:
         ),
     ],
 )
-def test_a_mistake_about_imports_names_its_line(folder: Folder, before: str, after: str, mistake: str) -> None:
-    assert mistake in folder.say(before, after).mistakes()
+def test_mistake_about_imports_has_its_line(folder: Folder, before: str, after: str, mistake: str) -> None:
+    assert mistake in folder.replace_text(before, after).mistakes()
 
 
-def test_a_dump_that_is_not_utf_8_is_refused(folder: Folder) -> None:
+def test_dump_that_is_not_utf_8_is_rejected(folder: Folder) -> None:
     (folder.path / "dumps" / "topics.txt").write_bytes(TOPICS.encode("utf-16"))
     assert folder.mistakes() == [
         "s.yaml:2: cluster.from.topics: 'dumps/topics.txt': not UTF-8 text (line 1); save it as UTF-8"
@@ -351,18 +351,18 @@ def _sink(name: str, topic: str) -> str:
     return f"    Sink: {name} (topic: {topic})\n      <-- K\n"
 
 
-def test_sinks_of_an_imported_topology_are_what_it_writes(folder: Folder) -> None:
+def test_sinks_of_an_imported_topology_are_written_topics(folder: Folder) -> None:
     first = "    Sink: R (topic: by-customer-repartition)\n      <-- K\n"
     folder.write("topology", TOPOLOGY.replace(first, first + _sink("S", "results")))
     for topics in (TOPICS, HAS_RUN):
         folder.write("topics", topics + _topic("results", 2))
-        one, two = folder.load().world(1).application.subtopologies
-        assert sorted(one.written_topics) == ["results", "shop-by-customer-repartition"]
-        assert two.written_topics == ()
+        writer, reader = folder.load().world(1).application.subtopologies
+        assert sorted(writer.written_topics) == ["results", "shop-by-customer-repartition"]
+        assert reader.written_topics == ()
         assert not [note for note in folder.load().notes if "writes" in note]
 
 
-def test_a_sink_that_the_cluster_does_not_know_writes_nothing(folder: Folder) -> None:
+def test_unknown_sink_is_ignored_with_a_note(folder: Folder) -> None:
     folder.write("topology", TOPOLOGY.replace("    Sink: R", _sink("S", "results") + "    Sink: R"))
     scenario = folder.load()
     [note] = scenario.notes
@@ -373,7 +373,7 @@ def test_a_sink_that_the_cluster_does_not_know_writes_nothing(folder: Folder) ->
     assert scenario.world(1).application.subtopologies[0].written_topics == ("shop-by-customer-repartition",)
 
 
-def test_of_two_that_write_a_topic_the_first_is_taken_to_write_all_of_it(folder: Folder) -> None:
+def test_first_writer_of_a_topic_is_assumed_to_write_all_of_it(folder: Folder) -> None:
     folder.write("topics", TOPICS + _topic("results", 2))
     topology = TOPOLOGY.replace("    Sink: R", _sink("S", "results") + "    Sink: R") + _sink("T", "results")
     folder.write("topology", topology)

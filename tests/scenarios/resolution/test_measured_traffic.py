@@ -16,51 +16,51 @@ from tests.scenarios.resolution.test_imported_files import Folder
 from tests.scenarios.scenario_texts import SMALL
 
 HOUR = 3_600_000
-SILENT = SMALL.replace("partitions: 4, bytes_per_s: 4 MB/s, size: 8 GB}", "partitions: 4}")
+WITHOUT_RATES = SMALL.replace("partitions: 4, bytes_per_s: 4 MB/s, size: 8 GB}", "partitions: 4}")
 FROM = "traffic: {from: day}\n"
 
 
-def _load(folder: Path, text: str = SILENT + FROM, *overrides: tuple[str, str]) -> Scenario:
+def _load(folder: Path, text: str = WITHOUT_RATES + FROM, *overrides: tuple[str, str]) -> Scenario:
     return loads(text, "s.yaml", overrides, folder)
 
 
-def _topic(folder: Path, name: str = "orders", text: str = SILENT + FROM) -> Topic:
+def _topic(folder: Path, name: str = "orders", text: str = WITHOUT_RATES + FROM) -> Topic:
     return _load(folder, text).world(1).cluster.topics[name]
 
 
-def _mistakes(folder: Path, text: str = SILENT + FROM) -> list[str]:
+def _mistakes(folder: Path, text: str = WITHOUT_RATES + FROM) -> list[str]:
     """Return the mistakes in a scenario, without the path of the temporary folder."""
-    with pytest.raises(ScenarioError) as caught:
+    with pytest.raises(ScenarioError) as raised:
         _load(folder, text)
-    return str(caught.value).replace(f"{folder}/", "").splitlines()
+    return str(raised.value).replace(f"{folder}/", "").splitlines()
 
 
-def _notes(folder: Path, text: str = SILENT + FROM) -> list[str]:
+def _notes(folder: Path, text: str = WITHOUT_RATES + FROM) -> list[str]:
     return [note.removeprefix(f"{folder}/") for note in _load(folder, text).notes]
 
 
 @pytest.mark.parametrize(("quantile", "factor"), [("mean", 1), ("p50", 0.5), ("p95", 2), ("p99", 3)])
-def test_every_partition_has_its_own_rate_in_every_hour(tmp_path: Path, quantile: str, factor: float) -> None:
+def test_partitions_have_hourly_rates(tmp_path: Path, quantile: str, factor: float) -> None:
     write_ingested_folder(tmp_path / "day", rows_of_day("orders", 4))
-    topic = _topic(tmp_path, text=SILENT + f"traffic: {{from: day, quantile: {quantile}}}\n")
+    topic = _topic(tmp_path, text=WITHOUT_RATES + f"traffic: {{from: day, quantile: {quantile}}}\n")
     expected = tuple(tuple(round(factor * (1_000 * (p + 1) + hour)) for p in range(4)) for hour in range(24))
     assert topic.hourly_bytes_per_s == expected
 
 
-def test_the_mean_is_taken_if_nothing_else_is_said_and_the_usual_is_that_of_the_day(tmp_path: Path) -> None:
+def test_default_quantile_is_the_mean(tmp_path: Path) -> None:
     write_ingested_folder(tmp_path / "day", rows_of_day("orders", 4))
     topic = _topic(tmp_path)
     assert topic.hourly_bytes_per_s[7] == (1_007, 2_007, 3_007, 4_007)
     assert topic.bytes_per_s == (1_012, 2_012, 3_012, 4_012)
 
 
-def test_a_partition_that_gets_anything_at_all_usually_gets_a_byte_at_least(tmp_path: Path) -> None:
+def test_mean_rate_of_a_partition_with_traffic_is_at_least_1(tmp_path: Path) -> None:
     rows = [rate_row("orders", p, hour, 1.0 if (p, hour) == (2, 3) else 0.0) for p in range(4) for hour in range(24)]
     write_ingested_folder(tmp_path / "day", rows)
     assert _topic(tmp_path).bytes_per_s == (0, 0, 1, 0)
 
 
-def test_what_the_scenario_says_of_a_topic_wins_over_what_was_measured(tmp_path: Path) -> None:
+def test_topic_values_of_the_scenario_override_measured_ones(tmp_path: Path) -> None:
     write_ingested_folder(tmp_path / "day", rows_of_day("orders", 4, records=10), sizes={"orders": [1, 2, 3, 4]})
     scenario_text = SMALL.replace("size: 8 GB}", "size: 8 GB, record_size: 77}") + FROM
     topic = _topic(tmp_path, text=scenario_text)
@@ -73,15 +73,15 @@ def test_what_the_scenario_says_of_a_topic_wins_over_what_was_measured(tmp_path:
     )
 
 
-def test_a_rate_of_the_scenario_may_stand_for_a_topic_that_was_measured_with_other_partitions(tmp_path: Path) -> None:
+def test_rate_of_the_scenario_replaces_rates_of_other_partition_counts(tmp_path: Path) -> None:
     write_ingested_folder(tmp_path / "day", rows_of_day("orders", 6))
     assert _topic(tmp_path, text=SMALL + FROM).bytes_per_s == (1_000_000,) * 4
 
 
-def test_what_was_measured_wins_over_what_partitions_have_in_general(tmp_path: Path) -> None:
+def test_measured_values_override_partition_defaults(tmp_path: Path) -> None:
     write_ingested_folder(tmp_path / "day", rows_of_day("orders", 4, records=10), sizes={"orders": [1, 2, 3, None]})
     general = "  partition_defaults: {bytes_per_s: 5, size: 6, record_size: 7}\n"
-    text = SILENT.replace("  topics:\n", general + "  topics:\n") + FROM
+    text = WITHOUT_RATES.replace("  topics:\n", general + "  topics:\n") + FROM
     topic, payments = _topic(tmp_path, text=text), _topic(tmp_path, "payments", text)
     assert topic.hourly_bytes_per_s[0] == (1_000, 2_000, 3_000, 4_000)
     assert topic.size_bytes == (1, 2, 3, 6)
@@ -89,26 +89,26 @@ def test_what_was_measured_wins_over_what_partitions_have_in_general(tmp_path: P
     assert (payments.bytes_per_s, payments.size_bytes, payments.record_bytes) == ((5,) * 4, (6,) * 4, 7)
 
 
-def test_sizes_of_a_file_that_the_scenario_names_win_over_measured_ones(tmp_path: Path) -> None:
-    folder = Folder(tmp_path).say("clients:\n", f"{FROM}clients:\n")
+def test_log_dirs_file_overrides_measured_sizes(tmp_path: Path) -> None:
+    folder = Folder(tmp_path).replace_text("clients:\n", f"{FROM}clients:\n")
     write_ingested_folder(tmp_path / "day", rows_of_day("orders", 2), sizes={"orders": [1, 2], "customers": [3, 4, 5]})
     topics = folder.load().world(1).cluster.topics
     assert topics["orders"].size_bytes == (700, 300)
     assert topics["customers"].size_bytes == (3, 4, 5)
 
 
-def test_internal_topics_are_measured_by_their_full_names(tmp_path: Path) -> None:
+def test_internal_topics_are_matched_by_full_name(tmp_path: Path) -> None:
     log = "shop-totals-changelog"
     write_ingested_folder(
         tmp_path / "day", [*rows_of_day("orders", 4), *rows_of_day(log, 4)], sizes={log: [9, 8, 7, 6]}
     )
-    text = SILENT.replace("name: totals, size: 1 GB", "name: totals") + FROM
+    text = WITHOUT_RATES.replace("name: totals, size: 1 GB", "name: totals") + FROM
     topic = _topic(tmp_path, log, text)
     assert topic.hourly_bytes_per_s[1] == (1_001, 2_001, 3_001, 4_001)
     assert topic.size_bytes == (9, 8, 7, 6)
 
 
-def test_a_list_says_what_was_taken_and_what_was_not_found(tmp_path: Path) -> None:
+def test_notes_list_used_and_missing_measurements(tmp_path: Path) -> None:
     write_ingested_folder(
         tmp_path / "day",
         [*rows_of_day("orders", 4, records=5), *rows_of_day("elsewhere", 9)],
@@ -124,7 +124,7 @@ def test_a_list_says_what_was_taken_and_what_was_not_found(tmp_path: Path) -> No
     ]
 
 
-def test_an_hour_that_was_not_measured_has_the_mean_of_those_that_were(tmp_path: Path) -> None:
+def test_missing_hours_have_the_mean_of_the_measured_ones(tmp_path: Path) -> None:
     rows = [row for row in rows_of_day("orders", 4) if (row["partition"], row["hour"]) != (1, 5)]
     rows[6 * 1] = rate_row("orders", 0, 6, None)
     write_ingested_folder(tmp_path / "day", rows)
@@ -134,15 +134,15 @@ def test_an_hour_that_was_not_measured_has_the_mean_of_those_that_were(tmp_path:
     assert "day: missing hours filled with the mean of the measured ones for: orders (hours: 5, 6)" in _notes(tmp_path)
 
 
-def test_a_partition_that_was_never_measured_keeps_the_rate_of_the_scenario(tmp_path: Path) -> None:
+def test_unmeasured_partition_keeps_the_rate_of_the_scenario(tmp_path: Path) -> None:
     rows = [row for row in rows_of_day("orders", 4) if row["partition"] != 1]
     write_ingested_folder(tmp_path / "day", rows)
-    text = SILENT.replace("  topics:\n", "  partition_defaults: {bytes_per_s: 5}\n  topics:\n") + FROM
+    text = WITHOUT_RATES.replace("  topics:\n", "  partition_defaults: {bytes_per_s: 5}\n  topics:\n") + FROM
     assert {hour[1] for hour in _topic(tmp_path, text=text).hourly_bytes_per_s} == {5}
     assert "day: no measured rate, so rate of the scenario used for partitions: orders-1" in _notes(tmp_path)
 
 
-def test_a_topic_of_which_every_rate_is_null_was_not_measured(tmp_path: Path) -> None:
+def test_topic_with_only_null_rates_is_unmeasured(tmp_path: Path) -> None:
     write_ingested_folder(
         tmp_path / "day", [*(rate_row("orders", p, 0, None) for p in range(4)), *rows_of_day("payments", 4)]
     )
@@ -150,9 +150,9 @@ def test_a_topic_of_which_every_rate_is_null_was_not_measured(tmp_path: Path) ->
     assert "day: no measured rates, so rates of the scenario used for: orders" in _notes(tmp_path)
 
 
-def test_each_full_hour_of_the_clock_brings_the_rates_of_its_hour(tmp_path: Path) -> None:
+def test_rates_change_at_full_hours_of_the_clock(tmp_path: Path) -> None:
     write_ingested_folder(tmp_path / "day", rows_of_day("orders", 4))
-    events = _load(tmp_path, SILENT + 'traffic: {from: day, starts_at: "22:30"}\n').world(1).disturbances
+    events = _load(tmp_path, WITHOUT_RATES + 'traffic: {from: day, starts_at: "22:30"}\n').world(1).disturbances
     assert events[1:] == (
         TrafficChange(0, 1, 22),
         TrafficChange(HOUR // 2, 1, 23),
@@ -160,27 +160,29 @@ def test_each_full_hour_of_the_clock_brings_the_rates_of_its_hour(tmp_path: Path
     )
 
 
-def test_without_a_time_the_run_starts_at_midnight_and_days_repeat(tmp_path: Path) -> None:
+def test_default_start_is_midnight_and_days_repeat(tmp_path: Path) -> None:
     write_ingested_folder(tmp_path / "day", rows_of_day("orders", 4))
-    events = _load(tmp_path, SILENT + FROM, ("duration", "26h")).world(1).disturbances
+    events = _load(tmp_path, WITHOUT_RATES + FROM, ("duration", "26h")).world(1).disturbances
     assert events[1:] == tuple(TrafficChange(hour * HOUR, 1, hour % 24) for hour in range(26))
 
 
-def test_an_event_multiplies_what_was_measured(tmp_path: Path) -> None:
+def test_traffic_event_multiplies_measured_rates(tmp_path: Path) -> None:
     write_ingested_folder(tmp_path / "day", rows_of_day("orders", 4))
     more = "  - {at: 30m, traffic: {factor: 2.5}}\n  - {at: 1h, traffic: {factor: 3}}\n"
-    text = SILENT.replace("events:\n", "events:\n" + more) + FROM
+    text = WITHOUT_RATES.replace("events:\n", "events:\n" + more) + FROM
     changes = [event for event in _load(tmp_path, text).world(1).disturbances if isinstance(event, TrafficChange)]
     assert changes == [TrafficChange(HOUR // 2, 2.5, 0), TrafficChange(HOUR, 3, 1), TrafficChange(0, 1, 0)]
 
 
-def test_clients_come_and_go_with_what_was_measured_of_the_sources(tmp_path: Path) -> None:
+def test_autoscaling_follows_measured_source_traffic(tmp_path: Path) -> None:
     busy = {1: 3_000.0}
     rows = [rate_row("orders", p, hour, busy.get(hour, 1_000.0)) for p in range(4) for hour in range(24)]
-    written = [rate_row("shop-by-customer-repartition", p, hour, 10**9) for p in range(4) for hour in range(24)]
-    write_ingested_folder(tmp_path / "day", [*rows, *written])
+    repartition_rows = [
+        rate_row("shop-by-customer-repartition", p, hour, 10**9) for p in range(4) for hour in range(24)
+    ]
+    write_ingested_folder(tmp_path / "day", [*rows, *repartition_rows])
     scale = "  - {at: 0, autoscale: {clients: app, bytes_per_s: 4 kB/s, every: 30m}}\n"
-    text = SILENT.replace("  - {at: 30m, scale_out: {clients: late}}\n", scale) + FROM
+    text = WITHOUT_RATES.replace("  - {at: 30m, scale_out: {clients: late}}\n", scale) + FROM
     events = _load(tmp_path, text).world(1).disturbances
     assert [event for event in events if not isinstance(event, TrafficChange)] == [
         Leave(0, ("app-2", "app-1")),
@@ -188,22 +190,22 @@ def test_clients_come_and_go_with_what_was_measured_of_the_sources(tmp_path: Pat
     ]
 
 
-def test_a_folder_without_anything_of_the_scenario_changes_nothing(tmp_path: Path) -> None:
+def test_measurements_of_other_topics_change_nothing(tmp_path: Path) -> None:
     write_ingested_folder(tmp_path / "day", rows_of_day("elsewhere", 2))
     assert _load(tmp_path, SMALL + FROM).world(1) == loads(SMALL, "s.yaml").world(1)
 
 
-def test_it_is_told_which_measurements_they_were_however_they_are_spread_over_files(tmp_path: Path) -> None:
+def test_digest_does_not_depend_on_the_distribution_over_files(tmp_path: Path) -> None:
     rows = rows_of_day("orders", 4)
-    write_ingested_folder(tmp_path / "one" / "day", rows, sizes={"orders": [1, 2, 3, 4]})
-    write_ingested_folder(tmp_path / "two" / "day", rows[50:], rows[:50][::-1], sizes={"orders": [1, 2, 3, 4]})
+    write_ingested_folder(tmp_path / "whole" / "day", rows, sizes={"orders": [1, 2, 3, 4]})
+    write_ingested_folder(tmp_path / "split" / "day", rows[50:], rows[:50][::-1], sizes={"orders": [1, 2, 3, 4]})
     write_ingested_folder(
-        tmp_path / "three" / "day", [*rows[:-1], rate_row("orders", 3, 23, 1.0)], sizes={"orders": [1, 2, 3, 4]}
+        tmp_path / "rate" / "day", [*rows[:-1], rate_row("orders", 3, 23, 1.0)], sizes={"orders": [1, 2, 3, 4]}
     )
-    write_ingested_folder(tmp_path / "four" / "day", rows, sizes={"orders": [1, 2, 3, 5]})
-    one, two, three, four = (dict(_load(tmp_path / name).imports)["day"] for name in ("one", "two", "three", "four"))
-    assert one == two
-    assert len({one, three, four}) == 3
+    write_ingested_folder(tmp_path / "size" / "day", rows, sizes={"orders": [1, 2, 3, 5]})
+    digests = {name: dict(_load(tmp_path / name).imports)["day"] for name in ("whole", "split", "rate", "size")}
+    assert digests["whole"] == digests["split"]
+    assert len(set(digests.values())) == 3
 
 
 @pytest.mark.parametrize(
@@ -235,9 +237,9 @@ def test_it_is_told_which_measurements_they_were_however_they_are_spread_over_fi
         ),
     ],
 )
-def test_a_mistake_in_the_section_is_named_with_its_place(tmp_path: Path, traffic: str, message: str) -> None:
+def test_mistake_in_the_traffic_section_has_its_path(tmp_path: Path, traffic: str, message: str) -> None:
     write_ingested_folder(tmp_path / "day", rows_of_day("orders", 4))
-    assert _mistakes(tmp_path, f"{SILENT}traffic: {traffic}\n") == [f"s.yaml:23: {message}"]
+    assert _mistakes(tmp_path, f"{WITHOUT_RATES}traffic: {traffic}\n") == [f"s.yaml:23: {message}"]
 
 
 @pytest.mark.parametrize(
@@ -264,7 +266,7 @@ def test_a_mistake_in_the_section_is_named_with_its_place(tmp_path: Path, traffi
         ),
     ],
 )
-def test_a_folder_that_cannot_be_used_is_named_with_the_reason(
+def test_invalid_folder_is_rejected_with_the_reason(
     tmp_path: Path, rows: list[Row], changes: dict[str, Any], message: str
 ) -> None:
     write_ingested_folder(tmp_path / "day", rows, **changes)
@@ -273,7 +275,7 @@ def test_a_folder_that_cannot_be_used_is_named_with_the_reason(
     assert mistake.endswith(message)
 
 
-def test_a_manifest_or_a_table_that_is_damaged_is_named(tmp_path: Path) -> None:
+def test_damaged_manifest_or_table_is_rejected(tmp_path: Path) -> None:
     folder = write_ingested_folder(tmp_path / "day", rows_of_day("orders", 4))
     (folder / "rates" / "part-0.parquet").write_bytes(b"PAR1")
     [mistake] = _mistakes(tmp_path)
@@ -283,12 +285,12 @@ def test_a_manifest_or_a_table_that_is_damaged_is_named(tmp_path: Path) -> None:
     assert mistake.startswith("s.yaml:23: traffic.from: 'day': manifest.json cannot be read: ")
 
 
-def test_a_folder_without_rates_says_so(tmp_path: Path) -> None:
+def test_folder_without_rates_is_rejected(tmp_path: Path) -> None:
     write_ingested_folder(tmp_path / "day")
     assert _mistakes(tmp_path) == ["s.yaml:23: traffic.from: 'day': has no rates (no rates/*.parquet)"]
 
 
-def test_numbers_of_partitions_that_disagree_are_a_mistake(tmp_path: Path) -> None:
+def test_different_numbers_of_partitions_are_rejected(tmp_path: Path) -> None:
     write_ingested_folder(
         tmp_path / "day", [*rows_of_day("orders", 6), *rows_of_day("payments", 3)], sizes={"payments": [1] * 5}
     )
@@ -299,13 +301,13 @@ def test_numbers_of_partitions_that_disagree_are_a_mistake(tmp_path: Path) -> No
     ]
 
 
-def test_a_run_of_more_hours_than_can_be_simulated_is_refused(tmp_path: Path) -> None:
+def test_run_with_too_many_hours_is_rejected(tmp_path: Path) -> None:
     write_ingested_folder(tmp_path / "day", rows_of_day("orders", 4))
-    [mistake] = _mistakes(tmp_path, SILENT.replace("duration: 2h", "duration: 1000d") + FROM)
+    [mistake] = _mistakes(tmp_path, WITHOUT_RATES.replace("duration: 2h", "duration: 1000d") + FROM)
     assert mistake.startswith("s.yaml:23: traffic.from: 24,000 hours until the end")
 
 
-def test_rows_of_other_topics_are_left_out(tmp_path: Path) -> None:
+def test_rows_of_other_topics_are_ignored(tmp_path: Path) -> None:
     write_ingested_folder(tmp_path / "day", [*rows_of_day("orders", 1), rate_row("other", 0, 99, -1.0)])
     measured, _ = read_measured_traffic(tmp_path / "day", "mean", ["orders"])
     assert list(measured.topics) == ["orders"]

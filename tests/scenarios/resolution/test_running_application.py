@@ -13,7 +13,7 @@ from tests.scenarios.test_mistakes import Case, cases
 CASES = list(cases("mistakes_of_running.txt"))
 
 
-def tasks(text: str) -> list[HeldTasks]:
+def load_tasks(text: str) -> list[HeldTasks]:
     return [client.tasks for client in loads(text).world(1).clients]
 
 
@@ -21,33 +21,33 @@ def ids(*names: str) -> tuple[TaskId, ...]:
     return tuple(map(TaskId.parse, names))
 
 
-def test_clients_have_what_the_scenario_says_on_its_threads() -> None:
+def test_clients_have_their_initial_tasks_by_thread() -> None:
     world = loads(RUNNING).world(1)
     assert (world.start, world.next_rebalance_ms) == (Start.RUNNING, 480_000)
-    assert tasks(RUNNING)[0] == HeldTasks((ids("0_0"), ids("1_1")), (ids("0_3"), ()), {TaskId(0, 3): 40})
-    assert tasks(RUNNING)[2] == HeldTasks()
+    assert load_tasks(RUNNING)[0] == HeldTasks((ids("0_0"), ids("1_1")), (ids("0_3"), ()), {TaskId(0, 3): 40})
+    assert load_tasks(RUNNING)[2] == HeldTasks()
 
 
-def test_one_list_is_dealt_out_over_threads_evenly_in_both_roles_together() -> None:
-    assert tasks(RUNNING)[1] == HeldTasks((ids("0_1", "0_3"), ids("0_2", "1_0")), (ids("0_0"), ()))
+def test_flat_task_list_is_balanced_over_threads() -> None:
+    assert load_tasks(RUNNING)[1] == HeldTasks((ids("0_1", "0_3"), ids("0_2", "1_0")), (ids("0_0"), ()))
     odd = RUNNING.replace("[0_1, 0_2, 0_3, 1_0]", "[0_1, 0_2, 0_3]")
-    assert tasks(odd)[1] == HeldTasks((ids("0_1", "0_3"), ids("0_2")), ((), ids("0_0")))
+    assert load_tasks(odd)[1] == HeldTasks((ids("0_1", "0_3"), ids("0_2")), ((), ids("0_0")))
 
 
-@pytest.mark.parametrize("written", ["0_0", "'0_0'", '"0_0"'])
-def test_a_task_id_is_text_and_no_number_with_or_without_quotes(written: str) -> None:
-    assert tasks(RUNNING.replace("[[0_0]", f"[[{written}]"))[0].active[0] == ids("0_0")
-    lags = RUNNING.replace("standby: [0_0]", f"standby: [0_0], lags: {{{written}: 7}}")
-    assert tasks(lags)[1].lags == {TaskId(0, 0): 7}
+@pytest.mark.parametrize("task_text", ["0_0", "'0_0'", '"0_0"'])
+def test_task_id_is_text_with_or_without_quotes(task_text: str) -> None:
+    assert load_tasks(RUNNING.replace("[[0_0]", f"[[{task_text}]"))[0].active[0] == ids("0_0")
+    lags = RUNNING.replace("standby: [0_0]", f"standby: [0_0], lags: {{{task_text}: 7}}")
+    assert load_tasks(lags)[1].lags == {TaskId(0, 0): 7}
 
 
-def test_a_task_that_nobody_runs_is_noted() -> None:
+def test_unassigned_task_is_noted() -> None:
     assert loads(RUNNING).notes == ()
     left = loads(RUNNING.replace(", 1_0]", "]").replace("[1_1]]", "[]]"))
     assert left.notes == ("active tasks unassigned until the first rebalance: 1_0, 1_1",)
 
 
-def test_a_copy_that_lags_by_more_than_there_is_counts_as_empty_and_is_noted() -> None:
+def test_lag_above_the_number_of_records_is_noted() -> None:
     [note] = loads(RUNNING.replace("0_3: 40", "0_3: 10001")).notes
     assert note == (
         "clients[0].tasks.lags.0_3: 10,001 records, but the changelogs of 0_3 hold 10,000; assumed to be an empty copy"
@@ -56,33 +56,33 @@ def test_a_copy_that_lags_by_more_than_there_is_counts_as_empty_and_is_noted() -
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
-def test_what_is_wrong_with_tasks_is_told(case: Case) -> None:
+def test_invalid_tasks_are_rejected(case: Case) -> None:
     assert RUNNING.count(case.before) == 1
-    assert mistakes_in(RUNNING.replace(case.before, case.after)) == [f"s.yaml:{each}" for each in case.mistakes]
+    assert mistakes_in(RUNNING.replace(case.before, case.after)) == [f"s.yaml:{mistake}" for mistake in case.mistakes]
 
 
-def test_one_client_of_an_entry_that_counts_one_has_its_tasks() -> None:
-    [_, two, _] = loads(RUNNING.replace("two, th", "two, count: 1, th")).world(1).clients
-    assert (two.name, two.tasks.active[0]) == ("two-0", ids("0_1", "0_3"))
+def test_entry_with_count_1_may_have_tasks() -> None:
+    [_, client, _] = loads(RUNNING.replace("two, th", "two, count: 1, th")).world(1).clients
+    assert (client.name, client.tasks.active[0]) == ("two-0", ids("0_1", "0_3"))
 
 
-def test_a_streams_group_has_no_rebalance_due() -> None:
+def test_streams_group_has_no_probing_rebalance() -> None:
     streams = RUNNING.replace("  id: shop\n", "  id: shop\n  configs: {group.protocol: streams}\n")
     assert mistakes_in(streams) == [
         "s.yaml:11: application.next_rebalance: the streams protocol has no probing rebalances"
     ]
     classic = "assignors: [{assignor: high_availability, configs: {group.protocol: classic}}]\n"
     assert mistakes_in(streams + classic) == []
-    both = loads(RUNNING)
-    assert [both.world(1, protocol=each).next_rebalance_ms for each in GroupProtocol] == [480_000, None]
+    scenario = loads(RUNNING)
+    assert [scenario.world(1, protocol=protocol).next_rebalance_ms for protocol in GroupProtocol] == [480_000, None]
 
 
-def test_what_is_wrong_with_the_application_causes_no_mistakes_in_its_tasks() -> None:
+def test_invalid_application_causes_no_mistakes_in_tasks() -> None:
     text = RUNNING.replace("sources: [orders]", "sources: [order]")
     assert [mistake.split(": ")[1] for mistake in mistakes_in(text)] == ["application.subtopologies[0].sources[0]"]
 
 
-def test_topics_are_led_by_whom_the_scenario_says() -> None:
+def test_topics_have_the_given_leaders() -> None:
     topics = loads(RUNNING).world(1).cluster.topics
     assert topics["payments"].leaders == (1, -1)
     assert topics["orders"].leaders == tuple(row[0] for row in topics["orders"].replicas)

@@ -22,20 +22,20 @@ def _disturbances(*entries: str, hourly: str | None = None, duration: str = "24h
     return load_text(text, ("clients[0].count", "6")).world(1).disturbances
 
 
-def test_traffic_changes_at_full_hours_at_which_the_factor_changes_day_after_day() -> None:
+def test_hourly_factors_change_traffic_every_day() -> None:
     day = 24 * HOUR
-    one = [(0, 0.5), (5 * HOUR, 1), (9 * HOUR, 2), (17 * HOUR, 1), (22 * HOUR, 0.5)]
-    two = [*one, (day + 5 * HOUR, 1), (day + 9 * HOUR, 2), (day + 17 * HOUR, 1)]
+    first_day = [(0, 0.5), (5 * HOUR, 1), (9 * HOUR, 2), (17 * HOUR, 1), (22 * HOUR, 0.5)]
+    two_days = [*first_day, (day + 5 * HOUR, 1), (day + 9 * HOUR, 2), (day + 17 * HOUR, 1)]
     assert _disturbances("{at: 1h, leave: {clients: app-0}}", hourly=DAY, duration="40h30m")[1:] == tuple(
-        TrafficChange(at_ms, factor) for at_ms, factor in two if at_ms < 41 * HOUR
+        TrafficChange(at_ms, factor) for at_ms, factor in two_days if at_ms < 41 * HOUR
     )
 
 
-def test_traffic_that_is_the_same_all_day_never_changes() -> None:
+def test_constant_hourly_factors_cause_no_changes() -> None:
     assert _disturbances("{at: 1h, leave: {clients: app-0}}", hourly=str([1] * 24))[1:] == ()
 
 
-def test_an_event_multiplies_what_the_hour_says_until_the_next() -> None:
+def test_traffic_event_multiplies_the_hourly_factor() -> None:
     disturbances = _disturbances(
         "{at: 16h30m, traffic: {factor: 2.5}}", "{at: 17h30m, traffic: {factor: 1}}", "{at: 5h, traffic: {factor: 1}}"
     )
@@ -59,12 +59,12 @@ def test_an_event_multiplies_what_the_hour_says_until_the_next() -> None:
     )
 
 
-def test_of_two_traffic_events_at_one_time_the_last_counts() -> None:
+def test_last_traffic_event_at_one_time_applies() -> None:
     twice = _disturbances("{at: 1h, traffic: {factor: 3}}", "{at: 1h, traffic: {factor: 2}}")
     assert twice == (TrafficChange(HOUR, 2), TrafficChange(HOUR, 2))
 
 
-def test_factors_are_multiplied_as_they_are_written() -> None:
+def test_decimal_factors_are_multiplied_exactly() -> None:
     assert TrafficProfile([1.1] * 24, [(0, 1.1)]).factor_at(0) * 100 == 121
 
 
@@ -76,7 +76,7 @@ FACTORS = st.floats(0, 1_000, allow_nan=False)
     st.lists(st.tuples(st.integers(0, 40 * HOUR), FACTORS), max_size=5),
     st.integers(0, 40 * HOUR),
 )
-def test_the_changes_come_to_the_profile_at_any_time(
+def test_changes_agree_with_the_profile_at_any_time(
     hourly: list[float], entries: list[tuple[int, float]], at_ms: int
 ) -> None:
     profile = TrafficProfile(hourly, entries)
@@ -88,7 +88,7 @@ def test_the_changes_come_to_the_profile_at_any_time(
     assert (before[-1].factor if before else 1) == float(profile.factor_at(at_ms))
 
 
-def test_clients_come_and_go_with_the_traffic() -> None:
+def test_autoscaling_follows_traffic() -> None:
     # 4 MB/s of orders: what is produced to the repartition topic comes from the application itself.
     disturbances = _disturbances("{at: 0, autoscale: {clients: app, bytes_per_s: 1.5 MB/s}}", hourly=DAY)
     assert [event for event in disturbances if not isinstance(event, TrafficChange)] == [
@@ -100,14 +100,14 @@ def test_clients_come_and_go_with_the_traffic() -> None:
     ]
 
 
-def test_clients_come_when_it_is_next_looked_at() -> None:
+def test_autoscaling_acts_at_its_next_evaluation() -> None:
     disturbances = _disturbances(
         "{at: 7m, autoscale: {clients: app, bytes_per_s: 1 MB/s, every: 25m}}", "{at: 32m1s, traffic: {factor: 1.25}}"
     )
     assert disturbances[:2] == (Leave(7 * MINUTE, ("app-5", "app-4")), Join(57 * MINUTE, ("app-4",)))
 
 
-def test_never_are_there_fewer_or_more_clients_than_said() -> None:
+def test_autoscaling_respects_minimum_and_maximum() -> None:
     disturbances = _disturbances("{at: 0, autoscale: {clients: app, bytes_per_s: 1 MB/s, min: 3, max: 5}}", hourly=DAY)
     assert [event for event in disturbances if not isinstance(event, TrafficChange)] == [
         Leave(0, ("app-5", "app-4", "app-3")),
@@ -118,12 +118,12 @@ def test_never_are_there_fewer_or_more_clients_than_said() -> None:
     ]
 
 
-def test_clients_that_are_not_there_from_the_start_may_be_in_the_pool() -> None:
+def test_autoscaled_pool_may_include_absent_clients() -> None:
     disturbances = _disturbances("{at: 0, autoscale: {clients: [late, app], bytes_per_s: 600 kB/s}}")
     assert disturbances == (Join(0, ("late",)),)
 
 
-def test_just_as_many_clients_come_as_a_product_of_decimal_numbers_needs() -> None:
+def test_required_clients_are_computed_exactly() -> None:
     disturbances = _disturbances(
         "{at: 0, traffic: {factor: 1.1}}", "{at: 0, autoscale: {clients: app, bytes_per_s: 1466666, min: 0}}"
     )
@@ -135,22 +135,25 @@ def test_just_as_many_clients_come_as_a_product_of_decimal_numbers_needs() -> No
 
 
 @pytest.mark.parametrize("minimum", [0, 1])
-def test_without_traffic_the_fewest_clients_are_there(minimum: int) -> None:
+def test_without_traffic_the_minimum_of_clients_remains(minimum: int) -> None:
     disturbances = _disturbances(
         "{at: 0, traffic: {factor: 0}}", f"{{at: 0, autoscale: {{clients: app, bytes_per_s: 1, min: {minimum}}}}}"
     )
     assert disturbances[1] == Leave(0, APP[minimum:][::-1])
 
 
-def test_restarts_and_draws_pass_over_clients_that_scaling_took_away() -> None:
+def test_random_events_skip_clients_removed_by_autoscaling() -> None:
     scale = "{at: 0, autoscale: {clients: app, bytes_per_s: 2 MB/s}}"
     disturbances = _disturbances(
         scale, "{at: 1h, rolling_bounce: {clients: app}}", "{at: 2h, crash: {clients: app, pick: 3, down: 1m}}"
     )
-    assert disturbances[1:] == (RollingBounce(HOUR, APP[:2], 30_000, 60_000), Crash(2 * HOUR, APP[:2], MINUTE))
+    assert disturbances[1:] == (
+        RollingBounce(HOUR, APP[:2], 30_000, 60_000),
+        Crash(2 * HOUR, APP[:2], MINUTE),
+    )
 
 
-def test_a_client_that_died_for_good_is_there_again_once_scaling_brings_it_back() -> None:
+def test_autoscaling_brings_back_a_permanently_crashed_client() -> None:
     disturbances = _disturbances(
         "{at: 0, autoscale: {clients: app, bytes_per_s: 2 MB/s, max: 2}}",
         "{at: 1h, crash: {clients: app, pick: 2}}",

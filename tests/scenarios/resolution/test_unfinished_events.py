@@ -24,7 +24,7 @@ events:
   - {at: 1h, EVENT}
 """
 
-CASES = [
+UNFINISHED_CASES = [
     (
         "crash: {clients: app-0, down: 10h}",
         "crash.down: the return, at 11h, is not before the end of the run (8h); "
@@ -42,7 +42,7 @@ CASES = [
     ("scale_out: {clients: late, every: 3h}", "scale_out.every: only 3 of 4 clients join before the run ends at 8h; "),
     ("leave: {clients: app, every: 1h}", "leave.every: only 7 of 10 clients leave before the run ends at 8h; "),
 ]
-ENDING = (
+FINISHED_EVENTS = (
     "crash: {clients: app-0, down: 6h 59m}",
     "crash: {clients: app-0}",
     "rolling_bounce: {clients: app}",
@@ -51,31 +51,31 @@ ENDING = (
 )
 
 
-def written(event: str) -> str:
+def scenario_with(event: str) -> str:
     return SCENARIO.replace("EVENT", event)
 
 
-@pytest.mark.parametrize(("event", "message"), CASES)
-def test_an_event_that_cannot_end_is_warned_about_where_it_stands(event: str, message: str) -> None:
-    [warning] = loads(written(event), "late.yaml").warnings
+@pytest.mark.parametrize(("event", "message"), UNFINISHED_CASES)
+def test_unfinished_event_causes_a_warning_with_its_path(event: str, message: str) -> None:
+    [warning] = loads(scenario_with(event), "late.yaml").warnings
     assert warning.startswith(f"late.yaml:11: events[0].{message}")
 
 
-@pytest.mark.parametrize("event", ENDING)
-def test_an_event_that_ends_in_time_or_never_is_fine(event: str) -> None:
-    assert loads(written(event)).warnings == ()
+@pytest.mark.parametrize("event", FINISHED_EVENTS)
+def test_event_that_ends_in_time_or_never_causes_no_warning(event: str) -> None:
+    assert loads(scenario_with(event)).warnings == ()
 
 
-def test_a_duration_from_outside_counts() -> None:
-    assert loads(written(CASES[0][0]), overrides=[("duration", "12h")]).warnings == ()
-    [warning] = loads(written(ENDING[0]), overrides=[("duration", "3h")]).warnings
+def test_overridden_duration_is_used() -> None:
+    assert loads(scenario_with(UNFINISHED_CASES[0][0]), overrides=[("duration", "12h")]).warnings == ()
+    [warning] = loads(scenario_with(FINISHED_EVENTS[0]), overrides=[("duration", "3h")]).warnings
     assert "the return, at 7h59m, is not before the end of the run (3h)" in warning
 
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     path = tmp_path / "late.yaml"
-    path.write_text(written(CASES[0][0]), encoding="utf-8")
+    path.write_text(scenario_with(UNFINISHED_CASES[0][0]), encoding="utf-8")
     return path
 
 
@@ -87,7 +87,7 @@ def file(tmp_path: Path) -> Path:
         ("compare", "FILE", "--assignor=high_availability", "--assignor=sticky", "--seeds=2"),
     ],
 )
-def test_the_commands_that_run_it_say_so_once_on_standard_error(file: Path, command: tuple[str, ...]) -> None:
+def test_commands_print_the_warning_once_to_stderr(file: Path, command: tuple[str, ...]) -> None:
     result = CliRunner().invoke(app, [str(file) if part == "FILE" else part for part in command])
     assert result.exit_code == 0, result.output
     message = f"{file}:11: events[0].crash.down: the return, at 11h, is not before the end"
@@ -96,7 +96,7 @@ def test_the_commands_that_run_it_say_so_once_on_standard_error(file: Path, comm
     assert message not in result.stdout
 
 
-def test_a_dry_sweep_says_so_too(file: Path) -> None:
+def test_dry_run_of_a_sweep_prints_the_warning(file: Path) -> None:
     sweep = file.with_name("sweep.yaml")
     factor = "{name: standbys, path: application.configs.num.standby.replicas, values: [0, 1]}"
     sweep.write_text(f"name: late\nscenario: late.yaml\nfactors: [{factor}]\n", encoding="utf-8")
@@ -105,7 +105,7 @@ def test_a_dry_sweep_says_so_too(file: Path) -> None:
     assert result.stderr.count("events[0].crash.down: the return, at 11h") == 1
 
 
-def test_validate_shows_warnings(file: Path) -> None:
+def test_validate_prints_warnings(file: Path) -> None:
     result = CliRunner().invoke(app, ["validate", str(file)])
     assert (result.exit_code, result.stdout.count("warning: ")) == (0, 1)
     assert f"warning: {file}:11: events[0].crash.down: " in result.stdout

@@ -1,4 +1,4 @@
-"""Figures of an assignment, against a count that takes one task at a time."""
+"""The measures of an assignment match a count of single tasks."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def case(base: World, threads: list[int], racks: list[int], active: list[int], s
     locations = ClusterMetadata(base, layout).locations()
     ids = tuple(ProcessId(0, number) for number in range(len(threads)))
     clients = ClientTable(ids, np.array(threads, dtype=np.int64), np.array(racks, dtype=np.int64), ({},) * len(ids))
-    held = np.zeros((len(layout.tasks), len(ids)), dtype=np.bool_)
-    stands_by = held.copy()
+    no_copies = np.zeros((len(layout.tasks), len(ids)), dtype=np.bool_)
+    has_standby = no_copies.copy()
     for task, client in standby:
-        stands_by[task, client] = True
-    lags = np.zeros(held.shape, dtype=np.int64)
+        has_standby[task, client] = True
+    lags = np.zeros(no_copies.shape, dtype=np.int64)
     configs = base.application.assignment_configs
-    state = build_state(layout.tasks, clients, locations.table, lags, (held, held), configs)
-    return layout, state, AssignmentColumns(np.array(active, dtype=np.int64), stands_by, None)
+    state = build_state(layout.tasks, clients, locations.table, lags, (no_copies, no_copies), configs)
+    return layout, state, AssignmentColumns(np.array(active, dtype=np.int64), has_standby, None)
 
 
 @st.composite
@@ -63,15 +63,15 @@ def cases(draw: st.DrawFn) -> Case:
     )
 
 
-def copies(tasks: TaskTable, columns: AssignmentColumns) -> dict[int, set[int]]:
-    """The clients that have a copy of each stateful task; tasks without any are left out."""
-    held: dict[int, set[int]] = {}
+def clients_of_stateful_tasks(tasks: TaskTable, columns: AssignmentColumns) -> dict[int, set[int]]:
+    """Return the clients with a copy of each stateful task, without tasks that have no copy."""
+    no_copies: dict[int, set[int]] = {}
     for task in range(len(tasks)):
         clients = {int(client) for client in np.flatnonzero(columns.standby[task])}
         clients |= {int(columns.active[task])} - {UNASSIGNED}
         if tasks.stateful[task] and clients:
-            held[task] = clients
-    return held
+            no_copies[task] = clients
+    return no_copies
 
 
 def skew(counts: Counter[int], state: ApplicationState) -> float:
@@ -80,40 +80,40 @@ def skew(counts: Counter[int], state: ApplicationState) -> float:
 
 
 @given(cases())
-def test_loads_are_counted_per_thread(given_case: Case) -> None:
-    _, state, columns = given_case
+def test_loads_are_counted_per_thread(drawn_case: Case) -> None:
+    _, state, columns = drawn_case
     tasks = state.tasks
-    runs = [(task, int(client)) for task, client in enumerate(columns.active) if client != UNASSIGNED]
-    stands_by = Counter(int(client) for _, client in np.argwhere(columns.standby))
-    active = Counter(client for _, client in runs)
-    stateful = Counter(client for task, client in runs if tasks.stateful[task])
-    of_subtopology = [
+    active_copies = [(task, int(client)) for task, client in enumerate(columns.active) if client != UNASSIGNED]
+    standbys_of_client = Counter(int(client) for _, client in np.argwhere(columns.standby))
+    active = Counter(client for _, client in active_copies)
+    stateful = Counter(client for task, client in active_copies if tasks.stateful[task])
+    counts_by_subtopology = [
         [
-            sum(tasks.subtopology[task] == part and on == client for task, on in runs)
+            sum(tasks.subtopology[task] == part and owner == client for task, owner in active_copies)
             for client in range(len(state.clients))
         ]
         for part in sorted(set(tasks.subtopology.tolist()))
     ]
-    told = measure(state, columns)
-    assert told.active_skew == pytest.approx(skew(active, state))
-    assert told.stateful_skew == pytest.approx(skew(stateful, state))
-    assert told.stateless_skew == pytest.approx(skew(active - stateful, state))
-    assert told.standby_skew == pytest.approx(skew(stands_by, state))
-    assert told.load_skew == pytest.approx(skew(active + stands_by, state))
-    assert told.subtopology_skew == max(max(counts) - min(counts) for counts in of_subtopology)
-    assert told.standbys == stands_by.total()
+    measures = measure(state, columns)
+    assert measures.active_skew == pytest.approx(skew(active, state))
+    assert measures.stateful_skew == pytest.approx(skew(stateful, state))
+    assert measures.stateless_skew == pytest.approx(skew(active - stateful, state))
+    assert measures.standby_skew == pytest.approx(skew(standbys_of_client, state))
+    assert measures.load_skew == pytest.approx(skew(active + standbys_of_client, state))
+    assert measures.subtopology_skew == max(max(counts) - min(counts) for counts in counts_by_subtopology)
+    assert measures.standbys == standbys_of_client.total()
 
 
 @given(cases())
-def test_partitions_are_remote_where_the_clients_rack_has_no_replica(given_case: Case) -> None:
-    _, state, columns = given_case
+def test_partitions_without_replica_in_the_clients_rack_are_remote(drawn_case: Case) -> None:
+    _, state, columns = drawn_case
     racks = state.clients.rack
-    told = measure(state, columns)
+    measures = measure(state, columns)
     if (racks == NO_RACK).any():
         assert (
-            told.cross_rack_source_partitions
-            is told.cross_rack_standby_partitions
-            is told.tasks_without_rack_redundancy
+            measures.cross_rack_source_partitions
+            is measures.cross_rack_standby_partitions
+            is measures.tasks_without_rack_redundancy
             is None
         )
         return
@@ -121,64 +121,67 @@ def test_partitions_are_remote_where_the_clients_rack_has_no_replica(given_case:
     def remote(partitions: np.ndarray, client: int) -> int:
         return sum(not state.partitions.in_rack[partition, racks[client]] for partition in partitions)
 
-    runs = [(task, int(client)) for task, client in enumerate(columns.active) if client != UNASSIGNED]
-    assert told.cross_rack_source_partitions == sum(
-        remote(state.tasks.source.row(task), client) for task, client in runs
+    active_copies = [(task, int(client)) for task, client in enumerate(columns.active) if client != UNASSIGNED]
+    assert measures.cross_rack_source_partitions == sum(
+        remote(state.tasks.source.row(task), client) for task, client in active_copies
     )
-    assert told.cross_rack_standby_partitions == sum(
+    assert measures.cross_rack_standby_partitions == sum(
         remote(state.tasks.changelog.row(task), client) for task, client in np.argwhere(columns.standby).tolist()
     )
-    in_racks = [{int(racks[client]) for client in clients} for clients in copies(state.tasks, columns).values()]
-    assert told.tasks_without_rack_redundancy == sum(len(each) == 1 for each in in_racks)
+    in_racks = [
+        {int(racks[client]) for client in clients}
+        for clients in clients_of_stateful_tasks(state.tasks, columns).values()
+    ]
+    assert measures.tasks_without_rack_redundancy == sum(len(racks_of_task) == 1 for racks_of_task in in_racks)
 
 
 @given(cases())
-def test_a_survey_finds_what_goes_with_a_rack_a_client_or_two(given_case: Case) -> None:
-    layout, state, columns = given_case
-    racks, held = state.clients.rack, copies(state.tasks, columns)
-    told = failure_losses(
+def test_failure_losses_of_racks_clients_and_pairs(drawn_case: Case) -> None:
+    layout, state, columns = drawn_case
+    racks, no_copies = state.clients.rack, clients_of_stateful_tasks(state.tasks, columns)
+    measures = failure_losses(
         layout, GroupAssignment(columns.active, columns.standby, np.zeros_like(columns.standby, np.int64)), racks
     )
 
-    def lost(gone: set[int]) -> int:
-        return sum(clients <= gone for clients in held.values())
+    def lost(failed: set[int]) -> int:
+        return sum(clients <= failed for clients in no_copies.values())
 
-    everyone = range(len(racks))
-    assert told.worst_one_client_loss == max(lost({client}) for client in everyone)
-    assert told.worst_pair_loss == max(lost(set(two)) for two in itertools.product(everyone, repeat=2))
-    if any(racks[client] == NO_RACK for clients in held.values() for client in clients):
-        assert told.tasks_lost_by_rack is None
+    all_clients = range(len(racks))
+    assert measures.worst_one_client_loss == max(lost({client}) for client in all_clients)
+    assert measures.worst_pair_loss == max(lost(set(pair)) for pair in itertools.product(all_clients, repeat=2))
+    if any(racks[client] == NO_RACK for clients in no_copies.values() for client in clients):
+        assert measures.tasks_lost_by_rack is None
     else:
-        assert told.tasks_lost_by_rack == {
+        assert measures.tasks_lost_by_rack == {
             name: lost(set(np.flatnonzero(racks == column).tolist())) for column, name in enumerate(layout.racks)
         }
 
 
-def test_two_clients_can_take_with_them_what_neither_would_alone() -> None:
+def test_pair_loses_tasks_that_a_single_client_does_not() -> None:
     # Tasks 12 to 17 are stateful; clients 0 and 1 are in az1, client 2 in az2.
     active = [UNASSIGNED] * 12 + [0, 0, 0, 1, 2, 2]
     standby = {(12, 1), (13, 1), (14, 2), (15, 0), (16, 0)}
     layout, state, columns = case(world(), [1, 1, 1], [0, 0, 1], active, standby)
-    told = failure_losses(
+    measures = failure_losses(
         layout, GroupAssignment(columns.active, columns.standby, np.zeros((18, 3), np.int64)), state.clients.rack
     )
-    assert told.worst_one_client_loss == 1, "17 is on client 2 alone"
-    assert told.worst_pair_loss == 3, "12, 13 and 15 on clients 0 and 1; 14, 16 and 17 on 0 and 2"
-    assert told.tasks_lost_by_rack == {"az1": 3, "az2": 1, "az3": 0}
+    assert measures.worst_one_client_loss == 1, "task 17 has its only copy on client 2"
+    assert measures.worst_pair_loss == 3, "tasks 12, 13 and 15 are on clients 0 and 1; 14, 16 and 17 on 0 and 2"
+    assert measures.tasks_lost_by_rack == {"az1": 3, "az2": 1, "az3": 0}
 
 
-def test_a_client_that_holds_nothing_need_not_say_where_it_is() -> None:
+def test_unknown_rack_of_a_client_without_tasks_does_not_matter() -> None:
     layout, state, columns = case(world(), [1, 1], [0, NO_RACK], [UNASSIGNED] * 12 + [0] * 6, set())
-    told = failure_losses(
+    measures = failure_losses(
         layout, GroupAssignment(columns.active, columns.standby, np.zeros((18, 2), np.int64)), state.clients.rack
     )
-    assert told.tasks_lost_by_rack == {"az1": 6, "az2": 0, "az3": 0}
+    assert measures.tasks_lost_by_rack == {"az1": 6, "az2": 0, "az3": 0}
 
 
-def test_nothing_assigned_measures_nothing() -> None:
+def test_measures_of_an_empty_assignment_are_zero() -> None:
     layout, state, columns = case(world(), [1, 2], [0, 1], [UNASSIGNED] * 18, set())
-    told = dataclasses.asdict(measure(state, columns))
-    assert told.pop("cross_rack_source_partitions_bound") > 0
-    assert set(told.values()) == {0}
-    nobody = failure_losses(layout, GroupAssignment.empty(18, 2), state.clients.rack)
-    assert (nobody.worst_one_client_loss, nobody.worst_pair_loss) == (0, 0)
+    measures = dataclasses.asdict(measure(state, columns))
+    assert measures.pop("cross_rack_source_partitions_bound") > 0
+    assert set(measures.values()) == {0}
+    nothing_assigned = failure_losses(layout, GroupAssignment.empty(18, 2), state.clients.rack)
+    assert (nothing_assigned.worst_one_client_loss, nothing_assigned.worst_pair_loss) == (0, 0)

@@ -14,7 +14,7 @@ amounts = st.integers(0, 4).map(lambda n: n * 1_000)
 
 @st.composite
 def topics(draw: st.DrawFn, name: str, brokers: int, partitions: int) -> Topic:
-    """A topic whose partitions may have no replica, or no leader."""
+    """Draw a topic whose partitions may have no replica, or no leader."""
     listed = st.lists(st.integers(0, brokers - 1), unique=True, max_size=3)
     replicas = [tuple(draw(listed)) for _ in range(partitions)]
     leaders = tuple(draw(st.sampled_from((*row, NO_LEADER))) for row in replicas)
@@ -37,7 +37,7 @@ def topics(draw: st.DrawFn, name: str, brokers: int, partitions: int) -> Topic:
 
 @st.composite
 def worlds(draw: st.DrawFn) -> World:
-    """Up to three subtopologies that read and write some of the same topics; a changelog may be a source."""
+    """Draw a world with up to three subtopologies that may share topics; a changelog may be a source topic."""
     brokers = tuple(Broker(i, draw(racks)) for i in range(draw(st.integers(1, 5))))
     counts = {name: draw(st.integers(1, 3)) for name in ("in0", "in1", "in2", "between", "back", "out")}
     subtopologies = []
@@ -56,7 +56,7 @@ def worlds(draw: st.DrawFn) -> World:
         subtopologies.append(Subtopology(number, sources, tuple(stores), tuple(written)))
     named = {name: draw(topics(name, len(brokers), count)) for name, count in counts.items()}
     return World(
-        name="drawn",
+        name="random",
         cluster=Cluster(brokers, named),
         application=Application("app", tuple(subtopologies)),
         clients=tuple(_clients(draw)),
@@ -68,7 +68,7 @@ def _clients(draw: st.DrawFn) -> list[Client]:
 
 
 class ReferenceBrokers:
-    """Which broker is where, what lives, who leads: one partition at a time."""
+    """Tracks racks, live brokers, leaders and ISRs, one partition at a time."""
 
     def __init__(self, world: World) -> None:
         self.rack = {broker.id: broker.rack for broker in world.cluster.brokers}
@@ -97,36 +97,36 @@ class ReferenceBrokers:
         for partition in self.leader:
             self.elect(partition)
             if self.leader[partition] != NO_LEADER:
-                self.in_sync[partition] = set(self.living(partition))
+                self.in_sync[partition] = set(self.live_replicas(partition))
                 self.elect(partition)
 
     def set_replicas(self, partition: TopicPartition, replicas: tuple[int, ...]) -> None:
         self.replicas[partition] = replicas
-        self.in_sync[partition] = set(self.living(partition) or replicas)
+        self.in_sync[partition] = set(self.live_replicas(partition) or replicas)
         self.elect(partition)
 
     def elect(self, partition: TopicPartition) -> None:
-        if self.topics[partition.topic].unclean_leader_election and not self.living_in_sync(partition):
-            self.in_sync[partition] = set(self.living(partition)) or self.in_sync[partition]
-        self.leader[partition] = next(iter(self.living_in_sync(partition)), NO_LEADER)
+        if self.topics[partition.topic].unclean_leader_election and not self.live_in_sync_replicas(partition):
+            self.in_sync[partition] = set(self.live_replicas(partition)) or self.in_sync[partition]
+        self.leader[partition] = next(iter(self.live_in_sync_replicas(partition)), NO_LEADER)
 
-    def living(self, partition: TopicPartition) -> list[int]:
+    def live_replicas(self, partition: TopicPartition) -> list[int]:
         return [broker for broker in self.replicas[partition] if broker in self.alive]
 
-    def living_in_sync(self, partition: TopicPartition) -> list[int]:
-        return [broker for broker in self.living(partition) if broker in self.in_sync[partition]]
+    def live_in_sync_replicas(self, partition: TopicPartition) -> list[int]:
+        return [broker for broker in self.live_replicas(partition) if broker in self.in_sync[partition]]
 
     def takes_writes(self, partition: TopicPartition) -> bool:
-        least = self.topics[partition.topic].min_insync_replicas
-        return self.leader[partition] != NO_LEADER and len(self.living_in_sync(partition)) >= least
+        min_insync = self.topics[partition.topic].min_insync_replicas
+        return self.leader[partition] != NO_LEADER and len(self.live_in_sync_replicas(partition)) >= min_insync
 
     def leader_rack(self, partition: TopicPartition) -> str | None:
         return self.rack.get(self.leader[partition])
 
     def racks_served(self, partition: TopicPartition) -> set[str | None]:
-        return {self.rack[broker] for broker in self.living_in_sync(partition)} - {None}
+        return {self.rack[broker] for broker in self.live_in_sync_replicas(partition)} - {None}
 
-    def is_located(self, partition: TopicPartition) -> bool:
+    def has_known_racks(self, partition: TopicPartition) -> bool:
         replicas = self.replicas[partition]
         return bool(replicas) and all(broker in self.alive and self.rack[broker] for broker in replicas)
 
@@ -134,4 +134,4 @@ class ReferenceBrokers:
         leader = self.leader[partition]
         if leader == NO_LEADER:
             return []
-        return [self.rack[broker] for broker in self.living_in_sync(partition) if broker != leader]
+        return [self.rack[broker] for broker in self.live_in_sync_replicas(partition) if broker != leader]

@@ -1,4 +1,4 @@
-"""What has no live leader is not processed, restored or read by standbys, and a run says what was unavailable."""
+"""Partitions without a live leader are not processed, restored or read, and outages are recorded."""
 
 from __future__ import annotations
 
@@ -6,26 +6,17 @@ import dataclasses
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from assignors.model.ids import TopicPartition
 from assignors.tasks.legacy_sticky import LegacySticky
 from simulator.brokers.availability import Unavailability
-from simulator.brokers.partition_locations import ClusterMetadata
-from simulator.brokers.replication_control import ReplicationControl
 from simulator.flows.task_states import TaskState
 from simulator.flows.traffic import TrafficKind
 from simulator.results.tabulation import tabulate
 from simulator.results.trace import Trace
-from simulator.timeline import timeline
-from simulator.world.changes import BrokersDown, BrokersUp, ReplicasSet
-from simulator.world.disturbances import BrokerLoss, Crash, Disturbance, Join
-from simulator.world.layout import lay_out
+from simulator.world.disturbances import BrokerLoss, Crash, Disk, Disturbance, Join
 from simulator.world.world import NO_LEADER, World
-from tests.simulator.random_worlds import disturbed_worlds
 from tests.simulator.small_world_runs import run
-from tests.simulator.world_builders import HOUR, MINUTE, topic, with_configs, with_late, world
+from tests.simulator.world_builders import HOUR, MINUTE, topic, with_configs, with_late_clients, world
 
 CHANGELOG = "app-counts-changelog"
 VIEWS = 12
@@ -37,10 +28,10 @@ def with_topic(base: World, name: str, **changes: object) -> World:
     return dataclasses.replace(base, cluster=dataclasses.replace(base.cluster, topics=topics))
 
 
-def single_replicas(base: World) -> World:
-    """The world with a changelog without followers: partition p is on broker p, and nowhere else."""
-    laid = topic(CHANGELOG, 6, 1, rate=100_000, size=600_000_000)
-    return with_topic(base, CHANGELOG, **{key: getattr(laid, key) for key in ("replicas", "leaders")})
+def with_single_replicas(base: World) -> World:
+    """Return the world with a changelog with one replica: partition p is on broker p only."""
+    changelog = topic(CHANGELOG, 6, 1, rate=100_000, size=600_000_000)
+    return with_topic(base, CHANGELOG, **{key: getattr(changelog, key) for key in ("replicas", "leaders")})
 
 
 def outages(trace: Trace) -> list[tuple[str, str, float, float]]:
@@ -52,10 +43,10 @@ def states(trace: Trace, task: int) -> list[tuple[int, TaskState]]:
 
 
 def read_bytes(trace: Trace, kind: TrafficKind) -> float:
-    return float(sum(each.traffic[kind].sum() for each in trace.rounds))
+    return float(sum(round_.traffic[kind].sum() for round_ in trace.rounds))
 
 
-def test_a_task_without_a_leader_of_its_source_is_down_and_its_input_waits() -> None:
+def test_task_is_blocked_while_its_source_has_no_leader() -> None:
     trace = run(world(), BrokerLoss(HOUR, (0,), 2 * HOUR))
     assert trace.downtime_ms[VIEWS] == 2 * HOUR
     assert trace.max_processing_delay_s[VIEWS] == 2 * HOUR / 1000
@@ -65,25 +56,29 @@ def test_a_task_without_a_leader_of_its_source_is_down_and_its_input_waits() -> 
     assert steps == [(HOUR, TaskState.BLOCKED), (3 * HOUR, TaskState.RUNNING)]
 
 
-def test_a_lost_state_is_restored_when_the_only_replica_of_its_changelog_is_back() -> None:
-    base = single_replicas(world(2))
-    crash = Crash(HOUR + 20 * MINUTE, ("c0", "c1"), 1 * MINUTE, keeps_state=False)
+def test_lost_state_is_restored_once_the_changelog_has_a_leader() -> None:
+    base = with_single_replicas(world(2))
+    crash = Crash(HOUR + 20 * MINUTE, ("c0", "c1"), 1 * MINUTE, disk=Disk.LOST)
     trace = run(base, BrokerLoss(HOUR, (0,), 2 * HOUR), crash)
-    [ran] = [at_ms for at_ms, state in states(trace, VIEWS) if state is TaskState.RUNNING and at_ms > 2 * HOUR]
+    [running_at_ms] = [
+        at_ms for at_ms, state in states(trace, VIEWS) if state is TaskState.RUNNING and at_ms > 2 * HOUR
+    ]
     written_s = (HOUR - trace.rounds[0].at_ms) / 1000
     restored_s = (600_000_000 + written_s * 100_000) / 10_000_000
-    assert ran == 3 * HOUR + restored_s * 1000, "600 MB, and what was written before the outage, at 10 MB/s"
-    assert trace.downtime_ms[VIEWS] == ran - HOUR
+    assert running_at_ms == 3 * HOUR + restored_s * 1000, "600 MB, and what was written before the outage, at 10 MB/s"
+    assert trace.downtime_ms[VIEWS] == running_at_ms - HOUR
     without = run(base, crash)
     assert read_bytes(trace, TrafficKind.RESTORE_READ) == pytest.approx(
         read_bytes(without, TrafficKind.RESTORE_READ) - 20 * 60 * 100_000
     ), "nothing was written in the twenty minutes before the crash"
 
 
-def test_a_copy_that_is_complete_cannot_be_opened_without_a_leader_of_its_changelog() -> None:
+def test_caught_up_copy_needs_a_changelog_leader_to_run() -> None:
     """Kafka Streams asks the leader for the end offset before it ends a restoration."""
-    base = single_replicas(world(2))
-    trace = run(base, BrokerLoss(HOUR, (0,), 2 * HOUR), Crash(HOUR + 20 * MINUTE, ("c0", "c1"), 1 * MINUTE))
+    base = with_single_replicas(world(2))
+    trace = run(
+        base, BrokerLoss(HOUR, (0,), 2 * HOUR), Crash(HOUR + 20 * MINUTE, ("c0", "c1"), 1 * MINUTE, disk=Disk.KEPT)
+    )
     assert [state for at_ms, state in states(trace, VIEWS) if HOUR + 20 * MINUTE < at_ms < 3 * HOUR][-1:] == [
         TaskState.RESTORING
     ]
@@ -91,36 +86,40 @@ def test_a_copy_that_is_complete_cannot_be_opened_without_a_leader_of_its_change
     assert trace.downtime_ms[VIEWS] == 2 * HOUR
 
 
-def test_standbys_wait_for_a_leader() -> None:
-    base = with_configs(single_replicas(world(2)), num_standby_replicas=1)
-    lost = Crash(HOUR + 20 * MINUTE, ("c1",), 1 * MINUTE, keeps_state=False)
+def test_standbys_wait_for_a_changelog_leader() -> None:
+    base = with_configs(with_single_replicas(world(2)), num_standby_replicas=1)
+    lost = Crash(HOUR + 20 * MINUTE, ("c1",), 1 * MINUTE, disk=Disk.LOST)
     trace = run(base, BrokerLoss(HOUR, (0,), 2 * HOUR), lost)
-    # Six tasks of 600 MB and an hour's writes; that of broker 0 is read from 3:00 on only.
+    # Six tasks with 600 MB and an hour of writes; the changelog on broker 0 is read from 3:00 on.
     assert read_bytes(trace, TrafficKind.RESTORE_READ) + read_bytes(trace, TrafficKind.WARMUP_READ) > 6 * 600_000_000
     never = run(base, BrokerLoss(HOUR, (0,)), lost)
     missing = trace.final_totals.restored_bytes - never.final_totals.restored_bytes
-    # The changelog as it was when the broker went down, and what the task writes when it has its input of two hours.
+    # The changelog at the time of the loss, and what the task writes when it processes the backlog of two hours.
     assert missing == pytest.approx(600_000_000 + 3 * 3_600 * 100_000, rel=0.02)
 
 
-@pytest.mark.parametrize(("least", "acks_all", "down"), [(1, True, 0), (2, True, 2 * HOUR), (2, False, 0)])
-def test_a_changelog_with_too_few_in_sync_replicas_refuses_writes(least: int, acks_all: bool, down: int) -> None:
-    base = with_topic(world(), CHANGELOG, min_insync_replicas=least)
+@pytest.mark.parametrize(("min_insync", "acks_all", "downtime_ms"), [(1, True, 0), (2, True, 2 * HOUR), (2, False, 0)])
+def test_changelog_with_too_few_in_sync_replicas_rejects_writes(
+    min_insync: int, acks_all: bool, downtime_ms: int
+) -> None:
+    base = with_topic(world(), CHANGELOG, min_insync_replicas=min_insync)
     application = dataclasses.replace(base.application, acks_all=acks_all)
     trace = run(dataclasses.replace(base, application=application), BrokerLoss(HOUR, (1,), 2 * HOUR))
     on_broker_1 = [row for row in range(12, 18) if 1 in base.cluster.topics[CHANGELOG].replicas[row - 12]]
-    assert trace.downtime_ms[on_broker_1].tolist() == [down, 2 * HOUR], "views-1 has no other replica"
-    refused = [outage for outage in trace.outages if outage.reason is Unavailability.TOO_FEW_IN_SYNC]
-    assert [str(outage.partition) for outage in refused] == ([f"{CHANGELOG}-0", f"{CHANGELOG}-1"] if down else [])
+    assert trace.downtime_ms[on_broker_1].tolist() == [downtime_ms, 2 * HOUR], "views-1 has no other replica"
+    outages_of_changelog = [outage for outage in trace.outages if outage.reason is Unavailability.TOO_FEW_IN_SYNC]
+    assert [str(outage.partition) for outage in outages_of_changelog] == (
+        [f"{CHANGELOG}-0", f"{CHANGELOG}-1"] if downtime_ms else []
+    )
 
 
-def test_what_nobody_of_the_application_writes_needs_no_more_than_a_leader() -> None:
+def test_min_insync_replicas_does_not_apply_to_source_topics() -> None:
     trace = run(with_topic(world(), "clicks", min_insync_replicas=2), BrokerLoss(HOUR, (0,), 2 * HOUR))
     assert [str(outage.partition) for outage in trace.outages] == ["views-0"]
     assert not trace.downtime_ms[:12].any()
 
 
-def test_a_task_that_writes_a_topic_stops_when_any_of_its_partitions_refuses_writes() -> None:
+def test_task_is_blocked_while_a_partition_of_its_output_rejects_writes() -> None:
     base = world()
     topics = {**base.cluster.topics, "out": topic("out", 2, 1, rate=1_000)}
     parts = (
@@ -138,29 +137,27 @@ def test_a_task_that_writes_a_topic_stops_when_any_of_its_partitions_refuses_wri
 
 
 @pytest.mark.parametrize(("unclean", "until"), [(False, 4), (True, 3)])
-def test_only_the_last_in_sync_replica_leads_again_unless_the_election_may_be_unclean(
-    unclean: bool, until: int
-) -> None:
-    """Of clicks-0 on brokers 0 and 1, broker 0 goes first, and is back before broker 1, which went on alone."""
+def test_only_the_last_in_sync_replica_may_lead_unless_elections_are_unclean(unclean: bool, until: int) -> None:
+    """Broker 0 of clicks-0 fails first and returns before broker 1, which was the only in-sync replica."""
     base = with_topic(world(), "clicks", unclean_leader_election=unclean)
     first, second = BrokerLoss(HOUR, (0,), 2 * HOUR), BrokerLoss(2 * HOUR, (1,), 2 * HOUR)
     assert ("clicks-0", "no_leader", 2, until) in outages(run(base, first, second))
 
 
-def test_a_partition_without_a_leader_from_the_start_is_unavailable_from_the_start() -> None:
+def test_partition_without_initial_leader_is_unavailable_from_the_start() -> None:
     leaders = (NO_LEADER, *world().cluster.topics["views"].leaders[1:])
     trace = run(with_topic(world(), "views", leaders=leaders))
     assert outages(trace) == [("views-0", "no_leader", 0, 12)]
     assert trace.downtime_ms[VIEWS] == trace.world.duration_ms - trace.rounds[0].at_ms
 
 
-def test_replicas_out_of_sync_at_the_start_do_not_take_over() -> None:
+def test_replicas_out_of_sync_at_the_start_are_not_elected() -> None:
     base = with_topic(world(), "clicks", in_sync=tuple((row[0],) for row in world().cluster.topics["clicks"].replicas))
     trace = run(base, BrokerLoss(HOUR, (0,), 2 * HOUR))
     assert outages(trace) == [(f"{name}", "no_leader", 1, 3) for name in ("clicks-0", "clicks-6", "views-0")]
 
 
-def test_an_outage_is_written_down_with_its_reason_and_counted_once_a_partition() -> None:
+def test_outages_are_recorded_and_their_partitions_counted_once() -> None:
     trace = run(world(), BrokerLoss(HOUR, (0,), 2 * HOUR), BrokerLoss(5 * HOUR, (0,)))
     tables = tabulate(trace, "HA", 1)
     rows = tables["unavailable_partitions"].to_pylist()
@@ -172,15 +169,15 @@ def test_an_outage_is_written_down_with_its_reason_and_counted_once_a_partition(
     assert (totals["unavailable_partitions"], totals["worst_unavailable_ms"]) == (1, 9 * HOUR)
 
 
-def scaled_out(base: World, *disturbances: Disturbance) -> Trace:
-    """Two clients with changelogs without followers, and a third that joins at 2:00."""
-    base = with_late(with_configs(single_replicas(base), acceptable_recovery_lag=0), "late", rack="az3")
+def scale_out(base: World, *disturbances: Disturbance) -> Trace:
+    """Run two clients with single-replica changelogs, and a third client that joins at 2:00."""
+    base = with_late_clients(with_configs(with_single_replicas(base), acceptable_recovery_lag=0), "late", rack="az3")
     return run(base, Join(2 * HOUR, ("late",)), *disturbances)
 
 
-def test_a_leader_without_end_offsets_leaves_tasks_where_they_are_and_asks_again() -> None:
-    """As Kafka's: its admin client asks for a minute, then `FallbackPriorTaskAssignor` assigns."""
-    usual, cut_off = scaled_out(world(2)), scaled_out(world(2), BrokerLoss(HOUR, (0,), 2 * HOUR))
+def test_leader_without_end_offsets_keeps_the_assignment_and_probes() -> None:
+    """In Kafka, the admin client retries for a minute; then `FallbackPriorTaskAssignor` assigns."""
+    usual, cut_off = scale_out(world(2)), scale_out(world(2), BrokerLoss(HOUR, (0,), 2 * HOUR))
     first, second = cut_off.rounds[:2]
     assert second.at_ms == usual.rounds[1].at_ms + 60_000
     stateful = np.arange(12, 18)
@@ -188,57 +185,24 @@ def test_a_leader_without_end_offsets_leaves_tasks_where_they_are_and_asks_again
     assert second.followup_delay_ms == cut_off.world.application.assignment_configs.probing_rebalance_interval_ms
     assert (usual.rounds[1].standby[:, 1] == 2).any(), "with all end offsets, the new client warms up"
     assert not len(second.standby)
-    assert (cut_off.rounds[-1].owner == 2).any(), "once the broker is back, as usual"
+    assert (cut_off.rounds[-1].owner == 2).any(), "the new client gets tasks once the broker returns"
 
 
-def test_a_leader_goes_on_when_the_end_offsets_come_in_time() -> None:
-    usual = scaled_out(world(2))
-    back = scaled_out(world(2), BrokerLoss(HOUR, (0,), HOUR + 20_000))
+def test_leader_assigns_when_end_offsets_arrive_in_time() -> None:
+    usual = scale_out(world(2))
+    back = scale_out(world(2), BrokerLoss(HOUR, (0,), HOUR + 20_000))
     assert back.rounds[1].at_ms <= usual.rounds[1].at_ms + 20_000
     assert np.array_equal(back.rounds[1].owner, usual.rounds[1].owner)
 
 
-def test_the_legacy_sticky_assignor_assigns_without_end_offsets() -> None:
-    base = with_late(single_replicas(world(2)), "late", rack="az3")
+def test_legacy_sticky_assignor_assigns_without_end_offsets() -> None:
+    base = with_late_clients(with_single_replicas(world(2)), "late", rack="az3")
     trace = run(base, Join(2 * HOUR, ("late",)), BrokerLoss(HOUR, (0,), 2 * HOUR), assignor=LegacySticky())
     assert (trace.rounds[1].owner[12:] == 2).any(), "createTaskAssignor: 'whether or not lag computation failed'"
 
 
-def test_a_changelog_without_a_leader_keeps_a_group_probing() -> None:
-    usual = scaled_out(world(2))
-    warming = int(usual.rounds[1].standby[0, 0])
-    lost = scaled_out(world(2), BrokerLoss(usual.rounds[1].at_ms, (warming - 12,)))
-    assert lost.blocking_cause == f"the group leader cannot compute lags: {CHANGELOG}-{warming - 12} has no leader"
-
-
-@settings(max_examples=200)
-@given(disturbed_worlds(), st.data())
-def test_partitions_that_are_reassigned_are_led_like_all_others(base: World, data: st.DataObject) -> None:
-    """Leaders and ISRs are kept twice: in arrays for all partitions, and one by one for those that are reassigned."""
-    layout = lay_out(base)
-    brokers, replicas = ClusterMetadata(base, layout), ReplicationControl(base)
-    names = st.sampled_from(layout.partitions)
-    for change in [timed.change for timed in timeline(base)]:
-        for name in data.draw(st.lists(names, max_size=2)):
-            replicas.find(name)
-        match change:
-            case BrokersDown(brokers=lost):
-                brokers.stop_brokers(lost)
-                replicas.stop_brokers(lost)
-            case BrokersUp(brokers=back):
-                brokers.start_brokers(back)
-                replicas.start_brokers(back)
-            case ReplicasSet(topic=topic_name, partition=number, replicas=listed):
-                moved = TopicPartition(topic_name, number)
-                brokers.set_replicas(moved, listed)
-                replicas.set_replicas(replicas.find(moved), listed)
-    racks = {broker.id: broker.rack for broker in base.cluster.brokers}
-    locations = brokers.locations()
-    for row, name in enumerate(layout.partitions):
-        partition = replicas.find(name)
-        in_sync = [broker for broker in partition.replicas if replicas.is_in_sync(partition, broker)]
-        assert locations.has_leader[row] == (partition.leader != NO_LEADER)
-        least = base.cluster.topics[name.topic].min_insync_replicas
-        assert locations.takes_writes[row] == (partition.leader != NO_LEADER and len(in_sync) >= least)
-        if partition.leader != NO_LEADER:
-            assert layout.racks[locations.leader_rack[row]] == racks[partition.leader]
+def test_changelog_without_leader_is_the_blocking_cause_of_probing() -> None:
+    usual = scale_out(world(2))
+    warming_task = int(usual.rounds[1].standby[0, 0])
+    lost = scale_out(world(2), BrokerLoss(usual.rounds[1].at_ms, (warming_task - 12,)))
+    assert lost.blocking_cause == f"the group leader cannot compute lags: {CHANGELOG}-{warming_task - 12} has no leader"

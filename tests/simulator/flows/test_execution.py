@@ -15,18 +15,20 @@ from simulator.world.layout import lay_out
 from tests.simulator.world_builders import world
 
 
-def build(changes: list[int] | None = None) -> Execution:
+def make_execution(changes: list[int] | None = None) -> Execution:
     base = world()
     layout = lay_out(base)
     fleet = Fleet(base, layout.racks)
-    record = changes if changes is not None else []
-    execution = Execution(base, layout, ClusterMetadata(base, layout), fleet, lambda: record.append(execution.now_ms))
+    change_times = changes if changes is not None else []
+    execution = Execution(
+        base, layout, ClusterMetadata(base, layout), fleet, lambda: change_times.append(execution.now_ms)
+    )
     return execution
 
 
-def test_a_change_advances_before_and_announces_after() -> None:
+def test_change_advances_first_and_notifies_at_its_end() -> None:
     changes: list[int] = []
-    execution = build(changes)
+    execution = make_execution(changes)
     with execution.changing(1_000):
         assert execution.now_ms == 1_000
         assert changes == []
@@ -34,15 +36,15 @@ def test_a_change_advances_before_and_announces_after() -> None:
     assert changes == [1_000]
 
 
-def test_a_change_outside_of_changing_is_rejected() -> None:
-    execution = build()
+def test_change_outside_of_changing_is_rejected() -> None:
+    execution = make_execution()
     with pytest.raises(InvalidStateError, match=r"^at 0 ms: changed outside of `with execution\.changing"):
         execution.set_traffic(2.0)
 
 
-def test_a_change_that_fails_is_not_announced() -> None:
+def test_failed_change_is_not_notified() -> None:
     changes: list[int] = []
-    execution = build(changes)
+    execution = make_execution(changes)
     with pytest.raises(ZeroDivisionError), execution.changing(0):
         raise ZeroDivisionError
     assert changes == []
@@ -50,8 +52,8 @@ def test_a_change_that_fails_is_not_announced() -> None:
         execution.update_rates()
 
 
-def test_a_task_on_a_stopped_client_violates_an_invariant() -> None:
-    execution = build()
+def test_task_on_stopped_client_violates_an_invariant() -> None:
+    execution = make_execution()
     empty = execution.assignment
     execution.validate_state()
     target = GroupAssignment(np.zeros_like(empty.owner), empty.standby, empty.thread)
@@ -62,7 +64,7 @@ def test_a_task_on_a_stopped_client_violates_an_invariant() -> None:
 
 
 def test_queries_do_not_change_the_state() -> None:
-    execution = build()
+    execution = make_execution()
     clients = np.arange(4)
     before = execution.restoration.lags(clients, execution.running)
     execution.restoration.caught_up()

@@ -1,4 +1,4 @@
-"""Bytes between racks: by hand for a small world, and against a slow count for random ones."""
+"""Bytes between racks: known values for a small world, and a reference count for random worlds."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ STANDBY, WARMUP, RESTORE = TrafficKind.STANDBY_READ, TrafficKind.WARMUP_READ, Tr
 
 Pairs = dict[tuple[str | None, str | None], float]
 Copy = tuple[float, int, str | None, bool]
-"""How much, the task's row, in which rack, and whether the client says so."""
+"""Bytes or work, row of the task, rack of the client, and whether the client announces it."""
 
 
-def steady(
+def steady_state(
     base: World,
     active: dict[str, str | None],
     standbys: tuple[tuple[str, str], ...] = (),
@@ -45,7 +45,15 @@ def steady(
     nearest: bool = False,
     announced: bool = True,
 ) -> dict[TrafficKind, Pairs]:
-    """What travels when tasks run in racks, and stand by in racks."""
+    """Return the steady-state bytes per second.
+
+    Args:
+        base: the world.
+        active: the rack in which each task runs.
+        standbys: task and rack of each standby.
+        nearest: whether brokers serve the nearest replica.
+        announced: whether clients announce their racks.
+    """
     layout = lay_out(base)
     routes = Routes(layout, ClusterMetadata(base, layout).locations(), from_nearest=nearest)
     racks = [*layout.racks, None]
@@ -56,111 +64,111 @@ def steady(
     followed = np.array([rows[task] for task, _ in standbys], dtype=np.int64)
     followers = np.array([racks.index(rack) for _, rack in standbys], dtype=np.int64)
     clients = np.array([*range(len(layout.racks)), NO_RACK])
-    says = np.full(len(clients), announced)
-    return pairs(layout, steady_state_traffic(routes, owners, (followed, followers), clients, says))
+    announces = np.full(len(clients), announced)
+    return bytes_by_rack_pair(layout, steady_state_traffic(routes, owners, (followed, followers), clients, announces))
 
 
-def pairs(layout: Layout, carried: TrafficBytes) -> dict[TrafficKind, Pairs]:
+def bytes_by_rack_pair(layout: Layout, traffic: TrafficBytes) -> dict[TrafficKind, Pairs]:
     racks = [*layout.racks, None]
     return {
         kind: {(racks[i], racks[j]): float(matrix[i, j]) for i, j in np.argwhere(matrix != 0).tolist()}
-        for kind, matrix in carried.items()
+        for kind, matrix in traffic.items()
     }
 
 
-def writing() -> World:
-    """Subtopology 0 reads clicks and writes a repartition topic, from which subtopology 1 makes results."""
+def world_with_repartition_topic() -> World:
+    """Return a world in which subtopology 0 writes a repartition topic that subtopology 1 turns into results."""
     base = world()
     parts = (
         Subtopology(0, ("clicks",), written_topics=("between",)),
         Subtopology(1, ("between",), written_topics=("results",)),
     )
     topics = (topic("clicks", 2, 2, rate=800), topic("between", 1, 3, rate=600), topic("results", 2, 1, rate=100))
-    cluster = dataclasses.replace(base.cluster, topics={each.name: each for each in topics})
+    cluster = dataclasses.replace(base.cluster, topics={topic.name: topic for topic in topics})
     return dataclasses.replace(
         base, cluster=cluster, application=dataclasses.replace(base.application, subtopologies=parts)
     )
 
 
-def test_a_task_reads_from_the_leader_of_its_partition() -> None:
-    # clicks-0 has replicas on brokers 0 (az1, leads) and 1 (az2).
-    assert steady(world(), {"0_0": "az2"})[SOURCE] == {("az1", "az2"): 1_000_000}
+def test_task_reads_from_the_leader() -> None:
+    # clicks-0 has replicas on brokers 0 (az1, leader) and 1 (az2).
+    assert steady_state(world(), {"0_0": "az2"})[SOURCE] == {("az1", "az2"): 1_000_000}
 
 
-def test_it_reads_from_the_replica_in_its_own_rack_if_brokers_allow_it() -> None:
-    assert steady(world(), {"0_0": "az2"}, nearest=True)[SOURCE] == {("az2", "az2"): 1_000_000}
-    assert steady(world(), {"0_0": "az3"}, nearest=True)[SOURCE] == {("az1", "az3"): 1_000_000}
+def test_task_reads_from_the_nearest_replica_if_brokers_allow_it() -> None:
+    assert steady_state(world(), {"0_0": "az2"}, nearest=True)[SOURCE] == {("az2", "az2"): 1_000_000}
+    assert steady_state(world(), {"0_0": "az3"}, nearest=True)[SOURCE] == {("az1", "az3"): 1_000_000}
 
 
-def test_a_client_that_does_not_announce_its_rack_is_served_by_the_leader() -> None:
-    told = steady(world(), {"0_0": "az2"}, (("1_0", "az2"),), nearest=True, announced=False)
-    assert told[SOURCE] == {("az1", "az2"): 1_000_000}
-    assert told[STANDBY] == {("az1", "az2"): 100_000}
+def test_client_without_client_rack_reads_from_the_leader() -> None:
+    traffic = steady_state(world(), {"0_0": "az2"}, (("1_0", "az2"),), nearest=True, announced=False)
+    assert traffic[SOURCE] == {("az1", "az2"): 1_000_000}
+    assert traffic[STANDBY] == {("az1", "az2"): 100_000}
 
 
-def test_a_stateful_task_writes_its_changelog_the_follower_fetches_it_and_a_standby_reads_it() -> None:
+def test_changelog_is_written_replicated_and_read_by_standbys() -> None:
     # views-0 and the changelog's partition 0 are led by broker 0 in az1; broker 1 in az2 follows the changelog.
-    told = steady(world(), {"1_0": "az3"}, (("1_0", "az2"),))
-    assert told[CHANGELOG] == {("az3", "az1"): 100_000}
-    assert told[REPLICATION] == {("az1", "az2"): 100_000}
-    assert told[STANDBY] == {("az1", "az2"): 100_000}
+    traffic = steady_state(world(), {"1_0": "az3"}, (("1_0", "az2"),))
+    assert traffic[CHANGELOG] == {("az3", "az1"): 100_000}
+    assert traffic[REPLICATION] == {("az1", "az2"): 100_000}
+    assert traffic[STANDBY] == {("az1", "az2"): 100_000}
 
 
-def test_tasks_write_what_others_read_and_results() -> None:
-    told = steady(writing(), {"0_0": "az2", "0_1": "az3", "1_0": "az1"})
-    assert told[SOURCE] == {("az1", "az2"): 800, ("az2", "az3"): 800}
-    assert told[TO_REPARTITION] == {("az2", "az1"): 300, ("az3", "az1"): 300}
-    assert told[REPARTITION] == {("az1", "az1"): 600}
-    assert told[RESULT] == {("az1", "az1"): 100, ("az1", "az2"): 100}
-    assert told[REPLICATION] == {("az1", "az2"): 600, ("az1", "az3"): 600}
+def test_tasks_write_repartition_topics_and_results() -> None:
+    traffic = steady_state(world_with_repartition_topic(), {"0_0": "az2", "0_1": "az3", "1_0": "az1"})
+    assert traffic[SOURCE] == {("az1", "az2"): 800, ("az2", "az3"): 800}
+    assert traffic[TO_REPARTITION] == {("az2", "az1"): 300, ("az3", "az1"): 300}
+    assert traffic[REPARTITION] == {("az1", "az1"): 600}
+    assert traffic[RESULT] == {("az1", "az1"): 100, ("az1", "az2"): 100}
+    assert traffic[REPLICATION] == {("az1", "az2"): 600, ("az1", "az3"): 600}
 
 
-def test_what_has_no_rack_is_counted_apart() -> None:
-    assert steady(world(), {"0_0": None})[SOURCE] == {("az1", None): 1_000_000}
+def test_traffic_without_rack_is_counted_separately() -> None:
+    assert steady_state(world(), {"0_0": None})[SOURCE] == {("az1", None): 1_000_000}
 
 
-def test_only_what_goes_from_rack_to_rack_crosses() -> None:
+def test_cross_rack_bytes_exclude_unknown_racks() -> None:
     matrix = np.arange(16.0).reshape(4, 4)
-    carried = {SOURCE: matrix, CHANGELOG: np.ones((4, 4))}
-    assert cross_rack_bytes(carried, SOURCE) == 1 + 2 + 4 + 6 + 8 + 9
-    assert cross_rack_bytes(carried) == 30 + 6
-    assert cross_rack_bytes(carried, STANDBY) == 0
+    traffic = {SOURCE: matrix, CHANGELOG: np.ones((4, 4))}
+    assert cross_rack_bytes(traffic, SOURCE) == 1 + 2 + 4 + 6 + 8 + 9
+    assert cross_rack_bytes(traffic) == 30 + 6
+    assert cross_rack_bytes(traffic, STANDBY) == 0
 
 
-def test_a_ledger_adds_up_until_it_is_taken() -> None:
-    ledger = TrafficTotals(1)
-    ledger.add({SOURCE: np.ones((2, 2)), RESTORE: np.ones((2, 2))})
-    ledger.add({SOURCE: np.ones((2, 2))})
-    taken = ledger.take()
+def test_totals_accumulate_until_taken() -> None:
+    totals = TrafficTotals(1)
+    totals.add({SOURCE: np.ones((2, 2)), RESTORE: np.ones((2, 2))})
+    totals.add({SOURCE: np.ones((2, 2))})
+    taken = totals.take()
     assert list(taken) == list(TrafficKind)
     assert taken[SOURCE].tolist() == [[2, 2], [2, 2]]
     assert taken[RESTORE].sum() == 4
-    ledger.add({RESTORE: np.ones((2, 2))})
-    assert taken[RESTORE].sum() == 4, "what was taken is not touched any more"
-    assert {kind: matrix.sum() for kind, matrix in ledger.take().items() if matrix.any()} == {RESTORE: 4}
+    totals.add({RESTORE: np.ones((2, 2))})
+    assert taken[RESTORE].sum() == 4, "the returned totals do not change"
+    assert {kind: matrix.sum() for kind, matrix in totals.take().items() if matrix.any()} == {RESTORE: 4}
 
 
-def test_nobody_assigned_is_no_traffic() -> None:
-    assert not any(steady(world(), {}).values())
+def test_no_traffic_without_assignment() -> None:
+    assert not any(steady_state(world(), {}).values())
 
 
-def test_in_a_world_without_racks_everything_is_counted_under_none() -> None:
+def test_traffic_without_any_racks_is_counted_under_none() -> None:
     base = world()
     bare = dataclasses.replace(
         base,
         cluster=dataclasses.replace(
-            base.cluster, brokers=tuple(dataclasses.replace(each, rack=None) for each in base.cluster.brokers)
+            base.cluster, brokers=tuple(dataclasses.replace(broker, rack=None) for broker in base.cluster.brokers)
         ),
-        clients=tuple(dataclasses.replace(each, rack=None) for each in base.clients),
+        clients=tuple(dataclasses.replace(client, rack=None) for client in base.clients),
     )
     for nearest in (False, True):
-        told = steady(bare, {"1_0": None}, (("1_0", None),), nearest=nearest)
-        assert told[SOURCE] == {(None, None): 500_000}
-        assert told[STANDBY] == {(None, None): 100_000}
+        traffic = steady_state(bare, {"1_0": None}, (("1_0", None),), nearest=nearest)
+        assert traffic[SOURCE] == {(None, None): 500_000}
+        assert traffic[STANDBY] == {(None, None): 100_000}
 
 
-class SlowCount:
-    """Follows every byte by itself."""
+class ReferenceCount:
+    """Counts the bytes of each task and partition separately."""
 
     def __init__(self, base: World, layout: Layout, brokers: ReferenceBrokers, nearest: bool) -> None:
         self.topics = base.cluster.topics
@@ -197,12 +205,12 @@ class SlowCount:
             kind = TO_REPARTITION if topic_name in self.read_topics else RESULT
             for partition in range(self.topics[topic_name].num_partitions):
                 name = TopicPartition(topic_name, partition)
-                self.write(kind, name, self.rate(name) * self.part_of(task, topic_name) * work, rack)
+                self.write(kind, name, self.rate(name) * self.input_share(task, topic_name) * work, rack)
         for name in self.changelogs(task):
             if name not in self.sources(task):
                 self.write(CHANGELOG, name, self.rate(name) * work, rack)
 
-    def part_of(self, task: TaskId, topic_name: str) -> float:
+    def input_share(self, task: TaskId, topic_name: str) -> float:
         writers = [t for t in self.tasks if topic_name in self.parts[t.subtopology].written_topics]
         inputs = {writer: sum(map(self.rate, self.sources(writer))) for writer in writers}
         everything = sum(inputs.values())
@@ -231,70 +239,70 @@ class SlowCount:
 
 
 @st.composite
-def copies(draw: st.DrawFn, layout: Layout) -> list[Copy]:
-    one = st.tuples(
+def random_copies(draw: st.DrawFn, layout: Layout) -> list[Copy]:
+    copy = st.tuples(
         st.sampled_from((0.0, 0.5, 1.0, 3.0)),
         st.integers(0, len(layout.tasks) - 1),
         st.sampled_from((*layout.racks, None)),
         st.booleans(),
     )
-    return draw(st.lists(one, max_size=6))
+    return draw(st.lists(copy, max_size=6))
 
 
-def columns(layout: Layout, given_copies: list[Copy]) -> tuple[FloatArray, ...]:
+def columns(layout: Layout, copies: list[Copy]) -> tuple[FloatArray, ...]:
     racks = [*layout.racks, None]
     no_rack = len(layout.racks)
     return (
-        np.array([copy[0] for copy in given_copies], dtype=np.float64),
-        np.array([copy[1] for copy in given_copies], dtype=np.int64),
-        np.array(
-            [NO_RACK if racks.index(c[2]) == no_rack else racks.index(c[2]) for c in given_copies], dtype=np.int64
-        ),
-        np.array([copy[3] for copy in given_copies], dtype=np.bool_),
+        np.array([copy[0] for copy in copies], dtype=np.float64),
+        np.array([copy[1] for copy in copies], dtype=np.int64),
+        np.array([NO_RACK if racks.index(c[2]) == no_rack else racks.index(c[2]) for c in copies], dtype=np.int64),
+        np.array([copy[3] for copy in copies], dtype=np.bool_),
     )
 
 
 @given(st.data(), worlds(), st.booleans())
-def test_the_tables_count_what_a_slow_count_does(data: st.DataObject, base: World, nearest: bool) -> None:
+def test_routes_match_the_reference_count(data: st.DataObject, base: World, nearest: bool) -> None:
     layout = lay_out(base)
-    brokers, slow = ClusterMetadata(base, layout), ReferenceBrokers(base)
-    lost = data.draw(st.sampled_from([(), (0,)]))
-    brokers.stop_brokers(lost)
-    slow.stop_brokers(lost)
+    brokers, reference = ClusterMetadata(base, layout), ReferenceBrokers(base)
+    stopped = data.draw(st.sampled_from([(), (0,)]))
+    brokers.stop_brokers(stopped)
+    reference.stop_brokers(stopped)
     routes = Routes(layout, brokers.locations(), from_nearest=nearest)
-    count = SlowCount(base, layout, slow, nearest)
-    ledger = TrafficTotals(len(layout.racks))
-    working = data.draw(copies(layout))
-    ledger.add(routes.processing(*columns(layout, working)))
-    for copy in working:
+    count = ReferenceCount(base, layout, reference, nearest)
+    totals = TrafficTotals(len(layout.racks))
+    processing_copies = data.draw(random_copies(layout))
+    totals.add(routes.processing(*columns(layout, processing_copies)))
+    for copy in processing_copies:
         count.process(*copy)
     for kind in (STANDBY, WARMUP, RESTORE):
-        reading = data.draw(copies(layout))
-        ledger.add(routes.changelog_reads(kind, *columns(layout, reading)))
-        for copy in reading:
+        reading_copies = data.draw(random_copies(layout))
+        totals.add(routes.changelog_reads(kind, *columns(layout, reading_copies)))
+        for copy in reading_copies:
             count.copy(kind, *copy)
-    for kind, told in pairs(layout, ledger.take()).items():
+    for kind, traffic in bytes_by_rack_pair(layout, totals.take()).items():
         expected = {pair: amount for pair, amount in count.counted[kind].items() if amount}
-        assert told == pytest.approx(expected), kind
+        assert traffic == pytest.approx(expected), kind
 
 
 @given(worlds(), st.booleans(), st.integers(0, 3))
-def test_no_byte_is_lost_and_none_is_made(base: World, nearest: bool, rack: int) -> None:
+def test_steady_state_bytes_equal_the_rates_of_the_topics(base: World, nearest: bool, rack: int) -> None:
     layout = lay_out(base)
     routes = Routes(layout, ClusterMetadata(base, layout).locations(), from_nearest=nearest)
-    everybody = np.zeros(len(layout.tasks), dtype=np.int64)
+    owners = np.zeros(len(layout.tasks), dtype=np.int64)
     nothing = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
-    here = np.array([rack if rack < len(layout.racks) else NO_RACK])
-    told = {
-        kind: float(matrix.sum()) for kind, matrix in steady_state_traffic(routes, everybody, nothing, here).items()
+    racks = np.array([rack if rack < len(layout.racks) else NO_RACK])
+    traffic = {
+        kind: float(matrix.sum()) for kind, matrix in steady_state_traffic(routes, owners, nothing, racks).items()
     }
     topics = base.cluster.topics
     parts = base.application.subtopologies
     written = sorted({name for part in parts for name in part.written_topics})
     logs = [s.changelog for p in parts for s in p.stores if s.changelog and s.changelog not in p.source_topics]
-    assert told[SOURCE] + told[REPARTITION] == pytest.approx(layout.input_bytes_per_s.sum())
-    assert told[TO_REPARTITION] + told[RESULT] == pytest.approx(sum(sum(topics[name].bytes_per_s) for name in written))
-    assert told[CHANGELOG] == sum(sum(topics[name].bytes_per_s) for name in logs)
+    assert traffic[SOURCE] + traffic[REPARTITION] == pytest.approx(layout.input_bytes_per_s.sum())
+    assert traffic[TO_REPARTITION] + traffic[RESULT] == pytest.approx(
+        sum(sum(topics[name].bytes_per_s) for name in written)
+    )
+    assert traffic[CHANGELOG] == sum(sum(topics[name].bytes_per_s) for name in logs)
     replicated = [
         rate * (len(in_sync) - 1)
         for name in (*written, *logs)
@@ -306,4 +314,4 @@ def test_no_byte_is_lost_and_none_is_made(base: World, nearest: bool, rack: int)
         )
         if leader != NO_LEADER
     ]
-    assert told[REPLICATION] == pytest.approx(sum(replicated))
+    assert traffic[REPLICATION] == pytest.approx(sum(replicated))

@@ -1,4 +1,4 @@
-"""The classic group's state machine: each transition, and each that cannot be."""
+"""The legal and illegal transitions of the state machine of a classic group."""
 
 from __future__ import annotations
 
@@ -31,34 +31,34 @@ A, B, C, D = (Member(name, 1) for name in "abcd")
 A2, B2 = Member("a", 2), Member("b", 2)
 
 
-def preparing_first(*members: Member, static: bool = False) -> ClassicGroupProtocolState:
-    """A group that waits for its first members."""
+def waiting_for_first_members(*members: Member, static: bool = False) -> ClassicGroupProtocolState:
+    """Return a group that waits for its first members."""
     group = ClassicGroupProtocolState()
     for member in members:
         group.handle(Joined(member, static))
     return group
 
 
-def stable(*members: Member, static: bool = False) -> ClassicGroupProtocolState:
-    """A group in its first generation; the first member leads."""
-    group = preparing_first(*members, static=static)
+def stable_group(*members: Member, static: bool = False) -> ClassicGroupProtocolState:
+    """Return a stable group in its first generation; the first member leads."""
+    group = waiting_for_first_members(*members, static=static)
     while group.phase is Phase.PREPARING:
         group.handle(InitialDelayOver())
     group.handle(AssignmentReady(1))
     return group
 
 
-def preparing(*members: Member, static: bool = False) -> ClassicGroupProtocolState:
-    """A group whose members are called to its second rebalance, which the first has joined."""
-    group = stable(*members, static=static)
-    group.handle(RebalanceRequested([members[0]], "something"))
+def preparing_group(*members: Member, static: bool = False) -> ClassicGroupProtocolState:
+    """Return a group that prepares its second rebalance, which the first member has joined."""
+    group = stable_group(*members, static=static)
+    group.handle(RebalanceRequested([members[0]], "configs changed"))
     return group
 
 
-def completing(*members: Member, static: bool = False) -> ClassicGroupProtocolState:
-    """A group whose leader computes its second generation."""
-    group = stable(*members, static=static)
-    group.handle(RebalanceRequested(members, "something"))
+def completing_group(*members: Member, static: bool = False) -> ClassicGroupProtocolState:
+    """Return a group whose leader computes the assignment of its second generation."""
+    group = stable_group(*members, static=static)
+    group.handle(RebalanceRequested(members, "configs changed"))
     return group
 
 
@@ -66,15 +66,15 @@ def computes(generation: int, *members: Member, leader: Member = A, reason: str)
     return [ComputeAssignment(generation, members, leader, reason)]
 
 
-CALL_AGAIN: list[Instruction] = [CallMembers(2), AwaitMembers(2)]
-CALL_ONCE_MORE: list[Instruction] = [CallMembers(3), AwaitMembers(3)]
+BEGIN_SECOND_REBALANCE: list[Instruction] = [CallMembers(2), AwaitMembers(2)]
+BEGIN_THIRD_REBALANCE: list[Instruction] = [CallMembers(3), AwaitMembers(3)]
 
 GROUPS = {
     "empty": (ClassicGroupProtocolState, ()),
-    "first": (preparing_first, (A, B)),
-    "preparing": (preparing, (A, B)),
-    "completing": (completing, (A, B)),
-    "stable": (stable, (A, B)),
+    "first": (waiting_for_first_members, (A, B)),
+    "preparing": (preparing_group, (A, B)),
+    "completing": (completing_group, (A, B)),
+    "stable": (stable_group, (A, B)),
 }
 
 TRANSITIONS: list[tuple[str, GroupEvent, Phase, list[Instruction]]] = [
@@ -93,57 +93,55 @@ TRANSITIONS: list[tuple[str, GroupEvent, Phase, list[Instruction]]] = [
     ("first", InitialDelayOver(), Phase.PREPARING, [AwaitFirstMembers()]),
     ("first", RebalanceTimedOut(0), Phase.PREPARING, []),
     ("preparing", Joined(C), Phase.PREPARING, []),
-    ("preparing", Rejoined(2, [B]), Phase.COMPLETING, computes(2, A, B, reason="something")),
+    ("preparing", Rejoined(2, [B]), Phase.COMPLETING, computes(2, A, B, reason="configs changed")),
     ("preparing", Rejoined(2, [A]), Phase.PREPARING, []),
     ("preparing", Rejoined(1, [B]), Phase.PREPARING, []),
-    ("preparing", Rejoined(2, [B, D]), Phase.COMPLETING, computes(2, A, B, reason="something")),
+    ("preparing", Rejoined(2, [B, D]), Phase.COMPLETING, computes(2, A, B, reason="configs changed")),
     ("preparing", RebalanceRequested([A], "x"), Phase.PREPARING, []),
-    ("preparing", RebalanceRequested([B], "x"), Phase.COMPLETING, computes(2, A, B, reason="something, x")),
-    ("preparing", Left(B, "b left"), Phase.COMPLETING, computes(2, A, reason="something, b left")),
+    ("preparing", RebalanceRequested([B], "x"), Phase.COMPLETING, computes(2, A, B, reason="configs changed, x")),
+    ("preparing", Left(B, "b left"), Phase.COMPLETING, computes(2, A, reason="configs changed, b left")),
     ("preparing", Left(A, "a left"), Phase.PREPARING, []),
     ("preparing", FollowupDue(1), Phase.PREPARING, []),
-    ("preparing", RebalanceTimedOut(2), Phase.COMPLETING, computes(2, A, reason="something")),
+    ("preparing", RebalanceTimedOut(2), Phase.COMPLETING, computes(2, A, reason="configs changed")),
     ("preparing", RebalanceTimedOut(1), Phase.PREPARING, []),
     ("preparing", AssignmentReady(1), Phase.PREPARING, []),
-    ("completing", Joined(C), Phase.PREPARING, CALL_ONCE_MORE),
+    ("completing", Joined(C), Phase.PREPARING, BEGIN_THIRD_REBALANCE),
     ("completing", Rejoined(2, [A]), Phase.COMPLETING, []),
-    ("completing", RebalanceRequested([A], "x"), Phase.PREPARING, CALL_ONCE_MORE),
+    ("completing", RebalanceRequested([A], "x"), Phase.PREPARING, BEGIN_THIRD_REBALANCE),
     ("completing", RebalanceRequested([A, B], "x"), Phase.COMPLETING, computes(3, A, B, reason="x")),
-    ("completing", Left(B, "b left"), Phase.PREPARING, CALL_ONCE_MORE),
+    ("completing", Left(B, "b left"), Phase.PREPARING, BEGIN_THIRD_REBALANCE),
     ("completing", FollowupDue(2), Phase.COMPLETING, []),
     ("completing", FollowupDue(1), Phase.COMPLETING, []),
     ("completing", RebalanceTimedOut(2), Phase.COMPLETING, []),
     ("completing", AssignmentReady(2), Phase.STABLE, [SendAssignment(2)]),
     ("completing", AssignmentReady(1), Phase.COMPLETING, []),
-    ("stable", Joined(C), Phase.PREPARING, CALL_AGAIN),
+    ("stable", Joined(C), Phase.PREPARING, BEGIN_SECOND_REBALANCE),
     ("stable", Rejoined(1, [A]), Phase.STABLE, []),
-    ("stable", RebalanceRequested([B], "x"), Phase.PREPARING, CALL_AGAIN),
+    ("stable", RebalanceRequested([B], "x"), Phase.PREPARING, BEGIN_SECOND_REBALANCE),
     ("stable", RebalanceRequested([A, B], "x"), Phase.COMPLETING, computes(2, A, B, reason="x")),
-    ("stable", Left(B, "b left"), Phase.PREPARING, CALL_AGAIN),
-    ("stable", FollowupDue(1), Phase.PREPARING, CALL_AGAIN),
+    ("stable", Left(B, "b left"), Phase.PREPARING, BEGIN_SECOND_REBALANCE),
+    ("stable", FollowupDue(1), Phase.PREPARING, BEGIN_SECOND_REBALANCE),
     ("stable", FollowupDue(0), Phase.STABLE, []),
     ("stable", RebalanceTimedOut(1), Phase.STABLE, []),
     ("stable", AssignmentReady(0), Phase.STABLE, []),
 ]
 
 
-@pytest.mark.parametrize(("where", "event", "phase", "instructions"), TRANSITIONS)
-def test_an_event_leads_to_a_phase_and_to_instructions(
-    where: str, event: GroupEvent, phase: Phase, instructions: list[Instruction]
-) -> None:
-    make, members = GROUPS[where]
-    group = make(*members)
+@pytest.mark.parametrize(("state", "event", "phase", "instructions"), TRANSITIONS)
+def test_transition(state: str, event: GroupEvent, phase: Phase, instructions: list[Instruction]) -> None:
+    make_group, members = GROUPS[state]
+    group = make_group(*members)
     assert group.handle(event) == instructions
     assert group.phase is phase
 
 
-def test_the_table_of_transitions_has_every_event_in_every_phase() -> None:
-    legal = {(where, type(event)) for where, event, _, _ in TRANSITIONS}
-    illegal = {(where, type(event)) for where, event, _ in REFUSED}
-    assert legal | illegal >= {(where, event) for where in GROUPS for event in GroupEvent.__args__}
+def test_every_event_is_tested_in_every_phase() -> None:
+    legal = {(state, type(event)) for state, event, _, _ in TRANSITIONS}
+    illegal = {(state, type(event)) for state, event, _ in ILLEGAL_TRANSITIONS}
+    assert legal | illegal >= {(state, event) for state in GROUPS for event in GroupEvent.__args__}
 
 
-REFUSED: list[tuple[str, GroupEvent, str]] = [
+ILLEGAL_TRANSITIONS: list[tuple[str, GroupEvent, str]] = [
     ("empty", Left(A, "a left"), r"a cannot leave the group: it is not a member \(members: .*\)"),
     ("empty", InitialDelayOver(), r"a group that is empty does not wait for its first members"),
     ("empty", AssignmentReady(1), r"no assignment of generation 1 was requested"),
@@ -170,24 +168,24 @@ REFUSED: list[tuple[str, GroupEvent, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("where", "event", "words"), REFUSED)
-def test_what_cannot_happen_in_a_phase_is_refused(where: str, event: GroupEvent, words: str) -> None:
-    make, members = GROUPS[where]
-    with pytest.raises(IllegalTransitionError, match=f"^{words}$"):
-        make(*members).handle(event)
+@pytest.mark.parametrize(("state", "event", "message"), ILLEGAL_TRANSITIONS)
+def test_illegal_transition_is_rejected(state: str, event: GroupEvent, message: str) -> None:
+    make_group, members = GROUPS[state]
+    with pytest.raises(IllegalTransitionError, match=f"^{message}$"):
+        make_group(*members).handle(event)
 
 
-def test_an_empty_group_waits_as_long_as_more_members_come() -> None:
-    group = preparing_first(A)
+def test_initial_delay_is_extended_while_members_join() -> None:
+    group = waiting_for_first_members(A)
     group.handle(Joined(B))
-    assert group.handle(InitialDelayOver()) == [AwaitFirstMembers()], "b came meanwhile"
+    assert group.handle(InitialDelayOver()) == [AwaitFirstMembers()], "b joined during the delay"
     group.handle(Joined(C))
-    assert group.handle(InitialDelayOver()) == [AwaitFirstMembers()], "c came meanwhile"
+    assert group.handle(InitialDelayOver()) == [AwaitFirstMembers()], "c joined during the delay"
     assert group.handle(InitialDelayOver()) == computes(1, A, B, C, reason="a joined, b joined, c joined")
 
 
-def test_members_that_leave_before_the_first_rebalance_take_no_part_in_it() -> None:
-    group = preparing_first(A)
+def test_member_that_left_during_initial_delay_is_not_assigned() -> None:
+    group = waiting_for_first_members(A)
     group.handle(Left(A, "a left"))
     assert group.phase is Phase.PREPARING, "the delay is not over"
     group.handle(Joined(B))
@@ -195,31 +193,31 @@ def test_members_that_leave_before_the_first_rebalance_take_no_part_in_it() -> N
     assert group.handle(InitialDelayOver()) == computes(1, B, leader=B, reason="a joined, a left, b joined")
 
 
-def test_a_group_that_everybody_left_before_its_first_rebalance_is_empty() -> None:
-    group = preparing_first(A)
+def test_group_is_empty_if_all_members_left_during_initial_delay() -> None:
+    group = waiting_for_first_members(A)
     group.handle(Left(A, "a left"))
     assert group.handle(InitialDelayOver()) == []
     assert group.phase is Phase.EMPTY
     assert group.generation == 0
 
 
-def test_members_join_with_their_heartbeat_and_the_last_one_completes() -> None:
-    group = stable(A, B, C)
-    assert group.handle(Joined(D)) == CALL_AGAIN
+def test_rebalance_completes_when_last_member_rejoins() -> None:
+    group = stable_group(A, B, C)
+    assert group.handle(Joined(D)) == BEGIN_SECOND_REBALANCE
     assert group.handle(Rejoined(2, [A])) == []
     assert group.handle(Rejoined(2, [B, C])) == computes(2, A, B, C, D, reason="d joined")
 
 
-def test_a_client_that_restarts_waits_until_its_old_self_is_missed() -> None:
-    group = stable(A, B)
-    assert group.handle(Joined(A2)) == CALL_AGAIN
-    assert group.handle(Rejoined(2, [B])) == [], "nobody has heard of the old a"
+def test_restarted_dynamic_client_waits_for_session_timeout_of_old_member() -> None:
+    group = stable_group(A, B)
+    assert group.handle(Joined(A2)) == BEGIN_SECOND_REBALANCE
+    assert group.handle(Rejoined(2, [B])) == [], "the old member a has not rejoined"
     left = Left(A, "a: session timed out")
     assert group.handle(left) == computes(2, B, A2, leader=B, reason="a joined, a: session timed out")
 
 
-def test_a_static_member_that_is_back_takes_its_place_without_a_rebalance() -> None:
-    group = stable(A, B, static=True)
+def test_returning_static_member_gets_its_assignment_without_rebalance() -> None:
+    group = stable_group(A, B, static=True)
     assert group.handle(Joined(A2, is_static=True)) == [ResendAssignment(A2)]
     assert group.phase is Phase.STABLE
     assert list(group.members) == [A2, B]
@@ -227,104 +225,104 @@ def test_a_static_member_that_is_back_takes_its_place_without_a_rebalance() -> N
     assert group.generation == 1
 
 
-def test_a_static_member_that_was_not_there_before_calls_for_a_rebalance() -> None:
-    assert stable(A).handle(Joined(B, is_static=True)) == CALL_AGAIN
+def test_new_static_member_starts_a_rebalance() -> None:
+    assert stable_group(A).handle(Joined(B, is_static=True)) == BEGIN_SECOND_REBALANCE
 
 
-def test_a_dynamic_client_does_not_take_the_place_of_its_old_self() -> None:
-    group = stable(A, B)
-    assert group.handle(Joined(B2, is_static=True)) == CALL_AGAIN
+def test_restarted_client_does_not_replace_its_dynamic_member() -> None:
+    group = stable_group(A, B)
+    assert group.handle(Joined(B2, is_static=True)) == BEGIN_SECOND_REBALANCE
     assert set(group.members) == {A, B, B2}
 
 
-def test_a_static_member_that_is_back_joins_the_rebalance_that_is_being_prepared() -> None:
-    group = preparing(A, B, static=True)
-    assert group.handle(Joined(B2, is_static=True)) == computes(2, A, B2, reason="something, b is back")
+def test_returning_static_member_joins_rebalance_in_preparation() -> None:
+    group = preparing_group(A, B, static=True)
+    assert group.handle(Joined(B2, is_static=True)) == computes(2, A, B2, reason="configs changed, b is back")
 
 
-def test_a_static_member_that_is_back_while_the_leader_computes_calls_for_another_rebalance() -> None:
-    group = completing(A, B, static=True)
-    assert group.handle(Joined(B2, is_static=True)) == CALL_ONCE_MORE
+def test_returning_static_member_starts_new_rebalance_while_leader_computes() -> None:
+    group = completing_group(A, B, static=True)
+    assert group.handle(Joined(B2, is_static=True)) == BEGIN_THIRD_REBALANCE
     assert group.handle(Rejoined(3, [A])) == computes(3, A, B2, reason="b is back")
 
 
-def test_a_static_member_that_left_is_a_new_one_when_it_comes_back() -> None:
-    group = stable(A, B, static=True)
+def test_static_member_that_left_returns_as_new_member() -> None:
+    group = stable_group(A, B, static=True)
     group.handle(Left(B, "b left"))
     assert group.handle(Rejoined(2, [A])) == computes(2, A, reason="b left")
     group.handle(AssignmentReady(2))
-    assert group.handle(Joined(B2, is_static=True)) == CALL_ONCE_MORE
+    assert group.handle(Joined(B2, is_static=True)) == BEGIN_THIRD_REBALANCE
 
 
-def test_the_leader_leads_as_long_as_it_is_there() -> None:
-    group = stable(B, A)
+def test_leader_stays_while_it_is_a_member() -> None:
+    group = stable_group(B, A)
     assert group.leader == B
     group.handle(RebalanceRequested([A], "x"))
     group.handle(Rejoined(2, [B]))
     assert group.leader == B
 
 
-def test_after_the_leader_the_member_that_has_been_there_longest_leads() -> None:
-    group = stable(C, A, B)
+def test_oldest_member_succeeds_leader_that_left() -> None:
+    group = stable_group(C, A, B)
     group.handle(Left(C, "c left"))
     assert group.leader is None
     assert group.handle(Rejoined(2, [A, B])) == computes(2, A, B, leader=A, reason="c left")
 
 
-def test_who_does_not_join_within_the_rebalance_timeout_is_no_member_any_more() -> None:
-    group = preparing(A, B, C)
+def test_dynamic_member_that_misses_the_rebalance_timeout_is_removed() -> None:
+    group = preparing_group(A, B, C)
     group.handle(Rejoined(2, [C]))
-    assert group.handle(RebalanceTimedOut(2)) == computes(2, A, C, reason="something")
+    assert group.handle(RebalanceTimedOut(2)) == computes(2, A, C, reason="configs changed")
     with pytest.raises(IllegalTransitionError, match=r"^b cannot leave"):
         group.handle(Left(B, "b: session timed out"))
 
 
-def test_a_leader_that_does_not_join_does_not_lead_any_more() -> None:
-    group = stable(A, B)
+def test_leader_that_misses_the_rebalance_timeout_is_replaced() -> None:
+    group = stable_group(A, B)
     group.handle(Joined(C))
     group.handle(Rejoined(2, [B]))
     assert group.handle(RebalanceTimedOut(2)) == computes(2, B, C, leader=B, reason="c joined")
 
 
-def test_a_static_member_that_does_not_join_stays_a_member_until_its_session_times_out() -> None:
-    group = stable(A, B, C, static=True)
+def test_static_member_that_misses_the_rebalance_timeout_stays_a_member() -> None:
+    group = stable_group(A, B, C, static=True)
     group.handle(Joined(D))
     group.handle(Rejoined(2, [B, C]))
     completed = group.handle(RebalanceTimedOut(2))
-    assert completed == computes(2, A, B, C, D, leader=B, reason="d joined"), "but it cannot lead"
+    assert completed == computes(2, A, B, C, D, leader=B, reason="d joined"), "a member that has not joined cannot lead"
     group.handle(AssignmentReady(2))
-    assert group.handle(Joined(A2, is_static=True)) == [ResendAssignment(A2)], "and finds its place when it is back"
+    assert group.handle(Joined(A2, is_static=True)) == [ResendAssignment(A2)], "it keeps its assignment when it returns"
     assert group.leader == B
 
 
-def test_a_rebalance_that_no_member_joins_goes_on_until_one_does() -> None:
-    group = stable(A, B, static=True)
+def test_rebalance_without_joined_members_is_extended() -> None:
+    group = stable_group(A, B, static=True)
     group.handle(Left(B, "b left"))
     assert group.handle(RebalanceTimedOut(2)) == [AwaitMembers(2)]
     assert group.phase is Phase.PREPARING
     assert group.handle(Joined(A2, is_static=True)) == computes(2, A2, leader=A2, reason="b left, a is back")
 
 
-def test_an_assignment_is_dropped_when_somebody_joined_while_it_was_computed() -> None:
-    group = completing(A, B)
+def test_assignment_is_discarded_if_a_member_joined_during_its_computation() -> None:
+    group = completing_group(A, B)
     group.handle(Joined(C))
     assert group.handle(AssignmentReady(2)) == []
     assert group.handle(Rejoined(3, [A, B])) == computes(3, A, B, C, reason="c joined")
-    assert group.handle(AssignmentReady(2)) == [], "it comes too late"
+    assert group.handle(AssignmentReady(2)) == [], "the generation is outdated"
     assert group.handle(AssignmentReady(3)) == [SendAssignment(3)]
 
 
-def test_a_follow_up_is_asked_for_by_the_leader_in_its_own_generation_only() -> None:
-    group = completing(A, B)
+def test_followup_of_an_earlier_generation_is_ignored() -> None:
+    group = completing_group(A, B)
     group.handle(AssignmentReady(2))
     assert group.handle(FollowupDue(1)) == []
-    assert group.handle(FollowupDue(2)) == CALL_ONCE_MORE
+    assert group.handle(FollowupDue(2)) == BEGIN_THIRD_REBALANCE
     assert group.members == {A: True, B: False}
-    assert group.handle(FollowupDue(2)) == [], "it is being prepared already"
+    assert group.handle(FollowupDue(2)) == [], "the rebalance is already in preparation"
 
 
-def test_a_group_that_everybody_left_is_empty_and_starts_anew() -> None:
-    group = stable(A)
+def test_group_without_members_restarts_with_initial_delay() -> None:
+    group = stable_group(A)
     assert group.handle(Left(A, "a left")) == []
     assert group.phase is Phase.EMPTY
     assert group.leader is None
@@ -332,8 +330,8 @@ def test_a_group_that_everybody_left_is_empty_and_starts_anew() -> None:
     assert group.handle(InitialDelayOver()) == computes(2, B, leader=B, reason="b joined")
 
 
-def test_a_rebalance_is_told_by_all_its_reasons_each_once() -> None:
-    group = stable(A, B, C)
+def test_reason_of_rebalance_lists_each_reason_once() -> None:
+    group = stable_group(A, B, C)
     group.handle(RebalanceRequested([A], "configs changed"))
     group.handle(RebalanceRequested([A], "configs changed"))
     assert group.handle(Rejoined(2, [B, C])) == computes(2, A, B, C, reason="configs changed")

@@ -1,4 +1,4 @@
-"""Client processes: which start they are in, who they are for the group, and with which settings."""
+"""The client processes: their starts, process ids, configs and racks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def fleet(base: World | None = None) -> Fleet:
 
 
 def with_store(persistent: bool | None) -> World:
-    """The small world with one kind of store, or none."""
+    """Return the small world with a persistent or in-memory store, or with none."""
     base = world()
     stores = () if persistent is None else (Store("counts", "app-counts-changelog", persistent),)
     application = dataclasses.replace(base.application, subtopologies=(Subtopology(0, ("clicks",), stores),))
@@ -33,7 +33,7 @@ def process_id(of: Fleet, row: int) -> object:
     return of.table(np.array([row])).ids[0]
 
 
-def test_nobody_is_up_before_it_starts() -> None:
+def test_client_is_up_after_its_start() -> None:
     clients = fleet()
     assert clients.up == [False] * 4
     assert clients.members_up() == set()
@@ -42,48 +42,48 @@ def test_nobody_is_up_before_it_starts() -> None:
     assert clients.members_up() == {Member("c1", 1)}
 
 
-def test_each_start_is_another_member() -> None:
+def test_each_start_is_a_new_member() -> None:
     clients = fleet()
     first = clients.start(0, None, None)
     assert clients.is_up(first)
-    clients.stop(0, keeps_state=True)
+    clients.stop(0, keeps_disk=True)
     assert not clients.is_up(first)
     second = clients.start(0, None, None)
     assert second == Member("c0", 2)
     assert clients.is_up(second)
-    assert not clients.is_up(first), "its time has passed"
+    assert not clients.is_up(first), "the first start has ended"
     assert clients.member(0) == second
 
 
 @pytest.mark.parametrize(
-    ("persistent", "keeps_state", "same"),
+    ("persistent", "keeps_disk", "same"),
     [(True, True, True), (True, False, False), (False, True, False), (None, True, False)],
 )
-def test_a_process_id_survives_a_restart_with_its_disk_if_it_is_on_it(
-    persistent: bool | None, keeps_state: bool, same: bool
+def test_process_id_survives_restart_only_with_disk_and_persistent_store(
+    persistent: bool | None, keeps_disk: bool, same: bool
 ) -> None:
     clients = fleet(with_store(persistent))
     before = [process_id(clients, row) for row in range(4)]
     clients.start(2, None, None)
-    clients.stop(2, keeps_state)
+    clients.stop(2, keeps_disk=keeps_disk)
     after = [process_id(clients, row) for row in range(4)]
     assert (after[2] == before[2]) is same
-    assert after[:2] == before[:2], "it is nobody else's"
+    assert after[:2] == before[:2], "the process ids of other clients do not change"
     assert after[3] == before[3]
 
 
-def test_a_client_that_loses_its_disk_twice_is_a_third_process_and_always_the_same() -> None:
+def test_lost_disk_gives_a_new_deterministic_process_id() -> None:
     ids = []
     for clients in (fleet(), fleet()):
         for _ in range(2):
             clients.start(0, None, None)
-            clients.stop(0, keeps_state=False)
+            clients.stop(0, keeps_disk=False)
             ids.append(process_id(clients, 0))
-    assert ids[:2] == ids[2:], "as random as before, and yet the same in each run"
+    assert ids[:2] == ids[2:], "the new process ids are the same in every run"
     assert len({process_id(fleet(), 0), *ids}) == 3
 
 
-def test_members_stand_in_the_order_of_their_process_ids_each_client_once() -> None:
+def test_kafka_order_sorts_clients_by_process_id_without_duplicates() -> None:
     base = world()
     clients = fleet(base)
     members = [Member("c3", 1), Member("c0", 1), Member("c0", 2), Member("c2", 1)]
@@ -93,41 +93,41 @@ def test_members_stand_in_the_order_of_their_process_ids_each_client_once() -> N
     assert list(ids) == sorted(ids)
 
 
-def test_configs_are_those_that_a_client_started_with() -> None:
+def test_configs_are_set_by_starts_and_config_changes() -> None:
     clients = fleet()
     clients.start(0, None, None)
     clients.start(1, NEW, None)
     old = world().application.assignment_configs
     assert [clients.configs(row) for row in range(3)] == [old, NEW, old]
-    clients.stop(1, keeps_state=True)
+    clients.stop(1, keeps_disk=True)
     clients.start(1, None, None)
-    assert clients.configs(1) == NEW, "they stay"
+    assert clients.configs(1) == NEW, "a start without configs keeps the earlier ones"
     clients.set_configs(old)
     assert clients.configs(1) == old
 
 
-def test_the_leader_learns_the_racks_of_those_who_announce_them() -> None:
+def test_client_table_has_only_announced_racks() -> None:
     base = world()
     clients = fleet(dataclasses.replace(base, clients=(*base.clients, client("bare", None))))
     assert clients.rack.tolist() == [0, 1, 2, 0, NO_RACK]
     clients.start(1, None, False)
     table = clients.table(np.array([0, 1, 4]))
     assert table.rack.tolist() == [0, NO_RACK, NO_RACK]
-    assert clients.rack[1] == 1, "it stands where it stands"
+    assert clients.rack[1] == 1, "the fleet knows the rack even if the client does not announce it"
     assert table.threads.tolist() == [2, 2, 2]
 
 
-def test_racks_are_announced_if_anybody_that_is_up_does() -> None:
+def test_racks_are_announced_if_a_client_that_is_up_announces_its_rack() -> None:
     clients = fleet(with_clients(world(), announces_rack=False))
     clients.start(0, None, None)
     assert not clients.announces_racks()
     clients.start(1, None, True)
     assert clients.announces_racks()
-    clients.stop(1, keeps_state=True)
+    clients.stop(1, keeps_disk=True)
     assert not clients.announces_racks()
 
 
-def test_threads_are_counted_over_all_clients() -> None:
+def test_first_thread_counts_threads_of_all_clients() -> None:
     base = world(2)
     clients = fleet(dataclasses.replace(base, clients=(*base.clients, client("big", "az1", threads=5))))
     assert clients.first_thread.tolist() == [0, 2, 4, 9]

@@ -1,4 +1,4 @@
-"""Tasks go from client to client without ever having two owners."""
+"""Reconciliation moves tasks between clients, and a task never has two owners."""
 
 from __future__ import annotations
 
@@ -17,53 +17,59 @@ ALL_STATEFUL = np.ones(TASKS, dtype=np.bool_)
 def assignment(
     owner: dict[int, int], standby: set[tuple[int, int]] | None = None, thread: dict[tuple[int, int], int] | None = None
 ) -> GroupAssignment:
-    """Who owns, who stands by, and on which thread other than the first."""
-    made = GroupAssignment.empty(TASKS, CLIENTS)
+    """Return an assignment.
+
+    Args:
+        owner: the client of each active task.
+        standby: task and client of each standby.
+        thread: the thread of a task on a client, if it is not the first one.
+    """
+    result = GroupAssignment.empty(TASKS, CLIENTS)
     for task, client in owner.items():
-        made.owner[task] = client
+        result.owner[task] = client
     for task, client in standby or ():
-        made.standby[task, client] = True
-    for place, number in (thread or {}).items():
-        made.thread[place] = number
-    return made
+        result.standby[task, client] = True
+    for task_and_client, number in (thread or {}).items():
+        result.thread[task_and_client] = number
+    return result
 
 
 @st.composite
-def drawn(draw: st.DrawFn) -> GroupAssignment:
-    """Any holdings in which nobody stands by for what it owns."""
-    made = GroupAssignment.empty(TASKS, CLIENTS)
+def random_assignments(draw: st.DrawFn) -> GroupAssignment:
+    """Draw an assignment in which no client has a standby of a task that it owns."""
+    result = GroupAssignment.empty(TASKS, CLIENTS)
     for task in range(TASKS):
-        made.owner[task] = draw(st.integers(UNASSIGNED, CLIENTS - 1))
+        result.owner[task] = draw(st.integers(UNASSIGNED, CLIENTS - 1))
         for client in range(CLIENTS):
-            made.standby[task, client] = client != made.owner[task] and draw(st.booleans())
-            made.thread[task, client] = draw(st.integers(0, THREADS - 1))
-    return made
+            result.standby[task, client] = client != result.owner[task] and draw(st.booleans())
+            result.thread[task, client] = draw(st.integers(0, THREADS - 1))
+    return result
 
 
-statefulness = st.lists(st.booleans(), min_size=TASKS, max_size=TASKS).map(np.array)
+stateful_flags = st.lists(st.booleans(), min_size=TASKS, max_size=TASKS).map(np.array)
 
 
-def test_nobody_has_anything_at_first() -> None:
-    none = GroupAssignment.empty(TASKS, CLIENTS)
-    assert (none.owner == UNASSIGNED).all()
-    assert not none.standby.any()
+def test_empty_assignment_has_no_owners_and_no_standbys() -> None:
+    empty = GroupAssignment.empty(TASKS, CLIENTS)
+    assert (empty.owner == UNASSIGNED).all()
+    assert not empty.standby.any()
 
 
-def test_what_is_free_is_given_at_once() -> None:
-    handover = reconcile_group(assignment({0: 1, 1: 2}), assignment({}), ALL_STATEFUL)
-    assert handover.assignment.owner.tolist() == [1, 2, UNASSIGNED, UNASSIGNED]
-    assert not handover.revoked.any()
-    assert not handover.withheld.any()
+def test_unassigned_task_is_assigned_immediately() -> None:
+    reconciliation = reconcile_group(assignment({0: 1, 1: 2}), assignment({}), ALL_STATEFUL)
+    assert reconciliation.assignment.owner.tolist() == [1, 2, UNASSIGNED, UNASSIGNED]
+    assert not reconciliation.revoked.any()
+    assert not reconciliation.withheld.any()
 
 
-def test_what_stays_is_not_touched() -> None:
+def test_task_that_stays_is_not_revoked() -> None:
     target = assignment({0: 1, 1: 2})
-    handover = reconcile_group(target, target, ALL_STATEFUL)
-    assert not handover.revoked.any()
-    assert (handover.assignment.owner == target.owner).all()
+    reconciliation = reconcile_group(target, target, ALL_STATEFUL)
+    assert not reconciliation.revoked.any()
+    assert (reconciliation.assignment.owner == target.owner).all()
 
 
-def test_what_another_client_runs_is_given_back_first_and_given_in_the_next_round() -> None:
+def test_moved_task_is_revoked_first_and_assigned_in_next_round() -> None:
     target = assignment({0: 1})
     first = reconcile_group(target, assignment({0: 0}), ALL_STATEFUL)
     assert first.assignment.owner[0] == UNASSIGNED
@@ -75,7 +81,7 @@ def test_what_another_client_runs_is_given_back_first_and_given_in_the_next_roun
     assert not second.withheld.any()
 
 
-def test_what_another_thread_of_the_same_client_runs_is_given_back_first_too() -> None:
+def test_task_moved_to_another_thread_is_revoked_first() -> None:
     target, present = assignment({0: 1}, thread={(0, 1): 1}), assignment({0: 1})
     first = reconcile_group(target, present, ALL_STATEFUL)
     assert first.assignment.owner[0] == UNASSIGNED
@@ -84,39 +90,39 @@ def test_what_another_thread_of_the_same_client_runs_is_given_back_first_too() -
     assert (second.assignment.owner[0], second.assignment.thread[0, 1]) == (1, 1)
 
 
-def test_what_nobody_shall_run_is_given_back_and_withheld_from_nobody() -> None:
-    handover = reconcile_group(assignment({}), assignment({0: 0}), ALL_STATEFUL)
-    assert handover.revoked[0]
-    assert not handover.withheld.any()
+def test_task_without_target_owner_is_revoked_and_not_withheld() -> None:
+    reconciliation = reconcile_group(assignment({}), assignment({0: 0}), ALL_STATEFUL)
+    assert reconciliation.revoked[0]
+    assert not reconciliation.withheld.any()
 
 
-def test_a_standby_that_will_run_the_task_stays_one_until_it_may() -> None:
+def test_future_owner_keeps_its_standby_until_the_task_is_free() -> None:
     present = assignment({0: 0, 1: 0}, {(0, 1)})
-    handover = reconcile_group(assignment({0: 1, 1: 1}), present, ALL_STATEFUL)
-    assert handover.assignment.standby[0, 1], "it has the store open"
-    assert not handover.assignment.standby[1, 1], "it had none"
+    reconciliation = reconcile_group(assignment({0: 1, 1: 1}), present, ALL_STATEFUL)
+    assert reconciliation.assignment.standby[0, 1], "its standby stays open"
+    assert not reconciliation.assignment.standby[1, 1], "it had no standby"
     stateless = reconcile_group(assignment({0: 1}), present, ~ALL_STATEFUL)
     assert not stateless.assignment.standby.any()
 
 
-def test_a_standby_that_moves_is_a_standby_at_once() -> None:
-    handover = reconcile_group(assignment({0: 0}, {(0, 2)}), assignment({0: 0}, {(0, 1)}), ALL_STATEFUL)
-    assert np.argwhere(handover.assignment.standby).tolist() == [[0, 2]]
+def test_standby_moves_immediately() -> None:
+    reconciliation = reconcile_group(assignment({0: 0}, {(0, 2)}), assignment({0: 0}, {(0, 1)}), ALL_STATEFUL)
+    assert np.argwhere(reconciliation.assignment.standby).tolist() == [[0, 2]]
 
 
-@given(drawn(), drawn(), statefulness)
-def test_a_rebalance_never_gives_what_another_owns_and_reaches_its_target_in_two_rounds(
+@given(random_assignments(), random_assignments(), stateful_flags)
+def test_group_reconciliation_is_safe_and_reaches_its_target_in_two_rounds(
     target: GroupAssignment, present: GroupAssignment, stateful: np.ndarray
 ) -> None:
     first = reconcile_group(target, present, stateful)
-    check_safe(first, present)
+    check_single_owner(first, present)
     owned = present.owner != UNASSIGNED
     moves = (present.owner != target.owner) | (present.owner_thread() != target.owner_thread())
     assert (first.revoked == (owned & moves)).all()
     assert (first.withheld == (owned & moves & (target.owner != UNASSIGNED))).all()
     extra = np.argwhere(first.assignment.standby & ~target.standby)
     for task, client in extra.tolist():
-        assert present.standby[task, client], "only who stood by may stand by a round longer"
+        assert present.standby[task, client], "only an existing standby is kept for one more round"
         assert stateful[task]
         assert first.withheld[task]
         assert target.owner[task] == client
@@ -127,68 +133,72 @@ def test_a_rebalance_never_gives_what_another_owns_and_reaches_its_target_in_two
     assert (second.assignment.standby == target.standby).all()
 
 
-def check_safe(handover: Reconciliation, present: GroupAssignment) -> None:
-    """Nothing goes from one owner to another at once, and nobody owns and stands by at once."""
-    given = handover.assignment
-    goes_on = (given.owner != UNASSIGNED) & (present.owner != UNASSIGNED)
-    assert (given.owner == present.owner)[goes_on].all()
-    assert (given.owner_thread() == present.owner_thread())[goes_on].all()
-    owned = np.flatnonzero(given.owner != UNASSIGNED)
-    assert not given.standby[owned, given.owner[owned]].any()
+def check_single_owner(reconciliation: Reconciliation, present: GroupAssignment) -> None:
+    """Check that no task changes its owner in one step, and that no client has a standby of a task that it owns."""
+    assignment = reconciliation.assignment
+    stays_owned = (assignment.owner != UNASSIGNED) & (present.owner != UNASSIGNED)
+    assert (assignment.owner == present.owner)[stays_owned].all()
+    assert (assignment.owner_thread() == present.owner_thread())[stays_owned].all()
+    owned = np.flatnonzero(assignment.owner != UNASSIGNED)
+    assert not assignment.standby[owned, assignment.owner[owned]].any()
 
 
-@given(drawn(), drawn(), st.lists(st.integers(0, CLIENTS - 1), max_size=12))
-def test_members_come_to_their_targets_in_any_order_and_nothing_is_ever_owned_twice(
+@given(random_assignments(), random_assignments(), st.lists(st.integers(0, CLIENTS - 1), max_size=12))
+def test_member_reconciliation_is_safe_and_reaches_its_target_in_any_order(
     target: GroupAssignment, present: GroupAssignment, order: list[int]
 ) -> None:
-    now = present
+    current = present
     for client in order:
-        step = reconcile_member(client, target, now)
-        check_safe(step, now)
-        others = np.arange(CLIENTS) != client
-        assert (step.assignment.standby[:, others] == now.standby[:, others]).all(), "it is nobody else's business"
-        kept = (now.owner != client) & (now.owner != UNASSIGNED)
-        assert (step.assignment.owner[kept] == now.owner[kept]).all()
-        now = step.assignment
+        step = reconcile_member(client, target, current)
+        check_single_owner(step, current)
+        is_other = np.arange(CLIENTS) != client
+        assert (step.assignment.standby[:, is_other] == current.standby[:, is_other]).all(), (
+            "standbys of other clients do not change"
+        )
+        owned_by_others = (current.owner != client) & (current.owner != UNASSIGNED)
+        assert (step.assignment.owner[owned_by_others] == current.owner[owned_by_others]).all()
+        current = step.assignment
     for client in [*range(CLIENTS), *range(CLIENTS)]:
-        now = reconcile_member(client, target, now).assignment
-    assert (now.owner == target.owner).all(), "after everybody has given back, everybody gets"
-    assert (now.standby == target.standby).all()
-    assert (now.owner_thread() == target.owner_thread())[target.owner != UNASSIGNED].all()
+        current = reconcile_member(client, target, current).assignment
+    assert (current.owner == target.owner).all(), (
+        "all tasks have their owners after all clients have revoked and reconciled"
+    )
+    assert (current.standby == target.standby).all()
+    assert (current.owner_thread() == target.owner_thread())[target.owner != UNASSIGNED].all()
 
 
-def test_a_member_gets_a_task_only_after_its_owner_gave_it_back() -> None:
+def test_member_gets_a_task_only_after_its_owner_revoked_it() -> None:
     target, present = assignment({0: 1}), assignment({0: 0})
     early = reconcile_member(1, target, present)
-    assert early.assignment.owner[0] == 0, "it is not free yet"
-    gives = reconcile_member(0, target, present)
-    assert gives.revoked[0]
-    assert gives.withheld[0]
-    assert gives.assignment.owner[0] == UNASSIGNED
-    assert reconcile_member(1, target, gives.assignment).assignment.owner[0] == 1
+    assert early.assignment.owner[0] == 0, "the task is not revoked yet"
+    revocation = reconcile_member(0, target, present)
+    assert revocation.revoked[0]
+    assert revocation.withheld[0]
+    assert revocation.assignment.owner[0] == UNASSIGNED
+    assert reconcile_member(1, target, revocation.assignment).assignment.owner[0] == 1
 
 
-def test_a_member_that_gives_back_gets_what_is_free_at_the_same_time() -> None:
+def test_member_revokes_and_gets_free_tasks_in_one_step() -> None:
     step = reconcile_member(0, assignment({0: 1, 1: 0}), assignment({0: 0}))
     assert step.assignment.owner.tolist()[:2] == [UNASSIGNED, 0]
 
 
-def test_what_was_decided_does_not_reach_a_client_that_is_gone() -> None:
+def test_stopped_clients_are_removed_from_the_assignment() -> None:
     reached = without_stopped_clients(assignment({0: 0, 1: 1, 2: 2}, {(0, 1), (1, 2)}), [True, False, True])
     assert reached.owner.tolist() == [0, UNASSIGNED, 2, UNASSIGNED]
     assert np.argwhere(reached.standby).tolist() == [[1, 2]]
 
 
-def test_a_task_that_goes_to_another_thread_is_known_by_the_old_one_until_the_next_round() -> None:
+def test_task_keeps_its_thread_until_it_is_assigned_again() -> None:
     target = assignment({0: 0}, thread={(0, 0): 1})
     first = reconcile_group(target, assignment({0: 0}), ALL_STATEFUL)
     assert first.withheld[0]
-    assert first.assignment.thread[0, 0] == 0, "the thread that gave it back reports its copy"
+    assert first.assignment.thread[0, 0] == 0, "the thread that revoked it reports its copy"
     second = reconcile_group(target, first.assignment, ALL_STATEFUL)
     assert second.assignment.owner[0] == 0
     assert second.assignment.thread[0, 0] == 1
 
 
-def test_a_client_holds_what_it_runs_and_what_it_stands_by_for() -> None:
+def test_held_contains_active_tasks_and_standbys() -> None:
     held = assignment({0: 1, 1: 0}, standby={(0, 2)}).held()
     assert np.argwhere(held).tolist() == [[0, 1], [0, 2], [1, 0]]

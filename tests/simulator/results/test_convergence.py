@@ -1,4 +1,4 @@
-"""Whole runs of a small world, and what is said of how they ended."""
+"""The verdicts of runs of a small world, and descriptions of tasks."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from assignors.model.assignment import KafkaStreamsAssignment, TaskAssignment, T
 from assignors.model.state import ApplicationState
 from assignors.tasks.streams_group_sticky import StreamsGroupSticky
 from simulator.results.convergence import Verdict, convergence
-from simulator.world.disturbances import Crash, Join, Leave
+from simulator.world.disturbances import Crash, Disk, Join, Leave
 from simulator.world.world import GroupProtocol
-from tests.simulator.small_world_runs import SECOND, ran_on, run
+from tests.simulator.small_world_runs import SECOND, run, tasks_on
 from tests.simulator.world_builders import (
     HOUR,
     MINUTE,
@@ -21,98 +21,99 @@ from tests.simulator.world_builders import (
     with_clients,
     with_configs,
     with_group,
-    with_late,
+    with_late_clients,
     world,
 )
 
 
 @dataclass(frozen=True)
-class BackAndForth:
-    """Gives all tasks to the client that has the fewest, and never has enough."""
+class AlternatingAssignor:
+    """Assigns all tasks to the client with the fewest, and always requests a follow-up rebalance."""
 
     def assign(self, state: ApplicationState) -> TaskAssignment:
-        had = [len(tasks) for tasks in state.previous_active]
-        chosen = had.index(min(had))
+        num_previous = [len(tasks) for tasks in state.previous_active]
+        target = num_previous.index(min(num_previous))
         return TaskAssignment(
             tuple(
                 KafkaStreamsAssignment(
-                    process_id, dict.fromkeys(state.tasks.ids, TaskType.ACTIVE) if c == chosen else {}, 10 * MINUTE
+                    process_id, dict.fromkeys(state.tasks.ids, TaskType.ACTIVE) if c == target else {}, 10 * MINUTE
                 )
                 for c, process_id in enumerate(state.clients.ids)
             )
         )
 
 
-def test_an_assignor_that_goes_back_and_forth_is_told_to_cycle_and_what_it_repeats() -> None:
-    trace = run(world(2), assignor=BackAndForth())
+def test_repeated_assignments_are_a_cycle() -> None:
+    trace = run(world(2), assignor=AlternatingAssignor())
     verdict = convergence(trace)
     assert verdict.verdict is Verdict.CYCLING
     assert verdict.round is not None
     assert verdict.repeats is not None
-    by_number = {each.number: each for each in trace.rounds}
+    by_number = {round_.number: round_ for round_ in trace.rounds}
     repeated, between, repeats = (by_number[number] for number in (verdict.repeats, verdict.round - 1, verdict.round))
     assert repeats.decides_like(repeated)
     assert not repeats.decides_like(between)
 
 
-def test_a_run_that_is_still_probing_at_the_end_is_told_to() -> None:
-    late = dataclasses.replace(with_late(world(), "late"), duration_ms=HOUR + 11 * MINUTE)
-    assert convergence(run(late, Join(HOUR, ("late",)))).verdict is Verdict.PROBING
+def test_run_that_ends_during_probing_has_verdict_probing() -> None:
+    base = dataclasses.replace(with_late_clients(world(), "late"), duration_ms=HOUR + 11 * MINUTE)
+    assert convergence(run(base, Join(HOUR, ("late",)))).verdict is Verdict.PROBING
 
 
 @pytest.mark.parametrize("protocol", GroupProtocol)
-def test_a_run_that_ends_before_a_crash_is_noticed_is_not_stable(protocol: GroupProtocol) -> None:
+def test_run_that_ends_before_the_session_timeout_is_not_stable(protocol: GroupProtocol) -> None:
     base = dataclasses.replace(with_group(world(), protocol=protocol), duration_ms=HOUR + 30 * SECOND)
-    verdict = convergence(run(base, Crash(HOUR, ("c1",)), assignor=StreamsGroupSticky()))
+    verdict = convergence(run(base, Crash(HOUR, ("c1",), disk=Disk.KEPT), assignor=StreamsGroupSticky()))
     assert verdict.verdict is Verdict.REBALANCING
 
 
 @dataclass(frozen=True)
-class Forgetful:
-    """Forgets that there are clients at all."""
+class EmptyAssignor:
+    """Returns an assignment without clients."""
 
     def assign(self, state: ApplicationState) -> TaskAssignment:
         return TaskAssignment(())
 
 
-def test_an_invalid_answer_ends_the_run_and_says_what_was_wrong() -> None:
-    trace = run(world(2), assignor=Forgetful())
+def test_invalid_assignment_ends_the_run_with_its_cause() -> None:
+    trace = run(world(2), assignor=EmptyAssignor())
     assert trace.failure is not None
-    assert trace.failure.startswith("round 1: Forgetful: MISSING_PROCESS_ID")
+    assert trace.failure.startswith("round 1: EmptyAssignor: MISSING_PROCESS_ID")
     assert trace.failure.count("MISSING_PROCESS_ID") == 2
     verdict = convergence(trace)
     assert (verdict.verdict, verdict.cause) == (Verdict.FAILED, trace.failure)
 
 
 @pytest.mark.parametrize("protocol", GroupProtocol)
-def test_nobody_there_is_an_empty_run(protocol: GroupProtocol) -> None:
+def test_run_without_clients_is_empty(protocol: GroupProtocol) -> None:
     trace = run(with_group(with_clients(world(), starts=False), protocol=protocol))
     assert trace.rounds == ()
     assert convergence(trace).verdict is Verdict.EMPTY
 
 
-def test_a_story_tells_where_a_task_was() -> None:
+def test_task_description_lists_its_clients() -> None:
     trace = run(world(), Leave(HOUR, ("c1",), leaves_group=True))
-    task = int(ran_on(trace, 1)[0])
-    told = trace.describe_task(str(trace.layout.tasks.ids[task]))
-    assert told[0].endswith("runs on c1")
-    assert "(c1 left): " in told[1]
+    task = int(tasks_on(trace, 1)[0])
+    lines = trace.describe_task(str(trace.layout.tasks.ids[task]))
+    assert lines[0].endswith("runs on c1")
+    assert "(c1 left): " in lines[1]
     with pytest.raises(KeyError, match="unknown task '9_9' of app"):
         trace.describe_task("9_9")
 
 
-def test_a_client_that_stands_by_is_told_of_in_the_story() -> None:
+def test_task_description_lists_its_standbys() -> None:
     trace = run(with_configs(world(), num_standby_replicas=1))
-    [task, stands_by] = trace.rounds[0].standby[0].tolist()
-    [told] = trace.describe_task(str(trace.layout.tasks.ids[task]))
-    assert f"standby on {trace.world.clients[stands_by].name}" in told
+    [task, standby_client] = trace.rounds[0].standby[0].tolist()
+    [line] = trace.describe_task(str(trace.layout.tasks.ids[task]))
+    assert f"standby on {trace.world.clients[standby_client].name}" in line
 
 
-def test_a_client_is_known_by_its_name_wherever_it_stands_in_the_list() -> None:
+def test_order_of_clients_does_not_change_the_assignment() -> None:
     base = world()
-    turned = dataclasses.replace(base, clients=base.clients[::-1])
+    reversed_clients = dataclasses.replace(base, clients=base.clients[::-1])
     names = [
-        [trace.world.clients[row].name for row in trace.rounds[0].owner.tolist()] for trace in (run(base), run(turned))
+        [trace.world.clients[row].name for row in trace.rounds[0].owner.tolist()]
+        for trace in (run(base), run(reversed_clients))
     ]
-    assert names[0] == names[1], "Kafka's order is that of process ids"
+    assert names[0] == names[1], "clients are ordered by process id"
     assert client("c0", "az1").process_id == base.clients[0].process_id

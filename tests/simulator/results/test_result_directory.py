@@ -1,4 +1,4 @@
-"""Directories of results are written whole or not at all, and the same run gives the same bytes anywhere."""
+"""Result directories are written completely or not at all, and results are reproducible."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ import pyarrow as pa
 import pytest
 
 from assignors.tasks.high_availability import HighAvailability
+from simulator.processes.simulation import simulate
 from simulator.results.result_directory import ResultsError, read_results, write_results
 from simulator.results.tables import concat_tables
 from simulator.results.tabulation import tabulate
-from simulator.run import simulate
 from simulator.world.disturbances import RollingBounce
 from tests.simulator.world_builders import HOUR, with_configs, world
 
@@ -44,7 +44,7 @@ def test_results_are_read_as_they_were_written(tmp_path: Path) -> None:
     assert (tmp_path / "results" / "figures" / "one.txt").read_bytes() == b"picture"
 
 
-def test_a_write_that_fails_leaves_the_earlier_results_and_nothing_else(tmp_path: Path) -> None:
+def test_failed_write_keeps_the_earlier_results(tmp_path: Path) -> None:
     write_results(tmp_path / "results", run_tables(), {"seed": 1})
     with pytest.raises(TypeError):
         write_results(tmp_path / "results", run_tables(), {"seed": object()})
@@ -52,28 +52,30 @@ def test_a_write_that_fails_leaves_the_earlier_results_and_nothing_else(tmp_path
     assert [path.name for path in tmp_path.iterdir()] == ["results"]
 
 
-def test_what_is_no_directory_of_results_is_named(tmp_path: Path) -> None:
+def test_other_directories_are_rejected(tmp_path: Path) -> None:
     with pytest.raises(ResultsError, match="not a result directory"):
         read_results(tmp_path)
+    with pytest.raises(ResultsError, match=r"not a result directory: no such directory$"):
+        read_results(tmp_path / "missing")
     (tmp_path / "file").write_text("x")
     with pytest.raises(ResultsError, match="exists and is not a result directory"):
         write_results(tmp_path / "file", {}, {})
 
 
-def test_results_of_another_kind_are_never_replaced(tmp_path: Path) -> None:
-    write_results(tmp_path / "kept", {}, {"kind": "plan"})
+def test_results_of_another_kind_are_not_overwritten(tmp_path: Path) -> None:
+    write_results(tmp_path / "plan", {}, {"kind": "plan"})
     with pytest.raises(ResultsError, match="contains a plan"):
-        write_results(tmp_path / "kept", {}, {})
-    write_results(tmp_path / "kept", {}, {"kind": "plan", "again": True})
-    assert read_results(tmp_path / "kept")[1] == {"kind": "plan", "again": True}
+        write_results(tmp_path / "plan", {}, {})
+    write_results(tmp_path / "plan", {}, {"kind": "plan", "overwritten": True})
+    assert read_results(tmp_path / "plan")[1] == {"kind": "plan", "overwritten": True}
 
 
-def test_a_run_is_the_same_under_another_hash_seed() -> None:
+def test_run_does_not_depend_on_the_hash_seed() -> None:
     program = (
         "from tests.simulator.results.test_result_directory import digest, run_tables; print(digest(run_tables()))"
     )
     for hash_seed in ("1", "2"):
-        done = subprocess.run(
+        process = subprocess.run(
             [sys.executable, "-c", program],
             env={"PYTHONHASHSEED": hash_seed, "PATH": ""},
             cwd=Path(__file__).parents[3],
@@ -81,4 +83,4 @@ def test_a_run_is_the_same_under_another_hash_seed() -> None:
             text=True,
             check=True,
         )
-        assert done.stdout.strip() == digest(run_tables())
+        assert process.stdout.strip() == digest(run_tables())

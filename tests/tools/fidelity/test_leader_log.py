@@ -26,17 +26,17 @@ def rebalance(at_ms: int, *, lag: int | None, warmed_up: bool) -> LeaderDecision
         (rebalance(60_000, lag=0, warmed_up=False), False),
     ],
 )
-def test_a_warm_up_is_early_where_a_follow_up_rebalance_sees_it_caught_up(second: LeaderDecision, early: bool) -> None:
+def test_warmup_is_early_if_caught_up_at_follow_up_rebalance(second: LeaderDecision, early: bool) -> None:
     first = rebalance(0, lag=None, warmed_up=True)
     assert warmed_up_early([first, second], INTERVAL_MS) is early
 
 
-def test_a_task_that_was_caught_up_before_it_was_a_warm_up_is_not_early() -> None:
+def test_task_caught_up_before_warmup_is_not_early() -> None:
     first, second = rebalance(0, lag=0, warmed_up=False), rebalance(1_000, lag=0, warmed_up=False)
     assert not warmed_up_early([first, second], INTERVAL_MS)
 
 
-def test_probing_rebalances_are_those_an_interval_after_the_one_before() -> None:
+def test_probing_rebalances_follow_after_an_interval() -> None:
     at_ms = [0, 1_200, 61_200, 62_400, 122_401]
     assert [later - earlier for earlier, later in pairwise(at_ms)].count(1_200) == 2
     assert count_probing_rounds(at_ms) == 2

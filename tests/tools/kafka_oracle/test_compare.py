@@ -44,7 +44,7 @@ def problems() -> list[Json]:
     return list(generate(5, 40))
 
 
-def swapped(answered: Json) -> Json:
+def swap_tasks(answered: Json) -> Json:
     """Return the answer with the tasks of two clients exchanged."""
     other = copy.deepcopy(answered)
     first, second = list(other["assignment"])[:2]
@@ -54,7 +54,7 @@ def swapped(answered: Json) -> Json:
     return other
 
 
-def one_that_has_tasks(problems: list[Json]) -> Json:
+def problem_with_tasks(problems: list[Json]) -> Json:
     return next(p for p in problems if len(p["clients"]) > 1 and len(p["tasks"]) > 5 and p["assignor"] == "ha")
 
 
@@ -66,26 +66,26 @@ def test_identical_answers_all_agree(problems: list[Json]) -> None:
 
 
 def test_a_different_answer_is_reported_and_counted_by_order(problems: list[Json]) -> None:
-    problem = one_that_has_tasks(problems)
+    problem = problem_with_tasks(problems)
     ours = our_answer(problem, CollectionOrder.SORTED)
     tallies: Tallies = {}
-    oracle = AgreeingOracle({problem["id"]: {"sorted": ours, "production": swapped(ours)}})
-    [told] = compare(oracle, problems, our_answer, tallies)
-    assert told.problem == problem
-    assert [text.split(":")[0] for text in told.found] == ["production"]
+    oracle = AgreeingOracle({problem["id"]: {"sorted": ours, "production": swap_tasks(ours)}})
+    [disagreement] = compare(oracle, problems, our_answer, tallies)
+    assert disagreement.problem == problem
+    assert [text.split(":")[0] for text in disagreement.differences] == ["production"]
     tally = tallies["ha", problem["configs"]["rack_aware_assignment_strategy"]]
     assert tally.agreed == {"sorted": tally.compared, "production": tally.compared - 1}
     assert tally.order_sensitive == 1
     assert not total(tallies).identical()
 
 
-def test_of_an_exception_only_the_class_counts(problems: list[Json]) -> None:
+def test_exceptions_of_same_class_agree(problems: list[Json]) -> None:
     problem = copy.deepcopy(problems[0])
     problem["configs"]["max_warmup_replicas"] = 0
     ours = our_answer(problem, CollectionOrder.SORTED)
-    worded = {**ours, "error": "org.apache.kafka.common.config.ConfigException: in other words"}
-    other = {**ours, "error": "java.lang.IllegalStateException: in other words"}
-    for kafkas, agreed in ((worded, True), (other, False)):
+    same_class = {**ours, "error": "org.apache.kafka.common.config.ConfigException: in other words"}
+    other_class = {**ours, "error": "java.lang.IllegalStateException: in other words"}
+    for kafkas, agreed in ((same_class, True), (other_class, False)):
         tallies: Tallies = {}
         oracle = AgreeingOracle({problem["id"]: {"sorted": kafkas, "production": kafkas}})
         list(compare(oracle, [problem], our_answer, tallies))
@@ -94,19 +94,19 @@ def test_of_an_exception_only_the_class_counts(problems: list[Json]) -> None:
 
 
 def test_a_disagreement_is_saved_as_a_problem_with_kafkas_answers(problems: list[Json], tmp_path: Path) -> None:
-    problem = one_that_has_tasks(problems)
-    right = swapped(our_answer(problem, CollectionOrder.SORTED))
-    oracle = AgreeingOracle({problem["id"]: {"sorted": right, "production": right}})
+    problem = problem_with_tasks(problems)
+    expected = swap_tasks(our_answer(problem, CollectionOrder.SORTED))
+    oracle = AgreeingOracle({problem["id"]: {"sorted": expected, "production": expected}})
     path = tmp_path / "3.9.1" / "disagreements.jsonl"
     assert save(compare(oracle, problems, our_answer, {}), path) == 1
     with path.open(encoding="utf-8") as source:
-        [read] = read_problems(source, str(path))
-    assert read.problem == problem
-    assert read.expected == right
-    assert read.expected_hash_order == right
+        [stored] = read_problems(source, str(path))
+    assert stored.problem == problem
+    assert stored.expected == expected
+    assert stored.expected_hash_order == expected
 
 
-def test_no_file_is_left_where_all_agree(problems: list[Json], tmp_path: Path) -> None:
+def test_no_file_is_written_if_all_agree(problems: list[Json], tmp_path: Path) -> None:
     path = tmp_path / "disagreements.jsonl"
     path.write_text("of an earlier run")
     assert save(compare(AgreeingOracle(), problems[:3], our_answer, {}), path) == 0
@@ -126,22 +126,22 @@ def test_recorded_answers_are_compared_in_both_orders(problems: list[Json], tmp_
     path = tmp_path / "recorded.jsonl"
     path.write_text("\n".join(json.dumps(line) for line in lines))
     with path.open(encoding="utf-8") as source:
-        found = list(read_problems(source, str(path)))
+        recorded = list(read_problems(source, str(path)))
     tallies: Tallies = {}
-    asked: list[Any] = [problem.problem for problem in found]
-    assert not list(compare(AgreeingOracle(), asked, recorded_answers(found), tallies))
+    asked: list[Any] = [problem.problem for problem in recorded]
+    assert not list(compare(AgreeingOracle(), asked, recorded_answers(recorded), tallies))
     assert total(tallies).compared == 10
 
 
-def test_the_strategies_of_an_assignor_are_counted_together(problems: list[Json]) -> None:
+def test_strategies_of_an_assignor_are_summed(problems: list[Json]) -> None:
     tallies: Tallies = {}
     list(compare(AgreeingOracle(), problems, our_answer, tallies))
-    together = by_assignor(tallies)
-    assert sum(tally.compared for tally in together.values()) == len(problems)
-    assert together["ha"].compared == sum(problem["assignor"] == "ha" for problem in problems)
+    by_name = by_assignor(tallies)
+    assert sum(tally.compared for tally in by_name.values()) == len(problems)
+    assert by_name["ha"].compared == sum(problem["assignor"] == "ha" for problem in problems)
 
 
-def test_the_table_ends_with_the_total(problems: list[Json]) -> None:
+def test_table_ends_with_total(problems: list[Json]) -> None:
     tallies: Tallies = {}
     list(compare(AgreeingOracle(), problems, our_answer, tallies))
     lines = render(tallies).splitlines()

@@ -37,7 +37,7 @@ def fingerprint(problems: Iterator[dict[str, Any]]) -> str:
 
 
 @pytest.mark.parametrize("hash_seed", ["0", "4711"])
-def test_one_seed_rebuilds_every_problem_in_another_process(hash_seed: str) -> None:
+def test_problems_of_a_seed_are_reproducible_across_processes(hash_seed: str) -> None:
     command = [sys.executable, "-m", "tools.kafka_oracle", "generate", "--seed", str(SEED), "--problems", "60"]
     environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
     printed = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=True, timeout=60).stdout
@@ -45,7 +45,7 @@ def test_one_seed_rebuilds_every_problem_in_another_process(hash_seed: str) -> N
     assert fingerprint(iter(lines)) == fingerprint(generate(SEED, 60))
 
 
-def test_another_seed_gives_other_problems() -> None:
+def test_other_seed_gives_other_problems() -> None:
     assert fingerprint(generate(SEED, 5)) != fingerprint(generate(SEED + 1, 5))
 
 
@@ -57,14 +57,14 @@ def test_every_problem_has_a_unique_id(problems: list[dict[str, Any]]) -> None:
     assert len({problem["id"] for problem in problems}) == len(problems)
 
 
-def test_every_assignor_meets_every_strategy_and_size(problems: list[dict[str, Any]]) -> None:
+def test_every_assignor_occurs_with_every_strategy_and_size(problems: list[dict[str, Any]]) -> None:
     kinds = {Problem(0, problem).kind for problem in problems}
     assert kinds == {(assignor, strategy) for assignor in ASSIGNORS for strategy in STRATEGIES}
     for size in SIZES:
         assert {p["assignor"] for p in problems if f"-{size.name}" in p["id"]} == set(ASSIGNORS)
 
 
-def test_every_problem_is_one_of_the_schema(problems: list[dict[str, Any]]) -> None:
+def test_every_problem_is_valid(problems: list[dict[str, Any]]) -> None:
     for problem in problems:
         try:
             state = parse_problem(problem)
@@ -75,7 +75,7 @@ def test_every_problem_is_one_of_the_schema(problems: list[dict[str, Any]]) -> N
         assert len(state.clients) == len(problem["clients"])
 
 
-def test_every_lag_is_one_that_kafka_computes(problems: list[dict[str, Any]]) -> None:
+def test_every_lag_is_possible_in_kafka(problems: list[dict[str, Any]]) -> None:
     lags = [lag for p in problems for client in p["clients"] for lag in client["task_lags"].values()]
     assert {RUNNING, UNKNOWN, 0, 2**63 - 1} <= set(lags)
     assert all(lag in (RUNNING, UNKNOWN) or 0 <= lag < 2**63 for lag in lags)
@@ -88,17 +88,17 @@ def test_no_client_has_a_task_as_active_and_standby(problems: list[dict[str, Any
 
 
 def test_a_round_starts_with_the_previous_assignment() -> None:
-    is_sequence = [list(make_family(SEED, family)) for family in range(150)]
-    rounds = [life for life in is_sequence if len(life) > 1]
-    assert len(rounds) > 3
+    families = [list(make_family(SEED, family)) for family in range(150)]
+    sequences = [family for family in families if len(family) > 1]
+    assert len(sequences) > 3
     stayed = 0
-    for earlier, later in (pair for life in rounds for pair in pairwise(life)):
-        given = solve_problem(Problem(0, earlier), "a life")["assignment"]
+    for earlier, later in (pair for sequence in sequences for pair in pairwise(sequence)):
+        assignment = solve_problem(Problem(0, earlier), "a sequence")["assignment"]
         for client in later["clients"]:
-            if client["process_id"] in given:
+            if client["process_id"] in assignment:
                 stayed += 1
-                assert client["previous_active"] == given[client["process_id"]]["active"]
-                assert client["previous_standby"] == given[client["process_id"]]["standby"]
+                assert client["previous_active"] == assignment[client["process_id"]]["active"]
+                assert client["previous_standby"] == assignment[client["process_id"]]["standby"]
     assert stayed > 20
 
 
@@ -107,7 +107,7 @@ def test_clients_join_and_leave_in_a_sequence() -> None:
         [{client["process_id"] for client in problem["clients"]} for problem in make_family(SEED, family)]
         for family in range(150)
     ]
-    changes = [(before, after) for life in members for before, after in pairwise(life)]
+    changes = [(before, after) for rounds in members for before, after in pairwise(rounds)]
     assert any(after - before for before, after in changes)
     assert any(before - after for before, after in changes)
 

@@ -17,7 +17,7 @@ def summary(kafka_version: str, agreed: int = 1200) -> dict[str, object]:
     return summarize(kafka_version, 7, 1200, "2030-01-02", tallies)
 
 
-def test_a_row_sums_an_assignors_strategies_up() -> None:
+def test_row_sums_strategies_of_an_assignor() -> None:
     lines = markdown([summary("3.9.1", agreed=1199)]).splitlines()
     assert lines[2] == "| 3.9.1 | `ha` | 1,200 | 1,199 | 1,200 | 3 | 4 |"
     assert lines[-1] == "- Kafka 3.9.1, 2030-01-02: `make parity KAFKA=3.9.1 PROBLEMS=1200 SEED=7`"
@@ -28,7 +28,7 @@ def test_a_run_is_identical_only_if_every_answer_is() -> None:
     assert summary("3.9.1", agreed=1199)["identical"] is False
 
 
-def test_the_page_keeps_its_text_and_sorts_versions_by_number(tmp_path: Path) -> None:
+def test_page_keeps_text_and_sorts_versions_numerically(tmp_path: Path) -> None:
     for version in ("4.10.0", "4.9.0", "3.9.1"):
         (tmp_path / version).mkdir()
         (tmp_path / version / "summary.json").write_text(json.dumps(summary(version)))
@@ -43,5 +43,5 @@ def test_the_page_keeps_its_text_and_sorts_versions_by_number(tmp_path: Path) ->
     )
 
 
-def test_the_committed_page_has_a_place_for_the_table() -> None:
+def test_committed_page_has_one_mark() -> None:
     assert PAGE.read_text(encoding="utf-8").count(MARK) == 1

@@ -2,59 +2,56 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any, Self
 
-import pytest
-
-from tools.kafka_oracle import timing
 from tools.kafka_oracle.timing import Timing, measured, time_problem
+
+Json = dict[str, Any]
 
 
 class Stopwatch:
-    """A stand-in for the Java process with given run times."""
+    """A replacement for the Java process with given run times."""
 
-    asked: tuple[str, ...] = ()
-    nanos: tuple[int, ...] = ()
+    def __init__(self, *nanos: int) -> None:
+        self.nanos = nanos
+        self.mode: tuple[str, ...] = ()
 
-    def __init__(self, kafka_version: str, mode: tuple[str, ...], **options: Any) -> None:
-        type(self).asked = mode
+    def __call__(self, kafka_version: str, mode: tuple[str, ...], **options: Any) -> Self:
+        self.mode = mode
+        return self
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *ended: object) -> None:
+    def __exit__(self, *error: object) -> None:
         pass
 
-    def ask(self, problems: list[Any]) -> list[Any]:
-        return [(problem, {"nanos": list(self.nanos), "java": "A VM 17"}) for problem in problems]
+    def ask(self, problems: Iterable[Json]) -> Iterator[tuple[Json, Json]]:
+        return ((problem, {"nanos": list(self.nanos), "java": "A VM 17"}) for problem in problems)
 
 
-@pytest.fixture
-def stopwatch(monkeypatch: pytest.MonkeyPatch) -> type[Stopwatch]:
-    fresh = type("Fresh", (Stopwatch,), {})
-    monkeypatch.setattr(timing, "KafkaOracle", fresh)
-    return fresh
+def test_runs_budget_and_limit_are_passed_to_java() -> None:
+    stopwatch = Stopwatch()
+    time_problem("4.3.1", {}, runs=3, warm_ups=1, budget_s=7.5, limit_s=20, open_oracle=stopwatch)
+    assert stopwatch.mode == ("time", "4", "7500", "20000")
 
 
-def test_runs_budget_and_limit_are_passed_to_java(stopwatch: type[Stopwatch]) -> None:
-    time_problem("4.3.1", {}, runs=3, warm_ups=1, budget_s=7.5, limit_s=20)
-    assert stopwatch.asked == ("time", "4", "7500", "20000")
+def test_a_first_run_beyond_the_limit_is_reported_as_stopped() -> None:
+    timing = time_problem("4.3.1", {"id": "huge"}, limit_s=20, open_oracle=Stopwatch())
+    assert timing == Timing("huge", (), 20, "A VM 17")
 
 
-def test_a_first_run_beyond_the_limit_is_reported_as_stopped(stopwatch: type[Stopwatch]) -> None:
-    assert time_problem("4.3.1", {"id": "huge"}, limit_s=20) == Timing("huge", (), 20, "A VM 17")
-
-
-def test_a_run_within_the_limit_is_not_reported_as_stopped(stopwatch: type[Stopwatch]) -> None:
-    stopwatch.nanos = (19_000_000_000,)
-    assert time_problem("4.3.1", {"id": "large"}, limit_s=20) == Timing("large", (19_000.0,), None, "A VM 17")
+def test_a_run_within_the_limit_is_not_reported_as_stopped() -> None:
+    timing = time_problem("4.3.1", {"id": "large"}, limit_s=20, open_oracle=Stopwatch(19_000_000_000))
+    assert timing == Timing("large", (19_000.0,), None, "A VM 17")
 
 
 def test_warm_ups_do_not_count() -> None:
     assert measured([9_000_000, 8_000_000, 3_000_000, 1_000_000, 2_000_000], 2) == (3.0, 1.0, 2.0)
 
 
-def test_a_warm_up_counts_where_there_was_no_time_for_more() -> None:
+def test_warmup_counts_if_there_is_no_measured_run() -> None:
     assert measured([70_000_000_000], 2) == (70_000.0,)
 
 

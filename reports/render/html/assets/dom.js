@@ -48,4 +48,4 @@ function writeClock(ms) {
   return Math.floor(seconds / 3600) + ':' + two(Math.floor(seconds / 60) % 60) + ':' + two(seconds % 60);
 }
 
-const counted = (number, one, several) => number.toLocaleString('en-US') + ' ' + (number === 1 ? one : several || one + 's');
+const counted = (number, singular, plural) => number.toLocaleString('en-US') + ' ' + (number === 1 ? singular : plural || singular + 's');

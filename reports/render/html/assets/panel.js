@@ -1,4 +1,5 @@
 // One run of the player: its clients by rack, with their tasks at the current time.
+// Symbol and description of a task chip by its look.
 const LOOKS = {
   running: ['', 'running'],
   restoring: ['↻', 'restoring state'],
@@ -10,6 +11,7 @@ const LOOKS = {
   warm: ['▲', 'warm-up: a copy that takes over the task once it has caught up'],
 };
 const LOOK_OF = { [ASSIGNED]: 'waiting', [RESTORING]: 'restoring', [RUNNING]: 'running', [BLOCKED]: 'blocked', [REVOKED]: 'leaving' };
+// Runs with more tasks than this show small chips without task ids.
 const DENSE = 700;
 
 class Panel {
@@ -17,7 +19,7 @@ class Panel {
     this.runStates = runStates;
     this.notify = notify;
     this.picker = make('select', { 'aria-label': 'Run ' + (number + 1), onchange: () => this.choose(Number(this.picker.value)) },
-      runStates.map((runState, place) => make('option', { value: place, selected: place === chosen }, runState.run.label)),
+      runStates.map((runState, index) => make('option', { value: index, selected: index === chosen }, runState.run.label)),
       number ? make('option', { value: -1 }, '(none)') : null);
     this.head = make('p', { class: 'now' });
     this.counts = make('p', { class: 'counts' });
@@ -28,13 +30,13 @@ class Panel {
     this.build(chosen);
   }
 
-  choose(place) {
-    this.build(place);
-    this.notify('chosen', this);
+  choose(index) {
+    this.build(index);
+    this.notify('run chosen', this);
   }
 
-  build(place) {
-    this.runState = place < 0 ? null : this.runStates[place];
+  build(index) {
+    this.runState = index < 0 ? null : this.runStates[index];
     this.root.classList.toggle('empty', !this.runState);
     this.cards = [];
     if (!this.runState) return this.body.replaceChildren();
@@ -76,17 +78,17 @@ class Panel {
     this.put(this.unassigned, free, 'x');
     this.tray.hidden = !free.length;
     this.describe(held, free);
-    this.settleFocus(focused);
+    this.restoreFocus(focused);
   }
 
   refresh(card, actives) {
     const { runState } = this;
     const copies = [...runState.copiesOf(card.at)].sort((a, b) => a - b).map((task) => [task, runState.warm.has(card.at + ':' + task) ? 'warm' : 'standby']);
     const chips = [...actives, ...copies.filter(([task]) => !actives.some(([which]) => which === task))];
-    const here = runState.isMember(card.at);
+    const isMember = runState.isMember(card.at);
     const running = actives.filter(([, look]) => look !== 'coming').length;
-    card.root.classList.toggle('gone', !here);
-    card.load.textContent = here ? running + ' + ' + copies.length + ' / ' + counted(card.client.threads, 'thread') : 'not in the group';
+    card.root.classList.toggle('gone', !isMember);
+    card.load.textContent = isMember ? running + ' + ' + copies.length + ' / ' + counted(card.client.threads, 'thread') : 'not in the group';
     card.root.setAttribute('aria-label', card.client.name + ': ' + card.load.textContent);
     this.put(card.chips, chips, card.at);
   }
@@ -132,7 +134,7 @@ class Panel {
   }
 
   // One chip per panel is reachable by Tab; arrow keys move between chips.
-  settleFocus(focused) {
+  restoreFocus(focused) {
     const chips = [...this.body.querySelectorAll('.chip')];
     const same = focused === null ? null : chips.find((chip) => chip.dataset.key === focused);
     if (focused !== null && (same || chips[0])) (same || chips[0]).focus({ preventScroll: true });
@@ -140,19 +142,19 @@ class Panel {
   }
 
   clicked(chip) {
-    if (chip) this.notify('asked', this, Number(chip.dataset.task));
+    if (chip) this.notify('task clicked', this, Number(chip.dataset.task));
   }
 
   pressed(event) {
     const by = { ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1 }[event.key];
     const chip = event.target.closest('.chip');
     if (!by || !chip) return;
-    const list = [...this.body.querySelectorAll(event.key === 'ArrowUp' || event.key === 'ArrowDown' ? '.chips' : '.chip')].filter((each) => each.matches('.chip') || each.firstChild);
+    const list = [...this.body.querySelectorAll(event.key === 'ArrowUp' || event.key === 'ArrowDown' ? '.chips' : '.chip')].filter((element) => element.matches('.chip') || element.firstChild);
     const at = list.indexOf(chip.closest(event.key === 'ArrowUp' || event.key === 'ArrowDown' ? '.chips' : '.chip'));
     const next = list[at + by];
     if (next) {
       const to = next.matches('.chip') ? next : next.firstChild;
-      this.body.querySelectorAll('.chip[tabindex="0"]').forEach((each) => { each.tabIndex = -1; });
+      this.body.querySelectorAll('.chip[tabindex="0"]').forEach((other) => { other.tabIndex = -1; });
       to.tabIndex = 0;
       to.focus();
     }

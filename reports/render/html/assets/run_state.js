@@ -10,7 +10,7 @@ class RunState {
     let at = 0;
     this.steps = run.transitions.map(([passed, ...pairs]) => ({ at: (at += passed), pairs }));
     // The first round assigns all tasks, so it has no moves.
-    this.moved = run.rounds.map((round, place) => new Set(place ? triples(round.own).map(([task]) => task) : []));
+    this.moved = run.rounds.map((round, index) => new Set(index ? triples(round.own).map(([task]) => task) : []));
     this.reset();
   }
 
@@ -30,12 +30,12 @@ class RunState {
   seek(at) {
     if (at < this.now) this.reset();
     this.now = at;
-    while (this.round + 1 < this.run.rounds.length && this.run.rounds[this.round + 1].at <= at) this.enter(++this.round);
-    while (this.step < this.steps.length && this.steps[this.step].at <= at) this.take(this.steps[this.step++]);
+    while (this.round + 1 < this.run.rounds.length && this.run.rounds[this.round + 1].at <= at) this.enterRound(++this.round);
+    while (this.step < this.steps.length && this.steps[this.step].at <= at) this.applyStep(this.steps[this.step++]);
   }
 
-  enter(place) {
-    const round = this.run.rounds[place];
+  enterRound(index) {
+    const round = this.run.rounds[index];
     for (const [task, client] of triples(round.own)) this.target[task] = client;
     for (const [task, client] of pairs(round.drop)) {
       this.copiesOf(client).delete(task);
@@ -46,7 +46,7 @@ class RunState {
     for (const [task, client] of pairs(round.warm || [])) this.warm.add(client + ':' + task);
   }
 
-  take(step) {
+  applyStep(step) {
     for (const [task, code] of pairs(step.pairs)) {
       this.state[task] = code % STATES;
       this.client[task] = Math.floor(code / STATES) - 1;
@@ -65,20 +65,20 @@ class RunState {
 
   // States of a task in order of time: [at, state, client].
   statesOf(task) {
-    const found = [];
+    const states = [];
     for (const step of this.steps) {
-      for (let place = 0; place < step.pairs.length; place += 2) {
-        if (step.pairs[place] === task) found.push([step.at, step.pairs[place + 1] % STATES, Math.floor(step.pairs[place + 1] / STATES) - 1]);
+      for (let index = 0; index < step.pairs.length; index += 2) {
+        if (step.pairs[index] === task) states.push([step.at, step.pairs[index + 1] % STATES, Math.floor(step.pairs[index + 1] / STATES) - 1]);
       }
     }
-    return found;
+    return states;
   }
 }
 
 function groups(flat, size) {
-  const found = [];
-  for (let place = 0; place < flat.length; place += size) found.push(flat.slice(place, place + size));
-  return found;
+  const result = [];
+  for (let index = 0; index < flat.length; index += size) result.push(flat.slice(index, index + size));
+  return result;
 }
 const pairs = (flat) => groups(flat, 2);
 const triples = (flat) => groups(flat, 3);

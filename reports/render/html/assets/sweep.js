@@ -82,17 +82,17 @@ function choice(title, options, chosen, changed) {
 }
 
 // A name that may break at word separators.
-const breaking = (text) => make('bdi', { dir: 'auto' }, ...text.split(/(?<=[\s_.,:=/()-])/).flatMap((part) => [part, make('wbr')]));
+const breakable = (text) => make('bdi', { dir: 'auto' }, ...text.split(/(?<=[\s_.,:=/()-])/).flatMap((part) => [part, make('wbr')]));
 
 const metricOptions = (sweep, numbers) => numbers.map((number) => [number, sweep.metrics[number].title]);
 
 // A table created by scripts, with the same frame and CSV export as the static ones.
-function framed(title, csv, classes, head, rows, caption) {
+function tableWithCsv(title, csv, classes, head, rows, caption) {
   const table = make('table', { class: classes, 'data-csv': csv },
     caption ? make('caption', {}, caption) : null,
     make('thead', {}, make('tr', {}, ...head.map((cell) => (cell instanceof Node ? cell : make('th', { scope: 'col' }, cell))))),
     make('tbody', {}, ...rows));
   const frame = make('div', {}, make('div', { class: 'scroll', role: 'region', tabindex: 0, 'aria-label': title }, table));
-  dress(table);
+  addTableControls(table);
   return frame;
 }

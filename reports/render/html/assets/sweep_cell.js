@@ -1,32 +1,32 @@
 // Details of a cell: Pareto status, command to reproduce its runs, and all metrics.
 class SweepCell {
-  constructor(sweep, id, here) {
-    Object.assign(this, { sweep, id, here });
-    here.addEventListener('keydown', (event) => { if (event.key === 'Escape') this.close(); });
+  constructor(sweep, id, container) {
+    Object.assign(this, { sweep, id, container });
+    container.addEventListener('keydown', (event) => { if (event.key === 'Escape') this.close(); });
   }
 
   // others: cells at the same position; back: element that gets the focus afterwards.
   open(cell, others, back) {
-    const { sweep, here } = this;
+    const { sweep, container } = this;
     this.back = back || this.back;
     const by = sweep.cells.by[cell];
     const heading = make('h4', { tabindex: -1 }, named(sweep.assignor(cell)), ' with ', named(sweep.label(cell)));
     const close = make('button', { type: 'button', onclick: () => this.close() }, 'Close');
-    here.hidden = false;
-    here.setAttribute('role', 'region');
-    here.setAttribute('aria-label', 'Cell');
-    here.replaceChildren(
+    container.hidden = false;
+    container.setAttribute('role', 'region');
+    container.setAttribute('aria-label', 'Cell');
+    container.replaceChildren(
       make('div', { class: 'history-head' }, heading, close),
       make('p', {}, ...sweep.paretoStatus(cell), '. ', counted(sweep.cells.runs[cell], 'run'), ', ' + Math.round(100 * sweep.cells.stable[cell]) + ' % stable. Setting ' + sweep.settings[sweep.cells.setting[cell]][0] + ' of the sweep.'),
-      ...(by >= 0 ? [make('p', {}, this.to(by, 'Open the dominating cell', []))] : []),
-      ...(others.length ? [make('p', {}, 'At the same position: ', ...others.slice(0, 12).map((other) => this.to(other, sweep.label(other), [cell, ...others.filter((each) => each !== other)])), others.length > 12 ? ' and ' + (others.length - 12) + ' more' : '')] : []),
+      ...(by >= 0 ? [make('p', {}, this.openButton(by, 'Open the dominating cell', []))] : []),
+      ...(others.length ? [make('p', {}, 'At the same position: ', ...others.slice(0, 12).map((other) => this.openButton(other, sweep.label(other), [cell, ...others.filter((candidate) => candidate !== other)])), others.length > 12 ? ' and ' + (others.length - 12) + ' more' : '')] : []),
       make('p', { class: 'note' }, 'Command to reproduce it:'),
       make('pre', {}, sweep.command(cell)),
       this.table(cell));
     heading.focus();
   }
 
-  to(cell, text, others) {
+  openButton(cell, text, others) {
     return make('button', { type: 'button', class: 'other', onclick: () => this.open(cell, others) }, named(text));
   }
 
@@ -44,12 +44,12 @@ class SweepCell {
         ...(isBaseline ? [] : [difference ? make('td', { 'data-v': difference.mean }, sweep.signed(metric, difference.mean), make('small', {}, sweep.span(metric, difference, (value) => sweep.signed(metric, value)))) : make('td', {}, 'n/a')]));
     });
     const head = ['Metric', 'Mean', 'From', 'To', ...(isBaseline ? [] : [make('th', { scope: 'col', 'data-name': 'difference' }, 'Difference from ', named(sweep.baseline))])];
-    return framed('All metrics of the cell', this.id + '-cell', 'grid', head, rows.filter(Boolean));
+    return tableWithCsv('All metrics of the cell', this.id + '-cell', 'grid', head, rows.filter(Boolean));
   }
 
   close() {
-    this.here.hidden = true;
-    this.here.replaceChildren();
+    this.container.hidden = true;
+    this.container.replaceChildren();
     if (this.back && this.back.isConnected) this.back.focus();
   }
 }

@@ -10,7 +10,7 @@ const SHAPES = [
 ];
 const COLORS = 7;
 const shapeOf = (assignor) => SHAPES[(assignor + Math.floor(assignor / COLORS)) % SHAPES.length];
-const lookOf = (assignor) => 'a-' + (assignor % COLORS);
+const colorClass = (assignor) => 'a-' + (assignor % COLORS);
 
 const UNITS = { bytes: BYTES, rate: BYTES, time: TIMES };
 
@@ -19,7 +19,7 @@ function ticksOf(kind, low, high, most) {
   const [factor, unit] = UNITS[kind] ? UNITS[kind].find(([, , until]) => until === null || high < until) : [1, { usd: '$', percent: '%' }[kind] || ''];
   const raw = (high - low) / factor / most || 1;
   const power = 10 ** Math.floor(Math.log10(raw));
-  const step = power * [1, 2, 2.5, 5, 10].find((each) => each * power >= raw * 0.999);
+  const step = power * [1, 2, 2.5, 5, 10].find((multiple) => multiple * power >= raw * 0.999);
   const ticks = [];
   for (let n = Math.ceil(low / factor / step); n * step * factor <= high; n += 1) ticks.push([n * step * factor, digits(Number((n * step).toPrecision(12)))]);
   return { ticks, unit: kind === 'rate' ? unit + '/s' : unit };
@@ -28,16 +28,16 @@ function ticksOf(kind, low, high, most) {
 const LANE = 34;
 
 class SweepFront {
-  constructor(sweep, id, here, cell) {
-    Object.assign(this, { sweep, id, here, cell });
+  constructor(sweep, id, container, cell) {
+    Object.assign(this, { sweep, id, container, cell });
     [this.x, this.y] = sweep.objectives;
     this.picture = make('div', { class: 'sweep-picture' });
     this.readout = make('div', { class: 'readout', role: 'status' });
     const axis = (title, name) => choice(title, metricOptions(sweep, sweep.objectives), this[name], (metric) => { this[name] = metric; this.show(); });
-    here.append(
+    container.append(
       make('div', { class: 'choices' }, axis('x axis', 'x'), axis('y axis', 'y'), make('button', { type: 'button', onclick: () => this.saveAll() }, 'CSV of all cells')),
       this.legend(), this.picture, this.readout);
-    here.hidden = false;
+    container.hidden = false;
     let width = 0;
     new ResizeObserver(() => {
       const now = this.picture.clientWidth;
@@ -48,7 +48,7 @@ class SweepFront {
   legend() {
     const mark = (assignor, classes) => draw('svg', { viewBox: '-8 -8 16 16', class: 'swatch ' + classes, 'aria-hidden': 'true' }, draw('path', { d: shapeOf(assignor) }));
     return make('ul', { class: 'legend' },
-      ...this.sweep.assignors.map((name, assignor) => make('li', {}, mark(assignor, 'front ' + lookOf(assignor)), ' ', named(name))),
+      ...this.sweep.assignors.map((name, assignor) => make('li', {}, mark(assignor, 'front ' + colorClass(assignor)), ' ', named(name))),
       make('li', {}, 'filled: Pareto-optimal'), make('li', {}, 'hollow: dominated'), make('li', {}, 'crossed out: left out'));
   }
 
@@ -90,14 +90,14 @@ class SweepFront {
     const kindY = sweep.metrics[this.y].kind;
     const inX = ticksOf(kindX, this.across.low, this.across.high, width < 520 ? 4 : 8);
     const inY = ticksOf(kindY, this.up.low, this.up.high, 6);
-    const called = (metric, unit) => sweep.metrics[metric].title + (unit ? ' (' + unit + ')' : '');
+    const axisTitle = (metric, unit) => sweep.metrics[metric].title + (unit ? ' (' + unit + ')' : '');
     return [
       draw('g', { class: 'rules' }, ...inX.ticks.map(([value]) => line(this.across.at(value), box.top, this.across.at(value), box.bottom)), ...inY.ticks.map(([value]) => line(box.left, this.up.at(value), box.right, this.up.at(value)))),
       draw('g', { class: 'ticks' },
         ...inX.ticks.map(([value, words]) => text([this.across.at(value), box.bottom + 16], 'middle', words)),
         ...inY.ticks.map(([value, words]) => text([box.left - 7, this.up.at(value) + 4], 'end', words)),
-        text([(box.left + box.right) / 2, height - 8], 'middle', called(this.x, inX.unit), { class: 'axis' }),
-        text([0, 0], 'middle', called(this.y, inY.unit), { class: 'axis', transform: 'translate(13 ' + (box.top + box.bottom) / 2 + ') rotate(-90)' }),
+        text([(box.left + box.right) / 2, height - 8], 'middle', axisTitle(this.x, inX.unit), { class: 'axis' }),
+        text([0, 0], 'middle', axisTitle(this.y, inY.unit), { class: 'axis', transform: 'translate(13 ' + (box.top + box.bottom) / 2 + ') rotate(-90)' }),
         lacks[0] ? text([box.right + LANE / 2 + 4, box.bottom + 16], 'middle', 'n/a') : '',
         lacks[1] ? text([box.left - 7, box.top - LANE / 2 + 4], 'end', 'n/a') : ''),
       draw('g', { class: 'frame' }, line(box.left, box.bottom, box.right, box.bottom), line(box.left, box.top, box.left, box.bottom)),
@@ -115,7 +115,7 @@ class SweepFront {
     const spots = new Map();
     sweep.cells.setting.forEach((_, cell) => {
       const at = this.position(cell);
-      const key = at.map((each) => each.toFixed(1)).join();
+      const key = at.map((coordinate) => coordinate.toFixed(1)).join();
       if (!spots.has(key)) spots.set(key, { at, groups: new Map() });
       const { groups } = spots.get(key);
       const assignor = sweep.cells.assignor[cell];
@@ -135,9 +135,9 @@ class SweepFront {
     const [cell] = group.cells;
     const assignor = sweep.cells.assignor[cell];
     const state = sweep.cells.out[cell] >= 0 ? 'out' : sweep.cells.place[cell] ? 'front' : 'dominated';
-    const figures = [this.x, this.y].map((metric) => sweep.metrics[metric].title + ' ' + this.said(metric, cell)).join(', ');
+    const figures = [this.x, this.y].map((metric) => sweep.metrics[metric].title + ' ' + this.valueText(metric, cell)).join(', ');
     const words = sweep.assignor(cell) + ', ' + sweep.label(cell) + ': ' + { out: 'left out', front: 'Pareto-optimal', dominated: 'dominated' }[state] + ', ' + figures;
-    const root = draw('g', { class: 'mark ' + state + ' ' + lookOf(assignor), role: 'button', tabindex: -1, 'aria-label': words, transform: 'translate(' + group.x.toFixed(1) + ' ' + group.y.toFixed(1) + ')' },
+    const root = draw('g', { class: 'mark ' + state + ' ' + colorClass(assignor), role: 'button', tabindex: -1, 'aria-label': words, transform: 'translate(' + group.x.toFixed(1) + ' ' + group.y.toFixed(1) + ')' },
       draw('circle', { r: 11, class: 'reach' }),
       draw('path', { d: shapeOf(assignor), transform: state === 'front' ? 'scale(1.25)' : 'scale(0.8)' }),
       ...(state === 'out' ? [draw('path', { d: 'M -7 7 L 7 -7' })] : []));
@@ -148,7 +148,7 @@ class SweepFront {
     return mark;
   }
 
-  said(metric, cell) {
+  valueText(metric, cell) {
     const figure = this.sweep.figure(metric, cell);
     return figure ? this.sweep.withInterval(metric, figure) : 'unknown for some runs';
   }
@@ -156,7 +156,7 @@ class SweepFront {
   read({ cells, x, y }) {
     const { sweep } = this;
     const [cell] = cells;
-    const facts = sweep.objectives.map((metric) => make('div', {}, make('dt', {}, sweep.metrics[metric].title), make('dd', {}, this.said(metric, cell))));
+    const facts = sweep.objectives.map((metric) => make('div', {}, make('dt', {}, sweep.metrics[metric].title), make('dd', {}, this.valueText(metric, cell))));
     const more = cells.length > 1 ? ' ' + (cells.length - 1) + ' more of its cells are at the same position.' : '';
     this.readout.replaceChildren(make('p', {}, make('strong', {}, named(sweep.assignor(cell)), ' with ', named(sweep.label(cell))), '. ', ...sweep.paretoStatus(cell), '.' + more), make('dl', {}, ...facts));
     const clip = (value, one, other) => Math.max(Math.min(one, other), Math.min(Math.max(one, other), value));
@@ -193,6 +193,6 @@ class SweepFront {
       ...sweep.factors.slice(0, -1).map((factor, n) => factor.levels[sweep.level(cell, n)]), sweep.cells.place[cell] ? 'true' : 'false',
       ...sweep.numbered(sweep.figures).flatMap((metric) => { const figure = sweep.figure(metric, cell); return figure ? [figure.mean, figure.low, figure.high] : ['', '', '']; }),
     ]);
-    save(this.id + '-cells.csv', [head, ...rows].map((row) => row.map((each) => csvField(each === null ? '' : String(each))).join(',') + '\n').join(''));
+    save(this.id + '-cells.csv', [head, ...rows].map((row) => row.map((value) => csvField(value === null ? '' : String(value))).join(',') + '\n').join(''));
   }
 }

@@ -3,11 +3,11 @@ const valueOf = (cell) => (cell && cell.dataset.v !== undefined ? Number(cell.da
 const textOf = (cell) => (cell ? cell.textContent.replace(/\s+/g, ' ').trim() : '');
 
 // Unknown values are last in both directions.
-function compareCells(one, other, sign) {
-  const [a, b] = [valueOf(one), valueOf(other)];
+function compareCells(first, second, sign) {
+  const [a, b] = [valueOf(first), valueOf(second)];
   if (a !== null && b !== null) return sign * (a - b);
   if (a !== null || b !== null) return a === null ? 1 : -1;
-  return sign * textOf(one).localeCompare(textOf(other), 'en', { numeric: true });
+  return sign * textOf(first).localeCompare(textOf(second), 'en', { numeric: true });
 }
 
 const NEXT = { none: 'ascending', ascending: 'descending', descending: 'none' };
@@ -20,7 +20,7 @@ function sortBy(heads, sort) {
     head.setAttribute('aria-sort', 'none');
     button.addEventListener('click', () => {
       const next = NEXT[head.getAttribute('aria-sort')];
-      heads.forEach((each) => each.setAttribute('aria-sort', 'none'));
+      heads.forEach((header) => header.setAttribute('aria-sort', 'none'));
       head.setAttribute('aria-sort', next);
       sort(head, { none: 0, ascending: 1, descending: -1 }[next]);
     });
@@ -32,7 +32,7 @@ function sortRows(table) {
   const rows = [...body.rows];
   sortBy([...table.tHead.rows[0].cells], (head, sign) => {
     const at = head.cellIndex;
-    const sorted = sign ? [...rows].sort((one, other) => compareCells(one.cells[at], other.cells[at], sign)) : rows;
+    const sorted = sign ? [...rows].sort((first, second) => compareCells(first.cells[at], second.cells[at], sign)) : rows;
     body.append(...sorted);
   });
 }
@@ -43,9 +43,9 @@ function sortColumns(table) {
   const heads = rows.filter(([row]) => row.dataset.sort !== undefined).map(([, cells]) => cells[0]);
   sortBy(heads, (head, sign) => {
     const by = rows.find(([, cells]) => cells[0] === head)[1];
-    const order = by.map((_, place) => place).slice(1);
-    if (sign) order.sort((one, other) => compareCells(by[one], by[other], sign));
-    for (const [row, cells] of rows) row.append(...order.map((place) => cells[place]));
+    const order = by.map((_, index) => index).slice(1);
+    if (sign) order.sort((first, second) => compareCells(by[first], by[second], sign));
+    for (const [row, cells] of rows) row.append(...order.map((index) => cells[index]));
   });
 }
 
@@ -73,7 +73,7 @@ function save(name, text) {
   setTimeout(() => URL.revokeObjectURL(url), 10000);
 }
 
-function dress(table) {
+function addTableControls(table) {
   if (table.classList.contains('sortable')) sortRows(table);
   if (table.classList.contains('sort-columns')) sortColumns(table);
   const frame = table.closest('.scroll');
@@ -82,4 +82,4 @@ function dress(table) {
   frame.after(make('div', { class: 'below' }, button));
 }
 
-document.querySelectorAll('table[data-csv]').forEach(dress);
+document.querySelectorAll('table[data-csv]').forEach(addTableControls);

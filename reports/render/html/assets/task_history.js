@@ -4,55 +4,55 @@ function taskHistory(runState, task) {
   const states = runState.statesOf(task);
   const entries = [];
   let owner = NO_CLIENT;
-  const standing = new Set();
-  run.rounds.forEach((round, place) => {
-    const later = run.rounds.slice(place + 1).find((_, after) => runState.moved[place + 1 + after].has(task));
+  const copies = new Set();
+  run.rounds.forEach((round, index) => {
+    const later = run.rounds.slice(index + 1).find((_, after) => runState.moved[index + 1 + after].has(task));
     const until = later ? later.at : run.until;
     const move = triples(round.own).find(([which]) => which === task);
     if (move) {
-      const said = run.sentences && run.sentences[round.n + ':' + task];
-      entries.push({ at: round.at, round, kind: 'move', parts: moveParts(runState, owner, move, said), cost: cost(states, move[1], round.at, until) });
+      const decision = run.sentences && run.sentences[round.n + ':' + task];
+      entries.push({ at: round.at, round, kind: 'move', parts: moveParts(runState, owner, move, decision), cost: cost(states, move[1], round.at, until) });
       owner = move[1];
     }
-    const gone = pairs(round.drop).filter(([which]) => which === task).map(([, client]) => client);
-    const come = pairs(round.add).filter(([which]) => which === task).map(([, client]) => client);
-    gone.forEach((client) => standing.delete(client));
-    come.forEach((client) => standing.add(client));
-    if (gone.length || come.length) {
-      entries.push({ at: round.at, round, kind: 'copy', parts: copyParts(runState, task, come, gone, owner, standing, round), cost: null });
+    const removed = pairs(round.drop).filter(([which]) => which === task).map(([, client]) => client);
+    const added = pairs(round.add).filter(([which]) => which === task).map(([, client]) => client);
+    removed.forEach((client) => copies.delete(client));
+    added.forEach((client) => copies.add(client));
+    if (removed.length || added.length) {
+      entries.push({ at: round.at, round, kind: 'copy', parts: copyParts(runState, task, added, removed, owner, copies, round), cost: null });
     }
   });
   return entries;
 }
 
-function place(runState, client) {
+function clientParts(runState, client) {
   if (client === NO_CLIENT) return ['no client'];
   const { name, rack } = runState.run.clients[client];
   return rack === null ? [named(name)] : [named(name), ' (', named(rack), ')'];
 }
 
-const listed = (runState, clients) => clients.flatMap((client, n) => [...(n ? [', '] : []), ...place(runState, client)]);
+const listed = (runState, clients) => clients.flatMap((client, n) => [...(n ? [', '] : []), ...clientParts(runState, client)]);
 
-function moveParts(runState, from, [, to, why], said) {
+function moveParts(runState, from, [, to, why], decision) {
   const reason = why === NO_CLIENT ? null : runState.words.reasons[runState.run.why[why]] || runState.run.why[why];
-  const parts = from === NO_CLIENT ? ['Assigned to ', ...place(runState, to)] : ['From ', ...place(runState, from), ' to ', ...place(runState, to)];
+  const parts = from === NO_CLIENT ? ['Assigned to ', ...clientParts(runState, to)] : ['From ', ...clientParts(runState, from), ' to ', ...clientParts(runState, to)];
   if (reason) parts.push(': ', make('strong', {}, reason));
   parts.push('.');
-  if (said) parts.push(' ', make('span', { class: 'said' }, named(said)));
+  if (decision) parts.push(' ', make('span', { class: 'decision' }, named(decision)));
   return parts;
 }
 
-function copyParts(runState, task, come, gone, owner, standing, round) {
+function copyParts(runState, task, added, removed, owner, copies, round) {
   const parts = [];
   const toWarmUp = new Set(pairs(round.warm || []).map(([task, client]) => task + ':' + client));
-  const [warm, kept] = [true, false].map((wanted) => come.filter((client) => toWarmUp.has(task + ':' + client) === wanted));
+  const [warm, kept] = [true, false].map((wanted) => added.filter((client) => toWarmUp.has(task + ':' + client) === wanted));
   if (kept.length) parts.push('Standby added on ', ...listed(runState, kept), '. ');
   if (warm.length) parts.push('Warm-up added on ', ...listed(runState, warm), '. ');
-  const left = gone.filter((client) => client !== owner);
-  const promoted = gone.filter((client) => client === owner);
+  const left = removed.filter((client) => client !== owner);
+  const promoted = removed.filter((client) => client === owner);
   if (promoted.length) parts.push('The copy on ', ...listed(runState, promoted), ' becomes the active task. ');
   if (left.length) parts.push('Copy removed from ', ...listed(runState, left), '. ');
-  if (!standing.size) parts.push('No copies remain. ');
+  if (!copies.size) parts.push('No copies remain. ');
   return parts;
 }
 

@@ -1,6 +1,6 @@
 // Light or dark mode: the system setting until the reader chooses.
 document.documentElement.classList.add('live');
-document.querySelectorAll('.unscripted').forEach((each) => each.remove());
+document.querySelectorAll('.unscripted').forEach((element) => element.remove());
 (() => {
   const root = document.documentElement;
   const choices = ['auto', 'light', 'dark'];

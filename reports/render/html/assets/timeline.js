@@ -23,8 +23,8 @@ class Timeline {
     this.end.textContent = writeClock(this.until);
   }
 
-  at(moment) {
-    const x = (1000 * Math.min(moment, this.until)) / this.until;
+  at(time) {
+    const x = (1000 * Math.min(time, this.until)) / this.until;
     this.cursor.setAttribute('x1', x);
     this.cursor.setAttribute('x2', x);
   }

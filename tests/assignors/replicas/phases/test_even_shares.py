@@ -16,7 +16,7 @@ def one_group(*load: int) -> EvenShares:
     return EvenShares.within(np.array(load), np.zeros(len(load), dtype=np.int64), 1)
 
 
-def test_a_broker_with_four_leaders_must_give_two_where_the_mean_is_one_and_three_quarters() -> None:
+def test_broker_with_four_leaders_must_give_two_at_a_mean_of_one_and_three_quarters() -> None:
     shares = one_group(4, 1, 1, 1)
     assert shares.must_give.tolist() == [2, 0, 0, 0]
     assert shares.must_take.tolist() == [0, 0, 0, 0]
@@ -25,7 +25,7 @@ def test_a_broker_with_four_leaders_must_give_two_where_the_mean_is_one_and_thre
 
 
 @given(st.lists(st.integers(0, 40), min_size=1, max_size=40))
-def test_rounding_loses_nothing_that_floats_would(load: list[int]) -> None:
+def test_integer_shares_match_exact_fractions(load: list[int]) -> None:
     shares, mean = one_group(*load), Fraction(sum(load), len(load))
     assert shares.must_give.tolist() == [max(floor(held - mean), 0) for held in load]
     assert shares.must_take.tolist() == [max(floor(mean - held), 0) for held in load]
@@ -34,14 +34,14 @@ def test_rounding_loses_nothing_that_floats_would(load: list[int]) -> None:
     assert shares.must_take.sum() + shares.residue(shares.is_under)[0] == floor(over)
 
 
-def test_groups_are_even_or_not_each_for_itself() -> None:
+def test_evenness_is_separate_for_every_group() -> None:
     shares = EvenShares.within(np.array([3, 0, 7, 7]), np.array([0, 0, 1, 1]), 2)
     assert shares.is_uneven.tolist() == [True, False]
     assert shares.distance == 2
     assert shares.spread().tolist() == [3, 0]
 
 
-def test_the_target_of_a_group_may_exceed_its_load() -> None:
+def test_target_of_a_group_may_exceed_its_load() -> None:
     shares = EvenShares(np.array([2, 2, 6]), np.array([0, 0, 1]), np.array([7, 3]))
     assert shares.floor.tolist() == [3, 3, 3]
     assert shares.ceiling.tolist() == [4, 4, 3]

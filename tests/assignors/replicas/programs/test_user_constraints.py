@@ -21,54 +21,56 @@ OPEN = {"min_replicas": 0, "max_replicas": 99, "min_leaders": 0, "max_leaders": 
 """Limits that leave everything to the user's own constraints."""
 
 
-def held(state: ClusterState, answer: Plan) -> dict[str, list[int]]:
+def replicas_by_partition(state: ClusterState, answer: Plan) -> dict[str, list[int]]:
     assert answer.replicas is not None, answer.reason
     return {state.name(row): brokers for row, brokers in enumerate(ids(state, answer.replicas))}
 
 
-def asked(state: ClusterState, *constraints: str, **limits: int) -> Plan:
+def make_plan(state: ClusterState, *constraints: str, **limits: int) -> Plan:
     return plan(PreferredLeaderIlp(constraints=constraints, **limits), state, PlanRequest())
 
 
-def test_a_broker_keeps_no_more_leaders_of_a_topic_than_its_user_says() -> None:
+def test_leaders_of_a_topic_on_a_broker_can_be_limited() -> None:
     state = killerwhile()
-    answer = asked(state, "leaders(broker=7) = 0", min_leaders=0)
-    assert answer.status == PlanStatus.OPTIMAL
-    assert all(brokers[0] != 7 for brokers in held(state, answer).values())
-    assert answer.value is not None
-    assert answer.value < 60
+    proposal = make_plan(state, "leaders(broker=7) = 0", min_leaders=0)
+    assert proposal.status == PlanStatus.OPTIMAL
+    assert all(brokers[0] != 7 for brokers in replicas_by_partition(state, proposal).values())
+    assert proposal.value is not None
+    assert proposal.value < 60
 
 
-def test_a_replica_is_put_on_the_broker_that_its_user_names() -> None:
+def test_replica_can_be_pinned_to_a_broker() -> None:
     state = killerwhile()
-    answer = asked(state, "replicas(partition=3, broker=19) = 1")
-    assert answer.status == PlanStatus.OPTIMAL
-    assert 19 in held(state, answer)["x.y.z.t-3"]
+    proposal = make_plan(state, "replicas(partition=3, broker=19) = 1")
+    assert proposal.status == PlanStatus.OPTIMAL
+    assert 19 in replicas_by_partition(state, proposal)["x.y.z.t-3"]
 
 
-def test_a_constraint_holds_for_each_member_of_its_group() -> None:
+def test_constraint_holds_for_every_member_of_its_group() -> None:
     state = random_cluster(3, num_brokers=6, partitions=(12, 6), skew=2.0)
-    answer = asked(state, "replicas(topic=topic-b) per broker <= 4", "leaders() per rack >= 5")
-    assert answer.status == PlanStatus.OPTIMAL
-    placed = held(state, answer)
+    proposal = make_plan(state, "replicas(topic=topic-b) per broker <= 4", "leaders() per rack >= 5")
+    assert proposal.status == PlanStatus.OPTIMAL
+    placed = replicas_by_partition(state, proposal)
     of_b = [brokers for name, brokers in placed.items() if name.startswith("topic-b")]
     assert all(sum(broker in brokers for brokers in of_b) <= 4 for broker in range(6))
     for rack in ("az1", "az2", "az3"):
         assert sum(state.brokers[brokers[0]].rack == rack for brokers in placed.values()) >= 5
 
 
-def test_sums_may_weigh_and_compare_brokers() -> None:
+def test_sums_can_have_weights_and_compare_brokers() -> None:
     state = random_cluster(1, num_brokers=4, partitions=(8,), factor=2, racks=2)
-    answer = asked(state, "2 replicas(broker=0) - replicas(broker=1) <= 0", **OPEN)
-    assert answer.status == PlanStatus.OPTIMAL
-    counts = [sum(broker in brokers for brokers in held(state, answer).values()) for broker in range(4)]
+    proposal = make_plan(state, "2 replicas(broker=0) - replicas(broker=1) <= 0", **OPEN)
+    assert proposal.status == PlanStatus.OPTIMAL
+    counts = [
+        sum(broker in brokers for brokers in replicas_by_partition(state, proposal).values()) for broker in range(4)
+    ]
     assert 2 * counts[0] <= counts[1]
 
 
-def test_constraints_that_contradict_are_named() -> None:
-    answer = asked(killerwhile(), "leaders(broker=3) >= 5", "replicas(broker=3) <= 2", **OPEN)
-    assert answer.status == PlanStatus.INFEASIBLE
-    assert answer.reason == "constraint 'leaders(broker=3) >= 5' cannot be met within the other limits"
+def test_contradicting_constraints_are_named() -> None:
+    proposal = make_plan(killerwhile(), "leaders(broker=3) >= 5", "replicas(broker=3) <= 2", **OPEN)
+    assert proposal.status == PlanStatus.INFEASIBLE
+    assert proposal.reason == "constraint 'leaders(broker=3) >= 5' cannot be met within the other limits"
 
 
 @pytest.mark.parametrize(
@@ -82,9 +84,9 @@ def test_constraints_that_contradict_are_named() -> None:
         ("replicas(broker=1) - replicas(broker=1) >= 1", "its terms cancel out"),
     ],
 )
-def test_names_that_do_not_exist_are_refused(constraint: str, message: str) -> None:
+def test_unknown_names_are_rejected(constraint: str, message: str) -> None:
     with pytest.raises(ConstraintError, match=message):
-        asked(killerwhile(), constraint)
+        make_plan(killerwhile(), constraint)
 
 
 @pytest.mark.parametrize(
@@ -98,12 +100,12 @@ def test_names_that_do_not_exist_are_refused(constraint: str, message: str) -> N
         ("replicas() leaders() <= 1", r"cannot parse 'leaders\(\) <= 1'"),
     ],
 )
-def test_an_invalid_constraint_is_rejected_with_its_position(text: str, message: str) -> None:
+def test_invalid_constraint_is_rejected_with_its_position(text: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         PreferredLeaderIlp(constraints=(text,))
 
 
-def test_a_text_may_hold_several_constraints() -> None:
+def test_several_constraints_fit_in_one_text() -> None:
     assert len(parse_constraints("replicas(broker=1) <= 1; leaders() per broker <= 2;")) == 2
     assert PreferredLeaderIlp(constraints="replicas(broker=1) <= 1").constraints == ("replicas(broker=1) <= 1",)
 
@@ -118,12 +120,12 @@ def rows_of(text: str) -> Iterator[Row]:
     """Return the objective, as a row without a limit, and all constraints of a program as text."""
     body = "\n".join(line for line in text.split("bin\n")[0].splitlines() if not line.startswith("//"))
     for statement in filter(None, (part.strip() for part in body.split(";"))):
-        found = re.fullmatch(r"(?:(max|\w+): )?(.*?)(?: (<=|>=|=) (-?[\d.]+))?", statement, re.DOTALL)
-        assert found is not None, statement
-        terms = re.findall(r"([+-]?) ?(?:([\d.]+) )?(t\w+)", found[2])
-        assert re.sub(r"([+-]?) ?(?:([\d.]+) )?(t\w+)", "", found[2]).strip() == "", statement
+        match = re.fullmatch(r"(?:(max|\w+): )?(.*?)(?: (<=|>=|=) (-?[\d.]+))?", statement, re.DOTALL)
+        assert match is not None, statement
+        terms = re.findall(r"([+-]?) ?(?:([\d.]+) )?(t\w+)", match[2])
+        assert re.sub(r"([+-]?) ?(?:([\d.]+) )?(t\w+)", "", match[2]).strip() == "", statement
         sums = {name: float(f"{sign}{size or 1}") for sign, size, name in terms}
-        yield sums, found[3] or "max", float(found[4] or 0)
+        yield sums, match[3] or "max", float(match[4] or 0)
 
 
 def holds(row: Row, chosen: set[str]) -> bool:
@@ -133,9 +135,9 @@ def holds(row: Row, chosen: set[str]) -> bool:
 
 
 @st.composite
-def tiny_problems(draw: st.DrawFn) -> tuple[ClusterState, tuple[str, ...]]:
+def small_problems(draw: st.DrawFn) -> tuple[ClusterState, tuple[str, ...]]:
     racks = draw(st.sampled_from([0, 2]))
-    there = [BrokerState(i, f"az{i % racks}" if racks else None) for i in range(3)]
+    broker_states = [BrokerState(i, f"az{i % racks}" if racks else None) for i in range(3)]
     factor = draw(st.integers(1, 2))
     cells = {("t", p): draw(st.permutations(range(3)))[:factor] for p in range(draw(st.integers(1, 2)))}
     kinds = st.sampled_from(["replicas", "leaders", "followers"])
@@ -147,18 +149,18 @@ def tiny_problems(draw: st.DrawFn) -> tuple[ClusterState, tuple[str, ...]]:
         f" {draw(st.sampled_from(['<=', '>=', '=']))} {draw(st.integers(-1, 2))}"
         for _ in range(draw(st.integers(0, 2)))
     ]
-    return ClusterState.of(there, cells), tuple(made)
+    return ClusterState.of(broker_states, cells), tuple(made)
 
 
 @settings(max_examples=120, deadline=None)
-@given(tiny_problems())
-def test_the_plan_is_the_best_of_all_that_the_text_of_the_program_allows(
+@given(small_problems())
+def test_plan_is_the_best_solution_of_the_lp_text(
     problem: tuple[ClusterState, tuple[str, ...]],
 ) -> None:
     state, constraints = problem
     assignor = PreferredLeaderIlp(constraints=constraints, min_leaders=0, max_leaders=2, min_replicas=0, max_replicas=2)
     try:
-        answer = plan(assignor, state, PlanRequest())
+        proposal = plan(assignor, state, PlanRequest())
     except ConstraintError:
         reject()
     rows = list(rows_of(assignor.lp_text(state, PlanRequest())))
@@ -174,14 +176,14 @@ def test_the_plan_is_the_best_of_all_that_the_text_of_the_program_allows(
         chosen = {f"t1b{broker}p{p}{'' if i else '_l'}" for p, row in enumerate(placed) for i, broker in enumerate(row)}
         if all(holds(row, chosen) for row in rows):
             values.append(sum(size for name, size in objective.items() if name in chosen))
-    assert (answer.status == PlanStatus.OPTIMAL) is bool(values), answer.reason
-    assert answer.value == (max(values) if values else None)
+    assert (proposal.status == PlanStatus.OPTIMAL) is bool(values), proposal.reason
+    assert proposal.value == (max(values) if values else None)
 
 
 @pytest.mark.parametrize(
     "state", [killerwhile(), random_cluster(2, num_brokers=5, partitions=(7, 4))], ids=["two", "three"]
 )
-def test_the_text_has_every_constraint_of_the_documents(state: ClusterState) -> None:
+def test_lp_text_has_every_constraint_of_the_documents(state: ClusterState) -> None:
     text = PreferredLeaderIlp(constraints=("leaders(broker=1) <= 3",)).lp_text(state, PlanRequest())
     titles = [line for line in text.splitlines() if line.startswith("// ")]
     assert "// A broker has at most one role per partition" in titles

@@ -14,10 +14,10 @@ def shuffled(items: list[int], seed: int) -> list[int]:
     return copy
 
 
-def test_lists_come_out_as_topicmappr_s_own_test_shuffles_them() -> None:
+def test_lists_are_shuffled_as_in_topicmappr_s_own_test() -> None:
     lists = [[1001, 1002], [1002, 1001], [1003, 1004, 1001], [1004, 1003, 1002]]
-    found = [shuffled(each, n << 20) for n, each in enumerate(lists)]
-    assert found == [[1001, 1002], [1001, 1002], [1004, 1003, 1001], [1002, 1004, 1003]]
+    actual = [shuffled(ids, n << 20) for n, ids in enumerate(lists)]
+    assert actual == [[1001, 1002], [1001, 1002], [1004, 1003, 1001], [1002, 1004, 1003]]
 
 
 @pytest.mark.parametrize(
@@ -30,17 +30,17 @@ def test_lists_come_out_as_topicmappr_s_own_test_shuffles_them() -> None:
         (-7, [7, 3, 5, 2, 4, 1, 9, 8, 6, 0]),
     ],
 )
-def test_ten_numbers_come_out_as_go_shuffles_them(seed: int, expected: list[int]) -> None:
+def test_ten_numbers_are_shuffled_as_by_go(seed: int, expected: list[int]) -> None:
     assert shuffled(list(range(10)), seed) == expected
 
 
-def test_so_do_two_thousand_for_which_many_batches_are_drawn() -> None:
-    found = shuffled(list(range(2_000)), 3)
-    assert found[:8] == [1565, 1386, 769, 1731, 847, 737, 1566, 424]
-    assert found[-5:] == [1783, 1533, 1882, 1304, 1439]
+def test_two_thousand_numbers_are_shuffled_as_by_go() -> None:
+    actual = shuffled(list(range(2_000)), 3)
+    assert actual[:8] == [1565, 1386, 769, 1731, 847, 737, 1566, 424]
+    assert actual[-5:] == [1783, 1533, 1882, 1304, 1439]
 
 
-def test_seeds_that_go_takes_for_the_same_shuffle_alike() -> None:
+def test_equivalent_seeds_of_go_give_the_same_shuffle() -> None:
     cards = list(range(52))
     assert shuffled(cards, 0) == shuffled(cards, 89_482_311)
     assert shuffled(cards, 5) == shuffled(cards, 5 + 2**31 - 1)
@@ -48,11 +48,11 @@ def test_seeds_that_go_takes_for_the_same_shuffle_alike() -> None:
 
 
 @pytest.mark.parametrize("items", [[], [7]])
-def test_nothing_to_shuffle_stays(items: list[int]) -> None:
+def test_empty_and_single_lists_do_not_change(items: list[int]) -> None:
     assert shuffled(items, 1) == items
 
 
-def test_every_order_comes_up_about_equally_often() -> None:
-    found = Counter(tuple(shuffled([0, 1, 2], seed)) for seed in range(600))
-    assert set(found) == set(permutations(range(3)))
-    assert max(found.values()) < 150
+def test_all_orders_are_about_equally_frequent() -> None:
+    actual = Counter(tuple(shuffled([0, 1, 2], seed)) for seed in range(600))
+    assert set(actual) == set(permutations(range(3)))
+    assert max(actual.values()) < 150

@@ -1,4 +1,4 @@
-"""How the group converged after each event, on pages and at the terminal."""
+"""Convergence after each event, on pages and in terminals."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ UNKNOWN = {
 START = {"number": 0, "event": "start", "at_ms": 0, "rebalances": 1, "time_to_converge_ms": 6_000, "observed_ms": 6_000}
 
 
-def test_each_event_has_a_line_in_order_of_time_and_each_assignor_a_column() -> None:
+def test_grid_has_one_line_per_event_and_one_column_per_assignor() -> None:
     rows = [{"assignor": "a", **row} for row in (START, {"cut_short_by": 2}, UNKNOWN)]
     grid = convergence_grid(tables([{"assignor": "a"}, {"assignor": "b"}], convergence=[*rows, {"assignor": "b"}]))
     assert grid.columns == ("a", "b")
@@ -29,7 +29,7 @@ def test_each_event_has_a_line_in_order_of_time_and_each_assignor_a_column() -> 
     ]
 
 
-def test_the_terminal_says_how_the_group_converged_after_each_event() -> None:
-    shown = draw(tables(convergence=[{}, UNKNOWN]), width=120, color=False)
-    assert "event 1, outage of rack az1, 0:10:00: converged after 12 min (2 rebalances)\n" in shown
-    assert "event 2, crash of client app-1, 0:30:00: not converged after 45 min (1 rebalance, probing)\n" in shown
+def test_terminal_reports_convergence_after_each_event() -> None:
+    text = draw(tables(convergence=[{}, UNKNOWN]), width=120, color=False)
+    assert "event 1, outage of rack az1, 0:10:00: converged after 12 min (2 rebalances)\n" in text
+    assert "event 2, crash of client app-1, 0:30:00: not converged after 45 min (1 rebalance, probing)\n" in text

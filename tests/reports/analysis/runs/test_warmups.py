@@ -1,4 +1,4 @@
-"""A copy that comes to warm up is a warm-up until it is the standby."""
+"""Warm-ups of each round, distinguished from standbys."""
 
 from __future__ import annotations
 
@@ -7,30 +7,38 @@ from reports.analysis.runs.warmups import Copy, warm_ups
 STANDBY, WARM, OTHER = (0, 1), (0, 2), (0, 3)
 
 
-def marks(*rounds: tuple[set[Copy], set[Copy]]) -> list[set[Copy]]:
+def warm_ups_by_round(*rounds: tuple[set[Copy], set[Copy]]) -> list[set[Copy]]:
     return list(warm_ups([present for present, _ in rounds], [new for _, new in rounds]))
 
 
-def test_a_warm_up_stays_one_while_its_task_has_a_copy_beyond_its_standby() -> None:
-    assert marks(({STANDBY}, set()), ({STANDBY, WARM}, {WARM}), ({STANDBY, WARM}, set())) == [set(), {WARM}, {WARM}]
+def test_warm_up_remains_while_task_has_more_copies_than_standbys() -> None:
+    assert warm_ups_by_round(({STANDBY}, set()), ({STANDBY, WARM}, {WARM}), ({STANDBY, WARM}, set())) == [
+        set(),
+        {WARM},
+        {WARM},
+    ]
 
 
-def test_a_warm_up_that_is_left_alone_is_the_standby() -> None:
-    assert marks(({STANDBY, WARM}, {WARM}), ({WARM}, set())) == [{WARM}, set()]
+def test_last_remaining_warm_up_becomes_standby() -> None:
+    assert warm_ups_by_round(({STANDBY, WARM}, {WARM}), ({WARM}, set())) == [{WARM}, set()]
 
 
-def test_without_standbys_a_warm_up_is_one_to_the_end() -> None:
-    assert marks(({WARM}, {WARM}), ({WARM}, set()), (set(), set())) == [{WARM}, {WARM}, set()]
+def test_warm_up_without_standbys_remains_warm_up() -> None:
+    assert warm_ups_by_round(({WARM}, {WARM}), ({WARM}, set()), (set(), set())) == [{WARM}, {WARM}, set()]
 
 
-def test_of_several_the_last_to_come_stays_the_warm_up() -> None:
+def test_latest_warm_up_remains_when_a_standby_is_removed() -> None:
     rounds = (({STANDBY, WARM}, {WARM}), ({STANDBY, WARM, OTHER}, {OTHER}), ({WARM, OTHER}, set()))
-    assert marks(*rounds) == [{WARM}, {WARM, OTHER}, {OTHER}]
+    assert warm_ups_by_round(*rounds) == [{WARM}, {WARM, OTHER}, {OTHER}]
 
 
-def test_copies_of_other_tasks_do_not_count() -> None:
-    assert marks(({STANDBY, WARM, (1, 1)}, {WARM}), ({WARM, (1, 1), (1, 2)}, set())) == [{WARM}, set()]
+def test_copies_of_other_tasks_are_ignored() -> None:
+    assert warm_ups_by_round(({STANDBY, WARM, (1, 1)}, {WARM}), ({WARM, (1, 1), (1, 2)}, set())) == [{WARM}, set()]
 
 
-def test_a_warm_up_that_goes_and_comes_back_as_a_standby_is_one_no_more() -> None:
-    assert marks(({STANDBY, WARM}, {WARM}), ({STANDBY}, set()), ({STANDBY, WARM}, set())) == [{WARM}, set(), set()]
+def test_removed_warm_up_returns_as_standby() -> None:
+    assert warm_ups_by_round(({STANDBY, WARM}, {WARM}), ({STANDBY}, set()), ({STANDBY, WARM}, set())) == [
+        {WARM},
+        set(),
+        set(),
+    ]

@@ -1,4 +1,4 @@
-"""Stored results as text and back."""
+"""Writing and reading of stored results."""
 
 from __future__ import annotations
 
@@ -19,19 +19,21 @@ FIRST = {"0_0": "a b", "0_1": "b", "0_2": "- a"}
 THEN = {"0_0": "b", "0_1": "b"}
 
 
-def test_what_is_written_is_what_is_read() -> None:
-    before = results(FIRST, THEN, figures={}, cause='"</script> \u202e ünï 🦊')
-    assert read_stored(write_stored(before), "file") == before
-    assert write_stored(read_stored(write_stored(before), "file")) == write_stored(before)
+def test_written_results_are_read_back() -> None:
+    written = results(FIRST, THEN, figures={}, cause='"</script> \u202e ünï 🦊')
+    assert read_stored(write_stored(written), "file") == written
+    assert write_stored(read_stored(write_stored(written), "file")) == write_stored(written)
 
 
-def test_a_line_holds_a_figure_or_a_round_so_that_a_change_is_a_line_to_review() -> None:
-    one, other = (write_stored(results(FIRST, THEN, active_moves=moves)).splitlines() for moves in (4, 5))
-    assert [line for line, twin in zip(one, other, strict=True) if line != twin] == ['  "active_moves": 4,']
-    assert sum('"digest"' in line for line in one) == 2
+def test_each_metric_and_round_has_its_own_line() -> None:
+    first, second = (write_stored(results(FIRST, THEN, active_moves=moves)).splitlines() for moves in (4, 5))
+    assert [line for line, counterpart in zip(first, second, strict=True) if line != counterpart] == [
+        '  "active_moves": 4,'
+    ]
+    assert sum('"digest"' in line for line in first) == 2
 
 
-def test_the_first_round_is_stored_whole_and_later_ones_by_what_changed() -> None:
+def test_first_round_is_stored_completely_and_later_rounds_as_changes() -> None:
     first, second, third = rounds(FIRST, THEN, THEN)
     assert first["changes"] == {"0_0": ["a", "b"], "0_1": ["b"], "0_2": [None, "a"]}
     assert second["changes"] == {"0_0": ["b"], "0_2": []}
@@ -39,24 +41,24 @@ def test_the_first_round_is_stored_whole_and_later_ones_by_what_changed() -> Non
     assert second["digest"] == third["digest"] != first["digest"]
 
 
-def test_what_every_round_decided_comes_back_from_the_changes() -> None:
-    assert [dict(each or {}) for each in placements_by_round(rounds(FIRST, THEN, FIRST))] == [
+def test_placements_are_restored_from_changes() -> None:
+    assert [dict(placement or {}) for placement in placements_by_round(rounds(FIRST, THEN, FIRST))] == [
         {"0_0": ["a", "b"], "0_1": ["b"], "0_2": [None, "a"]},
         {"0_0": ["b"], "0_1": ["b"]},
         {"0_0": ["a", "b"], "0_1": ["b"], "0_2": [None, "a"]},
     ]
 
 
-def test_a_large_run_is_stored_as_digests_alone() -> None:
+def test_large_run_is_stored_as_digests_only() -> None:
     tasks = {f"0_{number}": "a" for number in range(MAX_CHANGES)}
     whole, digests = rounds(tasks), rounds(tasks, {**tasks, "0_0": "b"})
     assert whole[0]["changes"] is not None
-    assert [each["changes"] for each in digests] == [None, None]
+    assert [record["changes"] for record in digests] == [None, None]
     assert list(placements_by_round(digests)) == [None, None]
     assert digests[0]["digest"] == whole[0]["digest"] != digests[1]["digest"]
 
 
-def test_the_order_of_rows_does_not_matter() -> None:
+def test_order_of_rows_does_not_matter() -> None:
     copies = [
         {"round": 1, "task": task, "client": client, "role": role}
         for task, client, role in (("0_0", "c", "standby"), ("0_0", "b", "standby"), ("0_0", "a", "active"))
@@ -66,7 +68,7 @@ def test_the_order_of_rows_does_not_matter() -> None:
     assert list(stored_rounds([row], copies)) == list(stored_rounds([row], copies[::-1]))
 
 
-def test_floats_are_stored_to_nine_digits() -> None:
+def test_floats_are_stored_with_nine_digits() -> None:
     tables = sample_runs.tables(runs=[{"cross_rack_bytes": 123_456_789_123.4}])
     [run] = collect_results(tables, "rack_outage", ORIGIN).runs.values()
     assert run.figures["cross_rack_bytes"] == 123_456_789_000.0
@@ -85,7 +87,7 @@ NEEDED = ("model", "versions", "scenario", "scenario.sha256", "runs", "runs.figu
 
 
 @pytest.mark.parametrize("path", NEEDED)
-def test_results_of_which_something_is_missing_are_refused(path: str) -> None:
+def test_incomplete_results_are_rejected(path: str) -> None:
     with pytest.raises(StoredResultsError, match=r"^here\.json: not stored results of format 2"):
         read_stored(json.dumps(without(*path.split("."))), "here.json")
 
@@ -93,16 +95,16 @@ def test_results_of_which_something_is_missing_are_refused(path: str) -> None:
 @pytest.mark.parametrize(
     "text", ["", "[]", '{"format": 1, "runs": []}', '{"format": 2}', '{"format": 2, "scenario": 5}']
 )
-def test_anything_else_is_refused(text: str) -> None:
+def test_other_content_is_rejected(text: str) -> None:
     with pytest.raises(StoredResultsError, match=r"^here\.json: not stored results"):
         read_stored(text, "here.json")
 
 
-def test_results_that_the_last_release_stored_are_read_with_current_keys_and_a_warning() -> None:
+def test_results_of_release_0_1_are_read_with_current_keys() -> None:
     old = (Path(__file__).parent / "written_by_0_1.expected.json").read_text(encoding="utf-8")
     with pytest.warns(RenamedKeysWarning, match=r"^old\.json: .*computing_ms, down_ms, .*until release 0\.3\.0"):
-        read = read_stored(old, "old.json")
-    [run] = read.runs.values()
+        stored = read_stored(old, "old.json")
+    [run] = stored.runs.values()
     assert list(run.figures) == [name for name in SCHEMAS["runs"].names if name not in ("scenario", "assignor", "seed")]
     assert list(run.figures.values()) == list(json.loads(old)["runs"][0]["figures"].values())
     assert (run.figures["rebalances"], run.figures["downtime_ms"]) == (38, 9_000)
@@ -110,9 +112,9 @@ def test_results_that_the_last_release_stored_are_read_with_current_keys_and_a_w
 
 
 @pytest.mark.filterwarnings("ignore::simulator.results.renamed_keys.RenamedKeysWarning")
-def test_keys_that_were_renamed_before_the_last_release_are_read_too() -> None:
-    now = results(FIRST, THEN, rebalances_to_converge=17, time_to_converge_ms=5_448_000)
-    text = write_stored(now)
+def test_keys_renamed_before_release_0_1_are_read() -> None:
+    current = results(FIRST, THEN, rebalances_to_converge=17, time_to_converge_ms=5_448_000)
+    text = write_stored(current)
     old = text.replace("rebalances_to_converge", "rounds_to_stable").replace("time_to_converge_ms", "stable_after_ms")
     assert old != text
-    assert read_stored(old, "file") == now
+    assert read_stored(old, "file") == current

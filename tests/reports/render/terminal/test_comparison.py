@@ -1,4 +1,4 @@
-"""The comparison as text."""
+"""The comparison as table, JSON, CSV and Markdown."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from tests.reports.sample_runs import HOSTILE, four_assignors, tables
 WIDTHS = (60, 80, 100, 160)
 
 
-def test_a_wide_terminal_gets_a_row_an_assignor_with_every_column() -> None:
+def test_wide_terminal_has_one_row_per_assignor_and_all_columns() -> None:
     lines = render(four_assignors(), width=160, color=False).splitlines()
     header = " ".join(lines[1:4])
     assert all(
-        word in header for each in columns_for(compare_runs(four_assignors())) for word in each.header.split("\n")
+        word in header for column in columns_for(compare_runs(four_assignors())) for word in column.header.split("\n")
     )
     [row] = [line for line in lines if line.startswith("HA balance_subtopology")]
     for cell in ("39 ", "+8%", "32.6 MB/s ", "24 ", "2 ", "12 min ", "52.4 GB ", "25 s*", "0.5 ", "1*", "3/48*"):
         assert f" {cell}" in f"{row} "
 
 
-def test_a_hundred_columns_keep_what_matters_and_say_what_is_left_out() -> None:
+def test_hidden_columns_are_named_at_100_columns() -> None:
     text = render(four_assignors(), width=100, color=False)
     assert "+44%" in text
     assert "11/48" in text
@@ -41,7 +41,7 @@ def test_a_hundred_columns_keep_what_matters_and_say_what_is_left_out() -> None:
     assert "52.4 GB" not in text
 
 
-def test_what_says_nothing_has_no_column() -> None:
+def test_columns_without_information_are_left_out() -> None:
     plain = render(four_assignors(), width=160, color=False)
     assert not re.search(r"\bleader\b|\$", plain)
     runs = [
@@ -55,7 +55,7 @@ def test_what_says_nothing_has_no_column() -> None:
     assert " 1 s " in lines[6]
 
 
-def test_the_dearest_table_still_fits_a_hundred_columns_as_a_row_an_assignor() -> None:
+def test_table_with_all_costs_fits_100_columns() -> None:
     runs = [
         {"assignor": name, "cross_rack_usd": 123.0, "leader_compute_ms": 120_000.0, "worst_downtime_ms": 7_000_000}
         for name in ("HA none", "HA min_traffic", "HA balance_subtopology", "sticky")
@@ -64,22 +64,25 @@ def test_the_dearest_table_still_fits_a_hundred_columns_as_a_row_an_assignor() -
     assert [line.split()[0] for line in lines[5:] if "$123" in line] == ["HA", "HA", "HA", "sticky"]
 
 
-def test_notes_stand_below_the_table_and_in_the_records() -> None:
-    made = tables([{"assignor": "a"}, {"assignor": "b", "verdict": "failed", "cause": "boom | *now*"}])
-    assert "– b failed: boom | *now*.\n" in render(made, width=160, color=False)
-    assert "\n- b failed\\: boom \\| \\*now\\*\\.\n" in render(made, "markdown")
-    assert [record["notes"] for record in json.loads(render(made, "json"))] == [[], ["b failed: boom | *now*."]]
-    assert [row["notes"] for row in csv.DictReader(io.StringIO(render(made, "csv")))] == ["", "b failed: boom | *now*."]
+def test_notes_are_in_every_format() -> None:
+    results = tables([{"assignor": "a"}, {"assignor": "b", "verdict": "failed", "cause": "boom | *now*"}])
+    assert "– b failed: boom | *now*.\n" in render(results, width=160, color=False)
+    assert "\n- b failed\\: boom \\| \\*now\\*\\.\n" in render(results, "markdown")
+    assert [record["notes"] for record in json.loads(render(results, "json"))] == [[], ["b failed: boom | *now*."]]
+    assert [row["notes"] for row in csv.DictReader(io.StringIO(render(results, "csv")))] == [
+        "",
+        "b failed: boom | *now*.",
+    ]
 
 
-def test_eighty_columns_get_a_row_a_metric() -> None:
+def test_80_columns_have_one_row_per_metric() -> None:
     lines = render(four_assignors(), width=80, color=False).splitlines()
     [traffic] = [line for line in lines if line.startswith("Cross-rack traffic")]
     assert re.findall(r"[\d.]+ MB/s\*?", traffic) == ["48.3 MB/s", "30.1 MB/s*", "32.6 MB/s", "48.3 MB/s"]
     assert "52.4 GB" in "".join(lines)
 
 
-def test_assignors_that_do_not_fit_side_by_side_follow_below() -> None:
+def test_assignors_that_do_not_fit_continue_in_a_second_table() -> None:
     names = [f"mine {number}" for number in range(9)]
     text = render(tables([{"assignor": name, "cross_rack_usd": 123.0} for name in names]), width=70, color=False)
     assert re.findall(r"mine \d", text) == names
@@ -87,13 +90,13 @@ def test_assignors_that_do_not_fit_side_by_side_follow_below() -> None:
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_no_line_is_wider_than_the_terminal(width: int) -> None:
+def test_lines_fit_width_of_terminal(width: int) -> None:
     seeds = [{"assignor": name, "seed": s, "downtime_ms": s * 10**6} for name in HOSTILE for s in range(3)]
-    for made in (four_assignors(), tables(seeds), tables([])):
-        assert max(cell_len(line) for line in render(made, width=width, color=False).splitlines()) <= width
+    for results in (four_assignors(), tables(seeds), tables([])):
+        assert max(cell_len(line) for line in render(results, width=width, color=False).splitlines()) <= width
 
 
-def test_several_seeds_show_the_range_below_the_median() -> None:
+def test_range_over_seeds_is_below_the_median() -> None:
     runs = [{"seed": seed, "cross_rack_bytes_per_s": seed * 1e7} for seed in (1, 2, 5)]
     text = render(tables(runs), width=160, color=False)
     assert "(median of 3 seeds, range below)" in text
@@ -101,7 +104,7 @@ def test_several_seeds_show_the_range_below_the_median() -> None:
     assert "10–50 MB/s" in text
 
 
-def test_an_assignor_that_never_settles_shows_its_verdict() -> None:
+def test_unstable_assignor_shows_its_verdict() -> None:
     run = {"verdict": "cycling", "time_to_converge_ms": None}
     assert "cycling" in render(tables([run]), width=160, color=False)
 
@@ -116,11 +119,11 @@ def test_an_assignor_that_never_settles_shows_its_verdict() -> None:
         ({"tasks_without_rack_redundancy": 0, "stateful_tasks": 0}, " n/a"),
     ],
 )
-def test_what_is_special_about_a_figure_is_said(run: dict[str, int | None], text: str) -> None:
+def test_special_values_have_a_text(run: dict[str, int | None], text: str) -> None:
     assert text in render(tables([run]), width=160, color=False)
 
 
-def test_the_best_is_marked_without_colour_and_coloured_with_it() -> None:
+def test_best_value_is_marked_with_and_without_color() -> None:
     plain, colored = (render(four_assignors(), width=160, color=color) for color in (False, True))
     assert "\x1b" not in plain
     assert "30.1 MB/s*" in plain
@@ -129,7 +132,7 @@ def test_the_best_is_marked_without_colour_and_coloured_with_it() -> None:
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_label_is_text_in_a_terminal(name: str) -> None:
+def test_hostile_labels_are_drawn_as_text(name: str) -> None:
     text = render(tables([{"assignor": name, "scenario": name}]), width=400, color=False)
     assert not re.search(r"[\x00-\x09\x0b-\x1f\u202e]", text)
     if "[" in name and "\x1b" not in name:
@@ -137,54 +140,54 @@ def test_a_label_is_text_in_a_terminal(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_json_and_csv_give_names_and_numbers_back(name: str) -> None:
-    made = tables([{"assignor": name, "cross_rack_bytes_per_s": 1e7 / 3, "active_cost": None}, {"assignor": "b"}])
-    wanted = records(compare_runs(made))
-    assert json.loads(render(made, "json")) == wanted
-    read = list(csv.DictReader(io.StringIO(render(made, "csv"))))
-    assert list(read[0]) == list(wanted[0])
-    assert [row["assignor"] for row in read] == [name, "b"]
-    assert float(read[0]["cross_rack_bytes_per_s"]) == 1e7 / 3
-    assert (read[0]["active_cost"], read[1]["active_cost"], read[0]["seeds"]) == ("", "480", "7")
+def test_json_and_csv_preserve_names_and_numbers(name: str) -> None:
+    results = tables([{"assignor": name, "cross_rack_bytes_per_s": 1e7 / 3, "stateful_cost": None}, {"assignor": "b"}])
+    expected = records(compare_runs(results))
+    assert json.loads(render(results, "json")) == expected
+    rows = list(csv.DictReader(io.StringIO(render(results, "csv"))))
+    assert list(rows[0]) == list(expected[0])
+    assert [row["assignor"] for row in rows] == [name, "b"]
+    assert float(rows[0]["cross_rack_bytes_per_s"]) == 1e7 / 3
+    assert (rows[0]["stateful_cost"], rows[1]["stateful_cost"], rows[0]["seeds"]) == ("", "480", "7")
 
 
-def test_markdown_is_a_table_that_no_name_breaks() -> None:
-    made = tables([{"assignor": name} for name in HOSTILE])
-    lines = render(made, "markdown").splitlines()
+def test_hostile_names_do_not_break_markdown() -> None:
+    results = tables([{"assignor": name} for name in HOSTILE])
+    lines = render(results, "markdown").splitlines()
     assert len(lines) == 2 + len(HOSTILE)
-    assert {len(re.findall(r"(?<!\\)\|", line)) for line in lines} == {len(columns_for(compare_runs(made))) + 2}
+    assert {len(re.findall(r"(?<!\\)\|", line)) for line in lines} == {len(columns_for(compare_runs(results))) + 2}
     assert "<" not in "".join(lines)
     assert "\\`a\\` \\*b\\* \\_c\\_" in "".join(lines)
 
 
-def test_markdown_sets_the_best_in_bold() -> None:
+def test_best_value_is_bold_in_markdown() -> None:
     assert "| **30.1 MB/s** |" in render(four_assignors(), "markdown")
 
 
 @pytest.mark.parametrize(("format", "text"), [("table", "No runs.\n"), ("markdown", "No runs.\n"), ("json", "[]\n")])
-def test_no_runs_are_said(format: str, text: str) -> None:
+def test_no_runs_have_a_message(format: str, text: str) -> None:
     assert render(tables([], []), format, width=80, color=False) == text
 
 
-def test_no_runs_leave_the_head_of_a_csv() -> None:
-    empty, one = (render(made, "csv").splitlines() for made in (tables([], []), tables()))
-    assert empty == one[:1]
+def test_csv_without_runs_has_only_a_header() -> None:
+    empty, single = (render(results, "csv").splitlines() for results in (tables([], []), tables()))
+    assert empty == single[:1]
 
 
-def test_an_unknown_format_is_named() -> None:
+def test_unknown_format_is_rejected() -> None:
     with pytest.raises(ValueError, match=r"'xml' is not a format \(formats: table, json, csv, markdown\)"):
         render(tables(), "xml")
 
 
-def test_several_scenarios_have_a_table_each() -> None:
-    made = tables([{"scenario": scenario, "assignor": name} for scenario in ("one", "two") for name in ("a", "b")])
-    lines = render(made, width=160, color=False).splitlines()
+def test_every_scenario_has_a_table() -> None:
+    results = tables([{"scenario": scenario, "assignor": name} for scenario in ("one", "two") for name in ("a", "b")])
+    lines = render(results, width=160, color=False).splitlines()
     assert "one" in lines
     assert "two" in lines
-    assert "**two**" in render(made, "markdown")
+    assert "**two**" in render(results, "markdown")
 
 
-def test_a_table_starts_up_without_what_it_does_not_need(tmp_path: Path) -> None:
+def test_table_imports_no_heavy_libraries(tmp_path: Path) -> None:
     runs = tables()["runs"]
     with pa.OSFile(str(tmp_path / "runs.arrow"), "wb") as file, pa.ipc.new_file(file, runs.schema) as writer:
         writer.write_table(runs)

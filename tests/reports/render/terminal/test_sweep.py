@@ -1,4 +1,4 @@
-"""The summary of an aggregate as text."""
+"""The summary of an aggregated sweep as text."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ SUMMARY: Json = {
 }
 
 
-def test_the_front_has_means_with_stars_on_the_least_and_intervals_below() -> None:
+def test_front_has_means_stars_and_intervals() -> None:
     lines = render(SUMMARY, width=120, color=False).splitlines()
     assert lines[0] == ("orders  2 of 6 combinations are Pareto-optimal (mean, 95 % CI below)")
     [racks] = [number for number, line in enumerate(lines) if line.startswith("min_traffic  traffic_cost=10")]
@@ -69,40 +69,40 @@ def test_the_front_has_means_with_stars_on_the_least_and_intervals_below() -> No
     assert lines[racks + 2].split() == ["sticky", "traffic_cost=1", "$12.50", "4*", "90", "s*"]
 
 
-def test_a_narrow_terminal_does_without_intervals_and_every_line_fits() -> None:
+def test_narrow_terminal_has_no_intervals_and_every_line_fits() -> None:
     text = render(SUMMARY, width=72, color=False)
     assert "27–33" not in text
     assert max(map(len, text.splitlines())) <= 72
 
 
-def test_the_best_of_each_objective_says_how_many_others_are_as_good() -> None:
+def test_best_cell_has_number_of_equal_cells() -> None:
     lines = render(SUMMARY, width=140, color=False).splitlines()
-    [moved] = [line for line in lines if line.startswith("Active task moves")]
-    assert " ".join(moved.split()) == "Active task moves sticky traffic_cost=1 (and 2 more with equal mean) 4"
+    [moves] = [line for line in lines if line.startswith("Active task moves")]
+    assert " ".join(moves.split()) == "Active task moves sticky traffic_cost=1 (and 2 more with equal mean) 4"
 
 
-def test_only_what_is_weighed_and_not_next_to_nothing_matters() -> None:
+def test_only_factors_with_influence_on_objectives_are_listed() -> None:
     text = render(SUMMARY, width=120, color=False)
     assert "– Active task moves: traffic_cost 83 %\n" in text
     assert "skew" not in text
 
 
-def test_what_is_sure_against_the_baseline_stands_in_one_line() -> None:
+def test_significant_differences_from_baseline_share_a_line() -> None:
     expected = "– min_traffic vs. sticky: Cross-rack cost (whole run) lower in 5 of 6 settings\n"
     assert expected in render(SUMMARY, width=120, color=False)
 
 
-def test_nothing_sure_is_said_so() -> None:
+def test_no_significant_difference_is_reported() -> None:
     summary = copy.deepcopy(SUMMARY)
     summary["against_baseline"][1]["less"] = 0
     assert "– min_traffic vs. sticky: no significant difference\n" in render(summary, width=120, color=False)
 
 
-def test_what_was_left_out_is_told() -> None:
+def test_left_out_runs_are_reported() -> None:
     assert "– weights: 1,200 runs: not made yet\n" in render(SUMMARY, width=120, color=False)
 
 
-def test_a_long_front_is_cut_and_says_so() -> None:
+def test_long_front_is_cut() -> None:
     summary = copy.deepcopy(SUMMARY)
     front = [cell(setting, "sticky", [float(setting), 1.0, None], []) for setting in range(MAX_SHOWN + 5)]
     summary["scenarios"][0] |= {"front": front, "cells_on_front": 300}
@@ -111,38 +111,38 @@ def test_a_long_front_is_cut_and_says_so() -> None:
     assert f"… and {300 - MAX_SHOWN} more in the table front." in text
 
 
-def test_cells_with_the_same_means_share_a_row() -> None:
+def test_cells_with_equal_means_share_a_row() -> None:
     summary = copy.deepcopy(SUMMARY)
-    alike = [RACKS | {"setting": setting, "label": f"traffic_cost={setting}"} for setting in (10, 11, 12)]
-    summary["scenarios"][0] |= {"front": [*alike, STICKY], "cells_on_front": 4}
+    equal_cells = [RACKS | {"setting": setting, "label": f"traffic_cost={setting}"} for setting in (10, 11, 12)]
+    summary["scenarios"][0] |= {"front": [*equal_cells, STICKY], "cells_on_front": 4}
     text = render(summary, width=160, color=False)
     assert "traffic_cost=10 (and 2 more with equal means)" in text
     assert text.count("75 % stable") == 1
     assert "more in the table front" not in text
 
 
-def test_of_several_sweeps_settings_say_of_which() -> None:
+def test_settings_of_several_sweeps_have_their_sweep() -> None:
     summary = copy.deepcopy(SUMMARY)
     summary["sweeps"].append({"sweep": "others", "scenario": "orders"})
     assert "weights: traffic_cost=10" in render(summary, width=140, color=False)
 
 
-def test_a_scenario_without_a_single_assignment_says_so() -> None:
+def test_scenario_without_complete_setting_says_so() -> None:
     summary = copy.deepcopy(SUMMARY)
     summary["scenarios"][0] |= {"objectives": [], "cells_considered": 0, "cells_on_front": 0, "front": [], "best": []}
     assert "No setting where all runs produced an assignment.\n" in render(summary, width=120, color=False)
 
 
-def test_names_cannot_move_the_cursor() -> None:
+def test_control_characters_of_names_are_escaped() -> None:
     summary = copy.deepcopy(SUMMARY)
     summary["scenarios"][0]["scenario"] = summary["sweeps"][0]["scenario"] = "orders\x1b[2J[red]"
     assert render(summary, width=120, color=False).startswith("orders\\x1b[2J[red]  2 of 6")
 
 
-def test_json_is_all_of_it() -> None:
+def test_json_is_the_summary() -> None:
     assert json.loads(render(SUMMARY, "json")) == SUMMARY
 
 
-def test_an_unknown_format_is_refused() -> None:
+def test_unknown_format_is_rejected() -> None:
     with pytest.raises(ValueError, match=r"'csv' is not a format \(formats: table, json\)"):
         render(SUMMARY, "csv")

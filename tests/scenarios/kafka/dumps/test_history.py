@@ -66,7 +66,7 @@ def _write(folder: Path, trace: Trace) -> None:
     ]
     (folder / "sizes").write_text(json.dumps({"brokers": [{"broker": 0, "logDirs": [{"partitions": sizes}]}]}))
     (folder / "topology").write_text(TOPOLOGY)
-    (folder / "log").write_text("".join(text for each in trace.rounds for text in _logged(trace, each)))
+    (folder / "log").write_text("".join(text for round_ in trace.rounds for text in _log_lines(trace, round_)))
 
 
 def _topics(world: World) -> Iterator[str]:
@@ -77,22 +77,22 @@ def _topics(world: World) -> Iterator[str]:
             yield f"\tTopic: {topic.name}\tPartition: {i}\tLeader: {leader}\tReplicas: {listed}\tIsr: {listed}\n"
 
 
-def _logged(trace: Trace, each: Round) -> Iterator[str]:
-    seconds, ms = divmod(each.at_ms, 1_000)
+def _log_lines(trace: Trace, round_: Round) -> Iterator[str]:
+    seconds, ms = divmod(round_.at_ms, 1_000)
     time = f"{datetime.fromtimestamp(TEN_O_CLOCK_S + seconds, UTC):%Y-%m-%d %H:%M:%S},{ms:03}"
-    clients = [trace.world.clients[n] for n in each.members]
+    clients = [trace.world.clients[n] for n in round_.members]
     consumers = "\n".join(
         f"{client.process_id}: [{', '.join(f'{client.name}-StreamThread-{i}' for i in range(client.threads))}]"
         for client in clients
     )
     yield f"[{time}] INFO {len(clients)} client nodes participating in this rebalance: \n{consumers}.\n"
     tasks = "\n".join(
-        f"{trace.world.clients[n].process_id}=[activeTasks: ({_names(trace, np.flatnonzero(each.owner == n))}) "
-        f"standbyTasks: ({_names(trace, each.standby[each.standby[:, 1] == n, 0])})]"
-        for n in each.members
+        f"{trace.world.clients[n].process_id}=[activeTasks: ({_names(trace, np.flatnonzero(round_.owner == n))}) "
+        f"standbyTasks: ({_names(trace, round_.standby[round_.standby[:, 1] == n, 0])})]"
+        for n in round_.members
     )
     yield f"[{time}] INFO Assignment of tasks to nodes: {tasks}\n"
-    verdict = "stable" if each.followup_delay_ms is None and not len(each.withheld) else "unstable"
+    verdict = "stable" if round_.followup_delay_ms is None and not len(round_.withheld) else "unstable"
     yield f"[{time}] INFO Finished {verdict} assignment of tasks.\n"
 
 
@@ -100,22 +100,22 @@ def _names(trace: Trace, rows: np.ndarray) -> str:
     return "[" + ", ".join(str(trace.layout.tasks.ids[row]) for row in rows) + "]"
 
 
-def _given(trace: Trace, each: Round) -> tuple[dict[str, str], dict[str, tuple[str, ...]]]:
+def _simulated_assignment(trace: Trace, round_: Round) -> tuple[dict[str, str], dict[str, tuple[str, ...]]]:
     process = [str(client.process_id) for client in trace.world.clients]
     tasks = list(map(str, trace.layout.tasks.ids))
-    active = {tasks[row]: process[n] for row, n in enumerate(each.owner) if n != UNASSIGNED}
+    active = {tasks[row]: process[n] for row, n in enumerate(round_.owner) if n != UNASSIGNED}
     standby: dict[str, tuple[str, ...]] = {}
-    for row, n in each.standby:
+    for row, n in round_.standby:
         standby[tasks[row]] = tuple(sorted((*standby.get(tasks[row], ()), process[n])))
     return active, standby
 
 
-def _seen(one: ObservedRebalance) -> tuple[dict[str, str], dict[str, tuple[str, ...]]]:
-    return one.active, one.standby
+def _logged_assignment(rebalance: ObservedRebalance) -> tuple[dict[str, str], dict[str, tuple[str, ...]]]:
+    return rebalance.active, rebalance.standby
 
 
 @pytest.fixture(params=["none", "min_traffic"])
-def first(request: pytest.FixtureRequest) -> Trace:
+def trace(request: pytest.FixtureRequest) -> Trace:
     return run(loads(SCENARIO.replace("STRATEGY", request.param)), "high_availability")
 
 
@@ -131,31 +131,35 @@ def _import(folder: Path, trace: Trace) -> ObservedDumps:
     return observe_dumps(folder, "shop", DumpOptions(configs, racks))
 
 
-def test_what_was_logged_is_what_was_assigned(tmp_path: Path, first: Trace) -> None:
-    found = _import(tmp_path, first)
-    assert found.history is not None
-    assert [_seen(one) for one in found.history.rebalances] == [_given(first, each) for each in first.rounds]
-    assert [one.at_ms for one in found.history.rebalances] == [
-        each.at_ms - first.rounds[0].at_ms for each in first.rounds
+def test_imported_history_equals_the_logged_assignments(tmp_path: Path, trace: Trace) -> None:
+    imported = _import(tmp_path, trace)
+    assert imported.history is not None
+    assert [_logged_assignment(rebalance) for rebalance in imported.history.rebalances] == [
+        _simulated_assignment(trace, round_) for round_ in trace.rounds
+    ]
+    assert [rebalance.at_ms for rebalance in imported.history.rebalances] == [
+        round_.at_ms - trace.rounds[0].at_ms for round_ in trace.rounds
     ]
 
 
-def test_a_replayed_trace_makes_every_assignment_again_that_was_logged(tmp_path: Path, first: Trace) -> None:
-    found = _import(tmp_path, first)
-    assert found.history is not None
-    again = run(loads(scenario_text(found.observation, found.history)), "high_availability")
-    assert len(first.rounds) > 8
-    assert [_given(again, each) for each in again.rounds] == [_seen(one) for one in found.history.rebalances]
+def test_replay_reproduces_every_logged_assignment(tmp_path: Path, trace: Trace) -> None:
+    imported = _import(tmp_path, trace)
+    assert imported.history is not None
+    replayed = run(loads(scenario_text(imported.observation, imported.history)), "high_availability")
+    assert len(trace.rounds) > 8
+    assert [_simulated_assignment(replayed, round_) for round_ in replayed.rounds] == [
+        _logged_assignment(rebalance) for rebalance in imported.history.rebalances
+    ]
 
 
-def test_the_table_of_rounds_has_a_line_for_each_task_that_was_given(tmp_path: Path, first: Trace) -> None:
-    found = _import(tmp_path, first)
-    assert found.history is not None
-    head, *lines = rebalances_csv(found.observation, found.history).splitlines()
+def test_rebalances_csv_has_a_row_per_assigned_task_copy(tmp_path: Path, trace: Trace) -> None:
+    imported = _import(tmp_path, trace)
+    assert imported.history is not None
+    head, *lines = rebalances_csv(imported.observation, imported.history).splitlines()
     assert head.split(",") == list(COLUMNS)
-    given = sum((each.owner != UNASSIGNED).sum() + len(each.standby) for each in first.rounds)
-    assert len(lines) == given
-    last = [line.split(",") for line in lines if line.startswith(f"{len(first.rounds) - 1},")]
-    assert {task: process for _, _, task, _, process, role in last if role == "active"} == _given(
-        first, first.rounds[-1]
+    num_copies = sum((round_.owner != UNASSIGNED).sum() + len(round_.standby) for round_ in trace.rounds)
+    assert len(lines) == num_copies
+    last = [line.split(",") for line in lines if line.startswith(f"{len(trace.rounds) - 1},")]
+    assert {task: process for _, _, task, _, process, role in last if role == "active"} == _simulated_assignment(
+        trace, trace.rounds[-1]
     )[0]

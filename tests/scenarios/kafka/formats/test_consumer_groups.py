@@ -16,11 +16,11 @@ TITLES = "GROUP  CONSUMER-ID  HOST  CLIENT-ID  #PARTITIONS  ASSIGNMENT\n"
 
 
 def _members(name: str) -> dict[str, list[str]]:
-    found = parse_group_members((DIALECTS / name).read_text())
-    return {member.consumer_id: list(map(str, member.partitions)) for member in found}
+    members = parse_group_members((DIALECTS / name).read_text())
+    return {member.consumer_id: list(map(str, member.partitions)) for member in members}
 
 
-def test_3_7_names_topics_with_partitions_in_brackets_and_members_without_instance_id() -> None:
+def test_output_of_3_7_is_parsed() -> None:
     assert _members("groups_3_7.txt") == {
         "app-1-7c1f": ["orders-0", "orders-1", "returns-0"],
         "app-2-91aa": ["orders-2"],
@@ -28,7 +28,7 @@ def test_3_7_names_topics_with_partitions_in_brackets_and_members_without_instan
     }
 
 
-def test_4_0_has_a_current_and_a_target_assignment_of_which_the_current_counts() -> None:
+def test_current_assignment_of_4_0_is_used() -> None:
     assert _members("groups_4.txt") == {
         "app-1-7c1f": ["orders-0", "orders-1", "returns-0"],
         "app-2-91aa": ["orders-2"],
@@ -36,18 +36,18 @@ def test_4_0_has_a_current_and_a_target_assignment_of_which_the_current_counts()
     }
 
 
-def test_offsets_give_the_same_members_without_unassigned_partitions() -> None:
-    found = parse_group_members((DIALECTS / "groups_offsets.txt").read_text())
-    assert [(member.group, member.client_id, member.line) for member in found] == [
+def test_members_are_parsed_from_offsets() -> None:
+    members = parse_group_members((DIALECTS / "groups_offsets.txt").read_text())
+    assert [(member.group, member.client_id, member.line) for member in members] == [
         ("shop", "app-1", 3),
         ("shop", "app-2", 5),
     ]
-    assert found[0].partitions == (TopicPartition("orders", 0), TopicPartition("orders", 1))
+    assert members[0].partitions == (TopicPartition("orders", 0), TopicPartition("orders", 1))
 
 
-def test_hosts_and_instance_ids_are_read_where_they_are_printed() -> None:
-    found = parse_group_members((DIALECTS / "groups_3_7.txt").read_text())
-    assert [(member.host, member.instance_id) for member in found] == [
+def test_hosts_and_instance_ids_are_parsed() -> None:
+    members = parse_group_members((DIALECTS / "groups_3_7.txt").read_text())
+    assert [(member.host, member.instance_id) for member in members] == [
         ("10.0.0.7", "one"),
         ("10.0.0.8", None),
         ("10.0.0.9", None),
@@ -80,8 +80,8 @@ def test_output_of_3_8_and_3_9_is_rejected_with_advice() -> None:
         ),
     ],
 )
-def test_other_text_is_rejected(text: str, line: int | None, message: str) -> None:
-    with pytest.raises(FormatError) as caught:
+def test_malformed_text_is_rejected(text: str, line: int | None, message: str) -> None:
+    with pytest.raises(FormatError) as raised:
         parse_group_members(text)
-    assert caught.value.line == line
-    assert message in str(caught.value)
+    assert raised.value.line == line
+    assert message in str(raised.value)

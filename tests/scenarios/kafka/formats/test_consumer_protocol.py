@@ -22,7 +22,7 @@ from scenarios.kafka.formats.consumer_protocol import (
 )
 from scenarios.kafka.formats.lines import FormatError
 
-WRITTEN = {
+ENCODED = {
     name: bytes.fromhex(digits)
     for name, digits in (
         line.split()
@@ -33,7 +33,7 @@ WRITTEN = {
 PROCESS = "8f3b2c1d-0a4e-4b6f-9c7d-1e2f3a4b5c6d"
 OWNED = (TopicPartition("orders", 3), TopicPartition("orders", 10), TopicPartition("payments", 3))
 OFFSET_SUMS = {"0_3": LATEST_OFFSET, "0_10": LATEST_OFFSET, "1_2": 0, "2_0": 5_000_000_000}
-ONLY_COPIES = {**OFFSET_SUMS, "1_2": UNKNOWN_OFFSET_SUM, "2_0": UNKNOWN_OFFSET_SUM}
+COPIES_WITHOUT_OFFSETS = {**OFFSET_SUMS, "1_2": UNKNOWN_OFFSET_SUM, "2_0": UNKNOWN_OFFSET_SUM}
 STANDBYS = {
     "1_2": (TopicPartition("app-counts-changelog", 2),),
     "2_0": (TopicPartition("app-b-changelog", 0), TopicPartition("app-seen-changelog", 0)),
@@ -42,35 +42,35 @@ STANDBYS = {
 
 @pytest.mark.parametrize("version", range(1, 12))
 def test_subscriptions_are_decoded_in_every_version(version: int) -> None:
-    assert decode_subscription_info(WRITTEN[f"subscription_info_{version}"]) == SubscriptionInfo(
+    assert decode_subscription_info(ENCODED[f"subscription_info_{version}"]) == SubscriptionInfo(
         version=version,
         latest_supported_version=-1 if version < 3 else 11,
         process_id=PROCESS,
         user_endpoint=None if version < 2 else "app-1.example:8080",
-        offset_sums=ONLY_COPIES if version < 7 else OFFSET_SUMS,
+        offset_sums=COPIES_WITHOUT_OFFSETS if version < 7 else OFFSET_SUMS,
         unique_field=0 if version < 8 else 7,
         error_code=0 if version < 9 else 2,
         client_tags={} if version < 11 else {"zone": "az1", "cluster": "k8s-ü"},
     )
 
 
-def test_a_subscription_without_tasks_endpoint_and_tags_is_decoded() -> None:
-    assert decode_subscription_info(WRITTEN["subscription_info_empty"]) == SubscriptionInfo(
+def test_subscription_without_tasks_endpoint_and_tags_is_decoded() -> None:
+    assert decode_subscription_info(ENCODED["subscription_info_empty"]) == SubscriptionInfo(
         11, 11, PROCESS, None, {}, -1
     )
 
 
 def test_tasks_of_a_named_topology_keep_its_name() -> None:
-    told = decode_subscription_info(WRITTEN["subscription_info_named"])
-    assert told.offset_sums == {"billing__0_1": 42, "billing__1_1": LATEST_OFFSET}
-    given = decode_assignment_info(WRITTEN["assignment_info_named"])
-    assert given.active_tasks == ("billing__0_1", "0_1")
-    assert given.standby_tasks == {"billing__1_1": ()}
+    subscription = decode_subscription_info(ENCODED["subscription_info_named"])
+    assert subscription.offset_sums == {"billing__0_1": 42, "billing__1_1": LATEST_OFFSET}
+    assignment = decode_assignment_info(ENCODED["assignment_info_named"])
+    assert assignment.active_tasks == ("billing__0_1", "0_1")
+    assert assignment.standby_tasks == {"billing__1_1": ()}
 
 
 @pytest.mark.parametrize("version", range(4))
-def test_a_members_metadata_is_read_in_every_version(version: int) -> None:
-    member = decode_subscription(WRITTEN[f"subscription_{version}"])
+def test_member_metadata_is_decoded_in_every_version(version: int) -> None:
+    member = decode_subscription(ENCODED[f"subscription_{version}"])
     assert member.version == version
     assert member.topics == ("orders", "payments")
     assert member.owned == (() if version < 1 else OWNED)
@@ -81,7 +81,7 @@ def test_a_members_metadata_is_read_in_every_version(version: int) -> None:
 
 @pytest.mark.parametrize("version", range(1, 12))
 def test_assignments_are_decoded_in_every_version(version: int) -> None:
-    assert decode_assignment_info(WRITTEN[f"assignment_info_{version}"]) == AssignmentInfo(
+    assert decode_assignment_info(ENCODED[f"assignment_info_{version}"]) == AssignmentInfo(
         version=version,
         commonly_supported_version=-1 if version < 3 else 11,
         active_tasks=("0_3", "0_10", "0_3"),
@@ -94,17 +94,17 @@ def test_assignments_are_decoded_in_every_version(version: int) -> None:
 
 
 @pytest.mark.parametrize("version", range(4))
-def test_active_tasks_go_with_the_sorted_partitions_of_the_assignment(version: int) -> None:
-    member = decode_assignment(WRITTEN[f"assignment_{version}"])
+def test_active_tasks_are_paired_with_sorted_partitions(version: int) -> None:
+    member = decode_assignment(ENCODED[f"assignment_{version}"])
     assert member.version == version
     assert member.partitions == OWNED
     assert member.active == {"0_3": (OWNED[0], OWNED[2]), "0_10": (OWNED[1],)}
     assert member.streams.standby_tasks == STANDBYS
 
 
-def test_a_newer_version_of_the_consumers_protocol_only_adds_fields() -> None:
-    newer = b"\0\x07" + WRITTEN["assignment_3"][2:] + b"more"
-    assert decode_assignment(newer).active == decode_assignment(WRITTEN["assignment_3"]).active
+def test_newer_consumer_protocol_version_is_decoded() -> None:
+    newer = b"\0\x07" + ENCODED["assignment_3"][2:] + b"more"
+    assert decode_assignment(newer).active == decode_assignment(ENCODED["assignment_3"]).active
 
 
 DECODERS: dict[str, Callable[[bytes], object]] = {
@@ -119,18 +119,18 @@ DECODERS: dict[str, Callable[[bytes], object]] = {
 
 @pytest.mark.parametrize(("name", "decode"), DECODERS.items())
 def test_truncated_bytes_are_rejected(name: str, decode: Callable[[bytes], object]) -> None:
-    for length in range(len(WRITTEN[name])):
+    for length in range(len(ENCODED[name])):
         with pytest.raises(FormatError):
-            decode(WRITTEN[name][:length])
+            decode(ENCODED[name][:length])
 
 
 @pytest.mark.parametrize(("name", "decode"), DECODERS.items())
-def test_a_corrupted_byte_is_rejected_or_decoded_without_other_errors(
+def test_corrupted_byte_is_rejected_or_decoded_without_other_errors(
     name: str, decode: Callable[[bytes], object]
 ) -> None:
-    for at in range(len(WRITTEN[name])):
+    for at in range(len(ENCODED[name])):
         for value in (0x00, 0x7F, 0x80, 0xFF):
-            garbled = WRITTEN[name][:at] + bytes([value]) + WRITTEN[name][at + 1 :]
+            garbled = ENCODED[name][:at] + bytes([value]) + ENCODED[name][at + 1 :]
             with contextlib.suppress(FormatError):
                 decode(garbled)
 
@@ -142,12 +142,12 @@ def test_a_corrupted_byte_is_rejected_or_decoded_without_other_errors(
         (decode_subscription, b"\xff\xff", "ConsumerProtocolSubscription: invalid version -1"),
         (
             decode_subscription,
-            WRITTEN["subscription_plain"],
+            ENCODED["subscription_plain"],
             "SubscriptionInfo: no bytes: the member sent no metadata or does not run Kafka Streams",
         ),
         (
             decode_assignment,
-            WRITTEN["assignment_plain"],
+            ENCODED["assignment_plain"],
             "AssignmentInfo: no bytes: the member sent no metadata or does not run Kafka Streams",
         ),
         (
@@ -157,22 +157,22 @@ def test_a_corrupted_byte_is_rejected_or_decoded_without_other_errors(
         ),
         (
             decode_subscription_info,
-            WRITTEN["subscription_info_11"] + b"\0",
-            "SubscriptionInfo version 11: 1 bytes follow the last field",
+            ENCODED["subscription_info_11"] + b"\0",
+            "SubscriptionInfo version 11: 1 byte follows the last field",
         ),
         (
             decode_assignment_info,
-            WRITTEN["assignment_info_7"][:-1],
+            ENCODED["assignment_info_7"][:-1],
             "AssignmentInfo version 7: nextRebalanceMs at byte 255 needs 8 bytes, but 7 are left",
         ),
         (
             decode_assignment_info,
-            WRITTEN["assignment_info_11"][:8] + b"\x7f" + WRITTEN["assignment_info_11"][9:],
+            ENCODED["assignment_info_11"][:8] + b"\x7f" + ENCODED["assignment_info_11"][9:],
             "AssignmentInfo version 11: activeTasks before byte 12 cannot have 2130706435 elements",
         ),
         (
             decode_assignment,
-            WRITTEN["assignment_3"].replace(b"\0\0\0\x02\0\0\0\x0a\0\0\0\x03", b"\0\0\0\x01\0\0\0\x0a", 1),
+            ENCODED["assignment_3"].replace(b"\0\0\0\x02\0\0\0\x0a\0\0\0\x03", b"\0\0\0\x01\0\0\0\x0a", 1),
             "ConsumerProtocolAssignment version 3: 3 active tasks, but 2 partitions",
         ),
     ],

@@ -15,7 +15,7 @@ DIALECTS = Path(__file__).with_name("dialects")
 CAPTURED = Path(__file__).parents[4] / "scenarios" / "library" / "captured"
 
 
-def test_a_partition_is_as_large_as_its_largest_finished_replica() -> None:
+def test_partition_size_is_that_of_its_largest_complete_replica() -> None:
     sizes = parse_partition_sizes((DIALECTS / "log_dirs.txt").read_text())
     assert sizes == {
         TopicPartition("orders", 0): 700,
@@ -24,7 +24,7 @@ def test_a_partition_is_as_large_as_its_largest_finished_replica() -> None:
     }
 
 
-def test_the_captured_output_is_read_whole() -> None:
+def test_captured_output_is_read_completely() -> None:
     sizes = parse_partition_sizes((CAPTURED / "log_dirs.json.txt").read_text())
     assert len(sizes) == 584
     assert sum(size for partition, size in sizes.items() if partition.topic == "orders") > 1_000_000
@@ -61,7 +61,7 @@ def _json(partition: str) -> str:
         ('{"brokers": 7}\n', 1, "not the JSON of kafka-log-dirs.sh --describe: "),
     ],
 )
-def test_other_text_is_rejected_with_its_line(text: str, line: int | None, message: str) -> None:
-    with pytest.raises(FormatError, match="^" + re.escape(message)) as refused:
+def test_malformed_text_is_rejected_with_its_line(text: str, line: int | None, message: str) -> None:
+    with pytest.raises(FormatError, match="^" + re.escape(message)) as raised:
         parse_partition_sizes(text)
-    assert refused.value.line == line
+    assert raised.value.line == line

@@ -11,7 +11,7 @@ from scenarios.kafka.formats.properties import parse_properties
 
 
 @pytest.mark.parametrize(
-    ("text", "read"),
+    ("text", "expected"),
     [
         ("", {}),
         ("# a=b\n! c=d\n\n  \n", {}),
@@ -25,11 +25,11 @@ from scenarios.kafka.formats.properties import parse_properties
         ("a=1 # no comment\nb=\\\n# nor this", {"a": "1 # no comment", "b": "# nor this"}),
     ],
 )
-def test_properties_are_read_as_java_reads_them(text: str, read: dict[str, str]) -> None:
-    assert parse_properties(text) == read
+def test_properties_are_parsed_as_by_java(text: str, expected: dict[str, str]) -> None:
+    assert parse_properties(text) == expected
 
 
-def test_a_line_without_a_key_is_rejected_without_its_value() -> None:
-    with pytest.raises(FormatError, match="^" + re.escape("not a property (key=value)") + "$") as refused:
+def test_line_without_a_key_is_rejected_without_its_value() -> None:
+    with pytest.raises(FormatError, match="^" + re.escape("not a property (key=value)") + "$") as raised:
         parse_properties("a=b\n=hunter2\n")
-    assert refused.value.line == 2
+    assert raised.value.line == 2

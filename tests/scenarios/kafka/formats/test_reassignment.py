@@ -27,14 +27,14 @@ BY_HAND = """
 """
 
 
-def test_the_proposed_assignment_of_generate_is_parsed() -> None:
+def test_proposed_assignment_of_generate_is_parsed() -> None:
     assert parse_reassignment((DIALECTS / "reassignment.txt").read_text()) == (
         PartitionReassignment(5, "orders", 0, (3, 1)),
         PartitionReassignment(5, "payments", 1, (1,)),
     )
 
 
-def test_a_plan_written_by_hand_is_read_with_its_lines() -> None:
+def test_entries_have_their_line_numbers() -> None:
     assert parse_reassignment(BY_HAND) == (
         PartitionReassignment(5, "orders", 2, (5, 6)),
         PartitionReassignment(5, "a", 0, (5,)),
@@ -42,18 +42,18 @@ def test_a_plan_written_by_hand_is_read_with_its_lines() -> None:
     )
 
 
-def test_log_dirs_are_read_along_the_replicas() -> None:
+def test_log_dirs_are_parsed_per_replica() -> None:
     entry = '{"topic": "a", "partition": 0, "replicas": [1, 2], "log_dirs": ["any", "/var/kafka"]}'
     [move] = parse_reassignment(_plan(f"[{entry}]"))
     assert move.log_dirs == ("any", "/var/kafka")
 
 
-def test_a_missing_version_is_1_and_log_dirs_are_kept() -> None:
+def test_missing_version_is_1() -> None:
     text = '{"partitions": [{"topic": "a", "partition": 0, "replicas": [1, 2], "log_dirs": ["/data/1", "any"]}]}'
     assert parse_reassignment(text) == (PartitionReassignment(1, "a", 0, (1, 2), ("/data/1", "any")),)
 
 
-def test_proposals_of_cruise_control_are_read() -> None:
+def test_proposals_of_cruise_control_are_parsed() -> None:
     text = """{"summary": {"numReplicaMovements": 1}, "version": 1, "proposals": [
       {"topicPartition": {"hash": 7, "topic": "a", "partition": 3}, "oldLeader": 1,
        "oldReplicas": [1, 2], "newReplicas": [2, 3]}]}"""
@@ -90,7 +90,7 @@ def _plan(partitions: str) -> str:
         (
             _plan('[{"topic": "a", "partition": 0, "replicas": [1, 2], "log_dirs": ["any"]}]'),
             2,
-            "partitions[0].log_dirs has 1 entries for 2 replicas",
+            "partitions[0].log_dirs has 1 entry for 2 replicas",
         ),
         (
             _plan('[{"topic": "a", "partition": 0, "replicas": [1], "log_dirs": ["here"]}]'),
@@ -123,7 +123,7 @@ def _plan(partitions: str) -> str:
         ),
     ],
 )
-def test_other_json_is_rejected_with_its_line(text: str, line: int | None, message: str) -> None:
-    with pytest.raises(FormatError, match="^" + re.escape(message)) as refused:
+def test_malformed_json_is_rejected_with_its_line(text: str, line: int | None, message: str) -> None:
+    with pytest.raises(FormatError, match="^" + re.escape(message)) as raised:
         parse_reassignment(text)
-    assert refused.value.line == line
+    assert raised.value.line == line

@@ -35,7 +35,7 @@ def _dialect(name: str) -> str:
 
 
 @pytest.mark.parametrize("name", ["streams_members", "streams_members_verbose"])
-def test_each_member_has_its_process_and_its_tasks_by_role(name: str) -> None:
+def test_members_have_process_and_tasks_by_role(name: str) -> None:
     members = parse_streams_members(_dialect(name))
     assert [member.line for member in members] == [2, 3, 4, 5]
     assert {member.group for member in members} == {APP}
@@ -53,12 +53,12 @@ def test_only_verbose_output_has_targets_and_protocols() -> None:
     assert tuple(member.target for member in verbose) == (*TASKS[:2], StreamsTasks(("0_1", "1_0"), (), ()), TASKS[3])
 
 
-def test_the_state_is_read_with_and_without_epochs() -> None:
+def test_group_state_is_parsed_with_and_without_epochs() -> None:
     assert parse_streams_states(_dialect("streams_state")) == (StreamsGroupState(2, APP, "Stable", 4),)
     assert parse_streams_states(_dialect("streams_state_verbose")) == (StreamsGroupState(2, APP, "Reconciling", 4),)
 
 
-def test_offsets_are_there_with_verbose_and_the_lag_always() -> None:
+def test_offsets_require_verbose_but_lag_does_not() -> None:
     orders = TopicPartition("orders", 0), TopicPartition("orders", 1)
     assert parse_streams_offsets(_dialect("streams_offsets")) == (
         StreamsGroupOffsets(2, APP, orders[0], None, None, 10),
@@ -74,7 +74,7 @@ HEAD = "GROUP MEMBER PROCESS CLIENT-ID ASSIGNMENTS\n"
 
 
 @pytest.mark.parametrize(
-    ("read", "text", "line", "message"),
+    ("parse", "text", "line", "message"),
     [
         (
             parse_streams_members,
@@ -111,9 +111,9 @@ HEAD = "GROUP MEMBER PROCESS CLIENT-ID ASSIGNMENTS\n"
         ),
     ],
 )
-def test_other_text_is_rejected_with_its_line(
-    read: Callable[[str], object], text: str, line: int | None, message: str
+def test_malformed_text_is_rejected_with_its_line(
+    parse: Callable[[str], object], text: str, line: int | None, message: str
 ) -> None:
-    with pytest.raises(FormatError, match="^" + re.escape(message)) as refused:
-        read(text)
-    assert refused.value.line == line
+    with pytest.raises(FormatError, match="^" + re.escape(message)) as raised:
+        parse(text)
+    assert raised.value.line == line

@@ -17,14 +17,14 @@ FIRST = "\tTopic: orders\tPartition: 0\tLeader: 1\tReplicas: 1\tIsr: 1\n"
 SECOND = "\tTopic: orders\tPartition: 1\tLeader: 1\tReplicas: 1\tIsr: 1\n"
 
 
-def _read(name: str) -> DescribedTopic:
+def _parse_dialect(name: str) -> DescribedTopic:
     [topic] = parse_topics((DIALECTS / name).read_bytes().decode())
     return topic
 
 
 @pytest.mark.parametrize("name", ["topics_2_3_old_colons.txt", "topics_2_8.txt", "topics_3_9.txt", "topics_pasted.txt"])
-def test_every_dialect_says_the_same(name: str) -> None:
-    topic = _read(name)
+def test_all_dialects_give_the_same_topic(name: str) -> None:
+    topic = _parse_dialect(name)
     assert topic.name == "orders"
     assert topic.replicas == ((1, 2), (2, 1))
     assert topic.leaders == (1, -1)
@@ -47,18 +47,18 @@ def test_every_dialect_says_the_same(name: str) -> None:
         ),
     ],
 )
-def test_configs_keep_their_commas(name: str, configs: dict[str, str]) -> None:
-    assert _read(name).configs == configs
+def test_config_values_may_contain_commas(name: str, configs: dict[str, str]) -> None:
+    assert _parse_dialect(name).configs == configs
 
 
-def test_replicas_that_are_being_added_count_as_in_the_metadata_of_clients() -> None:
-    topic = _read("topics_moving.txt")
+def test_replicas_include_those_being_added() -> None:
+    topic = _parse_dialect("topics_moving.txt")
     assert topic.replicas == ((3, 1, 2), (2, 1))
     assert topic.leaders == (1, 2)
     assert topic.moving == (0,)
 
 
-def test_the_captured_output_is_read_whole() -> None:
+def test_captured_output_is_read_completely() -> None:
     topics = {topic.name: topic for topic in parse_topics((CAPTURED / "topics.txt").read_text())}
     assert len(topics) == 25
     assert sum(len(topic.replicas) for topic in topics.values()) == 584
@@ -68,7 +68,7 @@ def test_the_captured_output_is_read_whole() -> None:
     assert topics["order-processing-product-demand-store-changelog"].configs["cleanup.policy"] == "compact,delete"
 
 
-def test_partitions_without_a_header_make_a_topic() -> None:
+def test_topic_header_is_optional() -> None:
     [topic] = parse_topics(SECOND + FIRST)
     assert topic.replicas == ((1,), (1,))
 
@@ -79,7 +79,7 @@ def test_partitions_without_a_header_make_a_topic() -> None:
         ("", None, "no topics; expected the output of kafka-topics.sh --describe"),
         (HEADER + FIRST + "hello\n", 3, "'hello' is not a line of kafka-topics.sh --describe"),
         (HEADER + FIRST, 1, "topic 'orders' has 2 partitions, but partition 1 is missing; describe whole topics"),
-        (SECOND, 1, "topic 'orders' has 1 partitions, but partition 0 is missing"),
+        (SECOND, 1, "topic 'orders' has 1 partition, but partition 0 is missing"),
         (HEADER + FIRST + FIRST, 3, "duplicate partition 0 of topic 'orders'"),
         (HEADER + FIRST + SECOND + HEADER, 4, "duplicate topic 'orders' (first in line 1)"),
         (HEADER.replace("2", "two"), 1, "PartitionCount: 'two' is not a number of partitions"),
@@ -95,7 +95,7 @@ def test_partitions_without_a_header_make_a_topic() -> None:
         ),
     ],
 )
-def test_other_text_is_rejected_with_its_line(text: str, line: int | None, message: str) -> None:
-    with pytest.raises(FormatError, match="^" + re.escape(message)) as refused:
+def test_malformed_text_is_rejected_with_its_line(text: str, line: int | None, message: str) -> None:
+    with pytest.raises(FormatError, match="^" + re.escape(message)) as raised:
         parse_topics(text)
-    assert refused.value.line == line
+    assert raised.value.line == line

@@ -15,11 +15,11 @@ def test_topics_are_read_with_their_lines() -> None:
     assert parse_topics_to_move(text) == (ListedTopic(2, "orders"), ListedTopic(3, "pay"))
 
 
-def test_a_missing_version_is_1() -> None:
+def test_missing_version_is_1() -> None:
     assert parse_topics_to_move('{"topics": [{"topic": "a"}]}') == (ListedTopic(1, "a"),)
 
 
-def test_other_keys_take_no_line_from_a_topic() -> None:
+def test_nested_mappings_under_other_keys_are_ignored() -> None:
     text = '{"note": {"by": "me"},\n"topics": [\n{"topic": "a"}]}'
     assert [topic.name for topic in parse_topics_to_move(text)] == ["a"]
 
@@ -48,7 +48,7 @@ def test_other_keys_take_no_line_from_a_topic() -> None:
         ),
     ],
 )
-def test_other_json_is_rejected_with_its_line(text: str, line: int | None, message: str) -> None:
-    with pytest.raises(FormatError, match="^" + re.escape(message)) as refused:
+def test_malformed_json_is_rejected_with_its_line(text: str, line: int | None, message: str) -> None:
+    with pytest.raises(FormatError, match="^" + re.escape(message)) as raised:
         parse_topics_to_move(text)
-    assert refused.value.line == line
+    assert raised.value.line == line

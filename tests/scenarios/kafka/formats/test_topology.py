@@ -14,7 +14,7 @@ DIALECTS = Path(__file__).with_name("dialects")
 CAPTURED = Path(__file__).parents[4] / "scenarios" / "library" / "captured"
 
 
-def test_an_old_description_has_its_arrows_behind_the_nodes() -> None:
+def test_topology_of_1_0_is_parsed() -> None:
     assert parse_topology((DIALECTS / "topology_1_0.txt").read_text()) == (
         DescribedSubtopology(
             0,
@@ -26,7 +26,14 @@ def test_an_old_description_has_its_arrows_behind_the_nodes() -> None:
     )
 
 
-def test_extractors_patterns_and_global_stores_are_distinguished() -> None:
+def test_pattern_may_start_and_end_with_a_class() -> None:
+    text = "Sub-topology: 0\n Source: a (topics: [a-z]+-[0-9])\n Source: b (topics: [a-z, b])\n"
+    first, second = parse_topology(text)[0].sources
+    assert (first.pattern, first.topics) == ("[a-z]+-[0-9]", ())
+    assert (second.pattern, second.topics) == (None, ("a-z", "b"))
+
+
+def test_patterns_extractors_and_global_stores_are_distinguished() -> None:
     first, second = parse_topology((DIALECTS / "topology_named.txt").read_text())
     assert first == DescribedSubtopology(0, 2, (DescribedSource("KSTREAM-SOURCE-0000000000", 3, ("orders",)),), (), ())
     assert second.id == 3
@@ -42,7 +49,7 @@ def test_extractors_patterns_and_global_stores_are_distinguished() -> None:
     assert second.sinks == ("by-user-repartition",)
 
 
-def test_the_captured_description_is_read_whole() -> None:
+def test_captured_description_is_read_completely() -> None:
     subtopologies = parse_topology((CAPTURED / "topology.txt").read_text())
     assert [subtopology.id for subtopology in subtopologies] == [1, 2, 3, 4, 5, 6]
     joins = subtopologies[1]
@@ -74,7 +81,7 @@ SOURCE = "    Source: S (topics: [a])\n      --> P\n"
         ("  Sub-topology: x\n", 1, "'Sub-topology: x' before the first 'Sub-topology: 0'"),
     ],
 )
-def test_other_text_is_rejected_with_its_line(text: str, line: int | None, message: str) -> None:
-    with pytest.raises(FormatError, match="^" + re.escape(message)) as refused:
+def test_malformed_text_is_rejected_with_its_line(text: str, line: int | None, message: str) -> None:
+    with pytest.raises(FormatError, match="^" + re.escape(message)) as raised:
         parse_topology(text)
-    assert refused.value.line == line
+    assert raised.value.line == line

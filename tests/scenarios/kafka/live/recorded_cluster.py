@@ -25,8 +25,8 @@ def _packed(value: Any) -> Any:
     if isinstance(value, bytes | bytearray | memoryview):
         return {_BYTES: base64.b64encode(bytes(value)).decode()}
     if isinstance(value, Mapping):
-        return {key: _packed(each) for key, each in value.items() if key not in _NOT_READ}
-    return [_packed(each) for each in value] if isinstance(value, list | tuple) else value
+        return {key: _packed(item) for key, item in value.items() if key not in _NOT_READ}
+    return [_packed(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _unpacked(entry: dict[str, Any]) -> Any:
@@ -43,52 +43,53 @@ class Recorder:
     def save(self, path: Path) -> None:
         path.write_text("".join(self._lines))
 
-    def version(self) -> str:
-        return str(self._keep("version", self._cluster.version()))
+    def coordinator_release(self, group: str) -> str | None:
+        release: str | None = self._record("coordinator_release", self._cluster.coordinator_release(group))
+        return release
 
     def brokers(self) -> Sequence[AdminResponse]:
-        return self._keep("brokers", self._cluster.brokers())
+        return self._record("brokers", self._cluster.brokers())
 
     def groups(self) -> Sequence[AdminResponse]:
-        return self._keep("groups", self._cluster.groups())
+        return self._record("groups", self._cluster.groups())
 
     def classic_group(self, group: str) -> AdminResponse:
-        return self._keep("classic_group", self._cluster.classic_group(group))
+        return self._record("classic_group", self._cluster.classic_group(group))
 
     def streams_group(self, group: str) -> AdminResponse:
-        return self._keep("streams_group", self._cluster.streams_group(group))
+        return self._record("streams_group", self._cluster.streams_group(group))
 
     def topics(self) -> Sequence[AdminResponse]:
-        return self._keep("topics", self._cluster.topics())
+        return self._record("topics", self._cluster.topics())
 
     def log_dirs(self, partitions: Mapping[str, Sequence[int]]) -> Sequence[AdminResponse]:
-        return self._keep("log_dirs", self._cluster.log_dirs(partitions))
+        return self._record("log_dirs", self._cluster.log_dirs(partitions))
 
     def start_offsets(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, int]:
-        return self._keep_offsets("start_offsets", self._cluster.start_offsets(partitions))
+        return self._record_offsets("start_offsets", self._cluster.start_offsets(partitions))
 
     def end_offsets(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, int]:
-        return self._keep_offsets("end_offsets", self._cluster.end_offsets(partitions))
+        return self._record_offsets("end_offsets", self._cluster.end_offsets(partitions))
 
     def broker_configs(self, broker: int, keys: Sequence[str]) -> Mapping[str, str | None]:
-        return self._keep("broker_configs", self._cluster.broker_configs(broker, keys))
+        return self._record("broker_configs", self._cluster.broker_configs(broker, keys))
 
     def group_configs(self, group: str) -> Mapping[str, str | None]:
-        return self._keep("group_configs", self._cluster.group_configs(group))
+        return self._record("group_configs", self._cluster.group_configs(group))
 
     def now_ms(self) -> int:
-        return int(self._keep("now_ms", self._cluster.now_ms()))
+        return int(self._record("now_ms", self._cluster.now_ms()))
 
     def wait(self, seconds: float) -> None:
         self._cluster.wait(seconds)
 
-    def _keep(self, question: str, answer: Any) -> Any:
-        self._lines.append(json.dumps([question, _packed(answer)], separators=(",", ":")) + "\n")
-        return answer
+    def _record(self, request: str, response: Any) -> Any:
+        self._lines.append(json.dumps([request, _packed(response)], separators=(",", ":")) + "\n")
+        return response
 
-    def _keep_offsets(self, question: str, answer: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
-        self._keep(question, [[each.topic, each.partition, offset] for each, offset in sorted(answer.items())])
-        return answer
+    def _record_offsets(self, request: str, response: Mapping[TopicPartition, int]) -> Mapping[TopicPartition, int]:
+        self._record(request, [[key.topic, key.partition, offset] for key, offset in sorted(response.items())])
+        return response
 
 
 class Recorded:
@@ -96,18 +97,19 @@ class Recorded:
 
     def __init__(self, name: str, **replaced: list[Any]) -> None:
         """Replay a file; `replaced` are responses that replace recorded ones, by request."""
-        self._answers: dict[str, list[Any]] = {}
+        self._responses: dict[str, list[Any]] = {}
         for line in (FOLDER / name).read_text().splitlines():
-            question, answer = json.loads(line, object_hook=_unpacked)
-            self._answers.setdefault(question, []).append(answer)
-        self._answers.update(replaced)
+            request, response = json.loads(line, object_hook=_unpacked)
+            self._responses.setdefault(request, []).append(response)
+        self._responses.update(replaced)
         self.waited_s = 0.0
 
-    def answers(self, question: str) -> list[Any]:
-        return self._answers[question]
+    def responses(self, request: str) -> list[Any]:
+        return self._responses[request]
 
-    def version(self) -> str:
-        return str(self._next("version"))
+    def coordinator_release(self, group: str) -> str | None:
+        release: str | None = self._next("coordinator_release")
+        return release
 
     def brokers(self) -> Sequence[AdminResponse]:
         return self._next("brokers")
@@ -145,13 +147,13 @@ class Recorded:
     def wait(self, seconds: float) -> None:
         self.waited_s += seconds
 
-    def _next(self, question: str) -> Any:
-        answers = self._answers[question]
-        return answers.pop(0) if len(answers) > 1 else answers[0]
+    def _next(self, request: str) -> Any:
+        responses = self._responses[request]
+        return responses.pop(0) if len(responses) > 1 else responses[0]
 
-    def _offsets(self, question: str, asked: Sequence[TopicPartition]) -> Mapping[TopicPartition, int]:
-        told = {TopicPartition(topic, partition): offset for topic, partition, offset in self._next(question)}
-        return {each: told[each] for each in asked}
+    def _offsets(self, request: str, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, int]:
+        offsets = {TopicPartition(topic, partition): offset for topic, partition, offset in self._next(request)}
+        return {partition: offsets[partition] for partition in partitions}
 
 
 def record(bootstrap: str, group: str, name: str) -> None:

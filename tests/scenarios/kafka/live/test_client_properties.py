@@ -20,11 +20,11 @@ def store(tmp_path: Path) -> str:
     return str(tmp_path / "store.pem")
 
 
-def test_nothing_given_is_plaintext() -> None:
+def test_default_protocol_is_plaintext() -> None:
     assert client_settings({}).arguments == {"security_protocol": "PLAINTEXT"}
 
 
-def test_a_user_of_plain_is_read_with_escapes() -> None:
+def test_plain_credentials_are_unescaped() -> None:
     assert client_settings(PLAIN).arguments == {
         "security_protocol": "SASL_PLAINTEXT",
         "sasl_mechanism": "PLAIN",
@@ -36,14 +36,14 @@ def test_a_user_of_plain_is_read_with_escapes() -> None:
 @pytest.mark.parametrize(
     "options", ["username='bob' password='pw'", "password=pw  username=bob", 'username="bob"\n\tpassword="pw" ']
 )
-def test_a_user_of_scram_is_read_however_it_is_quoted(options: str) -> None:
+def test_scram_credentials_are_parsed_with_any_quotes(options: str) -> None:
     jaas = f"org.apache.kafka.common.security.scram.ScramLoginModule required {options};"
     arguments = client_settings({**PLAIN, "sasl.mechanism": "SCRAM-SHA-512", "sasl.jaas.config": jaas}).arguments
     assert arguments["sasl_mechanism"] == "SCRAM-SHA-512"
     assert (arguments["sasl_plain_username"], arguments["sasl_plain_password"]) == ("bob", "pw")
 
 
-def test_stores_in_pem_are_the_files_of_tls(store: str) -> None:
+def test_pem_stores_become_tls_files(store: str) -> None:
     settings = client_settings(
         {
             "security.protocol": "SSL",
@@ -63,12 +63,12 @@ def test_stores_in_pem_are_the_files_of_tls(store: str) -> None:
     }
 
 
-def test_an_empty_identification_algorithm_turns_the_check_of_the_host_name_off() -> None:
+def test_empty_identification_algorithm_disables_host_name_check() -> None:
     settings = client_settings({"security.protocol": "SSL", "ssl.endpoint.identification.algorithm": ""})
     assert settings.arguments["ssl_check_hostname"] is False
 
 
-def test_times_and_the_client_id_are_passed_on_and_the_rest_is_named() -> None:
+def test_timeouts_and_client_id_are_passed_and_others_reported_as_ignored() -> None:
     settings = client_settings(
         {"request.timeout.ms": "9000", "client.id": "look", "bootstrap.servers": "b:1", "foo.bar": "x", "acks": "all"}
     )
@@ -78,9 +78,9 @@ def test_times_and_the_client_id_are_passed_on_and_the_rest_is_named() -> None:
 
 def test_printed_settings_contain_no_password() -> None:
     settings = client_settings(PLAIN)
-    for shown in (repr(settings), str(settings), f"{settings.arguments}", "%s" % dict(settings.arguments)):  # noqa: UP031
-        assert "c\\r3t" not in shown
-        assert "r3t" not in shown
+    for text in (repr(settings), str(settings), f"{settings.arguments}", "%s" % dict(settings.arguments)):  # noqa: UP031
+        assert "c\\r3t" not in text
+        assert "r3t" not in text
     assert settings.secrets() == (PASSWORD,)
     assert isinstance(settings.arguments["sasl_plain_password"], Secret)
 
@@ -114,7 +114,7 @@ def test_printed_settings_contain_no_password() -> None:
     ],
 )
 def test_unsupported_properties_are_rejected_by_key(properties: dict[str, str], message: str) -> None:
-    with pytest.raises(ObservationError) as refusal:
+    with pytest.raises(ObservationError) as raised:
         client_settings(properties)
-    assert message in str(refusal.value)
-    assert "s3 c" not in str(refusal.value)
+    assert message in str(raised.value)
+    assert "s3 c" not in str(raised.value)

@@ -29,7 +29,7 @@ PASSWORD = "s3cr3t-of-alice"
 ROOT = Path(__file__).parents[4]
 
 
-def test_a_described_streams_group_is_read_as_kafka_writes_it() -> None:
+def test_streams_group_response_of_kafka_is_decoded() -> None:
     response = connection.StreamsGroupDescribeResponse.decode(RESPONSE, version=0).to_dict(json=False)
     assert response["throttle_time_ms"] == 5
     group, missing = response["groups"]
@@ -62,54 +62,54 @@ def test_a_described_streams_group_is_read_as_kafka_writes_it() -> None:
     assert member["is_classic"] is True
 
 
-def test_the_request_is_written_as_kafka_writes_it() -> None:
+def test_streams_group_request_is_encoded_as_by_kafka() -> None:
     request = connection.StreamsGroupDescribeRequest(group_ids=["app"])
     assert request.encode(version=0) == REQUEST
     assert connection.StreamsGroupDescribeRequest.API_KEY == 89
 
 
-LOOK = """
+CONNECT = """
 import logging, socket
-from scenarios.kafka.live import connection
+from scenarios.kafka.live.client_properties import client_settings
+from scenarios.kafka.live.connection import connect
 from scenarios.kafka.observation.errors import ObservationError
-from scenarios.kafka.live.observe import observe_cluster
 
-connection.CONNECT_TIMEOUT_MS = 200
 logging.basicConfig(level=logging.DEBUG)
 jaas = 'PlainLoginModule required username="alice" password="s3cr3t-of-alice";'
 properties = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.jaas.config": jaas}
-with socket.socket() as taken:
-    taken.bind(("127.0.0.1", 0))  # No process listens on this port, and no other can.
-    for address in (f"localhost:{taken.getsockname()[1]}", "garbage::"):
+with socket.socket() as bound:
+    bound.bind(("127.0.0.1", 0))  # No process listens on this port, and no other can.
+    for address in (f"localhost:{bound.getsockname()[1]}", "garbage::"):
         try:
-            observe_cluster(address, "shop", properties=properties)
+            with connect(address, client_settings(properties), timeout_ms=200):
+                pass
         except ObservationError as error:
             print(repr(error), error.__cause__)
 """
 
 
-def test_a_failed_connection_is_reported_without_the_password() -> None:
-    # In a process of its own, because kafka-python leaves sockets open when it cannot connect.
-    looked = subprocess.run(
-        [sys.executable, "-c", LOOK], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True
+def test_failed_connection_is_reported_without_the_password() -> None:
+    # In a separate process, because kafka-python leaves sockets open when it cannot connect.
+    completed = subprocess.run(
+        [sys.executable, "-c", CONNECT], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True
     )
-    missing, none = looked.stdout.splitlines()
-    assert "cannot connect to localhost:" in missing
-    assert "ECONNREFUSED" in missing
-    assert "cannot connect to garbage::" in none
-    assert PASSWORD not in looked.stdout + looked.stderr
-    assert "kafka" not in looked.stderr
+    refused, invalid = completed.stdout.splitlines()
+    assert "cannot connect to localhost:" in refused
+    assert "ECONNREFUSED" in refused
+    assert "cannot connect to garbage::" in invalid
+    assert PASSWORD not in completed.stdout + completed.stderr
+    assert "kafka" not in completed.stderr
 
 
-@pytest.mark.parametrize(("password", "shown"), [(PASSWORD, "no alice with ***"), ("", "no alice with ")])
-def test_passwords_in_responses_are_masked(password: str, shown: str) -> None:
+@pytest.mark.parametrize(("password", "expected"), [(PASSWORD, "no alice with ***"), ("", "no alice with ")])
+def test_passwords_in_responses_are_masked(password: str, expected: str) -> None:
     jaas = f'PlainLoginModule required username="alice" password="{password}";'
     settings = client_settings(
         {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.jaas.config": jaas}
     )
-    assert connection.mask_secrets(f"no alice with {password}", settings) == shown
+    assert connection.mask_secrets(f"no alice with {password}", settings) == expected
 
 
-def test_a_missing_address_is_rejected() -> None:
+def test_missing_address_is_rejected() -> None:
     with pytest.raises(ObservationError, match="no cluster given"):
         observe_cluster(" , ", "shop")

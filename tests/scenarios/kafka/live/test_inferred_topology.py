@@ -13,60 +13,62 @@ ORDERS, VIEWS = ObservedSubtopology(0, ("orders",)), ObservedSubtopology(1, ("vi
 FOUR_EACH = {"orders": 4, "views": 4}
 
 
-def test_subtopologies_read_what_their_tasks_read() -> None:
+def test_sources_of_a_subtopology_are_those_of_its_tasks() -> None:
     reads = {TaskId(1, 0): ("b", "a"), TaskId(1, 1): ("c",), TaskId(0, 0): ("x",)}
     assert subtopologies_of_tasks(reads) == (ObservedSubtopology(0, ("x",)), ObservedSubtopology(1, ("a", "b", "c")))
 
 
-def test_changelogs_of_an_application_whose_id_begins_alike_are_left_out() -> None:
+def test_changelogs_of_an_application_with_a_longer_id_are_excluded() -> None:
     partitions = {"shop-a-changelog": 1, "shop-eu-b-changelog": 1, "shop-c-repartition": 1, "d-changelog": 1}
     assert find_changelogs("shop", partitions, ["shop", "shop-eu"]) == ("shop-a-changelog",)
     assert find_changelogs("shop", partitions, ["shop"]) == ("shop-a-changelog", "shop-eu-b-changelog")
 
 
-def test_a_changelog_belongs_to_the_only_subtopology_with_as_many_tasks() -> None:
+def test_changelog_belongs_to_the_only_subtopology_with_as_many_tasks() -> None:
     partitions = {"orders": 4, "views": 3, "shop-sums-changelog": 3}
-    seen, assumptions = infer_stores([ORDERS, VIEWS], ["shop-sums-changelog"], "shop", partitions, frozenset())
-    assert [dict(each.changelogs) for each in seen] == [{}, {"sums": "shop-sums-changelog"}]
+    subtopologies, assumptions = infer_stores([ORDERS, VIEWS], ["shop-sums-changelog"], "shop", partitions, frozenset())
+    assert [dict(subtopology.changelogs) for subtopology in subtopologies] == [{}, {"sums": "shop-sums-changelog"}]
     assert "sums to 1" in assumptions[0]
 
 
-def test_a_changelog_with_two_candidates_belongs_to_the_stateful_one() -> None:
+def test_changelog_with_two_candidates_belongs_to_the_stateful_one() -> None:
     partitions = {**FOUR_EACH, "shop-sums-changelog": 4}
-    seen, _ = infer_stores([ORDERS, VIEWS], ["shop-sums-changelog"], "shop", partitions, frozenset({1}))
-    assert [dict(each.changelogs) for each in seen] == [{}, {"sums": "shop-sums-changelog"}]
+    subtopologies, _ = infer_stores([ORDERS, VIEWS], ["shop-sums-changelog"], "shop", partitions, frozenset({1}))
+    assert [dict(subtopology.changelogs) for subtopology in subtopologies] == [{}, {"sums": "shop-sums-changelog"}]
 
 
-def test_a_changelog_that_two_could_have_asks_for_the_topology() -> None:
+def test_ambiguous_changelog_requires_the_topology() -> None:
     partitions = {**FOUR_EACH, "shop-sums-changelog": 4}
     with pytest.raises(ObservationError, match=r"shop-sums-changelog \(subtopology 0 or 1\).* --topology FILE"):
         infer_stores([ORDERS, VIEWS], ["shop-sums-changelog"], "shop", partitions, frozenset({0, 1}))
 
 
-def test_a_changelog_belongs_where_the_repartition_topic_of_its_name_is_read() -> None:
+def test_changelog_belongs_to_the_reader_of_its_repartition_topic() -> None:
     reader = ObservedSubtopology(2, ("shop-agg-repartition",))
     partitions = {**FOUR_EACH, "shop-agg-repartition": 4, "shop-agg-changelog": 4}
-    seen, assumptions = infer_stores([ORDERS, VIEWS, reader], ["shop-agg-changelog"], "shop", partitions, frozenset())
-    assert dict(seen[2].changelogs) == {"agg": "shop-agg-changelog"}
+    subtopologies, assumptions = infer_stores(
+        [ORDERS, VIEWS, reader], ["shop-agg-changelog"], "shop", partitions, frozenset()
+    )
+    assert dict(subtopologies[2].changelogs) == {"agg": "shop-agg-changelog"}
     assert assumptions == ()
 
 
-def test_a_changelog_that_fits_nowhere_is_left_out_with_a_remark() -> None:
+def test_changelog_without_owner_is_omitted_with_an_assumption() -> None:
     partitions = {**FOUR_EACH, "shop-old-changelog": 9}
-    seen, assumptions = infer_stores([ORDERS, VIEWS], ["shop-old-changelog"], "shop", partitions, frozenset())
-    assert [dict(each.changelogs) for each in seen] == [{}, {}]
+    subtopologies, assumptions = infer_stores([ORDERS, VIEWS], ["shop-old-changelog"], "shop", partitions, frozenset())
+    assert [dict(subtopology.changelogs) for subtopology in subtopologies] == [{}, {}]
     assert assumptions == ("Changelogs that match no running subtopology are omitted: shop-old-changelog.",)
 
 
-def test_state_without_a_changelog_is_kept_in_the_only_source() -> None:
-    seen, assumptions = infer_stores([ORDERS, VIEWS], [], "shop", FOUR_EACH, frozenset({1}))
-    assert dict(seen[1].changelogs) == {"views": "views"}
+def test_state_without_changelog_uses_the_only_source_topic() -> None:
+    subtopologies, assumptions = infer_stores([ORDERS, VIEWS], [], "shop", FOUR_EACH, frozenset({1}))
+    assert dict(subtopologies[1].changelogs) == {"views": "views"}
     assert "topology.optimization" in assumptions[0]
 
 
-def test_state_without_a_changelog_asks_for_the_topology_where_several_sources_could_keep_it() -> None:
-    both = ObservedSubtopology(0, ("orders", "views"))
+def test_state_without_changelog_requires_the_topology_with_several_sources() -> None:
+    two_sources = ObservedSubtopology(0, ("orders", "views"))
     with pytest.raises(
         ObservationError, match=r"subtopology 0 has state, but no changelog matches it.*--topology FILE"
     ):
-        infer_stores([both], [], "shop", FOUR_EACH, frozenset({0}))
+        infer_stores([two_sources], [], "shop", FOUR_EACH, frozenset({0}))

@@ -19,6 +19,8 @@ from scenarios.kafka.live.observe import observe
 from scenarios.kafka.live.running_group import STABLE_TIMEOUT_S
 from scenarios.kafka.observation.errors import ObservationError
 from scenarios.kafka.observation.observation import Observation, ObservedSubtopology
+from scenarios.kafka.observation.scenario_writer import list_warnings, scenario_text
+from scenarios.load import loads
 from tests.scenarios.kafka.live.recorded_cluster import Recorded
 
 TOPOLOGY = """\
@@ -61,27 +63,27 @@ Topologies:
 """
 
 
-def look(cluster: Recorded, group: str = "shop", **options: Any) -> Observation:
+def observe_recorded(cluster: Recorded, group: str = "shop", **options: Any) -> Observation:
     defaults: dict[str, Any] = {"seconds": 5, "topology": None, "configs": {}, "all_topics": False}
     return observe(cluster, group, **{**defaults, **options})
 
 
 @pytest.fixture(scope="module")
 def classic() -> Observation:
-    return look(Recorded("classic.jsonl"))
+    return observe_recorded(Recorded("classic.jsonl"))
 
 
 @pytest.fixture(scope="module")
 def streams() -> Observation:
-    return look(Recorded("streams.jsonl"), "kiosk")
+    return observe_recorded(Recorded("streams.jsonl"), "kiosk")
 
 
 def with_group(**changes: Any) -> Recorded:
-    answer = copy.deepcopy(Recorded("classic.jsonl").answers("classic_group")[0])
-    return Recorded("classic.jsonl", classic_group=[{**answer, **changes}])
+    response = copy.deepcopy(Recorded("classic.jsonl").responses("classic_group")[0])
+    return Recorded("classic.jsonl", classic_group=[{**response, **changes}])
 
 
-def test_a_classic_group_has_the_processes_threads_and_tasks_of_its_assignment(classic: Observation) -> None:
+def test_classic_group_has_processes_threads_and_tasks(classic: Observation) -> None:
     assert [(process.rack, dict(process.tags)) for process in classic.processes] == [
         ("az1", {"zone": "az1"}),
         ("az3", {"zone": "az3"}),
@@ -97,16 +99,16 @@ def test_a_classic_group_has_the_processes_threads_and_tasks_of_its_assignment(c
     assert not first.is_static
 
 
-def test_every_task_of_a_settled_group_is_active_once(classic: Observation, streams: Observation) -> None:
-    every = sorted(
+def test_every_task_of_a_stable_group_is_active_once(classic: Observation, streams: Observation) -> None:
+    all_tasks = sorted(
         [f"0_{n}" for n in range(4)] + [f"1_{n}" for n in range(6)] + [f"{s}_{n}" for s in "23" for n in range(3)]
     )
-    for seen in (classic, streams):
-        active = [task for process in seen.processes for thread in process.threads for task in thread.active]
-        assert sorted(active) == every
+    for observation in (classic, streams):
+        active = [task for process in observation.processes for thread in process.threads for task in thread.active]
+        assert sorted(active) == all_tasks
 
 
-def test_subtopologies_follow_from_the_assignment_and_stores_from_what_has_state(classic: Observation) -> None:
+def test_subtopologies_and_stores_are_inferred_from_the_assignment(classic: Observation) -> None:
     assert classic.subtopologies == (
         ObservedSubtopology(
             0,
@@ -120,65 +122,65 @@ def test_subtopologies_follow_from_the_assignment_and_stores_from_what_has_state
     assert any("view-counts to 2" in sentence for sentence in classic.assumptions)
 
 
-def test_a_described_topology_adds_written_topics_without_assumptions() -> None:
-    seen = look(Recorded("classic.jsonl"), topology=TOPOLOGY, configs={"num.standby.replicas": "1"})
-    assert [each.writes for each in seen.subtopologies] == [
+def test_described_topology_adds_written_topics_without_assumptions() -> None:
+    observation = observe_recorded(Recorded("classic.jsonl"), topology=TOPOLOGY, configs={"num.standby.replicas": "1"})
+    assert [subtopology.writes for subtopology in observation.subtopologies] == [
         ("joined",),
         ("shop-clicks-by-user-repartition",),
         (),
         ("pongs",),
     ]
-    assert seen.subtopologies[2].changelogs == {"view-counts": "shop-view-counts-changelog"}
-    assert {"joined", "pongs"} <= {topic.name for topic in seen.topics}
-    assert seen.assumptions == ("No probing rebalance is scheduled: all standbys are assumed to be caught up.",)
+    assert observation.subtopologies[2].changelogs == {"view-counts": "shop-view-counts-changelog"}
+    assert {"joined", "pongs"} <= {topic.name for topic in observation.topics}
+    assert observation.assumptions == ("No probing rebalance is scheduled: all standbys are assumed to be caught up.",)
 
 
 def test_topics_have_replicas_leaders_sizes_offsets_and_rates(classic: Observation) -> None:
     [pings] = [topic for topic in classic.topics if topic.name == "pings"]
     assert pings.replicas == ((2,), (3,), (1,))
     assert pings.leaders == (2, 3, 1)
-    answers = Recorded("classic.jsonl")
+    recorded = Recorded("classic.jsonl")
     before, after = (
-        {partition: offset for topic, partition, offset in answer if topic == "pings"}
-        for answer in answers.answers("end_offsets")
+        {partition: offset for topic, partition, offset in response if topic == "pings"}
+        for response in recorded.responses("end_offsets")
     )
-    took_s = (answers.answers("now_ms")[2] - answers.answers("now_ms")[1]) / 1000
+    took_s = (recorded.responses("now_ms")[2] - recorded.responses("now_ms")[1]) / 1000
     assert pings.end_offsets == tuple(before.values())
     assert pings.records_per_s == pytest.approx([(after[number] - before[number]) / took_s for number in range(3)])
     assert pings.size_bytes is not None
     assert all(100 < size / end < 200 for size, end in zip(pings.size_bytes, pings.end_offsets, strict=True))
 
 
-def test_only_topics_of_the_application_are_looked_at_unless_all_are_asked_for(classic: Observation) -> None:
+def test_other_topics_are_observed_only_on_request(classic: Observation) -> None:
     assert "unrelated" not in {topic.name for topic in classic.topics}
-    every = {topic.name for topic in look(Recorded("classic.jsonl"), all_topics=True).topics}
-    assert "unrelated" in every
-    assert "__consumer_offsets" not in every
+    names = {topic.name for topic in observe_recorded(Recorded("classic.jsonl"), all_topics=True).topics}
+    assert "unrelated" in names
+    assert "__consumer_offsets" not in names
 
 
-def test_without_time_to_measure_there_are_no_rates() -> None:
+def test_rates_are_unknown_without_a_measurement_period() -> None:
     cluster = Recorded("classic.jsonl")
-    assert {topic.records_per_s for topic in look(cluster, seconds=0).topics} == {None}
+    assert {topic.records_per_s for topic in observe_recorded(cluster, seconds=0).topics} == {None}
     assert cluster.waited_s == 0
 
 
-def test_a_partition_without_leader_is_taken_to_be_empty() -> None:
-    topics = copy.deepcopy(Recorded("classic.jsonl").answers("topics")[0])
+def test_partition_without_leader_is_assumed_empty() -> None:
+    topics = copy.deepcopy(Recorded("classic.jsonl").responses("topics")[0])
     [pings] = [topic for topic in topics if topic["name"] == "pings"]
-    [lost] = [partition for partition in pings["partitions"] if partition["partition_index"] == 1]
-    lost["leader_id"] = -1
-    seen = look(Recorded("classic.jsonl", topics=[topics]))
-    [topic] = [topic for topic in seen.topics if topic.name == "pings"]
+    [leaderless] = [partition for partition in pings["partitions"] if partition["partition_index"] == 1]
+    leaderless["leader_id"] = -1
+    observation = observe_recorded(Recorded("classic.jsonl", topics=[topics]))
+    [topic] = [topic for topic in observation.topics if topic.name == "pings"]
     assert topic.leaders == (2, -1, 1)
     assert topic.end_offsets is not None
     assert topic.end_offsets[1] == 0
-    assert any("pings-1" in sentence for sentence in seen.assumptions)
+    assert any("pings-1" in sentence for sentence in observation.assumptions)
 
 
 def test_unknown_sizes_are_missing_with_an_assumption() -> None:
-    seen = look(Recorded("classic.jsonl", log_dirs=[[{"broker": 1, "log_dirs": []}]]))
-    assert {topic.size_bytes for topic in seen.topics} == {None}
-    assert any(sentence.startswith("Sizes of clicks, ") for sentence in seen.assumptions)
+    observation = observe_recorded(Recorded("classic.jsonl", log_dirs=[[{"broker": 1, "log_dirs": []}]]))
+    assert {topic.size_bytes for topic in observation.topics} == {None}
+    assert any(sentence.startswith("Sizes of clicks, ") for sentence in observation.assumptions)
 
 
 def test_standbys_of_a_stable_group_are_at_the_end_offsets(classic: Observation) -> None:
@@ -193,21 +195,21 @@ def test_standbys_of_a_stable_group_are_at_the_end_offsets(classic: Observation)
     }
 
 
-def test_a_warming_up_group_has_reported_offsets_and_a_next_probing_rebalance() -> None:
+def test_warming_up_group_has_reported_offsets_and_a_next_probing_rebalance() -> None:
     cluster = Recorded("warming_up.jsonl")
-    seen = look(cluster)
+    observation = observe_recorded(cluster)
     assert cluster.waited_s > 5
-    assert seen.next_rebalance_ms == 599_320
-    [joined] = [process for process in seen.processes if process.rack == "az3"]
+    assert observation.next_rebalance_ms == 599_320
+    [joined] = [process for process in observation.processes if process.rack == "az3"]
     assert joined.is_static
     assert joined.offset_sums == {"0_0": 0, "0_2": 0}
     assert [thread.standby for thread in joined.threads] == [("0_0",), ("0_2",)]
-    assert seen.configs == {"num.standby.replicas": "1"}
+    assert observation.configs == {"num.standby.replicas": "1"}
 
 
-def test_a_streams_group_has_its_topology_and_configs_from_the_coordinator(streams: Observation) -> None:
+def test_coordinator_gives_topology_and_configs_of_a_streams_group(streams: Observation) -> None:
     assert streams.protocol == "streams"
-    assert streams.kafka_version == "4.3"
+    assert streams.broker_release == "4.3"
     assert streams.configs == {"num.standby.replicas": "1"}
     assert streams.broker_configs["group.streams.session.timeout.ms"] == "45000"
     assert streams.subtopologies[0] == ObservedSubtopology(
@@ -218,7 +220,79 @@ def test_a_streams_group_has_its_topology_and_configs_from_the_coordinator(strea
     assert streams.subtopologies[1].writes == ("kiosk-clicks-by-user-repartition",)
 
 
-def test_members_of_a_streams_group_have_racks_tags_and_tasks_but_tell_no_offsets(streams: Observation) -> None:
+@pytest.mark.parametrize("release", ["4.4 or later", "4.1"])
+def test_brokers_with_another_assignor_cause_a_warning(release: str) -> None:
+    observation = observe_recorded(Recorded("streams.jsonl", coordinator_release=[release]), "kiosk")
+    [warning] = list_warnings(observation)
+    assert warning == (
+        f"The brokers run Kafka {release}, which is not supported for streams groups: they assign the tasks of a "
+        "streams group, and are simulated as Kafka 4.3; results may differ."
+    )
+    assert f"# Brokers: Kafka {release}\n#\n# Warning: The brokers run Kafka" in scenario_text(observation)
+
+
+@pytest.mark.parametrize("release", ["4.2", "4.3"])
+def test_brokers_with_the_simulated_assignor_cause_no_warning(release: str) -> None:
+    observation = observe_recorded(Recorded("streams.jsonl", coordinator_release=[release]), "kiosk")
+    assert list_warnings(observation) == ()
+    assert scenario_text(observation).splitlines()[1] == f"# Brokers: Kafka {release}"
+
+
+def test_brokers_of_an_unknown_release_have_no_label() -> None:
+    observation = observe_recorded(Recorded("streams.jsonl", coordinator_release=[None]), "kiosk")
+    assert [warning.split(":")[0] for warning in list_warnings(observation)] == [
+        "The release of the brokers is unknown"
+    ]
+    assert "# Brokers:" not in scenario_text(observation)
+
+
+def test_release_of_the_brokers_does_not_matter_to_classic_groups(classic: Observation) -> None:
+    assert classic.broker_release is None
+    assert list_warnings(classic) == ()
+
+
+@pytest.mark.parametrize("broker_rack", ["az1", "elsewhere", None])
+def test_client_racks_without_brokers_are_accepted(broker_rack: str | None) -> None:
+    for recording, group in (("classic", "shop"), ("streams", "kiosk")):
+        recorded = Recorded(f"{recording}.jsonl").responses("brokers")[0]
+        brokers = [{**broker, "rack": broker_rack} for broker in recorded]
+        observation = observe_recorded(Recorded(f"{recording}.jsonl", brokers=[brokers]), group)
+        world = loads(scenario_text(observation)).world(1)
+        racks = [process.rack for process in observation.processes]
+        assert [client.rack for client in world.clients] == racks
+        assert {"az1", "az2"} <= set(racks)
+
+
+def test_stated_racks_apply_to_clients_that_report_none() -> None:
+    response = copy.deepcopy(Recorded("streams.jsonl").responses("streams_group")[-1])
+    for member in response["members"]:
+        if member["rack_id"] == "az2":
+            member["rack_id"] = None
+    cluster = Recorded("streams.jsonl", streams_group=[response])
+    observation = observe_recorded(cluster, "kiosk", racks=[("nothing*", "az1"), ("*", "az3"), ("*", "az2")])
+    first, second = observation.processes
+    assert (first.rack, first.announces_rack) == ("az1", True)
+    assert (second.rack, second.announces_rack) == ("az3", False)
+    assert observation.assumptions[-2:] == (
+        "Clients without client.rack are in the racks given with --rack, which Kafka does not know (client_rack: "
+        f"false): {second.client_id}.",
+        f"--rack is ignored for clients that report client.rack: {first.client_id} (az1).",
+    )
+    world = loads(scenario_text(observation)).world(1)
+    assert [(client.rack, client.announces_rack) for client in world.clients] == [("az1", True), ("az3", False)]
+
+
+def test_stated_rack_is_known_by_process_id_and_may_be_none() -> None:
+    response = copy.deepcopy(Recorded("streams.jsonl").responses("streams_group")[-1])
+    for member in response["members"]:
+        member["rack_id"] = None
+    first, second = observe_recorded(Recorded("streams.jsonl", streams_group=[response]), "kiosk").processes
+    racks = [(first.process_id, "az1"), (second.client_id, None), ("*", "az2")]
+    cluster = Recorded("streams.jsonl", streams_group=[response])
+    assert [process.rack for process in observe_recorded(cluster, "kiosk", racks=racks).processes] == ["az1", None]
+
+
+def test_streams_members_have_racks_tags_and_tasks_but_no_offsets(streams: Observation) -> None:
     assert [process.rack for process in streams.processes] == ["az1", "az2"]
     assert dict(streams.processes[0].tags) == {"zone": "az1"}
     assert [(thread.active, thread.standby) for thread in streams.processes[0].threads] == [
@@ -229,100 +303,111 @@ def test_members_of_a_streams_group_have_racks_tags_and_tasks_but_tell_no_offset
     assert any("does not report task offsets" in sentence for sentence in streams.assumptions)
 
 
-def test_offsets_that_a_streams_group_does_tell_are_taken() -> None:
-    answer = copy.deepcopy(Recorded("streams.jsonl").answers("streams_group")[-1])
-    answer["members"][0]["task_offsets"] = [{"subtopology_id": "0", "partition": 3, "offset": 71}]
-    seen = look(Recorded("streams.jsonl", streams_group=[answer]), "kiosk")
-    assert [process.offset_sums for process in seen.processes if process.offset_sums is not None] == [{"0_3": 71}]
+def test_offsets_reported_by_streams_members_are_used() -> None:
+    response = copy.deepcopy(Recorded("streams.jsonl").responses("streams_group")[-1])
+    response["members"][0]["task_offsets"] = [{"subtopology_id": "0", "partition": 3, "offset": 71}]
+    observation = observe_recorded(Recorded("streams.jsonl", streams_group=[response]), "kiosk")
+    assert [process.offset_sums for process in observation.processes if process.offset_sums is not None] == [
+        {"0_3": 71}
+    ]
 
 
-def test_a_topology_names_the_stores_of_a_streams_group_whose_changelogs_are_sources() -> None:
-    answer = copy.deepcopy(Recorded("streams.jsonl").answers("streams_group")[-1])
-    first = answer["topology"]["subtopologies"][0]
+def test_topology_names_stores_whose_changelogs_are_source_topics() -> None:
+    response = copy.deepcopy(Recorded("streams.jsonl").responses("streams_group")[-1])
+    first = response["topology"]["subtopologies"][0]
     [table] = [topic for topic in first["state_changelog_topics"] if "users" in topic["name"]]
     table["name"] = "users"
     topics = [
         topic
-        for topic in Recorded("streams.jsonl").answers("topics")[0]
+        for topic in Recorded("streams.jsonl").responses("topics")[0]
         if topic["name"] != "kiosk-users-store-changelog"
     ]
-    seen = look(Recorded("streams.jsonl", streams_group=[answer], topics=[topics]), "kiosk", topology=TOPOLOGY)
-    assert seen.subtopologies[0].changelogs == {"click-counts": "kiosk-click-counts-changelog", "users-store": "users"}
-    assert not any("users-store" in sentence for sentence in seen.assumptions)
+    observation = observe_recorded(
+        Recorded("streams.jsonl", streams_group=[response], topics=[topics]), "kiosk", topology=TOPOLOGY
+    )
+    assert observation.subtopologies[0].changelogs == {
+        "click-counts": "kiosk-click-counts-changelog",
+        "users-store": "users",
+    }
+    assert not any("users-store" in sentence for sentence in observation.assumptions)
 
 
-def test_an_application_and_brokers_of_3_9_are_read_as_well() -> None:
-    seen = look(Recorded("classic_3_9.jsonl"))
-    assert [(process.rack, len(process.threads)) for process in seen.processes] == [("az2", 2), ("az1", 2)]
-    assert [thread.standby for thread in seen.processes[0].threads] == [("0_0", "2_2"), ("0_2", "2_0")]
-    assert [sorted(each.changelogs) for each in seen.subtopologies] == [
+def test_group_of_3_9_is_observed() -> None:
+    observation = observe_recorded(Recorded("classic_3_9.jsonl"))
+    assert [(process.rack, len(process.threads)) for process in observation.processes] == [("az2", 2), ("az1", 2)]
+    assert [thread.standby for thread in observation.processes[0].threads] == [("0_0", "2_2"), ("0_2", "2_0")]
+    assert [sorted(subtopology.changelogs) for subtopology in observation.subtopologies] == [
         ["click-counts", "users-store"],
         [],
         ["view-counts"],
         [],
     ]
-    assert not any(key.startswith("group.streams") for key in seen.broker_configs)
+    assert not any(key.startswith("group.streams") for key in observation.broker_configs)
 
 
-def test_purged_records_on_disk_of_a_repartition_topic_count() -> None:
+def test_purged_records_still_on_disk_are_counted() -> None:
     cluster = Recorded("classic_3_9.jsonl")
-    told = {number: offset for topic, number, offset in cluster.answers("start_offsets")[0] if "repartition" in topic}
-    [topic] = [topic for topic in look(cluster).topics if topic.name.endswith("-repartition")]
+    start_offsets = {
+        number: offset for topic, number, offset in cluster.responses("start_offsets")[0] if "repartition" in topic
+    }
+    [topic] = [topic for topic in observe_recorded(cluster).topics if topic.name.endswith("-repartition")]
     assert topic.size_bytes is not None
     assert topic.start_offsets is not None
     assert topic.end_offsets is not None
-    assert told == {0: 3971, 1: 2607, 2: 2337, 3: 3559}
+    assert start_offsets == {0: 3971, 1: 2607, 2: 2337, 3: 3559}
     assert topic.start_offsets == (192, 60, 37, 141)
     # A record has a user's name with 108 letters as its key and its value; the sizes alone would make it 1,700 bytes.
     assert sum(topic.size_bytes) / (sum(topic.end_offsets) - sum(topic.start_offsets)) == pytest.approx(260, abs=1)
 
 
 @pytest.mark.parametrize("seconds", [0.0, 5.0])
-def test_an_idle_repartition_topic_has_unknown_start_offsets(seconds: float) -> None:
-    first = Recorded("classic_3_9.jsonl").answers("end_offsets")[0]
+def test_idle_repartition_topic_has_unknown_start_offsets(seconds: float) -> None:
+    first = Recorded("classic_3_9.jsonl").responses("end_offsets")[0]
     cluster = Recorded("classic_3_9.jsonl", end_offsets=[first])
-    seen = observe(cluster, "shop", seconds=seconds, topology=None, configs={}, all_topics=False)
-    starts = {topic.name: topic.start_offsets for topic in seen.topics}
+    observation = observe(cluster, "shop", seconds=seconds, topology=None, configs={}, all_topics=False)
+    starts = {topic.name: topic.start_offsets for topic in observation.topics}
     assert starts["shop-clicks-by-user-repartition"] is None
     assert [name for name, offsets in starts.items() if offsets is None] == ["shop-clicks-by-user-repartition"]
 
 
-def test_a_broker_that_is_down_but_has_replicas_is_there_without_a_rack() -> None:
-    brokers = [broker for broker in Recorded("classic.jsonl").answers("brokers")[0] if broker["broker_id"] != 2]
-    seen = look(Recorded("classic.jsonl", brokers=[brokers]))
-    assert [(broker.id, broker.rack) for broker in seen.brokers] == [(1, "az1"), (2, None), (3, "az3")]
-    assert any("Brokers 2 have replicas but are down" in sentence for sentence in seen.assumptions)
+def test_broker_that_is_down_is_included_without_rack() -> None:
+    brokers = [broker for broker in Recorded("classic.jsonl").responses("brokers")[0] if broker["broker_id"] != 2]
+    observation = observe_recorded(Recorded("classic.jsonl", brokers=[brokers]))
+    assert [(broker.id, broker.rack) for broker in observation.brokers] == [(1, "az1"), (2, None), (3, "az3")]
+    assert any("Brokers 2 have replicas but are down" in sentence for sentence in observation.assumptions)
 
 
-def test_brokers_that_do_not_tell_their_configs_have_the_defaults_with_a_remark() -> None:
-    seen = look(Recorded("classic.jsonl", broker_configs=[{}]))
-    assert seen.broker_configs == {}
-    assert any(sentence.startswith("Broker configs are not visible") for sentence in seen.assumptions)
+def test_invisible_broker_configs_are_assumed_to_be_defaults() -> None:
+    observation = observe_recorded(Recorded("classic.jsonl", broker_configs=[{}]))
+    assert observation.broker_configs == {}
+    assert any(sentence.startswith("Broker configs are not visible") for sentence in observation.assumptions)
 
 
-def test_a_topic_of_the_application_that_is_not_to_be_seen_is_named() -> None:
-    topics = [topic for topic in Recorded("classic.jsonl").answers("topics")[0] if topic["name"] != "views"]
+def test_invisible_topic_of_the_application_is_rejected() -> None:
+    topics = [topic for topic in Recorded("classic.jsonl").responses("topics")[0] if topic["name"] != "views"]
     with pytest.raises(ObservationError, match="not visible: views; they require the operation Describe"):
-        look(Recorded("classic.jsonl", topics=[topics]))
+        observe_recorded(Recorded("classic.jsonl", topics=[topics]))
 
 
-def test_configs_that_are_given_win() -> None:
-    seen = look(Recorded("classic.jsonl"), configs={"num.standby.replicas": "2", "acceptable.recovery.lag": "7"})
-    assert seen.configs == {"num.standby.replicas": "2", "acceptable.recovery.lag": "7"}
-    assert not any("num.standby.replicas" in sentence for sentence in seen.assumptions)
+def test_given_configs_take_precedence() -> None:
+    observation = observe_recorded(
+        Recorded("classic.jsonl"), configs={"num.standby.replicas": "2", "acceptable.recovery.lag": "7"}
+    )
+    assert observation.configs == {"num.standby.replicas": "2", "acceptable.recovery.lag": "7"}
+    assert not any("num.standby.replicas" in sentence for sentence in observation.assumptions)
 
 
-def test_brokers_have_racks_and_those_configs_that_matter(classic: Observation) -> None:
+def test_brokers_have_racks_and_relevant_configs(classic: Observation) -> None:
     assert [(broker.id, broker.rack) for broker in classic.brokers] == [(1, "az1"), (2, "az2"), (3, "az3")]
     assert classic.broker_configs["group.initial.rebalance.delay.ms"] == "0"
     assert "replica.selector.class" not in classic.broker_configs
 
 
-def test_brokers_that_differ_in_configs_are_named() -> None:
-    first, *others = Recorded("classic.jsonl").answers("broker_configs")
-    other = {**first, "replica.selector.class": "org.apache.kafka.common.replica.RackAwareReplicaSelector"}
-    seen = look(Recorded("classic.jsonl", broker_configs=[first, other, *others[1:]]))
-    assert "Configs of brokers 2 differ from those of broker 1, which are used." in seen.assumptions
+def test_brokers_with_different_configs_are_listed() -> None:
+    first, *others = Recorded("classic.jsonl").responses("broker_configs")
+    different = {**first, "replica.selector.class": "org.apache.kafka.common.replica.RackAwareReplicaSelector"}
+    observation = observe_recorded(Recorded("classic.jsonl", broker_configs=[first, different, *others[1:]]))
+    assert "Configs of brokers 2 differ from those of broker 1, which are used." in observation.assumptions
 
 
 @pytest.mark.parametrize(
@@ -335,40 +420,40 @@ def test_brokers_that_differ_in_configs_are_named() -> None:
         ({"error_code": 69, "error_message": "Group shop not found."}, "cannot be described: Group shop not found."),
     ],
 )
-def test_an_unsupported_group_is_rejected_with_the_reason(changes: dict[str, Any], message: str) -> None:
+def test_unsupported_group_is_rejected_with_the_reason(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ObservationError, match=message):
-        look(with_group(**changes))
+        observe_recorded(with_group(**changes))
 
 
-def test_a_missing_group_is_rejected_with_the_existing_ones() -> None:
+def test_missing_group_is_rejected_with_the_existing_ones() -> None:
     with pytest.raises(
         ObservationError, match=r"group 'shoop' does not exist or is not visible \(groups: (kiosk, )?shop\)"
     ):
-        look(Recorded("classic.jsonl"), "shoop")
+        observe_recorded(Recorded("classic.jsonl"), "shoop")
 
 
-def test_a_share_group_is_refused() -> None:
+def test_share_group_is_rejected() -> None:
     groups = [{"group_id": "shop", "protocol_type": "share", "group_type": "share"}]
     with pytest.raises(ObservationError, match="has type share"):
-        look(Recorded("classic.jsonl", groups=[groups]))
+        observe_recorded(Recorded("classic.jsonl", groups=[groups]))
 
 
 @pytest.mark.parametrize("changes", [{"group_state": "PreparingRebalance"}, {"error_code": 14}])
-def test_a_group_that_goes_on_rebalancing_is_given_up_after_a_bounded_time(changes: dict[str, Any]) -> None:
+def test_unstable_group_is_rejected_after_the_timeout(changes: dict[str, Any]) -> None:
     cluster = with_group(**changes)
     with pytest.raises(ObservationError, match=f"did not become stable within {STABLE_TIMEOUT_S} s"):
-        look(cluster)
+        observe_recorded(cluster)
     assert cluster.waited_s == STABLE_TIMEOUT_S
 
 
-def test_a_member_with_garbled_bytes_is_named() -> None:
-    answer = copy.deepcopy(Recorded("classic.jsonl").answers("classic_group")[0])
-    answer["members"][0]["member_metadata"] = b"\x00\x03\x00"
+def test_member_with_malformed_bytes_is_rejected() -> None:
+    response = copy.deepcopy(Recorded("classic.jsonl").responses("classic_group")[0])
+    response["members"][0]["member_metadata"] = b"\x00\x03\x00"
     with pytest.raises(ObservationError, match=r"member shop-f9fe7802.*ConsumerProtocolSubscription"):
-        look(Recorded("classic.jsonl", classic_group=[answer]))
+        observe_recorded(Recorded("classic.jsonl", classic_group=[response]))
 
 
-def test_a_streams_group_without_topology_is_refused() -> None:
-    answer = {**Recorded("streams.jsonl").answers("streams_group")[-1], "topology": None}
+def test_streams_group_without_topology_is_rejected() -> None:
+    response = {**Recorded("streams.jsonl").responses("streams_group")[-1], "topology": None}
     with pytest.raises(ObservationError, match="has no topology yet"):
-        look(Recorded("streams.jsonl", streams_group=[answer]), "kiosk")
+        observe_recorded(Recorded("streams.jsonl", streams_group=[response]), "kiosk")

@@ -58,7 +58,7 @@ PROCESSES = (
     ),
 )
 
-SEEN = Observation(
+OBSERVATION = Observation(
     source="kafka.example:9092",
     brokers=(ObservedBroker(1, "az1"), ObservedBroker(2, "az2"), ObservedBroker(3, "az2")),
     topics=TOPICS,
@@ -79,6 +79,6 @@ SEEN = Observation(
         "log.dirs": "/data",
     },
     next_rebalance_ms=480_000,
-    kafka_version="4.3.1",
+    client_release="4.3.1",
     assumptions=("Rates are assumed constant.",),
 )

@@ -12,7 +12,7 @@ from scenarios.kafka.observation.errors import ObservationError
 from scenarios.kafka.observation.observation import ObservedSubtopology, ObservedThread, ObservedTopic
 from scenarios.kafka.observation.scenario_writer import scenario_text
 from scenarios.load import loads
-from tests.scenarios.kafka.observation.observations import SEEN
+from tests.scenarios.kafka.observation.observations import OBSERVATION
 
 TEXT = "the topology"
 ORDERS, VIEWS = ObservedSubtopology(0, ("orders",)), ObservedSubtopology(1, ("views",))
@@ -66,16 +66,16 @@ JOINED = (
 )
 
 
-def test_a_foreign_key_join_reads_and_writes_the_topics_between_its_subtopologies() -> None:
+def test_foreign_key_join_reads_and_writes_the_topics_between_its_subtopologies() -> None:
     assert describe_subtopologies(FOREIGN_KEYS, "shop", IN_THE_CLUSTER, TEXT) == (JOINED, ())
 
 
-def test_a_scenario_of_a_foreign_key_join_has_its_subtopologies_stores_and_topics() -> None:
+def test_scenario_of_a_foreign_key_join_has_its_subtopologies_stores_and_topics() -> None:
     topics = tuple(ObservedTopic(name, ((1,), (2,)), (1, 2)) for name in IN_THE_CLUSTER)
     threads = (ObservedThread("c-1", tuple(f"{part}_{number}" for part in range(3) for number in range(2)), ()),)
-    process = replace(SEEN.processes[0], threads=threads, offset_sums=None)
-    seen = replace(SEEN, topics=topics, subtopologies=JOINED, processes=(process,), next_rebalance_ms=None)
-    parts = loads(scenario_text(seen)).world(1).application.subtopologies
+    process = replace(OBSERVATION.processes[0], threads=threads, offset_sums=None)
+    observed = replace(OBSERVATION, topics=topics, subtopologies=JOINED, processes=(process,), next_rebalance_ms=None)
+    parts = loads(scenario_text(observed)).world(1).application.subtopologies
     assert [set(part.source_topics) for part in parts] == [set(part.sources) for part in JOINED]
     assert [set(part.written_topics) for part in parts] == [set(part.writes) for part in JOINED]
     assert [{store.changelog for store in part.stores} for part in parts] == [
@@ -83,22 +83,22 @@ def test_a_scenario_of_a_foreign_key_join_has_its_subtopologies_stores_and_topic
     ]
 
 
-def test_a_running_group_with_a_foreign_key_join_has_the_stores_of_the_text() -> None:
-    seen = [ObservedSubtopology(each.id, each.sources) for each in JOINED]
-    assert add_described_stores(seen, FOREIGN_KEYS, "shop", IN_THE_CLUSTER, TEXT) == (JOINED, ())
+def test_described_stores_are_added_to_a_running_group() -> None:
+    observed = [ObservedSubtopology(joined.id, joined.sources) for joined in JOINED]
+    assert add_described_stores(observed, FOREIGN_KEYS, "shop", IN_THE_CLUSTER, TEXT) == (JOINED, ())
 
 
-def test_a_topic_with_a_name_like_an_internal_one_is_kept() -> None:
+def test_topic_named_like_an_internal_one_is_kept() -> None:
     topics = ("orders", "shop-orders", "out", "shop-out")
-    [seen], _ = describe_subtopologies(TABLE, "shop", topics, TEXT)
-    assert (seen.sources, seen.writes) == (("orders",), ("out",))
+    [observed], _ = describe_subtopologies(TABLE, "shop", topics, TEXT)
+    assert (observed.sources, observed.writes) == (("orders",), ("out",))
 
 
-def test_a_table_without_changelog_is_kept_in_its_topic_and_other_stores_without_are_not_logged() -> None:
-    [seen], assumptions = add_described_stores([ORDERS], TABLE, "shop", ("orders", "shop-out"), TEXT)
-    assert dict(seen.changelogs) == {"orders-table": "orders"}
-    assert seen.unlogged_stores == ("seen",)
-    assert seen.writes == ("shop-out",)
+def test_table_without_changelog_uses_its_source_topic() -> None:
+    [observed], assumptions = add_described_stores([ORDERS], TABLE, "shop", ("orders", "shop-out"), TEXT)
+    assert dict(observed.changelogs) == {"orders-table": "orders"}
+    assert observed.unlogged_stores == ("seen",)
+    assert observed.writes == ("shop-out",)
     assert assumptions == (
         "Store orders-table has no changelog topic in the cluster; assumed restored from its source topic orders.",
         "Store seen has no changelog topic in the cluster; assumed not logged.",
@@ -106,16 +106,16 @@ def test_a_table_without_changelog_is_kept_in_its_topic_and_other_stores_without
 
 
 def test_changelogs_reported_by_the_group_take_precedence() -> None:
-    told = ObservedSubtopology(0, ("orders",), {"other": "shop-other-changelog"}, writes=("elsewhere",))
-    [seen], assumptions = add_described_stores([told], TABLE, "shop", ("orders", "out"), TEXT)
-    assert dict(seen.changelogs) == {"other": "shop-other-changelog"}
-    assert seen.unlogged_stores == ("orders-table", "seen")
-    assert seen.writes == ("elsewhere", "out")
+    reported = ObservedSubtopology(0, ("orders",), {"other": "shop-other-changelog"}, writes=("elsewhere",))
+    [observed], assumptions = add_described_stores([reported], TABLE, "shop", ("orders", "out"), TEXT)
+    assert dict(observed.changelogs) == {"other": "shop-other-changelog"}
+    assert observed.unlogged_stores == ("orders-table", "seen")
+    assert observed.writes == ("elsewhere", "out")
     assert assumptions == ()
 
 
 @pytest.mark.parametrize(
-    ("seen", "message"),
+    ("observed", "message"),
     [
         ([VIEWS], "the topology has subtopologies 0, but the group's tasks belong to 1"),
         (
@@ -124,11 +124,11 @@ def test_changelogs_reported_by_the_group_take_precedence() -> None:
         ),
     ],
 )
-def test_the_topology_of_another_application_is_refused(seen: list[ObservedSubtopology], message: str) -> None:
+def test_topology_of_another_application_is_rejected(observed: list[ObservedSubtopology], message: str) -> None:
     with pytest.raises(ObservationError, match=message):
-        add_described_stores(seen, TABLE, "shop", ("orders", "views"), TEXT)
+        add_described_stores(observed, TABLE, "shop", ("orders", "views"), TEXT)
 
 
-def test_other_text_is_rejected_with_the_line() -> None:
+def test_malformed_text_is_rejected_with_its_line() -> None:
     with pytest.raises(ObservationError, match="the topology:1: 'hello'"):
         add_described_stores([ORDERS], "hello\n", "shop", ("orders",), TEXT)

@@ -25,45 +25,45 @@ HELD = {("b", 0): [10, 11], ("a", 10): [11, 12], ("a", 2): [12, 10], ("a", 1): [
 SIZES = {key: 100 * (row + 1) for row, key in enumerate(HELD)}
 
 
-def state(leaders: dict[tuple[str, int], int] | None = None, *, sizes: bool = True) -> ClusterState:
+def build_cluster(leaders: dict[tuple[str, int], int] | None = None, *, sizes: bool = True) -> ClusterState:
     return ClusterState.of(BROKERS, HELD, leaders=leaders, size_bytes=SIZES if sizes else None)
 
 
-def planned(*rows: list[int], width: int = 3) -> Any:
+def build_plan(*rows: list[int], width: int = 3) -> Any:
     return np.array([row + [NO_BROKER] * (width - len(row)) for row in rows], dtype=np.int64)
 
 
 SAME = ([0, 1], [1, 2], [2, 0], [3, 0])
-PLAN = planned([1, 0], [1, 2], [3, 0, 1], [3, 0])
+PLAN = build_plan([1, 0], [1, 2], [3, 0, 1], [3, 0])
 """b-0 changes its replica order, a-2 has a new leader and one more replica, the others are unchanged."""
 
 
-def read(content: bytes) -> Any:
+def parse_json(content: bytes) -> Any:
     return json.loads(content)
 
 
-def test_only_changes_are_written_by_topic_and_number() -> None:
-    found = replica_changes(state(), PLAN)
-    assert found == (
+def test_only_changes_are_listed_sorted_by_partition() -> None:
+    changes = replica_changes(build_cluster(), PLAN)
+    assert changes == (
         ReplicaChange(TopicPartition("a", 2), (12, 10), (13, 10, 11), needs_election=True, copied_bytes=600),
         ReplicaChange(TopicPartition("b", 0), (10, 11), (11, 10), needs_election=True, copied_bytes=0),
     )
-    assert replica_changes(state(), planned(*SAME)) == ()
+    assert replica_changes(build_cluster(), build_plan(*SAME)) == ()
 
 
-def test_bytes_are_not_known_where_sizes_are_not() -> None:
-    assert [change.copied_bytes for change in replica_changes(state(sizes=False), PLAN)] == [None, None]
+def test_copied_bytes_are_unknown_without_sizes() -> None:
+    assert [change.copied_bytes for change in replica_changes(build_cluster(sizes=False), PLAN)] == [None, None]
 
 
-def test_numbers_sort_as_numbers() -> None:
-    everything = planned([1, 0], [2, 1], [0, 2], [0, 3])
-    assert [str(change.key) for change in replica_changes(state(), everything)] == ["a-1", "a-2", "a-10", "b-0"]
+def test_partitions_are_sorted_numerically() -> None:
+    everything = build_plan([1, 0], [2, 1], [0, 2], [0, 3])
+    assert [str(change.key) for change in replica_changes(build_cluster(), everything)] == ["a-1", "a-2", "a-10", "b-0"]
 
 
-def test_the_reassignment_is_what_kafka_takes_and_the_rollback_undoes_it() -> None:
-    files = plan_files(replica_changes(state(), PLAN))
+def test_reassignment_has_kafkas_format_and_rollback_reverses_it() -> None:
+    files = plan_files(replica_changes(build_cluster(), PLAN))
     assert list(files) == ["reassignment.json", "election.json", "rollback.json"]
-    assert read(files["reassignment.json"]) == {
+    assert parse_json(files["reassignment.json"]) == {
         "version": 1,
         "partitions": [
             {"topic": "a", "partition": 2, "replicas": [13, 10, 11]},
@@ -71,64 +71,64 @@ def test_the_reassignment_is_what_kafka_takes_and_the_rollback_undoes_it() -> No
         ],
     }
     assert [move.replicas for move in parse_reassignment(files["rollback.json"].decode())] == [(12, 10), (10, 11)]
-    assert read(files["election.json"]) == {
+    assert parse_json(files["election.json"]) == {
         "partitions": [{"topic": "a", "partition": 2}, {"topic": "b", "partition": 0}]
     }
 
 
 def test_no_election_is_needed_if_the_preferred_leader_leads() -> None:
-    found = replica_changes(state({("b", 0): 11}), PLAN)
-    assert [change.needs_election for change in found] == [True, False]
+    changes = replica_changes(build_cluster({("b", 0): 11}), PLAN)
+    assert [change.needs_election for change in changes] == [True, False]
 
 
-def test_partitions_that_stay_and_are_led_by_another_are_elected_too() -> None:
-    standing = state({("a", 10): 12, ("a", 1): NO_BROKER, ("b", 0): 11})
-    assert partitions_to_elect(standing, PLAN) == (TopicPartition("a", 1), TopicPartition("a", 10))
-    assert partitions_to_elect(standing, PLAN, ("b",)) == ()
-    files = plan_files(replica_changes(standing, planned(*SAME)), partitions_to_elect(standing, planned(*SAME)))
+def test_unchanged_partitions_with_another_leader_are_elected() -> None:
+    cluster = build_cluster({("a", 10): 12, ("a", 1): NO_BROKER, ("b", 0): 11})
+    assert partitions_to_elect(cluster, PLAN) == (TopicPartition("a", 1), TopicPartition("a", 10))
+    assert partitions_to_elect(cluster, PLAN, ("b",)) == ()
+    files = plan_files(replica_changes(cluster, build_plan(*SAME)), partitions_to_elect(cluster, build_plan(*SAME)))
     assert list(files) == ["election.json"]
-    assert [entry["partition"] for entry in read(files["election.json"])["partitions"]] == [1, 10, 0]
+    assert [entry["partition"] for entry in parse_json(files["election.json"])["partitions"]] == [1, 10, 0]
 
 
-def test_a_plan_that_changes_nothing_is_no_file() -> None:
+def test_plan_without_changes_has_no_files() -> None:
     assert plan_files(()) == {}
     assert plan_files((), (), BatchLimits(partitions=1)) == {}
 
 
 def test_every_batch_has_its_own_files_and_further_elections_are_in_the_last() -> None:
-    files = plan_files(replica_changes(state(), PLAN), (TopicPartition("c", 0),), BatchLimits(partitions=1))
+    files = plan_files(replica_changes(build_cluster(), PLAN), (TopicPartition("c", 0),), BatchLimits(partitions=1))
     assert list(files) == [
         f"batch-{number:03}/{name}.json" for number in (1, 2) for name in ("reassignment", "election", "rollback")
     ]
-    assert read(files["batch-001/election.json"]) == {"partitions": [{"topic": "a", "partition": 2}]}
-    assert [entry["topic"] for entry in read(files["batch-002/election.json"])["partitions"]] == ["b", "c"]
+    assert parse_json(files["batch-001/election.json"]) == {"partitions": [{"topic": "a", "partition": 2}]}
+    assert [entry["topic"] for entry in parse_json(files["batch-002/election.json"])["partitions"]] == ["b", "c"]
 
 
-def test_a_limit_of_zero_bytes_allows_changes_without_copies() -> None:
-    cut = split_into_batches(replica_changes(state(), PLAN), BatchLimits(bytes=0))
-    assert [[str(change.key) for change in batch] for batch in cut] == [["a-2"], ["b-0"]]
+def test_limit_of_zero_bytes_allows_changes_without_copies() -> None:
+    batches = split_into_batches(replica_changes(build_cluster(), PLAN), BatchLimits(bytes=0))
+    assert [[str(change.key) for change in batch] for batch in batches] == [["a-2"], ["b-0"]]
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_batches_have_every_change_once_in_order_and_keep_to_their_limits(seed: int) -> None:
-    draw = random.Random(seed)
-    every = [
-        ReplicaChange(TopicPartition("t", number), (1,), (2,), draw.random() < 0.5, draw.randint(0, 120))
-        for number in range(draw.randint(1, 60))
+def test_batches_partition_the_changes_within_their_limits(seed: int) -> None:
+    rng = random.Random(seed)
+    changes = [
+        ReplicaChange(TopicPartition("t", number), (1,), (2,), rng.random() < 0.5, rng.randint(0, 120))
+        for number in range(rng.randint(1, 60))
     ]
-    limits = BatchLimits(draw.choice([None, 1, 7]), draw.choice([None, 100, 300]))
-    cut = split_into_batches(every, limits)
-    assert [change for batch in cut for change in batch] == every
-    for batch in cut:
+    limits = BatchLimits(rng.choice([None, 1, 7]), rng.choice([None, 100, 300]))
+    batches = split_into_batches(changes, limits)
+    assert [change for batch in batches for change in batch] == changes
+    for batch in batches:
         copied = sum(change.copied_bytes or 0 for change in batch)
         assert limits.partitions is None or len(batch) <= limits.partitions
         assert limits.bytes is None or copied <= limits.bytes or len(batch) == 1
-    assert limits.any or len(cut) == 1
+    assert limits.splits_plan or len(batches) == 1
 
 
-def test_bytes_cannot_be_limited_where_sizes_are_not_known() -> None:
+def test_byte_limit_requires_known_sizes() -> None:
     with pytest.raises(ValueError, match="unknown size of a-2"):
-        split_into_batches(replica_changes(state(sizes=False), PLAN), BatchLimits(bytes=1))
+        split_into_batches(replica_changes(build_cluster(sizes=False), PLAN), BatchLimits(bytes=1))
 
 
 def test_files_without_partitions_are_rejected() -> None:
@@ -140,18 +140,18 @@ def test_files_without_partitions_are_rejected() -> None:
 
 def test_names_are_escaped_as_json() -> None:
     key = TopicPartition('a"\\é', 0)
-    assert read(reassignment_json([(key, (1,))]).encode())["partitions"][0]["topic"] == 'a"\\é'
-    assert read(election_json([key]).encode())["partitions"][0]["topic"] == 'a"\\é'
+    assert parse_json(reassignment_json([(key, (1,))]).encode())["partitions"][0]["topic"] == 'a"\\é'
+    assert parse_json(election_json([key]).encode())["partitions"][0]["topic"] == 'a"\\é'
 
 
-def test_log_dirs_stay_where_replicas_stay_and_come_back_with_a_rollback() -> None:
+def test_log_dirs_of_remaining_replicas_are_kept_and_rolled_back() -> None:
     log_dirs = {("a", 2): {12: "/d1", 10: "/d2"}, ("b", 0): {11: "/d3"}}
-    files = plan_files(replica_changes(state(), PLAN, log_dirs))
-    assert read(files["reassignment.json"])["partitions"] == [
+    files = plan_files(replica_changes(build_cluster(), PLAN, log_dirs))
+    assert parse_json(files["reassignment.json"])["partitions"] == [
         {"topic": "a", "partition": 2, "replicas": [13, 10, 11], "log_dirs": ["any", "/d2", "any"]},
         {"topic": "b", "partition": 0, "replicas": [11, 10], "log_dirs": ["/d3", "any"]},
     ]
-    assert read(files["rollback.json"])["partitions"] == [
+    assert parse_json(files["rollback.json"])["partitions"] == [
         {"topic": "a", "partition": 2, "replicas": [12, 10], "log_dirs": ["/d1", "/d2"]},
         {"topic": "b", "partition": 0, "replicas": [10, 11], "log_dirs": ["any", "/d3"]},
     ]
@@ -162,10 +162,13 @@ def test_log_dirs_stay_where_replicas_stay_and_come_back_with_a_rollback() -> No
 
 
 def test_no_log_dirs_are_written_if_none_is_known() -> None:
-    files = plan_files(replica_changes(state(), PLAN, {("a", 2): {12: "/d1"}, ("a", 1): {13: "/d9"}}))
+    files = plan_files(replica_changes(build_cluster(), PLAN, {("a", 2): {12: "/d1"}, ("a", 1): {13: "/d9"}}))
     assert "/d1" not in files["reassignment.json"].decode()
     assert "log_dirs" not in files["reassignment.json"].decode()
-    assert [entry.get("log_dirs") for entry in read(files["rollback.json"])["partitions"]] == [["/d1", "any"], None]
+    assert [entry.get("log_dirs") for entry in parse_json(files["rollback.json"])["partitions"]] == [
+        ["/d1", "any"],
+        None,
+    ]
 
 
 THROTTLED = BatchLimits(throttle_bytes_per_s=50)
@@ -176,34 +179,34 @@ def scripts(files: dict[str, bytes]) -> dict[str, str]:
 
 
 def test_scripts_match_the_files_of_a_plan() -> None:
-    found = replica_changes(state(), PLAN)
-    assert list(scripts(plan_files(found, (), THROTTLED))) == ["execute.sh", "rollback.sh"]
+    changes = replica_changes(build_cluster(), PLAN)
+    assert list(scripts(plan_files(changes, (), THROTTLED))) == ["execute.sh", "rollback.sh"]
     only_elected = scripts(plan_files((), [TopicPartition("a", 1)], THROTTLED))
     assert list(only_elected) == ["execute.sh"]
     assert "kafka-leader-election.sh" in only_elected["execute.sh"]
     assert "kafka-reassign-partitions.sh" not in only_elected["execute.sh"]
     assert plan_files((), (), THROTTLED) == {}
-    assert scripts(plan_files(found)) == {}
+    assert scripts(plan_files(changes)) == {}
 
 
 def test_scripts_are_valid_shell() -> None:
-    found = [
-        *replica_changes(state(), PLAN),
+    changes = [
+        *replica_changes(build_cluster(), PLAN),
         ReplicaChange(TopicPartition("b", 1), (10,), (10,), False, 0, ("/data/1",)),
     ]
-    for text in scripts(plan_files(found, (), THROTTLED)).values():
+    for text in scripts(plan_files(changes, (), THROTTLED)).values():
         checked = subprocess.run([str(shutil.which("sh")), "-n"], input=text, text=True, capture_output=True)
         assert (checked.returncode, checked.stderr) == (0, "")
 
 
-def test_only_moves_between_directories_have_a_throttle_of_their_own() -> None:
+def test_log_dir_throttle_is_set_only_for_moves_between_directories() -> None:
     moved = ReplicaChange(TopicPartition("b", 1), (10,), (10,), False, 0, ("/data/1",))
     option = "--replica-alter-log-dirs-throttle 50"
     assert option in scripts(plan_files([moved], (), THROTTLED))["execute.sh"]
-    assert option not in scripts(plan_files(replica_changes(state(), PLAN), (), THROTTLED))["execute.sh"]
+    assert option not in scripts(plan_files(replica_changes(build_cluster(), PLAN), (), THROTTLED))["execute.sh"]
 
 
-def test_the_least_time_is_that_of_the_broker_that_receives_most() -> None:
+def test_min_duration_is_that_of_the_busiest_receiver() -> None:
     key = TopicPartition("a", 0)
     to_one = [ReplicaChange(key, (1, 2), (1, 3), False, 1_000), ReplicaChange(key, (1, 2), (4, 3), False, 4_000)]
     assert min_duration_ms(to_one, 50) == 60_000
@@ -211,7 +214,7 @@ def test_the_least_time_is_that_of_the_broker_that_receives_most() -> None:
     assert min_duration_ms([ReplicaChange(key, (1, 2), (2, 1), False, 0)], 50) == 0
 
 
-def test_the_reverse_of_a_change_copies_removed_replicas_back() -> None:
+def test_reverse_of_a_change_copies_removed_replicas_back() -> None:
     key = TopicPartition("a", 0)
     assert reverse_change(ReplicaChange(key, (1, 2), (1, 3), True, 700)) == ReplicaChange(
         key, (1, 3), (1, 2), True, 700

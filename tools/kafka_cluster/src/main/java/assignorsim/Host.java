@@ -26,8 +26,8 @@ import org.apache.kafka.streams.ThreadMetadata;
  */
 public final class Host {
 
-    private static final Duration LOOKS_EVERY = Duration.ofMillis(100);
-    private static final Duration CLOSES_WITHIN = Duration.ofSeconds(15);
+    private static final Duration POLL_INTERVAL = Duration.ofMillis(100);
+    private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(15);
 
     private Host() { }
 
@@ -44,14 +44,17 @@ public final class Host {
         }
         Runtime.getRuntime().addShutdownHook(new Thread(() -> close(applications.values()), "closer"));
         applications.values().forEach(KafkaStreams::start);
-        final Map<String, String> told = new HashMap<>();
+        final Map<String, String> printed = new HashMap<>();
         while (true) {
-            applications.forEach((id, streams) -> tell(id, streams, told));
-            Thread.sleep(LOOKS_EVERY.toMillis());
+            applications.forEach((id, streams) -> printChange(id, streams, printed));
+            Thread.sleep(POLL_INTERVAL.toMillis());
         }
     }
 
-    private static void tell(final String id, final KafkaStreams streams, final Map<String, String> told) {
+    /** Prints the tasks of an application if they differ from the ones printed last. */
+    private static void printChange(
+        final String id, final KafkaStreams streams, final Map<String, String> printed
+    ) {
         final Collection<ThreadMetadata> threads = streams.metadataForLocalThreads();
         final long running = threads.stream().filter(thread -> thread.threadState().equals("RUNNING")).count();
         final String now = String.join(
@@ -60,7 +63,7 @@ public final class Host {
             String.valueOf(running),
             tasks(threads.stream().flatMap(thread -> thread.activeTasks().stream()).toList()),
             tasks(threads.stream().flatMap(thread -> thread.standbyTasks().stream()).toList()));
-        if (!now.equals(told.put(id, now))) {
+        if (!now.equals(printed.put(id, now))) {
             System.out.println(System.currentTimeMillis() + "\t" + id + "\t" + now);
         }
     }
@@ -74,7 +77,7 @@ public final class Host {
         for (final KafkaStreams streams : applications) {
             // Up to 3.9 for static members only; other members leave because of internal.leave.group.on.close.
             final KafkaStreams.CloseOptions leaving =
-                new KafkaStreams.CloseOptions().leaveGroup(true).timeout(CLOSES_WITHIN);
+                new KafkaStreams.CloseOptions().leaveGroup(true).timeout(CLOSE_TIMEOUT);
             final Thread closer = new Thread(() -> streams.close(leaving));
             closer.start();
             closers.add(closer);
@@ -82,7 +85,7 @@ public final class Host {
         for (final Thread closer : closers) {
             try {
                 closer.join();
-            } catch (final InterruptedException nobodyWaits) {
+            } catch (final InterruptedException interrupted) {
                 return;
             }
         }

@@ -63,15 +63,15 @@ public final class OrderProcessing {
         try (Admin admin = admin(args[1]);
              KafkaStreams streams = new KafkaStreams(OrderTopology.build(), streamsConfig(args))) {
             streams.start();
-            int calm = 0;
-            while (calm < 3 && Instant.now().isBefore(deadline)) {
+            int idlePolls = 0;
+            while (idlePolls < 3 && Instant.now().isBefore(deadline)) {
                 Thread.sleep(2_000);
                 final boolean running = streams.state() == KafkaStreams.State.RUNNING;
-                calm = running && lag(admin) == 0 ? calm + 1 : 0;
+                idlePolls = running && lag(admin) == 0 ? idlePolls + 1 : 0;
             }
             System.out.println(tasks(streams));
             streams.close(Duration.ofSeconds(20));
-            return calm == 3;
+            return idlePolls == 3;
         }
     }
 

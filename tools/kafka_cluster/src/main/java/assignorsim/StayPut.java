@@ -37,16 +37,16 @@ public final class StayPut implements TaskAssignor {
         }
         final List<TaskInfo> moving = new ArrayList<>();
         for (final TaskInfo task : tasks) {
-            clients.stream().filter(client -> client.ran(task) && client.hasRoom()).findFirst()
-                .ifPresentOrElse(client -> client.give(task, Type.ACTIVE), () -> moving.add(task));
+            clients.stream().filter(client -> client.ran(task) && client.hasCapacity()).findFirst()
+                .ifPresentOrElse(client -> client.assign(task, Type.ACTIVE), () -> moving.add(task));
         }
         for (final TaskInfo task : moving) {
-            clients.stream().filter(Client::hasRoom)
+            clients.stream().filter(Client::hasCapacity)
                 .min(comparing((Client client) -> !client.hadCopy(task))
                     .thenComparing(client -> client.remotePartitions(task))
                     .thenComparing(Client::load)
                     .thenComparing(client -> client.state.processId()))
-                .ifPresent(client -> client.give(task, Type.ACTIVE));
+                .ifPresent(client -> client.assign(task, Type.ACTIVE));
         }
         for (final TaskInfo task : tasks) {
             for (int copy = 0; task.isStateful() && copy < state.assignmentConfigs().numStandbyReplicas(); copy++) {
@@ -65,7 +65,7 @@ public final class StayPut implements TaskAssignor {
                 .thenComparing(client -> !client.hadCopy(task))
                 .thenComparing(Client::load)
                 .thenComparing(client -> client.state.processId()))
-            .ifPresent(client -> client.give(task, Type.STANDBY));
+            .ifPresent(client -> client.assign(task, Type.STANDBY));
     }
 
     /** A client and the tasks assigned to it so far. */
@@ -73,12 +73,12 @@ public final class StayPut implements TaskAssignor {
 
         private final KafkaStreamsState state;
         private final Set<AssignedTask> tasks = new HashSet<>();
-        private final int room;
+        private final int capacity;
 
-        /** Its room for active tasks is its share by threads, rounded up; all tasks fit. */
+        /** Sets its capacity for active tasks: its share by threads, rounded up, so that all tasks fit. */
         Client(final KafkaStreamsState state, final int allTasks, final int allThreads) {
             this.state = state;
-            this.room = (allTasks * state.numProcessingThreads() + allThreads - 1) / allThreads;
+            this.capacity = (allTasks * state.numProcessingThreads() + allThreads - 1) / allThreads;
         }
 
         boolean ran(final TaskInfo task) {
@@ -94,8 +94,8 @@ public final class StayPut implements TaskAssignor {
                 || tasks.contains(new AssignedTask(task.id(), Type.STANDBY));
         }
 
-        boolean hasRoom() {
-            return tasks.size() < room;
+        boolean hasCapacity() {
+            return tasks.size() < capacity;
         }
 
         double load() {
@@ -113,7 +113,7 @@ public final class StayPut implements TaskAssignor {
             return state.rackId().map(racks::contains).orElse(false);
         }
 
-        void give(final TaskInfo task, final Type type) {
+        void assign(final TaskInfo task, final Type type) {
             tasks.add(new AssignedTask(task.id(), type));
         }
 

@@ -14,7 +14,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import org.apache.kafka.coordinator.group.streams.assignor.AssignmentMemberSpec;
 import org.apache.kafka.coordinator.group.streams.assignor.TaskId;
 
-/** The clients of a problem as members of a streams group (docs/reference/assignors.md): one for each thread. */
+/** The clients of a problem as members of a streams group (docs/reference/assignors.md): one member for each thread. */
 final class GroupMembers {
 
     private static final Comparator<TaskId> BY_NUMBER =
@@ -30,10 +30,10 @@ final class GroupMembers {
         for (final JsonNode client : clients) {
             final String processId = client.required("process_id").asText();
             final int threads = client.path("threads").asInt(1);
-            final Set<TaskId> active = known(client.path("previous_active"), topology);
-            final Set<TaskId> standby = known(client.path("previous_standby"), topology);
-            final List<Map<String, Set<Integer>>> actives = deal(active, threads, 0);
-            final List<Map<String, Set<Integer>>> standbys = deal(standby, threads, active.size());
+            final Set<TaskId> active = existing(client.path("previous_active"), topology);
+            final Set<TaskId> standby = existing(client.path("previous_standby"), topology);
+            final List<Map<String, Set<Integer>>> actives = distribute(active, threads, 0);
+            final List<Map<String, Set<Integer>>> standbys = distribute(standby, threads, active.size());
             for (int thread = 0; thread < threads; thread++) {
                 group.put(processId + "-StreamThread-" + (thread + 1), new AssignmentMemberSpec(
                     Optional.empty(), Optional.ofNullable(client.path("rack").textValue()), actives.get(thread),
@@ -42,30 +42,33 @@ final class GroupMembers {
         }
     }
 
-    private static Set<TaskId> known(final JsonNode names, final GroupTopology topology) {
-        final Set<TaskId> found = new TreeSet<>(BY_NUMBER);
+    /** Returns the tasks that the topology has; previous tasks may no longer exist. */
+    private static Set<TaskId> existing(final JsonNode names, final GroupTopology topology) {
+        final Set<TaskId> tasks = new TreeSet<>(BY_NUMBER);
         for (final JsonNode name : names) {
             final TaskId task = GroupTopology.taskId(name.asText());
             if (topology.has(task)) {
-                found.add(task);
+                tasks.add(task);
             }
         }
-        return found;
+        return tasks;
     }
 
     /** Distributes tasks round-robin, starting with the thread of that number. */
-    private static List<Map<String, Set<Integer>>> deal(final Set<TaskId> tasks, final int threads, final int first) {
-        final List<Map<String, Set<Integer>>> hands = new ArrayList<>();
+    private static List<Map<String, Set<Integer>>> distribute(
+        final Set<TaskId> tasks, final int threads, final int first
+    ) {
+        final List<Map<String, Set<Integer>>> byThread = new ArrayList<>();
         for (int thread = 0; thread < threads; thread++) {
-            hands.add(new HashMap<>());
+            byThread.add(new HashMap<>());
         }
         int next = first;
         for (final TaskId task : tasks) {
             if (threads > 0) {
-                hands.get(next++ % threads).computeIfAbsent(task.subtopologyId(), added -> new HashSet<>())
+                byThread.get(next++ % threads).computeIfAbsent(task.subtopologyId(), added -> new HashSet<>())
                     .add(task.partition());
             }
         }
-        return hands;
+        return byThread;
     }
 }

@@ -89,10 +89,10 @@ public final class GroupOracle {
     /** @throws IllegalStateException the process already has the task. */
     private static void add(final Map<Integer, Set<Integer>> held, final Map<String, Set<Integer>> given) {
         given.forEach((subtopology, partitions) -> {
-            final Set<Integer> there = held.computeIfAbsent(Integer.valueOf(subtopology), added -> new TreeSet<>());
+            final Set<Integer> numbers = held.computeIfAbsent(Integer.valueOf(subtopology), added -> new TreeSet<>());
             for (final Integer partition : partitions) {
-                if (!there.add(partition)) {
-                    throw new IllegalStateException("task " + subtopology + "_" + partition + " twice in a process");
+                if (!numbers.add(partition)) {
+                    throw new IllegalStateException("a process has task " + subtopology + "_" + partition + " twice");
                 }
             }
         });

@@ -87,7 +87,7 @@ public final class OracleThreads {
         return "app-" + PROCESS + "-StreamThread-" + thread + "-consumer-" + new UUID(-thread, thread);
     }
 
-    /** Returns the offset sums of a thread's subscription: a constant for active tasks, the offset for others. */
+    /** Adds a thread with the offset sums of its subscription: a constant for active tasks, the offset for others. */
     private static void join(
         final ClientMetadata client, final String consumer, final List<TaskId> previous, final Map<TaskId, Long> lags
     ) {
@@ -146,10 +146,10 @@ public final class OracleThreads {
 
     private static ObjectNode threads(final List<String> consumers, final Map<String, Assignment> assigned) {
         final ObjectNode answer = JsonNodeFactory.instance.objectNode();
-        final Map<String, AssignmentInfo> told = new HashMap<>();
-        assigned.forEach((consumer, assignment) -> told.put(consumer, AssignmentInfo.decode(assignment.userData())));
-        put(answer.putArray("active"), consumers, consumer -> told.get(consumer).activeTasks());
-        put(answer.putArray("standby"), consumers, consumer -> told.get(consumer).standbyTasks().keySet());
+        final Map<String, AssignmentInfo> decoded = new HashMap<>();
+        assigned.forEach((consumer, assignment) -> decoded.put(consumer, AssignmentInfo.decode(assignment.userData())));
+        put(answer.putArray("active"), consumers, consumer -> decoded.get(consumer).activeTasks());
+        put(answer.putArray("standby"), consumers, consumer -> decoded.get(consumer).standbyTasks().keySet());
         return answer;
     }
 
@@ -163,8 +163,8 @@ public final class OracleThreads {
     }
 
     private static List<TaskId> taskIds(final JsonNode names) {
-        final List<TaskId> found = new ArrayList<>();
-        names.forEach(name -> found.add(TaskId.parse(name.asText())));
-        return found;
+        final List<TaskId> ids = new ArrayList<>();
+        names.forEach(name -> ids.add(TaskId.parse(name.asText())));
+        return ids;
     }
 }

@@ -84,7 +84,7 @@ final class Answer {
             standby = configs.numStandbyReplicas() > 0 ? racks.standByTasksCost(standbys, clients, traffic, 0) : 0;
             answer.put("stateless_cost", racks.activeTasksCost(stateless, clients, 1, 0));
         } catch (final IllegalStateException withoutPartitions) {
-            return; // A task without partitions, which an assignor that leaves racks alone does not mind.
+            return; // A task has no partitions; only rack-aware assignors reject it.
         }
         answer.put("active_cost", active);
         if (configs.numStandbyReplicas() > 0) {

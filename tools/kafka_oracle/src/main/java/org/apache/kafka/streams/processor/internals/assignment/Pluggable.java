@@ -40,7 +40,7 @@ final class Pluggable implements Assignor {
         try {
             return new Pluggable(Class.forName(name).asSubclass(TaskAssignor.class).getConstructor().newInstance());
         } catch (final ReflectiveOperationException | ClassCastException error) {
-            throw new IllegalArgumentException("no assignor '" + name + "' is known here: " + error, error);
+            throw new IllegalArgumentException("unknown assignor '" + name + "': " + error, error);
         }
     }
 
@@ -78,14 +78,14 @@ final class Pluggable implements Assignor {
             }
             metadata.state().addPreviousActiveTasks(client.previousActive());
             metadata.state().addPreviousStandbyTasks(client.previousStandby());
-            tellLags(client, metadata.state());
+            setLags(client, metadata.state());
             clients.put(client.id(), metadata);
         }
         return new DefaultApplicationState(configs, tasks(problem, order), clients);
     }
 
     /** Sets the lags of a client state through offsets and end offsets, as after the subscriptions of its members. */
-    private static void tellLags(final Problem.Client client, final ClientState state) {
+    private static void setLags(final Problem.Client client, final ClientState state) {
         final Map<TaskId, Long> offsets = new HashMap<>();
         final Map<TaskId, Long> ends = new HashMap<>();
         client.lags().forEach((task, lag) -> {
@@ -127,8 +127,8 @@ final class Pluggable implements Assignor {
     /**
      * A task whose hash code is its rank among the tasks with changelogs.
      *
-     * <p>Kafka's utilities put such objects into a {@code HashSet} before they assign standbys, and Kafka's own class has no
-     * hash code: the order changes from run to run. With this class it is the order of task ids.
+     * <p>Kafka's utilities put such objects into a {@code HashSet} before they assign standbys. Kafka's class does not
+     * override {@code hashCode}, so their order changes from run to run. With this class it is the order of task ids.
      */
     private static final class RankedTaskInfo extends DefaultTaskInfo {
 

@@ -96,15 +96,15 @@ final class Problem {
     }
 
     private static Set<TaskId> taskIds(final JsonNode names) {
-        final Set<TaskId> found = new LinkedHashSet<>();
-        names.forEach(name -> found.add(TaskId.parse(name.asText())));
-        return found;
+        final Set<TaskId> ids = new LinkedHashSet<>();
+        names.forEach(name -> ids.add(TaskId.parse(name.asText())));
+        return ids;
     }
 
     private static Set<TopicPartition> partitions(final JsonNode names) {
-        final Set<TopicPartition> found = new LinkedHashSet<>();
-        names.forEach(name -> found.add(partition(name.asText())));
-        return found;
+        final Set<TopicPartition> partitions = new LinkedHashSet<>();
+        names.forEach(name -> partitions.add(partition(name.asText())));
+        return partitions;
     }
 
     private static TopicPartition partition(final String name) {

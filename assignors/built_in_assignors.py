@@ -1,0 +1,155 @@
+"""The task assignors of this project: Kafka's, reimplemented, and alternatives to them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from assignors.model.assignment import TaskAssignor
+from assignors.objective.cost import EQUAL_WEIGHTS, Weights
+from assignors.tasks.fallback_prior import FallbackPrior
+from assignors.tasks.high_availability import HighAvailability
+from assignors.tasks.incremental import Incremental
+from assignors.tasks.legacy_sticky import LegacySticky
+from assignors.tasks.optimal import Optimal
+from assignors.tasks.rack_aware_variant import CurrentOverlap, MinBytes, ReliableStandbys, SubtopologyBalance
+from assignors.tasks.sticky import Sticky
+from assignors.tasks.streams_group_sticky import StreamsGroupSticky
+
+
+@dataclass(frozen=True, slots=True)
+class AssignorInfo:
+    """The description of a task assignor, and the callable that builds it.
+
+    Attributes:
+        name: registered name, or import path `package.module:attribute`.
+        make: builds the assignor; its keyword arguments are the parameters.
+        kafka_version: Kafka releases whose assignor it reimplements; empty for an assignor that is not Kafka's.
+        kafka_class: simple name of Kafka's class; empty for an assignor that is not Kafka's.
+        summary: one-line description.
+        aliases: other names.
+        identical: whether its assignments were verified to equal Kafka's, task for task.
+        weights: costs that apply where `rack.aware.assignment.traffic_cost` and `non_overlap_cost` are not configured.
+        ignored_configs: Kafka config keys, or prefixes of keys, that have no effect on it.
+        needs_costs: whether it is rack-aware only if both costs are configured.
+        in_streams_groups: whether the group coordinator runs it (KIP-1071), not the leader of a classic group.
+    """
+
+    name: str
+    make: Callable[..., TaskAssignor]
+    kafka_version: str = ""
+    kafka_class: str = ""
+    summary: str = ""
+    aliases: tuple[str, ...] = ()
+    identical: bool = False
+    weights: Weights = EQUAL_WEIGHTS
+    ignored_configs: tuple[str, ...] = ()
+    needs_costs: bool = False
+    in_streams_groups: bool = False
+
+    def ignores(self, key: str) -> bool:
+        """Return whether a config key has no effect on the assignor."""
+        return key.startswith(self.ignored_configs) if self.ignored_configs else False
+
+
+BUILT_IN = (
+    AssignorInfo(
+        name="high_availability",
+        make=HighAvailability,
+        kafka_version="3.8 to 4.3",
+        kafka_class="HighAvailabilityTaskAssignor",
+        summary="the default: balanced; tasks run where their state is while other clients warm up (KIP-441, 708, 925)",
+        aliases=("ha",),
+        identical=True,
+        weights=HighAvailability.default_weights,
+    ),
+    AssignorInfo(
+        name="legacy_sticky",
+        make=LegacySticky,
+        kafka_version="3.8 to 4.3",
+        kafka_class="LegacyStickyTaskAssignor",
+        summary="keeps tasks on their clients within each client's share; ignores lags (KIP-925)",
+        aliases=("sticky",),
+        identical=True,
+        weights=LegacySticky.default_weights,
+    ),
+    AssignorInfo(
+        name="sticky_task_assignor",
+        make=Sticky,
+        kafka_version="3.8 to 4.3",
+        kafka_class="StickyTaskAssignor",
+        summary="the sticky assignor, rewritten for the pluggable interface, with small differences (KIP-924)",
+        aliases=("sticky_public",),
+        identical=True,
+        weights=Sticky.default_weights,
+        needs_costs=True,
+    ),
+    AssignorInfo(
+        name="fallback_prior",
+        make=FallbackPrior,
+        kafka_version="3.8 to 4.3",
+        kafka_class="FallbackPriorTaskAssignor",
+        summary="Kafka's fallback for unknown lags: tasks stay, and a probing rebalance follows (KIP-441)",
+        identical=True,
+    ),
+    AssignorInfo(
+        name="streams_group_sticky",
+        make=StreamsGroupSticky,
+        kafka_version="4.2 and 4.3",
+        kafka_class="StickyTaskAssignor",
+        summary="the broker's assignor for streams groups: sticky, with even shares (KIP-1071)",
+        identical=True,
+        ignored_configs=(
+            "acceptable.recovery.lag",
+            "max.warmup.replicas",
+            "probing.rebalance.interval.ms",
+            "rack.aware.assignment.",
+            "client.rack",
+            "client.tag.",
+        ),
+        in_streams_groups=True,
+    ),
+    AssignorInfo(
+        name="ha_reliable_standbys",
+        make=ReliableStandbys,
+        summary="separates standbys, then minimizes their cost: option II of KIP-925, which Kafka did not ship",
+        weights=HighAvailability.default_weights,
+        ignored_configs=("rack.aware.assignment.strategy",),
+    ),
+    AssignorInfo(
+        name="ha_current_overlap",
+        make=CurrentOverlap,
+        summary="min_traffic with moves measured from the current assignment",
+        weights=HighAvailability.default_weights,
+        ignored_configs=("rack.aware.assignment.strategy",),
+    ),
+    AssignorInfo(
+        name="ha_subtopology_balance",
+        make=SubtopologyBalance,
+        summary="exact balance_subtopology: minimum cost with each subtopology spread evenly",
+        weights=HighAvailability.default_weights,
+        ignored_configs=("rack.aware.assignment.strategy",),
+    ),
+    AssignorInfo(
+        name="ha_min_bytes",
+        make=MinBytes,
+        summary="min_traffic by bytes instead of partitions",
+        weights=HighAvailability.default_weights,
+        ignored_configs=("rack.aware.assignment.strategy",),
+    ),
+    AssignorInfo(
+        name="incremental",
+        make=Incremental,
+        summary="reaches the cheapest balanced assignment with minimum restoration, the most valuable moves first",
+        weights=HighAvailability.default_weights,
+        ignored_configs=("rack.aware.assignment.strategy",),
+    ),
+    AssignorInfo(
+        name="optimal",
+        make=Optimal,
+        summary="minimum traffic and movement for a given balance, proven optimal: KIP-925's costs, bytes or dollars",
+        weights=Optimal.default_weights,
+        ignored_configs=("rack.aware.assignment.strategy",),
+    ),
+)
+"""The assignors of this project, in the order of listings."""

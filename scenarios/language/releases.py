@@ -1,0 +1,48 @@
+"""Kafka releases, and the behavior of clients that depends on them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from simulator.world.world import OffsetStorage
+
+OLDEST_RELEASE: Final = (3, 8)
+NEWEST_RELEASE: Final = (4, 3)
+"""The oldest and the newest supported release, major and minor."""
+
+NEWEST: Final = ".".join(map(str, NEWEST_RELEASE))
+
+_NEWEST_PATCH: Final = 999
+"""The patch of a release that is given without one: the last."""
+
+
+class UnknownReleaseError(ValueError):
+    """A Kafka release that is not supported."""
+
+
+def parse_release(text: str) -> tuple[int, int, int]:
+    """Return major, minor and patch of a release such as 4.3 or 3.9.1; without a patch, the last one.
+
+    Raises:
+        UnknownReleaseError: the text is no release, or one that is not supported.
+    """
+    parts = text.split(".")
+    if len(parts) not in (2, 3) or not all(part.isascii() and part.isdigit() and len(part) <= 3 for part in parts):
+        raise UnknownReleaseError(f"'{text}' is not a Kafka release such as 4.3 or 3.9.1")
+    major, minor, patch = (*map(int, parts), _NEWEST_PATCH)[:3]
+    if not OLDEST_RELEASE <= (major, minor) <= NEWEST_RELEASE:
+        oldest, newest = (".".join(map(str, release)) for release in (OLDEST_RELEASE, NEWEST_RELEASE))
+        raise UnknownReleaseError(f"Kafka {text} is not supported (supported: {oldest} to {newest})")
+    return major, minor, patch
+
+
+def offset_storage(release: tuple[int, int, int]) -> OffsetStorage:
+    """Return where clients of a release keep changelog offsets.
+
+    Source: KIP-1035 (4.3), KAFKA-20685 (4.2.2).
+    """
+    if release >= (4, 3, 0):
+        return OffsetStorage.STORES
+    if release >= (4, 2, 2):
+        return OffsetStorage.CHECKPOINT_FILE_WITHOUT_LEFTOVER
+    return OffsetStorage.CHECKPOINT_FILE

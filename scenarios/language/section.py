@@ -1,0 +1,11 @@
+"""The base class of the sections of a scenario."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict
+
+
+class ScenarioSection(BaseModel):
+    """A section of a scenario, which rejects unknown keys and values of other types."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, defer_build=True)

@@ -1,0 +1,264 @@
+"""The schema of application configs, with Kafka's keys and defaults.
+
+The configs of brokers and topics are in `scenarios.language.broker_configs`.
+
+Source: `org.apache.kafka.streams.StreamsConfig`, `org.apache.kafka.clients.consumer.ConsumerConfig`.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final
+
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
+
+from assignors.errors import ConfigError
+from assignors.model.configs import AssignmentConfigs, RackAwareStrategy
+from scenarios.language.errors import format_value
+from scenarios.language.fields import INT_MAX, Duration, Name, PositiveDuration, PositiveInt
+from scenarios.language.section import ScenarioSection
+from scenarios.language.units import LONG_MAX
+from simulator.world.world import GroupProtocol
+
+MAX_TAGS: Final = 5
+"""Kafka's maximum number of tags, in `rack.aware.assignment.tags` and per client."""
+
+_KIP_925_NAMES = ["min_cost", "balanced_min_cost"]
+
+
+def _split_tags(value: Any) -> Any:
+    return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+
+
+def _check_strategy(text: str) -> str:
+    try:
+        return RackAwareStrategy.parse(text).value
+    except ConfigError as error:
+        raise ValueError(error.args[0]) from None
+
+
+def _check_protocol(text: str) -> str:
+    try:
+        return GroupProtocol(text.lower()).value
+    except ValueError:
+        known = ", ".join(GroupProtocol)
+        raise ValueError(f"{format_value(text)} is not a group.protocol of Kafka Streams (one of: {known})") from None
+
+
+def _text_of_acks(value: Any) -> Any:
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+def _check_acks(text: str) -> str:
+    if text not in ("all", "-1", "0", "1"):
+        raise ValueError(f"{format_value(text)} is not a value of acks (one of: all, -1, 0, 1)")
+    return "all" if text == "-1" else text
+
+
+def _check_guarantee(text: str) -> str:
+    if text in ("exactly_once", "exactly_once_beta"):
+        raise ValueError(f"{format_value(text)} was removed in Kafka 4.0; write exactly_once_v2")
+    if text not in ("at_least_once", "exactly_once_v2"):
+        raise ValueError(f"{format_value(text)} is not a processing.guarantee (one of: at_least_once, exactly_once_v2)")
+    return text
+
+
+Int = Annotated[int, Field(ge=-INT_MAX - 1, le=INT_MAX)]
+Long = Annotated[int, Field(ge=-LONG_MAX - 1, le=LONG_MAX)]
+Tags = Annotated[
+    list[Name],
+    BeforeValidator(_split_tags),
+    Field(max_length=MAX_TAGS),
+    WithJsonSchema({"type": ["array", "string"], "items": {"type": "string"}, "maxItems": MAX_TAGS}),
+]
+RackAwareStrategyName = Annotated[
+    str,
+    AfterValidator(_check_strategy),
+    WithJsonSchema({"type": "string", "enum": [*RackAwareStrategy, *_KIP_925_NAMES]}),
+]
+GroupProtocolName = Annotated[
+    str,
+    AfterValidator(_check_protocol),
+    WithJsonSchema({"type": "string", "enum": [*GroupProtocol]}),
+]
+Acks = Annotated[
+    str,
+    BeforeValidator(_text_of_acks),
+    AfterValidator(_check_acks),
+    WithJsonSchema({"type": ["string", "integer"], "enum": ["all", "-1", "0", "1", -1, 0, 1]}),
+]
+ProcessingGuarantee = Annotated[
+    str,
+    AfterValidator(_check_guarantee),
+    WithJsonSchema({"type": "string", "enum": ["at_least_once", "exactly_once_v2"]}),
+]
+_DEFAULTS = AssignmentConfigs()
+
+
+class AssignorConfigs(ScenarioSection):
+    """The configs that an assignor receives, and that may change during a run."""
+
+    acceptable_recovery_lag: Long = Field(
+        default=_DEFAULTS.acceptable_recovery_lag,
+        alias="acceptable.recovery.lag",
+        json_schema_extra={"minimum": 0},
+        description="Maximum lag, in records over all stores of a task, at which a client is caught up.",
+    )
+    max_warmup_replicas: Int = Field(
+        default=_DEFAULTS.max_warmup_replicas,
+        alias="max.warmup.replicas",
+        json_schema_extra={"minimum": 1},
+        description="Maximum number of warm-up replicas at a time.",
+    )
+    num_standby_replicas: Int = Field(
+        default=_DEFAULTS.num_standby_replicas,
+        alias="num.standby.replicas",
+        json_schema_extra={"minimum": 0},
+        description="Number of standbys of each stateful task.",
+    )
+    probing_rebalance_interval_ms: Duration = Field(
+        default=_DEFAULTS.probing_rebalance_interval_ms,
+        alias="probing.rebalance.interval.ms",
+        description="Interval of probing rebalances, which check whether warm-ups have caught up.",
+    )
+    rack_aware_assignment_tags: Tags = Field(
+        default=[],
+        alias="rack.aware.assignment.tags",
+        description="Client tags over whose values the standbys of a task are distributed.",
+    )
+    rack_aware_assignment_strategy: RackAwareStrategyName = Field(
+        default=_DEFAULTS.rack_aware_assignment_strategy.value,
+        alias="rack.aware.assignment.strategy",
+        description="Trade-off between cross-rack traffic and balance; KIP-925's names are accepted, too.",
+    )
+    rack_aware_traffic_cost: Int | None = Field(
+        default=None,
+        alias="rack.aware.assignment.traffic_cost",
+        json_schema_extra={"minimum": 0},
+        description="Cost of a partition that is read across racks; default: the assignor's.",
+    )
+    rack_aware_non_overlap_cost: Int | None = Field(
+        default=None,
+        alias="rack.aware.assignment.non_overlap_cost",
+        json_schema_extra={"minimum": 0},
+        description="Cost of moving a task; default: the assignor's.",
+    )
+
+    def changes(self) -> dict[str, Any]:
+        """Return the configs that are set, by field of `AssignmentConfigs`; combinations are not validated."""
+        values: dict[str, Any] = self.model_dump(include=set(AssignorConfigs.model_fields) & self.model_fields_set)
+        if "rack_aware_assignment_tags" in values:
+            values["rack_aware_assignment_tags"] = tuple(values["rack_aware_assignment_tags"])
+        if "rack_aware_assignment_strategy" in values:
+            values["rack_aware_assignment_strategy"] = RackAwareStrategy(values["rack_aware_assignment_strategy"])
+        return values
+
+
+class AssignorEntryConfigs(AssignorConfigs):
+    """The configs that can differ between assignors."""
+
+    group_protocol: GroupProtocolName | None = Field(
+        default=None, alias="group.protocol", description="Group protocol of the runs with this assignor."
+    )
+
+
+class StreamsConfigs(AssignorConfigs):
+    """The application's configs."""
+
+    group_protocol: GroupProtocolName = Field(
+        default=GroupProtocol.CLASSIC.value,
+        alias="group.protocol",
+        description="Group protocol: with classic, the group leader assigns; with streams, the group coordinator "
+        "(KIP-1071).",
+    )
+    num_stream_threads: Annotated[int, Field(ge=1, le=1_000)] = Field(
+        default=1, alias="num.stream.threads", description="Stream threads of clients that do not set threads."
+    )
+    replication_factor: Annotated[int, Field(ge=-1, le=INT_MAX)] = Field(
+        default=-1,
+        alias="replication.factor",
+        description="Replication factor of changelog and repartition topics; -1 for the brokers' "
+        "default.replication.factor.",
+    )
+    topic_min_insync_replicas: PositiveInt | None = Field(
+        default=None,
+        alias="topic.min.insync.replicas",
+        description="The min.insync.replicas of changelog and repartition topics; default: the brokers'.",
+    )
+    topic_unclean_leader_election: bool | None = Field(
+        default=None,
+        alias="topic.unclean.leader.election.enable",
+        description="The unclean.leader.election.enable of changelog and repartition topics; default: the brokers'.",
+    )
+    producer_acks: Acks = Field(
+        default="all",
+        alias="producer.acks",
+        description="The acks of producers; min.insync.replicas applies only with all.",
+    )
+    session_timeout_ms: Duration = Field(
+        default=45_000,
+        alias="session.timeout.ms",
+        description="Time until the coordinator removes a crashed member of a classic group.",
+    )
+    heartbeat_interval_ms: PositiveDuration = Field(
+        default=3_000,
+        alias="heartbeat.interval.ms",
+        description="Heartbeat interval of members of a classic group; less than the session timeout.",
+    )
+    max_poll_interval_ms: PositiveDuration = Field(
+        default=300_000,
+        alias="max.poll.interval.ms",
+        description="Maximum time to join a rebalance, and for the leader to compute the assignment.",
+    )
+    leave_group_on_close: bool = Field(
+        default=False,
+        alias="internal.leave.group.on.close",
+        description="Whether dynamic members of a classic group leave it when they close (Kafka 4.1 and older); by "
+        "default their session times out.",
+    )
+    processing_guarantee: ProcessingGuarantee = Field(
+        default="at_least_once",
+        alias="processing.guarantee",
+        description="Processing guarantee; decides which state a killed process finds again on its disk.",
+    )
+    commit_interval_ms: PositiveDuration | None = Field(
+        default=None,
+        alias="commit.interval.ms",
+        description="Interval between two commits; default: 30 s, and 100 ms with exactly_once_v2.",
+    )
+    state_cleanup_delay_ms: Duration = Field(
+        default=600_000,
+        alias="state.cleanup.delay.ms",
+        description="Time for which the state of a moved task stays on disk.",
+    )
+
+    def internal_topic_configs(self) -> dict[str, str]:
+        """Return the configs of internal topics (`topic.…`) that are set, in Kafka's notation."""
+        stated = {
+            "min.insync.replicas": self.topic_min_insync_replicas,
+            "unclean.leader.election.enable": self.topic_unclean_leader_election,
+        }
+        return {key: str(value).lower() for key, value in stated.items() if value is not None}
+
+
+MISPLACED_CONFIGS: Final = {
+    "application.id": "set application.id",
+    "client.rack": "set rack or racks of clients",
+    "group.instance.id": "set static_membership: true of clients",
+    "client.tag.": "set tags of clients",
+    "broker.rack": "set rack under cluster.brokers",
+    "task.assignor.class": "list the assignors under assignors",
+}
+"""Kafka configs that scenarios set outside of `configs`, with the place to use instead."""
+
+UNRELEASED_CONFIGS: Final = {
+    "rack.aware.assignment.enabled": "proposed in KIP-925, but never released; rack.aware.assignment.strategy: "
+    "min_traffic or balance_subtopology enables rack-aware assignment",
+    "internal.rack.aware.assignment.strategy": "proposed in KIP-925; released as rack.aware.assignment.strategy",
+    "internal.rack.aware.assignment.standby.strategy": "proposed in KIP-925, but never released; Kafka places standbys "
+    "by option I, the assignor ha_reliable_standbys by option II",
+    "internal.rack.aware.assignment.traffic_weight": "proposed in KIP-925; released as "
+    "rack.aware.assignment.traffic_cost",
+    "internal.rack.aware.assignment.non_overlap_weight": "proposed in KIP-925; released as "
+    "rack.aware.assignment.non_overlap_cost",
+}
+"""Keys of KIP drafts, with the config to set instead."""

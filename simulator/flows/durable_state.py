@@ -1,0 +1,251 @@
+"""Durable state: which part of an open copy is still on disk after its process was killed.
+
+A clean close flushes everything. After a kill, what counts is the release of Kafka Streams and `processing.guarantee`:
+
+Up to 4.2, a task has a checkpoint file. Before it is written, the stores are flushed, so a killed task restores from
+the offsets in the file. It is written when restoration ends, and at a commit if the offsets have grown by more than
+10,000 records since the last time. Under exactly-once, it is deleted when the task is opened, and a running active task
+does not write it: without a file the task is wiped. Up to 4.2.1, the file of the end of restoration stays
+(KAFKA-20685).
+
+Since 4.3 (KIP-1035), stores keep offsets next to their data, in RocksDB without a write-ahead log. Each commit adds the
+offsets to the memtable, and data and offsets reach the disk together, when the memtable is full. A killed process loses
+the memtables; the offsets on disk are those of the last commit before the last flush. Under exactly-once, a store that
+was flushed while open is wiped with its task; one that was not is as when it was opened.
+
+Source: `StateManagerUtil.checkpointNeeded`, `AbstractTask.maybeCheckpoint`, `StreamTask.postCommit`,
+`StreamTask.completeRestoration`, `DefaultStateUpdater.maybeCheckpointTasks` and `maybeCompleteRestoration`,
+`ProcessorStateManager.initializeStoreOffsetsFromCheckpoint`, Kafka 3.9.1, 4.1.2, 4.2.1 and 4.2.2;
+`RocksDBStore.openDB`, `AbstractColumnFamilyAccessor`, `ProcessorStateManager.initializeStoreOffsets`, Kafka 4.3.1.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from assignors.model.columns import BoolArray, IntArray
+from simulator.flows.assigned_copies import AssignedCopies
+from simulator.world.layout import FloatArray, Layout
+from simulator.world.world import OffsetStorage, StateConfigs
+
+CHECKPOINT_RECORDS: Final = 10_000
+"""By how many records offsets must have grown for a checkpoint (`OFFSET_DELTA_THRESHOLD_FOR_CHECKPOINT`)."""
+
+
+class DurableState:
+    """The durable positions of the open copies of T tasks on N clients, in bytes of the task's changelogs.
+
+    Commits happen at multiples of `commit.interval.ms` from the start of the run.
+    """
+
+    def __init__(self, layout: Layout, configs: StateConfigs, num_clients: int) -> None:
+        self._in_stores = configs.offset_storage is OffsetStorage.STORES
+        self._exactly_once = configs.exactly_once
+        self._keeps_last_checkpoint = configs.offset_storage is OffsetStorage.CHECKPOINT_FILE
+        self._commit_ms = configs.commit_interval_ms
+        self._now_ms = 0
+        self._checkpoint_bytes = CHECKPOINT_RECORDS * layout.record_bytes
+        self._offsets = layout.tasks.changelog.offsets
+        changelogs = layout.changelogs
+        self._share = np.where(changelogs.persistent, changelogs.restored_share, 0.0)
+        with np.errstate(divide="ignore"):
+            self._flush_bytes = np.where(self._share > 0, changelogs.write_buffer_bytes / self._share, np.inf)
+        shape, pairs = (len(layout.tasks), num_clients), (len(changelogs.task), num_clients)
+        self._opened: FloatArray = np.zeros(shape, dtype=np.float64)
+        self._committed: FloatArray = np.zeros(shape, dtype=np.float64)
+        self._snapshot: FloatArray = np.zeros(shape, dtype=np.float64)
+        self._is_restored: BoolArray = np.zeros(shape, dtype=np.bool_)
+        self._has_checkpoint: BoolArray = np.zeros(shape, dtype=np.bool_)
+        self._durable: FloatArray = np.zeros(pairs if self._in_stores else shape, dtype=np.float64)
+        self._flushes: FloatArray = np.zeros(pairs if self._in_stores else (0, 0), dtype=np.float64)
+
+    def assign(
+        self,
+        before: AssignedCopies,
+        after: AssignedCopies,
+        moved_threads: tuple[IntArray, IntArray],
+        held_bytes: FloatArray,
+    ) -> None:
+        """Open the copies that are newly assigned or move to another thread, and recycle those that change their role.
+
+        Args:
+            before: the copies that were assigned.
+            after: the copies that are assigned now.
+            moved_threads: tasks and clients of copies that move to another thread of their client.
+            held_bytes: shape (T, N); the positions of all copies.
+        """
+        task, client = after.task, after.client
+        is_new = ~before.mask(held_bytes.shape)[task, client]
+        changes_role = ~is_new & (before.active_mask(held_bytes.shape)[task, client] != after.active)
+        for opened in ((task[is_new], client[is_new]), moved_threads):
+            self.open(*opened, held_bytes[opened])
+        recycled = task[changes_role], client[changes_role]
+        self.recycle(*recycled, held_bytes[recycled])
+
+    def open(self, tasks: IntArray, clients: IntArray, held_bytes: FloatArray) -> None:
+        """Open copies of tasks on clients, whose state on disk ends at the given positions."""
+        self._opened[tasks, clients] = held_bytes
+        self._committed[tasks, clients] = held_bytes
+        self._snapshot[tasks, clients] = 0.0
+        self._is_restored[tasks, clients] = False
+        if self._in_stores:
+            pair, rows = self._changelogs_of(tasks)
+            self._durable[rows, clients[pair]] = held_bytes[pair]
+            self._flushes[rows, clients[pair]] = 0
+        else:
+            self._durable[tasks, clients] = 0.0 if self._exactly_once else held_bytes
+            self._has_checkpoint[tasks, clients] = (held_bytes > 0) & (not self._exactly_once)
+
+    def recycle(self, tasks: IntArray, clients: IntArray, held_bytes: FloatArray) -> None:
+        """Turn active tasks into standbys or standbys into active tasks, whose stores stay open."""
+        if self._in_stores:
+            self._is_restored[tasks, clients] = False
+        else:
+            self.open(tasks, clients, held_bytes)
+
+    def assume_running(self, tasks: IntArray, clients: IntArray, held_bytes: FloatArray, is_active: BoolArray) -> None:
+        """Take copies to have been written since their tasks were created, up to the given positions."""
+        self.open(tasks, clients, np.zeros(len(tasks)))
+        self._is_restored[tasks, clients] = is_active
+        self._committed[tasks, clients] = self._snapshot[tasks, clients] = held_bytes
+        if self._in_stores:
+            pair, rows = self._changelogs_of(tasks)
+            flushes = np.floor(held_bytes[pair] / self._flush_bytes[rows])
+            self._flushes[rows, clients[pair]] = flushes
+            self._durable[rows, clients[pair]] = _flush_position(0.0, flushes, self._flush_bytes[rows])
+        else:
+            keeps = ~(self._exactly_once & is_active) & (is_active | (held_bytes > self._checkpoint_bytes[tasks]))
+            self._durable[tasks, clients] = np.where(keeps, held_bytes, 0.0)
+            self._has_checkpoint[tasks, clients] = keeps
+
+    def complete_restoration(self, tasks: IntArray, clients: IntArray, held_bytes: FloatArray) -> None:
+        """Commit those of the given active tasks, all of them caught up, that have not been restored before."""
+        is_new = ~self._is_restored[tasks, clients]
+        tasks, clients, held_bytes = tasks[is_new], clients[is_new], held_bytes[is_new]
+        self._is_restored[tasks, clients] = True
+        self._committed[tasks, clients] = self._snapshot[tasks, clients] = held_bytes
+        if not self._in_stores:
+            keeps = not self._exactly_once or self._keeps_last_checkpoint
+            self._durable[tasks, clients] = held_bytes if keeps else 0.0
+            self._has_checkpoint[tasks, clients] = keeps
+
+    def advance(
+        self,
+        seconds: float,
+        tasks: IntArray,
+        clients: IntArray,
+        positions: tuple[FloatArray, FloatArray],
+    ) -> None:
+        """Let time pass, while K open copies grow at constant rates.
+
+        Args:
+            seconds: how long.
+            tasks: shape (K,); rows of the tasks.
+            clients: shape (K,); rows of the clients.
+            positions: shape (K,); the positions before and after that time.
+        """
+        before_ms, self._now_ms = self._now_ms, self._now_ms + round(seconds * 1000)
+        before, after = positions
+        rate = (after - before) / seconds
+        if self._in_stores:
+            self._flush(before_ms, tasks, clients, positions, rate)
+            last_commit_ms = self._now_ms // self._commit_ms * self._commit_ms
+            if last_commit_ms > before_ms:
+                self._committed[tasks, clients] = before + rate * ((last_commit_ms - before_ms) / 1000)
+        else:
+            writes = ~(self._exactly_once & self._is_restored[tasks, clients])
+            self._checkpoint(before_ms, tasks[writes], clients[writes], before[writes], rate[writes])
+
+    def surviving_bytes(self, tasks: IntArray, clients: IntArray) -> FloatArray:
+        """Return how much of open copies is on disk after their process was killed, shape (K,)."""
+        if not self._in_stores:
+            persistent = np.bincount(self._rows_of_all(), weights=self._share, minlength=len(self._opened))
+            return np.asarray(self._durable[tasks, clients] * persistent[tasks], dtype=np.float64)
+        pair, rows = self._changelogs_of(tasks)
+        of_client = clients[pair]
+        durable = np.bincount(
+            pair, weights=self._durable[rows, of_client] * self._share[rows], minlength=len(tasks)
+        ).astype(np.float64)
+        if not self._exactly_once:
+            return durable
+        was_flushed = np.bincount(pair, weights=self._flushes[rows, of_client], minlength=len(tasks)) > 0
+        return np.where(was_flushed, 0.0, durable)
+
+    def is_reported(self, tasks: IntArray, clients: IntArray) -> BoolArray:
+        """Return whether a restarted process reports the copies, even if nothing of them survived, shape (K,).
+
+        Without a checkpoint file, a task is not reported. Since 4.3, a process opens the stores of all tasks on its
+        disk when it starts, and reports them unless they are to be wiped.
+
+        Source: `TaskManager.getTaskOffsetSums`, Kafka 3.9.1; `StateDirectory.initializeStartupStores`, Kafka 4.3.1.
+        """
+        if self._in_stores:
+            return np.full(len(tasks), not self._exactly_once) | (self.surviving_bytes(tasks, clients) > 0)
+        return self._has_checkpoint[tasks, clients]
+
+    def _flush(
+        self,
+        before_ms: int,
+        tasks: IntArray,
+        clients: IntArray,
+        positions: tuple[FloatArray, FloatArray],
+        rate: FloatArray,
+    ) -> None:
+        """Flush full memtables."""
+        pair, rows = self._changelogs_of(tasks)
+        before, after = positions
+        of_client, flush_bytes = clients[pair], self._flush_bytes[rows]
+        opened = self._opened[tasks, clients][pair]
+        flushes = np.floor((after[pair] - opened) / flush_bytes)
+        flushed = np.flatnonzero(flushes > self._flushes[rows, of_client])
+        if not len(flushed):
+            return
+        pair, rows, of_client = pair[flushed], rows[flushed], of_client[flushed]
+        position = _flush_position(opened[flushed], flushes[flushed], flush_bytes[flushed])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            at_ms = before_ms + np.where(rate[pair] > 0, (position - before[pair]) / rate[pair] * 1000, 0.0)
+        commit_ms = np.floor(at_ms / self._commit_ms) * self._commit_ms
+        at_commit = before[pair] + rate[pair] * ((commit_ms - before_ms) / 1000)
+        committed = np.where(commit_ms > before_ms, at_commit, self._committed[tasks, clients][pair])
+        self._durable[rows, of_client] = np.clip(committed, self._durable[rows, of_client], position)
+        self._flushes[rows, of_client] = flushes[flushed]
+
+    def _checkpoint(
+        self, before_ms: int, tasks: IntArray, clients: IntArray, before: FloatArray, rate: FloatArray
+    ) -> None:
+        """Write the checkpoint files that are due at the commits up to now."""
+        first = before_ms // self._commit_ms + 1
+        commits = self._now_ms // self._commit_ms - first + 1
+        if commits < 1:
+            return
+        threshold = self._checkpoint_bytes[tasks]
+        at_first = before + rate * ((first * self._commit_ms - before_ms) / 1000)
+        step = rate * (self._commit_ms / 1000)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            missing = self._snapshot[tasks, clients] + threshold - at_first
+            waits = np.where(missing < 0, 0.0, np.where(step > 0, np.floor(missing / step) + 1, np.inf))
+            every = np.where(step > 0, np.floor(threshold / step) + 1, 1.0)
+        due = np.flatnonzero(waits < commits)
+        last = waits[due] + np.floor((commits - 1 - waits[due]) / every[due]) * every[due]
+        position = at_first[due] + last * step[due]
+        self._durable[tasks[due], clients[due]] = self._snapshot[tasks[due], clients[due]] = position
+        self._has_checkpoint[tasks[due], clients[due]] = True
+
+    def _changelogs_of(self, tasks: IntArray) -> tuple[IntArray, IntArray]:
+        """Return pairs of a place in `tasks` and the row of a changelog of that task."""
+        starts, counts = self._offsets[tasks], self._offsets[tasks + 1] - self._offsets[tasks]
+        pair = np.repeat(np.arange(len(tasks)), counts)
+        first = np.repeat(np.cumsum(counts) - counts, counts)
+        rows: IntArray = starts[pair] + np.arange(len(pair)) - first
+        return pair, rows
+
+    def _rows_of_all(self) -> IntArray:
+        """Return the row of the task of each changelog."""
+        return np.repeat(np.arange(len(self._offsets) - 1), np.diff(self._offsets))
+
+
+def _flush_position(opened: FloatArray | float, flushes: FloatArray, flush_bytes: FloatArray) -> FloatArray:
+    """Return the position of the last flush; that of the opening where there was none."""
+    return np.where(flushes > 0, opened + flushes * np.where(flushes > 0, flush_bytes, 0.0), opened)

@@ -1,0 +1,85 @@
+"""The lags that clients report at rebalances, in records; a client may report stale offsets or none.
+
+Source: KIP-441 (lags), `ClientState.computeTaskLags`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from assignors.model.assignment import UNASSIGNED
+from assignors.model.columns import BoolArray, IntArray
+from assignors.model.state import LATEST_OFFSET, NO_LAG
+from simulator.world.layout import FloatArray, Layout
+from simulator.world.world import Client, OffsetReports
+
+_RECORD_TOLERANCE = 1e-6
+
+
+class LagReports:
+    """The lags that N clients report for their copies of T tasks.
+
+    Under exactly-once, the last offset of a changelog is that of the marker that commits a transaction. A copy that
+    has read all records ends before it, so its lag is at least 1 per changelog (observed with Kafka 4.3.1).
+    """
+
+    def __init__(self, layout: Layout, clients: Sequence[Client], *, exactly_once: bool = False) -> None:
+        changelogs = layout.changelogs
+        num_written = np.bincount(changelogs.task[~changelogs.is_source], minlength=len(layout.tasks))
+        self._commit_markers: IntArray = num_written.astype(np.int64) * exactly_once
+        self._stateful = layout.tasks.stateful
+        self._record_bytes = layout.record_bytes
+        self._is_stale: BoolArray = np.array([client.reports is OffsetReports.STALE for client in clients], np.bool_)
+        self._is_silent: BoolArray = np.array([client.reports is OffsetReports.NEVER for client in clients], np.bool_)
+        self._reported_bytes: FloatArray = np.zeros((len(layout.tasks), len(clients)), dtype=np.float64)
+
+    def lags(self, clients: IntArray, held_bytes: FloatArray, end_bytes: FloatArray, running_on: IntArray) -> IntArray:
+        """Return the lags that clients report, in records, shape (T, C).
+
+        The lag of a client without a copy is the whole changelog. It is LATEST_OFFSET where the task runs, and NO_LAG
+        for stateless tasks.
+
+        Args:
+            clients: rows of C clients.
+            held_bytes: shape (T, N); how much of each changelog each client holds.
+            end_bytes: shape (T,); the length of each changelog.
+            running_on: shape (T,); the client on which each task runs, UNASSIGNED if none.
+        """
+        held = held_bytes[:, clients]
+        stale, silent = self._is_stale[clients], self._is_silent[clients]
+        held[:, stale] = self._reported_bytes[:, clients[stale]]
+        held[:, silent] = 0.0
+        lags = np.repeat(_whole_records(end_bytes, self._record_bytes)[:, None], len(clients), axis=1)
+        task, column = np.nonzero(held)
+        behind = np.maximum(end_bytes[task] - held[task, column], 0.0)
+        lags[task, column] = _whole_records(behind, self._record_bytes[task]) + self._commit_markers[task]
+        column_of = np.full(held_bytes.shape[1], UNASSIGNED, dtype=np.int64)
+        column_of[clients] = np.arange(len(clients))
+        runs = np.flatnonzero(running_on != UNASSIGNED)
+        columns = column_of[running_on[runs]]
+        lags[runs[columns >= 0], columns[columns >= 0]] = LATEST_OFFSET
+        lags[~self._stateful] = NO_LAG
+        return lags
+
+    def missing_records(self, lags: IntArray) -> IntArray:
+        """Return the records that copies with the given lags, shape (T, N), have yet to read."""
+        records: IntArray = np.maximum(lags - self._commit_markers[:, None], 0)
+        return records
+
+    def record(self, clients: IntArray, held_bytes: FloatArray) -> None:
+        """Record the current positions of clients, which those with stale reports report next time.
+
+        Args:
+            clients: rows of C clients.
+            held_bytes: shape (T, N); how much of each changelog each client holds.
+        """
+        stale = clients[self._is_stale[clients]]
+        self._reported_bytes[:, stale] = held_bytes[:, stale]
+
+
+def _whole_records(num_bytes: FloatArray, record_bytes: FloatArray) -> IntArray:
+    """Return the number of whole records; a quotient just below a whole number, from rounding, is that number."""
+    records: IntArray = np.floor(num_bytes / record_bytes + _RECORD_TOLERANCE).astype(np.int64)
+    return records

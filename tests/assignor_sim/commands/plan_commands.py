@@ -1,0 +1,70 @@
+"""Run `assignor-sim plan` on a small cluster, and read what it prints and writes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from typer.testing import CliRunner, Result
+
+from assignor_sim.cli import app
+from scenarios.kafka.formats.reassignment import parse_reassignment
+from tests.assignor_sim.conftest import SMALL
+
+PLANNERS = "tests.assignor_sim.planners:"
+ROUND_ROBIN = ("--strategy", f"{PLANNERS}RoundRobin")
+PARTITIONS: list[dict[str, Any]] = [
+    {"topic": topic, "partition": partition, "replicas": [1, 2]}
+    for topic, count in (("orders", 4), ("pay", 2))
+    for partition in range(count)
+]
+ASSIGNMENT = {"version": 1, "partitions": PARTITIONS}
+BROKERS = "id,rack,capacity\n1,az1,1 TB\n2,az2,1 TB\n3,az3,1 TB\n"
+
+
+def write_cluster(folder: Path) -> None:
+    """Write a reassignment of six partitions, three brokers, sizes of 1,000 bytes, and the small scenario."""
+    (folder / "today.json").write_text(json.dumps(ASSIGNMENT, indent=1), encoding="utf-8")
+    (folder / "brokers.csv").write_text(BROKERS, encoding="utf-8")
+    (folder / "small.yaml").write_text(SMALL, encoding="utf-8")
+    sizes = ",".join(
+        json.dumps({"partition": f"{entry['topic']}-{entry['partition']}", "size": 1000, "isFuture": False})
+        for entry in PARTITIONS
+    )
+    (folder / "sizes.json").write_text(f'{{"brokers":[{{"broker":1,"logDirs":[{{"partitions":[{sizes}]}}]}}]}}\n')
+
+
+def run_plan(*arguments: str, stdin: str | bytes = "", width: int = 120) -> Result:
+    return CliRunner().invoke(app, ["plan", *arguments], input=stdin, env={"COLUMNS": str(width)})
+
+
+def plan_three_brokers(*arguments: str, cluster: str = "today.json", **options: Any) -> Result:
+    return run_plan(cluster, "--brokers", "brokers.csv", *arguments, **options)
+
+
+def parse_json(result: Result) -> Any:
+    assert result.exit_code in (0, 1), result.output
+    return json.loads(result.stdout)
+
+
+def plan_row(result: Result, name: str) -> Any:
+    """Return the row of the strategy whose name ends like this."""
+    return next(plan for plan in parse_json(result)["plans"] if plan["strategy"].endswith(name))
+
+
+def list_files(folder: Path) -> list[str]:
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+
+
+def kafka_files(folder: Path) -> list[str]:
+    """Return the files other than tables, figures and page."""
+    return [name for name in list_files(folder) if not name.endswith((".parquet", ".png", "report.html"))]
+
+
+def strategy_folders(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir() if path.is_dir() and path.name != "figures")
+
+
+def read_replicas(path: Path) -> dict[str, tuple[int, ...]]:
+    return {f"{move.topic}-{move.partition}": move.replicas for move in parse_reassignment(path.read_text())}

@@ -1,0 +1,127 @@
+"""Properties of the simulator on random worlds with random disturbances, and of its group state machines."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from assignors.model.assignment import TaskAssignor
+from assignors.model.ids import TopicPartition
+from simulator.brokers.partition_locations import ClusterMetadata
+from simulator.brokers.replication_control import ReplicationControl
+from simulator.processes.simulation import simulate
+from simulator.results.convergence import convergence
+from simulator.results.tabulation import tabulate
+from simulator.timeline import timeline
+from simulator.world.changes import BrokersDown, BrokersUp, ReplicasSet
+from simulator.world.disturbances import Crash, Disk, Leave, TrafficChange
+from simulator.world.layout import lay_out
+from simulator.world.world import NO_LEADER, GroupProtocol, World
+from tests.conftest import PROFILE
+from tests.simulator.group.test_classic_group_random import ClassicGroupMachine
+from tests.simulator.group.test_streams_group import StreamsGroupMachine
+from tests.simulator.random_worlds import DURATION_MS, assignors, disturbed_worlds
+from tests.simulator.run_checks import check_run
+from tests.simulator.world_builders import HOUR, with_group
+
+EXAMPLES = {"ci": 300, "nightly": 10_000}.get(PROFILE, 60)
+"""Number of random worlds, and of random histories of a group."""
+
+
+@settings(max_examples=EXAMPLES)
+@given(disturbed_worlds(), assignors())
+def test_random_runs_keep_the_invariants(world: World, assignor: TaskAssignor) -> None:
+    check_run(world, assignor)
+
+
+@settings(max_examples=EXAMPLES)
+@given(disturbed_worlds(), assignors(), st.lists(st.integers(0, DURATION_MS - 1), min_size=1, max_size=4))
+def test_traffic_changes_without_effect_do_not_change_convergence(
+    base: World, assignor: TaskAssignor, moments: list[int]
+) -> None:
+    without_traffic = tuple(event for event in base.disturbances if not isinstance(event, TrafficChange))
+    expected = convergence(simulate(dataclasses.replace(base, disturbances=without_traffic), assignor))
+    with_traffic = (*(TrafficChange(at_ms, 1.0) for at_ms in moments), *without_traffic)
+    actual = convergence(simulate(dataclasses.replace(base, disturbances=with_traffic), assignor))
+    assert actual.verdict is expected.verdict
+    assert len(actual.events) == len(expected.events)
+    for expected_event, actual_event in zip(expected.events, actual.events, strict=True):
+        # Floats are summed in other steps, so the time at which a copy has caught up may be rounded differently.
+        assert actual_event.observed_ms == pytest.approx(expected_event.observed_ms, abs=2)
+        assert dataclasses.replace(actual_event, observed_ms=0, time_to_converge_ms=None) == dataclasses.replace(
+            expected_event, observed_ms=0, time_to_converge_ms=None
+        )
+        assert (actual_event.time_to_converge_ms is None) == (expected_event.time_to_converge_ms is None)
+
+
+LABELS = ("event", "slowest_event")
+"""Columns that describe events."""
+
+
+@given(disturbed_worlds(), assignors(), st.integers(1, HOUR), st.data())
+def test_close_without_leave_group_equals_a_crash(
+    base: World, assignor: TaskAssignor, at_ms: int, data: st.DataObject
+) -> None:
+    base = with_group(base, protocol=GroupProtocol.CLASSIC, leave_group_on_close=False)
+    names = st.lists(st.sampled_from([client.name for client in base.clients]), min_size=1, unique=True).map(tuple)
+    clients = data.draw(names)
+    tables = [
+        tabulate(simulate(dataclasses.replace(base, disturbances=(*base.disturbances, event)), assignor), "assignor", 1)
+        for event in (Leave(at_ms, clients), Crash(at_ms, clients, disk=Disk.KEPT))
+    ]
+    assert tables[0].keys() == tables[1].keys()
+    for name in tables[0].keys() - {"events"}:
+        left, crashed = (
+            table[name].select([c for c in table[name].column_names if c not in LABELS]) for table in tables
+        )
+        assert left.equals(crashed), name
+
+
+@settings(max_examples=200)
+@given(disturbed_worlds(), st.data())
+def test_replication_control_agrees_with_cluster_metadata(base: World, data: st.DataObject) -> None:
+    """Leaders and ISRs are computed in arrays for all partitions, and one by one for reassigned partitions."""
+    layout = lay_out(base)
+    brokers, replicas = ClusterMetadata(base, layout), ReplicationControl(base)
+    names = st.sampled_from(layout.partitions)
+    for change in [timed.change for timed in timeline(base)]:
+        for name in data.draw(st.lists(names, max_size=2)):
+            replicas.find(name)
+        match change:
+            case BrokersDown(brokers=stopped):
+                brokers.stop_brokers(stopped)
+                replicas.stop_brokers(stopped)
+            case BrokersUp(brokers=started):
+                brokers.start_brokers(started)
+                replicas.start_brokers(started)
+            case ReplicasSet(topic=topic_name, partition=number, replicas=new_replicas):
+                partition_id = TopicPartition(topic_name, number)
+                brokers.set_replicas(partition_id, new_replicas)
+                replicas.set_replicas(replicas.find(partition_id), new_replicas)
+    racks = {broker.id: broker.rack for broker in base.cluster.brokers}
+    locations = brokers.locations()
+    for row, name in enumerate(layout.partitions):
+        partition = replicas.find(name)
+        in_sync = [broker for broker in partition.replicas if replicas.is_in_sync(partition, broker)]
+        assert locations.has_leader[row] == (partition.leader != NO_LEADER)
+        min_insync = base.cluster.topics[name.topic].min_insync_replicas
+        assert locations.takes_writes[row] == (partition.leader != NO_LEADER and len(in_sync) >= min_insync)
+        if partition.leader != NO_LEADER:
+            assert layout.racks[locations.leader_rack[row]] == racks[partition.leader]
+
+
+class ManyClassicGroups(ClassicGroupMachine):
+    """The same rules with more examples."""
+
+
+class ManyStreamsGroups(StreamsGroupMachine):
+    """The same rules with more examples."""
+
+
+TestManyClassicGroups = ManyClassicGroups.TestCase
+TestManyClassicGroups.settings = settings(max_examples=EXAMPLES, stateful_step_count=30)
+TestManyStreamsGroups = ManyStreamsGroups.TestCase
+TestManyStreamsGroups.settings = settings(max_examples=EXAMPLES, stateful_step_count=30)

@@ -1,0 +1,210 @@
+"""Ingest of long sources, as written by exporters and reporters, and of dumps of Kafka's tools."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import pytest
+
+from pipeline.ingest.errors import IngestError
+from pipeline.ingest.mapping import find_mapping
+from pipeline.ingest.run import IngestResult, IngestSources, ingest
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+DIALECTS = Path(__file__).parents[2] / "scenarios" / "kafka" / "formats" / "dialects"
+START_S = 1_736_121_600
+STEP_S = 60
+BYTES, OFFSET, SIZE = (
+    "kafka_server_brokertopicmetrics_bytesin_total",
+    "kafka_log_log_logendoffset",
+    "kafka_log_log_size",
+)
+TOPICS = """\
+Topic: orders\tPartitionCount: 2\tReplicationFactor: 2\tConfigs:
+\tTopic: orders\tPartition: 0\tLeader: 1\tReplicas: 1,2\tIsr: 1,2
+\tTopic: orders\tPartition: 1\tLeader: none\tReplicas: 2,1\tIsr: 2
+"""
+
+
+def _sample(metric: str, at: int, value: float, **labels: str) -> str:
+    return json.dumps({"__name__": metric, "timestamp": START_S + at, "value": str(value), **labels})
+
+
+def _prometheus() -> str:
+    """Return scrapes of two brokers, 7 s apart.
+
+    The topic gets 100 and 200 bytes/s, its partitions 30 and 10 messages/s.
+    """
+    lines = ["no JSON at all", _sample("jvm_memory_bytes_used", 0, 1), _sample(BYTES, 0, 1, instance="b1")]
+    for at in range(0, 3600, STEP_S):
+        lines += [
+            _sample(BYTES, at, 5_000 + 100 * at, topic="orders", instance="b1"),
+            _sample(BYTES, at + 7, 200 * at, topic="orders", instance="b2"),
+            _sample(BYTES, at, 9 * at, topic="of-no-partition", instance="b1"),
+        ]
+        for broker in ("b1", "b2"):
+            for partition, rate in ((0, 30), (1, 10)):
+                labels = {"topic": "orders", "partition": str(partition), "instance": broker}
+                lines.append(_sample(OFFSET, at, rate * at, **labels))
+                lines.append(_sample(SIZE, at, at + 10 * partition + (broker == "b2"), **labels))
+    return "\n".join(lines) + "\n"
+
+
+@pytest.fixture(scope="module")
+def prometheus(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple[IngestResult, Path]:
+    folder = tmp_path_factory.mktemp("prometheus")
+    (folder / "range.jsonl").write_text(_prometheus())
+    (folder / "topics.txt").write_text(TOPICS)
+    sources = IngestSources(
+        metrics=(str(folder / "range.jsonl"),),
+        topics=(str(folder / "topics.txt"), str(DIALECTS / "groups_3_7.txt")),
+        log_dirs=(str(DIALECTS / "log_dirs.txt"),),
+        groups=(str(DIALECTS / "groups_*.txt"),),
+        leader_logs=(str(DIALECTS / "leader_3_9.log"),),
+    )
+    result = ingest(spark, sources, str(folder / "out"), find_mapping("jmx-exporter"))
+    return result, folder / "out"
+
+
+def test_topic_bytes_are_summed_over_brokers_and_distributed_by_messages(
+    prometheus: tuple[IngestResult, Path],
+) -> None:
+    rates = pd.read_parquet(prometheus[1] / "rates").set_index(["topic", "partition", "hour"])
+    assert set(rates.index.get_level_values("topic")) == {"orders"}
+    assert rates["bytes_per_s_mean"].loc[("orders", 0, 0)] == pytest.approx(300 * 0.75)
+    assert rates["bytes_per_s_p99"].loc[("orders", 1, 0)] == pytest.approx(300 * 0.25)
+    assert rates["messages_per_s_p50"].loc[("orders", 0, 0)] == pytest.approx(30)
+    assert rates["messages_per_s_mean"].loc[("orders", 1, 0)] == pytest.approx(10)
+
+
+def test_ignored_and_malformed_rows_are_counted(prometheus: tuple[IngestResult, Path]) -> None:
+    result = prometheus[0]
+    assert (result.malformed, result.ignored) == (1, 2)
+    assert result.without_partitions == ("of-no-partition",)
+    assert json.loads((prometheus[1] / "manifest.json").read_text())["without_partitions"] == ["of-no-partition"]
+
+
+def test_sizes_are_of_largest_replica_in_any_source(prometheus: tuple[IngestResult, Path]) -> None:
+    sizes = pd.read_parquet(prometheus[1] / "sizes").set_index(["topic", "partition"])
+    last_at_s = 3600 - STEP_S
+    assert sizes["size_bytes"].to_dict() == {
+        ("my-orders", 11): 5,
+        ("orders", 0): last_at_s + 1,
+        ("orders", 1): last_at_s + 10 + 1,
+    }
+    assert sizes["replicas"].loc[("orders", 0)] == 2
+
+
+def test_placements_have_leaders_and_replicas(prometheus: tuple[IngestResult, Path]) -> None:
+    placements = pd.read_parquet(prometheus[1] / "placements")
+    assert placements["replicas"].map(list).tolist() == [[1, 2], [2, 1]]
+    assert placements["isr"].map(list).tolist() == [[1, 2], [2]]
+    assert placements["leader"].tolist()[0] == 1
+    assert placements["leader"].isna().tolist() == [False, True]
+
+
+def test_history_has_group_members_and_logged_rebalances(prometheus: tuple[IngestResult, Path]) -> None:
+    history = pd.read_parquet(prometheus[1] / "history")
+    dumps, logs = (history[history["source"] == source] for source in ("consumer_groups", "leader_log"))
+    assert dumps.groupby("file").size().tolist() == [5, 5, 3]
+    assert sorted(dumps["topic"].dropna().unique()) == ["orders", "returns"]
+    assert logs.groupby("rebalance").size().to_dict() == {1: 4, 2: 3}
+    assert logs[logs["kind"] == "standby"]["task"].tolist() == ["0_0"]
+    assert logs.set_index("task")["stateful"].loc["1_0"].tolist() == [False, False]
+    assert logs.groupby("rebalance")["stable"].first().to_dict() == {1: False, 2: True}
+
+
+def test_unreadable_dumps_are_quarantined_with_reason(prometheus: tuple[IngestResult, Path]) -> None:
+    quarantine = pd.read_parquet(prometheus[1] / "quarantine")
+    by_name = {Path(row.file).name: row.reason for row in quarantine.itertuples()}
+    assert set(by_name) == {"range.jsonl", "groups_3_7.txt", "groups_3_9.txt"}
+    assert by_name["range.jsonl"] == "not JSON"
+    assert "lacks topic names (a defect of Kafka 3.8 and 3.9)" in by_name["groups_3_9.txt"]
+    assert "not a line of kafka-topics.sh --describe" in by_name["groups_3_7.txt"]
+
+
+def _ingest_text(spark: SparkSession, folder: Path, text: str, mapping: str, name: str = "m.csv", **more: Any) -> Path:
+    (folder / name).write_text(text)
+    ingest(spark, IngestSources(metrics=(str(folder / name),)), str(folder / "out"), find_mapping(mapping), **more)
+    return folder / "out"
+
+
+def test_custom_mapping_reads_labels_and_rates(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text(
+        "time: at\nname: metric\nvalue: value\nlabels: labels\nbroker: instance\n"
+        "metrics:\n  in_rate: {measures: bytes, kind: rate, brokers: sum}\n"
+    )
+    lines = ["at,metric,labels,value"]
+    for minute in range(10):
+        for broker, rate in (("a", 5), ("b", 7)):
+            labels = f'{{topic=""orders"",partition=""3"",instance=""{broker}""}}'
+            lines.append(f'2025-01-06T05:{minute + 1:02}:00Z,in_rate,"{labels}",{rate}')
+    out = _ingest_text(spark, tmp_path, "\n".join(lines), str(tmp_path / "mine.yaml"))
+    (row,) = pd.read_parquet(out / "rates").to_dict("records")
+    assert (row["topic"], row["partition"], row["hour"], row["samples"]) == ("orders", 3, 5, 10)
+    assert row["bytes_per_s_p50"] == 12
+    assert pd.isna(row["messages_per_s_mean"])
+
+
+def test_largest_duplicate_counts_and_bad_rows_have_reasons(spark: SparkSession, tmp_path: Path) -> None:
+    text = """\
+timestamp,topic,partition,bytes_in_total,messages_in_total
+1736121600,orders,0,0,0
+1736121660,orders,0,500,5
+1736121660,orders,0,600,6
+1736121720,orders,0,1200,
+0,orders,0,1,1
+4102444800,orders,0,1,1
+1736121780,orders,0,-1,1
+1736121780,orders,0,,
+1736121780,orders
+"""
+    out = _ingest_text(spark, tmp_path, text, "plain", interval_ms=60_000)
+    (row,) = pd.read_parquet(out / "rates").to_dict("records")
+    assert (row["bytes_per_s_mean"], row["messages_per_s_mean"], row["samples"]) == (10, 0.1, 2)
+    (quality,) = pd.read_parquet(out / "quality").to_dict("records")
+    assert (quality["rows"], quality["duplicates"], quality["conflicts"]) == (4, 1, 1)
+    assert sorted(pd.read_parquet(out / "quarantine")["reason"]) == [
+        "bytes_in_total: not a number ≥ 0",
+        "no measured value",
+        "not 5 fields",
+        "timestamp: after the file was written",
+        "timestamp: before the year 2000",
+    ]
+
+
+def test_only_an_earlier_ingest_is_replaced(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "topics.txt").write_text(TOPICS)
+    sources = IngestSources(topics=(str(tmp_path / "topics.txt"),))
+    for _ in range(2):
+        result = ingest(spark, sources, str(tmp_path / "out"), find_mapping("plain"))
+    assert result.tables == {"placements": 2, "quarantine": 0}
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "topics.txt"]
+    with pytest.raises(IngestError, match=": exists and is not an ingest; choose another folder"):
+        ingest(spark, sources, str(tmp_path), find_mapping("plain"))
+    assert (tmp_path / "topics.txt").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "mapping", "message"),
+    [
+        ("time,topic\n1,a\n", "plain", "no column 'timestamp' .columns: time, topic.; map columns with --map"),
+        (
+            "timestamp,topic,partition,bytes_in_total,messages_in_total\nx,a,0,1,1\n",
+            "plain",
+            "none of 1 rows can be read",
+        ),
+        ("__name__,topic,timestamp,value\nup,a,1736121600,1\n", "jmx-exporter", "none of the 1 rows has a metric"),
+    ],
+)
+def test_unreadable_source_is_rejected_without_output(
+    spark: SparkSession, tmp_path: Path, text: str, mapping: str, message: str
+) -> None:
+    with pytest.raises(IngestError, match=message):
+        _ingest_text(spark, tmp_path, text, mapping)
+    assert [path.name for path in tmp_path.iterdir()] == ["m.csv"]

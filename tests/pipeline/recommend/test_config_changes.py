@@ -1,0 +1,56 @@
+"""Candidates as changes of Kafka configs."""
+
+from __future__ import annotations
+
+from pipeline.recommend.config_changes import config_changes
+from pipeline.recommend.space import STANDBYS, STRATEGY, Candidate, SearchSpace
+from scenarios.load import loads
+from tests.pipeline.recommend.shop_space import STREAMS, space_of, with_levels
+
+
+def change_keys(space: SearchSpace, candidate: Candidate) -> list[tuple[str, str | None, str | None]]:
+    return [(change.key, change.before, change.after) for change in config_changes(space, candidate, "shop")]
+
+
+def test_assignor_is_written_as_kafka_config() -> None:
+    internal, public = "internal.task.assignor.class", "task.assignor.class"
+    legacy = "org.apache.kafka.streams.processor.internals.assignment.LegacyStickyTaskAssignor"
+    sticky = "org.apache.kafka.streams.processor.assignment.assignors.StickyTaskAssignor"
+    from_default, from_legacy = space_of(), space_of(label="legacy_sticky")
+    assert change_keys(from_default, with_levels(from_default, assignor="sticky_task_assignor")) == [
+        (public, None, sticky)
+    ]
+    assert change_keys(from_legacy, with_levels(from_legacy, assignor="high_availability")) == [
+        (internal, legacy, None)
+    ]
+    assert change_keys(from_legacy, with_levels(from_legacy, assignor="sticky_task_assignor")) == [
+        (public, None, sticky),
+        (internal, legacy, None),
+    ]
+
+
+def test_costs_are_written_with_their_strategy() -> None:
+    shop_space = space_of()
+    weighted = with_levels(shop_space, strategy="min_traffic", costs=(1, 10))
+    assert [key for key, _, _ in change_keys(shop_space, weighted)] == [
+        STRATEGY,
+        "rack.aware.assignment.traffic_cost",
+        "rack.aware.assignment.non_overlap_cost",
+    ]
+    assert "client.rack" in config_changes(shop_space, weighted, "shop")[0].notes[0]
+
+
+def test_streams_group_standbys_are_a_group_config() -> None:
+    group = space_of(loads(STREAMS, "shop"), assignors=["high_availability"])
+    assert [dimension.levels for dimension in group.dimensions if dimension.name == "assignor"] == [
+        ("streams_group_sticky", "high_availability")
+    ]
+    [change] = config_changes(group, with_levels(group, **{"replicas": 2}), "shop")
+    assert (change.key, change.before, change.after) == ("streams.num.standby.replicas", "1", "2")
+    assert not change.is_property
+    assert "--entity-name shop --add-config streams.num.standby.replicas=2" in change.notes[0]
+    assert change_keys(group, with_levels(group, assignor="high_availability")) == [
+        (STANDBYS, None, "1"),
+        ("group.protocol", "streams", None),
+        ("streams.num.standby.replicas", "1", None),
+    ]

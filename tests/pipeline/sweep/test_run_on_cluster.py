@@ -1,0 +1,141 @@
+"""Sweeps on a standalone Spark cluster of a master and two workers, with processes that are killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from tests.pipeline.sweep.examples import SWEEP, write_sweep
+from tests.pipeline.sweep.parquet_contents import contents
+from tools.spark_cluster import SparkCluster, cluster
+
+ROOT = Path(__file__).parents[3]
+LONGER = SWEEP.replace("seeds: 3", "seeds: 9")
+RUNS = 72
+
+
+class Driver:
+    """A sweep in a separate process."""
+
+    def __init__(self, file: Path, out: Path, master: str) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.pipeline.sweep.driver", str(file), str(out), master],
+            cwd=ROOT,
+            env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": "7"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def wait_until(self, done: int) -> None:
+        """Wait until this number of runs is finished; fail if the process exits before."""
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            if int(line.split()[0]) >= done:
+                return
+        pytest.fail(f"ended before {done} runs were done:\n{self._error()}")
+
+    def finish(self) -> list[int]:
+        """Wait for the end; return the numbers of runs finished at the start, finished at the end, and failed."""
+        output, error = self._process.communicate(timeout=300)
+        assert self._process.returncode == 0, error
+        lines = [[int(word) for word in line.split()] for line in output.splitlines()]
+        return [lines[0][0], lines[-1][0], lines[-1][2]]
+
+    def kill(self) -> None:
+        """Kill the process without cleanup."""
+        self._process.send_signal(signal.SIGKILL)
+        self._process.communicate(timeout=60)
+
+    def _error(self) -> str:
+        return self._process.communicate(timeout=60)[1]
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_sweep(tmp_path_factory.mktemp("shop"), LONGER)
+
+
+@pytest.fixture(scope="module")
+def undisturbed(file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the output of the sweep in local mode on one core."""
+    out = tmp_path_factory.mktemp("local") / "out"
+    Driver(file, out, "local[1]").finish()
+    return out
+
+
+@pytest.fixture
+def running() -> Iterator[SparkCluster]:
+    with cluster(workers=2) as started:
+        yield started
+
+
+def test_killed_worker_does_not_change_bytes(
+    file: Path, undisturbed: Path, running: SparkCluster, tmp_path: Path
+) -> None:
+    driver = Driver(file, tmp_path / "out", running.url)
+    driver.wait_until(10)
+    running.workers[0].stop(signal.SIGKILL)
+    _, done, failed = driver.finish()
+    assert (done, failed) == (RUNS, 0)
+    assert contents(tmp_path / "out") == contents(undisturbed)
+
+
+def test_resumed_sweep_of_killed_driver_has_same_bytes(file: Path, undisturbed: Path, tmp_path: Path) -> None:
+    driver = Driver(file, tmp_path / "out", "local[2]")
+    # More runs than two concurrent batches have, so that at least one batch is complete.
+    driver.wait_until(30)
+    driver.kill()
+    assert contents(tmp_path / "out") != contents(undisturbed)
+    done_before, done, failed = Driver(file, tmp_path / "out", "local[2]").finish()
+    assert 0 < done_before < RUNS
+    assert (done, failed) == (RUNS, 0)
+    assert contents(tmp_path / "out") == contents(undisturbed)
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return an archive with the packages of the project, as in a wheel."""
+    file = tmp_path_factory.mktemp("dist") / "assignor_sim-0-py3-none-any.whl"
+    with zipfile.ZipFile(file, "w") as archive:
+        for package in ("assignor_sim", "assignors", "pipeline", "reports", "scenarios", "simulator"):
+            for source in sorted((ROOT / package).rglob("*.py")):
+                archive.write(source, source.relative_to(ROOT))
+    return file
+
+
+def sweep_with_executors_without_project(file: Path, out: Path, master: str, *options: str) -> tuple[int, str]:
+    """Run the command with executors whose Python has the dependencies but not this project; return code and output."""
+    completed = subprocess.run(
+        [
+            *(sys.executable, "-m", "assignor_sim", "sweep", str(file), "--out", str(out), "--master", master),
+            *("--conf", f"spark.executorEnv.PYTHONPATH={Path(pytest.__file__).parents[1]}", *options),
+        ],
+        env={**os.environ, "PYSPARK_PYTHON": os.path.realpath(sys.executable)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    return completed.returncode, completed.stdout + completed.stderr
+
+
+def test_executors_need_only_py_files_and_libraries(
+    file: Path, undisturbed: Path, running: SparkCluster, wheel: Path, tmp_path: Path
+) -> None:
+    code, output = sweep_with_executors_without_project(file, tmp_path / "without", running.url)
+    assert code == 2
+    assert "No module named" in output
+    code, output = sweep_with_executors_without_project(file, tmp_path / "out", running.url, "--py-files", str(wheel))
+    assert code == 0, output
+    assert f"{RUNS} runs" in output
+    rows = sorted(pq.read_table(tmp_path / "out" / "runs").to_pylist(), key=lambda row: row["run_id"])
+    expected = sorted(pq.read_table(undisturbed / "runs").to_pylist(), key=lambda row: row["run_id"])
+    assert [row | {"batch": 0} for row in rows] == [row | {"batch": 0} for row in expected]

@@ -1,0 +1,208 @@
+"""What a killed process finds on its disk, compared with a simulation commit by commit and flush by flush."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simulator.flows.durable_state import CHECKPOINT_RECORDS, DurableState
+from simulator.world.disturbances import Crash, Disk
+from simulator.world.layout import lay_out
+from simulator.world.world import WRITE_BUFFER_BYTES, OffsetStorage, StateConfigs, Store, Subtopology, World
+from tests.simulator.small_world_runs import run
+from tests.simulator.world_builders import HOUR, MINUTE, topic, with_configs, world
+
+RECORD_BYTES = 1_000
+BUFFER = 16_000_000
+STORES = OffsetStorage.STORES
+OLD_FILE = OffsetStorage.CHECKPOINT_FILE
+NEW_FILE = OffsetStorage.CHECKPOINT_FILE_WITHOUT_LEFTOVER
+TASK, CLIENT = np.array([0]), np.array([1])
+
+
+def one_task(*changelog_mb: int, persistent: tuple[bool, ...] = ()) -> World:
+    """Return a world with one stateful task, whose stores have changelogs of the given sizes."""
+    topics = [topic("in", 1, 1, rate=1_000)]
+    topics += [topic(f"log-{i}", 1, 1, size=size * 1_000_000) for i, size in enumerate(changelog_mb)]
+    kinds = persistent or (True,) * len(changelog_mb)
+    stores = tuple(Store(f"s{i}", f"log-{i}", kind, BUFFER) for i, kind in enumerate(kinds))
+    base = world(2)
+    return dataclasses.replace(
+        base,
+        cluster=dataclasses.replace(base.cluster, topics={log.name: log for log in topics}),
+        application=dataclasses.replace(base.application, subtopologies=(Subtopology(0, ("in",), stores),)),
+    )
+
+
+class DiskDriver:
+    """One open copy whose position grows at given rates."""
+
+    def __init__(self, storage: OffsetStorage, exactly_once: bool, commit_ms: int, base: World | None = None) -> None:
+        configs = StateConfigs(exactly_once, commit_ms, storage)
+        self.durable_state = DurableState(lay_out(base or one_task(100)), configs, num_clients=2)
+        self.position = 0.0
+
+    def open(self, position: float = 0.0) -> None:
+        self.position = position
+        self.durable_state.open(TASK, CLIENT, np.array([position]))
+
+    def write(self, seconds: float, bytes_per_s: float) -> None:
+        after = self.position + seconds * bytes_per_s
+        self.durable_state.advance(seconds, TASK, CLIENT, (np.array([self.position]), np.array([after])))
+        self.position = after
+
+    def complete_restoration(self) -> None:
+        self.durable_state.complete_restoration(TASK, CLIENT, np.array([self.position]))
+
+    def is_reported(self) -> bool:
+        return bool(self.durable_state.is_reported(TASK, CLIENT)[0])
+
+    def surviving_bytes(self) -> float:
+        return float(self.durable_state.surviving_bytes(TASK, CLIENT)[0])
+
+
+class ReferenceDisk:
+    """The disk of a copy with one store, event by event, under at-least-once."""
+
+    def __init__(self, storage: OffsetStorage, commit_ms: int, position: float) -> None:
+        self.storage, self.commit_ms, self.now_ms = storage, commit_ms, 0
+        self.position = self.opened = self.offset = self.durable = position
+        self.snapshot = 0.0
+        self.next_flush = position + BUFFER
+
+    def write(self, span_ms: int, bytes_per_s: float) -> None:
+        start, per_ms, end_ms = self.position, bytes_per_s / 1000, self.now_ms + span_ms
+        events = [
+            (float(at_ms), "commit") for at_ms in range(self.now_ms + 1, end_ms + 1) if at_ms % self.commit_ms == 0
+        ]
+        flush = self.next_flush
+        while per_ms > 0 and flush <= start + per_ms * span_ms:
+            events.append((self.now_ms + (flush - start) / per_ms, "flush"))
+            flush += BUFFER
+        for at_ms, event in sorted(events):
+            position = start + per_ms * (at_ms - self.now_ms)
+            if event == "flush":
+                self.next_flush += BUFFER
+                if self.storage is STORES:
+                    self.durable = self.offset
+            elif self.storage is STORES:
+                self.offset = position
+            elif position - self.snapshot > CHECKPOINT_RECORDS * RECORD_BYTES:
+                self.snapshot = self.durable = position
+        self.now_ms, self.position = end_ms, start + per_ms * span_ms
+
+
+RATES = [0.0, 1_000.7, 33_333.3, 1_000_003.7, 19_999_999.1]
+"""No rate reaches a threshold exactly at a commit, where rounding would decide."""
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 100_000), st.sampled_from(RATES)), max_size=12),
+    st.sampled_from([STORES, OLD_FILE]),
+    st.sampled_from([100, 5_000, 30_000]),
+    st.floats(0, 1e8),
+)
+def test_at_least_once_keeps_what_was_committed_and_flushed(
+    written: list[tuple[int, float]], storage: OffsetStorage, commit_ms: int, position: float
+) -> None:
+    driver = DiskDriver(storage, exactly_once=False, commit_ms=commit_ms)
+    reference = ReferenceDisk(storage, commit_ms, position)
+    driver.open(position)
+    for span_ms, rate in written:
+        driver.write(span_ms / 1000, rate)
+        reference.write(span_ms, rate)
+        assert driver.surviving_bytes() == pytest.approx(reference.durable, rel=1e-9, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("storage", "survives"),
+    [(STORES, 0), (NEW_FILE, 0), (OLD_FILE, 40_000_000)],
+)
+def test_exactly_once_wipes_a_running_task(storage: OffsetStorage, survives: int) -> None:
+    """Before 4.2.2, the checkpoint of the end of restoration stays (KAFKA-20685)."""
+    driver = DiskDriver(storage, exactly_once=True, commit_ms=100)
+    driver.open(0)
+    driver.write(10, 4_000_000)
+    driver.complete_restoration()
+    driver.write(100, 1_000_000)
+    assert driver.surviving_bytes() == survives
+
+
+def test_exactly_once_keeps_a_store_that_was_not_flushed_while_open() -> None:
+    driver = DiskDriver(STORES, exactly_once=True, commit_ms=100)
+    driver.open(50_000_000)
+    driver.write(10, 1_000_000)
+    assert driver.surviving_bytes() == 50_000_000
+    driver.write(10, 1_000_000)
+    assert driver.surviving_bytes() == 0
+
+
+def test_exactly_once_standby_has_a_checkpoint_file() -> None:
+    driver = DiskDriver(OLD_FILE, exactly_once=True, commit_ms=1_000)
+    driver.open(30_000_000)
+    assert driver.surviving_bytes() == 0
+    driver.write(2, 1_000_000)
+    assert driver.surviving_bytes() == 31_000_000
+
+
+@pytest.mark.parametrize(
+    ("storage", "exactly_once", "reported"),
+    [(STORES, False, True), (STORES, True, False), (OLD_FILE, False, False), (OLD_FILE, True, False)],
+)
+def test_small_standby_is_reported_with_offsets_in_stores_only(
+    storage: OffsetStorage, exactly_once: bool, reported: bool
+) -> None:
+    driver = DiskDriver(storage, exactly_once, commit_ms=100)
+    driver.open(0)
+    driver.write(60, 100_000)
+    assert driver.surviving_bytes() == 0
+    assert driver.is_reported() is reported
+
+
+def test_small_active_task_has_a_checkpoint_file_since_its_restoration() -> None:
+    driver = DiskDriver(OLD_FILE, exactly_once=False, commit_ms=100)
+    driver.open(0)
+    driver.complete_restoration()
+    driver.write(60, 100_000)
+    assert driver.surviving_bytes() == 0
+    assert driver.is_reported()
+
+
+def test_each_store_loses_its_own_memtable() -> None:
+    driver = DiskDriver(STORES, exactly_once=False, commit_ms=1, base=one_task(90, 10))
+    driver.open(0)
+    driver.write(1_000, 100_000)
+    # 90 MB and 10 MB were written: 5 full memtables of 16 MB, and none.
+    assert driver.surviving_bytes() == pytest.approx(80_000_000, abs=200)
+
+
+def test_in_memory_store_is_lost() -> None:
+    driver = DiskDriver(STORES, exactly_once=False, commit_ms=1, base=one_task(90, 10, persistent=(False, True)))
+    driver.open(100_000_000)
+    assert driver.surviving_bytes() == 10_000_000
+
+
+def test_killed_client_restores_its_memtables() -> None:
+    restored = {
+        disk: run(world(1), Crash(HOUR, ("c0",), MINUTE, disk)).final_totals.restored_again_bytes for disk in Disk
+    }
+    assert restored[Disk.KEPT] == 0
+    assert 0 < restored[Disk.UNFLUSHED_LOST] < 6 * WRITE_BUFFER_BYTES
+    assert restored[Disk.LOST] == pytest.approx(6 * (600_000_000 + 3_600 * 100_000), rel=1e-3)
+
+
+def test_small_state_takes_probing_rebalances_to_come_back_after_a_kill() -> None:
+    """State below one memtable is lost, so tasks return to the client in steps (observed: 5 rebalances, 129 s)."""
+    base = world()
+    topics = dict(base.cluster.topics)
+    topics["app-counts-changelog"] = topic("app-counts-changelog", 6, 2, rate=0, size=13_000_000)
+    small = dataclasses.replace(base, cluster=dataclasses.replace(base.cluster, topics=topics))
+    small = with_configs(small, acceptable_recovery_lag=0, probing_rebalance_interval_ms=60_000)
+    kept = run(small, Crash(HOUR, ("c1",), 5 * MINUTE, Disk.KEPT))
+    killed = run(small, Crash(HOUR, ("c1",), 5 * MINUTE, Disk.UNFLUSHED_LOST))
+    assert len(killed.rounds) > len(kept.rounds)
+    assert killed.final_totals.restored_bytes > kept.final_totals.restored_bytes
