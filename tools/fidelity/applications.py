@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from assignors.model.configs import AssignmentConfigs
 from tools.kafka_cluster.applications import RACK_TAG
 
 STICKY = "org.apache.kafka.streams.processor.assignment.assignors.StickyTaskAssignor"
@@ -76,6 +77,13 @@ class TestedApplication:
         major, minor = kafka_version.split(".")[:2]
         release = int(major), int(minor)
         return self.since <= release
+
+    @property
+    def acceptable_recovery_lag(self) -> int:
+        """Lag in records up to which a copy counts as caught up."""
+        lag = self.configs.get("acceptable.recovery.lag", AssignmentConfigs().acceptable_recovery_lag)
+        assert isinstance(lag, int)
+        return lag
 
     @property
     def uses_streams_groups(self) -> bool:

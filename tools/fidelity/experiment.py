@@ -230,7 +230,9 @@ class Experiment:
                     is_streams_group=application.uses_streams_groups,
                     rounds=len(assigned_ms),
                     probing_rounds=count_probing_rounds(assigned_ms),
-                    warmed_up_early=warmed_up_early(decisions, PROBING_INTERVAL_MS),
+                    warmed_up_early=warmed_up_early(
+                        decisions, PROBING_INTERVAL_MS, application.acceptable_recovery_lag
+                    ),
                     first_ms=assigned_ms[0] - at_ms if assigned_ms and not started else None,
                     settling_ms=max(0, settled_ms - assigned_ms[0]) if assigned_ms else None,
                     gave_up_task=any(_gave_up_task(history) for history in histories),

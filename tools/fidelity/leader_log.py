@@ -81,7 +81,9 @@ def parse_leader_decisions(log: str, client_id: str) -> Iterator[LeaderDecision]
             yield LeaderDecision(at_ms, clients, TaskDistribution(active, standby))
 
 
-def warmed_up_early(decisions: Sequence[LeaderDecision], probing_interval_ms: int) -> bool:
+def warmed_up_early(
+    decisions: Sequence[LeaderDecision], probing_interval_ms: int, acceptable_recovery_lag: int
+) -> bool:
     """Return whether a follow-up rebalance, not a probing one, already found a warm-up replica caught up.
 
     Restoring a small state takes about as long as a follow-up rebalance. If it is faster, the leader moves the active
@@ -90,9 +92,11 @@ def warmed_up_early(decisions: Sequence[LeaderDecision], probing_interval_ms: in
     Args:
         decisions: Decisions of an application without standby replicas, by time.
         probing_interval_ms: `probing.rebalance.interval.ms`.
+        acceptable_recovery_lag: `acceptable.recovery.lag`. With exactly-once, a warm-up that has read everything still
+            has a lag of 1 per changelog.
     """
     return any(
-        task in decision.assignment.standby.get(client.process_id, ()) and lag == 0
+        task in decision.assignment.standby.get(client.process_id, ()) and lag <= acceptable_recovery_lag
         for decision, following in pairwise(decisions)
         if following.at_ms - decision.at_ms < probing_interval_ms
         for client in following.clients

@@ -28,12 +28,19 @@ def rebalance(at_ms: int, *, lag: int | None, warmed_up: bool) -> LeaderDecision
 )
 def test_warmup_is_early_if_caught_up_at_follow_up_rebalance(second: LeaderDecision, early: bool) -> None:
     first = rebalance(0, lag=None, warmed_up=True)
-    assert warmed_up_early([first, second], INTERVAL_MS) is early
+    assert warmed_up_early([first, second], INTERVAL_MS, 0) is early
+
+
+@pytest.mark.parametrize(("lag", "early"), [(1, True), (50, True), (51, False)])
+def test_warmup_within_acceptable_lag_is_early(lag: int, early: bool) -> None:
+    """With exactly-once, the commit marker at the end of a changelog is a lag of 1 that never goes away."""
+    first, second = rebalance(0, lag=None, warmed_up=True), rebalance(1_500, lag=lag, warmed_up=False)
+    assert warmed_up_early([first, second], INTERVAL_MS, 50) is early
 
 
 def test_task_caught_up_before_warmup_is_not_early() -> None:
     first, second = rebalance(0, lag=0, warmed_up=False), rebalance(1_000, lag=0, warmed_up=False)
-    assert not warmed_up_early([first, second], INTERVAL_MS)
+    assert not warmed_up_early([first, second], INTERVAL_MS, 0)
 
 
 def test_probing_rebalances_follow_after_an_interval() -> None:
