@@ -23,10 +23,11 @@ import pyarrow.parquet as pq
 
 from pipeline.session import connect
 from pipeline.sweep.batch_job import run_table
-from pipeline.sweep.design import load_sweep
-from pipeline.sweep.prepared import PreparedSweep, prepare_sweep
+from pipeline.sweep.job import SweepJob
 from pipeline.sweep.run import run_sweep
 from pipeline.worker import SweepInputs, simulate_chunks
+from scenarios.sweeps.design import load_sweep
+from scenarios.sweeps.prepared import prepare_sweep
 
 CORES = 2
 PAGE = Path(__file__).parent.parent / "docs" / "reference" / "pipeline-performance.md"
@@ -41,22 +42,22 @@ seeds: {seeds}
 """
 
 
-def prepare_benchmark(runs: int, folder: Path) -> PreparedSweep:
+def prepare_benchmark(runs: int, folder: Path) -> SweepJob:
     """Return a sweep with this number of runs of a small scenario."""
     file = folder / "overhead.yaml"
     file.write_text(SWEEP.format(scenario="cold_start", seeds=runs // 4))
-    return prepare_sweep(load_sweep(file))
+    return SweepJob.of(prepare_sweep(load_sweep(file)))
 
 
-def by_pool(prepared: PreparedSweep, out: Path) -> float:
+def by_pool(job: SweepJob, out: Path) -> float:
     """Return the run time in seconds of a pool of processes, including its start and all files."""
     started = time.monotonic()
     out.mkdir(parents=True)
     with ProcessPoolExecutor(CORES) as pool:
-        for batch in prepared.batches:
-            table = run_table(prepared, batch)
+        for batch in job.batches:
+            table = run_table(job, batch)
             chunks = [table.filter(pc.equal(table["chunk"], i)) for i in range(len(batch.chunks))]
-            tables = list(pool.map(partial(_simulate, prepared.sweep_inputs), chunks))
+            tables = list(pool.map(partial(_simulate, job.sweep_inputs), chunks))
             pq.write_table(pa.concat_tables(tables), out / f"{batch.name}.parquet", compression="zstd")
     return time.monotonic() - started
 
@@ -65,7 +66,7 @@ def _simulate(sweep_inputs: SweepInputs, chunk: pa.Table) -> pa.Table:
     return pa.Table.from_batches(list(simulate_chunks(sweep_inputs, iter(chunk.combine_chunks().to_batches()))))
 
 
-def by_spark(prepared: PreparedSweep, out: Path, cores: int) -> tuple[float, float]:
+def by_spark(job: SweepJob, out: Path, cores: int) -> tuple[float, float]:
     """Return the run time of a sweep on a started Spark, and the time to start Spark, in seconds.
 
     With one core, Java and the worker share that core; `local[1]` alone would let Java use the others.
@@ -76,7 +77,7 @@ def by_spark(prepared: PreparedSweep, out: Path, cores: int) -> tuple[float, flo
     try:
         with connect(f"local[{cores}]", fast_start=True) as spark:
             started_at = time.monotonic()
-            run_sweep(spark, prepared, str(out))
+            run_sweep(spark, job, str(out))
             finished_at = time.monotonic()
     finally:
         os.sched_setaffinity(0, all_cores)
@@ -87,16 +88,16 @@ def measure(runs: int) -> dict[str, float]:
     """Return all figures; a first run by a pool fills Numba's cache, so that no measurement includes compilation."""
     with tempfile.TemporaryDirectory() as folder:
         work_folder = Path(folder)
-        prepared = prepare_benchmark(runs, work_folder)
+        job = prepare_benchmark(runs, work_folder)
         by_pool(prepare_benchmark(40, work_folder), work_folder / "warm-up")
-        prepared = prepare_benchmark(runs, work_folder)
-        two_cores_s, start_s = by_spark(prepared, work_folder / "spark-2", CORES)
-        one_core_s, _ = by_spark(prepared, work_folder / "spark-1", 1)
-        pool_s = by_pool(prepared, work_folder / "pool")
+        job = prepare_benchmark(runs, work_folder)
+        two_cores_s, start_s = by_spark(job, work_folder / "spark-2", CORES)
+        one_core_s, _ = by_spark(job, work_folder / "spark-1", 1)
+        pool_s = by_pool(job, work_folder / "pool")
         size = sum(file.stat().st_size for file in (work_folder / "spark-2").rglob("*.parquet"))
     return {
-        "runs": prepared.total,
-        "batches": len(prepared.batches),
+        "runs": job.prepared.total,
+        "batches": len(job.batches),
         "pool_s": pool_s,
         "spark_two_cores_s": two_cores_s,
         "spark_one_core_s": one_core_s,
@@ -104,7 +105,7 @@ def measure(runs: int) -> dict[str, float]:
         "overhead": two_cores_s / pool_s,
         "overhead_with_start": (two_cores_s + start_s) / pool_s,
         "efficiency": one_core_s / (CORES * two_cores_s),
-        "bytes_per_run": size / prepared.total,
+        "bytes_per_run": size / job.prepared.total,
     }
 
 

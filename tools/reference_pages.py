@@ -12,9 +12,9 @@ import pyarrow as pa
 from pipeline.aggregate.tables import AGGREGATE_SCHEMAS
 from pipeline.ingest.tables import TABLES as INGESTED_TABLES
 from pipeline.ingest.tables import Table
-from pipeline.sweep.document import SweepDocument
 from reports.analysis.plans.tables import PLAN_SCHEMAS
 from scenarios.language.schema import format_json_schema
+from scenarios.sweeps.document import SweepDocument
 from simulator.results.tables import SCHEMAS
 
 REFERENCE = Path(__file__).parent.parent / "docs" / "reference"
@@ -65,7 +65,7 @@ factors:
 seeds: 10                             # 1 to 10
 ```
 
-<!-- Made by `python -m tools.reference_pages` from the models in pipeline/sweep/document.py. -->
+<!-- Made by `python -m tools.reference_pages` from the models in scenarios/sweeps/document.py. -->
 """
 
 AGGREGATES = """# Tables of an aggregate

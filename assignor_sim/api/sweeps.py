@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 from assignor_sim.api.spark import spark_session
 from assignors.registry import AssignorLike
 from pipeline.aggregate import aggregate
-from pipeline.sweep.design import load_sweep
-from pipeline.sweep.prepared import PreparedSweep, prepare_sweep
+from pipeline.sweep.job import SweepJob
 from pipeline.sweep.run import Progress, run_sweep
+from scenarios.sweeps.design import load_sweep
+from scenarios.sweeps.prepared import PreparedSweep, prepare_sweep
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -80,7 +81,7 @@ def prepare(
     Raises:
         ScenarioError: the scenario is invalid in the first setting.
         AssignorError: an assignor is unknown.
-        SweepError: the sweep is invalid, or an assignor cannot be pickled.
+        SweepError: the baseline is not one of the assignors.
     """
     loaded = load_sweep(sweep)
     return prepare_sweep(loaded, assignors, command)
@@ -112,12 +113,14 @@ def sweep(
     Raises:
         ScenarioError: the scenario is invalid in the first setting.
         AssignorError: an assignor is unknown.
-        SweepError: the sweep is invalid, or `out` holds something else.
+        SweepError: the baseline is not one of the assignors, an assignor cannot be pickled, or `out` holds something
+            else.
         AggregateError: the runs cannot be aggregated.
         SparkError: Spark does not start, or fails.
     """
     prepared = sweep if isinstance(sweep, PreparedSweep) else prepare(sweep, assignors)
+    job = SweepJob.of(prepared)
     with spark_session(spark) as session:
-        state = run_sweep(session, prepared, os.fspath(out), resume=resume, on_progress=on_progress or (lambda _: None))
+        state = run_sweep(session, job, os.fspath(out), resume=resume, on_progress=on_progress or (lambda _: None))
         summary = aggregate(session, [os.fspath(out)])
     return SweepResult(os.fspath(out), summary, state.total, state.failed)

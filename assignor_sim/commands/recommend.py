@@ -100,9 +100,9 @@ def recommend(
     from assignors.errors import AssignorError
     from pipeline.recommend.errors import RecommendError
     from pipeline.session import SparkError, connect
-    from pipeline.sweep.errors import SweepError
     from reports.render.terminal.recommendation import render
     from scenarios.load import ScenarioError
+    from scenarios.sweeps.errors import SweepError
 
     with exit_on_error(ScenarioError, AssignorError, RecommendError, SweepError, SparkError, OSError):
         if output is not None and not output.parent.is_dir():

@@ -38,8 +38,8 @@ def sweep(
     from assignors.errors import AssignorError
     from pipeline.aggregate import AggregateError
     from pipeline.session import SparkError, connect
-    from pipeline.sweep.errors import SweepError
     from scenarios.load import ScenarioError
+    from scenarios.sweeps.errors import SweepError
 
     with exit_on_error(ScenarioError, AssignorError, SweepError, AggregateError, SparkError):
         prepared = prepare(file, assignor or (), command=command_line())

@@ -14,11 +14,11 @@ from typing import Any, Final
 
 from assignors import registry
 from pipeline.recommend.errors import RecommendError
-from pipeline.sweep.document import DesignEntry, FactorEntry
-from pipeline.sweep.settings import generate_settings
 from scenarios.language.errors import did_you_mean
 from scenarios.load import AssignorSpec, Scenario
 from scenarios.run_time import count_tasks
+from scenarios.sweeps.document import DesignEntry, FactorEntry
+from scenarios.sweeps.settings import generate_settings
 
 ASSIGNOR: Final = "assignor"
 STRATEGY: Final = "rack.aware.assignment.strategy"

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any, Final
 from assignors import registry
 from pipeline.recommend.request import RecommendationRequest
 from pipeline.recommend.space import ASSIGNOR, Candidate
-from pipeline.sweep.design import Factor, Sweep
-from pipeline.sweep.prepared import prepare_sweep
+from pipeline.sweep.job import SweepJob
 from pipeline.sweep.run import Progress, run_sweep
-from pipeline.sweep.settings import is_number
 from reports.analysis.metric import Run
 from scenarios.language.yaml_reader import read_yaml_value
 from scenarios.load import AssignorSpec, Scenario
+from scenarios.sweeps.design import Factor, Sweep
+from scenarios.sweeps.prepared import prepare_sweep
+from scenarios.sweeps.settings import is_number
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -65,9 +66,8 @@ class SparkRuns:
         name = f"trial_{self._trials}"
         out = f"{self.folder.rstrip('/')}/{name}"
         sweep = evaluation_sweep(name, self.request, candidates, seeds)
-        run_sweep(
-            self.spark, prepare_sweep(sweep, command=self.command), out, resume=True, on_progress=self.on_progress
-        )
+        job = SweepJob.of(prepare_sweep(sweep, command=self.command))
+        run_sweep(self.spark, job, out, resume=True, on_progress=self.on_progress)
         rows = [row.asDict() for row in self.spark.read.parquet(f"{out}/runs").collect()]
         runs: list[list[Run]] = [[] for _ in candidates]
         for row in sorted(rows, key=lambda row: (row["setting"], row["seed"])):

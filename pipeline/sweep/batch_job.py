@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from pipeline.storage import Storage
 from pipeline.sweep.batches import Batch
+from pipeline.sweep.job import SweepJob
 from pipeline.sweep.manifest import run_id
-from pipeline.sweep.prepared import PreparedSweep
 from pipeline.worker import RUN_SCHEMA, outcome_schema, simulate_chunks
 
 if TYPE_CHECKING:
@@ -36,13 +36,13 @@ def count_finished_runs(spark: SparkSession, batch: Batch) -> int:
     return sum(chunk.stop - chunk.start for chunk in batch.chunks[:completed])
 
 
-def run_batch(spark: SparkSession, storage: Storage, prepared: PreparedSweep, batch: Batch) -> int:
+def run_batch(spark: SparkSession, storage: Storage, job: SweepJob, batch: Batch) -> int:
     """Simulate a batch and move its tables to the output folder.
 
     Args:
         spark: the session.
         storage: the output folder.
-        prepared: the sweep.
+        job: the sweep.
         batch: the batch.
 
     Returns:
@@ -52,9 +52,9 @@ def run_batch(spark: SparkSession, storage: Storage, prepared: PreparedSweep, ba
     from pyspark.sql import functions as sql
     from pyspark.sql.pandas.types import from_arrow_schema
 
-    spark.sparkContext.setJobGroup(batch.name, f"{prepared.sweep.name}, {batch.name}")
-    sweep_inputs = prepared.sweep_inputs
-    runs = spark.createDataFrame(run_table(prepared, batch))
+    spark.sparkContext.setJobGroup(batch.name, f"{job.prepared.sweep.name}, {batch.name}")
+    sweep_inputs = job.sweep_inputs
+    runs = spark.createDataFrame(run_table(job, batch))
     # A range has exactly the given number of partitions, in order, and a broadcast join preserves them.
     chunks = spark.range(0, len(batch.chunks), 1, len(batch.chunks)).withColumnRenamed("id", "chunk")
     outcomes = (
@@ -88,8 +88,9 @@ def _rows(outcomes: DataFrame, name: str, files: int) -> DataFrame:
     return spread.sortWithinPartitions("position", "row").select("run_id", "setting", "of_table.*", *errors)
 
 
-def run_table(prepared: PreparedSweep, batch: Batch) -> pa.Table:
+def run_table(job: SweepJob, batch: Batch) -> pa.Table:
     """Return the rows of `RUN_SCHEMA` of a batch, chunk by chunk."""
+    prepared = job.prepared
     sweep, labels, seeds = prepared.sweep, prepared.labels, prepared.sweep.seeds
     rows = []
     for number, chunk in enumerate(batch.chunks):
@@ -101,7 +102,7 @@ def run_table(prepared: PreparedSweep, batch: Batch) -> pa.Table:
                 {
                     "chunk": number,
                     "position": position,
-                    "run_id": run_id(prepared.manifest["world"], overrides, labels[assignor], seeds[seed]),
+                    "run_id": run_id(job.manifest["world"], overrides, labels[assignor], seeds[seed]),
                     "setting": setting,
                     "overrides": overrides,
                     "assignor": labels[assignor],

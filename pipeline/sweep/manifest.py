@@ -5,40 +5,28 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Any
 
-from pipeline.sweep.design import Sweep
-from pipeline.worker import SweepInputs
-from scenarios.load import Scenario
+from scenarios.sweeps.prepared import PreparedSweep
 from simulator.model_version import MODEL_VERSION
 
 
-def sweep_manifest(
-    sweep: Sweep,
-    scenario: Scenario,
-    labels: Sequence[str],
-    imports: Mapping[str, str],
-    sweep_inputs: SweepInputs,
-    command: str,
-) -> dict[str, Any]:
+def sweep_manifest(prepared: PreparedSweep, tables: Sequence[str]) -> dict[str, Any]:
     """Return the manifest of a sweep as a JSON-serializable mapping.
 
     Its `identity` is equal for sweeps with the same runs and tables.
 
     Args:
-        sweep: the sweep.
-        scenario: its scenario in the first setting.
-        labels: labels of the assignors.
-        imports: SHA-256 of each file that the scenario imports in any setting, by its name there.
-        sweep_inputs: inputs that all runs share.
-        command: the command line.
+        prepared: the sweep.
+        tables: the tables that it writes.
 
     Returns:
         The manifest.
     """
-    world = _digest([version("assignor-sim"), MODEL_VERSION, scenario.text, dict(imports)])
+    sweep, scenario, labels, imports = prepared.sweep, prepared.scenario, prepared.labels, prepared.imports
+    world = _digest([version("assignor-sim"), MODEL_VERSION, scenario.text, imports])
     content = {
         "kind": "sweep",
         "name": sweep.name,
@@ -47,7 +35,7 @@ def sweep_manifest(
             "name": scenario.name,
             "text": scenario.text,
             "sha256": hashlib.sha256(scenario.text.encode()).hexdigest(),
-            "imports": dict(imports),
+            "imports": imports,
         },
         "world": world,
         "factors": [
@@ -64,13 +52,18 @@ def sweep_manifest(
         "assignors": list(labels),
         "seeds": list(sweep.seeds),
         "baseline": sweep.baseline or labels[0],
-        "tables": list(sweep_inputs.tables),
+        "tables": list(tables),
         "runs": len(sweep.settings) * len(labels) * len(sweep.seeds),
     }
     packages = ("assignor-sim", "numpy", "ortools", "pyarrow", "pyspark", "simpy")
     versions = {"python": platform.python_version(), **{name: version(name) for name in packages}}
     settings = _digest([sweep.overrides(setting) for setting in sweep.settings])
-    return {**content, "identity": _digest([world, settings, content]), "command": command, "versions": versions}
+    return {
+        **content,
+        "identity": _digest([world, settings, content]),
+        "command": prepared.command,
+        "versions": versions,
+    }
 
 
 def run_id(world: str, overrides: str, assignor: str, seed: int) -> str:

@@ -26,9 +26,9 @@ import pyarrow.parquet as pq
 from pipeline.storage import Storage
 from pipeline.sweep.batch_job import UNFINISHED, count_finished_runs, run_batch
 from pipeline.sweep.batches import Batch
-from pipeline.sweep.design import Sweep
-from pipeline.sweep.errors import SweepError
-from pipeline.sweep.prepared import PreparedSweep
+from pipeline.sweep.job import SweepJob
+from scenarios.sweeps.design import Sweep
+from scenarios.sweeps.errors import SweepError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -60,7 +60,7 @@ class Progress:
 
 def run_sweep(
     spark: SparkSession,
-    prepared: PreparedSweep,
+    job: SweepJob,
     out: str,
     *,
     resume: bool = False,
@@ -70,7 +70,7 @@ def run_sweep(
 
     Args:
         spark: the session.
-        prepared: the sweep.
+        job: the sweep.
         out: the output folder, a path or a URI.
         resume: whether to continue an interrupted sweep.
         on_progress: called regularly with the progress.
@@ -83,21 +83,21 @@ def run_sweep(
     """
     storage = Storage(spark, out)
     finished = set(storage.children("runs"))
-    remaining = [batch for batch in prepared.batches if batch.name not in finished]
-    _claim_directory(storage, prepared, is_begun=bool(finished), is_done=not remaining, resume=resume)
-    total = prepared.total
+    remaining = [batch for batch in job.batches if batch.name not in finished]
+    _claim_directory(storage, job, is_begun=bool(finished), is_done=not remaining, resume=resume)
+    total = job.prepared.total
     finished_runs = total - sum(batch.runs for batch in remaining)
     state = Progress(total, finished_runs, finished_runs, 0)
     on_progress(state)
     if not remaining:
         return state
-    storage.write(_settings_table(prepared.sweep), "settings", "settings.parquet")
-    state = _run_batches(spark, storage, prepared, remaining, state, on_progress)
+    storage.write(_settings_table(job.prepared.sweep), "settings", "settings.parquet")
+    state = _run_batches(spark, storage, job, remaining, state, on_progress)
     storage.remove(UNFINISHED)
     return state
 
 
-def _claim_directory(storage: Storage, prepared: PreparedSweep, *, is_begun: bool, is_done: bool, resume: bool) -> None:
+def _claim_directory(storage: Storage, job: SweepJob, *, is_begun: bool, is_done: bool, resume: bool) -> None:
     """Check that the output folder belongs to the sweep, and remove unfinished batches.
 
     Raises:
@@ -106,11 +106,11 @@ def _claim_directory(storage: Storage, prepared: PreparedSweep, *, is_begun: boo
     if not storage.exists(MANIFEST):
         if storage.children():
             raise SweepError(f"{storage.root}: exists and is not a sweep directory; choose another --out")
-        storage.write_text(_json(prepared.manifest), MANIFEST)
+        storage.write_text(_json(job.manifest), MANIFEST)
         return
     manifest = json.loads(storage.read_text(MANIFEST))
-    if manifest.get("identity") != prepared.manifest["identity"]:
-        changed = ", ".join(_changed(manifest, prepared.manifest)) or "the project's version"
+    if manifest.get("identity") != job.manifest["identity"]:
+        changed = ", ".join(_changed(manifest, job.manifest)) or "the project's version"
         raise SweepError(f"{storage.root}: contains another sweep (different: {changed}); choose another --out")
     if is_begun and not is_done and not resume:
         raise SweepError(
@@ -129,7 +129,7 @@ def _changed(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
 def _run_batches(
     spark: SparkSession,
     storage: Storage,
-    prepared: PreparedSweep,
+    job: SweepJob,
     remaining: Sequence[Batch],
     state: Progress,
     on_progress: Callable[[Progress], None],
@@ -142,7 +142,7 @@ def _run_batches(
             while waiting or running:
                 while waiting and len(running) < _CONCURRENT_BATCHES:
                     batch = waiting.pop()
-                    running[threads.submit(run_batch, spark, storage, prepared, batch)] = batch
+                    running[threads.submit(run_batch, spark, storage, job, batch)] = batch
                 completed, _ = wait(running, _POLL_INTERVAL_S, FIRST_COMPLETED)
                 for future in completed:
                     batch = running.pop(future)

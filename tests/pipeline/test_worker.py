@@ -10,12 +10,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from pipeline.sweep.design import load_sweep
-from pipeline.sweep.prepared import PreparedSweep, prepare_sweep
+from pipeline.sweep.job import SweepJob
 from pipeline.worker import RUN_SCHEMA, outcome_schema, simulate_chunks
 from scenarios.assignor_specs import assignor_specs
 from scenarios.load import load as load_scenario
 from scenarios.run import run
+from scenarios.sweeps.design import load_sweep
+from scenarios.sweeps.prepared import PreparedSweep, prepare_sweep
 from simulator.results.tables import SCHEMAS
 from simulator.results.tabulation import tabulate
 from tests.pipeline.sweep.examples import SWEEP, write_sweep
@@ -35,8 +36,9 @@ def row(prepared: PreparedSweep, position: int, setting: int, assignor: str, see
 
 
 def outcomes(prepared: PreparedSweep, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    (batch,) = simulate_chunks(prepared.sweep_inputs, iter([pa.RecordBatch.from_pylist(rows, schema=RUN_SCHEMA)]))
-    assert batch.schema == outcome_schema(prepared.sweep_inputs.tables)
+    sweep_inputs = SweepJob.of(prepared).sweep_inputs
+    (batch,) = simulate_chunks(sweep_inputs, iter([pa.RecordBatch.from_pylist(rows, schema=RUN_SCHEMA)]))
+    assert batch.schema == outcome_schema(sweep_inputs.tables)
     rows_of_runs: list[dict[str, Any]] = batch.to_pylist()
     return rows_of_runs
 
@@ -95,7 +97,7 @@ def test_imported_files_are_shipped(tmp_path: Path, monkeypatch: Any) -> None:
     shipped = "scenario: order_processing\nset: {duration: 1h}\nassignors: [streams sticky]\n"
     sweep = load_sweep(write_sweep(tmp_path, shipped))
     prepared = prepare_sweep(sweep)
-    names = [name for name, _ in prepared.sweep_inputs.files]
+    names = sorted(prepared.packed_imports.files)
     assert names == [
         "captured/brokers.txt",
         "captured/log_dirs.json.txt",
@@ -132,11 +134,11 @@ def test_changed_file_of_later_setting_changes_identity(tmp_path: Path) -> None:
     factor = "{name: topology, path: application.from.topology, values: [captured/topology.txt, captured/later.txt]}"
     text = f"scenario: shop.yaml\nset: {{duration: 1h}}\nassignors: [streams sticky]\nfactors:\n  - {factor}\n"
     before = prepare_sweep(load_sweep(write_sweep(tmp_path, text, shipped.read_text())))
-    assert "later.txt" in [Path(name).name for name, _ in before.sweep_inputs.files]
+    assert "later.txt" in [Path(name).name for name in before.packed_imports.files]
     later.write_text(later.read_text() + "\n")
     after = prepare_sweep(load_sweep(tmp_path / "sweep.yaml"))
-    assert before.manifest["identity"] != after.manifest["identity"]
-    assert before.manifest["scenario"]["imports"].keys() == after.manifest["scenario"]["imports"].keys()
+    assert SweepJob.of(before).manifest["identity"] != SweepJob.of(after).manifest["identity"]
+    assert before.imports.keys() == after.imports.keys()
 
 
 def test_worker_does_not_import_spark() -> None:

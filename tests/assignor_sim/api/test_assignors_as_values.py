@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 import assignor_sim as sim
-from pipeline.sweep.errors import SweepError
+from pipeline.sweep.job import SweepJob
+from scenarios.sweeps.errors import SweepError
 from tests.assignor_sim.conftest import SMALL
 from tests.pipeline.sweep.examples import write_sweep
 
@@ -102,6 +103,7 @@ def test_sweep_accepts_importable_assignors_only(tmp_path: Path) -> None:
     from assignor_sim.api.sweeps import prepare
 
     prepared = prepare(write_sweep(tmp_path), [sim.Optimal(slack=1), delegate, "high_availability"])
-    assert len(prepared.sweep_inputs.assignors) == 2
+    assert len(SweepJob.of(prepared).sweep_inputs.assignors) == 2
+    unpicklable = prepare(write_sweep(tmp_path / "other"), [lambda state: delegate(state)])
     with pytest.raises(SweepError, match="define it in a module"):
-        prepare(write_sweep(tmp_path / "other"), [lambda state: delegate(state)])
+        SweepJob.of(unpicklable)

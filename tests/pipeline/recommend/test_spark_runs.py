@@ -12,9 +12,9 @@ from assignors.model.configs import AssignmentConfigs
 from pipeline.recommend.request import RecommendationRequest, current_assignor
 from pipeline.recommend.space import search_space
 from pipeline.recommend.spark_runs import SparkRuns
-from pipeline.sweep.design import load_sweep as load_sweep
 from scenarios.load import Scenario, load
 from scenarios.run import run
+from scenarios.sweeps.design import load_sweep as load_sweep
 from simulator.results.tabulation import tabulate
 from tests.pipeline.sweep.examples import write_sweep
 

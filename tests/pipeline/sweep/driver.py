@@ -6,9 +6,10 @@ import sys
 
 from pipeline.session import connect
 from pipeline.sweep.batches import BatchSizes
-from pipeline.sweep.design import load_sweep
-from pipeline.sweep.prepared import prepare_sweep
+from pipeline.sweep.job import SweepJob
 from pipeline.sweep.run import Progress, run_sweep
+from scenarios.sweeps.design import load_sweep
+from scenarios.sweeps.prepared import prepare_sweep
 
 SMALL_BATCHES = BatchSizes(batch_ms=100.0, chunk_ms=40.0)
 """Batches and chunks of a few runs."""
@@ -21,5 +22,5 @@ def print_progress(progress: Progress) -> None:
 if __name__ == "__main__":
     file, out, master = sys.argv[1:]
     with connect(master, fast_start=True) as spark:
-        prepared = prepare_sweep(load_sweep(file), batch_sizes=SMALL_BATCHES)
-        run_sweep(spark, prepared, out, resume=True, on_progress=print_progress)
+        job = SweepJob.of(prepare_sweep(load_sweep(file)), SMALL_BATCHES)
+        run_sweep(spark, job, out, resume=True, on_progress=print_progress)

@@ -12,12 +12,13 @@ import pytest
 from typer.testing import CliRunner
 
 from assignor_sim.cli import app
-from pipeline.sweep.design import load_sweep
-from pipeline.sweep.prepared import prepare_sweep
+from pipeline.sweep.job import SweepJob
 from pipeline.worker import RUN_SCHEMA, simulate_chunks
 from scenarios.assignor_specs import assignor_specs
 from scenarios.load import load as load_scenario
 from scenarios.run import run
+from scenarios.sweeps.design import load_sweep
+from scenarios.sweeps.prepared import prepare_sweep
 from simulator.results.tabulation import tabulate
 from tests.pipeline.sweep.examples import SCENARIO, SWEEP, write_sweep
 from tests.scenarios.ingested_folders import rows_of_day, write_ingested_folder
@@ -51,7 +52,7 @@ def test_worker_reads_measurements_shipped_with_sweep(
         path.rename(tmp_path / "gone")
     row = {"chunk": 0, "position": 0, "run_id": "", "setting": 3, "overrides": json.dumps(overrides), "seed": 1}
     [batch] = simulate_chunks(
-        prepared.sweep_inputs,
+        SweepJob.of(prepared).sweep_inputs,
         iter([pa.RecordBatch.from_pylist([row | {"assignor": "legacy_sticky"}], schema=RUN_SCHEMA)]),
     )
     [outcome] = batch.to_pylist()

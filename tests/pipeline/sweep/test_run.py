@@ -12,13 +12,14 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.sweep.design import load_sweep
-from pipeline.sweep.errors import SweepError
-from pipeline.sweep.prepared import PreparedSweep, prepare_sweep
+from pipeline.sweep.job import SweepJob
 from pipeline.sweep.run import Progress, run_sweep
 from scenarios.assignor_specs import assignor_specs
 from scenarios.load import load as load_scenario
 from scenarios.run import run as simulate
+from scenarios.sweeps.design import load_sweep
+from scenarios.sweeps.errors import SweepError
+from scenarios.sweeps.prepared import prepare_sweep
 from simulator.results.tables import SCHEMAS
 from simulator.results.tabulation import tabulate
 from tests.pipeline.sweep.driver import SMALL_BATCHES
@@ -32,24 +33,24 @@ TABLES = ("runs", "rounds", "assignments")
 
 
 @pytest.fixture(scope="module")
-def prepared(tmp_path_factory: pytest.TempPathFactory) -> PreparedSweep:
+def job(tmp_path_factory: pytest.TempPathFactory) -> SweepJob:
     sweep = load_sweep(write_sweep(tmp_path_factory.mktemp("shop"), SWEEP + "tables: [assignments]\n"))
-    return prepare_sweep(sweep, command="the command", batch_sizes=SMALL_BATCHES)
+    return SweepJob.of(prepare_sweep(sweep, command="the command"), SMALL_BATCHES)
 
 
 @pytest.fixture(scope="module")
-def whole(spark: SparkSession, prepared: PreparedSweep, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def whole(spark: SparkSession, job: SweepJob, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("whole") / "out"
-    end = run_sweep(spark, prepared, str(out))
-    assert end == Progress(prepared.total, 0, prepared.total, 0)
+    end = run_sweep(spark, job, str(out))
+    assert end == Progress(job.prepared.total, 0, job.prepared.total, 0)
     return out
 
 
-def test_sweep_has_run_for_every_setting_assignor_and_seed(prepared: PreparedSweep, whole: Path) -> None:
-    assert prepared.total == 4 * 2 * 3
-    assert len(prepared.batches) > 2
+def test_sweep_has_run_for_every_setting_assignor_and_seed(job: SweepJob, whole: Path) -> None:
+    assert job.prepared.total == 4 * 2 * 3
+    assert len(job.batches) > 2
     runs = pd.read_parquet(whole / "runs")
-    assert len(runs) == prepared.total
+    assert len(runs) == job.prepared.total
     assert runs.run_id.is_unique
     assert set(zip(runs.setting, runs.assignor, runs.seed, strict=True)) == {
         (setting, assignor, seed)
@@ -60,8 +61,8 @@ def test_sweep_has_run_for_every_setting_assignor_and_seed(prepared: PreparedSwe
     assert runs.error.isna().all()
 
 
-def test_rows_equal_runs_without_spark(prepared: PreparedSweep, whole: Path) -> None:
-    sweep = prepared.sweep
+def test_rows_equal_runs_without_spark(job: SweepJob, whole: Path) -> None:
+    sweep = job.prepared.sweep
     scenario = load_scenario(sweep.scenario, sweep.overrides(sweep.settings[2]))
     (spec,) = assignor_specs(scenario, ["high_availability"])
     expected = tabulate(simulate(scenario, spec, 3), "high_availability", 3)
@@ -88,39 +89,37 @@ def test_pandas_duckdb_and_spark_read_same_tables(spark: SparkSession, whole: Pa
     }
 
 
-def test_manifest_describes_sweep(prepared: PreparedSweep, whole: Path) -> None:
+def test_manifest_describes_sweep(job: SweepJob, whole: Path) -> None:
     manifest = json.loads((whole / "manifest.json").read_text())
     assert manifest["kind"] == "sweep"
     assert manifest["command"] == "the command"
-    assert manifest["runs"] == prepared.total
+    assert manifest["runs"] == job.prepared.total
     assert [factor["name"] for factor in manifest["factors"]] == ["standbys", "warmups"]
     assert manifest["baseline"] == "high_availability"
-    assert manifest["scenario"]["text"] == prepared.sweep.scenario.read_text()
+    assert manifest["scenario"]["text"] == job.prepared.sweep.scenario.read_text()
 
 
-def test_output_has_only_complete_batches_with_one_file_per_table(prepared: PreparedSweep, whole: Path) -> None:
+def test_output_has_only_complete_batches_with_one_file_per_table(job: SweepJob, whole: Path) -> None:
     assert sorted(path.name for path in whole.iterdir() if not path.name.endswith(".crc")) == sorted(
         ["manifest.json", "settings", *TABLES]
     )
     for name in TABLES:
         batches = sorted((whole / name).iterdir())
-        assert [batch.name for batch in batches] == sorted(batch.name for batch in prepared.batches)
+        assert [batch.name for batch in batches] == sorted(batch.name for batch in job.batches)
         assert all(len(list(batch.glob("*.parquet"))) == 1 for batch in batches)
 
 
-def test_finished_sweep_is_not_rerun(spark: SparkSession, prepared: PreparedSweep, whole: Path) -> None:
+def test_finished_sweep_is_not_rerun(spark: SparkSession, job: SweepJob, whole: Path) -> None:
     before = {
         path: path.stat().st_mtime_ns for path in sorted(whole.rglob("*.parquet")) if "settings" not in path.parts
     }
     for resume in (False, True):
-        end = run_sweep(spark, prepared, str(whole), resume=resume)
-        assert end == Progress(prepared.total, prepared.total, prepared.total, 0)
+        end = run_sweep(spark, job, str(whole), resume=resume)
+        assert end == Progress(job.prepared.total, job.prepared.total, job.prepared.total, 0)
     assert {path: path.stat().st_mtime_ns for path in before} == before
 
 
-def test_resumed_sweep_has_same_bytes(
-    spark: SparkSession, prepared: PreparedSweep, whole: Path, tmp_path: Path
-) -> None:
+def test_resumed_sweep_has_same_bytes(spark: SparkSession, job: SweepJob, whole: Path, tmp_path: Path) -> None:
     out = (tmp_path / "out").as_uri()
     runs = tmp_path / "out" / "runs"
 
@@ -134,40 +133,39 @@ def test_resumed_sweep_has_same_bytes(
             raise StopError
 
     with pytest.raises(StopError):
-        run_sweep(spark, prepared, out, on_progress=stop_early)
+        run_sweep(spark, job, out, on_progress=stop_early)
     finished = sorted(path.name for path in runs.iterdir())
-    assert 0 < len(finished) < len(prepared.batches)
+    assert 0 < len(finished) < len(job.batches)
     with pytest.raises(SweepError, match="contains part of this sweep; continue it with --resume"):
-        run_sweep(spark, prepared, out)
+        run_sweep(spark, job, out)
     # As if the driver was killed between two tables of a batch.
-    partial = tmp_path / "out" / "rounds" / prepared.batches[-1].name
+    partial = tmp_path / "out" / "rounds" / job.batches[-1].name
     partial.mkdir(parents=True, exist_ok=True)
     (partial / "part-of-a-killed-driver.parquet").write_bytes(b"half")
-    end = run_sweep(spark, prepared, out, resume=True)
-    assert end.done == prepared.total
-    assert end.finished_before == sum(batch.runs for batch in prepared.batches if batch.name in finished)
+    end = run_sweep(spark, job, out, resume=True)
+    assert end.done == job.prepared.total
+    assert end.finished_before == sum(batch.runs for batch in job.batches if batch.name in finished)
     assert contents(tmp_path / "out") == contents(whole)
 
 
-def test_folder_with_other_content_is_rejected(
-    spark: SparkSession, prepared: PreparedSweep, whole: Path, tmp_path: Path
-) -> None:
+def test_folder_with_other_content_is_rejected(spark: SparkSession, job: SweepJob, whole: Path, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("notes")
     with pytest.raises(SweepError, match="is not a sweep directory"):
-        run_sweep(spark, prepared, str(tmp_path))
-    other = prepare_sweep(load_sweep(write_sweep(tmp_path / "other", SWEEP.replace("seeds: 3", "seeds: 2"))))
+        run_sweep(spark, job, str(tmp_path))
+    changed = write_sweep(tmp_path / "other", SWEEP.replace("seeds: 3", "seeds: 2"))
+    other = SweepJob.of(prepare_sweep(load_sweep(changed)))
     with pytest.raises(SweepError, match=r"contains another sweep \(different: seeds, tables\)"):
         run_sweep(spark, other, str(whole), resume=True)
     assert (tmp_path / "notes.txt").read_text() == "notes"
 
 
 def test_failed_runs_are_rows_with_error(spark: SparkSession, tmp_path: Path) -> None:
-    prepared = prepare_sweep(load_sweep(write_sweep(tmp_path, BROKEN)))
-    end = run_sweep(spark, prepared, str(tmp_path / "out"))
-    assert end.failed == prepared.total // 2
+    job = SweepJob.of(prepare_sweep(load_sweep(write_sweep(tmp_path, BROKEN))))
+    end = run_sweep(spark, job, str(tmp_path / "out"))
+    assert end.failed == job.prepared.total // 2
     runs = pd.read_parquet(tmp_path / "out" / "runs")
     failed = runs[runs.error.notna()]
-    assert len(runs) == prepared.total
+    assert len(runs) == job.prepared.total
     assert len(failed) == end.failed
     assert failed.error.str.contains("missing").all()
     assert failed.verdict.isna().all()
@@ -188,9 +186,9 @@ def test_workers_use_one_thread_each(spark: SparkSession) -> None:
     assert spark.sparkContext.parallelize([0], 1).mapPartitions(threads).collect() == [("1", "1", "1")]
 
 
-def test_progress_ends_with_last_run(spark: SparkSession, prepared: PreparedSweep, tmp_path: Path) -> None:
+def test_progress_ends_with_last_run(spark: SparkSession, job: SweepJob, tmp_path: Path) -> None:
     reported: list[Progress] = []
-    run_sweep(spark, prepared, str(tmp_path / "out"), on_progress=reported.append)
+    run_sweep(spark, job, str(tmp_path / "out"), on_progress=reported.append)
     assert reported[0].done == 0
-    assert reported[-1] == Progress(prepared.total, 0, prepared.total, 0)
+    assert reported[-1] == Progress(job.prepared.total, 0, job.prepared.total, 0)
     assert all(0 <= progress.done <= progress.total for progress in reported)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.sweep.document import DesignEntry, FactorEntry
+from scenarios.sweeps.document import DesignEntry, FactorEntry
 from simulator.random_streams import random_stream
 
 Value = Any

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.sweep.design import load_sweep
-from pipeline.sweep.prepared import prepare_sweep
 from scenarios.language import overrides
 from scenarios.load import ScenarioError
 from scenarios.load import load as load_scenario
 from scenarios.shipped import list_sweeps
+from scenarios.sweeps.design import load_sweep
+from scenarios.sweeps.prepared import prepare_sweep
 from tests.pipeline.sweep.examples import BROKEN, SWEEP, write_sweep
 
 

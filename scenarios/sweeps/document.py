@@ -1,4 +1,4 @@
-"""Schema of sweep files: one pydantic model per section; `pipeline.sweep.design` resolves them."""
+"""Schema of sweep files: one pydantic model per section; `scenarios.sweeps.design` resolves them."""
 
 from __future__ import annotations
 

@@ -1,29 +1,21 @@
-"""Preparation of a sweep: everything that is checked and predicted before Spark starts."""
+"""Preparation of a sweep: everything that is checked and predicted before it runs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assignors.registry import AssignorLike
-from pipeline.sweep.batches import DEFAULT_SIZES, Batch, BatchSizes, plan_batches
-from pipeline.sweep.design import Sweep
-from pipeline.sweep.errors import SweepError
-from pipeline.sweep.manifest import sweep_manifest
-from pipeline.worker import SweepInputs, pickle_assignors
 from scenarios.assignor_specs import assignor_specs
 from scenarios.language.errors import ScenarioError
 from scenarios.load import Scenario, load
-from scenarios.packed_imports import pack_imports
+from scenarios.packed_imports import PackedImports, pack_imports
 from scenarios.run_time import predict_run_ms
-
-ALWAYS_WRITTEN = ("runs", "rounds")
-"""Tables that every sweep writes."""
+from scenarios.sweeps.design import Sweep
+from scenarios.sweeps.errors import SweepError
 
 _MAX_LOADED_VALUES = 8
 """Maximum number of values per numeric factor for which the scenario is loaded.
@@ -39,39 +31,29 @@ class PreparedSweep:
     Attributes:
         sweep: the sweep file.
         scenario: the scenario in the first setting.
-        sweep_inputs: inputs that all runs share.
+        assignors: assignors in place of the sweep's; empty for the sweep's.
         labels: labels of the assignors.
         imports: SHA-256 of each file that the scenario imports in any setting, by its name there.
+        packed_imports: those files.
         run_ms: shape (settings, assignors); predicted time per run.
         command: the command line.
         warnings: error messages for invalid factor values.
-        batch_sizes: minimum sizes of batches and chunks.
     """
 
     sweep: Sweep
     scenario: Scenario
-    sweep_inputs: SweepInputs
+    assignors: tuple[AssignorLike, ...]
     labels: tuple[str, ...]
     imports: dict[str, str]
+    packed_imports: PackedImports
     run_ms: NDArray[np.float64]
     command: str
     warnings: tuple[str, ...]
-    batch_sizes: BatchSizes = DEFAULT_SIZES
 
     @property
     def total(self) -> int:
         """Return the number of runs."""
         return len(self.sweep.settings) * len(self.labels) * len(self.sweep.seeds)
-
-    @cached_property
-    def manifest(self) -> dict[str, Any]:
-        """Return the manifest."""
-        return sweep_manifest(self.sweep, self.scenario, self.labels, self.imports, self.sweep_inputs, self.command)
-
-    @cached_property
-    def batches(self) -> list[Batch]:
-        """Return the runs in the order of execution."""
-        return plan_batches(np.repeat(self.run_ms.ravel(), len(self.sweep.seeds)), self.batch_sizes)
 
     @property
     def remarks(self) -> Iterator[str]:
@@ -87,13 +69,8 @@ class PreparedSweep:
         )
 
 
-def prepare_sweep(
-    sweep: Sweep,
-    assignors: Sequence[AssignorLike] = (),
-    command: str = "",
-    batch_sizes: BatchSizes = DEFAULT_SIZES,
-) -> PreparedSweep:
-    """Load the scenario of a sweep and predict its run times, without Spark.
+def prepare_sweep(sweep: Sweep, assignors: Sequence[AssignorLike] = (), command: str = "") -> PreparedSweep:
+    """Load the scenario of a sweep and predict its run times.
 
     The scenario is loaded in the first setting, then with the other values of each factor, one factor at a time. The
     effects of the factors on the run time are multiplied.
@@ -102,7 +79,6 @@ def prepare_sweep(
         sweep: the sweep.
         assignors: assignors in place of the sweep's; names may import code.
         command: the command line, for the manifest.
-        batch_sizes: minimum sizes of batches and chunks.
 
     Returns:
         The prepared sweep.
@@ -110,7 +86,7 @@ def prepare_sweep(
     Raises:
         ScenarioError: the first setting is invalid.
         UnknownAssignorError: an assignor is unknown.
-        SweepError: the baseline is not one of the assignors, or an assignor cannot be pickled.
+        SweepError: the baseline is not one of the assignors.
     """
     first, variants = sweep.overrides(sweep.settings[0]), list(_variants(sweep))
     names, may_import = assignors or sweep.assignors, bool(assignors)
@@ -136,19 +112,7 @@ def prepare_sweep(
             varied_specs = assignor_specs(varied, names, may_import=may_import)
             run_ms[variant.settings] *= np.array([predict_run_ms(varied, spec) for spec in varied_specs]) / base_ms
     packed = pack_imports(sweep.scenario.parent.resolve(), sorted(imports))
-    try:
-        pickled = pickle_assignors(assignors, labels) if assignors else ()
-    except ValueError as error:
-        raise SweepError(str(error)) from error
-    sweep_inputs = SweepInputs(
-        name=str(sweep.scenario.name),
-        text=scenario.text,
-        folder=str(packed.folder),
-        files=tuple(sorted(packed.files.items())),
-        tables=(*ALWAYS_WRITTEN, *sweep.tables),
-        assignors=pickled,
-    )
-    return PreparedSweep(sweep, scenario, sweep_inputs, labels, imports, run_ms, command, tuple(warnings), batch_sizes)
+    return PreparedSweep(sweep, scenario, tuple(assignors), labels, imports, packed, run_ms, command, tuple(warnings))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

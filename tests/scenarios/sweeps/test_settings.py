@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.sweep.document import DesignEntry, FactorEntry
-from pipeline.sweep.settings import count_settings, generate_settings
+from scenarios.sweeps.document import DesignEntry, FactorEntry
+from scenarios.sweeps.settings import count_settings, generate_settings
 
 RANGE = FactorEntry(name="load", path=["x"], between=[1.0, 1000.0], scale="log")
 LEVELS = FactorEntry(name="standbys", path=["y"], values=[0, 1, 2])

@@ -1,6 +1,6 @@
 """A sweep: the settings of a scenario, its assignors and its seeds.
 
-`load_sweep` reads and checks a sweep file, `pipeline.sweep.settings` computes settings from its factors, and every
+`load_sweep` reads and checks a sweep file, `scenarios.sweeps.settings` computes settings from its factors, and every
 setting with every assignor and seed is a run. A sweep depends only on its file, so an interrupted one can be resumed.
 """
 
@@ -15,14 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.sweep.document import MAX_SETTINGS, DesignEntry, FactorEntry, SweepDocument
-from pipeline.sweep.settings import Setting, Value, count_settings, generate_settings, is_number
 from scenarios.language.errors import Mistake, Mistakes, ScenarioError, did_you_mean, format_value
 from scenarios.language.fields import valid_entries
 from scenarios.language.text_files import UnreadableError, read_text
 from scenarios.language.validation import SourceMap, parse_document
 from scenarios.language.yaml_reader import MAX_BYTES, TOO_LONG_MESSAGE, YamlReadError, read_yaml
 from scenarios.shipped import find_scenario, find_shipped, list_sweeps
+from scenarios.sweeps.document import MAX_SETTINGS, DesignEntry, FactorEntry, SweepDocument
+from scenarios.sweeps.settings import Setting, Value, count_settings, generate_settings, is_number
 
 MAX_RUNS = 10_000_000
 
