@@ -34,9 +34,10 @@ def metrics(
     interval: Annotated[str, typer.Option(help="Time between two samples.", metavar="TIME")] = "5m",
     format_: Annotated[MetricsFormat, typer.Option("--format", help="File format.")] = MetricsFormat.PARQUET,
     seed: Annotated[int, typer.Option(help="Random seed.", min=0)] = 1,
-    mess: Annotated[
+    faults: Annotated[
         str,
         typer.Option(
+            "--faults",
             help="Faults in the data: none, some, or shares of gaps, duplicates, late, malformed, resets and "
             "skew, as in gaps=0.001,late=0.01.",
             metavar="FAULTS",
@@ -62,12 +63,12 @@ def metrics(
     from pipeline.session import SparkError, connect
 
     with exit_on_error(FaultsError, ScheduleError, GenerateError, SparkError), show_progress() as on_progress:
-        faults, schedule = Faults.parse(mess), Schedule.parse(days, interval)
-        population = Population(partitions, seed, faults.skew)
+        parsed_faults, schedule = Faults.parse(faults), Schedule.parse(days, interval)
+        population = Population(partitions, seed, parsed_faults.skew)
         on_progress("starting Spark")
         with connect(master, parse_spark_conf(conf), py_files or ()) as spark:
             on_progress(f"writing {schedule.slots * partitions:,} rows")
-            written = write(spark, out, population, schedule, faults, format_.value)
+            written = write(spark, out, population, schedule, parsed_faults, format_.value)
     print(f"{written.rows:,} samples: {out}/metrics")
 
 

@@ -17,7 +17,7 @@ from assignor_sim.cli import app
         (["ingest", "m.csv", "--map", "mine"], "--map mine: no such file or built-in mapping (mappings: plain"),
         (["ingest", "m.csv", "--interval", "soon"], "--interval soon: "),
         (["ingest", "m.csv", "--interval", "0m"], "--interval 0m: must be at least 1 ms"),
-        (["generate", "metrics", "--out", "raw", "--mess", "holes=1"], "expected some, none, or shares of gaps"),
+        (["generate", "metrics", "--out", "raw", "--faults", "holes=1"], "expected some, none, or shares of gaps"),
         (["generate", "metrics", "--out", "raw", "--interval", "7m"], "8 intervals must divide a day"),
     ],
 )
