@@ -31,6 +31,7 @@ from assignor_sim.commands import (
     validate,
     verify,
 )
+from assignor_sim.console.encoding import tolerate_encodings
 
 app = typer.Typer(
     name="assignor-sim",
@@ -70,6 +71,7 @@ app.command("aggregate", rich_help_panel=PIPELINE)(aggregate.aggregate)
 
 def main() -> None:
     """Run the command line."""
+    tolerate_encodings()
     try:
         app()
     except BrokenPipeError:

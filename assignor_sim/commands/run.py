@@ -69,9 +69,11 @@ def run(
     from assignors.errors import AssignorError
     from reports.render.terminal.comparison import render
     from scenarios.load import ScenarioError
-    from simulator.results.result_directory import ResultsError
+    from simulator.results.result_directory import ResultsError, check_writable
 
     with exit_on_error(ScenarioError, AssignorError, ResultsError, StoredScenarioError):
+        if out is not None:
+            check_writable(out)
         loaded = load(scenario, parse_overrides(set_))
         with show_progress() as on_progress:
             result = simulate(

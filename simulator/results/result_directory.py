@@ -7,6 +7,7 @@ no incomplete results.
 from __future__ import annotations
 
 import json
+import os
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -62,15 +63,20 @@ def write_results(
 
 
 def check_writable(directory: Path, kind: str | None = None) -> None:
-    """Check that results may be written to a directory: it does not exist, is empty, or has results of the same kind.
+    """Check that results can be written to a directory: it does not exist, is empty, or has results of the same kind.
 
     Args:
         directory: the target directory.
         kind: the kind in the manifest; None for runs.
 
     Raises:
-        ResultsError: it has other content.
+        ResultsError: it has other content, or cannot be created.
     """
+    parent = next(path for path in directory.absolute().parents if path.exists())
+    if not parent.is_dir():
+        raise ResultsError(f"{directory}: cannot be written: {parent} is not a directory; choose another --out")
+    if not os.access(parent, os.W_OK | os.X_OK):
+        raise ResultsError(f"{directory}: cannot be written: no permission to write to {parent}; choose another --out")
     if not directory.exists() or (directory.is_dir() and not any(directory.iterdir())):
         return
     try:

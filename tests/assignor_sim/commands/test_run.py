@@ -151,6 +151,20 @@ def test_out_directory_without_results_is_unchanged(shell: Shell, small: Path) -
     assert sorted(path.name for path in shell.folder.iterdir()) == ["mine", "small.yaml"]
 
 
+def test_unusable_out_is_rejected_before_anything_is_simulated(
+    shell: Shell, small: Path, importable_folder: Path
+) -> None:
+    """An assignor that ends the process at its first call shows that none was made."""
+    shell.write("mine.py", "class Mine:\n    def assign(self, state):\n        raise SystemExit(7)\n")
+    shell.write("file", "")
+    result = shell("run", "small.yaml", "--assignor", "mine:Mine", "--out", "file/results")
+    assert result.code == 2
+    folder = shell.folder.resolve()
+    assert result.err == (
+        f"file/results: cannot be written: {folder / 'file'} is not a directory; choose another --out\n"
+    )
+
+
 def test_results_of_an_earlier_run_are_replaced(shell: Shell, small: Path) -> None:
     earlier = sim.run(small)
     write_results(shell.folder / "out" / "results", earlier.tables, earlier.manifest)
