@@ -65,7 +65,8 @@ def explain(
         result: the result, with recorded reasons.
         task: task id, as in `0_3`.
         round_: number of a rebalance; by default all.
-        assignors: labels; by default all.
+        assignors: labels; by default all. The code of an assignor that is not built-in is imported only if its label
+            is among them.
         seed: random seed of the run; by default the first of each assignor.
         on_progress: called with a description of each step.
 
@@ -83,7 +84,7 @@ def explain(
             if on_progress is not None:
                 on_progress(f"{label}: computing break-even costs")
             try:
-                tables = _repeat_run(result, label, explanation.seed, task)
+                tables = _repeat_run(result, label, explanation.seed, task, may_import=label in assignors)
                 explanation = explain_tables(tables, label, explanation.seed, task, round_)
             except StoredScenarioError as error:
                 remarks.append(f"{error}; the cost at which the task would have stayed is unknown")
@@ -91,7 +92,7 @@ def explain(
     return TaskExplanations(tuple(explanations), tuple(remarks))
 
 
-def _repeat_run(result: RunResult, label: str, seed: int, task: str) -> dict[str, pa.Table]:
+def _repeat_run(result: RunResult, label: str, seed: int, task: str, *, may_import: bool) -> dict[str, pa.Table]:
     """Return the tables of one run, simulated again with the break-even costs of one task.
 
     Raises:
@@ -101,7 +102,7 @@ def _repeat_run(result: RunResult, label: str, seed: int, task: str) -> dict[str
         scenario, spec = result.scenario, result.specs[label]
     elif result.directory is not None:
         scenario = read_stored_scenario(result.directory, result.manifest)
-        spec = _stored_assignor(result, scenario, label)
+        spec = _stored_assignor(result, scenario, label, may_import=may_import)
     else:
         raise StoredScenarioError("this result has no scenario")
     trace = run(scenario, spec, seed, explain=ExplanationRequest(tasks=frozenset([TaskId.parse(task)])))
@@ -114,17 +115,24 @@ def _repeat_run(result: RunResult, label: str, seed: int, task: str) -> dict[str
     return tables
 
 
-def _stored_assignor(result: RunResult, scenario: Scenario, label: str) -> AssignorSpec:
+def _stored_assignor(result: RunResult, scenario: Scenario, label: str, *, may_import: bool) -> AssignorSpec:
     """Return the assignor with a label of the manifest.
 
+    A manifest may have another author, so it must not name code to import; the caller may.
+
     Raises:
-        StoredScenarioError: this installation lacks the assignor.
+        StoredScenarioError: this installation lacks the assignor, or it is not built-in and `may_import` is false.
     """
     record = next(assignor for assignor in result.manifest["assignors"] if assignor["label"] == label)
     is_listed = any(spec.label == label for spec in scenario.assignors)
     try:
-        spec = scenario.assignor_spec(label if is_listed else record["assignor"])
+        spec = scenario.assignor_spec(label if is_listed else record["assignor"], may_import=may_import)
     except AssignorError as error:
-        raise StoredScenarioError(str(error)) from None
+        if may_import:
+            raise StoredScenarioError(str(error)) from None
+        raise StoredScenarioError(
+            f"{result.directory}: simulated with {record['assignor']}, which is not built-in; name it to load its code "
+            f"(--assignor {label})"
+        ) from None
     parameters = spec.parameters if is_listed else record["parameters"]
     return replace(spec, label=label, parameters=parameters)

@@ -164,6 +164,40 @@ def test_results_that_cannot_be_reproduced_give_a_warning(shell: Shell, results:
     assert "gives other assignments than this result has" in explain_with_warning(shell, results)
 
 
+def test_results_of_others_import_nothing(shell: Shell, results: Path, importable_folder: Path) -> None:
+    """A manifest that names a module must not have it imported, unless the caller names the assignor."""
+    marker = shell.folder / "imported"
+    shell.write(
+        "evil.py",
+        f"import assignor_sim\nopen({str(marker)!r}, 'w').close()\n"
+        "class Evil:\n    def assign(self, state):\n        return assignor_sim.TaskAssignment(())\n",
+    )
+    tables, manifest = read_results(results)
+    for assignor in manifest["assignors"]:
+        assignor["assignor"] = assignor["label"] = "evil:Evil"
+    renamed = {
+        name: table.set_column(
+            table.schema.get_field_index("assignor"), "assignor", pa.array(["evil:Evil"] * table.num_rows)
+        )
+        for name, table in tables.items()
+        if "assignor" in table.schema.names
+    }
+    stored = {path: path.read_bytes() for path in (results / "scenario").rglob("*") if path.is_file()}
+    write_results(
+        results, tables | renamed, manifest, {str(path.relative_to(results)): text for path, text in stored.items()}
+    )
+    for command in (("explain", "results", "--task", "0_0"), ("show", "results"), ("diff", "results", "results")):
+        outcome = shell(*command)
+        assert not marker.exists(), command
+        if command[0] == "explain":
+            assert (
+                "simulated with evil:Evil, which is not built-in; name it to load its code (--assignor evil:Evil)"
+                in (outcome.err)
+            )
+    shell("explain", "results", "--task", "0_0", "--assignor", "evil:Evil")
+    assert marker.exists()
+
+
 def test_imports_of_a_scenario_are_stored(shell: Shell) -> None:
     write(shell.folder / "results", library_folder() / "order_processing.yaml", (("duration", "2h"),), "HA")
     stored = shell.folder / "results" / "scenario"
