@@ -212,11 +212,14 @@ class AssignmentColumns:
         active: shape (T,); client that runs each task, or UNASSIGNED.
         standby: shape (T, C); whether the client holds a standby or warm-up of the task.
         followup_rebalance_delay_ms: see `TaskAssignment`.
+        thread: shape (T, C); the thread of the client, from 0, that gets each task, in either role, and arbitrary
+            elsewhere; None if the assignor assigns tasks to clients only.
     """
 
     active: IntArray
     standby: BoolArray
     followup_rebalance_delay_ms: int | None
+    thread: IntArray | None = None
 
     @classmethod
     def of(cls, state: ApplicationState, assignment: TaskAssignment) -> AssignmentColumns:

@@ -25,6 +25,9 @@ LATEST_OFFSET = -2
 UNKNOWN_OFFSET_SUM = -3
 """Lag of a task whose offsets are unknown (`SubscriptionInfo.UNKNOWN_OFFSET_SUM`)."""
 
+UNKNOWN_THREAD = -1
+"""Thread of a previous task whose thread is unknown."""
+
 NO_LAG = -(2**63)
 """Entry of the lag column for a task without lag, such as a stateless task."""
 
@@ -130,6 +133,9 @@ class ApplicationState:
             order. Kafka fills hash collections in this order, on which the assignments of its sticky assignors can
             depend.
         client_insertion_order: shape (C,); the same for `clients`.
+        previous_thread: shape (T, C); the thread of each client, from 0, that held each previous task, UNKNOWN_THREAD
+            if none is known; None if nothing is known about threads. Only coordinators of streams groups, whose
+            members are threads, need it.
     """
 
     tasks: TaskTable
@@ -141,10 +147,11 @@ class ApplicationState:
     assignment_configs: AssignmentConfigs
     task_insertion_order: IntArray | None = None
     client_insertion_order: IntArray | None = None
+    previous_thread: IntArray | None = None
 
     def __post_init__(self) -> None:
         columns = (self.lags, self.tasks.subtopology, self.tasks.stateful, self.clients.threads, self.clients.rack)
-        for column in (*columns, self.task_insertion_order, self.client_insertion_order):
+        for column in (*columns, self.task_insertion_order, self.client_insertion_order, self.previous_thread):
             if column is not None:
                 column.setflags(write=False)
 

@@ -18,7 +18,7 @@ from assignors.java.hash_order import CollectionOrder, hash_order, string_hash
 from assignors.java.priority_queue import PriorityQueue
 from assignors.model.assignment import UNASSIGNED, AssignmentColumns
 from assignors.model.ids import TaskId
-from assignors.model.state import ApplicationState
+from assignors.model.state import UNKNOWN_THREAD, ApplicationState
 
 
 class CoordinatorMember(NamedTuple):
@@ -27,14 +27,16 @@ class CoordinatorMember(NamedTuple):
     Attributes:
         id: member id; `PROCESS-StreamThread-N`, N from 1, if unknown.
         process: row of its client.
-        previous_active: rows of the tasks that it is assumed to have run.
-        previous_standby: rows of the other tasks that it is assumed to have held.
+        previous_active: rows of the tasks that it ran.
+        previous_standby: rows of the other tasks that it held.
+        thread: number of the thread among those of its client, from 0.
     """
 
     id: str
     process: int
     previous_active: tuple[int, ...]
     previous_standby: tuple[int, ...]
+    thread: int = 0
 
 
 def members_of(
@@ -42,8 +44,9 @@ def members_of(
 ) -> list[CoordinatorMember]:
     """Return the threads of all clients as members, in the iteration order of the coordinator's map.
 
-    A state contains the previous tasks of clients, not of threads. Tasks that still exist are distributed round-robin
-    in Kafka's order: active tasks from the first thread on, standbys from the thread after the last active task.
+    A thread has the previous tasks that `ApplicationState.previous_thread` says. If that is unknown, tasks that still
+    exist are distributed round-robin in Kafka's order: active tasks from the first thread on, standbys from the thread
+    after the last active task.
 
     Args:
         state: the state with the clients.
@@ -72,16 +75,31 @@ def _threads(state: ApplicationState, client: int, ids_of: Mapping[str, Sequence
     threads = int(state.clients.threads[client])
     process = str(state.clients.ids[client])
     member_ids = ids_of.get(process, ())
-    active = _known(state, state.previous_active[client])
-    standby = _known(state, state.previous_standby[client])
+    active = _by_thread(state, client, _known(state, state.previous_active[client]), 0)
+    num_dealt = sum(len(tasks) for tasks in active) if state.previous_thread is None else 0
+    standby = _by_thread(state, client, _known(state, state.previous_standby[client]), num_dealt)
     for thread in range(threads):
-        first_standby = (thread - len(active)) % threads
-        yield CoordinatorMember(
-            member_ids[thread] if thread < len(member_ids) else f"{process}-StreamThread-{thread + 1}",
-            client,
-            tuple(active[thread::threads]),
-            tuple(standby[first_standby::threads]),
-        )
+        member_id = member_ids[thread] if thread < len(member_ids) else f"{process}-StreamThread-{thread + 1}"
+        yield CoordinatorMember(member_id, client, tuple(active[thread]), tuple(standby[thread]), thread)
+
+
+def _by_thread(state: ApplicationState, client: int, tasks: Sequence[int], first: int) -> list[list[int]]:
+    """Return the tasks of each thread; those whose thread is unknown are dealt round-robin, beginning with `first`."""
+    threads = int(state.clients.threads[client])
+    of_thread: list[list[int]] = [[] for _ in range(threads)]
+    if not threads:
+        return of_thread
+    known = [UNKNOWN_THREAD] * len(tasks)
+    if state.previous_thread is not None:
+        known = state.previous_thread[list(tasks), client].tolist()
+    number = first
+    for task, thread in zip(tasks, known, strict=True):
+        if 0 <= thread < threads:
+            of_thread[thread].append(task)
+        else:
+            of_thread[number % threads].append(task)
+            number += 1
+    return of_thread
 
 
 def _known(state: ApplicationState, tasks: Sequence[TaskId]) -> list[int]:
@@ -106,6 +124,7 @@ class StreamsGroupAssignment:
         self._task_count = [0] * len(state.clients)
         self._owner = np.full(len(state.tasks), UNASSIGNED, dtype=np.int64)
         self._standby = np.zeros((len(state.tasks), len(state.clients)), dtype=np.bool_)
+        self._thread = np.zeros((len(state.tasks), len(state.clients)), dtype=np.int64)
         self._members_of: dict[int, list[int]] = {}
         for number, member in enumerate(self.members):
             self._members_of.setdefault(member.process, []).append(number)
@@ -170,6 +189,7 @@ class StreamsGroupAssignment:
         self.held[process].add(task)
         self._task_count[process] += 1
         self.count[member] += 1
+        self._thread[task, process] = self.members[member].thread
         if active:
             self._owner[task] = process
         else:
@@ -178,4 +198,4 @@ class StreamsGroupAssignment:
 
     def columns(self) -> AssignmentColumns:
         """Return the assignment of all clients."""
-        return AssignmentColumns(self._owner, self._standby, None)
+        return AssignmentColumns(self._owner, self._standby, None, self._thread)

@@ -195,5 +195,6 @@ class Blueprint:
             start=self.start,
             next_rebalance_ms=self.next_rebalance_ms if protocol is GroupProtocol.CLASSIC else None,
             price=self.price,
+            seed=seed,
         )
         return replace(world, disturbances=realize_events(self.events, world, seed))

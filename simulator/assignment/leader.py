@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 import numpy as np
 
@@ -19,12 +18,12 @@ from assignors.recording.recorder import NO_RECORDER, StepRecorder
 from assignors.tasks.fallback_prior import FallbackPrior
 from assignors.tasks.high_availability import HighAvailability
 from assignors.tasks.rack_aware import RackCosts, rack_costs
-from assignors.tasks.thread_assignment import ClientTasks, ThreadTasks, assign_to_threads
 from simulator.assignment.explanation import DecisionRecord, ExplanationRequest
 from simulator.assignment.measures import Measures, measure
 from simulator.assignment.rebalance import ComputedAssignment, build_state, compute_assignment
+from simulator.assignment.threads import ThreadAssigner, threads_of_slots
 from simulator.flows.execution import Execution
-from simulator.group.classic_group import Member
+from simulator.group.classic_group import ComputeAssignment, Member
 from simulator.group.fleet import Fleet
 from simulator.world.group_assignment import GroupAssignment
 from simulator.world.layout import Layout
@@ -136,6 +135,7 @@ class Leader:
         self._last_measured: _MeasuredAssignment | None = None
         self.stateful: BoolArray = layout.tasks.stateful
         self._hashes = [task_hash(task) for task in layout.tasks.ids]
+        self._last_slots: Mapping[int, tuple[int, ...]] = {}
 
     def describe_initial_state(self, members: Sequence[Member], followup_delay_ms: int | None) -> Decision:
         """Describe the tasks that members have at the start as a decision.
@@ -150,7 +150,9 @@ class Leader:
         rows = self._fleet.in_kafka_order(members)
         assignment = self._execution.assignment
         previous_copies = self._previous_copies(rows, assignment)
-        state = self._build_state(rows, self._fleet.configs(self._fleet.row(members[0].client)), previous_copies)
+        slots = self._last_slots = self._fleet.slots(members)
+        configs = self._fleet.configs(self._fleet.row(members[0].client))
+        state = self._build_state(rows, slots, configs, previous_copies, assignment)
         self._execution.restoration.record_reports(rows)
         column_of = np.full(len(assignment.standby[0]) + 1, UNASSIGNED, dtype=np.int64)
         column_of[rows] = np.arange(len(rows))
@@ -169,12 +171,11 @@ class Leader:
             columns=columns,
         )
 
-    def decide(self, members: tuple[Member, ...], leader: Member, previous: GroupAssignment | None = None) -> Decision:
+    def decide(self, instruction: ComputeAssignment, previous: GroupAssignment | None = None) -> Decision:
         """Assign the tasks to the members, from their current reports.
 
         Args:
-            members: the members of the group.
-            leader: the member whose configs apply.
+            instruction: the members of the group, and the member whose configs apply.
             previous: the previous assignment: the last target for a coordinator, which does not know disks; None for
                 the tasks that the members run and the copies on their disks.
 
@@ -184,10 +185,10 @@ class Leader:
         Raises:
             AssignorFailedError: the assignor raised an error, or its assignment is invalid.
         """
-        rows = self._fleet.in_kafka_order(members)
-        configs = self._fleet.configs(self._fleet.row(leader.client))
+        rows, slots = self._fleet.in_kafka_order(instruction.members), self._fleet.slots(instruction.members)
+        configs = self._fleet.configs(self._fleet.row(instruction.leader.client))
         previous_copies = self._previous_copies(rows, previous)
-        state = self._build_state(rows, configs, previous_copies)
+        state = self._build_state(rows, slots, configs, previous_copies, previous)
         self._execution.restoration.record_reports(rows)
         steps = None if self._explain is None else StepRecorder()
         falls_back = isinstance(self._assignor, HighAvailability) and not self.knows_lags
@@ -195,9 +196,12 @@ class Leader:
             state, FallbackPrior() if falls_back else self._assignor, self._speed, steps or NO_RECORDER
         )
         figures = self._measure(state, computed.columns)
+        assigner = ThreadAssigner(self._execution, self._hashes, slots, self._first_slots(instruction))
+        target = assigner.assign(rows, state, computed.columns, self._last_slots, by_leader=previous is None)
+        self._last_slots = slots
         return Decision(
             members=rows,
-            target=self._to_group_assignment(rows, state, computed.columns),
+            target=target,
             costs=figures.costs,
             appraisal=self._appraise(state, computed.columns, previous_copies),
             measures=figures.measures,
@@ -216,6 +220,11 @@ class Leader:
         (Source: `StreamsPartitionAssignor.populateClientStatesMap` and `createTaskAssignor`.)
         """
         return not self._asks_for_end_offsets or self._execution.availability.has_end_offsets
+
+    def _first_slots(self, instruction: ComputeAssignment) -> Mapping[int, int]:
+        """Return the slot of the member of each client that joined the rebalance first."""
+        rejoined = reversed(instruction.rejoined)
+        return {self._fleet.row(member.client): self._fleet.slot(member) for member in rejoined}
 
     def _record(self, computed: ComputedAssignment, steps: StepRecorder | None) -> DecisionRecord | None:
         if self._explain is None:
@@ -256,7 +265,12 @@ class Leader:
         return active, active | previous.standby[:, rows]
 
     def _build_state(
-        self, rows: IntArray, configs: AssignmentConfigs, previous_copies: tuple[BoolArray, BoolArray]
+        self,
+        rows: IntArray,
+        slots: Mapping[int, tuple[int, ...]],
+        configs: AssignmentConfigs,
+        previous_copies: tuple[BoolArray, BoolArray],
+        previous: GroupAssignment | None,
     ) -> ApplicationState:
         restoration, running = self._execution.restoration, self._execution.running
         active, held_copies = previous_copies
@@ -265,82 +279,11 @@ class Leader:
             lags[(lags != LATEST_OFFSET) & (lags != NO_LAG)] = UNKNOWN_OFFSET_SUM
         return build_state(
             self._layout.tasks,
-            self._fleet.table(rows),
+            self._fleet.table(rows, slots),
             self._execution.locations.table,
             lags,
             (active, held_copies & ~active),
             configs,
             self._layout.task_insertion_order,
+            None if previous is None else threads_of_slots(previous.thread, rows, slots),
         )
-
-    def _to_group_assignment(
-        self, rows: IntArray, state: ApplicationState, columns: AssignmentColumns
-    ) -> GroupAssignment:
-        """Return the assignment along the world's clients, with the thread of every task.
-
-        A client whose tasks do not change keeps them on their threads, as Kafka's algorithm would do (see
-        `assignors.tasks.thread_assignment`). So threads are assigned for the other clients only.
-        """
-        current = self._execution.assignment
-        owner = np.where(columns.active == UNASSIGNED, UNASSIGNED, rows[columns.active])
-        standby = np.zeros_like(current.standby)
-        standby[:, rows] = columns.standby
-        thread = current.thread.copy()
-        moved = owner != current.owner
-        is_affected = np.zeros(standby.shape[1] + 1, dtype=np.bool_)
-        is_affected[owner[moved]] = True
-        is_affected[current.owner[moved]] = True
-        is_affected[:-1] |= (standby != current.standby).any(axis=0)
-        affected_columns = np.flatnonzero(is_affected[rows])
-        clients = rows[affected_columns]
-        is_active = owner[:, None] == clients
-        stateful = _rows_by_column(is_active & self.stateful[:, None])
-        stateless = _rows_by_column(is_active & ~self.stateful[:, None])
-        standbys = _rows_by_column(standby[:, clients])
-        lags = state.lags[:, affected_columns].T.tolist()
-        for index, previous_threads in enumerate(self._previous_by_thread(clients)):
-            client_tasks = ClientTasks(stateful[index], stateless[index], standbys[index])
-            thread_tasks = assign_to_threads(client_tasks, previous_threads, lags[index], self._hashes)
-            thread_of_task = dict(_threads_of_tasks(thread_tasks))
-            thread[list(thread_of_task), clients[index]] = list(thread_of_task.values())
-        return GroupAssignment(owner, standby, thread)
-
-    def _previous_by_thread(self, clients: IntArray) -> Iterator[list[list[int]]]:
-        """Yield the copies that each thread of the given clients reports.
-
-        The thread that had a copy that was just revoked reports it, closes it and rejoins immediately. The thread that
-        joins first, here the first one, reports the other copies on disk.
-
-        Args:
-            clients: rows of the clients.
-
-        Yields:
-            For each client, the tasks of each thread.
-        """
-        current = self._execution.assignment
-        holds = ((current.owner[:, None] == clients) | current.standby[:, clients]) & self.stateful[:, None]
-        unassigned = self._execution.restoration.holds_copy(clients) & ~holds
-        revoked = unassigned & (self._execution.revoked_from[:, None] == clients)
-        on_disk, own_copies = _rows_by_column(unassigned & ~revoked), _rows_by_column(holds | revoked)
-        for index, client in enumerate(clients.tolist()):
-            previous_threads: list[list[int]] = [[] for _ in range(self._fleet.num_threads(client))]
-            for task, number in zip(own_copies[index], current.thread[own_copies[index], client].tolist(), strict=True):
-                previous_threads[number].append(task)
-            previous_threads[0] += on_disk[index]
-            yield previous_threads
-
-
-def _threads_of_tasks(thread_tasks: ThreadTasks) -> Iterator[tuple[int, int]]:
-    """Yield each task of a client with its thread."""
-    for role in (thread_tasks.active, thread_tasks.standby):
-        for number, tasks in enumerate(role):
-            for task in tasks:
-                yield task, number
-
-
-def _rows_by_column(is_set: BoolArray) -> list[list[int]]:
-    """Return the rows that are set in each column."""
-    columns, rows = np.nonzero(np.ascontiguousarray(is_set.T))
-    all_rows = rows.tolist()
-    ends = np.searchsorted(columns, np.arange(is_set.shape[1] + 1)).tolist()
-    return [all_rows[start:end] for start, end in pairwise(ends)]

@@ -108,6 +108,7 @@ def build_state(
     previous: tuple[BoolArray, BoolArray],
     configs: AssignmentConfigs,
     task_insertion_order: IntArray | None = None,
+    previous_thread: IntArray | None = None,
 ) -> ApplicationState:
     """Build the assignor's input from what the members of a group report.
 
@@ -119,12 +120,23 @@ def build_state(
         previous: the previous active tasks, and the other copies, of each client; two arrays of shape (T, C).
         configs: the assignment configs.
         task_insertion_order: shape (T,); the order in which the leader lists the tasks, None for their own order.
+        previous_thread: shape (T, C); the threads of previous tasks, see `ApplicationState`.
 
     Returns:
         The state.
     """
     active, standby = (_ByClient(tasks, held) for held in previous)
-    return ApplicationState(tasks, clients, partitions, lags, active, standby, configs, task_insertion_order)
+    return ApplicationState(
+        tasks,
+        clients,
+        partitions,
+        lags,
+        active,
+        standby,
+        configs,
+        task_insertion_order,
+        previous_thread=previous_thread,
+    )
 
 
 class _ByClient(Sequence[tuple[TaskId, ...]]):

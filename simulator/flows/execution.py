@@ -32,6 +32,7 @@ from simulator.world.disturbances import Disk
 from simulator.world.group_assignment import GroupAssignment
 from simulator.world.initial_state import InitialState
 from simulator.world.layout import FloatArray, Layout
+from simulator.world.thread_counts import max_thread_numbers
 from simulator.world.world import World
 
 _OWNED = (TaskState.ASSIGNED, TaskState.RESTORING, TaskState.RUNNING, TaskState.BLOCKED)
@@ -102,7 +103,7 @@ class Execution:
         self._cleanup_delay_ms = world.application.group_configs.state_cleanup_delay_ms
         num_tasks = len(layout.tasks)
         rates = [np.inf if c.records_per_s is None else float(c.records_per_s) for c in world.clients]
-        capacity = [np.full(c.threads, rate) for c, rate in zip(world.clients, rates, strict=True)]
+        capacity = [np.full(n, rate) for n, rate in zip(max_thread_numbers(world), rates, strict=True)]
         self.processing = Processing(layout.input_records_per_s, np.concatenate(capacity))
         limits = [np.inf if b.restore_bytes_per_s is None else b.restore_bytes_per_s for b in world.cluster.brokers]
         configs = world.application.state_configs
@@ -195,21 +196,23 @@ class Execution:
             self.processing.clear_backlog()
         self.update_rates()
 
-    def assign_to_static_member(self, client: int, before: GroupAssignment) -> None:
+    def assign_to_static_member(self, client: int, number: int, before: GroupAssignment) -> None:
         """Assign a returning static member the tasks that it had before and that are still free.
 
         Args:
             client: row of the client.
+            number: the thread of the client that is the member.
             before: the last assignment of the group.
         """
         self._require_changing()
-        own = before.owner == client
-        free = own & (self.assignment.owner == UNASSIGNED)
+        own_thread = before.thread[:, client] == number
+        free = (before.owner == client) & own_thread & (self.assignment.owner == UNASSIGNED)
         standby = self.assignment.standby.copy()
-        standby[:, client] = before.standby[:, client]
+        own_standby = before.standby[:, client] & own_thread & (self.assignment.owner != client)
+        standby[:, client] |= own_standby
         owner = np.where(free, client, self.assignment.owner)
         thread = self.assignment.thread.copy()
-        thread[:, client] = before.thread[:, client]
+        thread[free | own_standby, client] = number
         self.assign(Reconciliation.without_moves(GroupAssignment(owner, standby, thread)))
 
     def start_client(self, client: int) -> None:
@@ -226,6 +229,17 @@ class Execution:
         self._enter(TaskState.UNASSIGNED, lost, np.full_like(self.assignment.owner, UNASSIGNED))
         self.assignment = self.assignment.without(client)
         self.restoration.stop_client(client, disk, self.now_ms)
+        self.update_rates()
+
+    def stop_thread(self, client: int, thread: int) -> None:
+        """Stop a stream thread of a running client: it loses its tasks, and its copies stay on disk."""
+        self._require_changing()
+        self._record_traffic()
+        before, after = self.assignment, self.assignment.without_thread(client, thread)
+        lost = before.owner != after.owner
+        self.revoked_from[lost] = UNASSIGNED
+        self._enter(TaskState.UNASSIGNED, lost, np.full_like(before.owner, UNASSIGNED))
+        self._assign_copies(after, before)
         self.update_rates()
 
     def update_locations(self) -> None:
@@ -325,15 +339,15 @@ class Execution:
 
     def _validate_assignment(self) -> None:
         owner, standby, thread = self.assignment.owner, self.assignment.standby, self.assignment.thread
-        up, threads = np.array(self.fleet.up), np.diff(self.fleet.first_thread)
+        up, running = np.array(self.fleet.up), self.fleet.running
         owned = np.flatnonzero(owner != UNASSIGNED)
         held = self.assignment.held()
-        on_thread = (thread >= 0) & (thread < threads)
+        on_thread = running[np.arange(len(up)), np.minimum(thread, running.shape[1] - 1)]
         self._require(up[owner[owned]].all(), "a client that is down owns a task")
         self._require(not standby[:, ~up].any(), "a client that is down has a standby task")
         self._require(not standby[owned, owner[owned]].any(), "a client has a task as active and as standby")
         self._require(not standby[~self.layout.tasks.stateful].any(), "a stateless task has a standby")
-        self._require(on_thread[held].all(), "a task is on a thread that its client does not have")
+        self._require(on_thread[held].all(), "a task is on a thread that does not run")
 
     def _validate_task_states(self) -> None:
         state, owner = self.task_states.state, self.assignment.owner

@@ -4,8 +4,7 @@ A group is *empty*, *preparing* a rebalance (waiting for its members to join), *
 assignment and the others wait for it), or *stable*. A rebalance begins when a member joins, leaves or times out, or
 when it requests one: because a follow-up is due, because it revoked tasks, or because its metadata changed.
 
-A member is one start of a client. In Kafka, each of its stream threads is a member; they join, leave and time out
-together, so here they are one member.
+Each stream thread of a client is a member with its own consumer: it joins, leaves and times out by itself.
 
 Source: `GroupCoordinator`/`GroupMetadataManager` of the classic protocol (KIP-62, KIP-134, KIP-345), as of 4.0.
 """
@@ -30,20 +29,22 @@ class Phase(StrEnum):
 
 
 class Member(NamedTuple):
-    """A member of a group: one start of a client.
+    """A member of a group: one stream thread of one start of a client.
 
     Attributes:
         client: name of the client.
-        start: number of its start, from 1.
+        start: number of the start of the client or, if that is later, of the thread; from 1.
+        thread: number of the stream thread, from 0: thread *i* is `StreamThread-(i + 1)`.
     """
 
     client: str
     start: int
+    thread: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """A client that has just started joins; it is static if it has a `group.instance.id`."""
+    """A thread that has just started joins; it is static if it has a `group.instance.id`."""
 
     member: Member
     is_static: bool = False
@@ -125,12 +126,21 @@ class AwaitMembers:
 
 @dataclass(frozen=True, slots=True)
 class ComputeAssignment:
-    """Let the leader compute the assignment of the given members."""
+    """Let the leader compute the assignment of the given members.
+
+    Attributes:
+        generation: the generation.
+        members: the members in the order in which they joined the group.
+        leader: the member that computes the assignment.
+        reason: why the group rebalances.
+        rejoined: the members in the order in which they joined this rebalance; empty for a coordinator.
+    """
 
     generation: int
     members: tuple[Member, ...]
     leader: Member
     reason: str
+    rejoined: tuple[Member, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +179,8 @@ class ClassicGroupProtocolState:
     members: dict[Member, bool] = field(default_factory=dict)
     leader: Member | None = None
     rebalance: int = 0
-    _static: dict[str, Member] = field(default_factory=dict)
+    _static: dict[tuple[str, int], Member] = field(default_factory=dict)
+    _rejoined: dict[Member, None] = field(default_factory=dict)
     _is_first: bool = False
     _has_newcomers: bool = False
     _reasons: list[str] = field(default_factory=list)
@@ -181,7 +192,7 @@ class ClassicGroupProtocolState:
         Args:
             members: at least one member, and whether it is static; the first one leads.
         """
-        static = {member.client: member for member, is_static in members.items() if is_static}
+        static = {_instance(member): member for member, is_static in members.items() if is_static}
         return cls(Phase.STABLE, members=dict.fromkeys(members, True), leader=next(iter(members)), _static=static)
 
     def handle(self, event: GroupEvent) -> list[Instruction]:
@@ -216,15 +227,17 @@ class ClassicGroupProtocolState:
     def _join(self, member: Member, is_static: bool) -> list[Instruction]:
         if member in self.members:
             raise IllegalTransitionError(f"{_name(member)} cannot join the group: it is already a member")
-        before = self._static.get(member.client) if is_static else None
+        before = self._static.get(_instance(member)) if is_static else None
         if is_static:
-            self._static[member.client] = member
+            self._static[_instance(member)] = member
         if before is not None:
             return self._replace(before, member)
         self.members[member] = True
+        self._rejoined[member] = None
         reason = f"{member.client} joined"
         if self.phase is Phase.EMPTY:
             self.phase, self._is_first, self._has_newcomers = Phase.PREPARING, True, False
+            self._rejoined = {member: None}
             self.rebalance += 1
             self._reasons.append(reason)
             return [AwaitFirstMembers()]
@@ -246,6 +259,7 @@ class ClassicGroupProtocolState:
         for member in members:
             if member in self.members:
                 self.members[member] = True
+                self._rejoined[member] = None
         return self._complete_if_all_joined()
 
     def _request(self, members: Sequence[Member], reason: str) -> list[Instruction]:
@@ -262,7 +276,9 @@ class ClassicGroupProtocolState:
         if self.phase is Phase.PREPARING:
             self._has_newcomers = True
             self.members.update(dict.fromkeys(joined, True))
+            self._rejoined.update(dict.fromkeys(joined))
             return self._complete_if_all_joined()
+        self._rejoined = dict.fromkeys(joined)
         self.phase, self._is_first = Phase.PREPARING, False
         self.rebalance += 1
         self.members = {member: member in joined for member in self.members}
@@ -276,8 +292,8 @@ class ClassicGroupProtocolState:
                 f"{_name(member)} cannot leave the group: it is not a member (members: {members})"
             )
         del self.members[member]
-        if self._static.get(member.client) == member:
-            del self._static[member.client]
+        if self._static.get(_instance(member)) == member:
+            del self._static[_instance(member)]
         if self.leader == member:
             self.leader = None
         if self.phase is Phase.PREPARING:
@@ -302,7 +318,7 @@ class ClassicGroupProtocolState:
         self.members = {
             member: joined
             for member, joined in self.members.items()
-            if joined or self._static.get(member.client) == member
+            if joined or self._static.get(_instance(member)) == member
         }
         if self.members and not any(self.members.values()):
             return [AwaitMembers(self.rebalance)]
@@ -314,7 +330,8 @@ class ClassicGroupProtocolState:
             self.leader = next(member for member, joined in self.members.items() if joined)
         self.generation += 1
         self.phase = Phase.COMPLETING
-        return [ComputeAssignment(self.generation, tuple(self.members), self.leader, reason)]
+        rejoined = tuple(member for member in self._rejoined if self.members.get(member))
+        return [ComputeAssignment(self.generation, tuple(self.members), self.leader, reason, rejoined)]
 
     def _send_assignment(self, generation: int) -> list[Instruction]:
         if generation > self.generation or (generation == self.generation and self.phase is Phase.STABLE):
@@ -325,5 +342,13 @@ class ClassicGroupProtocolState:
         return [SendAssignment(generation)]
 
 
+def _instance(member: Member) -> tuple[str, int]:
+    """Return what identifies a static member: `group.instance.id` is the client's with the number of the thread."""
+    return member.client, member.thread
+
+
 def _name(member: Member) -> str:
-    return member.client if member.start == 1 else f"{member.client} (start {member.start})"
+    details = [f"thread {member.thread + 1}"] if member.thread else []
+    if member.start > 1:
+        details.append(f"start {member.start}")
+    return f"{member.client} ({', '.join(details)})" if details else member.client

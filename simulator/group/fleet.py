@@ -1,10 +1,10 @@
-"""The client processes of a run: which are up, and the number and configs of their latest start."""
+"""The client processes of a run: which are up, their stream threads, and the configs of their latest start."""
 
 from __future__ import annotations
 
 import hashlib
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -12,17 +12,25 @@ from assignors.model.columns import NO_RACK, BoolArray, ClientTable, IntArray
 from assignors.model.configs import AssignmentConfigs
 from assignors.model.ids import ProcessId
 from simulator.group.classic_group import Member
+from simulator.world.thread_counts import max_thread_numbers
 from simulator.world.world import World
 
 
 class Fleet:
-    """N client processes, rows in the order of the world.
+    """N client processes, rows in the order of the world, and their stream threads.
+
+    A member of the group has a *slot* of its client, which assignments name as its thread. The slot of a running thread
+    is its number. A dynamic member whose thread has ended, but which is still in the group, gets a slot of its own,
+    since another thread may start with its number.
 
     Attributes:
         up: whether each client is up.
+        running: shape (N, K + 1); which slots have a running thread; the last column, for all slots from K on, is
+            False.
         rack: shape (N,); the column of each client's rack, NO_RACK if unknown.
         announces: shape (N,); whether each client has `client.rack`.
-        first_thread: shape (N + 1,); the row of each client's first thread among the threads of all clients.
+        first_thread: shape (N + 1,); the row of each client's first thread among the threads that all clients ever
+            have.
     """
 
     def __init__(self, world: World, racks: Sequence[str]) -> None:
@@ -32,7 +40,12 @@ class Fleet:
         self.rack: IntArray = np.array(
             [NO_RACK if client.rack is None else column_of[client.rack] for client in world.clients], dtype=np.int64
         )
-        self.first_thread: IntArray = np.cumsum([0, *(client.threads for client in world.clients)])
+        self._capacity = max_thread_numbers(world)
+        self.first_thread: IntArray = np.cumsum([0, *self._capacity])
+        self.running: BoolArray = np.zeros((len(world.clients), max(self._capacity, default=0) + 1), dtype=np.bool_)
+        self._threads: list[dict[int, Member]] = [{} for _ in world.clients]
+        self._slots: dict[Member, int] = {}
+        self._next_slot = [max(self._capacity, default=0) for _ in world.clients]
         self._row_of = {client.name: row for row, client in enumerate(world.clients)}
         self._starts = [0 for _ in world.clients]
         self._process_ids = [client.process_id for client in world.clients]
@@ -46,25 +59,40 @@ class Fleet:
         """Return the row of a client."""
         return self._row_of[client]
 
-    def num_threads(self, row: int) -> int:
-        """Return the number of stream threads of a client."""
-        return self._clients[row].threads
+    def first_process_id(self, client: str) -> ProcessId:
+        """Return the process id that a client had when the run began."""
+        return self._clients[self._row_of[client]].process_id
 
-    def member(self, row: int) -> Member:
-        """Return the member of the latest start of a client."""
-        return Member(self._clients[row].name, self._starts[row])
+    def members(self, row: int) -> tuple[Member, ...]:
+        """Return the members of the running threads of a client, by thread."""
+        threads = self._threads[row]
+        return tuple(threads[number] for number in sorted(threads))
+
+    def member(self, row: int, thread: int) -> Member | None:
+        """Return the member of a running thread of a client, None if it does not run."""
+        return self._threads[row].get(thread)
 
     def is_up(self, member: Member) -> bool:
-        """Return whether a member is up: its client is up and has not been restarted since."""
-        row = self._row_of[member.client]
-        return self.up[row] and self._starts[row] == member.start
+        """Return whether the thread of a member runs."""
+        return self._threads[self._row_of[member.client]].get(member.thread) == member
 
     def members_up(self) -> set[Member]:
-        """Return the members whose clients are up."""
-        return {self.member(row) for row, up in enumerate(self.up) if up}
+        """Return the members whose threads run."""
+        return {member for threads in self._threads for member in threads.values()}
 
-    def start(self, row: int, configs: AssignmentConfigs | None, announces_rack: bool | None) -> Member:
-        """Start a client.
+    def slot(self, member: Member) -> int:
+        """Return the slot of a member."""
+        return self._slots.get(member, member.thread)
+
+    def slots(self, members: Iterable[Member]) -> Mapping[int, tuple[int, ...]]:
+        """Return the slots of members by the row of their client, ascending."""
+        slots: dict[int, set[int]] = {}
+        for member in members:
+            slots.setdefault(self._row_of[member.client], set()).add(self.slot(member))
+        return {row: tuple(sorted(numbers)) for row, numbers in slots.items()}
+
+    def start(self, row: int, configs: AssignmentConfigs | None, announces_rack: bool | None) -> tuple[Member, ...]:
+        """Start a client with `num.stream.threads` threads.
 
         Args:
             row: its row.
@@ -72,18 +100,43 @@ class Fleet:
             announces_rack: whether it has `client.rack` from now on; None for no change.
 
         Returns:
-            The new member.
+            The new members, by thread.
         """
         self.up[row] = True
         self._starts[row] += 1
+        for thread in range(self._clients[row].threads):
+            self._start_thread(row, thread)
         if configs is not None:
             self._configs[row] = configs
         if announces_rack is not None:
             self.announces[row] = announces_rack
-        return self.member(row)
+        return self.members(row)
+
+    def start_thread(self, row: int) -> Member:
+        """Start another thread of a running client, with the lowest free number (`KafkaStreams.nextThreadIndex`)."""
+        self._starts[row] += 1
+        threads = self._threads[row]
+        return self._start_thread(row, next(number for number in range(len(threads) + 1) if number not in threads))
+
+    def _start_thread(self, row: int, thread: int) -> Member:
+        member = Member(self._clients[row].name, self._starts[row], thread)
+        self._threads[row][thread] = member
+        self.running[row, thread] = True
+        return member
+
+    def stop_thread(self, member: Member) -> None:
+        """End the thread of a member."""
+        row = self._row_of[member.client]
+        del self._threads[row][member.thread]
+        self.running[row, member.thread] = False
+        if not self._clients[row].is_static:
+            self._slots[member] = self._next_slot[row]
+            self._next_slot[row] += 1
 
     def stop(self, row: int, *, keeps_disk: bool) -> None:
         """Stop a client; without its disk, its next start gets another process id."""
+        for member in self.members(row):
+            self.stop_thread(member)
         self.up[row] = False
         if not (keeps_disk and self._keeps_process_id):
             self._process_ids[row] = _next_process_id(self._process_ids[row])
@@ -105,12 +158,19 @@ class Fleet:
         rows = {self._row_of[member.client] for member in members}
         return np.array(sorted(rows, key=self._process_ids.__getitem__), dtype=np.int64)
 
-    def table(self, rows: IntArray) -> ClientTable:
-        """Return what the group leader knows about the given clients."""
+    def table(self, rows: IntArray, slots: Mapping[int, Sequence[int]] | None = None) -> ClientTable:
+        """Return what the group leader knows about the given clients.
+
+        Args:
+            rows: the clients.
+            slots: the members of each client; None for `num.stream.threads` members. A client has as many threads as
+                members (`StreamsPartitionAssignor.ClientMetadata.consumers`).
+        """
         clients = rows.tolist()
+        threads = [self._clients[row].threads if slots is None else len(slots[row]) for row in clients]
         return ClientTable(
             ids=tuple(self._process_ids[row] for row in clients),
-            threads=np.array([self._clients[row].threads for row in clients], dtype=np.int64),
+            threads=np.array(threads, dtype=np.int64),
             rack=np.where(self.announces[rows], self.rack[rows], NO_RACK),
             tags=tuple(self._clients[row].tags for row in clients),
         )

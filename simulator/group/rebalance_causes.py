@@ -40,25 +40,28 @@ class RebalanceCauses:
         self._pending[cause] = None
 
     def add_crash(self, member: Member, cause: Cause) -> None:
-        """Note a member that crashed; its cause counts when the group has removed it."""
+        """Note a member that fell silent; its cause counts when the group has removed it."""
         self._of_crashed[member] = cause
 
-    def add_start(self, client: str, cause: Cause, *, rebalances: bool, replaces: bool) -> None:
-        """Note that a client has started, and the crash before it.
+    def add_start(self, member: Member, cause: Cause, *, rebalances: bool, replaces: bool) -> None:
+        """Note that a member has started, and the crash before it.
 
         Args:
-            client: name of the client.
+            member: the member.
             cause: the start.
             rebalances: whether the group rebalances, now or later; not if a static member is back in time.
             replaces: whether it replaces its crashed member, which the group then does not remove.
         """
         if rebalances:
             self.add(cause)
-        for member in [member for member in self._of_crashed if member.client == client]:
+        crashed = [
+            before for before in self._of_crashed if (before.client, before.thread) == (member.client, member.thread)
+        ]
+        for before in crashed:
             if rebalances:
-                self.add(self._of_crashed[member])
+                self.add(self._of_crashed[before])
             if replaces:
-                del self._of_crashed[member]
+                del self._of_crashed[before]
 
     def take(self, members: Container[Member]) -> tuple[Cause, ...]:
         """Return the causes of a rebalance that takes effect, by time, and forget them.

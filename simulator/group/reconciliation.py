@@ -8,7 +8,6 @@ Source: KIP-429, `StreamsPartitionAssignor.populateActiveTaskAndPartitionsLists`
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,19 +38,20 @@ class Reconciliation:
         return cls(assignment, none, none)
 
 
-def without_stopped_clients(target: GroupAssignment, up: Sequence[bool]) -> GroupAssignment:
-    """Return a target assignment without the tasks of clients that stopped after it was computed.
+def without_stopped_threads(target: GroupAssignment, running: BoolArray) -> GroupAssignment:
+    """Return a target assignment without the tasks of threads that stopped after it was computed.
 
     Args:
         target: the target assignment.
-        up: N entries; which clients are up.
+        running: shape (N, K + 1); see `Fleet.running`.
 
     Returns:
-        The tasks of stopped clients are unassigned.
+        The tasks of stopped threads are unassigned.
     """
-    is_up = np.array([*up, False])
-    owner = np.where(is_up[target.owner], target.owner, UNASSIGNED)
-    return GroupAssignment(owner, target.standby & is_up[:-1], target.thread)
+    clients = np.arange(running.shape[0])
+    is_running = running[clients, np.minimum(target.thread, running.shape[1] - 1)]
+    owner_runs = is_running[np.arange(len(target.owner)), target.owner]
+    return GroupAssignment(np.where(owner_runs, target.owner, UNASSIGNED), target.standby & is_running, target.thread)
 
 
 def reconcile_group(target: GroupAssignment, current: GroupAssignment, stateful: BoolArray) -> Reconciliation:
@@ -82,24 +82,45 @@ def reconcile_group(target: GroupAssignment, current: GroupAssignment, stateful:
     return Reconciliation(GroupAssignment(owner, standby, thread), revoked, withheld)
 
 
-def reconcile_member(client: int, target: GroupAssignment, current: GroupAssignment) -> Reconciliation:
-    """Compute how far one client can move towards its target, independently of the others (KIP-1071).
+def reconcile_member(client: int, thread: int, target: GroupAssignment, current: GroupAssignment) -> Reconciliation:
+    """Compute how far one member can move towards its target, independently of the others (KIP-1071).
 
     Args:
         client: row of the client.
+        thread: the thread of the client that is the member.
         target: the target assignment of the group.
-        current: the current assignment of the clients.
+        current: the current assignment of the threads.
 
     Returns:
-        The client revokes what is not in its target, and gets the tasks of its target that are free. It gets the tasks
-        that other clients still own later.
+        The member revokes what is not in its target, and gets the tasks of its target that are free. It gets the tasks
+        that other members still own later; as one process has one copy of a task, these include tasks of which another
+        thread of the client still has a standby. (Source: `CurrentAssignmentBuilder.hasUnreleasedActiveTasks`.)
     """
-    owned = current.owner == client
-    moves = (target.owner != client) | (target.thread[:, client] != current.thread[:, client])
-    revoked = owned & moves
-    assigned = (target.owner == client) & (current.owner == UNASSIGNED)
+    in_target, in_current = target.thread[:, client] == thread, current.thread[:, client] == thread
+    is_owner, is_standby = current.owner == client, current.standby[:, client]
+    is_target = (target.owner == client) & in_target
+    revoked = is_owner & in_current & ~is_target
+    held_elsewhere = (is_owner | is_standby) & ~in_current
+    assigned = is_target & (current.owner == UNASSIGNED) & ~held_elsewhere
     owner = np.where(assigned, client, np.where(revoked, UNASSIGNED, current.owner))
-    standby, thread = current.standby.copy(), current.thread.copy()
-    standby[:, client] = target.standby[:, client]
-    thread[:, client] = target.thread[:, client]
-    return Reconciliation(GroupAssignment(owner, standby, thread), revoked, revoked & (target.owner != UNASSIGNED))
+    standbys = target.standby[:, client] & in_target & ~held_elsewhere
+    standby, numbers = current.standby.copy(), current.thread.copy()
+    standby[:, client] = (is_standby & ~in_current) | standbys
+    numbers[assigned | standbys, client] = thread
+    return Reconciliation(GroupAssignment(owner, standby, numbers), revoked, revoked & (target.owner != UNASSIGNED))
+
+
+def threads_behind(target: GroupAssignment, current: GroupAssignment) -> set[tuple[int, int]]:
+    """Return the threads, by client, whose tasks differ from their target."""
+    threads: set[tuple[int, int]] = set()
+    owner_moves = (target.owner != current.owner) | (target.owner_thread() != current.owner_thread())
+    standby_moves = target.standby != current.standby
+    standby_moves |= target.standby & current.standby & (target.thread != current.thread)
+    for assignment in (target, current):
+        moved = np.flatnonzero(owner_moves & (assignment.owner != UNASSIGNED))
+        pairs = [(assignment.owner[moved], assignment.owner_thread()[moved])]
+        tasks, clients = np.nonzero(standby_moves & assignment.standby)
+        pairs.append((clients, assignment.thread[tasks, clients]))
+        for rows, numbers in pairs:
+            threads.update(zip(rows.tolist(), numbers.tolist(), strict=True))
+    return threads

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import groupby
 from typing import Final
 
 from simulator.assignment.leader import Decision
 from simulator.group import classic_group as protocol
 from simulator.group.classic_group import ClassicGroupProtocolState, ComputeAssignment, Member, Phase
+from simulator.group.heartbeats import Heartbeats
 from simulator.group.rebalance_causes import Cause
-from simulator.group.reconciliation import Reconciliation, reconcile_group, without_stopped_clients
+from simulator.group.reconciliation import Reconciliation, reconcile_group, without_stopped_threads
 from simulator.processes.simulation_context import Process, SimulationContext
 from simulator.world.group_assignment import GroupAssignment
 from simulator.world.world import Start
@@ -29,7 +31,9 @@ class ClassicProtocol:
         self._group = ClassicGroupProtocolState()
         self._decisions: dict[int, tuple[ComputeAssignment, Decision]] = {}
         self._requested_at_ms = 0
-        self._heartbeats_since_ms = 0
+        world, interval_ms = context.world, self._configs.heartbeat_interval_ms
+        self._heartbeats = Heartbeats(context.fleet, interval_ms, world.seed, are_late=True)
+        self._silent: dict[Member, None] = {}
         self._last_assignment = context.execution.assignment
         self._overdue: int | None = None
         self._is_warm_start = context.world.start is Start.WARM
@@ -48,29 +52,33 @@ class ClassicProtocol:
     def resume(self, members: Sequence[Member]) -> None:
         """Continue with members that have their tasks; a probing rebalance may be due."""
         self._group = ClassicGroupProtocolState.running({member: self._context.is_static(member) for member in members})
+        self._heartbeats.spread(members, self._context.now_ms)
         self._last_assignment = self._context.execution.assignment
         due_ms = self._context.world.next_rebalance_ms
         if due_ms is not None:
             self._context.env.process(self._follow_up(self._group.generation, due_ms))
 
-    def join(self, member: Member, cause: Cause) -> None:
-        """Let a client that has just started join; a static member that is back in time causes no rebalance."""
-        is_static = self._context.is_static(member)
-        self._send(protocol.Joined(member, is_static))
-        rebalances = self._group.phase is not Phase.STABLE
-        self._context.rebalance_causes.add_start(member.client, cause, rebalances=rebalances, replaces=is_static)
+    def join(self, members: Sequence[Member], cause: Cause) -> None:
+        """Let threads that have just started join; a static member that is back in time causes no rebalance."""
+        for member in members:
+            is_static = self._context.is_static(member)
+            self._heartbeats.restart([member], self._context.now_ms)
+            self._send(protocol.Joined(member, is_static))
+            rebalances = self._group.phase is not Phase.STABLE
+            self._context.rebalance_causes.add_start(member, cause, rebalances=rebalances, replaces=is_static)
 
-    def stop(self, member: Member, cause: Cause, *, leaves_group: bool) -> None:
-        """Process the stop of a client; if it does not leave, the group removes it after its session timeout."""
-        if not leaves_group:
-            if member in self._group.members:
+    def stop(self, members: Sequence[Member], cause: Cause, *, leaves_group: bool) -> None:
+        """Process the end of threads; if they do not leave, the group removes each after its session timeout."""
+        for member in members:
+            if member not in self._group.members:
+                continue
+            if leaves_group:
+                self._context.rebalance_causes.add(cause)
+                self._send(protocol.Left(member, f"{member.client} left"))
+            else:
                 self._context.rebalance_causes.add_crash(member, cause)
-            now_ms = self._context.now_ms
-            heartbeat_ms = now_ms - (now_ms - self._heartbeats_since_ms) % self._configs.heartbeat_interval_ms
-            self._context.env.process(self._time_out(member, heartbeat_ms + self._configs.session_timeout_ms))
-        elif member in self._group.members:
-            self._context.rebalance_causes.add(cause)
-            self._send(protocol.Left(member, f"{member.client} left"))
+                last_ms = self._heartbeats.last_ms(member, self._context.now_ms)
+                self._context.env.process(self._time_out(member, last_ms))
 
     def request_rebalance(self, reason: str, cause: Cause) -> None:
         """Let the leader request a rebalance, if it is up."""
@@ -79,17 +87,37 @@ class ClassicProtocol:
             self._context.rebalance_causes.add(cause)
             self._send(protocol.RebalanceRequested([leader], reason))
 
-    def _time_out(self, member: Member, at_ms: int) -> Process:
-        yield self._context.env.timeout(max(0, at_ms - self._context.now_ms))
-        if member in self._group.members:
+    def _time_out(self, member: Member, last_heartbeat_ms: int) -> Process:
+        """Remove a silent member when its session ends."""
+        # While a rebalance that it has joined waits for others, the session does not end, and it begins anew when the
+        # rebalance has all its members (`ClassicGroupMember.hasSatisfiedHeartbeat`).
+        session_ms = self._configs.session_timeout_ms
+        end_ms = last_heartbeat_ms + session_ms
+        while end_ms > self._context.now_ms:
+            yield self._context.env.timeout(end_ms - self._context.now_ms)
+            end_ms = max(end_ms, self._heartbeats.since_ms(member) + session_ms)
+        if self._group.phase is Phase.PREPARING and self._group.members.get(member):
+            self._silent[member] = None
+        elif member in self._group.members:
             self._send(protocol.Left(member, f"{member.client}: session timed out"))
+
+    def _restart_sessions(self) -> None:
+        """Restart the heartbeats of all members, and the sessions of silent ones, as a rebalance has its members."""
+        now_ms = self._context.now_ms
+        joined = [member for member in self._group.members if self._group.members[member]]
+        self._heartbeats.restart(joined, now_ms)
+        silent, self._silent = self._silent, {}
+        for member in silent:
+            self._context.env.process(self._time_out(member, now_ms))
 
     def _send(self, event: protocol.GroupEvent) -> None:
         """Send an event to the state machine, and execute its instructions."""
-        before = self._group.rebalance
+        before, generation = self._group.rebalance, self._group.generation
         instructions = self._group.handle(event)
         if self._group.rebalance != before:
             self._requested_at_ms = self._context.now_ms
+        if self._group.generation != generation:
+            self._restart_sessions()
         for instruction in instructions:
             self._context.env.process(self._execute(instruction))
 
@@ -117,12 +145,21 @@ class ClassicProtocol:
                 self._resend_assignment(member)
 
     def _call_members(self, rebalance: int) -> Process:
-        """Let members learn of a rebalance with their next heartbeat; heartbeats began with the last assignment."""
-        interval_ms = self._configs.heartbeat_interval_ms
-        passed_ms = self._context.now_ms - self._heartbeats_since_ms
-        yield self._context.env.timeout(interval_ms - passed_ms % interval_ms)
-        members_up = [member for member in self._group.members if self._context.fleet.is_up(member)]
-        self._send(protocol.Rejoined(rebalance, members_up))
+        """Let each member learn of a rebalance with its next heartbeat."""
+        now_ms = self._context.now_ms
+        due = [
+            (self._heartbeats.next_ms(member, now_ms), member)
+            for member, has_joined in self._group.members.items()
+            if not has_joined
+        ]
+        for at_ms, calls in groupby(sorted(due, key=lambda call: call[0]), key=lambda call: call[0]):
+            yield self._context.env.timeout(at_ms - self._context.now_ms)
+            if self._group.rebalance != rebalance:
+                return
+            self._send(protocol.Rejoined(rebalance, list(self._running(member for _, member in calls))))
+
+    def _running(self, members: Iterable[Member]) -> Iterable[Member]:
+        return filter(self._context.fleet.is_up, members)
 
     def _compute(self, instruction: ComputeAssignment) -> Process:
         """Let the leader compute the assignment, for as long as Kafka's leader would take."""
@@ -130,7 +167,7 @@ class ClassicProtocol:
         yield env.timeout(0)
         yield from self._fetch_end_offsets()
         execution.delete_expired_copies(self._context.now_ms)
-        decision = self._context.leader.decide(instruction.members, instruction.leader)
+        decision = self._context.leader.decide(instruction)
         self._decisions[instruction.generation] = instruction, decision
         if decision.leader_compute_ms > self._configs.max_poll_interval_ms:
             yield from self._remove_slow_leader(instruction.leader, decision.leader_compute_ms)
@@ -163,42 +200,33 @@ class ClassicProtocol:
         with execution.changing(now_ms):
             # A static member that is down at the moment gets its part of this assignment when it is back.
             self._last_assignment = reconcile_group(decision.target, execution.assignment, stateful).assignment
-            target = without_stopped_clients(decision.target, self._context.fleet.up)
+            target = without_stopped_threads(decision.target, self._context.fleet.running)
             reconciliation = reconcile_group(target, execution.assignment, stateful)
-            rejoining = self._rejoining_threads(target, reconciliation)
+            rejoining = self._rejoining_members(target, reconciliation)
             causes = self._context.rebalance_causes.take(self._group.members)
             recorder.open_round(instruction, decision, reconciliation, causes, self._requested_at_ms, now_ms)
             execution.assign(reconciliation, is_restored=self._is_warm_start)
-            self._is_warm_start = False
             recorder.count_unfinished()
-            self._heartbeats_since_ms = now_ms
+        if self._is_warm_start:
+            self._heartbeats.spread(self._running(self._group.members), now_ms)
+            self._is_warm_start = False
         if rejoining:
-            members = self._members_with_all_threads(rejoining)
             reason = "follow-up rebalance: revoked tasks can be assigned"
-            self._send(protocol.RebalanceRequested(members, reason))
+            self._send(protocol.RebalanceRequested(rejoining, reason))
         else:
             recorder.mark_reconciled(now_ms)
             if decision.followup_delay_ms is not None:
                 self._context.env.process(self._follow_up(instruction.generation, decision.followup_delay_ms))
 
-    def _rejoining_threads(self, target: GroupAssignment, reconciliation: Reconciliation) -> set[tuple[int, int]]:
-        """Return the threads, by client, that revoke a task or wait for one, and therefore rejoin immediately."""
+    def _rejoining_members(self, target: GroupAssignment, reconciliation: Reconciliation) -> list[Member]:
+        """Return the members that revoke a task or wait for one, and therefore rejoin immediately."""
         current = self._context.execution.assignment
         threads: set[tuple[int, int]] = set()
         for assignment, tasks in ((current, reconciliation.revoked), (target, reconciliation.withheld)):
             clients, numbers = assignment.owner[tasks].tolist(), assignment.owner_thread()[tasks].tolist()
             threads.update(zip(clients, numbers, strict=True))
-        return threads
-
-    def _members_with_all_threads(self, threads: set[tuple[int, int]]) -> Sequence[Member]:
-        """Return the members all of whose threads are given; the others join when their other threads do."""
-        fleet = self._context.fleet
-        complete = [
-            client
-            for client in sorted({client for client, _ in threads})
-            if all((client, number) in threads for number in range(fleet.num_threads(client)))
-        ]
-        return [member for member in map(fleet.member, complete) if member in self._group.members]
+        found = (self._context.fleet.member(client, number) for client, number in sorted(threads))
+        return [member for member in found if member is not None and member in self._group.members]
 
     def _follow_up(self, generation: int, delay_ms: int) -> Process:
         yield self._context.env.timeout(delay_ms)
@@ -215,5 +243,6 @@ class ClassicProtocol:
         if self._context.fleet.is_up(member):
             execution = self._context.execution
             with execution.changing(self._context.now_ms):
-                execution.assign_to_static_member(self._context.fleet.row(member.client), self._last_assignment)
+                row = self._context.fleet.row(member.client)
+                execution.assign_to_static_member(row, member.thread, self._last_assignment)
             self._request_overdue_followup()

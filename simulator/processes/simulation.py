@@ -159,7 +159,7 @@ class Simulation:
         with self._execution.changing(self._now_ms):
             for row in rows:
                 self._execution.start_client(row)
-            members = [self._fleet.start(row, None, None) for row in rows]
+            members = [member for row in rows for member in self._fleet.start(row, None, None)]
             self._execution.load_initial_state(build_initial_state(self._tasks, self._world.clients))
             decision = self._leader.describe_initial_state(members, self._world.next_rebalance_ms)
             self._recorder.record_initial_round(members, decision, self._explain)
@@ -178,10 +178,10 @@ class Simulation:
                 case ClientDown(client=client, leaves_group=leaves_group, disk=disk):
                     row = self._fleet.row(client)
                     if self._fleet.up[row]:
-                        member = self._fleet.member(row)
+                        members = self._fleet.members(row)
                         self._fleet.stop(row, keeps_disk=disk is not Disk.LOST)
                         self._execution.stop_client(row, disk)
-                        self._group.stop(member, cause, leaves_group=leaves_group)
+                        self._group.stop(members, cause, leaves_group=leaves_group)
                 case BrokersDown(brokers=brokers):
                     self._cluster_metadata.stop_brokers(brokers)
                     self._update_brokers(str(change), cause)

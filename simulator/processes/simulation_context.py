@@ -66,11 +66,11 @@ class GroupProtocolProcess(typing.Protocol):
     def resume(self, members: Sequence[Member]) -> None:
         """Continue with members that are in the group already and have their tasks."""
 
-    def join(self, member: Member, cause: Cause) -> None:
-        """Let a client that has just started join."""
+    def join(self, members: Sequence[Member], cause: Cause) -> None:
+        """Let threads of a client that have just started join."""
 
-    def stop(self, member: Member, cause: Cause, *, leaves_group: bool) -> None:
-        """Process the stop of a client, which left the group or not."""
+    def stop(self, members: Sequence[Member], cause: Cause, *, leaves_group: bool) -> None:
+        """Process the end of threads of a client, which left the group or not."""
 
     def request_rebalance(self, reason: str, cause: Cause) -> None:
         """Request a rebalance because of a change that the members notice."""

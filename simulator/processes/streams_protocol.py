@@ -4,6 +4,9 @@ The coordinator acts when it receives a heartbeat: it computes a target that is 
 no sooner than `group.streams.assignment.interval.ms` after the previous target. A joining member sends a heartbeat
 immediately.
 
+Every stream thread is a member. The threads of a client start one after the other, so the first one's heartbeat
+triggers a target, and the others' the next one.
+
 A member learns of a new target with its next heartbeat. It revokes the tasks that are not in its target, reports that
 immediately, and gets the tasks that are free. It requests the others with every further heartbeat. Members do not wait
 for each other, and tasks that stay are never interrupted.
@@ -15,13 +18,23 @@ Source: `StreamsGroup`, `CurrentAssignmentBuilder` in `org.apache.kafka.coordina
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from simulator.group.classic_group import AwaitFirstMembers, Member
+from simulator.group.heartbeats import Heartbeats
 from simulator.group.rebalance_causes import Cause
-from simulator.group.reconciliation import reconcile_group, reconcile_member, without_stopped_clients
+from simulator.group.reconciliation import (
+    reconcile_group,
+    reconcile_member,
+    threads_behind,
+    without_stopped_threads,
+)
 from simulator.group.streams_group import ComputeTarget, Instruction, StreamsGroupProtocolState
 from simulator.processes.simulation_context import Process, SimulationContext
 from simulator.world.world import Start
+
+THREAD_START_MS: Final = 10
+"""The time between the first heartbeats of two threads of a client that starts: an estimate."""
 
 
 class StreamsProtocol:
@@ -32,7 +45,8 @@ class StreamsProtocol:
         self._configs = context.world.application.group_configs
         self._group = StreamsGroupProtocolState()
         self._target = context.execution.assignment
-        self._joined_at_ms: dict[Member, int] = {}
+        interval_ms, seed = self._configs.streams_heartbeat_interval_ms, context.world.seed
+        self._heartbeats = Heartbeats(context.fleet, interval_ms, seed, are_late=False)
         self._reconciling: set[Member] = set()
         self._requested_at_ms: int | None = None
         self._computed_at_ms: int | None = None
@@ -44,7 +58,11 @@ class StreamsProtocol:
 
     @property
     def _is_reconciled(self) -> bool:
-        return not self._group.is_waiting and not any(self._is_behind(member) for member in self._group.members)
+        if self._group.is_waiting:
+            return False
+        fleet = self._context.fleet
+        members = (fleet.member(*thread) for thread in threads_behind(self._target, self._context.execution.assignment))
+        return not any(member in self._group.members for member in members)
 
     @property
     def current_round(self) -> int:
@@ -55,40 +73,56 @@ class StreamsProtocol:
         """Continue with members whose current tasks are their target."""
         self._group = StreamsGroupProtocolState.running(members)
         self._target = self._context.execution.assignment
-        # All members have just sent a heartbeat; none gets a target by joining.
-        self._joined_at_ms = dict.fromkeys(members, self._context.now_ms - self._configs.streams_heartbeat_interval_ms)
+        self._heartbeats.spread(members, self._context.now_ms)
 
-    def join(self, member: Member, cause: Cause) -> None:
-        """Let a client that has just started join."""
-        self._context.rebalance_causes.add_start(member.client, cause, rebalances=True, replaces=False)
-        self._joined_at_ms[member] = self._context.now_ms
+    def join(self, members: Sequence[Member], cause: Cause) -> None:
+        """Let threads that have just started join, one after the other."""
+        for number, member in enumerate(members):
+            if number:
+                self._context.env.process(self._join_later(member, cause, number * THREAD_START_MS))
+            else:
+                self._join(member, cause)
+
+    def _join_later(self, member: Member, cause: Cause, delay_ms: int) -> Process:
+        yield self._context.env.timeout(delay_ms)
+        if self._context.fleet.is_up(member):
+            self._join(member, cause)
+
+    def _join(self, member: Member, cause: Cause) -> None:
+        self._context.rebalance_causes.add_start(member, cause, rebalances=True, replaces=False)
+        self._heartbeats.restart([member], self._context.now_ms)
         self._execute_all(self._group.join(member))
         self._start_reconciling(member, at_once=True)
 
-    def stop(self, member: Member, cause: Cause, *, leaves_group: bool) -> None:
-        """Process the stop of a client; if it does not leave, the group removes it after its session timeout."""
-        if leaves_group:
-            self._context.rebalance_causes.add(cause)
-            self._remove(member, f"{member.client} left")
-        else:
-            self._context.rebalance_causes.add_crash(member, cause)
-            self._context.env.process(self._time_out(member))
+    def stop(self, members: Sequence[Member], cause: Cause, *, leaves_group: bool) -> None:
+        """Process the end of threads; if they do not leave, the group removes each after its session timeout."""
+        for member in members:
+            if member not in self._group.members:
+                continue
+            fleet = self._context.fleet
+            self._target = self._target.with_thread(fleet.row(member.client), member.thread, fleet.slot(member))
+            if leaves_group:
+                self._context.rebalance_causes.add(cause)
+                self._remove(member, f"{member.client} left")
+            else:
+                self._context.rebalance_causes.add_crash(member, cause)
+                self._context.env.process(self._time_out(member))
 
     def request_rebalance(self, reason: str, cause: Cause) -> None:
         """Do nothing: the coordinator ignores racks, and its own configs do not change."""
 
     def _time_out(self, member: Member) -> Process:
-        interval_ms = self._configs.streams_heartbeat_interval_ms
-        since_heartbeat_ms = (self._context.now_ms - self._joined_at_ms[member]) % interval_ms
-        yield self._context.env.timeout(max(0, self._configs.session_timeout_ms - since_heartbeat_ms))
+        now_ms = self._context.now_ms
+        end_ms = self._heartbeats.last_ms(member, now_ms) + self._configs.session_timeout_ms
+        yield self._context.env.timeout(max(0, end_ms - now_ms))
         if member in self._group.members:
             self._remove(member, f"{member.client}: session timed out")
 
     def _remove(self, member: Member, reason: str) -> None:
         """Remove a member and its target; its next start is a new member."""
         instructions = self._group.leave(member, reason)
-        if all(remaining.client != member.client for remaining in self._group.members):
-            self._target = self._target.without(self._context.fleet.row(member.client))
+        fleet = self._context.fleet
+        self._target = self._target.without_thread(fleet.row(member.client), fleet.slot(member))
         self._execute_all(instructions)
 
     def _execute_all(self, instructions: list[Instruction]) -> None:
@@ -126,7 +160,7 @@ class StreamsProtocol:
             earliest_ms = max(now_ms, self._computed_at_ms + self._configs.streams_assignment_interval_ms)
         next_heartbeat: tuple[int, Member | None] = now_ms + interval_ms, None
         for member in filter(self._context.fleet.is_up, self._group.members):
-            heartbeat_ms = earliest_ms + (self._joined_at_ms[member] - earliest_ms) % interval_ms
+            heartbeat_ms = self._heartbeats.due_ms(member, earliest_ms)
             if next_heartbeat[1] is None or heartbeat_ms < next_heartbeat[0]:
                 next_heartbeat = heartbeat_ms, member
         return next_heartbeat
@@ -144,9 +178,9 @@ class StreamsProtocol:
         assert requested_at_ms is not None  # A target is due only if it was requested.
         now_ms, execution, recorder = self._context.now_ms, self._context.execution, self._context.recorder
         execution.delete_expired_copies(now_ms)
-        decision = self._context.leader.decide(instruction.members, instruction.leader, previous=self._target)
+        decision = self._context.leader.decide(instruction, previous=self._target)
         is_warm_start = instruction.generation == 1 and self._context.world.start is Start.WARM
-        target = without_stopped_clients(decision.target, self._context.fleet.up)
+        target = without_stopped_threads(decision.target, self._context.fleet.running)
         reconciliation = reconcile_group(target, execution.assignment, self._context.leader.stateful)
         causes = self._context.rebalance_causes.take(self._group.members)
         with execution.changing(now_ms):
@@ -155,6 +189,7 @@ class StreamsProtocol:
             self._computed_at_ms = now_ms
             if is_warm_start:
                 execution.assign(reconciliation, is_restored=True)
+                self._heartbeats.spread(instruction.members, now_ms)
             recorder.count_unfinished()
         for member in instruction.members:
             self._start_reconciling(member, at_once=member == triggered_by)
@@ -167,32 +202,34 @@ class StreamsProtocol:
             self._context.env.process(self._reconcile(member, at_once))
 
     def _reconcile(self, member: Member, at_once: bool) -> Process:
-        interval_ms = self._configs.streams_heartbeat_interval_ms
-        passed_ms = self._context.now_ms - self._joined_at_ms[member]
-        wait_ms = 0 if at_once else interval_ms - passed_ms % interval_ms
+        now_ms = self._context.now_ms
+        wait_ms = 0 if at_once else self._heartbeats.next_ms(member, now_ms) - now_ms
         while member in self._group.members and self._is_behind(member):
             yield self._context.env.timeout(wait_ms)
             if member in self._group.members and self._context.fleet.is_up(member):
-                self._assign(self._context.fleet.row(member.client))
-            wait_ms = interval_ms
+                self._assign(member)
+            wait_ms = self._configs.streams_heartbeat_interval_ms
         self._reconciling.discard(member)
         self._mark_if_reconciled()
 
-    def _assign(self, client: int) -> None:
-        execution = self._context.execution
+    def _assign(self, member: Member) -> None:
+        execution, client = self._context.execution, self._context.fleet.row(member.client)
         with execution.changing(self._context.now_ms):
-            execution.assign(reconcile_member(client, self._target, execution.assignment))
+            execution.assign(reconcile_member(client, member.thread, self._target, execution.assignment))
 
     def _is_behind(self, member: Member) -> bool:
         """Return whether a member that is up has not reconciled with its target."""
         if not self._context.fleet.is_up(member):
             return False
-        client = self._context.fleet.row(member.client)
-        current, target = self._context.execution.assignment, self._target
-        owns, is_target = current.owner == client, target.owner == client
-        differs_in_standbys = current.standby[:, client] != target.standby[:, client]
-        differs_in_thread = owns & is_target & (current.thread[:, client] != target.thread[:, client])
-        return bool((owns != is_target).any() or differs_in_standbys.any() or differs_in_thread.any())
+        client, current, target = (
+            self._context.fleet.row(member.client),
+            self._context.execution.assignment,
+            self._target,
+        )
+        on_thread, to_thread = (assignment.thread[:, client] == member.thread for assignment in (current, target))
+        has_active, gets_active = (current.owner == client) & on_thread, (target.owner == client) & to_thread
+        has_standby, gets_standby = current.standby[:, client] & on_thread, target.standby[:, client] & to_thread
+        return bool((has_active != gets_active).any() or (has_standby != gets_standby).any())
 
     def _mark_if_reconciled(self) -> None:
         if self._is_reconciled:

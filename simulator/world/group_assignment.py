@@ -40,6 +40,20 @@ class GroupAssignment:
         standby[:, client] = False
         return GroupAssignment(np.where(self.owner == client, UNASSIGNED, self.owner), standby, self.thread)
 
+    def without_thread(self, client: int, thread: int) -> GroupAssignment:
+        """Return the assignment without the tasks of one thread of a client."""
+        on_thread = self.thread[:, client] == thread
+        standby = self.standby.copy()
+        standby[on_thread, client] = False
+        owner = np.where((self.owner == client) & on_thread, UNASSIGNED, self.owner)
+        return GroupAssignment(owner, standby, self.thread)
+
+    def with_thread(self, client: int, thread: int, number: int) -> GroupAssignment:
+        """Return the assignment with another number for a thread of a client."""
+        numbers = self.thread.copy()
+        numbers[numbers[:, client] == thread, client] = number
+        return GroupAssignment(self.owner, self.standby, numbers)
+
     def held(self) -> BoolArray:
         """Return which clients have each task in either role, shape (T, N)."""
         held: BoolArray = self.standby | (self.owner[:, None] == np.arange(self.standby.shape[1]))

@@ -350,6 +350,7 @@ class World:
         next_rebalance_ms: for a classic group that is already running, when its follow-up rebalance is due; None if its
             last assignment requested none.
         price: the price of cross-rack traffic; None if the cloud provider is unknown.
+        seed: the seed of the run, which draws when members send their heartbeats.
     """
 
     name: str
@@ -361,3 +362,4 @@ class World:
     start: Start = Start.WARM
     next_rebalance_ms: int | None = None
     price: Price | None = None
+    seed: int = 0

@@ -15,7 +15,7 @@ def held_tasks(execution: Execution, client: int) -> HeldTasks:
     """Return the tasks, standbys and lags of a client at this time."""
     ids, assignment, restoration = execution.layout.tasks.ids, execution.assignment, execution.restoration
     roles = (assignment.owner == client, assignment.standby[:, client])
-    threads = range(execution.fleet.num_threads(client))
+    threads = range(len(execution.fleet.members(client)))
     active, standby = (
         tuple(
             tuple(ids[row] for row in np.flatnonzero(role & (assignment.thread[:, client] == thread)).tolist())

@@ -37,22 +37,42 @@ def test_client_is_up_after_its_start() -> None:
     clients = fleet()
     assert clients.up == [False] * 4
     assert clients.members_up() == set()
-    assert clients.start(1, None, None) == Member("c1", 1)
+    assert clients.start(1, None, None) == (Member("c1", 1, 0), Member("c1", 1, 1))
     assert clients.up == [False, True, False, False]
-    assert clients.members_up() == {Member("c1", 1)}
+    assert clients.members_up() == {Member("c1", 1, 0), Member("c1", 1, 1)}
 
 
 def test_each_start_is_a_new_member() -> None:
     clients = fleet()
     first = clients.start(0, None, None)
-    assert clients.is_up(first)
+    assert all(map(clients.is_up, first))
     clients.stop(0, keeps_disk=True)
-    assert not clients.is_up(first)
+    assert not any(map(clients.is_up, first))
     second = clients.start(0, None, None)
-    assert second == Member("c0", 2)
-    assert clients.is_up(second)
-    assert not clients.is_up(first), "the first start has ended"
-    assert clients.member(0) == second
+    assert second == (Member("c0", 2, 0), Member("c0", 2, 1))
+    assert all(map(clients.is_up, second))
+    assert not any(map(clients.is_up, first)), "the first start has ended"
+    assert clients.members(0) == second
+    assert (clients.member(0, 1), clients.member(0, 2)) == (second[1], None)
+
+
+def test_threads_start_and_end_by_themselves() -> None:
+    clients = fleet()
+    first, second = clients.start(0, None, None)
+    clients.stop_thread(first)
+    assert clients.members(0) == (second,)
+    assert clients.running[0].tolist() == [False, True, False]
+    third = clients.start_thread(0)
+    assert (third.thread, third.start) == (0, 2), "it gets the lowest free number, and is another member"
+    assert clients.slots([first, second, third]) == {0: (0, 1, 2)}, "the ended member has a slot of its own"
+    assert clients.slot(first) == 2
+
+
+def test_ended_thread_of_a_static_member_keeps_its_slot() -> None:
+    clients = fleet(with_clients(world(), is_static=True))
+    first, _ = clients.start(0, None, None)
+    clients.stop(0, keeps_disk=True)
+    assert clients.slot(first) == 0
 
 
 @pytest.mark.parametrize(
@@ -131,4 +151,4 @@ def test_first_thread_counts_threads_of_all_clients() -> None:
     base = world(2)
     clients = fleet(dataclasses.replace(base, clients=(*base.clients, client("big", "az1", threads=5))))
     assert clients.first_thread.tolist() == [0, 2, 4, 9]
-    assert clients.num_threads(clients.row("big")) == 5
+    assert len(clients.start(clients.row("big"), None, None)) == 5

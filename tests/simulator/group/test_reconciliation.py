@@ -7,7 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assignors.model.assignment import UNASSIGNED
-from simulator.group.reconciliation import Reconciliation, reconcile_group, reconcile_member, without_stopped_clients
+from simulator.group.reconciliation import (
+    Reconciliation,
+    reconcile_group,
+    reconcile_member,
+    threads_behind,
+    without_stopped_threads,
+)
 from simulator.world.group_assignment import GroupAssignment
 
 TASKS, CLIENTS, THREADS = 4, 3, 2
@@ -143,50 +149,82 @@ def check_single_owner(reconciliation: Reconciliation, present: GroupAssignment)
     assert not assignment.standby[owned, assignment.owner[owned]].any()
 
 
-@given(random_assignments(), random_assignments(), st.lists(st.integers(0, CLIENTS - 1), max_size=12))
+MEMBERS = [(client, thread) for client in range(CLIENTS) for thread in range(THREADS)]
+
+
+@given(random_assignments(), random_assignments(), st.lists(st.sampled_from(MEMBERS), max_size=12))
 def test_member_reconciliation_is_safe_and_reaches_its_target_in_any_order(
-    target: GroupAssignment, present: GroupAssignment, order: list[int]
+    target: GroupAssignment, present: GroupAssignment, order: list[tuple[int, int]]
 ) -> None:
     current = present
-    for client in order:
-        step = reconcile_member(client, target, current)
+    for client, thread in order:
+        step = reconcile_member(client, thread, target, current)
         check_single_owner(step, current)
         is_other = np.arange(CLIENTS) != client
         assert (step.assignment.standby[:, is_other] == current.standby[:, is_other]).all(), (
             "standbys of other clients do not change"
         )
-        owned_by_others = (current.owner != client) & (current.owner != UNASSIGNED)
-        assert (step.assignment.owner[owned_by_others] == current.owner[owned_by_others]).all()
+        has_thread = current.owner != UNASSIGNED
+        is_own = has_thread & (current.owner == client) & (current.owner_thread() == thread)
+        unchanged = has_thread & ~is_own
+        assert (step.assignment.owner[unchanged] == current.owner[unchanged]).all(), "others keep their tasks"
+        assert (step.assignment.owner_thread()[unchanged] == current.owner_thread()[unchanged]).all()
+        behind = threads_behind(target, step.assignment)
+        assert ((client, thread) in behind) == (not has_target(client, thread, target, step.assignment))
         current = step.assignment
-    for client in [*range(CLIENTS), *range(CLIENTS)]:
-        current = reconcile_member(client, target, current).assignment
+    for client, thread in MEMBERS * 3:
+        current = reconcile_member(client, thread, target, current).assignment
     assert (current.owner == target.owner).all(), (
-        "all tasks have their owners after all clients have revoked and reconciled"
+        "all tasks have their owners after all members have revoked and reconciled"
     )
     assert (current.standby == target.standby).all()
-    assert (current.owner_thread() == target.owner_thread())[target.owner != UNASSIGNED].all()
+    assert (current.thread == target.thread)[target.held()].all()
+    assert threads_behind(target, current) == set()
+
+
+def has_target(client: int, thread: int, target: GroupAssignment, current: GroupAssignment) -> bool:
+    """Whether a member has exactly the tasks of its target, in their roles."""
+    tasks = []
+    for assignment in (target, current):
+        on_thread = assignment.thread[:, client] == thread
+        tasks.append(((assignment.owner == client) & on_thread, assignment.standby[:, client] & on_thread))
+    return all(np.array_equal(wanted, held) for wanted, held in zip(*tasks, strict=True))
+
+
+def test_thread_gets_a_task_of_its_client_only_after_the_other_thread_closed_its_copy() -> None:
+    target = assignment({0: 0}, thread={(0, 0): 1})
+    for present in (assignment({0: 0}), assignment({}, {(0, 0)})):
+        assert reconcile_member(0, 1, target, present).assignment.owner[0] == present.owner[0], "still on thread 0"
+        closed = reconcile_member(0, 0, target, present).assignment
+        assert (closed.owner[0], closed.standby[0, 0]) == (UNASSIGNED, False)
+        reached = reconcile_member(0, 1, target, closed).assignment
+        assert (reached.owner[0], reached.thread[0, 0]) == (0, 1)
 
 
 def test_member_gets_a_task_only_after_its_owner_revoked_it() -> None:
     target, present = assignment({0: 1}), assignment({0: 0})
-    early = reconcile_member(1, target, present)
+    early = reconcile_member(1, 0, target, present)
     assert early.assignment.owner[0] == 0, "the task is not revoked yet"
-    revocation = reconcile_member(0, target, present)
+    revocation = reconcile_member(0, 0, target, present)
     assert revocation.revoked[0]
     assert revocation.withheld[0]
     assert revocation.assignment.owner[0] == UNASSIGNED
-    assert reconcile_member(1, target, revocation.assignment).assignment.owner[0] == 1
+    assert reconcile_member(1, 0, target, revocation.assignment).assignment.owner[0] == 1
 
 
 def test_member_revokes_and_gets_free_tasks_in_one_step() -> None:
-    step = reconcile_member(0, assignment({0: 1, 1: 0}), assignment({0: 0}))
+    step = reconcile_member(0, 0, assignment({0: 1, 1: 0}), assignment({0: 0}))
     assert step.assignment.owner.tolist()[:2] == [UNASSIGNED, 0]
 
 
 def test_stopped_clients_are_removed_from_the_assignment() -> None:
-    reached = without_stopped_clients(assignment({0: 0, 1: 1, 2: 2}, {(0, 1), (1, 2)}), [True, False, True])
+    target = assignment({0: 0, 1: 1, 2: 2, 3: 2}, {(0, 1), (1, 2)}, {(3, 2): 1, (0, 0): 1})
+    running = np.array([[True, True, False], [False, False, False], [True, False, False]])
+    reached = without_stopped_threads(target, running)
     assert reached.owner.tolist() == [0, UNASSIGNED, 2, UNASSIGNED]
     assert np.argwhere(reached.standby).tolist() == [[1, 2]]
+    nobody = without_stopped_threads(assignment({0: 0}, thread={(0, 0): 7}), running)
+    assert nobody.owner[0] == UNASSIGNED, "slot 7 belongs to a member whose thread has ended"
 
 
 def test_task_keeps_its_thread_until_it_is_assigned_again() -> None:

@@ -27,11 +27,15 @@ from tests.simulator.small_world_runs import (
 )
 from tests.simulator.world_builders import HOUR, MINUTE, with_clients, with_group, with_late_clients, world
 
+pytestmark = pytest.mark.usefixtures("equal_phases")
+
 
 def test_initial_delay_is_extended_while_members_join() -> None:
-    assert round_times(run(world(1))) == [3 * SECOND]
+    single = with_clients(world(1), threads=1)
+    assert round_times(run(single)) == [3 * SECOND]
+    assert round_times(run(world(1))) == [6 * SECOND], "the second thread is a new member, too"
     assert round_times(run(world())) == [6 * SECOND]
-    late = with_late_clients(world(1), "late", "later")
+    late = with_late_clients(single, "late", "later")
     assert round_times(run(late, Join(2 * SECOND, ("late",)), Join(5 * SECOND, ("later",)))) == [9 * SECOND]
 
 

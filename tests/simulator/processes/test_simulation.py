@@ -43,6 +43,8 @@ from tests.simulator.world_builders import (
     world,
 )
 
+pytestmark = pytest.mark.usefixtures("equal_phases")
+
 
 def test_returning_client_restores_only_what_it_missed() -> None:
     trace = run(with_configs(world(2), max_warmup_replicas=3), Crash(HOUR, ("c1",), 2 * HOUR, disk=Disk.KEPT))

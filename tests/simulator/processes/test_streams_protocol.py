@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from assignors.model.assignment import TaskAssignment
 from assignors.model.state import ApplicationState
@@ -10,8 +11,17 @@ from assignors.tasks.streams_group_sticky import StreamsGroupSticky
 from simulator.flows.task_states import TaskState
 from simulator.results.convergence import Verdict, convergence
 from simulator.world.disturbances import Crash, Disk, Join, Leave, RollingBounce
-from tests.simulator.small_world_runs import SECOND, members, round_times, run, tasks_on, with_streams_protocol
+from simulator.world.world import World
+from tests.simulator import small_world_runs
+from tests.simulator.small_world_runs import SECOND, members, round_times, run, tasks_on
 from tests.simulator.world_builders import HOUR, MINUTE, with_clients, with_group, with_late_clients, world
+
+pytestmark = pytest.mark.usefixtures("equal_phases")
+
+
+def with_streams_protocol(base: World, **configs: object) -> World:
+    """Return the world with a streams group of clients with one thread, which join at once."""
+    return with_clients(small_world_runs.with_streams_protocol(base, **configs), threads=1)
 
 
 def test_no_probing_and_only_moved_tasks_are_interrupted() -> None:
