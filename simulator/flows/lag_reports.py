@@ -34,6 +34,8 @@ class LagReports:
         self._is_stale: BoolArray = np.array([client.reports is OffsetReports.STALE for client in clients], np.bool_)
         self._is_silent: BoolArray = np.array([client.reports is OffsetReports.NEVER for client in clients], np.bool_)
         self._reported_bytes: FloatArray = np.zeros((len(layout.tasks), len(clients)), dtype=np.float64)
+        self._joined_bytes: FloatArray = np.zeros((len(layout.tasks), len(clients)), dtype=np.float64)
+        self._has_joined: BoolArray = np.zeros(len(clients), dtype=np.bool_)
 
     def lags(self, clients: IntArray, held_bytes: FloatArray, end_bytes: FloatArray, running_on: IntArray) -> IntArray:
         """Return the lags that clients report, in records, shape (T, C).
@@ -48,6 +50,8 @@ class LagReports:
             running_on: shape (T,); the client on which each task runs, UNASSIGNED if none.
         """
         held = held_bytes[:, clients]
+        joined = self._has_joined[clients]
+        held[:, joined] = np.minimum(held[:, joined], self._joined_bytes[:, clients[joined]])
         stale, silent = self._is_stale[clients], self._is_silent[clients]
         held[:, stale] = self._reported_bytes[:, clients[stale]]
         held[:, silent] = 0.0
@@ -68,8 +72,18 @@ class LagReports:
         records: IntArray = np.maximum(lags - self._commit_markers[:, None], 0)
         return records
 
+    def report_at_join(self, clients: IntArray, held_bytes: FloatArray) -> None:
+        """Record the current positions of clients, which are in the JoinGroup requests that they send now.
+
+        Args:
+            clients: rows of C clients.
+            held_bytes: shape (T, N); how much of each changelog each client holds.
+        """
+        self._joined_bytes[:, clients] = held_bytes[:, clients]
+        self._has_joined[clients] = True
+
     def record(self, clients: IntArray, held_bytes: FloatArray) -> None:
-        """Record the current positions of clients, which those with stale reports report next time.
+        """Record the current positions of clients, which those with stale reports report next time; a rebalance ends.
 
         Args:
             clients: rows of C clients.
@@ -77,6 +91,7 @@ class LagReports:
         """
         stale = clients[self._is_stale[clients]]
         self._reported_bytes[:, stale] = held_bytes[:, stale]
+        self._has_joined[clients] = False
 
 
 def _whole_records(num_bytes: FloatArray, record_bytes: FloatArray) -> IntArray:

@@ -10,12 +10,14 @@ from simulator.group import classic_group as protocol
 from simulator.group.classic_group import ClassicGroupProtocolState, ComputeAssignment, Member, Phase
 from simulator.group.rebalance_causes import Cause
 from simulator.group.reconciliation import Reconciliation, reconcile_group, without_stopped_clients
+from simulator.processes.rejoining import Rejoining
 from simulator.processes.simulation_context import Process, SimulationContext
 from simulator.world.group_assignment import GroupAssignment
 from simulator.world.world import Start
 
 API_TIMEOUT_MS: Final = 60_000
 """`default.api.timeout.ms` of the admin client: how long a leader retries to fetch end offsets."""
+FOLLOWUP: Final = "follow-up rebalance: revoked tasks can be assigned"
 _RETRY_MS: Final = 1_000
 """The time between two retries (`retry.backoff.max.ms`)."""
 
@@ -27,6 +29,7 @@ class ClassicProtocol:
         self._context = context
         self._configs = context.world.application.group_configs
         self._group = ClassicGroupProtocolState()
+        self._rejoining = Rejoining(context)
         self._decisions: dict[int, tuple[ComputeAssignment, Decision]] = {}
         self._requested_at_ms = 0
         self._heartbeats_since_ms = 0
@@ -86,10 +89,11 @@ class ClassicProtocol:
 
     def _send(self, event: protocol.GroupEvent) -> None:
         """Send an event to the state machine, and execute its instructions."""
-        before = self._group.rebalance
+        before, members = self._group.rebalance, dict(self._group.members)
         instructions = self._group.handle(event)
         if self._group.rebalance != before:
             self._requested_at_ms = self._context.now_ms
+        self._rejoining.record_reports(members, self._group.members, is_new=self._group.rebalance != before)
         for instruction in instructions:
             self._context.env.process(self._execute(instruction))
 
@@ -121,8 +125,17 @@ class ClassicProtocol:
         interval_ms = self._configs.heartbeat_interval_ms
         passed_ms = self._context.now_ms - self._heartbeats_since_ms
         yield self._context.env.timeout(interval_ms - passed_ms % interval_ms)
-        members_up = [member for member in self._group.members if self._context.fleet.is_up(member)]
-        self._send(protocol.Rejoined(rebalance, members_up))
+        yield from self._rejoin(rebalance)
+
+    def _rejoin(self, rebalance: int) -> Process:
+        """Let the members that have learned of a rebalance send their JoinGroup requests, each as soon as it can."""
+        fleet, since_ms = self._context.fleet, self._context.now_ms
+        members = {fleet.row(member.client): member for member in self._group.members if fleet.is_up(member)}
+        for delay_ms, clients in self._rejoining.by_delay(members):
+            if since_ms + delay_ms > self._context.now_ms:
+                yield self._context.env.timeout(since_ms + delay_ms - self._context.now_ms)
+            up = [members[client] for client in clients if fleet.is_up(members[client])]
+            self._send(protocol.Rejoined(rebalance, up))
 
     def _compute(self, instruction: ComputeAssignment) -> Process:
         """Let the leader compute the assignment, for as long as Kafka's leader would take."""
@@ -173,13 +186,34 @@ class ClassicProtocol:
             recorder.count_unfinished()
             self._heartbeats_since_ms = now_ms
         if rejoining:
-            members = self._members_with_all_threads(rejoining)
-            reason = "follow-up rebalance: revoked tasks can be assigned"
-            self._send(protocol.RebalanceRequested(members, reason))
+            self._request_followup(rejoining, reconciliation)
         else:
             recorder.mark_reconciled(now_ms)
             if decision.followup_delay_ms is not None:
                 self._context.env.process(self._follow_up(instruction.generation, decision.followup_delay_ms))
+
+    def _request_followup(self, rejoining: set[tuple[int, int]], reconciliation: Reconciliation) -> None:
+        """Let the clients that revoked tasks or wait for some rejoin, each as soon as it can."""
+        revoking = set(self._context.execution.revoked_from[reconciliation.revoked].tolist())
+        clients = sorted({client for client, _ in rejoining})
+        members = {
+            self._context.fleet.row(member.client): member for member in self._members_with_all_threads(rejoining)
+        }
+        for delay_ms, group in self._rejoining.by_delay(clients, revoking):
+            joining = [members[client] for client in group if client in members]
+            if delay_ms == 0:
+                self._send(protocol.RebalanceRequested(joining, FOLLOWUP))
+            else:
+                request = self._request_followup_after(delay_ms, joining, self._group.generation)
+                self._context.env.process(request)
+
+    def _request_followup_after(self, delay_ms: int, members: Sequence[Member], generation: int) -> Process:
+        yield self._context.env.timeout(delay_ms)
+        remaining = [
+            member for member in members if member in self._group.members and self._context.fleet.is_up(member)
+        ]
+        if self._group.generation == generation and (remaining or not members):
+            self._send(protocol.RebalanceRequested(remaining, FOLLOWUP))
 
     def _rejoining_threads(self, target: GroupAssignment, reconciliation: Reconciliation) -> set[tuple[int, int]]:
         """Return the threads, by client, that revoke a task or wait for one, and therefore rejoin immediately."""
