@@ -28,7 +28,7 @@ from scenarios.resolution.availability_warnings import warn_about_availability
 from scenarios.resolution.clients import check_membership, resolve_clients
 from scenarios.resolution.cluster import resolve_cluster
 from scenarios.resolution.config_warnings import WarningContext, warn_about_configs
-from scenarios.resolution.configs import check_configs, resolve_group_configs, resolve_state_configs
+from scenarios.resolution.configs import check_configs, resolve_group_configs, resolve_state_configs, resolve_times
 from scenarios.resolution.event_context import EventContext
 from scenarios.resolution.events import resolve_events
 from scenarios.resolution.imported_files import ImportedFiles
@@ -280,6 +280,7 @@ def _resolve(
             group_configs=groups[protocol],
             acks_all=streams_configs.producer_acks == "all",
             state_configs=resolve_state_configs(document.application),
+            times=resolve_times(document.application),
         ),
         group_configs=groups,
         clients=clients.plans,

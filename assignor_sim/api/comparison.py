@@ -120,7 +120,7 @@ def compare(
     labels: tuple[str, ...] = ()
     for loaded in scenarios:
         progress = None if on_progress is None else _prefixed(loaded.name, on_progress)
-        result = run(loaded, assignors, all_seeds, explain=False, keep_traces=False, on_progress=progress)
+        result = run(loaded, assignors, all_seeds, explain=False, keep_traces=False, ranges=False, on_progress=progress)
         labels = result.labels
         warnings |= dict.fromkeys(f"{loaded.name}: {text}" for text in result.warnings)
         rows = result.tables["runs"].to_pylist()

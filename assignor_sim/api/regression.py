@@ -189,7 +189,7 @@ def _results(
         if on_progress is not None:
             on_progress(f"{scenario.name}: {text}")
 
-    result = run(scenario, list(assignors), explain=False, keep_traces=False, on_progress=prefixed)
+    result = run(scenario, list(assignors), explain=False, keep_traces=False, ranges=False, on_progress=prefixed)
     origin = ResultOrigin(
         scenario=hashlib.sha256(scenario.text.encode()).hexdigest(),
         imports=dict(scenario.imports),

@@ -19,6 +19,7 @@ from assignors.registry import AssignorLike
 from scenarios.assignor_specs import assignor_specs
 from scenarios.load import AssignorSpec, Scenario
 from scenarios.run import run as run_once
+from scenarios.time_ranges import time_ranges
 from simulator.assignment.explanation import ExplanationRequest
 from simulator.model_version import MODEL_VERSION
 from simulator.results.tables import concat_tables
@@ -38,6 +39,7 @@ def run(
     prove: float | None = None,
     explain: bool = True,
     keep_traces: bool = True,
+    ranges: bool = True,
     command: str = "",
     on_progress: Callable[[str], None] | None = None,
 ) -> RunResult:
@@ -53,6 +55,8 @@ def run(
         prove: time limit in seconds per rebalance for proving the minimum cost, which then replaces the lower bound.
         explain: whether to record the reasons of task moves (tables `reasons` and `cycles`).
         keep_traces: whether the result keeps the traces beside the tables.
+        ranges: whether to simulate runs with warm-ups again with shorter and longer client times, and to report
+            outcomes that depend on them (table `time_ranges`).
         command: the command line, for the manifest.
         on_progress: called with a description of each run before it starts.
 
@@ -82,7 +86,10 @@ def run(
             if on_progress is not None:
                 on_progress(f"{spec.label}, seed {run_seed}")
             trace = run_once(loaded, spec, run_seed, capture=capture, prove=prove, explain=request)
-            tables.append(tabulate(trace, spec.label, run_seed))
+            run_tables = tabulate(trace, spec.label, run_seed)
+            if ranges:
+                run_tables["time_ranges"] = time_ranges(trace, spec, run_seed)
+            tables.append(run_tables)
             if keep_traces:
                 traces[spec.label, run_seed] = trace
     joined, manifest = concat_tables(tables), _manifest(loaded, specs, seeds, command)

@@ -91,6 +91,7 @@ class ComparisonRow:
         spreads: median and range of each metric by its key; None if unknown in all runs.
         proofs: proven bounds in the deciding round of each run that has them.
         unavailable: partitions that were unavailable in any run, longest total time first.
+        time_ranges: rows of the table `time_ranges`: runs whose outcome depends on client times.
     """
 
     scenario: str
@@ -101,6 +102,7 @@ class ComparisonRow:
     spreads: Mapping[str, Spread | None]
     proofs: tuple[OptimumProof, ...]
     unavailable: tuple[str, ...] = ()
+    time_ranges: tuple[Mapping[str, Any], ...] = ()
 
     @property
     def is_comparable(self) -> bool:
@@ -164,9 +166,13 @@ def compare_runs(tables: Tables) -> list[ComparisonRow]:
     for run in table_rows(tables, "runs"):
         runs.setdefault((run["scenario"], run["assignor"]), []).append(run)
     proofs = proofs_by_round(tables)
-    unavailable = _unavailable(tables)
+    unavailable, time_ranges = _unavailable(tables), _time_ranges(tables)
     return [
-        replace(_row(scenario, assignor, assignor_runs, proofs), unavailable=unavailable.get((scenario, assignor), ()))
+        replace(
+            _row(scenario, assignor, assignor_runs, proofs),
+            unavailable=unavailable.get((scenario, assignor), ()),
+            time_ranges=tuple(time_ranges.get((scenario, assignor), ())),
+        )
         for (scenario, assignor), assignor_runs in runs.items()
     ]
 
@@ -181,6 +187,14 @@ def _unavailable(tables: Tables) -> dict[tuple[str, str], tuple[str, ...]]:
         key: tuple(sorted(assignor_runs, key=lambda name: (-assignor_runs[name], name)))
         for key, assignor_runs in totals.items()
     }
+
+
+def _time_ranges(tables: Tables) -> dict[tuple[str, str], list[Mapping[str, Any]]]:
+    """Return the runs whose outcome depends on client times, by scenario and assignor."""
+    by_row: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for row in table_rows(tables, "time_ranges") if "time_ranges" in tables else ():
+        by_row.setdefault((row["scenario"], row["assignor"]), []).append(row)
+    return by_row
 
 
 def proofs_by_round(tables: Tables) -> dict[tuple[str, str, int, int], OptimumProof]:

@@ -9,6 +9,7 @@ from reports.analysis.comparison import ComparisonRow, RunProblem, rows_by_scena
 from reports.analysis.formatting import format_count, format_duration, format_range
 from reports.analysis.metric import Metric
 from reports.analysis.metrics import METRIC
+from reports.analysis.time_ranges import time_range_text
 from simulator.results.verdict import Verdict
 
 MIN_NOTED_COMPUTE_MS = 1_000
@@ -37,7 +38,7 @@ class Note:
 
 
 def notes(rows: Sequence[ComparisonRow]) -> list[Note]:
-    """Return notes on problems, leader compute time, unavailability, proven optima and conflicting metrics."""
+    """Return notes on problems, client times, leader compute time, unavailability, optima and conflicting metrics."""
     result: list[Note] = []
     for scenario, group in rows_by_scenario(rows).items():
         for row in group:
@@ -53,6 +54,8 @@ def _row_notes(row: ComparisonRow) -> Iterator[str]:
     for problem in row.problems:
         first_problems.setdefault(problem.verdict, problem)
     yield from (_problem_text(row, problem) for problem in first_problems.values())
+    if row.time_ranges:
+        yield time_range_text(row)
     compute_time = row.spreads["leader_compute_ms"]
     # A compute time above max.poll.interval.ms is already part of the problem.
     if (

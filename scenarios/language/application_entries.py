@@ -24,6 +24,7 @@ from scenarios.language.releases import parse_release
 from scenarios.language.section import ScenarioSection
 from scenarios.language.streams_configs import MAX_TAGS, StreamsConfigs
 from scenarios.language.units import LONG_MAX
+from simulator.world.client_times import MEASURED
 from simulator.world.world import WRITE_BUFFER_BYTES
 
 
@@ -90,6 +91,34 @@ class ApplicationFiles(ScenarioSection):
     topology: Name = Field(description="Output of Topology.describe().")
 
 
+class TimesEntry(ScenarioSection):
+    """How long clients need between an assignment and the work on it; defaults as measured on Kafka."""
+
+    start: Duration = Field(
+        default=MEASURED.start_ms,
+        description="From the event that starts a client until its members join; 0 if events say when it is up.",
+    )
+    open_store: Duration = Field(
+        default=MEASURED.open_store_ms,
+        description="Opening one persistent store of a new task; a thread opens its stores one after another.",
+    )
+    restore_start: Duration = Field(
+        default=MEASURED.restore_start_ms,
+        description="From the opening of a task's stores until it reads its changelogs: poll, end offsets, seek, "
+        "first fetch.",
+    )
+    rejoin: Duration = Field(
+        default=MEASURED.rejoin_ms,
+        description="From learning of a rebalance, or having to revoke tasks, until the JoinGroup request: poll, "
+        "commit, close.",
+    )
+    uncertainty: Annotated[float, Field(ge=1, le=100, allow_inf_nan=False)] = Field(
+        default=MEASURED.uncertainty,
+        description="Factor by which these times may differ; run also simulates the shortest and longest times and "
+        "reports ranges. 1: do not.",
+    )
+
+
 class ApplicationSection(ScenarioSection):
     """The Kafka Streams application."""
 
@@ -118,6 +147,10 @@ class ApplicationSection(ScenarioSection):
     leader_speed: Annotated[float, Field(ge=0.001, le=1_000, allow_inf_nan=False)] = Field(
         default=1.0,
         description="Speed of the group leader's CPU, as a multiple of the machine on which Kafka was measured.",
+    )
+    times: TimesEntry = Field(
+        default_factory=TimesEntry,
+        description="How long clients need to open stores, to begin to read changelogs, and to rejoin.",
     )
     subtopologies: Annotated[list[ListEntry[SubtopologyEntry]], Field(min_length=1)] | None = Field(
         default=None, description="Subtopologies, unless they are imported."

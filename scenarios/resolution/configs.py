@@ -16,6 +16,7 @@ from scenarios.language.streams_configs import AssignorConfigs, StreamsConfigs
 from scenarios.language.validation import SourceMap
 from scenarios.resolution.brokers import CLUSTER
 from scenarios.resolution.subtopology_drafts import APPLICATION
+from simulator.world.client_times import ClientTimes
 from simulator.world.world import GroupConfigs, GroupProtocol, StateConfigs
 
 COMMIT_MS: Final = 30_000
@@ -88,6 +89,12 @@ def resolve_state_configs(application: ApplicationSection) -> StateConfigs:
         commit_interval_ms=streams.commit_interval_ms or default_ms,
         offset_storage=offset_storage(parse_release(application.kafka or NEWEST)),
     )
+
+
+def resolve_times(application: ApplicationSection) -> ClientTimes:
+    """Return how long clients need between an assignment and the work on it."""
+    times = application.times
+    return ClientTimes(times.start, times.open_store, times.restore_start, times.rejoin, times.uncertainty)
 
 
 def _check_classic(streams: StreamsConfigs, source_map: SourceMap) -> None:

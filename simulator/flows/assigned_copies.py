@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from assignors.model.assignment import UNASSIGNED
 from assignors.model.columns import BoolArray, IntArray
 
 
@@ -31,6 +32,23 @@ class AssignedCopies:
         """Return no copies."""
         empty = np.zeros(0, dtype=np.int64)
         return cls(empty, empty, np.zeros(0, dtype=np.bool_))
+
+    @classmethod
+    def of(cls, owner: IntArray, standby: BoolArray) -> AssignedCopies:
+        """Return the copies of an assignment, active tasks first.
+
+        Args:
+            owner: shape (T,); the client that has each active task, UNASSIGNED if none.
+            standby: shape (T, N); which clients have a standby or warm-up.
+        """
+        active = np.flatnonzero(owner != UNASSIGNED)
+        standby_of, standby_on = np.nonzero(standby)
+        task, client = np.concatenate((active, standby_of)), np.concatenate((owner[active], standby_on))
+        return cls(task, client, np.arange(len(task)) < len(active))
+
+    def where(self, chosen: BoolArray) -> AssignedCopies:
+        """Return the chosen copies, shape (K,)."""
+        return AssignedCopies(self.task[chosen], self.client[chosen], self.active[chosen])
 
     def mask(self, shape: tuple[int, ...]) -> BoolArray:
         """Return which copies of T tasks on N clients are assigned, shape (T, N)."""

@@ -19,10 +19,12 @@ from simulator.brokers.availability import Availability, Outage, OutageLog
 from simulator.brokers.partition_locations import ClusterMetadata, PartitionLocations
 from simulator.errors import InvalidStateError
 from simulator.flows.durable_state import DurableState
+from simulator.flows.execution_invariants import validate_execution
 from simulator.flows.hourly_traffic import HourlyTraffic
 from simulator.flows.intervals import Intervals
 from simulator.flows.processing import Processing
 from simulator.flows.restoration import Restoration
+from simulator.flows.restore_start import RestoreStart
 from simulator.flows.task_states import TaskState, TaskStateHistory
 from simulator.flows.traffic import Routes, TrafficBytes, TrafficKind, TrafficTotals
 from simulator.group.fleet import Fleet
@@ -34,8 +36,6 @@ from simulator.world.initial_state import InitialState
 from simulator.world.layout import FloatArray, Layout
 from simulator.world.thread_counts import max_thread_numbers
 from simulator.world.world import World
-
-_OWNED = (TaskState.ASSIGNED, TaskState.RESTORING, TaskState.RUNNING, TaskState.BLOCKED)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,6 +72,7 @@ class Execution:
         availability: which tasks can be processed and restored with the current leaders and in-sync replicas.
         task_states: the state history of every task.
         restoration: the copies of task state.
+        restore_start: when new copies begin to read, and their tasks may run.
         processing: the input of the tasks.
         catching_up: when tasks were down, or new standbys and warm-ups were behind, while any client was up.
     """
@@ -112,6 +113,7 @@ class Execution:
         self.restoration = Restoration(
             layout, world.clients, np.array(limits, dtype=np.float64), durable_state, exactly_once=configs.exactly_once
         )
+        self.restore_start = RestoreStart(world, layout, fleet.first_thread)
         self.task_states = TaskStateHistory(layout.tasks.ids, tuple(client.name for client in world.clients))
         self.locations: PartitionLocations = cluster_metadata.locations()
         self.assignment = GroupAssignment.empty(num_tasks, len(world.clients))
@@ -165,21 +167,24 @@ class Execution:
     def next_change_ms(self) -> int | None:
         """Return when the rates change without an event, None if they do not."""
         seconds = min(self.restoration.next_change_s(), self.processing.next_change_s())
-        return None if np.isinf(seconds) else self.now_ms + max(1, int(np.ceil(seconds * 1000)))
+        flows_ms = None if np.isinf(seconds) else self.now_ms + max(1, int(np.ceil(seconds * 1000)))
+        starts_ms = self.restore_start.next_change_ms(self.restoration.copies, self.assignment.owner, self.now_ms)
+        return min((at_ms for at_ms in (flows_ms, starts_ms) if at_ms is not None), default=None)
 
     def load_initial_state(self, initial: InitialState) -> None:
         """Assign the tasks and copies that clients have when the run begins."""
         self._require_changing()
         self.restoration.load_copies(initial.lags)
-        self.assign(Reconciliation.without_moves(initial.assignment))
+        self.assign(Reconciliation.without_moves(initial.assignment), is_open=True)
         self.restoration.assume_running()
 
-    def assign(self, reconciliation: Reconciliation, *, is_restored: bool = False) -> None:
+    def assign(self, reconciliation: Reconciliation, *, is_restored: bool = False, is_open: bool = False) -> None:
         """Apply an assignment.
 
         Args:
             reconciliation: the new assignment, and the tasks that are revoked on the way.
             is_restored: whether all copies have caught up and no input waits, as if the application had run before.
+            is_open: whether the stores of all copies are open already.
         """
         self._require_changing()
         self._record_traffic()
@@ -190,7 +195,7 @@ class Execution:
         new = (after.owner != UNASSIGNED) & (after.owner != before.owner)
         self._enter(TaskState.ASSIGNED, new, after.owner)
         self.revoked_from = np.where(reconciliation.revoked, before.owner, UNASSIGNED)
-        self._assign_copies(after, before)
+        self._assign_copies(after, before, is_open=is_restored or is_open)
         if is_restored:
             self.restoration.restore_all()
             self.processing.clear_backlog()
@@ -219,6 +224,7 @@ class Execution:
         """Start a client, given by its row."""
         self._require_changing()
         self.restoration.start_client(client, self.now_ms)
+        self.restore_start.start_client(client)
 
     def stop_client(self, client: int, disk: Disk) -> None:
         """Stop a client, given by its row: it loses its tasks, and keeps what is left of its disk."""
@@ -287,12 +293,14 @@ class Execution:
         """Recompute which tasks run, and all rates, after a change."""
         self._require_changing()
         owner = self.assignment.owner
-        self.restoration.update_caught_up()
+        copies = self.restoration.copies
+        self.restoration.update_caught_up(self.restore_start.is_waiting(copies, self.now_ms))
         restored = self.restoration.restored_tasks()
         state = self.task_states.state.copy()
         was_running = (state == TaskState.RUNNING) | (state == TaskState.BLOCKED)
         # Restoration ends at the end offsets of the changelogs, which only their leaders know.
-        self.running = was_running | (restored & self.availability.can_restore)
+        has_state = was_running | (restored & self.availability.can_restore)
+        self.running = was_running | (has_state & self.restore_start.may_run(self.now_ms))
         self.processed = self.running & self.availability.can_process
         self._enter(TaskState.RUNNING, self.processed & (state != TaskState.RUNNING), owner)
         self._enter(TaskState.BLOCKED, self.running & ~self.processed & (state != TaskState.BLOCKED), owner)
@@ -300,7 +308,7 @@ class Execution:
         self.processing.update_rates(self.processed, self._thread_rows())
         self.restoration.write(self.processing.take_instant_work())
         can_restore = self.availability.can_restore
-        self.restoration.update_rates(self.processing.rate, self.locations.restore_share, self.running, can_restore)
+        self.restoration.update_rates(self.processing.rate, self.locations.restore_share, has_state, can_restore)
         self._is_queryable = self.restoration.queryable_tasks()
         is_behind = not self.running.all() or self.restoration.is_catching_up
         self.catching_up.note(self.now_ms, is_behind and any(self.fleet.up))
@@ -332,42 +340,9 @@ class Execution:
         Raises:
             InvalidStateError: one is violated; the message says which, for which task or client.
         """
-        self._validate_assignment()
-        self._validate_task_states()
+        validate_execution(self)
         self.restoration.validate_state(self.assignment, self.running)
         self.processing.validate_state()
-
-    def _validate_assignment(self) -> None:
-        owner, standby, thread = self.assignment.owner, self.assignment.standby, self.assignment.thread
-        up, running = np.array(self.fleet.up), self.fleet.running
-        owned = np.flatnonzero(owner != UNASSIGNED)
-        held = self.assignment.held()
-        on_thread = running[np.arange(len(up)), np.minimum(thread, running.shape[1] - 1)]
-        self._require(up[owner[owned]].all(), "a client that is down owns a task")
-        self._require(not standby[:, ~up].any(), "a client that is down has a standby task")
-        self._require(not standby[owned, owner[owned]].any(), "a client has a task as active and as standby")
-        self._require(not standby[~self.layout.tasks.stateful].any(), "a stateless task has a standby")
-        self._require(on_thread[held].all(), "a task is on a thread that does not run")
-
-    def _validate_task_states(self) -> None:
-        state, owner = self.task_states.state, self.assignment.owner
-        is_running = np.isin(state, (TaskState.RUNNING, TaskState.BLOCKED))
-        is_owned = np.isin(state, _OWNED)
-        self._require((is_owned == (owner != UNASSIGNED)).all(), "the state of a task contradicts its assignment")
-        self._require((state != TaskState.ASSIGNED).all(), "an assigned task neither restores nor runs")
-        self._require((self.processed == (state == TaskState.RUNNING)).all(), "only running tasks are processed")
-        self._require(
-            (self.running == is_running).all(), "a task that has been restored is neither running nor blocked"
-        )
-        last_owner = np.full(len(owner), UNASSIGNED)
-        for transition in self.task_states.transitions:
-            clients = transition.clients if transition.state in _OWNED else UNASSIGNED
-            last_owner[transition.tasks] = clients
-        self._require((last_owner == owner).all(), "the state history of a task ends on another client than its owner")
-
-    def _require(self, holds: bool | np.bool_, violation: str) -> None:
-        if not holds:
-            raise InvalidStateError(f"at {self.now_ms} ms: {violation}")
 
     def _require_changing(self) -> None:
         if not self._is_changing:
@@ -384,9 +359,10 @@ class Execution:
             self._routes if is_usual else Routes(self._rates.layout, self.locations, from_nearest=self._from_nearest)
         )
 
-    def _assign_copies(self, after: GroupAssignment, before: GroupAssignment) -> None:
+    def _assign_copies(self, after: GroupAssignment, before: GroupAssignment, *, is_open: bool = False) -> None:
         changes_thread = after.held() & before.held() & (after.thread != before.thread)
         self.assignment = after
+        self.restore_start.assign(before, after, self.now_ms, is_open=is_open)
         tasks, clients = np.nonzero(changes_thread)
         self.restoration.assign(after.owner, after.standby, (tasks, clients), self.now_ms)
 

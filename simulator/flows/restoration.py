@@ -3,7 +3,8 @@
 Every stateful task has one changelog, counted in bytes, which grows as the task processes its input. A client holds a
 copy up to some position. A copy that is behind reads the changelog at a max-min fair share of the bandwidths of its
 client and of the brokers that lead the changelog, if they are limited. A copy that has caught up reads what is written.
-Standbys pause while active tasks of their client restore, as in Kafka's state updater.
+Standbys pause while active tasks of their client restore, as in Kafka's state updater. A new copy waits until its
+stores are open (`simulator.flows.restore_start`).
 
 The model is a fluid: between two changes every rate is constant, so positions are linear in time.
 
@@ -19,8 +20,8 @@ import numpy as np
 from assignors.model.assignment import UNASSIGNED
 from assignors.model.columns import BoolArray, IntArray
 from simulator.catching_up import CAUGHT_UP_BYTES, is_caught_up
-from simulator.errors import InvalidStateError
 from simulator.flows.assigned_copies import AssignedCopies
+from simulator.flows.copy_invariants import ROUNDING_BYTES, Copies, require, validate_copies
 from simulator.flows.durable_state import DurableState
 from simulator.flows.lag_reports import LagReports
 from simulator.flows.traffic import TrafficKind
@@ -32,7 +33,6 @@ from simulator.world.sentinels import NO_COPY
 from simulator.world.world import Client
 
 _BEHIND_BYTES = 1.0
-_ROUNDING_BYTES = 1.0
 _ROUNDING = 1e-9
 _NEVER_MS = np.iinfo(np.int64).max
 
@@ -88,9 +88,8 @@ class Restoration:
         self._caught_up_once: BoolArray = np.zeros(shape, dtype=np.bool_)
         self.copies = AssignedCopies.none()
         self.rate: FloatArray = np.zeros(0, dtype=np.float64)
-        self._is_paused: BoolArray = np.zeros(0, dtype=np.bool_)
-        self._is_unreadable: BoolArray = np.zeros(0, dtype=np.bool_)
-        self._caught_up: BoolArray = np.zeros(0, dtype=np.bool_)
+        self._is_waiting: BoolArray = np.zeros(0, dtype=np.bool_)
+        self._is_restoring = self._is_paused = self._is_unreadable = self._caught_up = self._is_waiting
         self._read_bytes: FloatArray = np.zeros((2, 0), dtype=np.float64)
         self.restored_bytes = 0.0
         self.restored_again_bytes = 0.0
@@ -146,13 +145,8 @@ class Restoration:
         """
         before = self.copies
         self._owner = owner
-        runs = np.flatnonzero((owner != UNASSIGNED) & self._stateful)
-        standby_of, standby_on = np.nonzero(standby & self._stateful[:, None])
-        self._set_copies(
-            np.concatenate((runs, standby_of)),
-            np.concatenate((owner[runs], standby_on)),
-            np.arange(len(runs) + len(standby_of)) < len(runs),
-        )
+        stateful = self._stateful
+        self._set_copies(AssignedCopies.of(np.where(stateful, owner, UNASSIGNED), standby & stateful[:, None]))
         stays = self.copies.mask(self.held_bytes.shape)[before.task, before.client]
         self._close(before.task[~stays], before.client[~stays], now_ms)
         self._lose_memory(*moved_threads)
@@ -164,7 +158,7 @@ class Restoration:
         stays = self.copies.client != client
         closed = self.copies.task[~stays], self.copies.client[~stays]
         self._owner = np.where(self._owner == client, UNASSIGNED, self._owner)
-        self._set_copies(self.copies.task[stays], self.copies.client[stays], self.copies.active[stays])
+        self._set_copies(self.copies.where(stays))
         self._close(*closed, now_ms)
         self._idle_since_ms[:, client] = _NEVER_MS
         if disk is Disk.UNFLUSHED_LOST and self._durable_state is not None:
@@ -203,11 +197,15 @@ class Restoration:
         """Return which assigned copies have caught up by now, shape (K,)."""
         return is_caught_up(self.end_bytes[self.copies.task] - self.held_bytes[self.copies.task, self.copies.client])
 
-    def update_caught_up(self) -> None:
-        """Mark the copies that have caught up, and round their positions up to the end of the changelog."""
-        at = (self.copies.task, self.copies.client)
-        end = self.end_bytes[self.copies.task]
-        caught_up = self.caught_up()
+    def update_caught_up(self, is_waiting: BoolArray | None = None) -> None:
+        """Mark the copies that have caught up, and round their positions up to the end of the changelog.
+
+        Args:
+            is_waiting: shape (K,); which copies do not read yet; None for no change.
+        """
+        self._is_waiting = self._is_waiting if is_waiting is None else is_waiting
+        at, end = (self.copies.task, self.copies.client), self.end_bytes[self.copies.task]
+        caught_up = self.caught_up() & ~self._is_waiting
         self.held_bytes[at] = np.where(caught_up, end, self.held_bytes[at])
         self._is_empty_copy[at] |= caught_up & (end == 0)
         self._max_held_bytes[at] = np.maximum(self._max_held_bytes[at], self.held_bytes[at])
@@ -251,11 +249,11 @@ class Restoration:
         self._broker_share = broker_share
         copies, caught_up = self.copies, self._caught_up
         growth = self._growth[copies.task]
-        restoring = copies.active & ~running[copies.task]
+        self._is_restoring = restoring = copies.active & ~running[copies.task] & ~self._is_waiting
         is_restoring_client = np.bincount(copies.client[restoring], minlength=len(self._bandwidth)) > 0
         self._is_paused = ~copies.active & is_restoring_client[copies.client]
         self._is_unreadable = ~can_restore[copies.task]
-        reads_now = (restoring & ~caught_up) | (~copies.active & ~self._is_paused)
+        reads_now = (restoring & ~caught_up) | (~copies.active & ~self._is_paused & ~self._is_waiting)
         reads = np.flatnonzero(reads_now & ~self._is_unreadable)
         self.rate = np.where(copies.active & caught_up, growth, 0.0)
         demand = np.where(caught_up[reads], growth[reads], np.inf)
@@ -289,10 +287,11 @@ class Restoration:
     def falling_behind(self) -> IntArray:
         """Return the places in `copies` of copies that are behind and read no faster than their changelogs grow.
 
-        Standbys that are paused and copies whose changelogs cannot be read are left out.
+        Copies that wait, standbys that are paused, and copies whose changelogs cannot be read are left out.
         """
         slow = self.rate <= self._growth[self.copies.task]
-        places: IntArray = np.flatnonzero(~self._caught_up & ~self._is_paused & ~self._is_unreadable & slow)
+        is_held_up = self._is_waiting | self._is_paused | self._is_unreadable
+        places: IntArray = np.flatnonzero(~self._caught_up & ~is_held_up & slow)
         return places
 
     def take_reads(self) -> list[tuple[TrafficKind, FloatArray, IntArray, IntArray]]:
@@ -338,12 +337,12 @@ class Restoration:
         running_on = np.where(running, self._owner, UNASSIGNED)
         return self._lag_reports.lags(clients, self.held_bytes, self.end_bytes, running_on)
 
-    def record_reports(self, clients: IntArray) -> None:
-        """Record the current offsets of clients, which those with stale reports report next time.
+    def report_at_join(self, tasks: IntArray, clients: IntArray) -> None:
+        """Record the current offsets of K copies, which their clients report at the rebalance that they join."""
+        self._lag_reports.report_at_join(tasks, clients, self.held_bytes)
 
-        Args:
-            clients: rows of C clients.
-        """
+    def record_reports(self, clients: IntArray) -> None:
+        """Record the current offsets of clients, by their rows, which those with stale reports report next time."""
         self._lag_reports.record(clients, self.held_bytes)
 
     def validate_state(self, assignment: GroupAssignment, running: BoolArray) -> None:
@@ -351,46 +350,43 @@ class Restoration:
 
         Args:
             assignment: the current assignment.
-            running: shape (T,); whether the active task has been restored.
+            running: shape (T,); whether the active task runs.
 
         Raises:
             InvalidStateError: an invariant is violated; the message says which.
         """
-        copies, held, end = self.copies, self.held_bytes, self.end_bytes
         has_owner = (assignment.owner != UNASSIGNED) & self._stateful
-        expected = {(int(t), int(assignment.owner[t]), True) for t in np.flatnonzero(has_owner)}
-        expected |= {(int(t), int(c), False) for t, c in np.argwhere(assignment.standby)}
-        actual = list(zip(copies.task.tolist(), copies.client.tolist(), copies.active.tolist(), strict=True))
-        reads = ~(copies.active & running[copies.task])
-        caught_up = end[copies.task] - held[copies.task, copies.client] <= _ROUNDING_BYTES
-        by_client = np.bincount(copies.client[reads], weights=self.rate[reads], minlength=len(self._bandwidth))
-        by_broker = self.rate[reads] @ self._broker_share[copies.task[reads]]
-        restores = np.isin(copies.client, copies.client[copies.active & reads])
-        for holds, violation in (
-            (sorted(actual) == sorted(expected), "the assigned copies are not those of the assignment"),
-            ((held >= 0).all(), "a copy holds less than nothing"),
-            ((held <= end[:, None] + _ROUNDING_BYTES).all(), "a copy is ahead of its changelog"),
-            (not held[~self._stateful].any(), "a stateless task has a copy"),
-            (caught_up[~reads].all(), "a running task lacks a part of its state"),
-            (
-                0 <= self.restored_again_bytes <= self.restored_bytes + _ROUNDING_BYTES,
-                "more restored again than at all",
+        validate_copies(
+            Copies(
+                copies=self.copies,
+                expected=AssignedCopies.of(np.where(has_owner, assignment.owner, UNASSIGNED), assignment.standby),
+                held_bytes=self.held_bytes,
+                end_bytes=self.end_bytes,
+                rate=self.rate,
+                is_restoring=self._is_restoring,
+                cannot_read=self._is_waiting | self._is_unreadable,
             ),
-            ((by_client <= self._bandwidth * (1 + _ROUNDING)).all(), "a client reads faster than it can"),
-            ((by_broker <= self._broker_bandwidth * (1 + _ROUNDING)).all(), "a broker sends faster than it can"),
-            (not self.rate[~copies.active & restores].any(), "a standby reads while its client restores active tasks"),
-            (not self.rate[reads & self._is_unreadable].any(), "a copy reads a changelog without a leader"),
-        ):
-            if not holds:
-                raise InvalidStateError(f"restoration: {violation}")
+            running,
+        )
+        self._validate_totals(running)
 
-    def _set_copies(self, task: IntArray, client: IntArray, active: BoolArray) -> None:
-        self.copies = AssignedCopies(task.astype(np.int64), client.astype(np.int64), active)
-        self.rate = np.zeros(len(task), dtype=np.float64)
-        self._is_paused = np.zeros(len(task), dtype=np.bool_)
-        self._is_unreadable = np.zeros(len(task), dtype=np.bool_)
-        self._caught_up = np.zeros(len(task), dtype=np.bool_)
-        self._read_bytes = np.zeros((2, len(task)), dtype=np.float64)
+    def _validate_totals(self, running: BoolArray) -> None:
+        reads = ~(self.copies.active & running[self.copies.task])
+        client = self.copies.client[reads]
+        by_client = np.bincount(client, weights=self.rate[reads], minlength=len(self._bandwidth))
+        by_broker = self.rate[reads] @ self._broker_share[self.copies.task[reads]]
+        require(not self.held_bytes[~self._stateful].any(), "a stateless task has a copy")
+        is_part = 0 <= self.restored_again_bytes <= self.restored_bytes + ROUNDING_BYTES
+        require(is_part, "more restored again than at all")
+        require((by_client <= self._bandwidth * (1 + _ROUNDING)).all(), "a client reads faster than it can")
+        require((by_broker <= self._broker_bandwidth * (1 + _ROUNDING)).all(), "a broker sends faster than it can")
+
+    def _set_copies(self, copies: AssignedCopies) -> None:
+        self.copies = copies
+        self.rate = np.zeros(len(copies), dtype=np.float64)
+        flags = np.zeros((5, len(copies)), dtype=np.bool_)
+        self._is_waiting, self._is_restoring, self._is_paused, self._is_unreadable, self._caught_up = flags
+        self._read_bytes = np.zeros((2, len(copies)), dtype=np.float64)
 
     def _close(self, tasks: IntArray, clients: IntArray, now_ms: int) -> None:
         """Close copies; state on disk stays, state in memory is lost."""

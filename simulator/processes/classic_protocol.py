@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Final
 
@@ -12,12 +12,14 @@ from simulator.group.classic_group import ClassicGroupProtocolState, ComputeAssi
 from simulator.group.heartbeats import Heartbeats
 from simulator.group.rebalance_causes import Cause
 from simulator.group.reconciliation import Reconciliation, reconcile_group, without_stopped_threads
+from simulator.processes.rejoining import Rejoining
 from simulator.processes.simulation_context import Process, SimulationContext
 from simulator.world.group_assignment import GroupAssignment
 from simulator.world.world import Start
 
 API_TIMEOUT_MS: Final = 60_000
 """`default.api.timeout.ms` of the admin client: how long a leader retries to fetch end offsets."""
+FOLLOWUP: Final = "follow-up rebalance: revoked tasks can be assigned"
 _RETRY_MS: Final = 1_000
 """The time between two retries (`retry.backoff.max.ms`)."""
 
@@ -29,6 +31,7 @@ class ClassicProtocol:
         self._context = context
         self._configs = context.world.application.group_configs
         self._group = ClassicGroupProtocolState()
+        self._rejoining = Rejoining(context)
         self._decisions: dict[int, tuple[ComputeAssignment, Decision]] = {}
         self._requested_at_ms = 0
         world, interval_ms = context.world, self._configs.heartbeat_interval_ms
@@ -112,10 +115,11 @@ class ClassicProtocol:
 
     def _send(self, event: protocol.GroupEvent) -> None:
         """Send an event to the state machine, and execute its instructions."""
-        before, generation = self._group.rebalance, self._group.generation
+        before, generation, members = self._group.rebalance, self._group.generation, dict(self._group.members)
         instructions = self._group.handle(event)
         if self._group.rebalance != before:
             self._requested_at_ms = self._context.now_ms
+        self._rejoining.record_reports(members, self._group.members, is_new=self._group.rebalance != before)
         if self._group.generation != generation:
             self._restart_sessions()
         for instruction in instructions:
@@ -145,10 +149,10 @@ class ClassicProtocol:
                 self._resend_assignment(member)
 
     def _call_members(self, rebalance: int) -> Process:
-        """Let each member learn of a rebalance with its next heartbeat."""
+        """Let each member learn of a rebalance with its next heartbeat, and rejoin as soon as it can."""
         now_ms = self._context.now_ms
         due = [
-            (self._heartbeats.next_ms(member, now_ms), member)
+            (self._rejoining.ready_ms(member, self._heartbeats.next_ms(member, now_ms)), member)
             for member, has_joined in self._group.members.items()
             if not has_joined
         ]
@@ -211,22 +215,50 @@ class ClassicProtocol:
             self._heartbeats.spread(self._running(self._group.members), now_ms)
             self._is_warm_start = False
         if rejoining:
-            reason = "follow-up rebalance: revoked tasks can be assigned"
-            self._send(protocol.RebalanceRequested(rejoining, reason))
+            self._request_followup(rejoining, instruction.generation)
         else:
             recorder.mark_reconciled(now_ms)
             if decision.followup_delay_ms is not None:
                 self._context.env.process(self._follow_up(instruction.generation, decision.followup_delay_ms))
 
-    def _rejoining_members(self, target: GroupAssignment, reconciliation: Reconciliation) -> list[Member]:
-        """Return the members that revoke a task or wait for one, and therefore rejoin immediately."""
+    def _request_followup(self, rejoining: Mapping[Member, bool], generation: int) -> None:
+        """Let members rejoin, each as soon as it can.
+
+        Args:
+            rejoining: the members, and whether each rejoins because it must revoke tasks.
+            generation: the generation whose assignment they have just received.
+        """
+        now_ms = self._context.now_ms
+        ready = [(self._rejoining.ready_ms(member, now_ms, revokes), member) for member, revokes in rejoining.items()]
+        for at_ms, group in groupby(sorted(ready, key=lambda call: call[0]), key=lambda call: call[0]):
+            members = [member for _, member in group]
+            if at_ms == now_ms:
+                self._send(protocol.RebalanceRequested(members, FOLLOWUP))
+            else:
+                self._context.env.process(self._request_followup_at(at_ms, members, generation))
+
+    def _request_followup_at(self, at_ms: int, members: Sequence[Member], generation: int) -> Process:
+        yield self._context.env.timeout(at_ms - self._context.now_ms)
+        remaining = [member for member in self._running(members) if member in self._group.members]
+        if self._group.generation == generation and remaining:
+            self._send(protocol.RebalanceRequested(remaining, FOLLOWUP))
+
+    def _rejoining_members(self, target: GroupAssignment, reconciliation: Reconciliation) -> dict[Member, bool]:
+        """Return the members that revoke a task or wait for one, and therefore rejoin; and whether each revokes."""
         current = self._context.execution.assignment
-        threads: set[tuple[int, int]] = set()
-        for assignment, tasks in ((current, reconciliation.revoked), (target, reconciliation.withheld)):
+        revokes: dict[tuple[int, int], bool] = {}
+        for assignment, tasks, is_revoking in (
+            (target, reconciliation.withheld, False),
+            (current, reconciliation.revoked, True),
+        ):
             clients, numbers = assignment.owner[tasks].tolist(), assignment.owner_thread()[tasks].tolist()
-            threads.update(zip(clients, numbers, strict=True))
-        found = (self._context.fleet.member(client, number) for client, number in sorted(threads))
-        return [member for member in found if member is not None and member in self._group.members]
+            revokes.update(dict.fromkeys(zip(clients, numbers, strict=True), is_revoking))
+        members = {thread: self._context.fleet.member(*thread) for thread in sorted(revokes)}
+        return {
+            member: revokes[thread]
+            for thread, member in members.items()
+            if member is not None and member in self._group.members
+        }
 
     def _follow_up(self, generation: int, delay_ms: int) -> Process:
         yield self._context.env.timeout(delay_ms)

@@ -103,6 +103,7 @@ class Simulation:
         self._subscribed = {layout.partitions[row] for row in layout.tasks.source.values.tolist()}
         self._fleet = Fleet(world, layout.racks)
         self._observe = observe
+        self._starting: dict[str, ClientUp] = {}
         self._changed = self._env.event()
         self._execution = Execution(world, layout, self._cluster_metadata, self._fleet, self._announce_change)
         self._leader = Leader(
@@ -133,7 +134,8 @@ class Simulation:
             failure = f"round {self._group.current_round}: {error}"
         self._execution.advance(self._now_ms)
         pending = self._rebalance_causes.pending
-        return self._recorder.finish(self._now_ms, failure, pending, unfinished=not self._group.is_stable)
+        unfinished = bool(self._starting) or not self._group.is_stable
+        return self._recorder.finish(self._now_ms, failure, pending, unfinished=unfinished)
 
     def _play_timeline(self) -> Process:
         if self._world.start is Start.RUNNING:
@@ -170,13 +172,11 @@ class Simulation:
         cause = Cause(START if timed.event is None else timed.event, self._now_ms)
         with self._execution.changing(self._now_ms):
             match change:
-                case ClientUp(client=client, configs=configs, announces_rack=announces_rack):
-                    row = self._fleet.row(client)
-                    if not self._fleet.up[row]:
-                        self._execution.start_client(row)
-                        self._group.join(self._fleet.start(row, configs, announces_rack), cause)
+                case ClientUp():
+                    self._start(change, cause)
                 case ClientDown(client=client, leaves_group=leaves_group, disk=disk):
                     row = self._fleet.row(client)
+                    self._starting.pop(client, None)
                     if self._fleet.up[row]:
                         members = self._fleet.members(row)
                         self._fleet.stop(row, keeps_disk=disk is not Disk.LOST)
@@ -202,6 +202,28 @@ class Simulation:
                     self._group.request_rebalance("configs changed", cause)
                 case TrafficScaled(factor=factor, hour=hour):
                     self._execution.set_traffic(factor, hour)
+
+    def _start(self, change: ClientUp, cause: Cause) -> None:
+        """Start a client, which joins after `ClientTimes.start_ms`; the clients of the start have joined by then."""
+        delay_ms = 0 if cause.event == START else self._world.application.times.start_ms
+        if delay_ms == 0:
+            self._join(change, cause)
+        elif not self._fleet.up[self._fleet.row(change.client)] and change.client not in self._starting:
+            self._starting[change.client] = change
+            self._env.process(self._join_after(delay_ms, change, cause))
+
+    def _join_after(self, delay_ms: int, change: ClientUp, cause: Cause) -> Process:
+        yield self._env.timeout(delay_ms)
+        if self._starting.get(change.client) is change:
+            del self._starting[change.client]
+            with self._execution.changing(self._now_ms):
+                self._join(change, cause)
+
+    def _join(self, change: ClientUp, cause: Cause) -> None:
+        row = self._fleet.row(change.client)
+        if not self._fleet.up[row]:
+            self._execution.start_client(row)
+            self._group.join(self._fleet.start(row, change.configs, change.announces_rack), cause)
 
     def _apply_reassignment(self, step: ReassignmentStep, cause: Cause) -> None:
         self._execution.set_reassignment_traffic(step.copied, step.copying)

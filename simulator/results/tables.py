@@ -323,6 +323,22 @@ CONVERGENCE = table_schema(
     ),
 )
 
+TIME_RANGES = table_schema(
+    "One row per run of `run` whose outcome depends on client times (application.times) within their uncertainty.",
+    *RUN_KEY,
+    ("rebalances_to_converge", pa.int64(), "as in runs"),
+    ("time_to_converge_ms", pa.int64(), "as in runs"),
+    ("fast_rebalances_to_converge", pa.int64(), "the same with client times divided by their uncertainty"),
+    ("fast_time_to_converge_ms", pa.int64(), "the same with client times divided by their uncertainty"),
+    ("slow_rebalances_to_converge", pa.int64(), "the same with client times multiplied by their uncertainty"),
+    ("slow_time_to_converge_ms", pa.int64(), "the same with client times multiplied by their uncertainty"),
+    ("uncertainty", pa.float64(), "that factor"),
+    ("round", pa.int64(), "first rebalance that decides differently; null if none does"),
+    ("task", pa.string(), "a task that it moves or not, depending on when its copy has caught up; null if unknown"),
+    ("client", pa.string(), "the client with that copy"),
+    ("caught_up_after_ms", pa.int64(), "when that copy has caught up, from the assignment of that rebalance on"),
+)
+
 SCHEMAS: dict[str, pa.Schema] = {
     "runs": RUNS,
     "rounds": ROUNDS,
@@ -339,6 +355,7 @@ SCHEMAS: dict[str, pa.Schema] = {
     "unavailable_partitions": UNAVAILABLE_PARTITIONS,
     "events": EVENTS,
     "convergence": CONVERGENCE,
+    "time_ranges": TIME_RANGES,
 }
 """Every result table by its name."""
 

@@ -70,6 +70,7 @@ def tabulate(trace: Trace, assignor: str, seed: int) -> dict[str, pa.Table]:
             ],
             "convergence",
         ),
+        "time_ranges": _of_rows([], "time_ranges"),
     }
     return {name: _table(name, columns, key) for name, columns in tables.items()}
 

@@ -12,6 +12,7 @@ from enum import StrEnum
 from assignors.model.configs import AssignmentConfigs
 from assignors.model.ids import ProcessId, TaskId
 from assignors.replicas.state import TopicRetention
+from simulator.world.client_times import ClientTimes
 from simulator.world.disturbances import Disturbance
 
 NO_LEADER = -1
@@ -232,6 +233,7 @@ class Application:
         acks_all: whether its producers write with `acks=all`, to which `min.insync.replicas` applies (Kafka's default
             since 3.0, and required for exactly-once).
         state_configs: what decides which state survives when a process is killed.
+        times: how long clients need to open stores, to begin to read changelogs, and to rejoin.
     """
 
     id: str
@@ -240,6 +242,7 @@ class Application:
     group_configs: GroupConfigs = field(default_factory=GroupConfigs)
     acks_all: bool = True
     state_configs: StateConfigs = field(default_factory=StateConfigs)
+    times: ClientTimes = field(default_factory=ClientTimes)
 
 
 class OffsetReports(StrEnum):

@@ -11,7 +11,7 @@ from assignors.model.state import LATEST_OFFSET, NO_LAG
 from simulator.flows.lag_reports import LagReports
 from simulator.world.disturbances import Join
 from simulator.world.layout import FloatArray, lay_out
-from simulator.world.world import OffsetReports, StateConfigs
+from simulator.world.world import OffsetReports, StateConfigs, World
 from tests.simulator.small_world_runs import run
 from tests.simulator.world_builders import HOUR, with_configs, with_late_clients, world
 
@@ -45,12 +45,33 @@ def test_copies_never_catch_up_to_lag_0_under_exactly_once() -> None:
     """Observed with Kafka 4.3.1: with `acceptable.recovery.lag: 0`, warm-ups stay warm-ups."""
     runs = {}
     for exactly_once in (False, True):
-        base = with_late_clients(with_configs(world(2), acceptable_recovery_lag=0), "late")
+        base = with_late_clients(with_configs(without_writes(world(2)), acceptable_recovery_lag=0), "late")
         configs = StateConfigs(exactly_once=exactly_once)
         application = dataclasses.replace(base.application, state_configs=configs)
         runs[exactly_once] = run(dataclasses.replace(base, application=application), Join(HOUR, ("late",)))
     assert runs[False].rounds[-1].followup_delay_ms is None
     assert runs[True].rounds[-1].followup_delay_ms is not None
+
+
+def test_members_report_the_offsets_of_their_join_request() -> None:
+    """The leader reads end offsets when all members have joined; by then, a changelog has grown."""
+    reports, held, end = make_reports()
+    held[TASK, CURRENT] = end[TASK]
+    reports.report_at_join(np.array([TASK]), np.array([CURRENT]), held)
+    end[TASK] += 5 * RECORD_BYTES
+    held[TASK, CURRENT] = end[TASK]
+    assert reports.lags(CLIENTS, held, end, nowhere(end))[TASK, CURRENT] == 5
+    reports.record(CLIENTS, held)
+    assert reports.lags(CLIENTS, held, end, nowhere(end))[TASK, CURRENT] == 0
+
+
+def without_writes(base: World) -> World:
+    """Return the world without traffic: a copy that has caught up stays at lag 0."""
+    topics = {
+        name: dataclasses.replace(topic, bytes_per_s=(0,) * topic.num_partitions)
+        for name, topic in base.cluster.topics.items()
+    }
+    return dataclasses.replace(base, cluster=dataclasses.replace(base.cluster, topics=topics))
 
 
 def nowhere(end_bytes: FloatArray) -> np.ndarray:

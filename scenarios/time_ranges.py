@@ -1,0 +1,87 @@
+"""How far the outcome of a run depends on the times of its clients, within their uncertainty."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pyarrow as pa
+
+from assignors import registry
+from scenarios.load import AssignorSpec
+from simulator.processes.simulation import Observer, simulate
+from simulator.results.time_ranges import (
+    CaughtUpTimes,
+    DecisiveCopy,
+    Outcome,
+    decisive_copy,
+    first_difference,
+    may_depend_on_times,
+    time_range_table,
+)
+from simulator.results.trace import Trace
+from simulator.world.client_times import ClientTimes
+from simulator.world.world import GroupProtocol
+
+
+def time_ranges(trace: Trace, spec: AssignorSpec, seed: int) -> pa.Table:
+    """Simulate a run again with the shortest and the longest client times, and compare how it converges.
+
+    A streams group assigns tasks regardless of lags, so client times do not decide its outcome.
+
+    Args:
+        trace: the run.
+        spec: its assignor.
+        seed: its seed.
+
+    Returns:
+        The table `time_ranges`: one row if the outcomes differ, otherwise none.
+    """
+    key: dict[str, object] = {"scenario": trace.world.name, "assignor": spec.label, "seed": seed}
+    times = trace.world.application.times
+    is_classic = trace.world.application.group_configs.protocol is GroupProtocol.CLASSIC
+    factor = times.uncertainty
+    fast_times, slow_times = times.scaled(1 / factor), times.scaled(factor)
+    may_differ = fast_times != slow_times and is_classic and trace.failure is None and may_depend_on_times(trace)
+    if not may_differ:
+        return time_range_table(key, [])
+    fast, slow = _simulate(trace, spec, fast_times), _simulate(trace, spec, slow_times)
+    outcomes = [Outcome.of(run) for run in (fast, trace, slow)]
+    if not any(one.differs(other) for one in outcomes for other in outcomes):
+        return time_range_table(key, [])
+    pairs = [(trace, slow), (fast, trace)] if outcomes[1].differs(outcomes[2]) else [(fast, trace), (trace, slow)]
+    reason = next((found for pair in pairs if (found := decisive_copy(*pair)) is not None), None)
+    different = next((index for pair in pairs if (index := first_difference(*pair)) is not None), None)
+    row: dict[str, object] = {
+        "rebalances_to_converge": outcomes[1].rebalances,
+        "time_to_converge_ms": outcomes[1].time_to_converge_ms,
+        "fast_rebalances_to_converge": outcomes[0].rebalances,
+        "fast_time_to_converge_ms": outcomes[0].time_to_converge_ms,
+        "slow_rebalances_to_converge": outcomes[2].rebalances,
+        "slow_time_to_converge_ms": outcomes[2].time_to_converge_ms,
+        "uncertainty": factor,
+        "round": None if different is None else trace.rounds[different].number,
+    }
+    if reason is not None:
+        row |= _describe(trace, spec, reason)
+    return time_range_table(key, [row])
+
+
+def _describe(trace: Trace, spec: AssignorSpec, copy: DecisiveCopy) -> dict[str, object]:
+    """Return which copy decides, and when it has caught up."""
+    times = CaughtUpTimes(copy)
+    _simulate(trace, spec, trace.world.application.times, times)
+    decided = trace.rounds[copy.round]
+    nearest_ms = times.nearest_ms(decided.at_ms)
+    return {
+        "round": decided.number,
+        "task": str(trace.layout.tasks.ids[copy.task]),
+        "client": trace.world.clients[copy.client].name,
+        "caught_up_after_ms": None if nearest_ms is None else nearest_ms - decided.at_ms,
+    }
+
+
+def _simulate(trace: Trace, spec: AssignorSpec, times: ClientTimes, observe: Observer | None = None) -> Trace:
+    """Simulate the world of a run with other client times."""
+    application = dataclasses.replace(trace.world.application, times=times)
+    world = dataclasses.replace(trace.world, application=application)
+    return simulate(world, registry.make(spec.info, spec.parameters), spec.info.weights, observe=observe)

@@ -1,0 +1,120 @@
+"""When new copies begin to read: after their stores are open and their changelogs are initialized.
+
+Each stream thread opens the stores of its new tasks one after another. A task begins to read its changelogs
+`restore_start_ms` after its own stores are open. A restored or stateless task runs only once its thread has opened the
+stores of all its new tasks, because the same loop starts restored tasks. A standby that becomes an active task, or the
+reverse, keeps its stores open, but its changelogs are initialized again.
+
+Kafka opens the new tasks of a thread in the order of a hash set; this model opens them in the order of their ids.
+
+Source: `TaskManager.addTasksToStateUpdater` and `.checkStateUpdater`, `Tasks.drainPendingTasksToInit`,
+`StreamTask.initializeIfNeeded`, `StoreChangelogReader.initializeChangelogs`, Kafka 4.3.1.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from assignors.model.assignment import UNASSIGNED
+from assignors.model.columns import BoolArray, IntArray
+from simulator.flows.assigned_copies import AssignedCopies
+from simulator.world.client_times import ClientTimes
+from simulator.world.group_assignment import GroupAssignment
+from simulator.world.layout import Layout
+from simulator.world.world import World
+
+
+class RestoreStart:
+    """The moments at which the copies of T tasks on N clients begin to read, and their tasks may run."""
+
+    def __init__(self, world: World, layout: Layout, first_thread: IntArray) -> None:
+        """Create the schedule without copies.
+
+        Args:
+            world: the stores, and the times of clients.
+            layout: the rows of tasks.
+            first_thread: shape (N + 1,); the row of each client's first thread among the threads of all clients.
+        """
+        self._times: ClientTimes = world.application.times
+        stores = {part.id: sum(store.persistent for store in part.stores) for part in world.application.subtopologies}
+        num_stores = np.array([stores[number] for number in layout.tasks.subtopology.tolist()], dtype=np.int64)
+        self._open_ms: IntArray = num_stores * self._times.open_store_ms * layout.tasks.stateful
+        self._stateful = layout.tasks.stateful
+        self._first_thread = first_thread
+        shape = (len(layout.tasks), len(world.clients))
+        self._opened_at_ms: IntArray = np.zeros(int(first_thread[-1]), dtype=np.int64)
+        self._reads_from_ms: IntArray = np.zeros(shape, dtype=np.int64)
+        self._runs_from_ms: IntArray = np.zeros(shape[0], dtype=np.int64)
+        self._last_ms = 0
+
+    def assign(self, before: GroupAssignment, after: GroupAssignment, now_ms: int, *, is_open: bool = False) -> None:
+        """Schedule the opening of the new copies of an assignment.
+
+        Args:
+            before: the previous assignment.
+            after: the new assignment.
+            now_ms: the time.
+            is_open: whether all stores are open and initialized already, as in an application that was running.
+        """
+        if is_open:
+            return
+        held_before, held = before.held(), after.held()
+        is_new = held & (~held_before | (after.thread != before.thread))
+        clients = np.arange(held.shape[1])
+        changes_role = held & ~is_new & ((before.owner[:, None] == clients) != (after.owner[:, None] == clients))
+        recycled = np.nonzero(changes_role & self._stateful[:, None])
+        self._reads_from_ms[recycled] = now_ms + self._times.restore_start_ms
+        tasks, new_on = np.nonzero(is_new)
+        self._open(tasks, new_on, after, now_ms)
+        begins = np.flatnonzero((after.owner != before.owner) & (after.owner != UNASSIGNED))
+        threads = self._first_thread[after.owner[begins]] + after.owner_thread()[begins]
+        self._runs_from_ms[begins] = self._opened_at_ms[threads]
+        latest_ms = int(self._reads_from_ms.max(initial=0)), int(self._runs_from_ms.max(initial=0))
+        self._last_ms = max(self._last_ms, *latest_ms)
+
+    def start_client(self, client: int) -> None:
+        """Start a client, whose threads have nothing to open yet."""
+        self._opened_at_ms[self._first_thread[client] : self._first_thread[client + 1]] = 0
+
+    def is_waiting(self, copies: AssignedCopies, now_ms: int) -> BoolArray:
+        """Return which of K assigned copies do not read yet, shape (K,)."""
+        waiting: BoolArray = self._reads_from_ms[copies.task, copies.client] > now_ms
+        return waiting
+
+    def may_run(self, now_ms: int) -> BoolArray:
+        """Return which tasks may run as soon as they are restored, shape (T,)."""
+        may_run: BoolArray = self._runs_from_ms <= now_ms
+        return may_run
+
+    def opened_at_ms(self, client: int, thread: int) -> int:
+        """Return when a thread of a client has opened the stores of its tasks, 0 if it never opened any."""
+        return int(self._opened_at_ms[self._first_thread[client] + thread])
+
+    def next_change_ms(self, copies: AssignedCopies, owner: IntArray, now_ms: int) -> int | None:
+        """Return the next moment at which a copy begins to read or a task may run, None if there is none.
+
+        Args:
+            copies: the assigned copies.
+            owner: shape (T,); the client that has each task, UNASSIGNED if none.
+            now_ms: the time.
+        """
+        if now_ms >= self._last_ms:
+            return None
+        reads_from_ms = self._reads_from_ms[copies.task, copies.client]
+        moments = np.concatenate((reads_from_ms, self._runs_from_ms[owner != UNASSIGNED]))
+        future = moments[moments > now_ms]
+        return int(future.min()) if len(future) else None
+
+    def _open(self, tasks: IntArray, clients: IntArray, after: GroupAssignment, now_ms: int) -> None:
+        """Let threads open the stores of new copies, in the order of their ids, and note when they are done."""
+        threads = self._first_thread[clients] + after.thread[tasks, clients]
+        order = np.lexsort((tasks, threads))
+        tasks, clients, threads = tasks[order], clients[order], threads[order]
+        duration = self._open_ms[tasks]
+        passed = np.cumsum(duration)
+        starts = np.searchsorted(threads, threads)
+        within = passed - (passed[starts] - duration[starts]) if len(tasks) else passed
+        begins = np.maximum(self._opened_at_ms[threads], now_ms)
+        opened = begins + within
+        np.maximum.at(self._opened_at_ms, threads, opened)
+        self._reads_from_ms[tasks, clients] = opened + self._times.restore_start_ms * self._stateful[tasks]

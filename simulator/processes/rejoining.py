@@ -1,0 +1,64 @@
+"""When members send their JoinGroup requests, and which offsets these contain.
+
+A thread that must revoke tasks commits, closes them, and rejoins in the same poll. A thread that waits for a task, or
+learns of a rebalance by a heartbeat, rejoins with its next poll, which comes after it has opened the stores of its new
+tasks. The request contains the offsets of the member's copies at that moment; the leader uses them when all other
+members have joined.
+
+Source: `ConsumerCoordinator.onJoinComplete` and `.onJoinPrepare`, `StreamThread.runLoop` (`enforceRebalance` after
+`runOnce`), `StreamsPartitionAssignor.subscriptionUserData`, Kafka 4.3.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from simulator.group.classic_group import Member
+from simulator.processes.simulation_context import SimulationContext
+
+
+class Rejoining:
+    """The JoinGroup requests of the members of a classic group."""
+
+    def __init__(self, context: SimulationContext) -> None:
+        self._context = context
+        self._rejoin_ms = context.world.application.times.rejoin_ms
+
+    def ready_ms(self, member: Member, since_ms: int, revokes: bool = False) -> int:
+        """Return when a member rejoins.
+
+        Args:
+            member: the member.
+            since_ms: when it learns that it has to.
+            revokes: whether it has to because it must revoke tasks.
+        """
+        earliest_ms = since_ms + self._rejoin_ms
+        if revokes:
+            return earliest_ms
+        client = self._context.fleet.row(member.client)
+        return max(earliest_ms, self._context.execution.restore_start.opened_at_ms(client, member.thread))
+
+    def record_reports(self, before: Mapping[Member, bool], after: Mapping[Member, bool], *, is_new: bool) -> None:
+        """Record the offsets of members whose JoinGroup requests have just been received.
+
+        Args:
+            before: the members before, and whether they had joined the rebalance.
+            after: the members now, and whether they have joined.
+            is_new: whether the rebalance has just begun, so that earlier requests do not count.
+        """
+        fleet, execution = self._context.fleet, self._context.execution
+        joined = [
+            (fleet.row(member.client), member.thread)
+            for member, has_joined in after.items()
+            if has_joined and (is_new or not before.get(member, False))
+        ]
+        if joined:
+            execution.advance(self._context.now_ms)
+            clients, threads = np.array(joined, dtype=np.int64).T
+            assignment = execution.assignment
+            # A thread reports its own tasks, and what no thread of its client has open.
+            reported = (assignment.thread[:, clients] == threads) | ~assignment.held()[:, clients]
+            tasks, places = np.nonzero(reported)
+            execution.restoration.report_at_join(tasks, clients[places])
