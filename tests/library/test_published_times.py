@@ -44,10 +44,9 @@ def test_handover_after_a_close_without_leave_group(observed_s: float) -> None:
     predicted = [seconds for name in ("instance-0", "instance-1") for seconds in downtimes_s(2, closing % name)]
     handovers = [seconds for seconds in predicted if seconds > 0]
     assert len(handovers) >= len(CLOSED_AT_MS)
-    # Simulated members send their heartbeats at the same time, so the other member always learns of the rebalance a
-    # whole interval after the session ended; real ones learn of it up to an interval earlier.
-    assert min(handovers) - HEARTBEAT_S <= observed_s <= max(handovers)
-    assert max(handovers) - min(handovers) <= HEARTBEAT_S
+    # The session ends up to a heartbeat before the timeout, and the other member learns of it up to a heartbeat later.
+    assert min(handovers) <= observed_s <= max(handovers)
+    assert 45 - HEARTBEAT_S <= min(handovers) <= max(handovers) <= 45 + HEARTBEAT_S * 1.01
 
 
 def test_leave_group_saves_a_session_timeout_at_each_restart() -> None:

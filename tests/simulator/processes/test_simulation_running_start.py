@@ -27,7 +27,6 @@ from tests.simulator.world_builders import (
     HOUR,
     MINUTE,
     with_clients,
-    with_clients,
     with_configs,
     with_group,
     with_late_clients,
