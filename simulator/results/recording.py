@@ -247,6 +247,7 @@ class TraceRecorder:
                 causes=closed.causes,
                 members=decision.members,
                 owner=decision.target.owner,
+                owner_thread=decision.target.owner_thread(),
                 standby=closed.standby,
                 withheld=np.flatnonzero(closed.reconciliation.withheld),
                 thread_moves=closed.thread_moves,

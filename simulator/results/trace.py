@@ -43,6 +43,7 @@ class Round:
         causes: the changes that caused it, by time; none if it only follows from the rebalance before.
         members: shape (C,); rows of the clients that took part, by process id.
         owner: shape (T,); the client to which each task is assigned as active task, UNASSIGNED if none.
+        owner_thread: shape (T,); the thread of the owner; a member whose thread has ended has a number of its own.
         standby: shape (S, 2); task and client of every standby and warm-up.
         withheld: shape (W,); tasks that their new owners get only in the next rebalance.
         thread_moves: the number of tasks that moved to another thread of their client.
@@ -71,6 +72,7 @@ class Round:
     causes: tuple[Cause, ...]
     members: IntArray
     owner: IntArray
+    owner_thread: IntArray
     standby: IntArray
     withheld: IntArray
     thread_moves: int

@@ -20,20 +20,24 @@ events: [EVENT]
 assignors: [high_availability]
 duration: 10m
 """
-CLOSED_AT_MS = range(60_000, 63_000, 250)
+SEEDS = range(1, 13)
+"""Seeds draw when members send their heartbeats."""
+CLOSED_AT_MS = range(60_000, 63_000, 1_000)
 """Closing times over one heartbeat interval, which decides when the session ends."""
 HEARTBEAT_S = 3
 
 
 def downtimes_s(clients: int, event: str) -> list[float]:
-    """Return the downtime of the only task after an event, for each closing time."""
+    """Return the downtime of the only task after an event, for each closing time and seed."""
     downtimes = []
     for at_ms in CLOSED_AT_MS:
         scenario = loads(
             APPLICATION.replace("CLIENTS", str(clients)).replace("EVENT", event.replace("AT", f"{at_ms}ms"))
         )
-        [task] = tabulate(run(scenario, "high_availability"), "high_availability", 1)["tasks"].to_pylist()
-        downtimes.append(task["downtime_ms"] / 1000)
+        for seed in SEEDS:
+            trace = run(scenario, "high_availability", seed)
+            [task] = tabulate(trace, "high_availability", seed)["tasks"].to_pylist()
+            downtimes.append(task["downtime_ms"] / 1000)
     return downtimes
 
 
@@ -44,10 +48,9 @@ def test_handover_after_a_close_without_leave_group(observed_s: float) -> None:
     predicted = [seconds for name in ("instance-0", "instance-1") for seconds in downtimes_s(2, closing % name)]
     handovers = [seconds for seconds in predicted if seconds > 0]
     assert len(handovers) >= len(CLOSED_AT_MS)
-    # Simulated members send their heartbeats at the same time, so the other member always learns of the rebalance a
-    # whole interval after the session ended; real ones learn of it up to an interval earlier.
-    assert min(handovers) - HEARTBEAT_S <= observed_s <= max(handovers)
-    assert max(handovers) - min(handovers) <= HEARTBEAT_S
+    # The session ends up to a heartbeat before the timeout; the other member learns of it up to a heartbeat later.
+    assert min(handovers) <= observed_s <= max(handovers)
+    assert 45 - HEARTBEAT_S <= min(handovers) <= max(handovers) <= 45 + HEARTBEAT_S * 1.01
 
 
 def test_leave_group_saves_a_session_timeout_at_each_restart() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from assignors.model.assignment import UNASSIGNED
 from assignors.model.columns import BoolArray, IntArray
 from assignors.model.ids import TaskId
 from scenarios.language.yaml_reader import read_yaml
@@ -81,6 +82,8 @@ class GroupPrediction:
         first_ms: Time from the event to the first assignment; None if there is none.
         settling_ms: Time from the first assignment until all members have the last assignment; None if that does not
             happen.
+        threads: Active tasks of each thread at the end, by process id. Threads without tasks are omitted; their order
+            has no meaning.
     """
 
     tasks: TaskDistribution
@@ -88,6 +91,7 @@ class GroupPrediction:
     probing_rounds: int
     first_ms: int | None
     settling_ms: int | None
+    threads: Mapping[str, tuple[frozenset[str], ...]]
 
 
 def read_document(text: str) -> dict[str, Any]:
@@ -128,6 +132,7 @@ def predict_period(trace: Trace, from_ms: int, until_ms: int) -> GroupPrediction
         probing_rounds=count_probing_rounds([round.at_ms for round in in_period]),
         first_ms=in_period[0].at_ms - from_ms if in_period else None,
         settling_ms=None if settled_ms is None else settled_ms - in_period[0].at_ms,
+        threads=_active_by_thread(trace, before_end[-1]),
     )
 
 
@@ -139,6 +144,20 @@ def count_probing_rounds(at_ms: Sequence[int]) -> int:
 def _task_distribution(trace: Trace, last: Round) -> TaskDistribution:
     processes = [str(client.process_id) for client in trace.world.clients]
     return TaskDistribution.of(trace.layout.tasks.ids, processes, last.owner, last.standbys(len(processes)))
+
+
+def _active_by_thread(trace: Trace, last: Round) -> dict[str, tuple[frozenset[str], ...]]:
+    """Return the active tasks of each thread that has any, by process id."""
+    tasks_of: dict[str, dict[int, set[str]]] = {}
+    threads = zip(trace.layout.tasks.ids, last.owner.tolist(), last.owner_thread.tolist(), strict=True)
+    for task, client, thread in threads:
+        if client != UNASSIGNED:
+            process = str(trace.world.clients[client].process_id)
+            tasks_of.setdefault(process, {}).setdefault(thread, set()).add(str(task))
+    return {
+        process: tuple(frozenset(tasks) for _, tasks in sorted(by_thread.items()))
+        for process, by_thread in sorted(tasks_of.items())
+    }
 
 
 def _select(tasks: Sequence[TaskId], mask: BoolArray) -> frozenset[str]:

@@ -35,6 +35,8 @@ from tests.simulator.world_builders import (
     world,
 )
 
+pytestmark = pytest.mark.usefixtures("equal_phases")
+
 SCALE_OUT = Join(HOUR, ("late",))
 
 

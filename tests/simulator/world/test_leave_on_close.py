@@ -16,6 +16,8 @@ from tests.simulator.random_worlds import disturbed_worlds
 from tests.simulator.small_world_runs import SECOND, members, run, tasks_on
 from tests.simulator.world_builders import HOUR, MINUTE, with_clients, with_group, world
 
+pytestmark = pytest.mark.usefixtures("equal_phases")
+
 CLASSIC, STREAMS = GroupProtocol
 
 
