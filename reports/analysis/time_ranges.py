@@ -28,8 +28,8 @@ def time_range_text(row: ComparisonRow) -> str:
     )
 
 
-def _times(found: Mapping[str, Any]) -> str:
-    values = [found[f"{prefix}time_to_converge_ms"] for prefix in _PREFIXES]
+def _times(outcome: Mapping[str, Any]) -> str:
+    values = [outcome[f"{prefix}time_to_converge_ms"] for prefix in _PREFIXES]
     known = sorted(value for value in values if value is not None)
     if known and not times_differ(known[0], known[-1]):
         known = known[1:2] or known
@@ -37,19 +37,19 @@ def _times(found: Mapping[str, Any]) -> str:
     return " or ".join(dict.fromkeys(texts))
 
 
-def _rebalances(found: Mapping[str, Any]) -> str:
-    values = [found[f"{prefix}rebalances_to_converge"] for prefix in _PREFIXES]
+def _rebalances(outcome: Mapping[str, Any]) -> str:
+    values = [outcome[f"{prefix}rebalances_to_converge"] for prefix in _PREFIXES]
     known = sorted({value for value in values if value is not None})
     texts = [format_count(value) for value in known] or ["unknown"]
     return f"{' or '.join(texts)} rebalance{'' if known == [1] else 's'}"
 
 
-def _reason(found: Mapping[str, Any]) -> str:
-    if found["task"] is None:
-        return "" if found["round"] is None else f"; rebalance {found['round']} decides"
-    copy = f"the copy of {found['task']} on {found['client']}"
-    if found["caught_up_after_ms"] is None:
-        return f"; {copy} decides at rebalance {found['round']}"
-    after_ms = found["caught_up_after_ms"]
+def _reason(outcome: Mapping[str, Any]) -> str:
+    if outcome["task"] is None:
+        return "" if outcome["round"] is None else f"; rebalance {outcome['round']} decides"
+    copy = f"the copy of {outcome['task']} on {outcome['client']}"
+    if outcome["caught_up_after_ms"] is None:
+        return f"; {copy} decides at rebalance {outcome['round']}"
+    after_ms = outcome["caught_up_after_ms"]
     side = "before" if after_ms < 0 else "after"
-    return f"; {copy} catches up {format_duration(abs(after_ms))} {side} rebalance {found['round']}"
+    return f"; {copy} catches up {format_duration(abs(after_ms))} {side} rebalance {outcome['round']}"

@@ -20,6 +20,7 @@ from simulator.group.classic_group import AwaitFirstMembers, Member
 from simulator.group.rebalance_causes import Cause
 from simulator.group.reconciliation import reconcile_group, reconcile_member, without_stopped_clients
 from simulator.group.streams_group import ComputeTarget, Instruction, StreamsGroupProtocolState
+from simulator.processes.rejoining import Rejoining
 from simulator.processes.simulation_context import Process, SimulationContext
 from simulator.world.world import Start
 
@@ -31,6 +32,7 @@ class StreamsProtocol:
         self._context = context
         self._configs = context.world.application.group_configs
         self._group = StreamsGroupProtocolState()
+        self._rejoining = Rejoining(context)
         self._target = context.execution.assignment
         self._joined_at_ms: dict[Member, int] = {}
         self._reconciling: set[Member] = set()
@@ -170,13 +172,21 @@ class StreamsProtocol:
         interval_ms = self._configs.streams_heartbeat_interval_ms
         passed_ms = self._context.now_ms - self._joined_at_ms[member]
         wait_ms = 0 if at_once else interval_ms - passed_ms % interval_ms
+        phase_ms = (passed_ms + wait_ms) % interval_ms
         while member in self._group.members and self._is_behind(member):
             yield self._context.env.timeout(wait_ms)
+            yield from self._await_poll(member)
             if member in self._group.members and self._context.fleet.is_up(member):
                 self._assign(self._context.fleet.row(member.client))
-            wait_ms = interval_ms
+            wait_ms = interval_ms - (self._context.now_ms - self._joined_at_ms[member] - phase_ms) % interval_ms
         self._reconciling.discard(member)
         self._mark_if_reconciled()
+
+    def _await_poll(self, member: Member) -> Process:
+        """Wait until the threads of a member, which has received its target, apply it in their next poll."""
+        delay_ms = self._rejoining.delay_ms(self._context.fleet.row(member.client))
+        if delay_ms:
+            yield self._context.env.timeout(delay_ms)
 
     def _assign(self, client: int) -> None:
         execution = self._context.execution
