@@ -49,7 +49,7 @@ def time_ranges(trace: Trace, spec: AssignorSpec, seed: int) -> pa.Table:
     if not any(one.differs(other) for one in outcomes for other in outcomes):
         return time_range_table(key, [])
     pairs = [(trace, slow), (fast, trace)] if outcomes[1].differs(outcomes[2]) else [(fast, trace), (trace, slow)]
-    reason = next((found for pair in pairs if (found := decisive_copy(*pair)) is not None), None)
+    reason = next((copy for pair in pairs if (copy := decisive_copy(*pair)) is not None), None)
     different = next((index for pair in pairs if (index := first_difference(*pair)) is not None), None)
     row: dict[str, object] = {
         "rebalances_to_converge": outcomes[1].rebalances,

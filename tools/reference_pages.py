@@ -119,6 +119,7 @@ SECTIONS = {
     "BrokerConfigs": "cluster.configs",
     "ClusterFiles": "cluster.from",
     "ApplicationSection": "application",
+    "TimesEntry": "application.times",
     "SubtopologyEntry": "application.subtopologies[]",
     "RepartitionEntry": "application.subtopologies[].repartition[]",
     "StoreEntry": "application.subtopologies[].stores[], application.stores[]",

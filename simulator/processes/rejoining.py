@@ -1,9 +1,11 @@
-"""When members send their JoinGroup requests, and which offsets these contain.
+"""When members send their JoinGroup requests, or apply a target, and which offsets the requests contain.
 
 A thread that must revoke tasks commits, closes them, and rejoins in the same poll. A thread that waits for a task, or
 learns of a rebalance by a heartbeat, rejoins with its next poll, which comes after it has opened the stores of its new
 tasks. The request contains the offsets of the member's copies at that moment; the leader uses them when all other
 members have joined.
+
+A member of a streams group applies a target in a poll, too; its heartbeats do not wait for that.
 
 Source: `ConsumerCoordinator.onJoinComplete` and `.onJoinPrepare`, `StreamThread.runLoop` (`enforceRebalance` after
 `runOnce`), `StreamsPartitionAssignor.subscriptionUserData`, Kafka 4.3.1.
@@ -20,7 +22,7 @@ from simulator.processes.simulation_context import SimulationContext
 
 
 class Rejoining:
-    """The JoinGroup requests of the members of a classic group."""
+    """How long members need to join a rebalance of a classic group, or to apply a target of a streams group."""
 
     def __init__(self, context: SimulationContext) -> None:
         self._context = context

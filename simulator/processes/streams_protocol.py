@@ -30,6 +30,7 @@ from simulator.group.reconciliation import (
     without_stopped_threads,
 )
 from simulator.group.streams_group import ComputeTarget, Instruction, StreamsGroupProtocolState
+from simulator.processes.rejoining import Rejoining
 from simulator.processes.simulation_context import Process, SimulationContext
 from simulator.world.world import Start
 
@@ -44,6 +45,7 @@ class StreamsProtocol:
         self._context = context
         self._configs = context.world.application.group_configs
         self._group = StreamsGroupProtocolState()
+        self._rejoining = Rejoining(context)
         self._target = context.execution.assignment
         interval_ms, seed = self._configs.streams_heartbeat_interval_ms, context.world.seed
         self._heartbeats = Heartbeats(context.fleet, interval_ms, seed, are_late=False)
@@ -202,15 +204,22 @@ class StreamsProtocol:
             self._context.env.process(self._reconcile(member, at_once))
 
     def _reconcile(self, member: Member, at_once: bool) -> Process:
-        now_ms = self._context.now_ms
-        wait_ms = 0 if at_once else self._heartbeats.next_ms(member, now_ms) - now_ms
+        heartbeat_ms = self._context.now_ms
+        if not at_once:
+            heartbeat_ms = self._heartbeats.next_ms(member, heartbeat_ms)
         while member in self._group.members and self._is_behind(member):
-            yield self._context.env.timeout(wait_ms)
+            yield self._context.env.timeout(heartbeat_ms - self._context.now_ms)
+            yield from self._await_poll(member)
             if member in self._group.members and self._context.fleet.is_up(member):
                 self._assign(member)
-            wait_ms = self._configs.streams_heartbeat_interval_ms
+            heartbeat_ms = self._heartbeats.next_ms(member, self._context.now_ms)
         self._reconciling.discard(member)
         self._mark_if_reconciled()
+
+    def _await_poll(self, member: Member) -> Process:
+        """Wait until a member, which has received its target, applies it in its next poll."""
+        now_ms = self._context.now_ms
+        yield self._context.env.timeout(self._rejoining.ready_ms(member, now_ms) - now_ms)
 
     def _assign(self, member: Member) -> None:
         execution, client = self._context.execution, self._context.fleet.row(member.client)

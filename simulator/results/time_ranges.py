@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -13,11 +12,8 @@ from assignors.model.assignment import UNASSIGNED
 from simulator.flows.execution import Execution
 from simulator.results.convergence import convergence
 from simulator.results.tables import TIME_RANGES
+from simulator.results.time_difference import times_differ
 from simulator.results.trace import Trace
-
-MIN_DIFFERENCE_MS: Final = 3_000
-MIN_DIFFERENCE: Final = 0.15
-"""Times to converge that differ by less than both do not count as different outcomes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +35,7 @@ class Outcome:
             return True
         if self.time_to_converge_ms is None or other.time_to_converge_ms is None:
             return self.time_to_converge_ms != other.time_to_converge_ms
-        limit_ms = max(MIN_DIFFERENCE_MS, MIN_DIFFERENCE * max(self.time_to_converge_ms, other.time_to_converge_ms))
-        return abs(self.time_to_converge_ms - other.time_to_converge_ms) > limit_ms
+        return times_differ(self.time_to_converge_ms, other.time_to_converge_ms)
 
 
 @dataclass(frozen=True, slots=True)

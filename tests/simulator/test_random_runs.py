@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from assignors.model.assignment import TaskAssignor
+from simulator.world.client_times import ClientTimes
 from simulator.world.world import World
 from tests.simulator.random_worlds import assignors, disturbed_worlds
 from tests.simulator.run_checks import check_run
@@ -14,3 +18,22 @@ from tests.simulator.run_checks import check_run
 @given(disturbed_worlds(), assignors())
 def test_random_runs_keep_the_invariants(world: World, assignor: TaskAssignor) -> None:
     check_run(world, assignor)
+
+
+@settings(max_examples=40)
+@given(
+    disturbed_worlds(),
+    assignors(),
+    st.builds(
+        ClientTimes,
+        start_ms=st.sampled_from((0, 700, 20_000)),
+        open_store_ms=st.sampled_from((0, 60, 3_000)),
+        restore_start_ms=st.sampled_from((0, 200, 9_000)),
+        rejoin_ms=st.sampled_from((0, 60, 4_000)),
+    ),
+)
+def test_random_runs_with_client_times_keep_the_invariants(
+    world: World, assignor: TaskAssignor, times: ClientTimes
+) -> None:
+    application = dataclasses.replace(world.application, times=times)
+    check_run(dataclasses.replace(world, application=application), assignor)

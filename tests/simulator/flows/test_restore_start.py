@@ -50,14 +50,14 @@ class Schedule:
         return AssignedCopies.of(owner, self.assignment.standby)
 
     def reads_from_ms(self) -> dict[int, int]:
-        """Return when each copy begins to read, found by asking at every moment of change."""
-        copies, found, now_ms = self.copies(), {}, NOW - 1
+        """Return when each copy begins to read, starts by asking at every moment of change."""
+        copies, starts, now_ms = self.copies(), {}, NOW - 1
         while True:
             for index in np.flatnonzero(~self.start.is_waiting(copies, now_ms)).tolist():
-                found.setdefault(int(copies.task[index]), now_ms)
+                starts.setdefault(int(copies.task[index]), now_ms)
             moment = self.start.next_change_ms(copies, self.assignment.owner, now_ms)
             if moment is None:
-                return found
+                return starts
             now_ms = moment
 
     def runs_from_ms(self, task: int) -> int:
