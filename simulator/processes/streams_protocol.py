@@ -219,7 +219,9 @@ class StreamsProtocol:
     def _await_poll(self, member: Member) -> Process:
         """Wait until a member, which has received its target, applies it in its next poll."""
         now_ms = self._context.now_ms
-        yield self._context.env.timeout(self._rejoining.ready_ms(member, now_ms) - now_ms)
+        ready_ms = self._rejoining.ready_ms(member, now_ms)
+        if ready_ms > now_ms:
+            yield self._context.env.timeout(ready_ms - now_ms)
 
     def _assign(self, member: Member) -> None:
         execution, client = self._context.execution, self._context.fleet.row(member.client)
