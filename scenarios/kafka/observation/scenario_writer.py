@@ -9,7 +9,13 @@ from scenarios.kafka.naming import changelog_topic, repartition_name
 from scenarios.kafka.observation.client_names import client_names
 from scenarios.kafka.observation.errors import ObservationError
 from scenarios.kafka.observation.history import RebalanceHistory
-from scenarios.kafka.observation.observation import Observation, ObservedProcess, ObservedSubtopology, ObservedTopic
+from scenarios.kafka.observation.observation import (
+    ClientRates,
+    Observation,
+    ObservedProcess,
+    ObservedSubtopology,
+    ObservedTopic,
+)
 from scenarios.kafka.observation.observed_configs import assignor_of, broker_configs, streams_configs
 from scenarios.kafka.observation.observed_releases import release_assumptions, release_warnings
 from scenarios.kafka.observation.tasks import sort_tasks
@@ -76,12 +82,13 @@ class _ScenarioWriter:
         for sentence in list_warnings(self.observation):
             yield "#"
             yield from comment_lines(f"Warning: {sentence}")
-        assumptions = list_assumptions(self.observation)
-        if assumptions:
-            yield "#"
-            yield "# Assumptions:"
-        for sentence in assumptions:
-            yield from comment_lines(sentence, "- ")
+        sections = {"Measured": self.observation.measurements, "Assumptions": list_assumptions(self.observation)}
+        for title, sentences in sections.items():
+            if sentences:
+                yield "#"
+                yield f"# {title}:"
+            for sentence in sentences:
+                yield from comment_lines(sentence, "- ")
 
     def cluster(self) -> Iterator[str]:
         yield "cluster:"
@@ -195,6 +202,7 @@ class _ScenarioWriter:
         yield f"    threads: {max(1, len(process.threads))}"
         if process.tags:
             yield from entry_lines("tags", dict(sorted(process.tags.items())), 4)
+        yield from self._rates(process)
         if process.is_static:
             yield "    static_membership: true"
         if not starts:
@@ -202,6 +210,15 @@ class _ScenarioWriter:
             return
         tasks = list(self._tasks(process))
         yield from ["    tasks:", *tasks] if tasks else ["    tasks: {}"]
+
+    def _rates(self, process: ObservedProcess) -> Iterator[str]:
+        """Yield the rates from client metrics, and whether they are those of this process."""
+        rates = self.observation.client_rates.get(process.process_id, ClientRates())
+        for key, field in (("restore", "restore_bytes_per_s"), ("records_per_s", "records_per_s")):
+            value = getattr(rates, field)
+            if value is not None:
+                origin = "median of the other clients" if field in rates.assumed else "measured"
+                yield f"    {key}: {value}   # {origin}"
 
     def _tasks(self, process: ObservedProcess) -> Iterator[str]:
         for role in ("active", "standby"):
