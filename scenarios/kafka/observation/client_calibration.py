@@ -252,7 +252,8 @@ def _assumptions(
         yield "Threads are assumed to need no time for poll(); they may process less than their latency allows."
     else:
         yield (
-            "The client metrics show no processing: threads have no limit. Pass scrapes under load or set records_per_s."
+            "The client metrics show no processing: threads have no limit. Pass scrapes under load, or set "
+            "records_per_s."
         )
     if unmeasured and (restore or records):
         yield f"Clients without metrics are assumed as fast as the others (median): {', '.join(unmeasured)}."

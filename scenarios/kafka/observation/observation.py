@@ -145,6 +145,7 @@ class Observation:
         client_rates: Rates of processes with client metrics, by process id.
         measurements: Sentences on what client metrics showed, for the scenario's header.
         assumptions: Sentences on what was not observed and what was assumed instead, for the scenario's header.
+        warnings: Sentences on a state of the group that is not simulated.
     """
 
     source: str
@@ -163,6 +164,7 @@ class Observation:
     client_rates: Mapping[str, ClientRates] = field(default_factory=dict)
     measurements: tuple[str, ...] = ()
     assumptions: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
     def process_by_member(self) -> dict[str, str]:
         """Return the process id of each member of a streams group, in the order in which its coordinator lists them."""

@@ -16,7 +16,7 @@ from scenarios.kafka.observation.observation import (
     ObservedSubtopology,
     ObservedTopic,
 )
-from scenarios.kafka.observation.observed_configs import assignor_of, broker_configs, streams_configs
+from scenarios.kafka.observation.observed_configs import assignor_of, broker_configs, streams_configs, unmodeled_configs
 from scenarios.kafka.observation.observed_releases import release_assumptions, release_warnings
 from scenarios.kafka.observation.tasks import sort_tasks
 from scenarios.kafka.observation.volumes import TopicVolume, has_unknown_record_count, task_lags, topic_volumes
@@ -50,7 +50,8 @@ def list_assumptions(observation: Observation) -> tuple[str, ...]:
 
 def list_warnings(observation: Observation) -> tuple[str, ...]:
     """Return sentences on what was observed but cannot be simulated."""
-    return tuple(release_warnings(observation))
+    unmodeled = (f"{config} is not modeled: {effect}." for config, effect in unmodeled_configs(observation))
+    return (*release_warnings(observation), *unmodeled, *observation.warnings)
 
 
 @dataclass(slots=True)
@@ -95,7 +96,7 @@ class _ScenarioWriter:
         yield "  brokers:"
         for broker in self.observation.brokers:
             yield f"    - {flow_text({'id': broker.id} | ({} if broker.rack is None else {'rack': broker.rack}))}"
-        configs, _ = broker_configs(self.observation.broker_configs)
+        configs, _ = broker_configs(self.observation)
         yield from _mapping_lines("configs", configs, 2)
         yield "  topics:   # bytes and bytes/s: a list has one entry per partition, a number is the total of the topic"
         volumes = topic_volumes(self.observation)
@@ -234,7 +235,7 @@ def _writer_assumptions(observation: Observation) -> Iterator[str]:
     """Yield sentences on what the scenario format omits or adds."""
     for _, remarks in (
         streams_configs(observation),
-        broker_configs(observation.broker_configs),
+        broker_configs(observation),
         assignor_of(observation),
     ):
         yield from remarks
