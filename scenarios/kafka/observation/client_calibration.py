@@ -22,6 +22,8 @@ from scenarios.language.application_entries import ClientEntry
 from scenarios.language.errors import format_count, format_list
 
 _MEGABYTE: Final = 1_000_000
+_MIN_BUSY_SHARE: Final = 0.02
+"""Below this share, the latency is that of few records, measured in whole milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +71,13 @@ def with_client_metrics(
     }
     names = client_names(processes)
     unmeasured = [names[process.process_id] for process in processes if process.client_id not in by_client]
+    busy = max(_busy_share(scrape) for series in by_client.values() for scrapes in series for scrape in scrapes)
     is_windowed = any(rate.is_windowed for rates in restores.values() for rate in rates)
     return replace(
         observation,
         client_rates=client_rates,
         measurements=(*observation.measurements, *_measurements(by_client, restore, records)),
-        assumptions=(*observation.assumptions, *_assumptions(restore, records, unmeasured, is_windowed)),
+        assumptions=(*observation.assumptions, *_assumptions(restore, records, unmeasured, is_windowed, busy)),
     )
 
 
@@ -210,6 +213,14 @@ def _records_per_s(scrapes: Sequence[ClientScrape]) -> float | None:
     return max(1.0, observed, 1_000 / latency_ms * max(0.0, 1 - other))
 
 
+def _busy_share(scrape: ClientScrape) -> float:
+    """Return the share of the time in which the busiest thread processes records."""
+    return max(
+        ((thread.process_rate or 0) * (thread.process_latency_ms or 0) / 1_000 for thread in scrape.threads.values()),
+        default=0.0,
+    )
+
+
 def _rates_of(client_id: str, restore: Mapping[str, int], records: Mapping[str, int]) -> ClientRates:
     values = {}
     assumed = set()
@@ -234,7 +245,11 @@ def _measurements(
 
 
 def _assumptions(
-    restore: Mapping[str, int], records: Mapping[str, int], unmeasured: Sequence[str], is_windowed: bool
+    restore: Mapping[str, int],
+    records: Mapping[str, int],
+    unmeasured: Sequence[str],
+    is_windowed: bool,
+    busy: float,
 ) -> Iterator[str]:
     if not restore:
         default = ClientEntry.model_fields["restore"].default / _MEGABYTE
@@ -250,6 +265,10 @@ def _assumptions(
         )
     if records:
         yield "Threads are assumed to need no time for poll(); they may process less than their latency allows."
+        if busy < _MIN_BUSY_SHARE:
+            yield (
+                f"Threads processed records in at most {busy:.2%} of the time: under load, they may process more, or less."
+            )
     else:
         yield (
             "The client metrics show no processing: threads have no limit. Pass scrapes under load, or set "

@@ -87,6 +87,14 @@ def test_processing_of_a_real_client_follows_from_its_latency() -> None:
     assert records_per_s > 0.9 * 1_000 / mean_ms
 
 
+@pytest.mark.parametrize(("records_per_s", "is_idle"), [(10.0, True), (1_000.0, False)])
+def test_little_load_is_stated(records_per_s: float, is_idle: bool) -> None:
+    threads = {"1": ThreadMetrics(process_rate=records_per_s, process_latency_ms=0.5)}
+    observation = with_client_metrics(_observation(), [ClientScrape("shop-one", "", None, threads)])
+    assert observation.client_rates[FIRST].records_per_s == 2_000
+    assert ("in at most 0.50% of the time" in " ".join(observation.assumptions)) == is_idle
+
+
 def test_client_without_metrics_is_as_fast_as_the_others() -> None:
     observation = with_client_metrics(_observation(), _recorded("processing", "restoring-2", "restoring-3"))
     first, second = observation.client_rates[FIRST], observation.client_rates[SECOND]
