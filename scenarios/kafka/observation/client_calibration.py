@@ -266,9 +266,7 @@ def _assumptions(
     if records:
         yield "Threads are assumed to need no time for poll(); they may process less than their latency allows."
         if busy < _MIN_BUSY_SHARE:
-            yield (
-                f"Threads processed records in at most {busy:.2%} of the time: under load, they may process more, or less."
-            )
+            yield (f"Threads processed records in at most {busy:.2%} of the time; under load, their rate may differ.")
     else:
         yield (
             "The client metrics show no processing: threads have no limit. Pass scrapes under load, or set "
