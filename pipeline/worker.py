@@ -7,6 +7,7 @@ continue.
 from __future__ import annotations
 
 import json
+import os
 import pickle
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -40,6 +41,8 @@ RUN_SCHEMA = pa.schema(
 pairs (path, value), `assignor` a label of the scenario or of `SweepInputs.assignors`, or a registered name."""
 
 _CACHED_SCENARIOS = 4
+_NO_FOLDER = Path(os.devnull)
+"""The folder of a scenario without imported files: relative paths in it never exist, whatever the working directory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,18 +140,33 @@ def _assignor_spec(sweep_inputs: SweepInputs, scenario: Scenario, label: str) ->
 @lru_cache(_CACHED_SCENARIOS)
 def _scenario(sweep_inputs: SweepInputs, overrides: str) -> Scenario:
     """Load the scenario in one setting, from temporary copies of its files."""
-    changes = [(path, value) for path, value in json.loads(overrides)]
-    with tempfile.TemporaryDirectory(prefix="assignor-sim-") as root:
+    if not sweep_inputs.files:
+        return _load_in(_NO_FOLDER, sweep_inputs, overrides)
+    with tempfile.TemporaryDirectory(prefix="assignor-sim-", dir=_executor_folder()) as root:
         for name, content in sweep_inputs.files:
             file = Path(root) / name
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(content)
         # The folder must exist for `..` in paths of imports to resolve.
         Path(root, sweep_inputs.folder).mkdir(parents=True, exist_ok=True)
-        try:
-            return loads(sweep_inputs.text, sweep_inputs.name, changes, Path(root) / sweep_inputs.folder)
-        except ValueError as error:
-            raise ValueError(str(error).replace(f"{root}/", "")) from None
+        return _load_in(Path(root), sweep_inputs, overrides)
+
+
+def _load_in(root: Path, sweep_inputs: SweepInputs, overrides: str) -> Scenario:
+    changes = [(path, value) for path, value in json.loads(overrides)]
+    try:
+        return loads(sweep_inputs.text, sweep_inputs.name, changes, root / sweep_inputs.folder)
+    except ValueError as error:
+        raise ValueError(str(error).replace(f"{root}/", "")) from None
+
+
+def _executor_folder() -> str | None:
+    """Return the folder that Spark removes when the executor stops, even if it has killed this worker; None without.
+
+    Source: `BasePythonRunner` of Spark 4 sets the variable to the folders of the executor's block manager.
+    """
+    folder = os.environ.get("SPARK_LOCAL_DIRS", "").split(",")[0]
+    return folder if folder and os.path.isdir(folder) else None
 
 
 def _failed_run(sweep_inputs: SweepInputs, row: Mapping[str, Any]) -> dict[str, pa.Table]:

@@ -37,6 +37,7 @@ from scenarios.resolution.reassignment_checks import check_reassignments
 from scenarios.resolution.running_application import KnownTasks, check_start, resolve_tasks
 from scenarios.resolution.subtopology_drafts import APPLICATION
 from scenarios.resolution.traffic import resolve_traffic
+from scenarios.resolution.unmodeled_warnings import warn_about_unmodeled_configs
 from scenarios.sampling.blueprint import MAX_TASK_CLIENT_PAIRS, Blueprint, TopicDefaults
 from scenarios.shipped import find_scenario
 from simulator.world.world import Application, GroupProtocol, Start, World
@@ -201,6 +202,7 @@ def _load(
     document = parse_document(tree.value, source_map, ScenarioDocument)
     if document is None:
         raise ScenarioError(mistakes)
+    warn_about_unmodeled_configs(tree.value, source_map)
     files = ImportedFiles(folder, source_map, mistakes)
     name = document.name or Path(source).stem
     blueprint, assignors, notes = _resolve(document, name, files, source_map, mistakes)

@@ -28,6 +28,7 @@ class ImportedScenario:
         scenario: the scenario.
         summary: one line with the observed clients, tasks, topics and brokers.
         remarks: which files were read.
+        measurements: what the metrics of the clients showed.
         assumptions: what is assumed because it could not be observed.
         warnings: what was observed but cannot be simulated.
         observation: the observed state of the application and the cluster.
@@ -38,6 +39,7 @@ class ImportedScenario:
     scenario: Scenario
     summary: str
     remarks: tuple[str, ...]
+    measurements: tuple[str, ...]
     assumptions: tuple[str, ...]
     warnings: tuple[str, ...]
     observation: Observation
@@ -78,6 +80,7 @@ def import_cluster(
     replay: bool = True,
     configs: Mapping[str, str] | None = None,
     kafka: str | None = None,
+    client_metrics: Sequence[str] = (),
 ) -> ImportedScenario:
     """Make a scenario that starts from the current state of an application: tasks, lags, placements and rates.
 
@@ -96,21 +99,26 @@ def import_cluster(
         configs: Streams configs that the cluster does not expose.
         kafka: Kafka release of the application's clients, such as 4.3 or 3.9.1; by default, the newest supported one is
             assumed.
+        client_metrics: metrics of the application's clients, as Prometheus' JMX exporter exports them: files, folders,
+            and addresses. They set how fast the clients restore and process.
 
     Returns:
         The scenario, with remarks and assumptions.
 
     Raises:
-        ObservationError: the application cannot be observed, neither or both sources are given, or the release of the
-            clients is not supported.
+        ObservationError: the application cannot be observed, neither or both sources are given, the release of the
+            clients is not supported, or its client metrics cannot be used.
         ScenarioError: the observed state is no valid scenario.
     """
+    from scenarios.kafka.dumps.client_metrics import is_address, read_client_metrics
+    from scenarios.kafka.observation.client_calibration import with_client_metrics
     from scenarios.kafka.observation.errors import ObservationError
 
     if (bootstrap is None) == (dumps is None):
         raise ObservationError("give either a running cluster (bootstrap) or a folder of dumps")
     if kafka is not None:
         _check_release(kafka)
+    scrapes = read_client_metrics(client_metrics)
     history, remarks = None, []
     if bootstrap is not None:
         from scenarios.kafka.live.observe import observe_cluster
@@ -132,6 +140,10 @@ def import_cluster(
         remarks.append(f"read: {', '.join(f'{file} ({kind})' for file, kind in sorted(observed.kinds.items()))}")
         if observed.ignored:
             remarks.append(f"ignored: {', '.join(observed.ignored)}")
+    if client_metrics:
+        # A second scrape of each exporter shows what was restored during the observation.
+        scrapes += read_client_metrics([source for source in client_metrics if is_address(source)])
+        observation = with_client_metrics(observation, scrapes, history.newcomers if history else ())
     return _make_scenario(replace(observation, client_release=kafka), history, remarks)
 
 
@@ -156,6 +168,7 @@ def _make_scenario(
         scenario=loads(text, "the imported scenario"),
         summary=_summary(observation),
         remarks=tuple(remarks),
+        measurements=observation.measurements,
         assumptions=list_assumptions(observation),
         warnings=list_warnings(observation),
         observation=observation,

@@ -63,6 +63,13 @@ def import_(
     kafka: Annotated[
         str | None, typer.Option(help="Kafka release of the clients, such as 3.9.1.", metavar="RELEASE")
     ] = None,
+    client_metrics: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Client metrics of Prometheus' JMX exporter: file, folder or address. Repeatable.",
+            metavar="FILE|DIR|URL",
+        ),
+    ] = None,
 ) -> None:
     """Make a scenario that starts from the state of a running application: its tasks, lags, placements and rates.
 
@@ -98,6 +105,7 @@ def import_(
                 replay=not last,
                 configs=configs,
                 kafka=kafka,
+                client_metrics=client_metrics or (),
             )
         _write(out, imported)
 
@@ -129,6 +137,8 @@ def _write(out: Path, imported: ImportedScenario) -> None:
     print(imported.summary, file=stream)
     for remark in imported.remarks:
         print(remark, file=stream)
+    for measurement in imported.measurements:
+        print(f"measured: {measurement}", file=stream)
     for warning in imported.warnings:
         print(f"warning: {warning}", file=sys.stderr)
     for assumption in imported.assumptions:

@@ -9,14 +9,15 @@ Source: `org.apache.kafka.server.config.ReplicationConfigs`,
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
-from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
 
 from scenarios.language.errors import format_value
 from scenarios.language.fields import Duration, PositiveDuration, PositiveInt
-from scenarios.language.section import ScenarioSection
+from scenarios.language.section import ScenarioSection, config_keys
 from scenarios.language.units import DURATION_PATTERN, SIZE_PATTERN, parse_bytes, parse_duration_ms
+from scenarios.language.unmodeled_configs import BROKER_CONFIGS_OUTSIDE_THE_MODEL
 
 RACK_AWARE_SELECTOR: Final = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
 LEADER_SELECTOR: Final = "org.apache.kafka.common.replica.LeaderSelector"
@@ -90,7 +91,9 @@ CleanupPolicy = Annotated[
 
 
 class BrokerConfigs(ScenarioSection):
-    """The configs of brokers."""
+    """The configs of brokers; those outside the model are accepted and not read."""
+
+    model_config = ConfigDict(json_schema_extra=BROKER_CONFIGS_OUTSIDE_THE_MODEL.add_to_schema)
 
     replica_selector_class: ReplicaSelector | None = Field(
         default=None,
@@ -159,6 +162,11 @@ class BrokerConfigs(ScenarioSection):
         description="Whether an out-of-sync replica may become leader if no in-sync replica is alive; the loss of "
         "records is not modeled.",
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_unmodeled(cls, section: Any) -> Any:
+        return BROKER_CONFIGS_OUTSIDE_THE_MODEL.without(section, config_keys(cls))
 
 
 class TopicConfigs(ScenarioSection):

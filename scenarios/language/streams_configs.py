@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Final
 
-from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
 
 from assignors.errors import ConfigError
 from assignors.model.configs import AssignmentConfigs, RackAwareStrategy
 from scenarios.language.errors import format_value
 from scenarios.language.fields import INT_MAX, Duration, Name, PositiveDuration, PositiveInt
-from scenarios.language.section import ScenarioSection
+from scenarios.language.section import ScenarioSection, config_keys
 from scenarios.language.units import LONG_MAX
+from scenarios.language.unmodeled_configs import STREAMS_CONFIGS_OUTSIDE_THE_MODEL
 from simulator.world.world import GroupProtocol
 
 MAX_TAGS: Final = 5
@@ -162,7 +163,9 @@ class AssignorEntryConfigs(AssignorConfigs):
 
 
 class StreamsConfigs(AssignorConfigs):
-    """The application's configs."""
+    """The application's configs; those outside the model are accepted and not read."""
+
+    model_config = ConfigDict(json_schema_extra=STREAMS_CONFIGS_OUTSIDE_THE_MODEL.add_to_schema)
 
     group_protocol: GroupProtocolName = Field(
         default=GroupProtocol.CLASSIC.value,
@@ -230,6 +233,11 @@ class StreamsConfigs(AssignorConfigs):
         alias="state.cleanup.delay.ms",
         description="Time for which the state of a moved task stays on disk.",
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_unmodeled(cls, section: Any) -> Any:
+        return STREAMS_CONFIGS_OUTSIDE_THE_MODEL.without(section, config_keys(cls))
 
     def internal_topic_configs(self) -> dict[str, str]:
         """Return the configs of internal topics (`topic.…`) that are set, in Kafka's notation."""

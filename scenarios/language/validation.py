@@ -17,11 +17,21 @@ from scenarios.language.errors import Mistake, Mistakes, did_you_mean, format_va
 from scenarios.language.fields import InvalidEntry
 from scenarios.language.paths import ScenarioPath, format_path
 from scenarios.language.schema import UNION_TAGS
+from scenarios.language.section import ScenarioSection, config_keys
 from scenarios.language.streams_configs import MISPLACED_CONFIGS, UNRELEASED_CONFIGS, AssignorConfigs, StreamsConfigs
+from scenarios.language.unmodeled_configs import (
+    BROKER_CONFIGS_OUTSIDE_THE_MODEL,
+    STREAMS_CONFIGS_OUTSIDE_THE_MODEL,
+    ConfigsOutsideTheModel,
+)
 
 Model = TypeVar("Model", bound=BaseModel)
 
 _MAX_PASSES = 40
+_CONFIG_SECTIONS: tuple[tuple[type[ScenarioSection], str, ConfigsOutsideTheModel], ...] = (
+    (StreamsConfigs, "application.configs", STREAMS_CONFIGS_OUTSIDE_THE_MODEL),
+    (BrokerConfigs, "cluster.configs", BROKER_CONFIGS_OUTSIDE_THE_MODEL),
+)
 
 
 class SourceMap:
@@ -238,6 +248,7 @@ def _describe_unknown(path: ScenarioPath, document: type[BaseModel]) -> str:
     models = list(_models_at(path[:-1], document))
     known = sorted({_key(name, field) for model in models for name, field in model.model_fields.items()})
     if any(issubclass(model, AssignorConfigs | BrokerConfigs) for model in models):
+        known += [key for model, _, outside in _CONFIG_SECTIONS if model in models for key in outside.unmodeled]
         proper_place = _proper_place(key, models)
         return f"unknown or misplaced config ({proper_place or did_you_mean(key, known)})"
     return f"unknown key ({did_you_mean(key, known)})"
@@ -250,8 +261,8 @@ def _proper_place(key: str, models: list[type[BaseModel]]) -> str | None:
     for prefix, advice in MISPLACED_CONFIGS.items():
         if key == prefix or (prefix.endswith(".") and key.startswith(prefix)):
             return advice
-    for model, section in ((StreamsConfigs, "application.configs"), (BrokerConfigs, "cluster.configs")):
-        if model not in models and any(field.alias == key for field in model.model_fields.values()):
+    for model, section, outside in _CONFIG_SECTIONS:
+        if model not in models and (key in config_keys(model) or key in outside.unmodeled):
             return f"it belongs in {section}"
     return None
 

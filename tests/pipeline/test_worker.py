@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
+import pickle
+import signal
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pytest
 
 from pipeline.sweep.job import SweepJob
 from pipeline.worker import RUN_SCHEMA, outcome_schema, simulate_chunks
@@ -20,6 +24,8 @@ from scenarios.sweeps.prepared import PreparedSweep, prepare_sweep
 from simulator.results.tables import SCHEMAS
 from simulator.results.tabulation import tabulate
 from tests.pipeline.sweep.examples import SWEEP, write_sweep
+
+ROOT = Path(__file__).parents[2]
 
 
 def row(prepared: PreparedSweep, position: int, setting: int, assignor: str, seed: int) -> dict[str, Any]:
@@ -149,3 +155,51 @@ def test_worker_does_not_import_spark() -> None:
 
 def test_worker_can_return_every_table() -> None:
     assert {field.name for field in outcome_schema(tuple(SCHEMAS))} >= set(SCHEMAS)
+
+
+_KILLED_WHILE_LOADING = """
+import os, pickle, signal, sys
+from pathlib import Path
+from pipeline import worker
+
+def die(*arguments):
+    # The copies of imported files exist at this point.
+    Path(sys.argv[2]).write_text("\\n".join(map(str, Path(os.environ["FOLDERS"]).rglob("topics.txt"))))
+    os.kill(os.getpid(), signal.SIGKILL)
+
+worker.loads = die
+worker._scenario(pickle.loads(Path(sys.argv[1]).read_bytes()), "[]")
+"""
+
+
+@pytest.mark.parametrize(("scenario", "imports"), [("order_processing", True), ("cold_start", False)])
+def test_killed_worker_leaves_nothing_outside_the_executor(tmp_path: Path, scenario: str, imports: bool) -> None:
+    prepared = prepare_sweep(load_sweep(write_sweep(tmp_path, f"scenario: {scenario}\nset: {{duration: 1h}}\n")))
+    folders = tmp_path / "folders"
+    executor, temporary, working = folders / "blockmgr", folders / "tmp", folders / "cwd"
+    for folder in (executor, temporary, working):
+        folder.mkdir(parents=True)
+    inputs, copies = tmp_path / "inputs", tmp_path / "copies"
+    inputs.write_bytes(pickle.dumps(prepared.sweep_inputs))
+    environment = {"SPARK_LOCAL_DIRS": f"{executor},/other", "TMPDIR": str(temporary), "FOLDERS": str(folders)}
+    killed = subprocess.run(
+        [sys.executable, "-c", _KILLED_WHILE_LOADING, str(inputs), str(copies)],
+        env={**os.environ, **environment, "PYTHONPATH": str(ROOT)},
+        cwd=working,
+        check=False,
+    )
+    assert killed.returncode == -signal.SIGKILL
+    assert [Path(line).is_relative_to(executor) for line in copies.read_text().splitlines()] == [True] * imports
+    assert not [*temporary.iterdir(), *working.iterdir()]
+    assert bool(list(executor.iterdir())) == imports
+
+
+def test_relative_path_never_reads_the_working_directory(tmp_path: Path, monkeypatch: Any) -> None:
+    prepared = prepare_sweep(load_sweep(write_sweep(tmp_path)))
+    (tmp_path / "topology.txt").write_text("Topologies:\n   Sub-topology: 0\n")
+    monkeypatch.chdir(tmp_path)
+    for path, value in (("application.from.topology", "topology.txt"), ("traffic", "{from: .}")):
+        changed = row(prepared, 0, 0, "legacy_sticky", 1) | {"overrides": json.dumps([[path, value]])}
+        (outcome,) = outcomes(prepared, [changed])
+        assert outcome["error"] is not None, path
+        assert str(tmp_path) not in outcome["error"]

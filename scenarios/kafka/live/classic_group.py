@@ -6,7 +6,7 @@ with a changelog have offset sums).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -44,6 +44,7 @@ class ObservedClassicGroup:
         next_rebalance_at_ms: Time at which a member must rejoin, since 1970; None if no member must, 0 if one is
             already rejoining.
         assumptions: Sentences on what was not observed.
+        warnings: Sentences on a state of the group that is not simulated.
     """
 
     processes: tuple[ObservedProcess, ...]
@@ -51,6 +52,7 @@ class ObservedClassicGroup:
     stateful: frozenset[int]
     next_rebalance_at_ms: int | None
     assumptions: tuple[str, ...]
+    warnings: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +122,7 @@ def read_classic_group(response: AdminResponse) -> ObservedClassicGroup:
         frozenset(stateful),
         min(rejoin_times_ms, default=None),
         tuple(_assumptions(members)),
+        tuple(_warnings(members)),
     )
 
 
@@ -179,3 +182,18 @@ def _assumptions(members: Sequence[_Member]) -> list[str]:
     if any(member.subscription.streams.version < _OFFSET_SUMS_VERSION for member in members):
         sentences.append("Members of releases before 2.6 do not report the offsets of their tasks.")
     return sentences
+
+
+def _warnings(members: Sequence[_Member]) -> Iterator[str]:
+    """Yield a warning if members use an older version of Kafka Streams' protocol than some of them support.
+
+    Source: `StreamsPartitionAssignor`, Kafka 4.3.1: members use the latest version that all support, and with
+    `upgrade.from` an older one.
+    """
+    infos = [member.subscription.streams for member in members]
+    used, latest = min(info.version for info in infos), max(info.latest_supported_version for info in infos)
+    if used < latest:
+        yield (
+            f"The group is being upgraded: members use version {used} of the Kafka Streams protocol, but support up to "
+            f"{latest} (upgrade.from, or several releases). Simulated members have the same release."
+        )

@@ -18,6 +18,8 @@ from scenarios.kafka.observation.errors import ObservationError
 from scenarios.kafka.observation.observation import Observation, ObservedBroker, ObservedTopic
 from scenarios.kafka.observation.stated_racks import StatedRacks, with_stated_racks
 from scenarios.language.broker_configs import BrokerConfigs
+from scenarios.language.section import config_keys
+from scenarios.language.unmodeled_configs import BROKER_CONFIGS_OUTSIDE_THE_MODEL
 
 
 def observe_cluster(
@@ -103,6 +105,7 @@ def observe(
         listed_members=running.listed_members,
         next_rebalance_ms=running.next_rebalance_ms,
         broker_release=running.broker_release,
+        warnings=running.warnings,
         assumptions=(
             *running.assumptions,
             *measured.assumptions,
@@ -146,7 +149,7 @@ def _observe_brokers(
 
 def _broker_configs(cluster: AdminApi, available: Sequence[int]) -> tuple[dict[str, str], list[str]]:
     """Return the configs of the first available broker, and an assumption if other brokers differ."""
-    keys = sorted(str(field.alias) for field in BrokerConfigs.model_fields.values())
+    keys = sorted(config_keys(BrokerConfigs) | set(BROKER_CONFIGS_OUTSIDE_THE_MODEL.unmodeled))
     configs_of = {id: cluster.broker_configs(id, keys) for id in available}
     if not any(configs_of.values()):
         return {}, ["Broker configs are not visible (they require DescribeConfigs): Kafka's defaults are assumed."]

@@ -41,6 +41,7 @@ class RunningGroup:
         next_rebalance_ms: Time until the next probing rebalance; None if none is scheduled.
         broker_release: Release of the coordinator if it assigns; None otherwise, and if it is unknown.
         assumptions: Sentences on what was not observed.
+        warnings: Sentences on a state of the group that is not simulated.
     """
 
     protocol: str
@@ -54,6 +55,7 @@ class RunningGroup:
     next_rebalance_ms: int | None
     broker_release: str | None
     assumptions: tuple[str, ...]
+    warnings: tuple[str, ...]
 
 
 def observe_group(cluster: AdminApi, group: str, topology: str | None) -> RunningGroup:
@@ -126,6 +128,7 @@ def _observe_classic_group(cluster: AdminApi, group: str, topology: str | None, 
         next_rebalance_ms=None if next_at_ms is None else max(0, next_at_ms - now_ms),
         broker_release=None,
         assumptions=(*observed.assumptions, *assumptions),
+        warnings=observed.warnings,
     )
 
 
@@ -152,6 +155,7 @@ def _observe_streams_group(cluster: AdminApi, group: str, topology: str | None) 
         next_rebalance_ms=None,
         broker_release=cluster.coordinator_release(group),
         assumptions=(*observed.assumptions, *assumptions),
+        warnings=observed.warnings,
     )
 
 

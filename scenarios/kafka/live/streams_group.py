@@ -37,12 +37,14 @@ class ObservedStreamsGroup:
         subtopologies: Subtopologies, by id.
         listed_members: Member ids in the order of the response.
         assumptions: Sentences on what was not observed.
+        warnings: Sentences on a state of the group that is not simulated.
     """
 
     processes: tuple[ObservedProcess, ...]
     subtopologies: tuple[ObservedSubtopology, ...]
     listed_members: tuple[str, ...]
     assumptions: tuple[str, ...]
+    warnings: tuple[str, ...]
 
 
 def is_stable(response: AdminResponse) -> bool:
@@ -76,7 +78,11 @@ def read_streams_group(response: AdminResponse) -> ObservedStreamsGroup:
     processes = tuple(_observed_process(process_id, by_process[process_id]) for process_id in sorted(by_process))
     listed_members = tuple(str(member["member_id"]) for member in response["members"])
     return ObservedStreamsGroup(
-        processes, tuple(subtopologies), listed_members, tuple(_assumptions(response["members"]))
+        processes,
+        tuple(subtopologies),
+        listed_members,
+        tuple(_assumptions(response["members"])),
+        tuple(_warnings(response["members"])),
     )
 
 
@@ -138,5 +144,12 @@ def _assumptions(members: Sequence[AdminResponse]) -> Iterator[str]:
         yield "The coordinator does not report task offsets: all task copies are assumed to be caught up."
     if any(member["assignment"]["warmup_tasks"] for member in members):
         yield "Warm-up tasks are treated as standbys."
-    if any(member["is_classic"] for member in members):
-        yield "The group is being migrated: some members still use the classic protocol."
+
+
+def _warnings(members: Sequence[AdminResponse]) -> Iterator[str]:
+    classic = sorted(str(member["member_id"]) for member in members if member["is_classic"])
+    if classic:
+        yield (
+            f"The group is being migrated: {len(classic)} of {len(members)} members still use the classic protocol, "
+            "but are simulated with the streams protocol."
+        )

@@ -108,6 +108,21 @@ class ObservedSubtopology:
 
 
 @dataclass(frozen=True, slots=True)
+class ClientRates:
+    """Rates of a process from its own metrics; None if not measured.
+
+    Attributes:
+        restore_bytes_per_s: Restoration rate of all its tasks.
+        records_per_s: Records per second that a thread can process.
+        assumed: Names of the fields above that are the median of the other processes.
+    """
+
+    restore_bytes_per_s: int | None = None
+    records_per_s: int | None = None
+    assumed: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
 class Observation:
     """A cluster and an application at one point in time.
 
@@ -127,7 +142,10 @@ class Observation:
         broker_release: Kafka release of the brokers, such as `4.3` or `4.4 or later`, if they assign the tasks; None if
             it is unknown, and for a classic group.
         client_release: Kafka release of the application's clients, such as `4.3`; None if unknown.
+        client_rates: Rates of processes with client metrics, by process id.
+        measurements: Sentences on what client metrics showed, for the scenario's header.
         assumptions: Sentences on what was not observed and what was assumed instead, for the scenario's header.
+        warnings: Sentences on a state of the group that is not simulated.
     """
 
     source: str
@@ -143,7 +161,10 @@ class Observation:
     next_rebalance_ms: int | None = None
     broker_release: str | None = None
     client_release: str | None = None
+    client_rates: Mapping[str, ClientRates] = field(default_factory=dict)
+    measurements: tuple[str, ...] = ()
     assumptions: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
     def process_by_member(self) -> dict[str, str]:
         """Return the process id of each member of a streams group, in the order in which its coordinator lists them."""

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from scenarios.kafka.observation.observation import Observation
 from scenarios.kafka.observation.yaml_text import YamlValue
 from scenarios.language.broker_configs import LEADER_SELECTOR, RACK_AWARE_SELECTOR, BrokerConfigs
-from scenarios.language.section import ScenarioSection
+from scenarios.language.section import ScenarioSection, config_keys
 from scenarios.language.streams_configs import MISPLACED_CONFIGS, StreamsConfigs
+from scenarios.language.unmodeled_configs import (
+    BROKER_CONFIGS_OUTSIDE_THE_MODEL,
+    STREAMS_CONFIGS_OUTSIDE_THE_MODEL,
+    ConfigsOutsideTheModel,
+    UnmodeledConfig,
+)
 
 _SELECTOR: Final = "replica.selector.class"
 _ASSIGNOR_KEYS: Final = ("task.assignor.class", "internal.task.assignor.class")
@@ -23,6 +29,10 @@ _ASSIGNORS: Final = {
     f"{_INTERNAL_PACKAGE}FallbackPriorTaskAssignor": "fallback_prior",
     f"{_PUBLIC_PACKAGE}StickyTaskAssignor": "sticky_task_assignor",
 }
+_ASSIGNMENT_INTERVAL: Final = "group.streams.assignment.interval.ms"
+_RELEASES_WITHOUT_ASSIGNMENT_INTERVAL: Final = ("4.1", "4.2")
+"""Releases with streams groups (early access in 4.1), but without this config."""
+
 _CLIENT_KEYS: Final = ("num.stream.threads",)
 """Configs that a scenario sets per client."""
 
@@ -33,17 +43,25 @@ ConfigsAndRemarks = tuple[Mapping[str, YamlValue], tuple[str, ...]]
 def streams_configs(observation: Observation) -> ConfigsAndRemarks:
     """Return the application's configs that a scenario supports, and remarks on the others."""
     application_configs = {key: text for key, text in observation.configs.items() if key not in _CLIENT_KEYS}
-    supported, omitted = _split_supported(application_configs, StreamsConfigs)
+    supported, omitted = _split_supported(application_configs, StreamsConfigs, STREAMS_CONFIGS_OUTSIDE_THE_MODEL)
     if observation.protocol == "streams":
         supported["group.protocol"] = "streams"
     return dict(sorted(supported.items())), _omission_remarks("the application", omitted)
 
 
-def broker_configs(configs: Mapping[str, str]) -> ConfigsAndRemarks:
-    """Return the brokers' configs that a scenario supports and that are not defaults, and remarks on the others."""
-    supported, omitted = _split_supported(configs, BrokerConfigs)
+def broker_configs(observation: Observation) -> ConfigsAndRemarks:
+    """Return the brokers' configs that a scenario supports and that are not defaults, and remarks on the others.
+
+    Brokers of Kafka 4.2 have no `group.streams.assignment.interval.ms` and assign at once, unlike the default of a
+    scenario.
+
+    Source: `GroupCoordinatorConfig` of Kafka 4.2.0 and 4.3.0.
+    """
+    supported, omitted = _split_supported(observation.broker_configs, BrokerConfigs, BROKER_CONFIGS_OUTSIDE_THE_MODEL)
+    if observation.protocol == "streams" and observation.broker_release in _RELEASES_WITHOUT_ASSIGNMENT_INTERVAL:
+        supported.setdefault(_ASSIGNMENT_INTERVAL, 0)
     defaults = {model_field.alias: model_field.default for model_field in BrokerConfigs.model_fields.values()}
-    supported = {key: value for key, value in supported.items() if value != defaults[key]}
+    supported = {key: value for key, value in supported.items() if key not in defaults or value != defaults[key]}
     remarks = _omission_remarks("the brokers", omitted)
     selector = supported.get(_SELECTOR)
     if selector not in (None, RACK_AWARE_SELECTOR, LEADER_SELECTOR):
@@ -65,19 +83,44 @@ def assignor_of(observation: Observation) -> tuple[str, tuple[str, ...]]:
     return "high_availability", (remark,)
 
 
+def unmodeled_configs(observation: Observation) -> Iterator[tuple[str, str]]:
+    """Yield the observed configs whose effect is not simulated, as pairs (`key=value`, what differs from Kafka)."""
+    for configs, section, outside in (
+        (observation.configs, StreamsConfigs, STREAMS_CONFIGS_OUTSIDE_THE_MODEL),
+        (observation.broker_configs, BrokerConfigs, BROKER_CONFIGS_OUTSIDE_THE_MODEL),
+    ):
+        for key, text in sorted(configs.items()):
+            found = _find_unmodeled(key, text, config_keys(section), outside)
+            if found is not None:
+                yield f"{key}={text.strip()}", found.effect
+
+
 def _split_supported(
-    configs: Mapping[str, str], section: type[ScenarioSection]
+    configs: Mapping[str, str], section: type[ScenarioSection], outside: ConfigsOutsideTheModel
 ) -> tuple[dict[str, YamlValue], list[str]]:
-    keys = {model_field.alias or name for name, model_field in section.model_fields.items()}
+    """Return the configs that a scenario has, and the keys that are unknown; configs without effect are in neither.
+
+    Unmodeled configs are among the former, so that every run of the scenario warns.
+    """
+    keys = config_keys(section)
     supported: dict[str, YamlValue] = {}
     omitted: list[str] = []
     for key, text in sorted(configs.items()):
-        if key in keys:
+        if key in keys or _find_unmodeled(key, text, keys, outside) is not None:
             if text.strip():
                 supported[key] = _parse_value(text.strip())
-        elif key not in _ASSIGNOR_KEYS and not any(key.startswith(prefix) for prefix in MISPLACED_CONFIGS):
+        elif outside.contains(key) or key in _ASSIGNOR_KEYS:
+            continue
+        elif not any(key.startswith(prefix) for prefix in MISPLACED_CONFIGS):
             omitted.append(key)
     return supported, omitted
+
+
+def _find_unmodeled(
+    key: str, text: str, keys: frozenset[str], outside: ConfigsOutsideTheModel
+) -> UnmodeledConfig | None:
+    found = None if key in keys or not text.strip() else outside.find(key)
+    return found if found is not None and found.applies(text) else None
 
 
 def _parse_value(text: str) -> YamlValue:

@@ -9,8 +9,14 @@ from scenarios.kafka.naming import changelog_topic, repartition_name
 from scenarios.kafka.observation.client_names import client_names
 from scenarios.kafka.observation.errors import ObservationError
 from scenarios.kafka.observation.history import RebalanceHistory
-from scenarios.kafka.observation.observation import Observation, ObservedProcess, ObservedSubtopology, ObservedTopic
-from scenarios.kafka.observation.observed_configs import assignor_of, broker_configs, streams_configs
+from scenarios.kafka.observation.observation import (
+    ClientRates,
+    Observation,
+    ObservedProcess,
+    ObservedSubtopology,
+    ObservedTopic,
+)
+from scenarios.kafka.observation.observed_configs import assignor_of, broker_configs, streams_configs, unmodeled_configs
 from scenarios.kafka.observation.observed_releases import release_assumptions, release_warnings
 from scenarios.kafka.observation.tasks import sort_tasks
 from scenarios.kafka.observation.volumes import TopicVolume, has_unknown_record_count, task_lags, topic_volumes
@@ -44,7 +50,8 @@ def list_assumptions(observation: Observation) -> tuple[str, ...]:
 
 def list_warnings(observation: Observation) -> tuple[str, ...]:
     """Return sentences on what was observed but cannot be simulated."""
-    return tuple(release_warnings(observation))
+    unmodeled = (f"{config} is not modeled: {effect}." for config, effect in unmodeled_configs(observation))
+    return (*release_warnings(observation), *unmodeled, *observation.warnings)
 
 
 @dataclass(slots=True)
@@ -76,19 +83,20 @@ class _ScenarioWriter:
         for sentence in list_warnings(self.observation):
             yield "#"
             yield from comment_lines(f"Warning: {sentence}")
-        assumptions = list_assumptions(self.observation)
-        if assumptions:
-            yield "#"
-            yield "# Assumptions:"
-        for sentence in assumptions:
-            yield from comment_lines(sentence, "- ")
+        sections = {"Measured": self.observation.measurements, "Assumptions": list_assumptions(self.observation)}
+        for title, sentences in sections.items():
+            if sentences:
+                yield "#"
+                yield f"# {title}:"
+            for sentence in sentences:
+                yield from comment_lines(sentence, "- ")
 
     def cluster(self) -> Iterator[str]:
         yield "cluster:"
         yield "  brokers:"
         for broker in self.observation.brokers:
             yield f"    - {flow_text({'id': broker.id} | ({} if broker.rack is None else {'rack': broker.rack}))}"
-        configs, _ = broker_configs(self.observation.broker_configs)
+        configs, _ = broker_configs(self.observation)
         yield from _mapping_lines("configs", configs, 2)
         yield "  topics:   # bytes and bytes/s: a list has one entry per partition, a number is the total of the topic"
         volumes = topic_volumes(self.observation)
@@ -195,6 +203,7 @@ class _ScenarioWriter:
         yield f"    threads: {max(1, len(process.threads))}"
         if process.tags:
             yield from entry_lines("tags", dict(sorted(process.tags.items())), 4)
+        yield from self._rates(process)
         if process.is_static:
             yield "    static_membership: true"
         if not starts:
@@ -202,6 +211,15 @@ class _ScenarioWriter:
             return
         tasks = list(self._tasks(process))
         yield from ["    tasks:", *tasks] if tasks else ["    tasks: {}"]
+
+    def _rates(self, process: ObservedProcess) -> Iterator[str]:
+        """Yield the rates from client metrics, and whether they are those of this process."""
+        rates = self.observation.client_rates.get(process.process_id, ClientRates())
+        for key, field in (("restore", "restore_bytes_per_s"), ("records_per_s", "records_per_s")):
+            value = getattr(rates, field)
+            if value is not None:
+                origin = "median of the other clients" if field in rates.assumed else "measured"
+                yield f"    {key}: {value}   # {origin}"
 
     def _tasks(self, process: ObservedProcess) -> Iterator[str]:
         for role in ("active", "standby"):
@@ -217,7 +235,7 @@ def _writer_assumptions(observation: Observation) -> Iterator[str]:
     """Yield sentences on what the scenario format omits or adds."""
     for _, remarks in (
         streams_configs(observation),
-        broker_configs(observation.broker_configs),
+        broker_configs(observation),
         assignor_of(observation),
     ):
         yield from remarks

@@ -170,3 +170,35 @@ def test_invalid_properties_file_is_reported_by_line_without_its_content(folder:
     result = run_import("--bootstrap", "h:1", "--group", "shop", "-o", "x", "--command-config", "client.properties")
     assert result.exit_code == 2
     assert result.stderr == "client.properties:2: not a property (key=value)\n"
+
+
+METRICS = """\
+java_lang_runtime_uptime {uptime_ms}
+kafka_streams_stream_state_updater_metrics_active_restoring_tasks{{thread_id="{client}-StateUpdater-1"}} 1.0
+kafka_consumer_consumer_fetch_manager_metrics_bytes_consumed{{client_id="{client}-StateUpdater-1-restore-consumer"}} \
+{read}
+kafka_streams_stream_thread_metrics_process_rate{{thread_id="{client}-StreamThread-1"}} 100.0
+kafka_streams_stream_thread_metrics_process_latency_avg{{thread_id="{client}-StreamThread-1"}} 0.5
+"""
+
+
+def test_client_metrics_set_the_rates_of_clients(folder: Path) -> None:
+    client = "shop-11111111-1111-1111-1111-111111111111"
+    for uptime_ms, read in ((10_000, 0), (12_000, 6_000_000)):
+        text = METRICS.format(client=client, uptime_ms=uptime_ms, read=read)
+        (folder / f"{uptime_ms}.prom").write_text(text)
+    metrics = ("--client-metrics", "10000.prom", "--client-metrics", "12000.prom")
+    result = import_dumps(*RACKS, "--config", "num.standby.replicas=0", *metrics)
+    assert result.exit_code == 0, result.output
+    assert "measured: Restoration at 3 MB/s or more" in result.stdout
+    assert "measured: Processing of 2,000 records/s per thread" in result.stdout
+    plans = load(folder / "shop.yaml").blueprint.clients
+    assert [(plan.restore_bytes_per_s, plan.records_per_s) for plan in plans] == [(3_000_000, 2_000)] * 2
+
+
+def test_unusable_client_metrics_are_reported_with_their_line(folder: Path) -> None:
+    (folder / "metrics.prom").write_text("up 1\n<html>\n")
+    result = import_dumps(*RACKS, "--config", "num.standby.replicas=0", "--client-metrics", "metrics.prom")
+    assert result.exit_code == 2
+    assert "metrics.prom:2: not a sample of Prometheus" in result.stderr
+    assert not (folder / "shop.yaml").exists()

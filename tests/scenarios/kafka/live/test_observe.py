@@ -457,3 +457,35 @@ def test_streams_group_without_topology_is_rejected() -> None:
     response = {**Recorded("streams.jsonl").responses("streams_group")[-1], "topology": None}
     with pytest.raises(ObservationError, match="has no topology yet"):
         observe_recorded(Recorded("streams.jsonl", streams_group=[response]), "kiosk")
+
+
+@pytest.mark.parametrize(("recording", "group"), [("classic", "shop"), ("classic_3_9", "shop"), ("streams", "kiosk")])
+def test_group_of_one_release_causes_no_warning(recording: str, group: str) -> None:
+    assert observe_recorded(Recorded(f"{recording}.jsonl"), group).warnings == ()
+
+
+def test_members_that_use_an_older_protocol_cause_a_warning() -> None:
+    """A member reports the version of its subscription, then the latest one that it supports."""
+    response = copy.deepcopy(Recorded("classic.jsonl").responses("classic_group")[-1])
+    metadata = bytes(response["members"][0]["member_metadata"])
+    assert metadata.count(bytes([0, 0, 0, 11, 0, 0, 0, 11])) == 1
+    response["members"][0]["member_metadata"] = metadata.replace(
+        bytes([0, 0, 0, 11, 0, 0, 0, 11]), bytes([0, 0, 0, 11, 0, 0, 0, 12])
+    )
+    [warning] = observe_recorded(Recorded("classic.jsonl", classic_group=[response])).warnings
+    assert "members use version 11 of the Kafka Streams protocol, but support up to 12" in warning
+
+
+def test_members_that_still_use_the_classic_protocol_cause_a_warning() -> None:
+    response = copy.deepcopy(Recorded("streams.jsonl").responses("streams_group")[-1])
+    response["members"][0]["is_classic"] = True
+    observation = observe_recorded(Recorded("streams.jsonl", streams_group=[response]), "kiosk")
+    [warning] = [text for text in list_warnings(observation) if "migrated" in text]
+    assert f"1 of {len(response['members'])} members still use the classic protocol" in warning
+
+
+def test_unmodeled_configs_of_brokers_cause_a_warning() -> None:
+    recorded = Recorded("classic.jsonl").responses("broker_configs")
+    configs = [{**response, "group.max.size": "5", "offsets.retention.minutes": "10080"} for response in recorded]
+    observation = observe_recorded(Recorded("classic.jsonl", broker_configs=configs))
+    assert [text.split(" ")[0] for text in list_warnings(observation)] == ["group.max.size=5"]

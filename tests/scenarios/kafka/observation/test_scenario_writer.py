@@ -18,7 +18,7 @@ from scenarios.kafka.observation.observation import (
     ObservedThread,
     ObservedTopic,
 )
-from scenarios.kafka.observation.scenario_writer import list_assumptions, scenario_text
+from scenarios.kafka.observation.scenario_writer import list_assumptions, list_warnings, scenario_text
 from scenarios.load import Scenario, loads
 from simulator.world.disturbances import Join
 from simulator.world.world import GroupProtocol, OffsetStorage, Start, Store
@@ -197,10 +197,62 @@ def test_assignor_follows_from_the_configs(configs: dict[str, str], assignor: st
 
 
 def test_unsupported_configs_are_listed_without_their_values() -> None:
-    text = scenario_text(OBSERVATION)
-    assert "sasl.jaas.config" in text
-    assert "hunter2" not in text
-    assert "do not know are left out: application.id" not in text
+    observed = replace(OBSERVATION, configs={**OBSERVATION.configs, "shop.own.config": "hunter3"})
+    text = scenario_text(observed)
+    assert "Configs of the application that scenarios do not support are omitted: shop.own.config." in text
+    assert "hunter" not in text
+
+
+def test_configs_without_effect_are_omitted_silently() -> None:
+    assert "sasl.jaas.config" not in scenario_text(OBSERVATION)
+    assert "log.dirs" not in scenario_text(OBSERVATION)
+
+
+def test_unmodeled_configs_cause_warnings_at_import_and_in_the_scenario() -> None:
+    observed = replace(
+        OBSERVATION,
+        configs={**OBSERVATION.configs, "max.task.idle.ms": "500", "task.timeout.ms": "300000"},
+        broker_configs={**OBSERVATION.broker_configs, "group.max.size": "4"},
+        warnings=("The group is being migrated.",),
+    )
+    first, second, third = list_warnings(observed)
+    assert first.startswith("max.task.idle.ms=500 is not modeled: tasks never wait")
+    assert second.startswith("group.max.size=4 is not modeled: every member may join")
+    assert third == "The group is being migrated."
+    text = scenario_text(observed)
+    assert "# Warning: max.task.idle.ms=500 is not modeled" in text
+    paths = [warning.split(": ")[1] for warning in loads(text).warnings if "not modeled" in warning]
+    assert paths == ["cluster.configs.group.max.size", "application.configs.max.task.idle.ms"]
+
+
+@pytest.mark.parametrize(
+    ("protocol", "release", "configs", "interval_ms"),
+    [
+        ("streams", "4.2", {}, 0),
+        ("streams", "4.1", {}, 0),
+        ("streams", "4.3", {}, 1_000),
+        ("streams", "4.3", {"group.streams.assignment.interval.ms": "1500"}, 1_500),
+        ("streams", "4.4 or later", {}, 1_000),
+        ("streams", None, {}, 1_000),
+        ("classic", None, {}, 1_000),
+    ],
+)
+def test_brokers_before_4_3_assign_without_an_interval(
+    protocol: str, release: str | None, configs: dict[str, str], interval_ms: int
+) -> None:
+    dynamic = tuple(replace(process, is_static=False) for process in OBSERVATION.processes)
+    observed = replace(
+        OBSERVATION,
+        processes=dynamic,
+        listed_members=("c-3", "c-1", "c-2") if protocol == "streams" else (),
+        protocol=protocol,
+        configs={"num.standby.replicas": "1"},
+        broker_configs=configs,
+        broker_release=release,
+        next_rebalance_ms=None,
+    )
+    groups = _round_trip(observed).blueprint.group_configs
+    assert groups[GroupProtocol.STREAMS].streams_assignment_interval_ms == interval_ms
 
 
 def test_header_contains_source_and_assumptions() -> None:

@@ -1,0 +1,137 @@
+"""Warnings about configs whose effect is not simulated, and configs without effect."""
+
+from __future__ import annotations
+
+import random
+import re
+
+import pytest
+
+from scenarios.language.broker_configs import BrokerConfigs
+from scenarios.language.errors import ScenarioError
+from scenarios.language.schema import build_json_schema
+from scenarios.language.section import config_keys
+from scenarios.language.streams_configs import StreamsConfigs
+from scenarios.language.unmodeled_configs import (
+    BROKER_CONFIGS_OUTSIDE_THE_MODEL,
+    STREAMS_CONFIGS_OUTSIDE_THE_MODEL,
+)
+from scenarios.load import Scenario, loads
+
+SCENARIO = """\
+cluster:
+  brokers: {{count: 3, racks: [az1]}}
+  topics: [{{name: orders, partitions: 4, bytes_per_s: 1 MB/s}}]
+  configs: {{{brokers}}}
+application:
+  id: shop
+  configs:
+    num.standby.replicas: 1
+{streams}
+  subtopologies: [{{sources: [orders], stores: [{{name: totals, size: 1 GB}}]}}]
+clients: [{{name: a, count: 2}}]
+"""
+SECTIONS = [
+    (StreamsConfigs, STREAMS_CONFIGS_OUTSIDE_THE_MODEL),
+    (BrokerConfigs, BROKER_CONFIGS_OUTSIDE_THE_MODEL),
+]
+
+
+def _load(streams: str = "", brokers: str = "") -> Scenario:
+    return loads(SCENARIO.format(streams=f"    {streams}" if streams else "", brokers=brokers))
+
+
+def test_warning_names_the_line_the_config_and_the_effect() -> None:
+    [warning] = _load("max.task.idle.ms: 500").warnings
+    assert warning.startswith("scenario:9: application.configs.max.task.idle.ms: not modeled: tasks never wait")
+
+
+@pytest.mark.parametrize(
+    ("config", "warns"),
+    [
+        ("max.task.idle.ms: 0", False),
+        ("max.task.idle.ms: 0s", False),
+        ("task.timeout.ms: 5m", False),
+        ("task.timeout.ms: 300000", False),
+        ("task.timeout.ms: '300000'", False),
+        ("task.timeout.ms: 4m59s", True),
+        ("topology.optimization: NONE", False),
+        ("topology.optimization: all", True),
+        ("default.dsl.store: rocksDB", False),
+        ("default.dsl.store: in_memory", True),
+        ("rocksdb.config.setter: com.example.Setter", True),
+        ("upgrade.from: '2.3'", True),
+        ("__state.updater.enabled__: true", False),
+        ("__state.updater.enabled__: false", True),
+        ("consumer.session.timeout.ms: 10s", True),
+        ("main.consumer.max.poll.interval.ms: 10s", True),
+        ("producer.transaction.timeout.ms: 60000", True),
+        ("producer.transaction.timeout.ms: 10000", False),
+        ("producer.acks: 1", False),
+        ("main.consumer.fetch.max.bytes: 1", False),
+        ("sasl.jaas.config: secret", False),
+        ("partition.assignment.strategy: com.example.Mine", False),
+        ("topic.segment.bytes: 1000000", False),
+        ("state.dir: /shared", False),
+    ],
+)
+def test_only_values_with_another_effect_than_the_default_cause_a_warning(config: str, warns: bool) -> None:
+    warnings = _load(config).warnings
+    assert len(warnings) == warns
+    assert "secret" not in "".join(warnings)
+
+
+@pytest.mark.parametrize(
+    ("config", "warns"),
+    [("group.max.size: 5", True), ("group.consumer.max.size: 5", False), ("log.retention.hours: 168", False)],
+)
+def test_configs_of_brokers_cause_warnings_too(config: str, warns: bool) -> None:
+    assert len(_load(brokers=config).warnings) == warns
+
+
+@pytest.mark.parametrize(
+    ("config", "hint"),
+    [
+        ("max.task.idel.ms: 1", "did you mean 'max.task.idle.ms'?"),
+        ("producer.nonsense: 1", ""),
+        ("group.max.size: 5", "it belongs in cluster.configs"),
+    ],
+)
+def test_unknown_and_misplaced_configs_are_still_mistakes(config: str, hint: str) -> None:
+    with pytest.raises(ScenarioError, match=r"unknown or misplaced config \(" + re.escape(hint)):
+        _load(config)
+
+
+def test_configs_outside_the_model_change_nothing() -> None:
+    """Any set of them gives the same simulated world."""
+    generator = random.Random(18)
+    keys = sorted(STREAMS_CONFIGS_OUTSIDE_THE_MODEL.unmodeled) + [
+        key for key in sorted(STREAMS_CONFIGS_OUTSIDE_THE_MODEL.without_effect) if not key.endswith("*")
+    ]
+    expected = _load().blueprint
+    for _ in range(5):
+        stated = generator.sample(keys, 12)
+        scenario = _load("\n    ".join(f"{key}: '7'" for key in stated))
+        assert scenario.blueprint == expected
+        assert len(scenario.warnings) == sum(key in STREAMS_CONFIGS_OUTSIDE_THE_MODEL.unmodeled for key in stated)
+
+
+@pytest.mark.parametrize(("section", "outside"), SECTIONS)
+def test_modeled_configs_are_not_in_the_lists(section: type[StreamsConfigs], outside: object) -> None:
+    assert isinstance(outside, type(STREAMS_CONFIGS_OUTSIDE_THE_MODEL))
+    keys = config_keys(section)
+    assert not keys & {*outside.unmodeled, *outside.without_effect}
+    assert not set(outside.unmodeled) & set(outside.without_effect)
+    assert not [key for key in outside.unmodeled if outside.has_no_effect(key)]
+    assert outside.unprefixed <= keys
+
+
+@pytest.mark.parametrize(("section", "outside"), SECTIONS)
+def test_schema_accepts_the_same_keys(section: type[StreamsConfigs], outside: object) -> None:
+    assert isinstance(outside, type(STREAMS_CONFIGS_OUTSIDE_THE_MODEL))
+    patterns = build_json_schema()["$defs"][section.__name__]["patternProperties"]
+    prefixes = ("", *outside.prefixes)
+    names = [name.replace("*", "x") for name in (*outside.unmodeled, *outside.without_effect, *outside.unprefixed)]
+    for key in [prefix + name for prefix in prefixes for name in names] + ["nonsense", "max.task.idel.ms"]:
+        if key not in config_keys(section):
+            assert any(re.search(pattern, key) for pattern in patterns) == outside.contains(key), key
