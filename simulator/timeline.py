@@ -17,6 +17,8 @@ from simulator.world.changes import (
     ElementaryChange,
     ReassignmentStep,
     ReplicasSet,
+    ThreadReplaced,
+    ThreadsSet,
     TimedChange,
     TrafficScaled,
 )
@@ -31,12 +33,15 @@ from simulator.world.disturbances import (
     Leave,
     RackOutage,
     Reassignment,
+    ReplaceThread,
     ReplicaMove,
     RollingBounce,
+    StreamThreads,
     TrafficChange,
 )
 from simulator.world.event_labels import event_numbers
 from simulator.world.leave_on_close import leaves_on_close
+from simulator.world.thread_ends import leaves_when_removed, leaves_when_replaced
 from simulator.world.world import Start, World
 
 
@@ -161,6 +166,8 @@ def _without_no_ops(world: World, planned: Iterable[tuple[TimedChange, int | Non
                 if happens:
                     up.add(client)
                     started_ms[client] = timed.at_ms
+            case ThreadReplaced(client=client) | ThreadsSet(client=client):
+                happens = client in up
         if happens:
             yield timed
 
@@ -196,6 +203,22 @@ def _elementary_changes(world: World, disturbance: Disturbance) -> Iterator[Time
             yield TimedChange(at_ms, ConfigsSet(configs))
         case TrafficChange(factor=factor, hour=hour):
             yield TimedChange(at_ms, TrafficScaled(factor, hour))
+        case ReplaceThread() | StreamThreads():
+            yield from _change_threads(world, disturbance)
+
+
+def _change_threads(world: World, event: ReplaceThread | StreamThreads) -> Iterator[TimedChange]:
+    configs = world.application.group_configs
+    static = {client.name for client in world.clients if client.is_static}
+    for client in event.clients:
+        is_static = client in static
+        match event:
+            case ReplaceThread():
+                leaves = leaves_when_replaced(configs, is_static=is_static)
+                yield TimedChange(event.at_ms, ThreadReplaced(client, leaves))
+            case StreamThreads(threads=threads):
+                leaves = leaves_when_removed(configs, is_static=is_static)
+                yield TimedChange(event.at_ms, ThreadsSet(client, threads, leaves))
 
 
 def _crash(at_ms: int, clients: Iterable[str], down_ms: int | None, disk: Disk) -> Iterator[TimedChange]:

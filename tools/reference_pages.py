@@ -142,6 +142,8 @@ SECTIONS = {
     "TrafficEvent": "events[].traffic",
     "ChurnEvent": "events[].churn",
     "AutoscaleEvent": "events[].autoscale",
+    "ReplaceThreadEvent": "events[].replace_thread",
+    "StreamThreadsEvent": "events[].stream_threads",
     "AssignorSettings": "assignors[]",
     "AssignorEntryConfigs": "assignors[].configs",
     "AssignorConfigs": "events[].config_change.configs, events[].rolling_bounce.configs",

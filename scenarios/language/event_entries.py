@@ -233,6 +233,20 @@ class AutoscaleEvent(ClientsEvent):
     leaves_group: LeavesGroup = None
 
 
+class ReplaceThreadEvent(ClientsEvent):
+    """The first stream thread of each client dies of an exception and is replaced (REPLACE_THREAD).
+
+    Whether the dead thread leaves the group depends on the Kafka release. If it does not, the new thread waits for its
+    session timeout.
+    """
+
+
+class StreamThreadsEvent(ClientsEvent):
+    """Clients add or remove stream threads at runtime, until they restart."""
+
+    threads: PositiveInt = Field(description="Number of stream threads of each client from now on.")
+
+
 class EventEntry(ScenarioSection):
     """An event and its time."""
 
@@ -257,6 +271,12 @@ class EventEntry(ScenarioSection):
     churn: ChurnEvent | None = Field(default=None, description="From now on, clients crash and join at random.")
     autoscale: AutoscaleEvent | None = Field(
         default=None, description="From now on, the number of clients follows the traffic."
+    )
+    replace_thread: ReplaceThreadEvent | None = Field(
+        default=None, description="A stream thread of each client dies of an exception and is replaced."
+    )
+    stream_threads: StreamThreadsEvent | None = Field(
+        default=None, description="Clients add or remove stream threads at runtime."
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from simulator.world.world import OffsetStorage
+from simulator.world.world import EndedThreads, OffsetStorage
 
 OLDEST_RELEASE: Final = (3, 8)
 NEWEST_RELEASE: Final = (4, 3)
@@ -46,3 +46,13 @@ def offset_storage(release: tuple[int, int, int]) -> OffsetStorage:
     if release >= (4, 2, 2):
         return OffsetStorage.CHECKPOINT_FILE_WITHOUT_LEFTOVER
     return OffsetStorage.CHECKPOINT_FILE
+
+
+def ended_threads(release: tuple[int, int, int]) -> EndedThreads:
+    """Return how stream threads of a release leave a classic group when they end while their client goes on.
+
+    Source: KIP-1092 (4.1, `AbstractCoordinator.maybeLeaveGroup`), KIP-1284 (4.2, `StreamThread.shutdown`).
+    """
+    if release >= (4, 2, 0):
+        return EndedThreads.CLOSE_OPERATION
+    return EndedThreads.UNSUBSCRIBE_IF_CLOSE_LEAVES if release >= (4, 1, 0) else EndedThreads.UNSUBSCRIBE

@@ -11,7 +11,7 @@ from scenarios.language.units import format_duration
 from scenarios.language.validation import SourceMap
 from scenarios.resolution.clients import ResolvedClients
 from scenarios.sampling.event_plans import CrashPlan, PlannedEvent, RollingBouncePlan
-from simulator.world.disturbances import Crash, Join, Leave, RackOutage
+from simulator.world.disturbances import Crash, Join, Leave, RackOutage, ReplaceThread, StreamThreads
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +78,8 @@ def _changes(path: ScenarioPath, event: PlannedEvent, racks: Mapping[str, str | 
             yield from _one_by_one(_PresenceChange(at_ms, path, clients, expected=True, present_after=False), every_ms)
         case Crash(at_ms=at_ms, clients=clients, down_ms=down_ms):
             yield _PresenceChange(at_ms, path, clients, expected=True, present_after=False if down_ms is None else None)
+        case ReplaceThread(at_ms=at_ms, clients=clients) | StreamThreads(at_ms=at_ms, clients=clients):
+            yield _PresenceChange(at_ms, path, clients, expected=True, present_after=None)
         case CrashPlan(at_ms=at_ms, clients=clients) | RollingBouncePlan(at_ms=at_ms, clients=clients):
             yield _PresenceChange(at_ms, path, clients, expected=True, present_after=None)
         case RackOutage(at_ms=at_ms, rack=rack, down_ms=None):

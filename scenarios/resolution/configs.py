@@ -10,7 +10,7 @@ from assignors.model.configs import AssignmentConfigs
 from scenarios.language.application_entries import ApplicationSection
 from scenarios.language.broker_configs import BrokerConfigs
 from scenarios.language.paths import ScenarioPath
-from scenarios.language.releases import NEWEST, offset_storage, parse_release
+from scenarios.language.releases import NEWEST, ended_threads, offset_storage, parse_release
 from scenarios.language.section import ScenarioSection
 from scenarios.language.streams_configs import AssignorConfigs, StreamsConfigs
 from scenarios.language.validation import SourceMap
@@ -74,6 +74,7 @@ def resolve_group_configs(
             state_cleanup_delay_ms=streams.state_cleanup_delay_ms,
             rejoins_when_brokers_bounce=application.rejoins_when_brokers_bounce,
             leader_speed=application.leader_speed,
+            ended_threads=ended_threads(parse_release(application.kafka or NEWEST)),
         )
         for protocol, (timeout_ms, initial_delay_ms) in timeouts.items()
     }

@@ -18,9 +18,11 @@ from scenarios.language.event_entries import (
     LeaveEvent,
     RackOutageEvent,
     ReassignmentEvent,
+    ReplaceThreadEvent,
     ReplicaMoveEvent,
     RollingBounceEvent,
     StaggeredClientsEvent,
+    StreamThreadsEvent,
     TrafficEvent,
 )
 from scenarios.language.fields import valid_entries
@@ -36,7 +38,18 @@ from scenarios.resolution.unfinished_events import warn_about_unfinished_events
 from scenarios.sampling.autoscaling import AutoscalePlan
 from scenarios.sampling.event_plans import MAX_OCCURRENCES, ConfigEdit, CrashPlan, PlannedEvent, RollingBouncePlan
 from scenarios.sampling.traffic_profile import HOUR_MS, TrafficProfile
-from simulator.world.disturbances import BrokerBounce, BrokerLoss, Crash, Disk, Join, Leave, RackOutage, TrafficChange
+from simulator.world.disturbances import (
+    BrokerBounce,
+    BrokerLoss,
+    Crash,
+    Disk,
+    Join,
+    Leave,
+    RackOutage,
+    ReplaceThread,
+    StreamThreads,
+    TrafficChange,
+)
 
 LocatedEvent = tuple[ScenarioPath, PlannedEvent | AutoscalePlan]
 """An event with its path in the scenario."""
@@ -139,6 +152,10 @@ def _resolve_clients(
         case AutoscaleEvent():
             autoscale = resolve_autoscale(event, at_ms, clients, path, context)
             yield from () if autoscale is None else (autoscale,)
+        case ReplaceThreadEvent():
+            yield ReplaceThread(at_ms, clients)
+        case StreamThreadsEvent():
+            yield StreamThreads(at_ms, clients, event.threads)
 
 
 def _resolve_bounce(

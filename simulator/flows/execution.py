@@ -34,7 +34,7 @@ from simulator.world.disturbances import Disk
 from simulator.world.group_assignment import GroupAssignment
 from simulator.world.initial_state import InitialState
 from simulator.world.layout import FloatArray, Layout
-from simulator.world.thread_counts import max_thread_numbers
+from simulator.world.thread_ends import num_thread_numbers
 from simulator.world.world import World
 
 
@@ -104,7 +104,7 @@ class Execution:
         self._cleanup_delay_ms = world.application.group_configs.state_cleanup_delay_ms
         num_tasks = len(layout.tasks)
         rates = [np.inf if c.records_per_s is None else float(c.records_per_s) for c in world.clients]
-        capacity = [np.full(n, rate) for n, rate in zip(max_thread_numbers(world), rates, strict=True)]
+        capacity = [np.full(n, rate) for n, rate in zip(num_thread_numbers(world), rates, strict=True)]
         self.processing = Processing(layout.input_records_per_s, np.concatenate(capacity))
         limits = [np.inf if b.restore_bytes_per_s is None else b.restore_bytes_per_s for b in world.cluster.brokers]
         configs = world.application.state_configs
@@ -237,8 +237,14 @@ class Execution:
         self.restoration.stop_client(client, disk, self.now_ms)
         self.update_rates()
 
-    def stop_thread(self, client: int, thread: int) -> None:
-        """Stop a stream thread of a running client: it loses its tasks, and its copies stay on disk."""
+    def stop_thread(self, client: int, thread: int, *, wipes: bool) -> None:
+        """Stop a stream thread of a running client: it loses its tasks.
+
+        Args:
+            client: row of the client.
+            thread: the thread.
+            wipes: whether it deletes its copies; otherwise they stay on disk.
+        """
         self._require_changing()
         self._record_traffic()
         before, after = self.assignment, self.assignment.without_thread(client, thread)
@@ -246,6 +252,8 @@ class Execution:
         self.revoked_from[lost] = UNASSIGNED
         self._enter(TaskState.UNASSIGNED, lost, np.full_like(before.owner, UNASSIGNED))
         self._assign_copies(after, before)
+        if wipes:
+            self.restoration.delete_copies(np.flatnonzero(before.held()[:, client] & ~after.held()[:, client]), client)
         self.update_rates()
 
     def update_locations(self) -> None:

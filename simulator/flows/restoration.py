@@ -186,6 +186,11 @@ class Restoration:
             at = (self.copies.task, self.copies.client)
             self._durable_state.assume_running(*at, self.held_bytes[at], self.copies.active)
 
+    def delete_copies(self, tasks: IntArray, client: int) -> None:
+        """Delete unassigned copies from the disk of a client."""
+        self.held_bytes[tasks, client] = 0.0
+        self._is_empty_copy[tasks, client] = False
+
     def delete_expired(self, delay_ms: int, now_ms: int) -> None:
         """Delete the copies that were unassigned for longer than `state.cleanup.delay.ms`."""
         expired = ((self.held_bytes > 0) | self._is_empty_copy) & (now_ms - self._idle_since_ms > delay_ms)

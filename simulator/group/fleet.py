@@ -12,7 +12,7 @@ from assignors.model.columns import NO_RACK, BoolArray, ClientTable, IntArray
 from assignors.model.configs import AssignmentConfigs
 from assignors.model.ids import ProcessId
 from simulator.group.classic_group import Member
-from simulator.world.thread_counts import max_thread_numbers
+from simulator.world.thread_ends import num_thread_numbers
 from simulator.world.world import World
 
 
@@ -40,7 +40,7 @@ class Fleet:
         self.rack: IntArray = np.array(
             [NO_RACK if client.rack is None else column_of[client.rack] for client in world.clients], dtype=np.int64
         )
-        self._capacity = max_thread_numbers(world)
+        self._capacity = num_thread_numbers(world)
         self.first_thread: IntArray = np.cumsum([0, *self._capacity])
         self.running: BoolArray = np.zeros((len(world.clients), max(self._capacity, default=0) + 1), dtype=np.bool_)
         self._threads: list[dict[int, Member]] = [{} for _ in world.clients]
@@ -71,6 +71,10 @@ class Fleet:
     def member(self, row: int, thread: int) -> Member | None:
         """Return the member of a running thread of a client, None if it does not run."""
         return self._threads[row].get(thread)
+
+    def oldest_member(self, row: int) -> Member:
+        """Return the member of the running thread of a client that started first."""
+        return next(iter(self._threads[row].values()))
 
     def is_up(self, member: Member) -> bool:
         """Return whether the thread of a member runs."""

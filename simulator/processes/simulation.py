@@ -16,6 +16,7 @@ from simulator.assignment.leader import Leader
 from simulator.brokers.partition_locations import ClusterMetadata
 from simulator.errors import AssignorFailedError
 from simulator.flows.execution import Execution
+from simulator.group.classic_group import Member
 from simulator.group.fleet import Fleet
 from simulator.group.rebalance_causes import START, Cause, RebalanceCauses
 from simulator.processes.classic_protocol import ClassicProtocol
@@ -32,6 +33,8 @@ from simulator.world.changes import (
     ConfigsSet,
     ReassignmentStep,
     ReplicasSet,
+    ThreadReplaced,
+    ThreadsSet,
     TimedChange,
     TrafficScaled,
 )
@@ -202,6 +205,31 @@ class Simulation:
                     self._group.request_rebalance("configs changed", cause)
                 case TrafficScaled(factor=factor, hour=hour):
                     self._execution.set_traffic(factor, hour)
+                case ThreadReplaced(client=client, leaves_group=leaves_group):
+                    self._replace_thread(self._fleet.row(client), cause, leaves_group)
+                case ThreadsSet(client=client, threads=threads, leaves_group=leaves_group):
+                    self._set_threads(self._fleet.row(client), threads, cause, leaves_group)
+
+    def _replace_thread(self, row: int, cause: Cause, leaves_group: bool) -> None:
+        """Replace the oldest thread; the new one starts first (`KafkaStreams.replaceStreamThread`)."""
+        dead = self._fleet.oldest_member(row)
+        new = self._fleet.start_thread(row)
+        # A dirty close deletes the state of transactional tasks (`StateManagerUtil.closeStateManager`).
+        wipes = self._world.application.state_configs.exactly_once
+        self._group.join([new], cause)
+        self._stop_thread(dead, cause, leaves_group, wipes=wipes)
+
+    def _set_threads(self, row: int, threads: int, cause: Cause, leaves_group: bool) -> None:
+        """Add threads, or remove the oldest ones (`KafkaStreams.addStreamThread` and `.removeStreamThread`)."""
+        running = len(self._fleet.members(row))
+        self._group.join([self._fleet.start_thread(row) for _ in range(threads - running)], cause)
+        for _ in range(running - threads):
+            self._stop_thread(self._fleet.oldest_member(row), cause, leaves_group, wipes=False)
+
+    def _stop_thread(self, member: Member, cause: Cause, leaves_group: bool, *, wipes: bool) -> None:
+        self._fleet.stop_thread(member)
+        self._execution.stop_thread(self._fleet.row(member.client), member.thread, wipes=wipes)
+        self._group.stop([member], cause, leaves_group=leaves_group)
 
     def _start(self, change: ClientUp, cause: Cause) -> None:
         """Start a client, which joins after `ClientTimes.start_ms`; the clients of the start have joined by then."""

@@ -156,8 +156,46 @@ class TrafficScaled:
         return f"traffic is {'' if self.factor == 1 else f'{self.factor:g} times '}that of {self.hour:02}:00"
 
 
+@dataclass(frozen=True, slots=True)
+class ThreadReplaced:
+    """A stream thread of a client that dies of an exception and is replaced; `leaves_group` says whether it leaves."""
+
+    client: str
+    leaves_group: bool
+
+    def __str__(self) -> str:
+        return f"{self.client} replaces a stream thread"
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadsSet:
+    """A client that adds or removes stream threads.
+
+    Attributes:
+        client: name of the client.
+        threads: its number of threads from now on, until it restarts.
+        leaves_group: whether removed threads leave the group.
+    """
+
+    client: str
+    threads: int
+    leaves_group: bool
+
+    def __str__(self) -> str:
+        return f"{self.client} changes its stream threads to {self.threads}"
+
+
 ElementaryChange = (
-    ClientUp | ClientDown | BrokersDown | BrokersUp | ReplicasSet | ReassignmentStep | ConfigsSet | TrafficScaled
+    ClientUp
+    | ClientDown
+    | BrokersDown
+    | BrokersUp
+    | ReplicasSet
+    | ReassignmentStep
+    | ConfigsSet
+    | TrafficScaled
+    | ThreadReplaced
+    | ThreadsSet
 )
 
 

@@ -194,6 +194,23 @@ class TrafficChange:
     hour: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class ReplaceThread:
+    """The first stream thread of each client dies of an exception, and another one replaces it (REPLACE_THREAD)."""
+
+    at_ms: int
+    clients: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StreamThreads:
+    """Clients add or remove stream threads until they have `threads`, as by `KafkaStreams.addStreamThread`."""
+
+    at_ms: int
+    clients: tuple[str, ...]
+    threads: int
+
+
 Disturbance = (
     Join
     | Leave
@@ -206,5 +223,7 @@ Disturbance = (
     | Reassignment
     | ConfigChange
     | TrafficChange
+    | ReplaceThread
+    | StreamThreads
 )
 """Scale-out is a `Join` of several clients, scale-in a `Leave`."""

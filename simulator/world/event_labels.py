@@ -14,8 +14,10 @@ from simulator.world.disturbances import (
     Leave,
     RackOutage,
     Reassignment,
+    ReplaceThread,
     ReplicaMove,
     RollingBounce,
+    StreamThreads,
     TrafficChange,
 )
 
@@ -59,6 +61,10 @@ def event_label(event: Disturbance) -> str:
             return "config change"
         case TrafficChange():
             return "traffic change"
+        case ReplaceThread(clients=clients):
+            return f"replaced thread of {_count_and_names('client', clients)}"
+        case StreamThreads(clients=clients, threads=threads):
+            return f"change to {threads} threads of {_count_and_names('client', clients)}"
 
 
 def _count_and_names(kind: str, names: Sequence[object]) -> str:

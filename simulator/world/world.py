@@ -155,6 +155,20 @@ class GroupProtocol(StrEnum):
     STREAMS = "streams"
 
 
+class EndedThreads(StrEnum):
+    """How stream threads leave a classic group that end while their client goes on; see `simulator.world.thread_ends`.
+
+    Attributes:
+        UNSUBSCRIBE: they unsubscribe, which sends a LeaveGroup request (up to 4.0).
+        UNSUBSCRIBE_IF_CLOSE_LEAVES: the same, but only with `internal.leave.group.on.close` (4.1).
+        CLOSE_OPERATION: removed threads leave, replaced ones remain (from 4.2 on).
+    """
+
+    UNSUBSCRIBE = "unsubscribe"
+    UNSUBSCRIBE_IF_CLOSE_LEAVES = "unsubscribe if closing leaves"
+    CLOSE_OPERATION = "close operation"
+
+
 @dataclass(frozen=True, slots=True)
 class GroupConfigs:
     """The configs of the group protocol, with Kafka's defaults.
@@ -177,6 +191,7 @@ class GroupConfigs:
         rejoins_when_brokers_bounce: whether members with `client.rack` rejoin when a broker stops or starts, as in the
             releases before the fix of KAFKA-20778.
         leader_speed: the speed of the group leader, as a multiple of the machine on which Kafka was measured.
+        ended_threads: how threads leave that end while their client goes on, which depends on the release.
     """
 
     protocol: GroupProtocol = GroupProtocol.CLASSIC
@@ -190,6 +205,7 @@ class GroupConfigs:
     state_cleanup_delay_ms: int = 600_000
     rejoins_when_brokers_bounce: bool = False
     leader_speed: float = 1.0
+    ended_threads: EndedThreads = EndedThreads.CLOSE_OPERATION
 
 
 class OffsetStorage(StrEnum):

@@ -142,6 +142,8 @@ events:
   - {at: 0s, churn: {clients: app, crashes: 2/h, down: 10m, disk: lost, until: 20h}}
   - {at: 0s, churn: {clients: [one, late], joins: 1/d, crashes: 1/d}}
   - {at: 0s, autoscale: {clients: pool, bytes_per_s: 1 MB/s, every: 30m, min: 1, max: 3}}
+  - {at: 1h, replace_thread: {clients: one}}
+  - {at: 1h, stream_threads: {clients: one, threads: 3}}
 traffic: {hourly: [1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 1, 1, 1, 1, 1, 0.5, 0.5, 0.5]}
 assignors:
   - high_availability

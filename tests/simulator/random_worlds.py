@@ -23,8 +23,10 @@ from simulator.world.disturbances import (
     RackOutage,
     Reassignment,
     ReassignmentTarget,
+    ReplaceThread,
     ReplicaMove,
     RollingBounce,
+    StreamThreads,
     TrafficChange,
 )
 from simulator.world.layout import lay_out
@@ -33,6 +35,7 @@ from simulator.world.world import (
     Broker,
     Client,
     Cluster,
+    EndedThreads,
     GroupConfigs,
     GroupProtocol,
     HeldTasks,
@@ -86,6 +89,7 @@ def group_configs(draw: st.DrawFn) -> GroupConfigs:
         state_cleanup_delay_ms=draw(st.sampled_from((0, 30_000, 10 * MINUTE))),
         rejoins_when_brokers_bounce=draw(st.booleans()),
         leader_speed=draw(st.sampled_from((1.0, 1e-6, 1e-7))),
+        ended_threads=draw(st.sampled_from(EndedThreads)),
     )
 
 
@@ -225,6 +229,8 @@ def disturbances(draw: st.DrawFn, base: World) -> Disturbance:
         Reassignment(at_ms, *draw(reassignments(base))),
         ConfigChange(at_ms, configs or AssignmentConfigs(num_standby_replicas=1)),
         TrafficChange(at_ms, draw(st.sampled_from((0.0, 0.5, 3.0)))),
+        ReplaceThread(at_ms, draw(client_lists)),
+        StreamThreads(at_ms, draw(client_lists), draw(st.integers(1, 4))),
     )
     return draw(st.sampled_from(candidates))
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from scenarios.language.releases import NEWEST, UnknownReleaseError, offset_storage, parse_release
-from simulator.world.world import OffsetStorage
+from scenarios.language.releases import NEWEST, UnknownReleaseError, ended_threads, offset_storage, parse_release
+from simulator.world.world import EndedThreads, OffsetStorage
 
 
 @pytest.mark.parametrize(
@@ -23,6 +23,21 @@ from simulator.world.world import OffsetStorage
 )
 def test_release_decides_where_offsets_are_kept(text: str, storage: OffsetStorage) -> None:
     assert offset_storage(parse_release(text)) is storage
+
+
+@pytest.mark.parametrize(
+    ("text", "ended"),
+    [
+        ("3.9.1", EndedThreads.UNSUBSCRIBE),
+        ("4.0", EndedThreads.UNSUBSCRIBE),
+        ("4.1.0", EndedThreads.UNSUBSCRIBE_IF_CLOSE_LEAVES),
+        ("4.1.2", EndedThreads.UNSUBSCRIBE_IF_CLOSE_LEAVES),
+        ("4.2.0", EndedThreads.CLOSE_OPERATION),
+        (NEWEST, EndedThreads.CLOSE_OPERATION),
+    ],
+)
+def test_release_decides_how_ended_threads_leave(text: str, ended: EndedThreads) -> None:
+    assert ended_threads(parse_release(text)) is ended
 
 
 @pytest.mark.parametrize("text", ["", "4", "4.x", "4.3.1.1", "v4.3", "4..3", "-4.3", "9999.1"])

@@ -20,8 +20,10 @@ from simulator.world.disturbances import (
     Leave,
     Reassignment,
     ReassignmentTarget,
+    ReplaceThread,
     ReplicaMove,
     RollingBounce,
+    StreamThreads,
 )
 from tests.scenarios.scenario_texts import load_text, mistakes_in, replace_in_small, with_events
 
@@ -39,6 +41,19 @@ def test_clients_leave_at_intervals(kind: str, disturbance: type[Leave]) -> None
     assert _disturbances(f"{{at: 10m, {kind}: {{clients: app, every: 2m}}}}") == (
         disturbance(10 * MINUTE, APP, 2 * MINUTE),
     )
+
+
+def test_threads_of_clients_change() -> None:
+    assert _disturbances("{at: 10m, replace_thread: {clients: app}}") == (ReplaceThread(10 * MINUTE, APP),)
+    assert _disturbances("{at: 10m, stream_threads: {clients: app-1, threads: 3}}") == (
+        StreamThreads(10 * MINUTE, ("app-1",), 3),
+    )
+
+
+@pytest.mark.parametrize("kind", ["replace_thread: {clients: app}", "stream_threads: {clients: app, threads: 2}"])
+def test_threads_of_absent_clients_do_not_change(kind: str) -> None:
+    with pytest.raises(ScenarioError, match=r"clients: absent at 10m"):
+        _disturbances("{at: 5m, leave: {clients: app}}", f"{{at: 10m, {kind}}}")
 
 
 @pytest.mark.parametrize("leaves_group", [True, False])
