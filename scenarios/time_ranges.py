@@ -24,7 +24,7 @@ from simulator.world.world import GroupProtocol
 
 
 def time_ranges(trace: Trace, spec: AssignorSpec, seed: int) -> pa.Table:
-    """Simulate a run again with the shortest and the longest client times, and compare how it converges.
+    """Simulate a run again with copies that begin to read early and late, and compare how it converges.
 
     A streams group assigns tasks regardless of lags, so client times do not decide its outcome.
 
@@ -40,25 +40,25 @@ def time_ranges(trace: Trace, spec: AssignorSpec, seed: int) -> pa.Table:
     times = trace.world.application.times
     is_classic = trace.world.application.group_configs.protocol is GroupProtocol.CLASSIC
     factor = times.uncertainty
-    fast_times, slow_times = times.scaled(1 / factor), times.scaled(factor)
-    may_differ = fast_times != slow_times and is_classic and trace.failure is None and may_depend_on_times(trace)
+    early_times, late_times = times.scaled(1 / factor), times.scaled(factor)
+    may_differ = early_times != late_times and is_classic and trace.failure is None and may_depend_on_times(trace)
     if not may_differ:
         return time_range_table(key, [])
-    fast, slow = _simulate(trace, spec, fast_times), _simulate(trace, spec, slow_times)
-    outcomes = [Outcome.of(run) for run in (fast, trace, slow)]
+    early, late = _simulate(trace, spec, early_times), _simulate(trace, spec, late_times)
+    outcomes = [Outcome.of(run) for run in (early, trace, late)]
     if not any(one.differs(other) for one in outcomes for other in outcomes):
         return time_range_table(key, [])
-    pairs = [(trace, slow), (fast, trace)] if outcomes[1].differs(outcomes[2]) else [(fast, trace), (trace, slow)]
+    pairs = [(trace, late), (early, trace)] if outcomes[1].differs(outcomes[2]) else [(early, trace), (trace, late)]
     reason = next((copy for pair in pairs if (copy := decisive_copy(*pair)) is not None), None)
     different = next((index for pair in pairs if (index := first_difference(*pair)) is not None), None)
     row: dict[str, object] = {
         "rebalances_to_converge": outcomes[1].rebalances,
         "time_to_converge_ms": outcomes[1].time_to_converge_ms,
-        "fast_rebalances_to_converge": outcomes[0].rebalances,
-        "fast_time_to_converge_ms": outcomes[0].time_to_converge_ms,
-        "slow_rebalances_to_converge": outcomes[2].rebalances,
-        "slow_time_to_converge_ms": outcomes[2].time_to_converge_ms,
-        "uncertainty": factor,
+        "early_rebalances_to_converge": outcomes[0].rebalances,
+        "early_time_to_converge_ms": outcomes[0].time_to_converge_ms,
+        "late_rebalances_to_converge": outcomes[2].rebalances,
+        "late_time_to_converge_ms": outcomes[2].time_to_converge_ms,
+        "uncertainty": times.uncertainty,
         "round": None if different is None else trace.rounds[different].number,
     }
     if reason is not None:

@@ -9,7 +9,7 @@ from reports.analysis.comparison import ComparisonRow
 from reports.analysis.formatting import format_count, format_duration, format_number
 from simulator.results.time_difference import times_differ
 
-_PREFIXES = ("fast_", "", "slow_")
+_PREFIXES = ("early_", "", "late_")
 
 
 def time_range_text(row: ComparisonRow) -> str:

@@ -114,8 +114,8 @@ class TimesEntry(ScenarioSection):
     )
     uncertainty: Annotated[float, Field(ge=1, le=100, allow_inf_nan=False)] = Field(
         default=MEASURED.uncertainty,
-        description="Factor by which these times may differ; run also simulates the shortest and longest times and "
-        "reports ranges. 1: do not.",
+        description="Factor by which these times may differ; run also simulates the extremes and reports ranges. "
+        "1: do not.",
     )
 
 

@@ -39,13 +39,26 @@ class ClientTimes:
     rejoin_ms: int = 0
     uncertainty: float = 1.0
 
-    def scaled(self, factor: float) -> ClientTimes:
-        """Return the times multiplied by a factor, in whole milliseconds and exact."""
+    def early(self) -> ClientTimes:
+        """Return the times with which copies begin to read as early as possible before members rejoin."""
+        return self.scaled(1 / self.uncertainty, self.uncertainty)
+
+    def late(self) -> ClientTimes:
+        """Return the times with which copies begin to read as late as possible after members rejoin."""
+        return self.scaled(self.uncertainty, 1 / self.uncertainty)
+
+    def scaled(self, factor: float, rejoin_factor: float | None = None) -> ClientTimes:
+        """Return the times multiplied by factors, in whole milliseconds and exact.
+
+        Args:
+            factor: the factor.
+            rejoin_factor: another one for `rejoin_ms`; None for the same.
+        """
         return ClientTimes(
             round(self.start_ms * factor),
             round(self.open_store_ms * factor),
             round(self.restore_start_ms * factor),
-            round(self.rejoin_ms * factor),
+            round(self.rejoin_ms * (factor if rejoin_factor is None else rejoin_factor)),
         )
 
 

@@ -3,7 +3,7 @@
 Source of the messages: `TaskManager.handleAssignment`, `ProcessorStateManager.initializeStoreOffsets` (up to 4.2
 `initializeStoreOffsetsFromCheckpoint`), `StreamTask.initializeIfNeeded`, `StandbyTask.initializeIfNeeded`,
 `DefaultStateUpdater.maybeCompleteRestoration`, `AbstractCoordinator.requestRejoin` and `.sendJoinGroupRequest`,
-`ConsumerRebalanceListenerInvoker.invokePartitionsRevoked`, Kafka 3.9.1 and 4.3.1.
+`.SyncGroupResponseHandler`, Kafka 3.9.1 and 4.3.1.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ _STORE = re.compile(r"State store \S+ (initialized from checkpoint|did not find 
 _INITIALIZED = re.compile(r"(standby-)?task \[(\d+_\d+)\] Initialized$")
 _RESTORED = re.compile(r"Stateful active task (\d+_\d+) completed restoration")
 _CONSUMER = re.compile(r"\[Consumer (?:instanceId=\S+, )?clientId=(\S+?-StreamThread-\d+)-consumer, groupId=\S+\] (.*)")
-_REBALANCING = ("group is already rebalancing", "triggered followup rebalance")
+_LEARNS = "Request joining group due to: group is already rebalancing"
+_FOLLOWS_UP = re.compile(r"Request joining group due to: (need to revoke|triggered followup rebalance)")
+_SYNCED = "Successfully synced group"
 _JOINS = "(Re-)joining group"
-_REVOKES = "Revoke previously assigned partitions"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,8 @@ class ClientSamples:
     Attributes:
         open_store: Opening a store: the time between two tasks that a thread initializes, per store of the second.
         restore_start: From the initialization of an active task with little state until it is restored.
-        rejoin: From learning of a rebalance, or having to revoke, until the JoinGroup request.
+        rejoin: From learning of a rebalance, or from an assignment that requires another one, until the JoinGroup
+            request.
         start: From the start of the process until its first JoinGroup request.
     """
 
@@ -107,18 +109,23 @@ def _restore_start(lines: list[LogLine]) -> list[float]:
 
 def _rejoin(lines: list[LogLine]) -> list[float]:
     """Return the delays of JoinGroup requests, unless the thread opened stores in the meantime."""
-    samples, since_ms = [], dict[str, int]()
+    samples, synced_ms, since_ms = [], dict[str, int](), dict[str, int]()
     for line in lines:
         if _INITIALIZED.search(line.message):
             since_ms.pop(line.thread, None)
+            synced_ms.pop(line.thread, None)
         match = _CONSUMER.search(line.message)
         if match is None:
             continue
         thread, text = match[1], match[2]
-        is_request = text.startswith("Request joining group due to")
-        is_requested = is_request and any(reason in text for reason in _REBALANCING)
-        if text.startswith(_REVOKES) or (is_requested and thread not in since_ms):
-            since_ms[thread] = line.at_ms
-        elif text.startswith(_JOINS) and thread in since_ms:
-            samples.append(float(line.at_ms - since_ms.pop(thread)))
+        if text.startswith(_SYNCED):
+            synced_ms[thread] = line.at_ms
+        elif text.startswith(_LEARNS):
+            since_ms.setdefault(thread, line.at_ms)
+        elif _FOLLOWS_UP.match(text) and thread in synced_ms:
+            since_ms[thread] = synced_ms.pop(thread)
+        elif text.startswith(_JOINS):
+            synced_ms.pop(thread, None)
+            if thread in since_ms:
+                samples.append(float(line.at_ms - since_ms.pop(thread)))
     return samples

@@ -34,10 +34,11 @@ LOG = "".join(
         line("01.710", f"{PACKAGE}.DefaultStateUpdater", "Stateful active task 0_0 completed restoration", "updater"),
         line("03.000", "Coordinator", f"{CONSUMER} Request joining group due to: group is already rebalancing", "hb"),
         line("03.040", "Coordinator", f"{CONSUMER} (Re-)joining group"),
-        line("04.000", "Invoker", f"{CONSUMER} Revoke previously assigned partitions [in-0]"),
+        line("04.000", "Coordinator", f"{CONSUMER} Successfully synced group in generation 7"),
         line("04.010", "Coordinator", f"{CONSUMER} Request joining group due to: need to revoke partitions [in-0]"),
         line("04.100", "Coordinator", f"{CONSUMER} (Re-)joining group"),
-        line("05.000", "Coordinator", f"{CONSUMER} Request joining group due to: triggered followup rebalance"),
+        line("05.000", "Coordinator", f"{CONSUMER} Successfully synced group in generation 8"),
+        line("05.600", "Coordinator", f"{CONSUMER} Request joining group due to: triggered followup rebalance"),
         line("05.700", f"{PACKAGE}.StreamTask", "stream-thread [x] task [0_2] Initialized"),
         line("05.750", "Coordinator", f"{CONSUMER} (Re-)joining group"),
     )
