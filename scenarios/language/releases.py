@@ -46,3 +46,8 @@ def offset_storage(release: tuple[int, int, int]) -> OffsetStorage:
     if release >= (4, 2, 2):
         return OffsetStorage.CHECKPOINT_FILE_WITHOUT_LEFTOVER
     return OffsetStorage.CHECKPOINT_FILE
+
+
+def has_leave_group_config(release: tuple[int, int, int]) -> bool:
+    """Return whether clients of a release have `internal.leave.group.on.close`, which KIP-1284 replaced in 4.2."""
+    return release < (4, 2, 0)

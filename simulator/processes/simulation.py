@@ -16,6 +16,7 @@ from simulator.assignment.leader import Leader
 from simulator.brokers.partition_locations import ClusterMetadata
 from simulator.errors import AssignorFailedError
 from simulator.flows.execution import Execution
+from simulator.group.classic_group import Member
 from simulator.group.fleet import Fleet
 from simulator.group.rebalance_causes import START, Cause, RebalanceCauses
 from simulator.processes.classic_protocol import ClassicProtocol
@@ -175,13 +176,16 @@ class Simulation:
                     if not self._fleet.up[row]:
                         self._execution.start_client(row)
                         self._group.join(self._fleet.start(row, configs, announces_rack), cause)
-                case ClientDown(client=client, leaves_group=leaves_group, disk=disk):
+                case ClientDown(client=client, disk=disk):
                     row = self._fleet.row(client)
                     if self._fleet.up[row]:
                         member = self._fleet.member(row)
                         self._fleet.stop(row, keeps_disk=disk is not Disk.LOST)
                         self._execution.stop_client(row, disk)
-                        self._group.stop(member, cause, leaves_group=leaves_group)
+                        if change.closes_in_ms:
+                            self._env.process(self._end_membership(member, cause, change))
+                        else:
+                            self._group.stop(member, cause, leaves_group=change.leaves_group)
                 case BrokersDown(brokers=brokers):
                     self._cluster_metadata.stop_brokers(brokers)
                     self._update_brokers(str(change), cause)
@@ -202,6 +206,12 @@ class Simulation:
                     self._group.request_rebalance("configs changed", cause)
                 case TrafficScaled(factor=factor, hour=hour):
                     self._execution.set_traffic(factor, hour)
+
+    def _end_membership(self, member: Member, cause: Cause, change: ClientDown) -> Process:
+        """Let a client that is closing send heartbeats until its process ends."""
+        yield self._env.timeout(change.closes_in_ms)
+        with self._execution.changing(self._now_ms):
+            self._group.stop(member, cause, leaves_group=change.leaves_group)
 
     def _apply_reassignment(self, step: ReassignmentStep, cause: Cause) -> None:
         self._execution.set_reassignment_traffic(step.copied, step.copying)
