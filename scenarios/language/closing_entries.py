@@ -27,7 +27,7 @@ class ClosingEvent(ScenarioSection):
     close: Duration = Field(
         default=0,
         description="Duration of KafkaStreams.close: the final commit, flushing and closing the stores. No task of the "
-        "client runs meanwhile.",
+        "client runs during that time.",
     )
     grace: Duration | None = Field(
         default=None,
@@ -45,12 +45,12 @@ class PodClosingEvent(ScenarioSection):
 
     leaves_group: LeavesGroup = None
     pre_stop: Duration = Field(
-        default=0, description="Duration of the preStop hook; the client continues to process meanwhile."
+        default=0, description="Duration of the preStop hook, during which the client continues to process."
     )
     close: Duration = Field(
         default=0,
         description="Duration of KafkaStreams.close: the final commit, flushing and closing the stores. No task of the "
-        "client runs meanwhile.",
+        "client runs during that time.",
     )
     grace: Annotated[Duration, Field(ge=MINIMUM_GRACE_MS)] = Field(
         default=30_000,

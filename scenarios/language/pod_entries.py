@@ -111,7 +111,7 @@ class NodeDrainEvent(PodClosingEvent):
     rack: Name | None = Field(default=None, description="Instead of clients: the zone, all of whose nodes are drained.")
     max_unavailable: PositiveInt | None = Field(
         default=None,
-        description="PodDisruptionBudget: maximum number of these pods that are not ready at a time; default: all.",
+        description="PodDisruptionBudget: maximum number of evicted pods that are not ready; default: all.",
     )
     volume: VolumeName = Field(
         default="zonal",

@@ -125,9 +125,7 @@ def _warn_about_static_members(
     listed = format_list("static members", static, max_names=_MAX_LISTED)
     if getattr(event, "replacements", None) is not None:
         if not event.leaves_group:
-            rule = (
-                "replacements have other names, so the group waits for the session timeouts of those that they replace"
-            )
+            rule = "replacements have other names, so the group waits for the session timeouts of their predecessors"
             yield "replacements", f"{listed}; {rule}; set leaves_group: true"
     elif isinstance(event, RollingUpdateEvent) and event.kind == "deployment":
         rule = (

@@ -34,7 +34,7 @@ class PodEvent:
     Attributes:
         at_ms: when the first process is asked to stop.
         clients: the processes; the pods of a controller by ordinal.
-        closing: how each is stopped.
+        closing: how a process is stopped.
         volume: where the state directories are.
         successors: the clients that start instead, as many; empty if successors have the names of their predecessors.
     """
@@ -90,7 +90,7 @@ class NodeDrain(PodEvent):
     Attributes:
         start_ms: the time from the end of a process until its successor starts.
         ready_ms: the time from the start of a process until its pod is ready.
-        max_unavailable: how many of these pods may be unavailable at a time (PodDisruptionBudget); None for all.
+        max_unavailable: how many evicted pods may be unavailable at a time (PodDisruptionBudget); None for all.
         nodes_back_ms: the time until pods may start on these nodes again; None for never.
         drains_zone: whether these are all nodes of their zones.
     """

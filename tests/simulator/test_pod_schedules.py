@@ -35,17 +35,17 @@ TIMES = {"start_ms": 10 * SECOND, "ready_ms": 20 * SECOND}
 def steps(event: PodEvent, *disturbances: RackOutage) -> list[tuple[str, str, float]]:
     """Return stops and starts in order of time, in seconds from the event."""
     startable = startable_ms(world(disturbances=disturbances)) if disturbances else always
-    found = sorted(pod_schedule(event, startable), key=lambda step: step.at_ms)
+    schedule = sorted(pod_schedule(event, startable), key=lambda step: step.at_ms)
     return [
         ("stop" if isinstance(step, PodStop) else "start", step.client, (step.at_ms - event.at_ms) / SECOND)
-        for step in found
+        for step in schedule
     ]
 
 
 def changes(event: PodEvent, *others: Leave | Crash | Join | RackOutage) -> list[tuple[int, ClientDown | ClientUp]]:
     base = with_late_clients(world(), *NEW)
-    found = timeline(dataclasses.replace(base, disturbances=(event, *others)))
-    return [(t.at_ms - HOUR, t.change) for t in found if isinstance(t.change, ClientDown | ClientUp)]
+    schedule = timeline(dataclasses.replace(base, disturbances=(event, *others)))
+    return [(t.at_ms - HOUR, t.change) for t in schedule if isinstance(t.change, ClientDown | ClientUp)]
 
 
 def test_stateful_set_is_updated_from_the_last_pod_to_the_first() -> None:
@@ -116,8 +116,8 @@ def test_deployment_without_surge_reuses_names_after_their_processes_ended() -> 
 def test_drain_evicts_all_at_once_or_within_the_budget() -> None:
     event = NodeDrain(HOUR, PODS[:3], CLOSING, Volume.ZONAL, **TIMES)
     assert [step for step in steps(event) if step[0] == "stop"] == [("stop", name, 0) for name in PODS[:3]]
-    one = dataclasses.replace(event, max_unavailable=1)
-    assert [step for step in steps(one) if step[0] == "stop"] == [("stop", f"c{i}", 38 * i) for i in range(3)]
+    limited = dataclasses.replace(event, max_unavailable=1)
+    assert [step for step in steps(limited) if step[0] == "stop"] == [("stop", f"c{i}", 38 * i) for i in range(3)]
 
 
 @pytest.mark.parametrize("volume", [Volume.LOCAL, Volume.ZONAL])
@@ -174,9 +174,9 @@ closings = st.builds(Closing, close_ms=durations, pre_stop_ms=durations, grace_m
 def test_drain_never_exceeds_its_budget(pods: int, budget: int, closing: Closing, start_ms: int, ready_ms: int) -> None:
     names = tuple(f"c{i}" for i in range(pods))
     event = NodeDrain(HOUR, names, closing, Volume.ZONAL, start_ms=start_ms, ready_ms=ready_ms, max_unavailable=budget)
-    found = list(pod_schedule(event, always))
-    stops = {step.client: step.at_ms for step in found if isinstance(step, PodStop)}
-    ready = {step.client: step.at_ms + ready_ms for step in found if isinstance(step, PodStart)}
+    schedule = list(pod_schedule(event, always))
+    stops = {step.client: step.at_ms for step in schedule if isinstance(step, PodStop)}
+    ready = {step.client: step.at_ms + ready_ms for step in schedule if isinstance(step, PodStart)}
     assert set(stops) == set(ready) == set(names)
     assert most_at_once([(stops[name], ready[name]) for name in names]) <= budget
     if budget >= pods:
@@ -201,9 +201,9 @@ def test_deployment_never_exceeds_its_limits(
         max_surge=surge,
         max_unavailable=missing,
     )
-    found = list(pod_schedule(event, always))
-    stops = [(HOUR - 1, step.at_ms) for step in found if isinstance(step, PodStop)]
-    starts = [step.at_ms for step in found if isinstance(step, PodStart)]
+    schedule = list(pod_schedule(event, always))
+    stops = [(HOUR - 1, step.at_ms) for step in schedule if isinstance(step, PodStop)]
+    starts = [step.at_ms for step in schedule if isinstance(step, PodStart)]
     assert len(stops) == len(starts) == pods, "every pod is replaced"
     end = float("inf")
     assert most_at_once([*stops, *((at_ms - start_ms, end) for at_ms in starts)]) <= pods + surge

@@ -95,7 +95,7 @@ def test_static_members_of_a_deployment_cause_a_warning() -> None:
     replaced = "spot_interruption: {clients: app-0, replace: 3m, replacements: late%s}"
     assert warnings(replaced % "", static=True) == [
         "events[0].spot_interruption.replacements: static members: app-0; replacements have other names, so the group "
-        "waits for the session timeouts of those that they replace; set leaves_group: true"
+        "waits for the session timeouts of their predecessors; set leaves_group: true"
     ]
     assert warnings(replaced % ", leaves_group: true", static=True) == []
 

@@ -64,7 +64,7 @@ def test_tasks_run_until_the_client_begins_to_close() -> None:
     def downtime_ms(closing: Closing) -> int:
         return int(run(world(), Leave(HOUR, ("c1",), closing=closing)).downtime_ms.max())
 
-    # State that grows meanwhile has to be restored.
+    # State that grows in the meantime has to be restored.
     at_once = downtime_ms(LEAVING)
     assert downtime_ms(dataclasses.replace(LEAVING, pre_stop_ms=9 * SECOND)) == pytest.approx(at_once, abs=200)
     after_closing = downtime_ms(dataclasses.replace(LEAVING, close_ms=9 * SECOND))
