@@ -26,6 +26,7 @@ from scenarios.resolution.application import resolve_application
 from scenarios.resolution.assignors import AssignorSpec, resolve_assignors
 from scenarios.resolution.availability_warnings import warn_about_availability
 from scenarios.resolution.clients import check_membership, resolve_clients
+from scenarios.resolution.closing_warnings import warn_about_closing
 from scenarios.resolution.cluster import resolve_cluster
 from scenarios.resolution.config_warnings import WarningContext, warn_about_configs
 from scenarios.resolution.configs import check_configs, resolve_group_configs, resolve_state_configs, resolve_times
@@ -301,6 +302,7 @@ def _resolve(
         warn_about_configs(
             WarningContext(document, clients, cluster.brokers, application.subtopologies, assignors, source_map)
         )
+        warn_about_closing(document, clients, assignors, source_map)
     return blueprint, assignors, (*application.notes, *traffic.notes, *task_notes)
 
 

@@ -8,6 +8,7 @@ from itertools import groupby
 
 from assignors.model.ids import TopicPartition
 from simulator.brokers.reassignment import ReassignmentProgress
+from simulator.pod_schedules import PodStart, PodStop, pod_schedule, startable_ms
 from simulator.world.changes import (
     BrokersDown,
     BrokersUp,
@@ -22,6 +23,7 @@ from simulator.world.changes import (
     TimedChange,
     TrafficScaled,
 )
+from simulator.world.closing import Closing
 from simulator.world.disturbances import (
     BrokerBounce,
     BrokerLoss,
@@ -41,6 +43,7 @@ from simulator.world.disturbances import (
 )
 from simulator.world.event_labels import event_numbers
 from simulator.world.leave_on_close import leaves_on_close
+from simulator.world.pod_events import PodEvent, Volume
 from simulator.world.thread_ends import leaves_when_removed, leaves_when_replaced
 from simulator.world.world import Start, World
 
@@ -127,6 +130,8 @@ def _apply(progress: ReassignmentProgress, change: ElementaryChange | Reassignme
 
 def _is_temporary(disturbance: Disturbance) -> bool:
     """Whether the clients that it takes down come back."""
+    if isinstance(disturbance, PodEvent):
+        return not disturbance.is_permanent
     return isinstance(disturbance, RollingBounce) or getattr(disturbance, "down_ms", None) is not None
 
 
@@ -177,13 +182,15 @@ def _elementary_changes(world: World, disturbance: Disturbance) -> Iterator[Time
     match disturbance:
         case Join(clients=clients, every_ms=every_ms):
             yield from (TimedChange(at_ms + i * every_ms, ClientUp(client)) for i, client in enumerate(clients))
-        case Leave(clients=clients, every_ms=every_ms, leaves_group=leaves_group):
+        case Leave(clients=clients, every_ms=every_ms, closing=closing):
             for i, client in enumerate(clients):
-                yield _close(world, client, at_ms + i * every_ms, leaves_group, Disk.KEPT)
+                yield _close(world, client, at_ms + i * every_ms, closing, Disk.KEPT)
         case Crash(clients=clients, down_ms=down_ms, disk=disk):
             yield from _crash(at_ms, clients, down_ms, disk)
         case RollingBounce():
             yield from _bounce(world, disturbance)
+        case PodEvent():
+            yield from _replace_pods(world, disturbance)
         case RackOutage(rack=rack, down_ms=down_ms, disk=disk):
             brokers = tuple(broker.id for broker in world.cluster.brokers if broker.rack == rack)
             clients = tuple(client.name for client in world.clients if client.rack == rack)
@@ -238,11 +245,28 @@ def _brokers_down(at_ms: int, brokers: tuple[int, ...], down_ms: int | None) -> 
 def _bounce(world: World, bounce: RollingBounce) -> Iterator[TimedChange]:
     at_ms = bounce.at_ms
     for client in bounce.clients:
-        yield _close(world, client, at_ms, bounce.leaves_group, bounce.disk)
-        yield TimedChange(at_ms + bounce.down_ms, ClientUp(client, bounce.configs, bounce.announces_rack))
-        at_ms += bounce.down_ms + bounce.pause_ms
+        yield _close(world, client, at_ms, bounce.closing, bounce.disk)
+        at_ms += bounce.closing.ends_after_ms + bounce.down_ms
+        yield TimedChange(at_ms, ClientUp(client, bounce.configs, bounce.announces_rack))
+        at_ms += bounce.pause_ms
 
 
-def _close(world: World, client: str, at_ms: int, leaves_group: bool | None, disk: Disk) -> TimedChange:
-    leaves = leaves_on_close(world, client, leaves_group)
-    return TimedChange(at_ms, ClientDown(client, leaves, disk))
+def _replace_pods(world: World, event: PodEvent) -> Iterator[TimedChange]:
+    is_lost = event.volume is Volume.NONE
+    for step in pod_schedule(event, startable_ms(world)):
+        match step:
+            case PodStop(client=client, at_ms=at_ms, closing=None):
+                yield from _crash(at_ms, [client], None, Disk.LOST if is_lost else Disk.UNFLUSHED_LOST)
+            case PodStop(client=client, at_ms=at_ms, closing=Closing() as closing):
+                yield _close(world, client, at_ms, closing, Disk.LOST if is_lost else Disk.KEPT)
+            case PodStart(client=client, at_ms=at_ms):
+                yield TimedChange(at_ms, ClientUp(client))
+
+
+def _close(world: World, client: str, at_ms: int, closing: Closing, disk: Disk) -> TimedChange:
+    leaves = leaves_on_close(world, client, closing.leaves_group) and not closing.is_killed
+    if closing.is_killed and disk is Disk.KEPT:
+        disk = Disk.UNFLUSHED_LOST
+    closes_in_ms = closing.ends_after_ms - closing.begins_after_ms
+    down = ClientDown(client, leaves, disk, closes_in_ms=closes_in_ms, is_killed=closing.is_killed)
+    return TimedChange(at_ms + closing.begins_after_ms, down)

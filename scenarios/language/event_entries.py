@@ -6,6 +6,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import ConfigDict, Field
 
+from scenarios.language.closing_entries import ClosingEvent
 from scenarios.language.fields import (
     INT_MAX,
     BrokerId,
@@ -22,18 +23,11 @@ from scenarios.language.fields import (
     TopicName,
     TrafficFactor,
 )
+from scenarios.language.pod_entries import NodeDrainEvent, RollingUpdateEvent, SpotInterruptionEvent
 from scenarios.language.section import ScenarioSection
 from scenarios.language.streams_configs import AssignorConfigs
 
 BrokerIds = Annotated[list[BrokerId], Field(min_length=1)]
-
-LeavesGroup = Annotated[
-    bool | None,
-    Field(
-        description="Whether clients leave the group when they close: CloseOptions LEAVE_GROUP or REMAIN_IN_GROUP. By "
-        "default, internal.leave.group.on.close decides. Members of a streams group always leave."
-    ),
-]
 
 CrashedDisk = Annotated[
     Literal["kept", "unflushed_lost", "lost"] | None,
@@ -62,10 +56,8 @@ class StaggeredClientsEvent(ClientsEvent):
     every: Duration = Field(default=0, description="Interval between two clients; 0 for all at once.")
 
 
-class LeaveEvent(StaggeredClientsEvent):
+class LeaveEvent(ClosingEvent, StaggeredClientsEvent):
     """Clients that close."""
-
-    leaves_group: LeavesGroup = None
 
 
 class CrashEvent(ClientsEvent):
@@ -79,7 +71,7 @@ class CrashEvent(ClientsEvent):
     keeps_state: FormerKeepsState = None
 
 
-class RollingBounceEvent(ClientsEvent):
+class RollingBounceEvent(ClosingEvent, ClientsEvent):
     """A rolling restart of clients; clients that are absent at their turn are skipped."""
 
     order: Literal["listed", "reversed", "shuffled", "by_rack"] = Field(
@@ -87,7 +79,7 @@ class RollingBounceEvent(ClientsEvent):
         description="The order: as listed, reversed, shuffled by the seed, or rack by rack, the first client's rack "
         "first.",
     )
-    down: Duration = Field(default=30_000, description="Downtime of each client.")
+    down: Duration = Field(default=30_000, description="Time from the end of a client's process to its restart.")
     pause: Duration = Field(default=60_000, description="Pause between the return of a client and the next restart.")
     disk: Literal["kept", "lost"] | None = Field(
         default=None, description="Whether the state directories survive: kept, or lost; default: kept."
@@ -100,7 +92,6 @@ class RollingBounceEvent(ClientsEvent):
     client_rack: bool | None = Field(
         default=None, description="Whether client.rack is set after the restart; by default unchanged."
     )
-    leaves_group: LeavesGroup = None
 
 
 class RackOutageEvent(ScenarioSection):
@@ -214,7 +205,7 @@ class ChurnEvent(ClientsEvent):
     until: Duration | None = Field(default=None, description="End of the churn, from the start; default: never.")
 
 
-class AutoscaleEvent(ClientsEvent):
+class AutoscaleEvent(ClosingEvent, ClientsEvent):
     """Autoscaling: from now on, the number of clients follows the traffic of the source topics.
 
     The first clients listed join first and leave last. Only the traffic counts: a crashed client is not replaced.
@@ -230,7 +221,6 @@ class AutoscaleEvent(ClientsEvent):
     max_clients: PositiveInt | None = Field(
         default=None, alias="max", description="Maximum number of clients; default: all."
     )
-    leaves_group: LeavesGroup = None
 
 
 class ReplaceThreadEvent(ClientsEvent):
@@ -257,6 +247,15 @@ class EventEntry(ScenarioSection):
     scale_in: LeaveEvent | None = Field(default=None, description="The same as leave.")
     crash: CrashEvent | None = Field(default=None, description="Clients crash, temporarily or permanently.")
     rolling_bounce: RollingBounceEvent | None = Field(default=None, description="Clients restart one after another.")
+    rolling_update: RollingUpdateEvent | None = Field(
+        default=None, description="Kubernetes replaces the pods of a StatefulSet or a Deployment, a few at a time."
+    )
+    node_drain: NodeDrainEvent | None = Field(
+        default=None, description="Kubernetes evicts clients from nodes, and starts them on other nodes."
+    )
+    spot_interruption: SpotInterruptionEvent | None = Field(
+        default=None, description="Spot instances stop after a notice."
+    )
     rack_outage: RackOutageEvent | None = Field(default=None, description="A rack fails with its brokers and clients.")
     broker_loss: BrokerLossEvent | None = Field(default=None, description="Brokers fail.")
     broker_bounce: BrokerBounceEvent | None = Field(default=None, description="Brokers restart one after another.")

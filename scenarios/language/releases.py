@@ -56,3 +56,8 @@ def ended_threads(release: tuple[int, int, int]) -> EndedThreads:
     if release >= (4, 2, 0):
         return EndedThreads.CLOSE_OPERATION
     return EndedThreads.UNSUBSCRIBE_IF_CLOSE_LEAVES if release >= (4, 1, 0) else EndedThreads.UNSUBSCRIBE
+
+
+def has_leave_group_config(release: tuple[int, int, int]) -> bool:
+    """Return whether clients of a release have `internal.leave.group.on.close`, which KIP-1284 replaced in 4.2."""
+    return release < (4, 2, 0)

@@ -215,8 +215,8 @@ class StreamsConfigs(AssignorConfigs):
     leave_group_on_close: bool = Field(
         default=False,
         alias="internal.leave.group.on.close",
-        description="Whether dynamic members of a classic group leave it when they close (Kafka 4.1 and older); by "
-        "default their session times out.",
+        description="Whether dynamic members of a classic group leave it when they close (Kafka 4.1 and older; set "
+        "application.kafka); by default their session times out.",
     )
     processing_guarantee: ProcessingGuarantee = Field(
         default="at_least_once",

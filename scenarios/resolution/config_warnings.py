@@ -9,7 +9,6 @@ from typing import Final
 from assignors.model.configs import RackAwareStrategy
 from scenarios.language.application_entries import ClientEntry
 from scenarios.language.errors import format_count, format_list, format_value
-from scenarios.language.event_entries import AutoscaleEvent, LeaveEvent, RollingBounceEvent
 from scenarios.language.fields import valid_entries
 from scenarios.language.paths import ScenarioPath
 from scenarios.language.schema import ScenarioDocument
@@ -19,7 +18,7 @@ from scenarios.resolution.assignors import AssignorSpec
 from scenarios.resolution.brokers import Brokers
 from scenarios.resolution.clients import ResolvedClients
 from scenarios.resolution.subtopology_drafts import APPLICATION
-from simulator.world.world import GroupProtocol, Subtopology
+from simulator.world.world import Subtopology
 
 _CONFIGS: Final[ScenarioPath] = (*APPLICATION, "configs")
 _STRATEGY: Final = "rack.aware.assignment.strategy"
@@ -66,7 +65,6 @@ def warn_about_configs(context: WarningContext) -> None:
         _warn_about_default_costs,
         _warn_about_too_many_standbys,
         _warn_about_tags_and_racks,
-        _warn_about_remaining_members,
         _warn_about_commit_markers,
     )
     for check in checks:
@@ -168,25 +166,6 @@ def _warn_about_tags_and_racks(context: WarningContext) -> Iterator[tuple[Scenar
         differing = [plan.name for plan in announcing if plan.rack not in [plan.tags.get(tag) for tag in tags]]
         hint = f"; {format_list('no tag equals client.rack of', differing, max_names=_MAX_LISTED)}" if differing else ""
         yield context.config_path(number, _TAGS), conflict + hint
-
-
-def _warn_about_remaining_members(context: WarningContext) -> Iterator[tuple[ScenarioPath, str]]:
-    """Warn about `leaves_group: false` in streams groups, whose members always leave on close.
-
-    Source: `simulator.world.leave_on_close`.
-
-    Yields:
-        Path and message of each warning.
-    """
-    own = GroupProtocol(context.document.application.configs.group_protocol)
-    if GroupProtocol.STREAMS not in {spec.protocol or own for spec in context.assignors}:
-        return
-    for i, event in valid_entries(context.document.events):
-        for kind in type(event).model_fields:
-            details = getattr(event, kind)
-            if isinstance(details, LeaveEvent | RollingBounceEvent | AutoscaleEvent) and details.leaves_group is False:
-                path = ("events", i, kind, "leaves_group")
-                yield path, "has no effect with group.protocol: streams, whose members always leave on close"
 
 
 def _warn_about_commit_markers(context: WarningContext) -> Iterator[tuple[ScenarioPath, str]]:

@@ -10,7 +10,7 @@ from assignors.model.configs import AssignmentConfigs
 from scenarios.language.application_entries import ApplicationSection
 from scenarios.language.broker_configs import BrokerConfigs
 from scenarios.language.paths import ScenarioPath
-from scenarios.language.releases import NEWEST, ended_threads, offset_storage, parse_release
+from scenarios.language.releases import NEWEST, ended_threads, has_leave_group_config, offset_storage, parse_release
 from scenarios.language.section import ScenarioSection
 from scenarios.language.streams_configs import AssignorConfigs, StreamsConfigs
 from scenarios.language.validation import SourceMap
@@ -55,6 +55,7 @@ def resolve_group_configs(
 ) -> Mapping[GroupProtocol, GroupConfigs]:
     """Return the group configs under each protocol, and report those that Kafka rejects."""
     streams = application.configs
+    has_leave_config = has_leave_group_config(parse_release(application.kafka or NEWEST))
     _check_classic(streams, source_map)
     _check_streams(brokers, source_map)
     timeouts = {
@@ -70,7 +71,7 @@ def resolve_group_configs(
             streams_assignment_interval_ms=brokers.streams_assignment_interval_ms,
             max_poll_interval_ms=streams.max_poll_interval_ms,
             initial_rebalance_delay_ms=initial_delay_ms,
-            leave_group_on_close=streams.leave_group_on_close,
+            leave_group_on_close=streams.leave_group_on_close and has_leave_config,
             state_cleanup_delay_ms=streams.state_cleanup_delay_ms,
             rejoins_when_brokers_bounce=application.rejoins_when_brokers_bounce,
             leader_speed=application.leader_speed,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from scenarios.language.closing_entries import PodClosingEvent
 from scenarios.language.errors import format_list
 from scenarios.language.event_entries import (
     EVENT_KINDS,
@@ -32,6 +33,7 @@ from scenarios.resolution.client_presence import check_presence
 from scenarios.resolution.configs import check_configs
 from scenarios.resolution.disks import resolve_disk
 from scenarios.resolution.event_context import EventContext
+from scenarios.resolution.pod_events import resolve_pod_event
 from scenarios.resolution.reassignment_events import resolve_reassignment, resolve_replica_move
 from scenarios.resolution.repeated_events import TOO_MANY, resolve_autoscale, resolve_churn
 from scenarios.resolution.unfinished_events import warn_about_unfinished_events
@@ -106,6 +108,9 @@ def _resolve(
         clients = context.clients.find(event.clients, (*path, "clients"), context.source_map)
         yield from _resolve_clients(event, at_ms, clients, path, context)
     match event:
+        case PodClosingEvent():
+            pod_event = resolve_pod_event(event, at_ms, path, context)
+            yield from () if pod_event is None else (pod_event,)
         case RackOutageEvent():
             racks = [plan.rack for plan in context.clients.plans if plan.rack is not None]
             context.brokers.check_rack(event.rack, (*path, "rack"), racks)
@@ -132,7 +137,7 @@ def _resolve_clients(
 ) -> Iterator[PlannedEvent | AutoscalePlan]:
     match event:
         case LeaveEvent():
-            yield Leave(at_ms, clients, event.every, event.leaves_group)
+            yield Leave(at_ms, clients, event.every, event.closing())
         case StaggeredClientsEvent():
             yield Join(at_ms, clients, event.every)
         case CrashEvent(pick=None):
@@ -177,7 +182,7 @@ def _resolve_bounce(
         disk=resolve_disk(event, Disk.KEPT, path, context),
         changes=check_configs(event.configs, (*path, "configs"), context.source_map),
         announces_rack=event.client_rack,
-        leaves_group=event.leaves_group,
+        closing=event.closing(),
     )
 
 

@@ -71,5 +71,5 @@ def resolve_autoscale(
     if not any(context.traffic.source_bytes_per_s) and not context.mistakes:
         source_map.add_mistake(path, "the source topics have no traffic, so autoscaling has no effect")
     return AutoscalePlan(
-        at_ms, clients, event.bytes_per_s, event.every, event.min_clients, max_clients, event.leaves_group
+        at_ms, clients, event.bytes_per_s, event.every, event.min_clients, max_clients, event.closing()
     )

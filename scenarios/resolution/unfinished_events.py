@@ -9,7 +9,9 @@ from scenarios.language.units import format_duration
 from scenarios.language.validation import SourceMap
 from scenarios.sampling.autoscaling import AutoscalePlan
 from scenarios.sampling.event_plans import CrashPlan, PlannedEvent, RollingBouncePlan
+from simulator.pod_schedules import PodStart, PodStop, always, pod_schedule
 from simulator.world.disturbances import BrokerBounce, BrokerLoss, Crash, Join, Leave, RackOutage
+from simulator.world.pod_events import PodEvent
 
 
 def warn_about_unfinished_events(
@@ -32,9 +34,15 @@ def warn_about_unfinished_events(
                 times_ms = [event.at_ms + i * every for i in range(len(clients))]
                 verb = "join" if isinstance(event, Join) else "leave"
                 _check_all((*path, "every"), times_ms, f"clients {verb}", duration_ms, source_map)
-            case RollingBouncePlan(clients=clients, down_ms=down, pause_ms=pause):
-                times_ms = [event.at_ms + down + i * (down + pause) for i in range(len(clients))]
+            case RollingBouncePlan(clients=clients, pause_ms=pause, interval_ms=interval):
+                times_ms = [event.at_ms - pause + i * interval for i in range(1, len(clients) + 1)]
                 _check_all(path, times_ms, "clients have restarted", duration_ms, source_map)
+            case PodEvent():
+                steps = list(pod_schedule(event, always))
+                starts_ms = sorted(step.at_ms for step in steps if isinstance(step, PodStart))
+                stops_ms = sorted(step.at_ms for step in steps if isinstance(step, PodStop))
+                label = "clients have started again" if starts_ms else "clients have been stopped"
+                _check_all(path, starts_ms or stops_ms, label, duration_ms, source_map)
             case BrokerBounce(brokers=brokers, down_ms=down, pause_ms=pause):
                 times_ms = [event.at_ms + down + i * (down + pause) for i in range(len(brokers))]
                 _check_all(path, times_ms, "brokers have restarted", duration_ms, source_map)

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from scenarios.sampling.traffic_profile import TrafficProfile
+from simulator.world.closing import AT_ONCE, Closing
 from simulator.world.disturbances import Join, Leave
 
 
@@ -21,7 +22,7 @@ class AutoscalePlan:
         every_ms: interval between two evaluations.
         min_clients: minimum number of clients.
         max_clients: maximum number of clients.
-        leaves_group: as in `simulator.world.disturbances.Leave`.
+        closing: how clients are stopped.
     """
 
     at_ms: int
@@ -30,7 +31,7 @@ class AutoscalePlan:
     every_ms: int
     min_clients: int
     max_clients: int
-    leaves_group: bool | None = None
+    closing: Closing = AT_ONCE
 
     def events(
         self, present: Collection[str], source_bytes_per_s: Sequence[int], profile: TrafficProfile, duration_ms: int
@@ -59,4 +60,4 @@ class AutoscalePlan:
             elif surplus > 0:
                 leaving = [client for client in reversed(self.clients) if client in present][:surplus]
                 present.difference_update(leaving)
-                yield Leave(at_ms, tuple(leaving), leaves_group=self.leaves_group)
+                yield Leave(at_ms, tuple(leaving), closing=self.closing)

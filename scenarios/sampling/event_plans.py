@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from scenarios.language.paths import ScenarioPath
+from simulator.world.closing import Closing
 from simulator.world.disturbances import Disk, Disturbance, LeaderElection
 
 MAX_OCCURRENCES: Final = 20_000
@@ -72,7 +73,12 @@ class RollingBouncePlan:
     disk: Disk
     changes: Mapping[str, Any]
     announces_rack: bool | None
-    leaves_group: bool | None
+    closing: Closing
+
+    @property
+    def interval_ms(self) -> int:
+        """The time between two restarts."""
+        return self.closing.ends_after_ms + self.down_ms + self.pause_ms
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,8 +84,8 @@ def _bounce(
 ) -> Iterator[RollingBounce]:
     clients = draw_bounce_order(plan, uptime, draws)
     for i, client in enumerate(clients):
-        at_ms = plan.at_ms + i * (plan.down_ms + plan.pause_ms)
-        uptime.add_absence(client, at_ms, at_ms + plan.down_ms)
+        at_ms = plan.at_ms + i * plan.interval_ms
+        uptime.add_absence(client, at_ms + plan.closing.begins_after_ms, at_ms + plan.interval_ms - plan.pause_ms)
     if clients:
         yield RollingBounce(
             at_ms=plan.at_ms,
@@ -95,5 +95,5 @@ def _bounce(
             disk=plan.disk,
             configs=configs,
             announces_rack=plan.announces_rack,
-            leaves_group=plan.leaves_group,
+            closing=plan.closing,
         )

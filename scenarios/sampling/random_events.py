@@ -57,7 +57,7 @@ def draw_bounce_order(plan: RollingBouncePlan, uptime: ClientUptime, draws: Even
     for client in clients:
         if uptime.is_up_or_returning(client, at_ms):
             order.append(client)
-            at_ms += plan.down_ms + plan.pause_ms
+            at_ms += plan.interval_ms
     return tuple(order)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import simpy
 
@@ -177,14 +177,17 @@ class Simulation:
             match change:
                 case ClientUp():
                     self._start(change, cause)
-                case ClientDown(client=client, leaves_group=leaves_group, disk=disk):
+                case ClientDown(client=client, disk=disk):
                     row = self._fleet.row(client)
                     self._starting.pop(client, None)
                     if self._fleet.up[row]:
                         members = self._fleet.members(row)
                         self._fleet.stop(row, keeps_disk=disk is not Disk.LOST)
                         self._execution.stop_client(row, disk)
-                        self._group.stop(members, cause, leaves_group=leaves_group)
+                        if change.closes_in_ms:
+                            self._env.process(self._end_membership(members, cause, change))
+                        else:
+                            self._group.stop(members, cause, leaves_group=change.leaves_group)
                 case BrokersDown(brokers=brokers):
                     self._cluster_metadata.stop_brokers(brokers)
                     self._update_brokers(str(change), cause)
@@ -252,6 +255,12 @@ class Simulation:
         if not self._fleet.up[row]:
             self._execution.start_client(row)
             self._group.join(self._fleet.start(row, change.configs, change.announces_rack), cause)
+
+    def _end_membership(self, members: Sequence[Member], cause: Cause, change: ClientDown) -> Process:
+        """Let a client that is closing send heartbeats until its process ends."""
+        yield self._env.timeout(change.closes_in_ms)
+        with self._execution.changing(self._now_ms):
+            self._group.stop(members, cause, leaves_group=change.leaves_group)
 
     def _apply_reassignment(self, step: ReassignmentStep, cause: Cause) -> None:
         self._execution.set_reassignment_traffic(step.copied, step.copying)

@@ -31,23 +31,34 @@ class ClientUp:
 
 @dataclass(frozen=True, slots=True)
 class ClientDown:
-    """A client process that stops.
+    """A client process that stops: from now on, it does not process tasks, and its stores cannot be queried.
 
     Attributes:
         client: name of the client.
         leaves_group: whether it leaves the group; if not, the group removes it after its session timeout.
         disk: what is left of its disk.
         crashes: whether it stops without closing.
+        closes_in_ms: the time until its process ends; its members send heartbeats until then, and leave only then.
+        is_killed: whether it is killed while it closes.
     """
 
     client: str
     leaves_group: bool
     disk: Disk
     crashes: bool = False
+    closes_in_ms: int = 0
+    is_killed: bool = False
 
     def __str__(self) -> str:
-        how = "leaves" if self.leaves_group else "goes down" if self.crashes else "closes without LeaveGroup"
-        return f"{self.client} {how}" + (", its state is lost" if self.disk is Disk.LOST else "")
+        return f"{self.client} {self._manner()}" + (", its state is lost" if self.disk is Disk.LOST else "")
+
+    def _manner(self) -> str:
+        duration = f"{self.closes_in_ms / 1000:g} s"
+        if self.is_killed:
+            return f"is killed after closing for {duration}" if self.closes_in_ms else "is killed"
+        if not self.closes_in_ms:
+            return "leaves" if self.leaves_group else "goes down" if self.crashes else "closes without LeaveGroup"
+        return f"closes for {duration}, {'then leaves' if self.leaves_group else 'without LeaveGroup'}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 from assignors.model.configs import AssignmentConfigs
 from assignors.model.ids import TopicPartition
+from simulator.world.closing import AT_ONCE, Closing
+from simulator.world.pod_events import PodEvent
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,14 +30,13 @@ class Leave:
     """Clients close for good, all together or one every `every_ms`.
 
     Attributes:
-        leaves_group: whether they leave the group, as with `CloseOptions` of `KafkaStreams.close`; None for the default
-            of the configs and the protocol, see `simulator.world.leave_on_close`.
+        closing: how they are stopped.
     """
 
     at_ms: int
     clients: tuple[str, ...]
     every_ms: int = 0
-    leaves_group: bool | None = None
+    closing: Closing = AT_ONCE
 
 
 class Disk(StrEnum):
@@ -68,13 +69,13 @@ class Crash:
 
 @dataclass(frozen=True, slots=True)
 class RollingBounce:
-    """Clients restart one after the other. A client is down for `down_ms`; the next stops `pause_ms` later.
+    """Clients restart one after the other. A process ends, and starts `down_ms` later; the next stops `pause_ms` later.
 
     Attributes:
-        disk: what is left of their disks, which they close properly.
+        disk: what is left of their disks, if they close properly.
         configs: the assignment configs from the restart on; None if they keep theirs.
         announces_rack: whether they have `client.rack` from the restart on; None if that does not change.
-        leaves_group: as in `Leave`.
+        closing: how they are stopped.
     """
 
     at_ms: int
@@ -84,7 +85,7 @@ class RollingBounce:
     disk: Disk = Disk.KEPT
     configs: AssignmentConfigs | None = None
     announces_rack: bool | None = None
-    leaves_group: bool | None = None
+    closing: Closing = AT_ONCE
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,6 +217,7 @@ Disturbance = (
     | Leave
     | Crash
     | RollingBounce
+    | PodEvent
     | RackOutage
     | BrokerLoss
     | BrokerBounce

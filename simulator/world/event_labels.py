@@ -20,6 +20,7 @@ from simulator.world.disturbances import (
     StreamThreads,
     TrafficChange,
 )
+from simulator.world.pod_events import NodeDrain, PodEvent, SpotInterruption
 
 _MAX_NAMES = 3
 
@@ -47,6 +48,12 @@ def event_label(event: Disturbance) -> str:
             return f"crash of {_count_and_names('client', clients)}"
         case RollingBounce(clients=clients):
             return f"rolling bounce of {_count_and_names('client', clients)}"
+        case NodeDrain(clients=clients):
+            return f"node drain of {_count_and_names('client', clients)}"
+        case SpotInterruption(clients=clients):
+            return f"spot interruption of {_count_and_names('client', clients)}"
+        case PodEvent(clients=clients):
+            return f"rolling update of {_count_and_names('client', clients)}"
         case RackOutage(rack=rack):
             return f"outage of rack {rack}"
         case BrokerLoss(brokers=brokers):

@@ -1,15 +1,20 @@
 """Whether a client that closes leaves its group: one rule for every event in which clients close.
 
 Classic protocol: a member that closes without a LeaveGroup request stays in the group until its session times out. By
-default, `KafkaStreams.close` sends none, for dynamic and for static members. Up to Kafka 4.1,
-`internal.leave.group.on.close` makes dynamic members send it. `CloseOptions` with `LEAVE_GROUP` makes every member
-leave; before 4.2, `leaveGroup(true)` does so for static members only.
+default, `KafkaStreams.close` sends none, for dynamic and for static members.
+
+- Up to Kafka 4.1, `internal.leave.group.on.close` makes dynamic members send it, and `CloseOptions.leaveGroup(true)`
+  removes static members only.
+- From 4.2 on (KIP-1284), `CloseOptions` with `LEAVE_GROUP` makes every member leave. The config does not exist anymore.
+
+A killed process never leaves; see `simulator.world.closing`.
 
 Streams protocol: a member always leaves, with a heartbeat of epoch -1, whatever `CloseOptions` say.
 
-Source: `StreamThread.completeShutdown`, `KafkaStreams.close`, `org.apache.kafka.streams.CloseOptions`,
-`AbstractCoordinator.maybeLeaveGroup`, `StreamsMembershipManager.leaveGroupOnClose`, Kafka 4.3.1;
-`ConsumerConfig.LEAVE_GROUP_ON_CLOSE_CONFIG`, Kafka 4.1.1.
+Source: `KafkaStreams.shutdownHelper` and `streamThreadLeaveConsumerGroup`, `AbstractCoordinator.maybeLeaveGroup`,
+`ConsumerConfig.LEAVE_GROUP_ON_CLOSE_CONFIG`, Kafka 3.8.1, 3.9.1 and 4.1.1; `StreamThread.completeShutdown`,
+`org.apache.kafka.streams.CloseOptions`, `AbstractCoordinator.shouldSendLeaveGroupRequest`,
+`StreamsMembershipManager.leaveGroupOnClose`, Kafka 4.2.0 and 4.3.1.
 """
 
 from __future__ import annotations

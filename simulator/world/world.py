@@ -185,7 +185,7 @@ class GroupConfigs:
             leader may compute.
         initial_rebalance_delay_ms: `group.initial.rebalance.delay.ms` (streams groups:
             `group.streams.initial.rebalance.delay.ms`): how long an empty group waits for more members.
-        leave_group_on_close: `internal.leave.group.on.close`: whether a client that closes leaves the group, see
+        leave_group_on_close: whether the clients' release has `internal.leave.group.on.close` and it is true; see
             `simulator.world.leave_on_close`.
         state_cleanup_delay_ms: `state.cleanup.delay.ms`: how long an unassigned copy stays on disk.
         rejoins_when_brokers_bounce: whether members with `client.rack` rejoin when a broker stops or starts, as in the

@@ -168,3 +168,17 @@ def test_migration_warns_about_ignored_configs_and_compares_protocols() -> None:
     rows = runs("migration_to_streams_groups")
     assert rows["streams sticky"]["rebalances"] < rows["classic HA"]["rebalances"]
     assert rows["streams sticky"]["mean_downtime_ms"] > rows["classic HA"]["mean_downtime_ms"]
+
+
+def test_volumes_and_static_members_make_rolling_updates_cheap() -> None:
+    update = "events[0].rolling_update."
+    zonal, static = (update + "volume", "zonal"), ("clients[0].static_membership", "true")
+    without, leaving, with_both = (
+        runs("kubernetes_rolling_update", *changes)["high_availability"]
+        for changes in ((), (zonal, (update + "leaves_group", "true")), (zonal, static))
+    )
+    assert without["restored_bytes"] > 3 * 24e9
+    assert with_both["restored_bytes"] < 1e9
+    assert with_both["rebalances"] == 1
+    assert with_both["worst_downtime_ms"] == 18_000, "8 s to close and 10 s to start"
+    assert with_both["downtime_ms"] < leaving["downtime_ms"] < without["downtime_ms"] / 2

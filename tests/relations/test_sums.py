@@ -64,7 +64,7 @@ def rate_of(topic: Topic, partition: int, hour: int | None) -> int:
     return rates[partition]
 
 
-@relation(60)
+@relation(45)
 @given(worlds(UNCHAINED), assignors())
 def test_produced_bytes_are_processed_or_wait(world: World, assignor: TaskAssignor) -> None:
     """Bytes read from sources plus bytes of lag equal the bytes produced, in each hour of the day."""
@@ -75,7 +75,7 @@ def test_produced_bytes_are_processed_or_wait(world: World, assignor: TaskAssign
         assert processed + waiting.sum() == pytest.approx(produced_bytes(trace).sum(), rel=1e-9, abs=1)
 
 
-@relation(50)
+@relation(45)
 @given(worlds(), assignors())
 def test_changelogs_grow_by_written_bytes(world: World, assignor: TaskAssignor) -> None:
     """Changelogs grow by the bytes written to them, and by those of source topics that serve as changelogs."""
@@ -131,7 +131,7 @@ def test_replication_traffic_is_proportional_to_followers(world: World, assignor
     )
 
 
-@relation(60)
+@relation(45)
 @given(worlds(), assignors())
 def test_cross_rack_bytes_and_dollars_add_up(world: World, assignor: TaskAssignor) -> None:
     """Traffic between racks adds up to the cross-rack bytes of rebalances and of the run; dollars are their price."""

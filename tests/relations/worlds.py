@@ -20,6 +20,7 @@ from simulator.world.disturbances import (
     BrokerLoss,
     ConfigChange,
     Crash,
+    Disk,
     Disturbance,
     Join,
     LeaderElection,
@@ -31,6 +32,7 @@ from simulator.world.disturbances import (
     RollingBounce,
     TrafficChange,
 )
+from simulator.world.pod_events import PodEvent
 from simulator.world.world import (
     Application,
     Broker,
@@ -50,8 +52,10 @@ from tests.simulator.random_worlds import ASSIGNORS as KAFKA_ASSIGNORS
 from tests.simulator.random_worlds import (
     DURATION_MS,
     assignment_configs,
+    closings,
     group_configs,
     moments,
+    pod_events,
     spans,
     with_running_clients,
 )
@@ -60,7 +64,7 @@ from tests.simulator.world_builders import RACKS, client
 UNLIMITED = 10**15
 ASSIGNORS = (*KAFKA_ASSIGNORS, "incremental")
 
-CLIENT_EVENTS = (Join, Leave, Crash, RollingBounce)
+CLIENT_EVENTS = (Join, Leave, Crash, RollingBounce, PodEvent)
 BROKER_EVENTS = (BrokerLoss, BrokerBounce, ReplicaMove, Reassignment, RackOutage)
 OTHER_EVENTS = (ConfigChange, TrafficChange)
 EVERY_EVENT = (*CLIENT_EVENTS, *BROKER_EVENTS, *OTHER_EVENTS)
@@ -268,17 +272,22 @@ def _joins(base: World) -> st.SearchStrategy[Disturbance]:
 
 
 def _leaves(base: World) -> st.SearchStrategy[Disturbance]:
-    return st.builds(Leave, moments, _names(base), pauses)
+    return st.builds(Leave, moments, _names(base), pauses, closings)
 
 
 def _crashes(base: World) -> st.SearchStrategy[Disturbance]:
-    return st.builds(Crash, moments, _names(base), st.none() | spans, st.booleans())
+    return st.builds(Crash, moments, _names(base), st.none() | spans, st.sampled_from(Disk))
 
 
 def _bounces(base: World) -> st.SearchStrategy[Disturbance]:
     configs = st.none() | assignment_configs()
     announces = st.sampled_from((None, None, True, False))
-    return st.builds(RollingBounce, moments, _names(base), spans, pauses, st.booleans(), configs, announces)
+    disks = st.sampled_from((Disk.KEPT, Disk.LOST))
+    return st.builds(RollingBounce, moments, _names(base), spans, pauses, disks, configs, announces, closings)
+
+
+def _pods(base: World) -> st.SearchStrategy[Disturbance]:
+    return pod_events([client.name for client in base.clients])
 
 
 def _outages(base: World) -> st.SearchStrategy[Disturbance]:
@@ -323,6 +332,7 @@ _EVENTS: dict[type[Disturbance], Callable[[World], st.SearchStrategy[Disturbance
     Leave: _leaves,
     Crash: _crashes,
     RollingBounce: _bounces,
+    PodEvent: _pods,
     RackOutage: _outages,
     BrokerLoss: _losses,
     BrokerBounce: _broker_bounces,

@@ -137,8 +137,36 @@ events:
   - {at: 8h, config_change: {configs: {num.standby.replicas: 2}}}
   - {at: 9h, leave: {clients: late}}
   - {at: 10h, join: {clients: [late, late]}}
-  - {at: 11h, scale_in: {clients: [late], leaves_group: true}}
+  - {at: 11h, scale_in: {clients: [late], leaves_group: true, close: 5s, grace: 30s}}
   - {at: 12h, traffic: {factor: 2.5}}
+  - at: 13h
+    rolling_update:
+      clients: one
+      kind: deployment
+      volume: none
+      max_surge: 1
+      max_unavailable: 25%
+      replacements: [late]
+      pre_stop: 5s
+      close: 8s
+      grace: 1m
+      start_after: 5s
+      ready_after: 1m
+      leaves_group: true
+  - {at: 14h, node_drain: {clients: app, max_unavailable: 1, volume: none, start_after: 1s, ready_after: 0}}
+  - {at: 15h, node_drain: {rack: az1, down: 10m, pre_stop: 0, close: 1s, grace: 30s, leaves_group: false}}
+  - at: 16h
+    spot_interruption:
+      clients: late
+      notice: 30s
+      reacts: true
+      close: 2s
+      grace: 20s
+      pre_stop: 1s
+      leaves_group: true
+      replace: 2m
+      replacements: one
+      volume: none
   - {at: 0s, churn: {clients: app, crashes: 2/h, down: 10m, disk: lost, until: 20h}}
   - {at: 0s, churn: {clients: [one, late], joins: 1/d, crashes: 1/d}}
   - {at: 0s, autoscale: {clients: pool, bytes_per_s: 1 MB/s, every: 30m, min: 1, max: 3}}

@@ -200,6 +200,7 @@ def test_configs_are_applied() -> None:
         replace_in_small(
             "  configs: {num.standby.replicas: 1}\n",
             """\
+  kafka: "4.1"
   configs:
     acceptable.recovery.lag: 5
     max.warmup.replicas: 6

@@ -10,6 +10,7 @@ from assignors import registry
 from assignors.model.assignment import TaskAssignor
 from assignors.model.configs import AssignmentConfigs, RackAwareStrategy
 from assignors.model.ids import TaskId, TopicPartition
+from simulator.world.closing import Closing
 from simulator.world.disturbances import (
     BrokerBounce,
     BrokerLoss,
@@ -30,6 +31,14 @@ from simulator.world.disturbances import (
     TrafficChange,
 )
 from simulator.world.layout import lay_out
+from simulator.world.pod_events import (
+    DeploymentUpdate,
+    NodeDrain,
+    PodEvent,
+    SpotInterruption,
+    StatefulSetUpdate,
+    Volume,
+)
 from simulator.world.world import (
     Application,
     Broker,
@@ -59,6 +68,13 @@ moments = st.one_of(
 )
 spans = st.sampled_from((1, 500, 5_000, 20_000, MINUTE, 15 * MINUTE))
 brokers = st.integers(0, NUM_BROKERS - 1)
+closings = st.builds(
+    Closing,
+    leaves_group=st.sampled_from((None, True, False)),
+    close_ms=st.sampled_from((0, 0, 1, 4_000, 50_000)),
+    pre_stop_ms=st.sampled_from((0, 0, 5_000)),
+    grace_ms=st.sampled_from((None, 0, 4_000, 30_000)),
+)
 
 
 def assignors() -> st.SearchStrategy[TaskAssignor]:
@@ -195,6 +211,46 @@ def reassignments(
 
 
 @st.composite
+def pod_events(draw: st.DrawFn, names: list[str]) -> PodEvent:
+    """Draw an event in which a platform stops some of the named clients."""
+    order = draw(st.permutations(names))
+    count = draw(st.integers(1, len(order)))
+    others = order[count : 2 * count]
+    spares = tuple(others) if len(others) == count and draw(st.booleans()) else ()
+    common = {"at_ms": draw(moments), "clients": tuple(order[:count]), "closing": draw(closings)}
+    pods = {"start_ms": draw(spans), "ready_ms": draw(spans)}
+    volume = draw(st.sampled_from(Volume))
+    missing = draw(st.integers(1, count))
+    back_ms, replace_ms = draw(st.none() | spans), draw(st.none() | spans)
+    candidates: tuple[PodEvent, ...] = (
+        StatefulSetUpdate(**common, **pods, volume=volume),
+        DeploymentUpdate(
+            **common,
+            **pods,
+            successors=spares,
+            max_surge=draw(st.integers(0, 2)) if spares else 0,
+            max_unavailable=missing,
+        ),
+        NodeDrain(
+            **common,
+            **pods,
+            volume=volume,
+            max_unavailable=draw(st.sampled_from((None, missing))),
+            nodes_back_ms=back_ms,
+            drains_zone=draw(st.booleans()),
+        ),
+        SpotInterruption(
+            **common,
+            successors=spares,
+            notice_ms=draw(spans),
+            reacts=draw(st.booleans()),
+            replace_ms=replace_ms,
+        ),
+    )
+    return draw(st.sampled_from(candidates))
+
+
+@st.composite
 def disturbances(draw: st.DrawFn, base: World) -> Disturbance:
     """Draw a disturbance, even if it has no effect by then."""
     names = [client.name for client in base.clients]
@@ -207,10 +263,10 @@ def disturbances(draw: st.DrawFn, base: World) -> Disturbance:
     broker_list = draw(st.lists(brokers, min_size=1, max_size=3, unique=True).map(tuple))
     partition = draw(st.integers(0, base.cluster.topics[topic].num_partitions - 1))
     configs = draw(st.none() | assignment_configs())
-    announces, leaves = (draw(st.sampled_from((None, True, False))) for _ in range(2))
+    announces = draw(st.sampled_from((None, True, False)))
     candidates: tuple[Disturbance, ...] = (
         Join(at_ms, draw(client_lists), every_ms),
-        Leave(at_ms, draw(client_lists), every_ms, leaves),
+        Leave(at_ms, draw(client_lists), every_ms, draw(closings)),
         Crash(at_ms, draw(client_lists), maybe_down_ms, disk),
         RollingBounce(
             at_ms,
@@ -220,8 +276,9 @@ def disturbances(draw: st.DrawFn, base: World) -> Disturbance:
             draw(st.sampled_from((Disk.KEPT, Disk.LOST))),
             configs,
             announces,
-            leaves,
+            draw(closings),
         ),
+        draw(pod_events(names)),
         RackOutage(at_ms, draw(st.sampled_from(RACKS)), maybe_down_ms, disk=Disk.KEPT),
         BrokerLoss(at_ms, broker_list, maybe_down_ms),
         BrokerBounce(at_ms, broker_list, down_ms, every_ms),

@@ -9,6 +9,7 @@ import pytest
 from assignors.model.configs import AssignmentConfigs
 from simulator.timeline import timeline
 from simulator.world.changes import ClientDown, ClientUp
+from simulator.world.closing import Closing
 from simulator.world.disturbances import (
     BrokerBounce,
     BrokerLoss,
@@ -61,7 +62,7 @@ def test_clients_close_together_or_staggered() -> None:
         (HOUR, "c0 closes without LeaveGroup"),
         (HOUR, "c1 closes without LeaveGroup"),
     ]
-    assert descriptions(Leave(HOUR, ("c1", "c0"), MINUTE, leaves_group=True)) == [
+    assert descriptions(Leave(HOUR, ("c1", "c0"), MINUTE, closing=Closing(leaves_group=True))) == [
         (HOUR, "c1 leaves"),
         (HOUR + MINUTE, "c0 leaves"),
     ]

@@ -65,7 +65,7 @@ def test_leaves_group_applies_to_all_closing_events(leaves_group: bool) -> None:
     _, scaled = _disturbances(traffic, f"{{at: 10m, autoscale: {{{entries}, bytes_per_s: 1 MB/s, every: 1h}}}}")
     for closing in (left, bounce, scaled):
         assert isinstance(closing, Leave | RollingBounce)
-        assert closing.leaves_group is leaves_group
+        assert closing.closing.leaves_group is leaves_group
 
 
 @pytest.mark.parametrize("kind", ["join", "scale_out"])

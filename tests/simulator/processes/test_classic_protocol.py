@@ -11,6 +11,7 @@ from assignors.model.configs import AssignmentConfigs
 from simulator.flows.task_states import TaskState
 from simulator.group.rebalance_causes import START
 from simulator.results.convergence import Verdict, convergence
+from simulator.world.closing import Closing
 from simulator.world.disturbances import ConfigChange, Crash, Disk, Join, Leave, RollingBounce
 from simulator.world.layout import lay_out
 from simulator.world.world import Start
@@ -126,13 +127,13 @@ def test_assignment_is_lost_if_the_leader_crashes_while_computing() -> None:
 
 
 def test_leaving_client_causes_immediate_rebalance() -> None:
-    trace = run(world(), Leave(HOUR, ("c1",), leaves_group=True))
+    trace = run(world(), Leave(HOUR, ("c1",), closing=Closing(leaves_group=True)))
     assert (trace.rounds[1].requested_at_ms, trace.rounds[1].at_ms) == (HOUR, HOUR + 3 * SECOND)
     assert trace.rounds[1].reason == "c1 left"
 
 
 def test_simultaneous_leaves_cause_one_rebalance() -> None:
-    trace = run(world(), Leave(HOUR, ("c1", "c2"), leaves_group=True))
+    trace = run(world(), Leave(HOUR, ("c1", "c2"), closing=Closing(leaves_group=True)))
     assert members(trace)[1] == [0, 3]
     assert trace.rounds[1].reason == "c1 left, c2 left"
 
@@ -163,7 +164,7 @@ def test_leader_that_exceeded_max_poll_interval_once_is_no_cause_of_never() -> N
 
 
 def test_moved_task_is_revoked_in_one_round_and_assigned_in_the_next() -> None:
-    trace = run(world(), Leave(HOUR, ("c1",), leaves_group=True))
+    trace = run(world(), Leave(HOUR, ("c1",), closing=Closing(leaves_group=True)))
     second, third = trace.rounds[1:3]
     assert len(second.withheld)
     assert second.reconciled_at_ms is None

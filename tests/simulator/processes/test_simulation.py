@@ -17,6 +17,7 @@ from assignors.tasks.high_availability import HighAvailability
 from simulator.flows.traffic import TrafficKind
 from simulator.processes.simulation import simulate
 from simulator.results.convergence import Verdict, convergence
+from simulator.world.closing import Closing
 from simulator.world.disturbances import (
     BrokerBounce,
     BrokerLoss,
@@ -135,7 +136,10 @@ def test_standbys_waiting_for_an_active_are_no_cause_of_never() -> None:
 
 def test_lost_broker_disables_rack_awareness_until_it_returns() -> None:
     loss = BrokerLoss(HOUR, (2,), down_ms=HOUR)
-    leaves = [Leave(at, (client,), leaves_group=True) for at, client in ((HOUR + MINUTE, "c3"), (3 * HOUR, "c2"))]
+    leaves = [
+        Leave(at, (client,), closing=Closing(leaves_group=True))
+        for at, client in ((HOUR + MINUTE, "c3"), (3 * HOUR, "c2"))
+    ]
     trace = run(with_rack_awareness(world()), loss, *leaves)
     is_rack_aware = {round_.requested_at_ms: round_.costs.active is not None for round_ in trace.rounds}
     assert (is_rack_aware[0], is_rack_aware[HOUR + MINUTE], is_rack_aware[3 * HOUR]) == (True, False, True)

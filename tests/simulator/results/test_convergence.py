@@ -11,6 +11,7 @@ from assignors.model.assignment import KafkaStreamsAssignment, TaskAssignment, T
 from assignors.model.state import ApplicationState
 from assignors.tasks.streams_group_sticky import StreamsGroupSticky
 from simulator.results.convergence import Verdict, convergence
+from simulator.world.closing import Closing
 from simulator.world.disturbances import Crash, Disk, Join, Leave
 from simulator.world.world import GroupProtocol
 from tests.simulator.small_world_runs import SECOND, run, tasks_on
@@ -92,7 +93,7 @@ def test_run_without_clients_is_empty(protocol: GroupProtocol) -> None:
 
 
 def test_task_description_lists_its_clients() -> None:
-    trace = run(world(), Leave(HOUR, ("c1",), leaves_group=True))
+    trace = run(world(), Leave(HOUR, ("c1",), closing=Closing(leaves_group=True)))
     task = int(tasks_on(trace, 1)[0])
     lines = trace.describe_task(str(trace.layout.tasks.ids[task]))
     assert lines[0].endswith("runs on c1")

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from simulator.timeline import timeline
 from simulator.world.changes import ClientDown
+from simulator.world.closing import Closing
 from simulator.world.disturbances import Crash, Disk, Join, Leave, RollingBounce
 from simulator.world.world import GroupProtocol, Start, World
 from tests.simulator.random_worlds import disturbed_worlds
@@ -50,8 +51,8 @@ def test_event_configs_and_protocol_decide_whether_a_client_leaves(
     base = with_clients(base, is_static=is_static)
     leaves = not is_static if expected == "unless static" else expected
     for event in (
-        Leave(HOUR, ("c1",), leaves_group=leaves_group),
-        RollingBounce(HOUR, ("c1",), MINUTE, 0, leaves_group=leaves_group),
+        Leave(HOUR, ("c1",), closing=Closing(leaves_group=leaves_group)),
+        RollingBounce(HOUR, ("c1",), MINUTE, 0, closing=Closing(leaves_group=leaves_group)),
     ):
         assert first_down(base, event).leaves_group is leaves, event
 
@@ -74,7 +75,7 @@ def test_scale_in_without_leave_group_waits_for_the_session_timeout(is_static: b
 
 
 def test_scale_in_with_leave_group_causes_immediate_rebalance() -> None:
-    trace = run(with_clients(world(), is_static=True), Leave(HOUR, ("c1",), leaves_group=True))
+    trace = run(with_clients(world(), is_static=True), Leave(HOUR, ("c1",), closing=Closing(leaves_group=True)))
     assert (trace.rounds[1].requested_at_ms, trace.rounds[1].reason) == (HOUR, "c1 left")
 
 
@@ -103,6 +104,8 @@ def test_leave_and_bounce_treat_the_group_alike(
     all_started = dataclasses.replace(
         base, clients=tuple(dataclasses.replace(client, starts=True) for client in base.clients)
     )
-    leaving = first_down(all_started, Leave(at_ms, (client,), leaves_group=leaves_group))
-    bouncing = first_down(all_started, RollingBounce(at_ms, (client,), 1_000, 0, leaves_group=leaves_group))
+    leaving = first_down(all_started, Leave(at_ms, (client,), closing=Closing(leaves_group=leaves_group)))
+    bouncing = first_down(
+        all_started, RollingBounce(at_ms, (client,), 1_000, 0, closing=Closing(leaves_group=leaves_group))
+    )
     assert leaving == bouncing
