@@ -23,6 +23,7 @@ from assignors.tasks.thread_assignment import ClientTasks, ThreadTasks, assign_t
 from simulator.assignment.explanation import DecisionRecord, ExplanationRequest
 from simulator.assignment.measures import Measures, measure
 from simulator.assignment.rebalance import ComputedAssignment, build_state, compute_assignment
+from simulator.errors import AssignorFailedError
 from simulator.flows.execution import Execution
 from simulator.group.classic_group import Member
 from simulator.group.fleet import Fleet
@@ -98,6 +99,7 @@ class Leader:
 
     Attributes:
         stateful: shape (T,); which tasks are stateful.
+        has_failed: whether the assignor raised an error, or returned an invalid assignment.
     """
 
     def __init__(
@@ -135,6 +137,7 @@ class Leader:
         self._explain = explain
         self._last_measured: _MeasuredAssignment | None = None
         self.stateful: BoolArray = layout.tasks.stateful
+        self.has_failed = False
         self._hashes = [task_hash(task) for task in layout.tasks.ids]
 
     def describe_initial_state(self, members: Sequence[Member], followup_delay_ms: int | None) -> Decision:
@@ -191,9 +194,12 @@ class Leader:
         self._execution.restoration.record_reports(rows)
         steps = None if self._explain is None else StepRecorder()
         falls_back = isinstance(self._assignor, HighAvailability) and not self.knows_lags
-        computed = compute_assignment(
-            state, FallbackPrior() if falls_back else self._assignor, self._speed, steps or NO_RECORDER
-        )
+        assignor = FallbackPrior() if falls_back else self._assignor
+        try:
+            computed = compute_assignment(state, assignor, self._speed, steps or NO_RECORDER)
+        except AssignorFailedError:
+            self.has_failed = True
+            raise
         figures = self._measure(state, computed.columns)
         return Decision(
             members=rows,

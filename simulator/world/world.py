@@ -273,6 +273,19 @@ class HeldTasks:
 
 
 @dataclass(frozen=True, slots=True)
+class Host:
+    """A machine on which several clients run, of one or several applications.
+
+    Attributes:
+        name: its unique name on the cluster.
+        restore_bytes_per_s: how fast all its clients together can read changelogs.
+    """
+
+    name: str
+    restore_bytes_per_s: int
+
+
+@dataclass(frozen=True, slots=True)
 class Client:
     """A Kafka Streams process.
 
@@ -290,6 +303,7 @@ class Client:
         reports: which offsets it reports.
         starts: whether it is a member from the start; otherwise an event starts it.
         tasks: its tasks at the start; empty unless the world starts running.
+        host: the name of its host; None for a host of its own, without a limit beyond `restore_bytes_per_s`.
     """
 
     name: str
@@ -304,6 +318,7 @@ class Client:
     is_static: bool = False
     reports: OffsetReports = OffsetReports.CURRENT
     tasks: HeldTasks = field(default_factory=HeldTasks)
+    host: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,6 +365,7 @@ class World:
         next_rebalance_ms: for a classic group that is already running, when its follow-up rebalance is due; None if its
             last assignment requested none.
         price: the price of cross-rack traffic; None if the cloud provider is unknown.
+        hosts: the hosts that limit the restoration of several clients together.
     """
 
     name: str
@@ -361,3 +377,4 @@ class World:
     start: Start = Start.WARM
     next_rebalance_ms: int | None = None
     price: Price | None = None
+    hosts: tuple[Host, ...] = ()
