@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from reports.analysis.metric import Metric, Run
 from reports.analysis.metrics import METRICS
+from reports.analysis.neighbors import NeighborFigures, neighbor_figures
 from simulator.results.verdict import WITHOUT_ASSIGNMENT
 
 Tables = Mapping[str, pa.Table]
@@ -91,6 +92,7 @@ class ComparisonRow:
         spreads: median and range of each metric by its key; None if unknown in all runs.
         proofs: proven bounds in the deciding round of each run that has them.
         unavailable: partitions that were unavailable in any run, longest total time first.
+        neighbors: the other applications that ran on the cluster at the same time.
     """
 
     scenario: str
@@ -101,6 +103,7 @@ class ComparisonRow:
     spreads: Mapping[str, Spread | None]
     proofs: tuple[OptimumProof, ...]
     unavailable: tuple[str, ...] = ()
+    neighbors: tuple[NeighborFigures, ...] = ()
 
     @property
     def is_comparable(self) -> bool:
@@ -165,9 +168,12 @@ def compare_runs(tables: Tables) -> list[ComparisonRow]:
         runs.setdefault((run["scenario"], run["assignor"]), []).append(run)
     proofs = proofs_by_round(tables)
     unavailable = _unavailable(tables)
+    neighbors = neighbor_figures(table_rows(tables, "neighbors") if "neighbors" in tables else ())
     return [
-        replace(_row(scenario, assignor, assignor_runs, proofs), unavailable=unavailable.get((scenario, assignor), ()))
-        for (scenario, assignor), assignor_runs in runs.items()
+        replace(
+            _row(*key, assignor_runs, proofs), unavailable=unavailable.get(key, ()), neighbors=neighbors.get(key, ())
+        )
+        for key, assignor_runs in runs.items()
     ]
 
 

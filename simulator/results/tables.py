@@ -10,6 +10,7 @@ from collections.abc import Iterable
 import pyarrow as pa
 
 from simulator.results.explanation_tables import CYCLES, PROOFS, REASONS
+from simulator.results.neighbor_tables import NEIGHBORS
 from simulator.results.table_schema import RUN_KEY, table_schema
 
 RUNS = table_schema(
@@ -339,6 +340,7 @@ SCHEMAS: dict[str, pa.Schema] = {
     "unavailable_partitions": UNAVAILABLE_PARTITIONS,
     "events": EVENTS,
     "convergence": CONVERGENCE,
+    "neighbors": NEIGHBORS,
 }
 """Every result table by its name."""
 

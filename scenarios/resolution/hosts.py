@@ -1,0 +1,100 @@
+"""Resolve the hosts, and place clients on them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from scenarios.language.application_entries import ClientEntry
+from scenarios.language.errors import did_you_mean, format_value
+from scenarios.language.fields import invalid_entries, valid_entries
+from scenarios.language.host_entries import HostEntry
+from scenarios.language.paths import ScenarioPath
+from scenarios.language.validation import SourceMap
+from scenarios.resolution.clients import ResolvedClients
+from scenarios.sampling.blueprint import MAX_CLIENTS
+from simulator.world.world import Host
+
+_HOSTS: ScenarioPath = ("hosts",)
+
+
+def resolve_hosts(
+    entries: Sequence[HostEntry], client_entries: Sequence[ClientEntry], clients: ResolvedClients, source_map: SourceMap
+) -> tuple[Host, ...]:
+    """Resolve the hosts, and set the host of each client; report mistakes to `source_map`.
+
+    Args:
+        entries: the hosts of the scenario.
+        client_entries: the clients of the scenario.
+        clients: the resolved clients, whose plans get their hosts.
+        source_map: collects the mistakes.
+
+    Returns:
+        The hosts, in the order of the scenario.
+    """
+    groups: dict[str, tuple[str, ...]] = {}
+    hosts: list[Host] = []
+    for i, entry in valid_entries(entries):
+        path = (*_HOSTS, i)
+        if len(hosts) + (entry.count or 1) > MAX_CLIENTS:
+            source_map.add_mistake(path, f"more than {MAX_CLIENTS:,} hosts: the maximum that can be simulated")
+            return ()
+        names = (entry.name,) if entry.count is None else tuple(f"{entry.name}-{k}" for k in range(entry.count))
+        for name in dict.fromkeys([entry.name, *names]):
+            if name in groups:
+                source_map.add_mistake((*path, "name"), f"{format_value(name)} is also the name of another host")
+        groups |= {name: (name,) for name in names} | {entry.name: names}
+        hosts.extend(Host(name, entry.restore) for name in names)
+    are_known = not invalid_entries(entries) and source_map.is_valid(*_HOSTS)
+    _place(client_entries, clients, groups if are_known else None, source_map)
+    _check_racks(clients, source_map)
+    return tuple(hosts)
+
+
+def _place(
+    entries: Sequence[ClientEntry],
+    clients: ResolvedClients,
+    groups: dict[str, tuple[str, ...]] | None,
+    source_map: SourceMap,
+) -> None:
+    """Set the host of each client, round-robin over the hosts of its entry."""
+    host_of: dict[str, str] = {}
+    for i, entry in valid_entries(entries):
+        path: ScenarioPath = ("clients", i)
+        key = "host" if entry.hosts is None else "hosts"
+        if entry.host is not None and entry.hosts is not None:
+            source_map.add_mistake((*path, key), "conflicts with host; set host, or hosts for several clients")
+            continue
+        if entry.hosts is not None and entry.count is None and source_map.is_valid(*path, "count"):
+            source_map.add_mistake((*path, key), "one client has one host; set host, or count for several clients")
+            continue
+        names: list[str] = []
+        for place, name in enumerate(entry.hosts or ([] if entry.host is None else [entry.host])):
+            name_path = (*path, key) if entry.hosts is None else (*path, key, place)
+            if groups is not None and name not in groups:
+                hint = did_you_mean(name, list(groups), "hosts") if groups else "define it in hosts"
+                source_map.add_mistake(name_path, f"unknown host {format_value(name)} ({hint})")
+            elif groups is not None and entry.hosts is None and len(groups[name]) > 1 and entry.count is None:
+                first = groups[name][0]
+                source_map.add_mistake(
+                    name_path, f"{format_value(name)} is the name of {len(groups[name])} hosts; choose one: {first}, …"
+                )
+            elif groups is not None:
+                names += groups[name]
+        own = clients.groups.get(entry.name, ())
+        host_of |= {client: names[k % len(names)] for k, client in enumerate(own) if names}
+    clients.plans = tuple(replace(plan, host=host_of.get(plan.name)) for plan in clients.plans)
+
+
+def _check_racks(clients: ResolvedClients, source_map: SourceMap) -> None:
+    """Report hosts whose clients are in different racks."""
+    rack_of: dict[str, tuple[str, str]] = {}
+    for plan in clients.plans:
+        if plan.host is None or plan.rack is None:
+            continue
+        rack, client = rack_of.setdefault(plan.host, (plan.rack, plan.name))
+        if rack != plan.rack:
+            message = f"'{plan.name}' on host {format_value(plan.host)} is in rack {format_value(plan.rack)}"
+            path = clients.origins[plan.name]
+            source_map.add_mistake(path, f"{message}, but '{client}' on that host in {format_value(rack)}")
+            return
