@@ -29,10 +29,13 @@ class NeighborFigures:
     def describe(self) -> str:
         """Return its figures in a sentence part: `payments restored 12 GB, …`."""
         restored, downtime = (METRIC[name].write(self.medians[name] or 0) for name in FIGURES[:2])
-        time_ms = self.medians["time_to_converge_ms"]
-        ended = (
-            "did not converge" if time_ms is None else f"converged in {METRIC['time_to_converge_ms'].write(time_ms)}"
-        )
+        rebalances, time_ms = (self.medians[name] for name in FIGURES[2:])
+        if time_ms is None:
+            ended = "did not converge"
+        elif rebalances:
+            ended = f"converged in {METRIC['time_to_converge_ms'].write(time_ms)}"
+        else:
+            ended = "had no rebalance after an event"
         return f"{self.application} restored {restored}, its worst task was down for {downtime}, and it {ended}"
 
     def record(self) -> dict[str, Any]:

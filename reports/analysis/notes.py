@@ -37,7 +37,7 @@ class Note:
 
 
 def notes(rows: Sequence[ComparisonRow]) -> list[Note]:
-    """Return notes on problems, leader compute time, neighbors, unavailability, proven optima and conflicting metrics."""
+    """Return notes on problems, compute time, neighbors, unavailability, proven optima and conflicting metrics."""
     result: list[Note] = []
     for scenario, group in rows_by_scenario(rows).items():
         for row in group:

@@ -13,14 +13,14 @@ from scenarios.language.paths import ScenarioPath
 from scenarios.language.validation import SourceMap
 from scenarios.resolution.clients import ResolvedClients
 from scenarios.sampling.blueprint import MAX_CLIENTS
-from simulator.world.world import Host
+from simulator.world.world import ClientHost
 
 _HOSTS: ScenarioPath = ("hosts",)
 
 
 def resolve_hosts(
     entries: Sequence[HostEntry], client_entries: Sequence[ClientEntry], clients: ResolvedClients, source_map: SourceMap
-) -> tuple[Host, ...]:
+) -> tuple[ClientHost, ...]:
     """Resolve the hosts, and set the host of each client; report mistakes to `source_map`.
 
     Args:
@@ -33,7 +33,7 @@ def resolve_hosts(
         The hosts, in the order of the scenario.
     """
     groups: dict[str, tuple[str, ...]] = {}
-    hosts: list[Host] = []
+    hosts: list[ClientHost] = []
     for i, entry in valid_entries(entries):
         path = (*_HOSTS, i)
         if len(hosts) + (entry.count or 1) > MAX_CLIENTS:
@@ -44,7 +44,7 @@ def resolve_hosts(
             if name in groups:
                 source_map.add_mistake((*path, "name"), f"{format_value(name)} is also the name of another host")
         groups |= {name: (name,) for name in names} | {entry.name: names}
-        hosts.extend(Host(name, entry.restore) for name in names)
+        hosts.extend(ClientHost(name, entry.restore) for name in names)
     are_known = not invalid_entries(entries) and source_map.is_valid(*_HOSTS)
     _place(client_entries, clients, groups if are_known else None, source_map)
     _check_racks(clients, source_map)

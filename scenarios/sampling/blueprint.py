@@ -18,11 +18,11 @@ from simulator.world.world import (
     Application,
     Broker,
     Client,
+    ClientHost,
     Cluster,
     GroupConfigs,
     GroupProtocol,
     HeldTasks,
-    Host,
     OffsetReports,
     Price,
     Start,
@@ -168,7 +168,7 @@ class Blueprint:
     start: Start
     next_rebalance_ms: int | None
     price: Price | None
-    hosts: tuple[Host, ...] = ()
+    hosts: tuple[ClientHost, ...] = ()
 
     def world(
         self, seed: int, configs: AssignmentConfigs, protocol: GroupProtocol, *, is_neighbor: bool = False
@@ -180,7 +180,7 @@ class Blueprint:
             configs: the assignment configs of the application.
             protocol: the group protocol.
             is_neighbor: whether the application runs next to another one; its random events are then drawn
-                independently of those of the other.
+                independently of the draws of the other.
 
         Returns:
             The world with its disturbances.

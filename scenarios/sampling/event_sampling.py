@@ -35,7 +35,7 @@ def realize_events(
         events: the planned events.
         world: the world without disturbances; its application has the configs of the run.
         seed: the random seed.
-        stream: a name for random draws that are independent of those without it; None for the usual draws.
+        stream: a name for draws that are independent of the usual ones; None for the usual ones.
 
     Returns:
         The disturbances, in the order of the events.

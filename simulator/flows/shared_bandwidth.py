@@ -15,7 +15,7 @@ import numpy as np
 from assignors.model.columns import IntArray
 from simulator.max_min_fairness import max_min_shares, max_min_shares_of_two
 from simulator.world.layout import FloatArray
-from simulator.world.world import Client, Host, World
+from simulator.world.world import Client, ClientHost, World
 
 _NO_HOST = -1
 _ROUNDING = 1e-9
@@ -45,7 +45,7 @@ class SharedBandwidth:
     """
 
     def __init__(
-        self, broker_bytes_per_s: FloatArray, hosts: Sequence[Host], applications: Sequence[Sequence[Client]]
+        self, broker_bytes_per_s: FloatArray, hosts: Sequence[ClientHost], applications: Sequence[Sequence[Client]]
     ) -> None:
         """Create the bandwidth, which no application uses yet.
 

@@ -273,8 +273,8 @@ class HeldTasks:
 
 
 @dataclass(frozen=True, slots=True)
-class Host:
-    """A machine on which several clients run, of one or several applications.
+class ClientHost:
+    """A machine on which several clients run, of the same or of several applications.
 
     Attributes:
         name: its unique name on the cluster.
@@ -377,4 +377,4 @@ class World:
     start: Start = Start.WARM
     next_rebalance_ms: int | None = None
     price: Price | None = None
-    hosts: tuple[Host, ...] = ()
+    hosts: tuple[ClientHost, ...] = ()

@@ -6,7 +6,6 @@ import dataclasses
 import itertools
 from collections.abc import Sequence
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,15 +13,12 @@ from assignors import registry
 from assignors.model.assignment import TaskAssignor
 from simulator.flows.execution import Execution
 from simulator.processes.neighbors import Neighbor, simulate_alongside
-from simulator.processes.simulation import simulate
 from simulator.results.trace import Trace
-from simulator.world.disturbances import RackOutage
-from simulator.world.world import Host, Start, World
+from simulator.world.world import ClientHost, World
 from tests.relations.figures import check_same, figures, figures_of
 from tests.relations.relation import relation
 from tests.relations.worlds import WorldLimits, assignors, worlds
 from tests.simulator.invariants import InvariantChecker
-from tests.simulator.world_builders import MINUTE, with_clients, with_configs, world
 
 HIGH_AVAILABILITY = registry.make(registry.find("high_availability"))
 WITH_RACKS = WorldLimits(hides_racks=False)
@@ -45,7 +41,7 @@ def on_hosts(base: World, names: Sequence[str], bytes_per_s: int) -> World:
         dataclasses.replace(client, host=name)
         for client, name in zip(base.clients, itertools.cycle(names), strict=False)
     )
-    hosts = tuple(Host(name, bytes_per_s) for name in dict.fromkeys(names))
+    hosts = tuple(ClientHost(name, bytes_per_s) for name in dict.fromkeys(names))
     return dataclasses.replace(base, clients=clients, hosts=hosts)
 
 
@@ -71,18 +67,18 @@ def limits_of_hosts() -> st.SearchStrategy[int]:
     return st.sampled_from((3_000, 700_000, 8_000_000))
 
 
-@relation(12)
+@relation(10)
 @given(worlds(WITH_RACKS), worlds(WITH_RACKS), limits_of_hosts(), assignors())
-def test_applications_without_common_limits(one: World, two: World, limit: int, assignor: TaskAssignor) -> None:
+def test_applications_without_common_limits(near: World, far: World, limit: int, assignor: TaskAssignor) -> None:
     """Applications on different hosts and unlimited brokers have the figures that they have alone."""
-    first, second = on_one_cluster(with_broker_limit(one, None), with_broker_limit(two, None))
+    first, second = on_one_cluster(with_broker_limit(near, None), with_broker_limit(far, None))
     first, second = on_hosts(first, ("h0", "h1"), limit), on_hosts(second, ("h2",), limit)
     trace = run_together(first, second, assignor=assignor)
     assert figures_of(trace) == figures(first, assignor)
     assert figures_of(trace.neighbors[0]) == figures(second, assignor)
 
 
-@relation(12)
+@relation(10)
 @given(worlds(WITH_RACKS), worlds(STATELESS), limits_of_hosts(), assignors())
 def test_idle_neighbor(base: World, idle: World, limit: int, assignor: TaskAssignor) -> None:
     """A neighbor without state on the same limited brokers and hosts changes no figure."""
@@ -91,11 +87,11 @@ def test_idle_neighbor(base: World, idle: World, limit: int, assignor: TaskAssig
     assert figures_of(run_together(first, second, assignor=assignor)) == figures(first, assignor)
 
 
-@relation(12)
+@relation(10)
 @given(worlds(WITH_RACKS), worlds(WITH_RACKS), worlds(WITH_RACKS), limits_of_hosts(), assignors())
-def test_order_of_neighbors(one: World, two: World, three: World, limit: int, assignor: TaskAssignor) -> None:
+def test_order_of_neighbors(base: World, other: World, third: World, limit: int, assignor: TaskAssignor) -> None:
     """The figures of an application do not depend on the order of its neighbors, and all stay within the limits."""
-    applications = [on_hosts(base, ("h0", "h1"), limit) for base in on_one_cluster(one, two, three)]
+    applications = [on_hosts(base, ("h0", "h1"), limit) for base in on_one_cluster(base, other, third)]
     check = CheckAll(applications)
     first, *neighbors = [Neighbor(application, assignor) for application in applications]
     traces = [
@@ -108,7 +104,7 @@ def test_order_of_neighbors(one: World, two: World, three: World, limit: int, as
         assert figures_of(trace) == figures_of(other)
 
 
-@relation(12)
+@relation(10)
 @given(worlds(WITH_RACKS), st.sampled_from((None, 40_000, 300_000)), limits_of_hosts(), assignors())
 def test_equal_applications(base: World, broker: int | None, limit: int, assignor: TaskAssignor) -> None:
     """Two equal applications with twice the bandwidth of brokers and hosts have the figures of one alone."""
@@ -137,52 +133,3 @@ class CheckAll:
             index = execution.restoration._bandwidth.index
             self._checkers[execution] = InvariantChecker(self._applications[index])
         self._checkers[execution](execution)
-
-
-def restoring_world() -> World:
-    """Return a world that restores 3.6 GB from brokers with 5 MB/s each at its start, on two clients."""
-    base = with_broker_limit(world(2, start=Start.COLD, duration_ms=60 * MINUTE), 5_000_000)
-    return with_clients(with_configs(base, num_standby_replicas=0), restore_bytes_per_s=100_000_000)
-
-
-def test_two_restorations_take_twice_as_long() -> None:
-    base = restoring_world()
-    trace = run_together(base, as_application(base, "other"))
-    [alone], [together], [neighbor] = (
-        figures_of(run)["runs"] for run in (simulate(base, HIGH_AVAILABILITY), trace, trace.neighbors[0])
-    )
-    assert together == {**neighbor, "scenario": together["scenario"]}
-    assert alone["restored_bytes"] > 3_000_000_000
-    assert 1.9 < together["worst_downtime_ms"] / alone["worst_downtime_ms"] < 2.1
-
-
-def test_neighbor_that_stops_restoring_leaves_its_bandwidth() -> None:
-    """An application with a tenth of the state is done early; the other one then reads at full speed."""
-    base = restoring_world()
-    topics = dict(base.cluster.topics)
-    changelog = topics["app-counts-changelog"]
-    topics[changelog.name] = dataclasses.replace(changelog, size_bytes=(60_000_000,) * 6)
-    small = dataclasses.replace(base, cluster=dataclasses.replace(base.cluster, topics=topics))
-    trace = run_together(base, as_application(small, "small"))
-    alone = simulate(base, HIGH_AVAILABILITY).downtime_ms.max()
-    # The small one reads 60 MB a task at half the rate, in which time the large one loses as much.
-    lost_ms = trace.downtime_ms.max() - alone
-    assert trace.neighbors[0].downtime_ms.max() == pytest.approx(2 * 60_000_000 / 5_000, rel=0.1)
-    assert lost_ms == pytest.approx(60_000_000 / 5_000, rel=0.1)
-
-
-def test_clients_of_one_application_share_their_host() -> None:
-    base = with_broker_limit(restoring_world(), None)
-    apart = simulate(with_clients(base, restore_bytes_per_s=5_000_000), HIGH_AVAILABILITY)
-    host = simulate(on_hosts(base, ("h0",), 10_000_000), HIGH_AVAILABILITY)
-    unlimited = simulate(base, HIGH_AVAILABILITY)
-    assert host.downtime_ms.max() == pytest.approx(apart.downtime_ms.max(), rel=0.01)
-    assert host.downtime_ms.max() > 5 * unlimited.downtime_ms.max()
-
-
-def test_rack_outage_hits_both() -> None:
-    outage = RackOutage(20 * MINUTE, "az1", 10 * MINUTE)
-    base = dataclasses.replace(restoring_world(), start=Start.WARM, disturbances=(outage,))
-    trace = run_together(base, as_application(base, "other"))
-    assert trace.neighbors[0].final_totals.restored_bytes > 0
-    assert figures_of(trace)["runs"] == figures_of(trace.neighbors[0])["runs"]

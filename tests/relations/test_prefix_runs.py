@@ -207,7 +207,7 @@ RESTARTABLE = WorldLimits(
 )
 
 
-@relation(80)
+@relation(70)
 @given(worlds(RESTARTABLE), assignors(), st.data())
 def test_restarted_run_equals_uninterrupted_run(world: World, assignor: TaskAssignor, data: st.DataObject) -> None:
     """A stable classic group with caught-up copies, saved and continued, makes the same decisions at the same times."""

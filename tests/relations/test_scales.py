@@ -62,7 +62,7 @@ def scaled_columns(tables: Figures, factor: float, columns: Sequence[tuple[str, 
     }
 
 
-@relation(80)
+@relation(70)
 @given(worlds(), assignors(), st.sampled_from((2, 10)))
 def test_unit_of_bytes_does_not_matter(world: World, assignor: TaskAssignor, factor: int) -> None:
     """With k times the rates, sizes, record sizes, bandwidths and throttles, only bytes change, to k times as many."""
@@ -174,7 +174,7 @@ def with_constant_hourly_rates(topic: Topic) -> Topic:
 CONSTANT = WorldLimits(has_hours=False)
 
 
-@relation(80)
+@relation(70)
 @given(worlds(CONSTANT), assignors(), st.data())
 def test_constant_hourly_rates_equal_usual_rates(world: World, assignor: TaskAssignor, data: st.DataObject) -> None:
     """Topics with the usual rate in each hour have the same figures as topics without hourly rates."""

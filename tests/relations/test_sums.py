@@ -75,7 +75,7 @@ def test_produced_bytes_are_processed_or_wait(world: World, assignor: TaskAssign
         assert processed + waiting.sum() == pytest.approx(produced_bytes(trace).sum(), rel=1e-9, abs=1)
 
 
-@relation(60)
+@relation(50)
 @given(worlds(), assignors())
 def test_changelogs_grow_by_written_bytes(world: World, assignor: TaskAssignor) -> None:
     """Changelogs grow by the bytes written to them, and by those of source topics that serve as changelogs."""
