@@ -68,22 +68,28 @@ def _place(
         if entry.hosts is not None and entry.count is None and source_map.is_valid(*path, "count"):
             source_map.add_mistake((*path, key), "one client has one host; set host, or count for several clients")
             continue
-        names: list[str] = []
-        for place, name in enumerate(entry.hosts or ([] if entry.host is None else [entry.host])):
-            name_path = (*path, key) if entry.hosts is None else (*path, key, place)
-            if groups is not None and name not in groups:
-                hint = did_you_mean(name, list(groups), "hosts") if groups else "define it in hosts"
-                source_map.add_mistake(name_path, f"unknown host {format_value(name)} ({hint})")
-            elif groups is not None and entry.hosts is None and len(groups[name]) > 1 and entry.count is None:
-                first = groups[name][0]
-                source_map.add_mistake(
-                    name_path, f"{format_value(name)} is the name of {len(groups[name])} hosts; choose one: {first}, …"
-                )
-            elif groups is not None:
-                names += groups[name]
-        own = clients.groups.get(entry.name, ())
-        host_of |= {client: names[k % len(names)] for k, client in enumerate(own) if names}
+        listed = [entry.host] if entry.host is not None else entry.hosts or []
+        paths = [(*path, key)] if entry.hosts is None else [(*path, key, place) for place in range(len(listed))]
+        mistakes = [_mistake(name, entry, groups) for name in listed]
+        for name_path, mistake in zip(paths, mistakes, strict=False):
+            if mistake is not None:
+                source_map.add_mistake(name_path, mistake)
+        if listed and groups is not None and not any(mistakes):
+            hosts = [host for name in listed for host in groups[name]]
+            host_of |= {client: hosts[k % len(hosts)] for k, client in enumerate(clients.groups.get(entry.name, ()))}
     clients.plans = tuple(replace(plan, host=host_of.get(plan.name)) for plan in clients.plans)
+
+
+def _mistake(name: str, entry: ClientEntry, groups: dict[str, tuple[str, ...]] | None) -> str | None:
+    """Return what is wrong with a name of a host or of several hosts, None if nothing, or if hosts are unknown."""
+    if groups is None:
+        return None
+    if name not in groups:
+        hint = did_you_mean(name, list(groups), "hosts") if groups else "define it in hosts"
+        return f"unknown host {format_value(name)} ({hint})"
+    if entry.count is None and len(groups[name]) > 1:
+        return f"{format_value(name)} is the name of {len(groups[name])} hosts; choose one: {groups[name][0]}, …"
+    return None
 
 
 def _check_racks(clients: ResolvedClients, source_map: SourceMap) -> None:
