@@ -257,9 +257,9 @@ class Restoration:
         reads = np.flatnonzero(reads_now & ~self._is_unreadable)
         self.rate = np.where(copies.active & caught_up, growth, 0.0)
         demand = np.where(caught_up[reads], growth[reads], np.inf)
-        self.rate[reads] = self._bandwidth.divide(
-            ReadDemands(copies.client[reads], broker_share[copies.task[reads]], demand)
-        )
+        # The table of copies and brokers is large, and needed only if brokers are limited.
+        of_brokers = broker_share[copies.task[reads]] if self._bandwidth.shared.limits_brokers else broker_share[:0]
+        self.rate[reads] = self._bandwidth.divide(ReadDemands(copies.client[reads], of_brokers, demand))
 
     def next_change_s(self) -> float:
         """Return the seconds until the next copy catches up or falls behind, infinity if none does at these rates."""

@@ -27,7 +27,7 @@ class ReadDemands:
 
     Attributes:
         client: shape (K,); the row of each copy's client.
-        broker_share: shape (K, B); the fraction of its changelogs that each broker leads.
+        broker_share: shape (K, B); the fraction of its changelogs that each broker leads; used if brokers are limited.
         bytes_per_s: shape (K,); how fast it would read, infinity for as fast as possible.
     """
 
@@ -39,9 +39,15 @@ class ReadDemands:
 class SharedBandwidth:
     """Divides the bandwidth of brokers and hosts among the applications of a cluster.
 
+    Attributes:
+        brokers: shape (B,); what each broker sends to restoring clients; infinity for no limit.
+        hosts: shape (H,); what the clients on each host with limited bandwidth receive.
+        limits_brokers: whether any broker is limited.
+
     Guarantees: rates are max-min fair. Applications that have no limited broker and no limited host in common get the
     rates, to the last bit, that they would get alone.
-    Complexity: for K copies that read, N clients, H hosts and B brokers: up to K + N + H + B passes of O(K · (H + B)).
+    Complexity: for K copies that read, N clients, H hosts and B limited brokers: up to K + N + H + B passes of
+    O(K · (H + B)); without limited brokers, O(K) for each host and pass.
     """
 
     def __init__(
@@ -57,7 +63,7 @@ class SharedBandwidth:
         self.brokers = broker_bytes_per_s
         self.hosts: FloatArray = np.array([host.restore_bytes_per_s for host in hosts], dtype=np.float64)
         host_rows = {host.name: row for row, host in enumerate(hosts)}
-        self._limits_brokers = bool(np.isfinite(broker_bytes_per_s).any())
+        self.limits_brokers = bool(np.isfinite(broker_bytes_per_s).any())
         self._clients = [
             np.array([client.restore_bytes_per_s for client in clients], dtype=np.float64) for clients in applications
         ]
@@ -121,7 +127,8 @@ class SharedBandwidth:
             of_clients = np.bincount(reads.client, weights=rates, minlength=len(limits))
             if (of_clients > limits * (1 + _ROUNDING)).any():
                 return "a client reads faster than it can"
-            of_brokers += rates @ reads.broker_share
+            if self.limits_brokers:
+                of_brokers += rates @ reads.broker_share
             on_host = host != _NO_HOST
             of_hosts += np.bincount(host[on_host], weights=rates[on_host], minlength=len(of_hosts))
         if (of_hosts > self.hosts * (1 + _ROUNDING)).any():
@@ -157,9 +164,11 @@ class SharedBandwidth:
     def _limited(self, index: int) -> set[tuple[str, int]]:
         """Return the limited brokers and hosts that an application uses."""
         reads = self._demands[index]
-        brokers = np.flatnonzero(np.isfinite(self.brokers) & (reads.broker_share > 0).any(axis=0))
         hosts = np.unique(self._host_of[index][reads.client])
         of_hosts = {("host", row) for row in hosts.tolist() if row != _NO_HOST}
+        if not self.limits_brokers:
+            return of_hosts
+        brokers = np.flatnonzero(np.isfinite(self.brokers) & (reads.broker_share > 0).any(axis=0))
         return of_hosts | {("broker", row) for row in brokers.tolist()}
 
     def _share_out(self, together: Sequence[int]) -> FloatArray:
@@ -171,19 +180,20 @@ class SharedBandwidth:
         wanted = np.concatenate([part.bytes_per_s for part in reads])
         host = np.concatenate([self._host_of[index] for index in together])[client]
         used_hosts = np.unique(host[host != _NO_HOST])
-        capacity: list[FloatArray] = []
-        use: list[FloatArray] = []
-        if self._limits_brokers:
-            capacity.append(self.brokers)
-            use.append(np.concatenate([part.broker_share for part in reads]))
+        if not self.limits_brokers:
+            rates = max_min_shares(clients, client, wanted)
+            # No copy uses two hosts, so the hosts do not depend on each other.
+            for row in used_hosts.tolist():
+                on_host = np.flatnonzero(host == row)
+                rates[on_host] = max_min_shares_of_two(
+                    clients, client[on_host], self.hosts[[row]], np.ones((len(on_host), 1)), wanted[on_host]
+                )
+            return rates
+        capacity, use = self.brokers, np.concatenate([part.broker_share for part in reads])
         if len(used_hosts):
-            capacity.append(self.hosts[used_hosts])
-            use.append((host[:, None] == used_hosts).astype(np.float64))
-        if not capacity:
-            return max_min_shares(clients, client, wanted)
-        # A single table of brokers stays as it is: another memory layout would round sums differently.
-        weight = use[0] if len(use) == 1 else np.hstack(use)
-        return max_min_shares_of_two(clients, client, np.concatenate(capacity), weight, wanted)
+            capacity = np.concatenate((capacity, self.hosts[used_hosts]))
+            use = np.hstack((use, (host[:, None] == used_hosts).astype(np.float64)))
+        return max_min_shares_of_two(clients, client, capacity, use, wanted)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

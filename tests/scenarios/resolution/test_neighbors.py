@@ -207,8 +207,8 @@ def test_files_that_are_no_neighbors(tmp_path: Path, listed: str, mistake: str) 
 def test_mistakes_in_a_neighbor_have_its_file_and_line(tmp_path: Path) -> None:
     other = OTHER.replace("stores: [{name: totals, size: 600 MB}]", "stores: [{name: totals, size: 600 XB}]")
     main = MAIN.replace("at: 20m", "at: 20q")
-    found = mistakes(write(tmp_path, main, other=other))
-    assert [text.split(": ")[:2] for text in found] == [
+    reported = mistakes(write(tmp_path, main, other=other))
+    assert [text.split(": ")[:2] for text in reported] == [
         ["main.yaml:17", "events[0].at"],
         ["other.yaml:11", "application.subtopologies[0].stores[0].size"],
     ]

@@ -152,5 +152,5 @@ def test_violations_count_all_applications(
     shared = two_applications(brokers, hosts)
     for index in (0, 1, 0):
         shared.divide(index, reading(0))
-    found = shared.find_violation(0, np.array([0]), np.array([[1.0, 0.0]]), np.array([rate]))
-    assert found == violation
+    exceeded = shared.find_violation(0, np.array([0]), np.array([[1.0, 0.0]]), np.array([rate]))
+    assert exceeded == violation
