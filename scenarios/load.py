@@ -32,7 +32,9 @@ from scenarios.resolution.config_warnings import WarningContext, warn_about_conf
 from scenarios.resolution.configs import check_configs, resolve_group_configs, resolve_state_configs, resolve_times
 from scenarios.resolution.event_context import EventContext
 from scenarios.resolution.events import resolve_events
+from scenarios.resolution.hosts import resolve_hosts
 from scenarios.resolution.imported_files import ImportedFiles
+from scenarios.resolution.neighbors import MainScenario, check_neighbors, load_neighbors
 from scenarios.resolution.price import resolve_price
 from scenarios.resolution.reassignment_checks import check_reassignments
 from scenarios.resolution.running_application import KnownTasks, check_start, resolve_tasks
@@ -40,6 +42,7 @@ from scenarios.resolution.subtopology_drafts import APPLICATION
 from scenarios.resolution.traffic import resolve_traffic
 from scenarios.resolution.unmodeled_warnings import warn_about_unmodeled_configs
 from scenarios.sampling.blueprint import MAX_TASK_CLIENT_PAIRS, Blueprint, TopicDefaults
+from scenarios.sampling.neighbor_worlds import neighbor_world, without_cluster_events
 from scenarios.shipped import find_scenario
 from simulator.world.world import Application, GroupProtocol, Start, World
 
@@ -63,6 +66,7 @@ class Scenario:
         warnings: valid but probably unintended values, such as events that end after the run, with file and line.
         imports: the SHA-256 of each imported file, by its name in the scenario.
         blueprint: the seed-independent part of the world.
+        neighbors: the scenarios of the other applications that run on the cluster at the same time.
     """
 
     name: str
@@ -77,6 +81,7 @@ class Scenario:
     warnings: tuple[str, ...]
     imports: tuple[tuple[str, str], ...]
     blueprint: Blueprint
+    neighbors: tuple[Scenario, ...] = ()
 
     @property
     def assignment_configs(self) -> AssignmentConfigs:
@@ -131,6 +136,24 @@ class Scenario:
         """
         application_protocol = self.blueprint.application.group_configs.protocol
         return self.blueprint.world(seed, configs or self.assignment_configs, protocol or application_protocol)
+
+    def neighbor_worlds(self, world: World, seed: int) -> list[tuple[AssignorSpec, World]]:
+        """Build the worlds of the neighbors, each with the first assignor that its scenario lists.
+
+        Args:
+            world: the world of this scenario, which defines brokers, their events, and the duration.
+            seed: the seed of that world.
+
+        Returns:
+            The assignor and the world of each neighbor, in the order of the scenario.
+        """
+        worlds = []
+        for neighbor in self.neighbors:
+            spec = neighbor.assignors[0]
+            protocol = spec.protocol or neighbor.blueprint.application.group_configs.protocol
+            own = neighbor.blueprint.world(seed, spec.configs, protocol, is_neighbor=True)
+            worlds.append((spec, neighbor_world(world, own)))
+        return worlds
 
 
 def load(
@@ -187,6 +210,7 @@ def _load(
     folder: Path,
     overrides: tuple[tuple[str, str], ...],
     name_override: NameOverride,
+    main: MainScenario | None = None,
 ) -> Scenario:
     try:
         tree = read_yaml(text)
@@ -206,7 +230,16 @@ def _load(
     warn_about_unmodeled_configs(tree.value, source_map)
     files = ImportedFiles(folder, source_map, mistakes)
     name = document.name or Path(source).stem
-    blueprint, assignors, notes = _resolve(document, name, files, source_map, mistakes)
+    if main is not None:
+        main.warn(document, folder, source_map)
+        document = main.adapt(document)
+    blueprint, assignors, notes = _resolve(document, name, files, source_map, mistakes, is_main=main is None)
+    neighbors = []
+    if main is None and document.alongside:
+        main = MainScenario(document, file or folder / source, folder)
+        neighbors = load_neighbors(main, files, source_map, mistakes, _load_neighbor)
+        if not mistakes:
+            check_neighbors(blueprint, neighbors, source_map)
     mistakes.raise_any()
     return Scenario(
         name=name,
@@ -217,11 +250,16 @@ def _load(
         seeds=tuple(document.seeds),
         overrides=overrides,
         stated=_stated(document),
-        notes=notes,
-        warnings=source_map.warnings,
+        notes=(*notes, *(note for neighbor in neighbors for note in neighbor.scenario.notes)),
+        warnings=(*source_map.warnings, *(text for neighbor in neighbors for text in neighbor.scenario.warnings)),
         imports=tuple(sorted(files.digests.items())),
         blueprint=blueprint,
+        neighbors=tuple(neighbor.scenario for neighbor in neighbors),
     )
+
+
+def _load_neighbor(text: str, file: Path, main: MainScenario) -> Scenario:
+    return _load(text, str(file), file, file.parent, (), format_override, main)
 
 
 def _stated(document: ScenarioDocument) -> tuple[str, ...]:
@@ -235,13 +273,20 @@ def _stated(document: ScenarioDocument) -> tuple[str, ...]:
 
 
 def _resolve(
-    document: ScenarioDocument, name: str, files: ImportedFiles, source_map: SourceMap, mistakes: Mistakes
+    document: ScenarioDocument,
+    name: str,
+    files: ImportedFiles,
+    source_map: SourceMap,
+    mistakes: Mistakes,
+    *,
+    is_main: bool,
 ) -> tuple[Blueprint, tuple[AssignorSpec, ...], tuple[str, ...]]:
     streams_configs, path = document.application.configs, (*APPLICATION, "configs")
     cluster = resolve_cluster(document.cluster, files, source_map, mistakes)
     application = resolve_application(document.application, cluster, files, source_map, mistakes)
     has_valid_application = not mistakes
     clients = resolve_clients(document.clients, streams_configs.num_stream_threads, source_map)
+    hosts = resolve_hosts(document.hosts, document.clients, clients, source_map)
     clients.check_tags(streams_configs.rack_aware_assignment_tags, (*path, "rack.aware.assignment.tags"), source_map)
     changes: dict[str, Any] = check_configs(streams_configs, path, source_map)
     configs = AssignmentConfigs(**changes)
@@ -287,11 +332,12 @@ def _resolve(
         ),
         group_configs=groups,
         clients=clients.plans,
-        events=events,
+        events=events if is_main else without_cluster_events(events),
         duration_ms=document.duration,
         start=Start(document.application.starts),
         next_rebalance_ms=document.application.next_rebalance,
         price=price,
+        hosts=hosts,
     )
     if not mistakes:
         paths = {

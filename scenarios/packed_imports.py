@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from scenarios.language.errors import Mistake, ScenarioError
 from scenarios.resolution.measured_traffic import measured_files
 
 
@@ -42,14 +43,17 @@ def pack_imports(folder: Path, names: Iterable[str]) -> PackedImports:
 
     Raises:
         OSError: a file cannot be read.
+        ScenarioError: two different files would get the same path, because a folder in a name is a symbolic link.
     """
     names = sorted(name for name in names if not PurePosixPath(name).is_absolute())
     base_folder = packed_scenario_folder(names)
-    files = {
-        _within(base_folder, name, extra): (folder / name / extra).read_bytes()
-        for name in names
-        for extra in _parts(folder / name)
-    }
+    files: dict[str, bytes] = {}
+    for name in names:
+        for extra in _parts(folder / name):
+            path, content = _within(base_folder, name, extra), (folder / name / extra).read_bytes()
+            if files.setdefault(path, content) != content:
+                message = "is another file than that of the same path without symbolic links; name it without '..'"
+                raise ScenarioError([Mistake(str(folder / name), None, "", message)])
     return PackedImports(base_folder, files)
 
 

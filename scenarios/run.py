@@ -6,7 +6,7 @@ from assignors import registry
 from assignors.registry import AssignorLike
 from scenarios.load import AssignorSpec, Scenario
 from simulator.assignment.explanation import ExplanationRequest
-from simulator.processes.simulation import simulate
+from simulator.processes.neighbors import Neighbor, simulate_alongside
 from simulator.results.trace import Trace
 
 
@@ -42,11 +42,17 @@ def run(
         UnknownAssignorError: the assignor is unknown, or rejects its parameters.
     """
     spec = assignor if isinstance(assignor, AssignorSpec) else scenario.assignor_spec(assignor)
-    world = scenario.world(scenario.seeds[0] if seed is None else seed, spec.configs, spec.protocol)
-    return simulate(
+    run_seed = scenario.seeds[0] if seed is None else seed
+    world = scenario.world(run_seed, spec.configs, spec.protocol)
+    neighbors = [
+        Neighbor(other, registry.make(other_spec.info, other_spec.parameters), other_spec.info.weights)
+        for other_spec, other in scenario.neighbor_worlds(world, run_seed)
+    ]
+    return simulate_alongside(
         world,
         registry.make(spec.info, spec.parameters),
         spec.info.weights,
+        neighbors=neighbors,
         capture=capture,
         prove=prove,
         explain=explain,

@@ -36,8 +36,12 @@ def predict_run_ms(scenario: Scenario, spec: AssignorSpec) -> float:
         spec: the assignor.
 
     Returns:
-        Milliseconds.
+        Milliseconds, those of the neighbors included.
     """
+    return _predict_ms(scenario, spec) + sum(_predict_ms(other, other.assignors[0]) for other in scenario.neighbors)
+
+
+def _predict_ms(scenario: Scenario, spec: AssignorSpec) -> float:
     blueprint, configs = scenario.blueprint, spec.configs
     tasks = count_tasks(scenario)
     events = len(blueprint.events)

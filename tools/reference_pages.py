@@ -127,6 +127,7 @@ SECTIONS = {
     "ApplicationFiles": "application.from",
     "ClientEntry": "clients[]",
     "TasksEntry": "clients[].tasks",
+    "HostEntry": "hosts[]",
     "TrafficSection": "traffic",
     "EventEntry": "events[]",
     "StaggeredClientsEvent": "events[].join, scale_out",

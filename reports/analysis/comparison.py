@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from reports.analysis.metric import Metric, Run
 from reports.analysis.metrics import METRICS
+from reports.analysis.neighbors import NeighborFigures, neighbor_figures
 from simulator.results.verdict import WITHOUT_ASSIGNMENT
 
 Tables = Mapping[str, pa.Table]
@@ -92,6 +93,7 @@ class ComparisonRow:
         proofs: proven bounds in the deciding round of each run that has them.
         unavailable: partitions that were unavailable in any run, longest total time first.
         time_ranges: rows of the table `time_ranges`: runs whose outcome depends on client times.
+        neighbors: the other applications that ran on the cluster at the same time.
     """
 
     scenario: str
@@ -103,6 +105,7 @@ class ComparisonRow:
     proofs: tuple[OptimumProof, ...]
     unavailable: tuple[str, ...] = ()
     time_ranges: tuple[Mapping[str, Any], ...] = ()
+    neighbors: tuple[NeighborFigures, ...] = ()
 
     @property
     def is_comparable(self) -> bool:
@@ -167,13 +170,15 @@ def compare_runs(tables: Tables) -> list[ComparisonRow]:
         runs.setdefault((run["scenario"], run["assignor"]), []).append(run)
     proofs = proofs_by_round(tables)
     unavailable, time_ranges = _unavailable(tables), _time_ranges(tables)
+    neighbors = neighbor_figures(table_rows(tables, "neighbors") if "neighbors" in tables else ())
     return [
         replace(
-            _row(scenario, assignor, assignor_runs, proofs),
-            unavailable=unavailable.get((scenario, assignor), ()),
-            time_ranges=tuple(time_ranges.get((scenario, assignor), ())),
+            _row(*key, assignor_runs, proofs),
+            unavailable=unavailable.get(key, ()),
+            time_ranges=tuple(time_ranges.get(key, ())),
+            neighbors=neighbors.get(key, ()),
         )
-        for (scenario, assignor), assignor_runs in runs.items()
+        for key, assignor_runs in runs.items()
     ]
 
 

@@ -25,7 +25,8 @@ def records(rows: Sequence[ComparisonRow]) -> list[dict[str, Any]]:
     """Return the rows as flat records with the keys `RECORD_KEYS`.
 
     Each metric has its median, `_min`, `_max` and the number of `_runs` in which it is known. `cause` is the first
-    problem of a run, `notes` are the notes on the assignor.
+    problem of a run, `notes` are the notes on the assignor. If other applications ran at the same time, `neighbors` has
+    their medians.
     """
     all_notes = notes(rows)
     return [
@@ -40,4 +41,7 @@ def _record(row: ComparisonRow, row_notes: list[str]) -> dict[str, Any]:
     for metric in METRICS:
         spread = row.spreads[metric.name]
         values += [spread.median, spread.minimum, spread.maximum, spread.runs] if spread else [None, None, None, 0]
-    return dict(zip(RECORD_KEYS, values, strict=True))
+    record = dict(zip(RECORD_KEYS, values, strict=True))
+    if row.neighbors:
+        record["neighbors"] = [neighbor.record() for neighbor in row.neighbors]
+    return record

@@ -1,4 +1,4 @@
-"""Notes on a comparison, in sentences: problems, proven optima, unavailability and conflicting metrics."""
+"""Notes on a comparison, in sentences: problems, neighbors, proven optima, unavailability and conflicting metrics."""
 
 from __future__ import annotations
 
@@ -38,11 +38,12 @@ class Note:
 
 
 def notes(rows: Sequence[ComparisonRow]) -> list[Note]:
-    """Return notes on problems, client times, leader compute time, unavailability, optima and conflicting metrics."""
+    """Return notes on problems, client times, compute time, neighbors, unavailability, optima and conflicting metrics."""
     result: list[Note] = []
     for scenario, group in rows_by_scenario(rows).items():
         for row in group:
             result += (Note(scenario, (row.assignor,), text) for text in _row_notes(row))
+        result += _neighbors(scenario, group)
         result += _unavailability(scenario, group)
         result += _proofs(scenario, group)
         result += _conflict(scenario, group)
@@ -80,6 +81,15 @@ def _unavailability(scenario: str, rows: Sequence[ComparisonRow]) -> Iterator[No
                 "(table unavailable_partitions).",
             )
             return
+
+
+def _neighbors(scenario: str, rows: Sequence[ComparisonRow]) -> Iterator[Note]:
+    """Yield a note per assignor on the applications that ran at the same time and restored from the same brokers."""
+    for row in rows:
+        for neighbor in row.neighbors:
+            median = f" (median of {neighbor.runs} runs)" if neighbor.runs > 1 else ""
+            text = f"Alongside {row.assignor}{median}: {neighbor.describe()}."
+            yield Note(scenario, (row.assignor,), text)
 
 
 def _first_names(partitions: Sequence[str]) -> str:

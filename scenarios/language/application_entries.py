@@ -201,6 +201,13 @@ class ClientEntry(ScenarioSection):
     records_per_s: Annotated[int, Field(ge=1, le=LONG_MAX)] | None = Field(
         default=None, description="Source records per second that each thread can process; default: no limit."
     )
+    host: Name | None = Field(
+        default=None,
+        description="Host of the client, defined in hosts; by default it shares its network with no other.",
+    )
+    hosts: Annotated[list[Name], Field(min_length=1)] | None = Field(
+        default=None, description="Hosts of several clients, assigned round-robin."
+    )
     static_membership: bool = Field(
         default=False,
         description="Whether members have a group.instance.id, which Kafka rejects in streams groups.",

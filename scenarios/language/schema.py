@@ -27,6 +27,7 @@ from scenarios.language.fields import (
     TimeOfDay,
     TrafficFactor,
 )
+from scenarios.language.host_entries import HostEntry
 from scenarios.language.prices import PRICES
 from scenarios.language.section import ScenarioSection
 from scenarios.language.streams_configs import AssignorEntryConfigs
@@ -34,6 +35,7 @@ from scenarios.language.units import LONG_MAX
 
 SCHEMA_FILE: Final = Path(__file__).parents[1] / "schema.json"
 DEFAULT_ASSIGNOR: Final = "high_availability"
+MAX_NEIGHBORS: Final = 20
 SCHEMA_ID: Final = "https://json-schema.org/draft/2020-12/schema"
 
 LongText = Annotated[str, Field(max_length=10_000)]
@@ -111,6 +113,14 @@ class ScenarioDocument(ScenarioSection):
     application: ApplicationSection = Field(description="The application.")
     clients: Annotated[list[ListEntry[ClientEntry]], Field(min_length=1)] = Field(
         description="The application's processes, including those that join later."
+    )
+    hosts: list[ListEntry[HostEntry]] = Field(
+        default=[], description="Hosts on which several clients run and share the network."
+    )
+    alongside: Annotated[list[ListEntry[Name]], Field(max_length=MAX_NEIGHBORS)] = Field(
+        default=[],
+        description="Scenario files of other applications that run on this cluster at the same time, relative to this "
+        "scenario; they restore from the same brokers.",
     )
     traffic: TrafficSection | None = Field(default=None, description="Traffic over the day; default: constant.")
     events: list[ListEntry[EventEntry]] = Field(default=[], description="Events during the run.")

@@ -43,13 +43,20 @@ class ImportedFiles:
         self._mistakes = mistakes
         self.digests: dict[str, str] = {}
 
-    def read(self, path: paths.ScenarioPath, name: str | None, parse: Callable[[str], T]) -> ImportedContent[T] | None:
+    def read(
+        self,
+        path: paths.ScenarioPath,
+        name: str | None,
+        parse: Callable[[str], T],
+        max_bytes: int = MAX_IMPORT_BYTES,
+    ) -> ImportedContent[T] | None:
         """Read and parse a file, and report mistakes.
 
         Args:
             path: the path of the file name in the scenario.
             name: the file name; None if not set.
             parse: the parser.
+            max_bytes: the maximum size of the file.
 
         Returns:
             The content; None if the name is not set or the file is invalid.
@@ -58,7 +65,7 @@ class ImportedFiles:
             return None
         source = str(self._folder / name)
         try:
-            text = read_text(Path(source), MAX_IMPORT_BYTES, f"longer than {MAX_IMPORT_BYTES:,} bytes")
+            text = read_text(Path(source), max_bytes, f"longer than {max_bytes:,} bytes")
             self.digests[name] = hashlib.sha256(text.encode()).hexdigest()
             return ImportedContent(source, parse(text))
         except UnreadableError as error:

@@ -18,6 +18,7 @@ from simulator.world.world import (
     Application,
     Broker,
     Client,
+    ClientHost,
     Cluster,
     GroupConfigs,
     GroupProtocol,
@@ -118,6 +119,7 @@ class ClientBlueprint:
     is_static: bool
     reports: OffsetReports
     tasks: HeldTasks
+    host: str | None = None
 
     def to_client(self, seed: int, protocol: GroupProtocol) -> Client:
         """Build the client; the seed draws a missing process id, and only classic groups have static members."""
@@ -134,6 +136,7 @@ class ClientBlueprint:
             is_static=self.is_static and protocol is GroupProtocol.CLASSIC,
             reports=self.reports,
             tasks=self.tasks,
+            host=self.host,
         )
 
 
@@ -165,14 +168,19 @@ class Blueprint:
     start: Start
     next_rebalance_ms: int | None
     price: Price | None
+    hosts: tuple[ClientHost, ...] = ()
 
-    def world(self, seed: int, configs: AssignmentConfigs, protocol: GroupProtocol) -> World:
+    def world(
+        self, seed: int, configs: AssignmentConfigs, protocol: GroupProtocol, *, is_neighbor: bool = False
+    ) -> World:
         """Build the world of one run with these assignment configs and this group protocol.
 
         Args:
             seed: the random seed.
             configs: the assignment configs of the application.
             protocol: the group protocol.
+            is_neighbor: whether the application runs next to another one; its random events are then drawn
+                independently of the draws of the other.
 
         Returns:
             The world with its disturbances.
@@ -196,5 +204,7 @@ class Blueprint:
             next_rebalance_ms=self.next_rebalance_ms if protocol is GroupProtocol.CLASSIC else None,
             price=self.price,
             seed=seed,
+            hosts=self.hosts,
         )
-        return replace(world, disturbances=realize_events(self.events, world, seed))
+        stream = self.application.id if is_neighbor else None
+        return replace(world, disturbances=realize_events(self.events, world, seed, stream))

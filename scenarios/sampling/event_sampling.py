@@ -21,7 +21,9 @@ from simulator.world.disturbances import ConfigChange, Crash, Disturbance, Reass
 from simulator.world.world import World
 
 
-def realize_events(events: Sequence[PlannedEvent], world: World, seed: int) -> tuple[Disturbance, ...]:
+def realize_events(
+    events: Sequence[PlannedEvent], world: World, seed: int, stream: str | None = None
+) -> tuple[Disturbance, ...]:
     """Turn planned events into disturbances, in the order of the scenario.
 
     Priority: deterministic events apply first; then random crashes and rolling restarts in order of time, which skip
@@ -33,6 +35,7 @@ def realize_events(events: Sequence[PlannedEvent], world: World, seed: int) -> t
         events: the planned events.
         world: the world without disturbances; its application has the configs of the run.
         seed: the random seed.
+        stream: a name for draws that are independent of the usual ones; None for the usual ones.
 
     Returns:
         The disturbances, in the order of the events.
@@ -40,7 +43,7 @@ def realize_events(events: Sequence[PlannedEvent], world: World, seed: int) -> t
     Raises:
         NoPlanError: a strategy finds no plan.
     """
-    draws = EventDraws(seed)
+    draws = EventDraws(seed, stream)
     sampled_kinds = ConfigEdit | CrashPlan | RollingBouncePlan | ChurnPlan | ReassignmentPlan
     deterministic = [event for event in events if not isinstance(event, sampled_kinds)]
     # Reassignments do not affect the uptime of clients.

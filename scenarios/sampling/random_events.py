@@ -28,13 +28,14 @@ _STREAM_NAMES: Final[Mapping[type, str]] = {CrashPlan: "CrashPlan", RollingBounc
 class EventDraws:
     """The random streams of a seed, by event."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, name: str | None = None) -> None:
         self._seed = seed
+        self._prefix = () if name is None else (name,)
         self._use_counts: Counter[tuple[str, ...]] = Counter()
 
     def stream(self, event: CrashPlan | RollingBouncePlan | ChurnPlan, purpose: str) -> np.random.Generator:
         """Return the random stream for one purpose of an event; identical events have different streams."""
-        names = (_STREAM_NAMES[type(event)], purpose, str(event.at_ms), *event.client_names)
+        names = (*self._prefix, _STREAM_NAMES[type(event)], purpose, str(event.at_ms), *event.client_names)
         self._use_counts[names] += 1
         return random_stream(self._seed, *names, str(self._use_counts[names]))
 

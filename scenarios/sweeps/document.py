@@ -99,5 +99,16 @@ class SweepDocument(ScenarioSection):
         default=[1], description="Random seeds of the runs of each setting and assignor; a number n means 1 to n."
     )
     tables: list[
-        Literal["tasks", "assignments", "moves", "task_states", "traffic", "losses", "events", "convergence", "clients"]
+        Literal[
+            "tasks",
+            "assignments",
+            "moves",
+            "task_states",
+            "traffic",
+            "losses",
+            "events",
+            "convergence",
+            "clients",
+            "neighbors",
+        ]
     ] = Field(default=[], description="Result tables besides runs and rounds.")

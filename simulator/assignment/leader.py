@@ -22,6 +22,7 @@ from simulator.assignment.explanation import DecisionRecord, ExplanationRequest
 from simulator.assignment.measures import Measures, measure
 from simulator.assignment.rebalance import ComputedAssignment, build_state, compute_assignment
 from simulator.assignment.threads import ThreadAssigner, threads_of_slots
+from simulator.errors import AssignorFailedError
 from simulator.flows.execution import Execution
 from simulator.group.classic_group import ComputeAssignment, Member
 from simulator.group.fleet import Fleet
@@ -97,6 +98,7 @@ class Leader:
 
     Attributes:
         stateful: shape (T,); which tasks are stateful.
+        has_failed: whether the assignor raised an error, or returned an invalid assignment.
     """
 
     def __init__(
@@ -134,6 +136,7 @@ class Leader:
         self._explain = explain
         self._last_measured: _MeasuredAssignment | None = None
         self.stateful: BoolArray = layout.tasks.stateful
+        self.has_failed = False
         self._hashes = [task_hash(task) for task in layout.tasks.ids]
         self._last_slots: Mapping[int, tuple[int, ...]] = {}
 
@@ -192,9 +195,12 @@ class Leader:
         self._execution.restoration.record_reports(rows)
         steps = None if self._explain is None else StepRecorder()
         falls_back = isinstance(self._assignor, HighAvailability) and not self.knows_lags
-        computed = compute_assignment(
-            state, FallbackPrior() if falls_back else self._assignor, self._speed, steps or NO_RECORDER
-        )
+        assignor = FallbackPrior() if falls_back else self._assignor
+        try:
+            computed = compute_assignment(state, assignor, self._speed, steps or NO_RECORDER)
+        except AssignorFailedError:
+            self.has_failed = True
+            raise
         figures = self._measure(state, computed.columns)
         assigner = ThreadAssigner(self._execution, self._hashes, slots, self._first_slots(instruction))
         target = assigner.assign(rows, state, computed.columns, self._last_slots, by_leader=previous is None)

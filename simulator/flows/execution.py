@@ -25,6 +25,7 @@ from simulator.flows.intervals import Intervals
 from simulator.flows.processing import Processing
 from simulator.flows.restoration import Restoration
 from simulator.flows.restore_start import RestoreStart
+from simulator.flows.shared_bandwidth import ApplicationBandwidth, SharedBandwidth
 from simulator.flows.task_states import TaskState, TaskStateHistory
 from simulator.flows.traffic import Routes, TrafficBytes, TrafficKind, TrafficTotals
 from simulator.group.fleet import Fleet
@@ -84,6 +85,7 @@ class Execution:
         cluster_metadata: ClusterMetadata,
         fleet: Fleet,
         on_change: Callable[[], None] = lambda: None,
+        bandwidth: ApplicationBandwidth | None = None,
     ) -> None:
         """Create the execution without assigned tasks.
 
@@ -93,6 +95,7 @@ class Execution:
             cluster_metadata: the live brokers and the replicas of every partition.
             fleet: the client processes.
             on_change: called after every change, at the end of `changing`.
+            bandwidth: the bandwidth for restoration; None if no other application uses it.
         """
         self.layout = layout
         self.fleet = fleet
@@ -106,12 +109,15 @@ class Execution:
         rates = [np.inf if c.records_per_s is None else float(c.records_per_s) for c in world.clients]
         capacity = [np.full(n, rate) for n, rate in zip(num_thread_numbers(world), rates, strict=True)]
         self.processing = Processing(layout.input_records_per_s, np.concatenate(capacity))
-        limits = [np.inf if b.restore_bytes_per_s is None else b.restore_bytes_per_s for b in world.cluster.brokers]
         configs = world.application.state_configs
         is_killed = any(getattr(event, "disk", None) is Disk.UNFLUSHED_LOST for event in world.disturbances)
         durable_state = DurableState(layout, configs, len(world.clients)) if is_killed else None
         self.restoration = Restoration(
-            layout, world.clients, np.array(limits, dtype=np.float64), durable_state, exactly_once=configs.exactly_once
+            layout,
+            world.clients,
+            bandwidth or SharedBandwidth.of_worlds([world]).of_application(0),
+            durable_state,
+            exactly_once=configs.exactly_once,
         )
         self.restore_start = RestoreStart(world, layout, fleet.first_thread)
         self.task_states = TaskStateHistory(layout.tasks.ids, tuple(client.name for client in world.clients))

@@ -2,9 +2,9 @@
 
 Every stateful task has one changelog, counted in bytes, which grows as the task processes its input. A client holds a
 copy up to some position. A copy that is behind reads the changelog at a max-min fair share of the bandwidths of its
-client and of the brokers that lead the changelog, if they are limited. A copy that has caught up reads what is written.
-Standbys pause while active tasks of their client restore, as in Kafka's state updater. A new copy waits until its
-stores are open (`simulator.flows.restore_start`).
+client, its host and the brokers that lead the changelog; see `shared_bandwidth`. A copy that has caught up reads what
+is written. Standbys pause while active tasks of their client restore, as in Kafka's state updater. A new copy waits
+until its stores are open (`simulator.flows.restore_start`).
 
 The model is a fluid: between two changes every rate is constant, so positions are linear in time.
 
@@ -24,8 +24,8 @@ from simulator.flows.assigned_copies import AssignedCopies
 from simulator.flows.copy_invariants import ROUNDING_BYTES, Copies, require, validate_copies
 from simulator.flows.durable_state import DurableState
 from simulator.flows.lag_reports import LagReports
+from simulator.flows.shared_bandwidth import ApplicationBandwidth, ReadDemands
 from simulator.flows.traffic import TrafficKind
-from simulator.max_min_fairness import max_min_shares, max_min_shares_of_two
 from simulator.world.disturbances import Disk
 from simulator.world.group_assignment import GroupAssignment
 from simulator.world.layout import FloatArray, Layout
@@ -33,7 +33,6 @@ from simulator.world.sentinels import NO_COPY
 from simulator.world.world import Client
 
 _BEHIND_BYTES = 1.0
-_ROUNDING = 1e-9
 _NEVER_MS = np.iinfo(np.int64).max
 
 
@@ -53,7 +52,7 @@ class Restoration:
         self,
         layout: Layout,
         clients: Sequence[Client],
-        broker_bytes_per_s: FloatArray,
+        bandwidth: ApplicationBandwidth,
         durable_state: DurableState | None = None,
         *,
         exactly_once: bool = False,
@@ -63,15 +62,13 @@ class Restoration:
         Args:
             layout: the tasks.
             clients: N clients.
-            broker_bytes_per_s: shape (B,); the bandwidth of each broker for restoring clients, infinity for no limit.
+            bandwidth: the bandwidths of clients, hosts and brokers, which other applications may use, too.
             durable_state: what survives if a process is killed; None if none is.
             exactly_once: whether tasks write in transactions.
         """
         shape = (len(layout.tasks), len(clients))
-        self._bandwidth = np.array([client.restore_bytes_per_s for client in clients], dtype=np.float64)
-        self._broker_bandwidth = broker_bytes_per_s
-        self._brokers_limit = bool(np.isfinite(broker_bytes_per_s).any())
-        self._broker_share: FloatArray = np.zeros((shape[0], len(broker_bytes_per_s)), dtype=np.float64)
+        self._bandwidth = bandwidth
+        self._broker_share: FloatArray = np.zeros((shape[0], len(bandwidth.shared.brokers)), dtype=np.float64)
         self._stateful = layout.tasks.stateful
         self._memory_share = layout.memory_share
         self._write_bytes_per_s = layout.state_bytes_per_s
@@ -255,20 +252,16 @@ class Restoration:
         copies, caught_up = self.copies, self._caught_up
         growth = self._growth[copies.task]
         self._is_restoring = restoring = copies.active & ~running[copies.task] & ~self._is_waiting
-        is_restoring_client = np.bincount(copies.client[restoring], minlength=len(self._bandwidth)) > 0
+        is_restoring_client = np.bincount(copies.client[restoring], minlength=self.held_bytes.shape[1]) > 0
         self._is_paused = ~copies.active & is_restoring_client[copies.client]
         self._is_unreadable = ~can_restore[copies.task]
         reads_now = (restoring & ~caught_up) | (~copies.active & ~self._is_paused & ~self._is_waiting)
         reads = np.flatnonzero(reads_now & ~self._is_unreadable)
         self.rate = np.where(copies.active & caught_up, growth, 0.0)
         demand = np.where(caught_up[reads], growth[reads], np.inf)
-        if self._brokers_limit:
-            shares = max_min_shares_of_two(
-                self._bandwidth, copies.client[reads], self._broker_bandwidth, broker_share[copies.task[reads]], demand
-            )
-        else:
-            shares = max_min_shares(self._bandwidth, copies.client[reads], demand)
-        self.rate[reads] = shares
+        # The table of copies and brokers is large, and needed only if brokers are limited.
+        of_brokers = broker_share[copies.task[reads]] if self._bandwidth.shared.limits_brokers else broker_share[:0]
+        self.rate[reads] = self._bandwidth.divide(ReadDemands(copies.client[reads], of_brokers, demand))
 
     def next_change_s(self) -> float:
         """Return the seconds until the next copy catches up or falls behind, infinity if none does at these rates."""
@@ -377,14 +370,13 @@ class Restoration:
 
     def _validate_totals(self, running: BoolArray) -> None:
         reads = ~(self.copies.active & running[self.copies.task])
-        client = self.copies.client[reads]
-        by_client = np.bincount(client, weights=self.rate[reads], minlength=len(self._bandwidth))
-        by_broker = self.rate[reads] @ self._broker_share[self.copies.task[reads]]
+        exceeded = self._bandwidth.find_violation(
+            self.copies.client[reads], self._broker_share[self.copies.task[reads]], self.rate[reads]
+        )
         require(not self.held_bytes[~self._stateful].any(), "a stateless task has a copy")
         is_part = 0 <= self.restored_again_bytes <= self.restored_bytes + ROUNDING_BYTES
         require(is_part, "more restored again than at all")
-        require((by_client <= self._bandwidth * (1 + _ROUNDING)).all(), "a client reads faster than it can")
-        require((by_broker <= self._broker_bandwidth * (1 + _ROUNDING)).all(), "a broker sends faster than it can")
+        require(exceeded is None, str(exceeded))
 
     def _set_copies(self, copies: AssignedCopies) -> None:
         self.copies = copies

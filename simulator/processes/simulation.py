@@ -16,6 +16,7 @@ from simulator.assignment.leader import Leader
 from simulator.brokers.partition_locations import ClusterMetadata
 from simulator.errors import AssignorFailedError
 from simulator.flows.execution import Execution
+from simulator.flows.shared_bandwidth import ApplicationBandwidth
 from simulator.group.classic_group import Member
 from simulator.group.fleet import Fleet
 from simulator.group.rebalance_causes import START, Cause, RebalanceCauses
@@ -82,7 +83,11 @@ def simulate(
 
 
 class Simulation:
-    """A run of a world with one assignor; times are whole milliseconds."""
+    """A run of a world with one assignor; times are whole milliseconds.
+
+    `run` does it all. If several applications run at the same time, `simulator.processes.neighbors` starts each of them
+    in a shared environment, runs that, and finishes each.
+    """
 
     def __init__(
         self,
@@ -94,10 +99,12 @@ class Simulation:
         prove: float | None,
         explain: ExplanationRequest | None,
         observe: Observer | None,
+        env: simpy.Environment | None = None,
+        bandwidth: ApplicationBandwidth | None = None,
     ) -> None:
         self._world = world
         self._explain = explain
-        self._env = simpy.Environment(initial_time=0)
+        self._env = env or simpy.Environment(initial_time=0)
         layout = lay_out(world)
         if isinstance(assignor, RateAwareAssignor) and assignor.needs_rates:
             assignor = assignor.with_rates(mean_traffic(world, layout))
@@ -108,7 +115,9 @@ class Simulation:
         self._observe = observe
         self._starting: dict[str, ClientUp] = {}
         self._changed = self._env.event()
-        self._execution = Execution(world, layout, self._cluster_metadata, self._fleet, self._announce_change)
+        self._execution = Execution(
+            world, layout, self._cluster_metadata, self._fleet, self._announce_change, bandwidth
+        )
         self._leader = Leader(
             world, layout, self._fleet, self._execution, assignor, weights, prove=prove, explain=explain
         )
@@ -128,17 +137,36 @@ class Simulation:
 
     def run(self) -> Trace:
         """Run until the end of the world's duration, and return the trace."""
-        self._env.process(self._play_timeline())
-        self._env.process(self._update_rates_when_due())
+        self.start()
         failure = None
         try:
             self._env.run(until=self._world.duration_ms)
         except AssignorFailedError as error:
-            failure = f"round {self._group.current_round}: {error}"
+            failure = error
+        return self.finish(failure)
+
+    def start(self) -> None:
+        """Start the processes, which run with the environment."""
+        self._env.process(self._play_timeline())
+        self._env.process(self._update_rates_when_due())
+
+    def finish(self, error: AssignorFailedError | None) -> Trace:
+        """Return the trace up to now.
+
+        Args:
+            error: why the environment stopped early, None if it did not; possibly the error of another application.
+        """
+        has_failed = error is not None and self._leader.has_failed
+        failure = f"round {self._group.current_round}: {error}" if has_failed else None
         self._execution.advance(self._now_ms)
         pending = self._rebalance_causes.pending
         unfinished = bool(self._starting) or not self._group.is_stable
         return self._recorder.finish(self._now_ms, failure, pending, unfinished=unfinished)
+
+    def update_rates(self) -> None:
+        """Update the rates of the execution, because other applications left it more or less bandwidth."""
+        with self._execution.changing(self._now_ms):
+            self._execution.update_rates()
 
     def _play_timeline(self) -> Process:
         if self._world.start is Start.RUNNING:
@@ -290,8 +318,7 @@ class Simulation:
                 awaited.append(self._env.timeout(due_ms - self._now_ms))
             yield self._env.any_of(awaited)
             if self._now_ms == due_ms:
-                with self._execution.changing(self._now_ms):
-                    self._execution.update_rates()
+                self.update_rates()
 
     def _announce_change(self) -> None:
         announced, self._changed = self._changed, self._env.event()

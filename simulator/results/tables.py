@@ -10,6 +10,7 @@ from collections.abc import Iterable
 import pyarrow as pa
 
 from simulator.results.explanation_tables import CYCLES, PROOFS, REASONS
+from simulator.results.neighbor_tables import NEIGHBORS
 from simulator.results.table_schema import RUN_KEY, table_schema
 
 RUNS = table_schema(
@@ -372,6 +373,7 @@ SCHEMAS: dict[str, pa.Schema] = {
     "events": EVENTS,
     "convergence": CONVERGENCE,
     "time_ranges": TIME_RANGES,
+    "neighbors": NEIGHBORS,
 }
 """Every result table by its name."""
 

@@ -71,8 +71,15 @@ def tabulate(trace: Trace, assignor: str, seed: int) -> dict[str, pa.Table]:
             "convergence",
         ),
         "time_ranges": _of_rows([], "time_ranges"),
+        "neighbors": _of_rows([_neighbor_row(neighbor) for neighbor in trace.neighbors], "neighbors"),
     }
     return {name: _table(name, columns, key) for name, columns in tables.items()}
+
+
+def _neighbor_row(trace: Trace) -> dict[str, Any]:
+    moved = list(round_moves(trace))
+    row = run_row(trace, _rounds(trace, moved), moved, convergence(trace), _event_labels(trace))
+    return {**row, "application": trace.world.application.id, "neighbor": trace.world.name}
 
 
 def _table(name: str, columns: Columns, key: Mapping[str, Any]) -> pa.Table:

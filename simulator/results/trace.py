@@ -156,6 +156,7 @@ class Trace:
         blocking_cause: what keeps the group from converging, None if nothing does.
         unfinished: whether a rebalance was under way at the end.
         captured_rounds: the assignor's input and output of each rebalance; empty unless the run captured them.
+        neighbors: the traces of the other applications that ran on the cluster at the same time, by `application.id`.
     """
 
     world: World
@@ -175,6 +176,7 @@ class Trace:
     blocking_cause: str | None = None
     unfinished: bool = False
     captured_rounds: Sequence[CapturedRound] = ()
+    neighbors: Sequence[Trace] = ()
 
     @property
     def downtime_ms(self) -> IntArray:

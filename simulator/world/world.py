@@ -292,6 +292,19 @@ class HeldTasks:
 
 
 @dataclass(frozen=True, slots=True)
+class ClientHost:
+    """A machine on which several clients run, of the same or of several applications.
+
+    Attributes:
+        name: its unique name on the cluster.
+        restore_bytes_per_s: how fast all its clients together can read changelogs.
+    """
+
+    name: str
+    restore_bytes_per_s: int
+
+
+@dataclass(frozen=True, slots=True)
 class Client:
     """A Kafka Streams process.
 
@@ -309,6 +322,7 @@ class Client:
         reports: which offsets it reports.
         starts: whether it is a member from the start; otherwise an event starts it.
         tasks: its tasks at the start; empty unless the world starts running.
+        host: the name of its host; None for a host of its own, without a limit beyond `restore_bytes_per_s`.
     """
 
     name: str
@@ -323,6 +337,7 @@ class Client:
     is_static: bool = False
     reports: OffsetReports = OffsetReports.CURRENT
     tasks: HeldTasks = field(default_factory=HeldTasks)
+    host: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -370,6 +385,7 @@ class World:
             last assignment requested none.
         price: the price of cross-rack traffic; None if the cloud provider is unknown.
         seed: the seed of the run, which draws when members send their heartbeats.
+        hosts: the hosts that limit the restoration of several clients together.
     """
 
     name: str
@@ -382,3 +398,4 @@ class World:
     next_rebalance_ms: int | None = None
     price: Price | None = None
     seed: int = 0
+    hosts: tuple[ClientHost, ...] = ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import shutil
 import signal
 import subprocess
 import sys
@@ -23,7 +24,7 @@ from scenarios.sweeps.design import load_sweep
 from scenarios.sweeps.prepared import PreparedSweep, prepare_sweep
 from simulator.results.tables import SCHEMAS
 from simulator.results.tabulation import tabulate
-from tests.pipeline.sweep.examples import SWEEP, write_sweep
+from tests.pipeline.sweep.examples import SCENARIO, SWEEP, write_sweep
 
 ROOT = Path(__file__).parents[2]
 
@@ -203,3 +204,29 @@ def test_relative_path_never_reads_the_working_directory(tmp_path: Path, monkeyp
         (outcome,) = outcomes(prepared, [changed])
         assert outcome["error"] is not None, path
         assert str(tmp_path) not in outcome["error"]
+
+
+@pytest.mark.parametrize("place", ["team", ".."])
+def test_worker_has_the_neighbors_of_the_scenario(tmp_path: Path, place: str) -> None:
+    folder = tmp_path / "project"
+    (folder / place).mkdir(parents=True, exist_ok=True)
+    (folder / place / "brokers.txt").write_text("0,az1\n1,az2\n2,az3\n")
+    cold = SCENARIO.replace("id: shop", "id: shop\n  starts: cold")
+    other = cold.replace("id: shop", "id: other")
+    other = other.replace("brokers: {count: 3, racks: [az1, az2, az3]}", "from: {brokers: brokers.txt}")
+    (folder / place / "other.yaml").write_text(other)
+    limited = cold.replace("racks: [az1, az2, az3]}", "racks: [az1, az2, az3], restore: 2 MB/s}", 1)
+    factor = f"{{name: neighbors, path: alongside, values: [[], [{place}/other.yaml]]}}"
+    text = f"scenario: shop.yaml\nassignors: [legacy_sticky]\nfactors:\n  - {factor}\ntables: [neighbors]\n"
+    prepared = prepare_sweep(load_sweep(write_sweep(folder, text, limited)))
+    rows = [row(prepared, position, position, "legacy_sticky", 1) for position in (0, 1)]
+    # Only the packed files are left, as on another machine.
+    shutil.rmtree(folder)
+    alone, together = outcomes(prepared, rows)
+    assert (alone["error"], together["error"]) == (None, None)
+    assert alone["neighbors"] == []
+    (neighbor,) = together["neighbors"]
+    assert neighbor["application"] == "other"
+    assert neighbor["restored_bytes"] > 0
+    (before,), (after,) = alone["runs"], together["runs"]
+    assert after["worst_downtime_ms"] > before["worst_downtime_ms"]

@@ -113,7 +113,11 @@ clients:
     process_id: 80000000-0000-0000-0000-000000000001
     tags: {zone: c}
     records_per_s: 20000
-  - {name: pool, count: 4, racks: [az1, az2], tags: {zone: d}}
+    host: shared
+  - {name: pool, count: 4, racks: [az1, az2], hosts: [node], tags: {zone: d}}
+hosts:
+  - {name: shared, restore: 100 MB/s}
+  - {name: node, count: 2, restore: 100 MB/s}
 events:
   - {at: 30m, scale_out: {clients: late, every: 1m}}
   - {at: 1h, rolling_bounce: {clients: app, order: shuffled, configs: {max.warmup.replicas: 4}, client_rack: true}}

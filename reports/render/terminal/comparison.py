@@ -93,7 +93,7 @@ def _csv(rows: Sequence[ComparisonRow]) -> str:
     """Return CSV; lists are separated by spaces, and unknown values are empty."""
     out = io.StringIO()
     flat = [{**record, **{key: " ".join(map(str, record[key])) for key in _LISTS}} for record in records(rows)]
-    writer = csv.DictWriter(out, fieldnames=RECORD_KEYS, lineterminator="\n")
+    writer = csv.DictWriter(out, fieldnames=RECORD_KEYS, extrasaction="ignore", lineterminator="\n")
     writer.writeheader()
     writer.writerows(flat)
     return out.getvalue()

@@ -59,7 +59,7 @@ def _keys(value: Any) -> Iterator[str]:
 
 
 def test_full_and_running_scenarios_have_every_key_except_file_keys() -> None:
-    files = {"from", "topology", "log_dirs", "plan", "quantile", "starts_at"}
+    files = {"from", "topology", "log_dirs", "plan", "quantile", "starts_at", "alongside"}
     former = {"keeps_state"}
     declared = {key for key, _ in _properties(build_json_schema())}
     assert declared - files - former - {*_keys(read_yaml(FULL).value), *_keys(read_yaml(RUNNING).value)} == set()

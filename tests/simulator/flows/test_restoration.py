@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from assignors.model.assignment import UNASSIGNED
 from assignors.model.state import LATEST_OFFSET, NO_LAG
 from simulator.flows.restoration import Restoration
+from simulator.flows.shared_bandwidth import SharedBandwidth
 from simulator.flows.traffic import TrafficKind
 from simulator.world.disturbances import Disk
 from simulator.world.layout import Layout, lay_out
@@ -37,7 +38,8 @@ class RestorationDriver:
         for task, parts in (share or {}).items():
             for broker, part in parts.items():
                 self.share[task, broker] = part
-        self.restoration = Restoration(self.layout, base.clients, np.array(brokers or [INF, INF]))
+        bandwidth = SharedBandwidth(np.array(brokers or [INF, INF]), base.hosts, [base.clients])
+        self.restoration = Restoration(self.layout, base.clients, bandwidth.of_application(0))
         self.can_restore = np.ones(len(self.layout.tasks), dtype=np.bool_)
         self.now_ms = 0
         self.owner = np.full(len(self.layout.tasks), UNASSIGNED, dtype=np.int64)

@@ -1,0 +1,55 @@
+"""Worlds of applications that run at the same time on one cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from scenarios.sampling.event_plans import PlannedEvent, ReassignmentPlan
+from simulator.world.disturbances import BrokerBounce, BrokerLoss, RackOutage, Reassignment, ReplicaMove
+from simulator.world.world import Cluster, Topic, World
+
+_CLUSTER_EVENTS = (RackOutage, BrokerLoss, BrokerBounce, ReplicaMove, Reassignment)
+
+
+def without_cluster_events(events: Sequence[PlannedEvent]) -> tuple[PlannedEvent, ...]:
+    """Return the events that concern one application: all except those of brokers, racks and replicas."""
+    return tuple(event for event in events if not isinstance(event, (*_CLUSTER_EVENTS, ReassignmentPlan)))
+
+
+def neighbor_world(main: World, neighbor: World) -> World:
+    """Return the world of a neighbor on the cluster of another world.
+
+    The brokers, the replicas of topics that both have, the events of brokers and racks, and the duration are those of
+    `main`. The clients, their events and all traffic are the neighbor's.
+
+    Args:
+        main: the world of the application that defines the cluster.
+        neighbor: the world of the other application, on the same brokers, `without_cluster_events`.
+
+    Returns:
+        The world of the neighbor.
+    """
+    topics = {**main.cluster.topics, **neighbor.cluster.topics}
+    for name in main.cluster.topics.keys() & neighbor.cluster.topics.keys():
+        topics[name] = _with_replicas(neighbor.cluster.topics[name], main.cluster.topics[name])
+    cluster_events = (event for event in main.disturbances if isinstance(event, _CLUSTER_EVENTS))
+    return replace(
+        neighbor,
+        cluster=Cluster(main.cluster.brokers, topics, main.cluster.reads_from_nearest_replica),
+        disturbances=(*neighbor.disturbances, *cluster_events),
+        duration_ms=main.duration_ms,
+    )
+
+
+def _with_replicas(topic: Topic, placed: Topic) -> Topic:
+    """Return a topic with the replicas and configs of the same topic in another world."""
+    return replace(
+        topic,
+        replicas=placed.replicas,
+        leaders=placed.leaders,
+        in_sync=placed.in_sync,
+        min_insync_replicas=placed.min_insync_replicas,
+        unclean_leader_election=placed.unclean_leader_election,
+        retention=placed.retention,
+    )

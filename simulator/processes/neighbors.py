@@ -1,0 +1,144 @@
+"""Runs of several applications on the same cluster and hosts, in one simulated time.
+
+Every application has its own group, clients and tasks. They share the bandwidth of brokers and hosts: when the copies
+of one application read more or less, the rates of the others change at that moment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import simpy
+
+from assignors.flow import flow_cache
+from assignors.model.assignment import TaskAssignor
+from assignors.objective.cost import EQUAL_WEIGHTS, Weights
+from simulator.assignment.explanation import ExplanationRequest
+from simulator.errors import AssignorFailedError
+from simulator.flows.execution import Execution
+from simulator.flows.shared_bandwidth import SharedBandwidth
+from simulator.processes.simulation import Observer, Simulation, simulate
+from simulator.results.trace import Trace
+from simulator.world.world import World
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Neighbor:
+    """Another application on the same cluster.
+
+    Attributes:
+        world: its clients and disturbances, on the same brokers for the same time.
+        assignor: computes its assignments.
+        weights: the assignor's default costs.
+    """
+
+    world: World
+    assignor: TaskAssignor
+    weights: Weights = EQUAL_WEIGHTS
+
+
+def simulate_alongside(
+    world: World,
+    assignor: TaskAssignor,
+    weights: Weights = EQUAL_WEIGHTS,
+    *,
+    neighbors: Sequence[Neighbor] = (),
+    capture: bool = False,
+    prove: float | None = None,
+    explain: ExplanationRequest | None = None,
+    observe: Observer | None = None,
+) -> Trace:
+    """Simulate a world together with the neighbors of its application.
+
+    Guarantees: the order of `neighbors` has no influence. A neighbor that uses no limited broker or host of the
+    application does not change any figure of it.
+
+    Args:
+        world: as in `simulate`.
+        assignor: as in `simulate`.
+        weights: as in `simulate`.
+        neighbors: the other applications, each with another `application.id`.
+        capture: as in `simulate`, for the first application only.
+        prove: as in `simulate`, for the first application only.
+        explain: as in `simulate`, for the first application only.
+        observe: as in `simulate`; called with the execution of the application that changed.
+
+    Returns:
+        The trace of the world's application, with those of the neighbors by `application.id` (`Trace.neighbors`). An
+        invalid assignment of any application ends the run of all.
+    """
+    if not neighbors:
+        return simulate(world, assignor, weights, capture=capture, prove=prove, explain=explain, observe=observe)
+    own = Neighbor(world, assignor, weights)
+    others = sorted(neighbors, key=lambda neighbor: neighbor.world.application.id)
+    with flow_cache():
+        joint = _JointSimulation([own, *others], capture=capture, prove=prove, explain=explain, observe=observe)
+        return joint.run()
+
+
+class _JointSimulation:
+    """The simulations of several applications, the first of which is the one whose trace is asked for."""
+
+    def __init__(
+        self,
+        applications: Sequence[Neighbor],
+        *,
+        capture: bool,
+        prove: float | None,
+        explain: ExplanationRequest | None,
+        observe: Observer | None,
+    ) -> None:
+        self._env = simpy.Environment(initial_time=0)
+        self._duration_ms = applications[0].world.duration_ms
+        self._bandwidth = SharedBandwidth.of_worlds([application.world for application in applications])
+        self._observe = observe
+        self._changed: dict[int, Execution] = {}
+        self._is_updating = False
+        self._simulations = [
+            Simulation(
+                application.world,
+                application.assignor,
+                application.weights,
+                capture=capture and index == 0,
+                prove=prove if index == 0 else None,
+                explain=explain if index == 0 else None,
+                observe=partial(self._note_change, index),
+                env=self._env,
+                bandwidth=self._bandwidth.of_application(index),
+            )
+            for index, application in enumerate(applications)
+        ]
+
+    def run(self) -> Trace:
+        """Run until the end of the first world's duration, and return the trace of the first application."""
+        for simulation in self._simulations:
+            simulation.start()
+        failure = None
+        try:
+            self._env.run(until=self._duration_ms)
+        except AssignorFailedError as error:
+            failure = error
+        own, *others = (simulation.finish(failure) for simulation in self._simulations)
+        if failure is not None and own.failure is None:
+            [failed] = (trace for trace in others if trace.failure is not None)
+            own = replace(own, failure=f"neighbor {failed.world.application.id}: {failed.failure}")
+        return replace(own, neighbors=tuple(others))
+
+    def _note_change(self, index: int, execution: Execution) -> None:
+        """Update the applications whose rates a change of one of them affects, then let the observer see them all."""
+        self._changed[index] = execution
+        if self._is_updating:
+            return
+        self._is_updating = True
+        try:
+            # Copies that have caught up by now need less, which changes the rates of the others again.
+            while self._bandwidth.outdated:
+                self._simulations[self._bandwidth.outdated[0]].update_rates()
+        finally:
+            self._is_updating = False
+        changed, self._changed = self._changed, {}
+        if self._observe is not None:
+            for changed_execution in changed.values():
+                self._observe(changed_execution)
