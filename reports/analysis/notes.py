@@ -38,7 +38,7 @@ class Note:
 
 
 def notes(rows: Sequence[ComparisonRow]) -> list[Note]:
-    """Return notes on problems, client times, compute time, neighbors, unavailability, optima and conflicting metrics."""
+    """Return notes on problems, client and compute times, neighbors, unavailability, optima and conflicting metrics."""
     result: list[Note] = []
     for scenario, group in rows_by_scenario(rows).items():
         for row in group:
