@@ -41,7 +41,8 @@ class ExperimentSpec:
         num_hosts: Number of hosts.
         steps: What happens, in order.
         releases: Releases on which it runs.
-        wave: Experiments of one wave run at the same time, on the same brokers.
+        lane: Experiments of one lane run one after another, at the same time as other lanes, on the same brokers. Most
+            of their time is waiting for probing rebalances, so a few at a time hardly disturb each other.
         has_random_ids: Whether process ids are random, as Kafka draws them, instead of chosen without ties.
     """
 
@@ -50,7 +51,7 @@ class ExperimentSpec:
     num_hosts: int
     steps: Sequence[ExperimentStep]
     releases: Sequence[str] = ("4.3.1", "3.9.1")
-    wave: int = 1
+    lane: int = 1
     has_random_ids: bool = False
 
 
@@ -79,22 +80,22 @@ def _black_out(experiment: Experiment, hosts: Sequence[Host]) -> None:
 
 
 EXPERIMENTS = (
-    ExperimentSpec(
-        "assignors", ASSIGNORS, 4, (START, _join(1), _join(2), _join(3), _restart(1), _crash(2), _black_out)
-    ),
-    ExperimentSpec("crash", CRASHING, 2, (START, _join(1), _crash(1)), wave=2),
-    ExperimentSpec("crash-standby", CRASHING_WITH_STANDBY, 2, (START, _join(1), _crash(1)), wave=2),
-    ExperimentSpec("close", CLOSING, 3, (START, _join(1), _join(2), _restart(1), _bounce(2), _roll), wave=2),
+    ExperimentSpec("crash", CRASHING, 2, (START, _join(1), _crash(1)), lane=1),
+    ExperimentSpec("crash-standby", CRASHING_WITH_STANDBY, 2, (START, _join(1), _crash(1)), lane=2),
     ExperimentSpec(
         "threads",
         THREADED,
         3,
         (START, _join(1), _join(2), _restart(1), _crash(2)),
         releases=("4.3.1",),
-        wave=2,
+        lane=2,
         has_random_ids=True,
     ),
-    ExperimentSpec("newcomer", LARGE, 2, (START, _join(1)), releases=("4.3.1",), wave=2),
+    ExperimentSpec("close", CLOSING, 3, (START, _join(1), _join(2), _restart(1), _bounce(2), _roll), lane=3),
+    ExperimentSpec(
+        "assignors", ASSIGNORS, 4, (START, _join(1), _join(2), _join(3), _restart(1), _crash(2), _black_out), lane=3
+    ),
+    ExperimentSpec("newcomer", LARGE, 2, (START, _join(1)), releases=("4.3.1",), lane=1),
 )
 RELEASES = ("4.3.1", "3.9.1")
 """The latest release, and one of the previous major version."""
@@ -140,45 +141,45 @@ def run_steps(kafka_version: str, names: Sequence[str] | None = None) -> list[Co
     )
     configs = {**BROKER_CONFIGS, **(STREAMS_BROKER_CONFIGS if has_streams_groups else {})}
     spec = ClusterSpec(brokers=len(RACKS), racks=RACKS, kafka_version=kafka_version, broker_configs=configs)
-    confirmations: list[Confirmation] = []
-    topologies: dict[Table | None, str] = {}
     with KafkaCluster(spec) as cluster:
-        for wave in sorted({spec.wave for spec in specs}):
-            in_wave = [spec for spec in specs if spec.wave == wave]
-            _prepare(cluster, in_wave, topologies)
-            confirmations += _run_together(in_wave, cluster, topologies)
-    return confirmations
+        topologies = _prepare(cluster, specs)
+        lanes = [[spec for spec in specs if spec.lane == lane] for lane in sorted({spec.lane for spec in specs})]
+        # All hosts stop before the executor waits for its threads: a failure or an interruption ends all experiments.
+        with ThreadPoolExecutor(len(lanes)) as threads, ExitStack() as stack:
+            hosts_of = {spec.name: stack.enter_context(Hosts(cluster)) for spec in specs}
+            results = [threads.submit(_run_lane, lane, hosts_of, cluster, topologies) for lane in lanes]
+            for result in as_completed(results):
+                result.result()
+            return [confirmation for result in results for confirmation in result.result()]
 
 
 def _supported(spec: ExperimentSpec, kafka_version: str) -> list[TestedApplication]:
     return [application for application in spec.applications if application.runs_on(kafka_version)]
 
 
-def _prepare(cluster: KafkaCluster, specs: Sequence[ExperimentSpec], topologies: dict[Table | None, str]) -> None:
-    """Create and fill the input topics of experiments that do not exist yet; add the topologies that read them."""
-    for table in dict.fromkeys(application.table for spec in specs for application in spec.applications):
-        if table in topologies:
-            continue
+def _prepare(cluster: KafkaCluster, specs: Sequence[ExperimentSpec]) -> dict[Table | None, str]:
+    """Create and fill the input topics of experiments; return the topologies that read them."""
+    tables = dict.fromkeys(application.table for spec in specs for application in spec.applications)
+    for table in tables:
         if table is None:
             prepare(cluster, CLICK_RECORDS)
         else:
             prepare_table(cluster, table)
-        topologies[table] = describe_topology(cluster, table)
+    return {table: describe_topology(cluster, table) for table in tables}
 
 
-def _run_together(
-    specs: Sequence[ExperimentSpec], cluster: KafkaCluster, topologies: Mapping[Table | None, str]
+def _run_lane(
+    specs: Sequence[ExperimentSpec],
+    hosts_of: Mapping[str, Hosts],
+    cluster: KafkaCluster,
+    topologies: Mapping[Table | None, str],
 ) -> list[Confirmation]:
-    """Run experiments at the same time; if one fails, or at an interruption, all hosts stop, which ends the others."""
-    # All hosts stop before the executor waits for its threads.
-    with ThreadPoolExecutor(len(specs)) as threads, ExitStack() as stack:
-        results = [
-            threads.submit(_run_experiment, spec, stack.enter_context(Hosts(cluster)), cluster, topologies)
-            for spec in specs
-        ]
-        for result in as_completed(results):
-            result.result()
-        return [confirmation for result in results for confirmation in result.result()]
+    """Run experiments one after another; the hosts of each stop at its end."""
+    confirmations: list[Confirmation] = []
+    for spec in specs:
+        with hosts_of[spec.name] as hosts:
+            confirmations += _run_experiment(spec, hosts, cluster, topologies)
+    return confirmations
 
 
 def _run_experiment(

@@ -49,7 +49,7 @@ class StoredConfirmation:
         predicted_restored_bytes: Bytes of changelogs that clients read to catch up, as predicted.
         restored_bytes: The same by the clients' own metrics.
         replayed: Number of leader decisions replayed.
-        replayed_alike: Number of those that the reimplemented assignor repeats.
+        replayed_alike: Number of decisions that the reimplemented assignor repeats.
     """
 
     kafka: str

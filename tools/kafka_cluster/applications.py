@@ -184,8 +184,11 @@ class Host:
         return int(rows[-1][0]) if rows else None
 
     def remove(self) -> None:
-        """Prevent further starts, and remove the applications' state, which may be large; keep the logs."""
+        """Prevent further starts."""
         self._is_removed = True
+
+    def remove_state(self) -> None:
+        """Remove the state of the applications, which may be large; keep the logs."""
         shutil.rmtree(self._folder / "state", ignore_errors=True)
 
     @property
@@ -218,10 +221,12 @@ class Hosts:
         return self
 
     def __exit__(self, *problem: object) -> None:
-        running = [host.process for host in self._hosts if host.process is not None]
-        stop_java(running, STOP_TIMEOUT_S)
+        # First of all, so that no other thread starts a host again.
         for host in self._hosts:
             host.remove()
+        stop_java([host.process for host in self._hosts if host.process is not None], STOP_TIMEOUT_S)
+        for host in self._hosts:
+            host.remove_state()
 
     def add(self, name: str, rack: str, *, has_random_ids: bool = False) -> Host:
         """Return a new host, which is not started yet; with random process ids instead of chosen ones if asked."""
