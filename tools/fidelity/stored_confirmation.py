@@ -121,17 +121,17 @@ class StoredConfirmation:
         phrases = ["tasks: " + "; ".join(self.differences)] if self.differences else []
         if not (self.has_predicted_count and self.has_predicted_times):
             phrases.append(
-                f"rebalances at {format_times(self.predicted_rebalances_ms)} predicted, "
-                f"{format_times(self.rebalances_ms)} observed"
+                f"rebalances: predicted at {format_times(self.predicted_rebalances_ms)}, "
+                f"observed at {format_times(self.rebalances_ms)}"
             )
         if not self.converges_as_predicted:
             phrases.append(
-                f"converged at {format_times([self.predicted_converged_ms])} predicted, "
-                f"{format_times([self.converged_ms])} observed"
+                f"time to converge: predicted {format_times([self.predicted_converged_ms])}, "
+                f"observed {format_times([self.converged_ms])}"
             )
         if not self.restores_as_predicted:
             predicted, observed = self.predicted_restored_bytes / 1e6, self.restored_bytes / 1e6
-            phrases.append(f"{predicted:.1f} MB restored predicted, {observed:.1f} MB observed")
+            phrases.append(f"restored: predicted {predicted:.1f} MB, observed {observed:.1f} MB")
         return phrases
 
     def summary(self) -> str:
@@ -144,9 +144,8 @@ class StoredConfirmation:
 
 def format_times(times_ms: Sequence[int | None]) -> str:
     """Return times in seconds, such as `0.2, 61.0 s`."""
-    if not times_ms:
-        return "no time"
-    return ", ".join("never" if at_ms is None else f"{at_ms / 1000:.1f}" for at_ms in times_ms) + " s"
+    times = [f"{at_ms / 1000:.1f}" for at_ms in times_ms if at_ms is not None]
+    return ", ".join(times) + " s" if times else "no time"
 
 
 def to_stored(confirmation: Confirmation) -> StoredConfirmation:
