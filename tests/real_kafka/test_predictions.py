@@ -19,7 +19,7 @@ from tools.fidelity.shares import CONVERGENCE, REBALANCES, RESTORED, THREADS, TI
 from tools.fidelity.steps import RELEASES, applications_on, experiments_on, run_steps
 from tools.fidelity.stored_confirmation import StoredConfirmation, to_stored, write_confirmations
 
-STEPS = {"assignors": 8, "crash": 3, "crash-standby": 3, "close": 6, "threads": 6, "newcomer": 1}
+STEPS = {"assignors": 8, "crash": 3, "crash-standby": 3, "close": 4, "threads": 6, "newcomer": 1}
 """Number of confirmed steps of each experiment."""
 ALWAYS_MOVING = ("assignors", "crash", "threads")
 """Experiments in which every step moves a task."""

@@ -75,9 +75,10 @@ class Experiment:
     _is_after_blackout: bool = False
     _scenarios: dict[str, Document] = field(default_factory=dict)
 
-    def start_first(self, host: Host) -> None:
-        """Start the first host; there is no state yet to predict from."""
-        self._start(host)
+    def start_first(self, *hosts: Host) -> None:
+        """Start the first hosts; there is no state yet to predict from."""
+        for host in hosts:
+            self._start(host)
         # Applications with much input are stable long before they have read it.
         self.hosts.wait_until("applications have read their input", self._are_idle, IDLE_TIMEOUT_S)
         self._wait_until_stable()

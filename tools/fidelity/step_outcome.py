@@ -71,7 +71,7 @@ def _overlap(predicted: Sequence[frozenset[str]], observed: Sequence[frozenset[s
     shorter, longer = sorted((predicted, observed), key=len)
     # Too many orders for more than a handful of threads; no tested host has as many.
     return max(
-        sum(len(one & other) for one, other in zip(shorter, order, strict=True))
+        sum(len(tasks & others) for tasks, others in zip(shorter, order, strict=True))
         for order in permutations(longer, len(shorter))
     )
 

@@ -28,8 +28,6 @@ CLICK_RECORDS = 2_000
 
 ExperimentStep = Callable[[Experiment, Sequence[Host]], None]
 
-START: ExperimentStep = lambda experiment, hosts: experiment.start_first(hosts[0])  # noqa: E731
-
 
 @dataclass(frozen=True, slots=True)
 class ExperimentSpec:
@@ -53,6 +51,14 @@ class ExperimentSpec:
     releases: Sequence[str] = ("4.3.1", "3.9.1")
     lane: int = 1
     has_random_ids: bool = False
+
+
+def _start_first(experiment: Experiment, hosts: Sequence[Host]) -> None:
+    experiment.start_first(hosts[0])
+
+
+def _start_all(experiment: Experiment, hosts: Sequence[Host]) -> None:
+    experiment.start_first(*hosts)
 
 
 def _join(number: int) -> ExperimentStep:
@@ -80,22 +86,26 @@ def _black_out(experiment: Experiment, hosts: Sequence[Host]) -> None:
 
 
 EXPERIMENTS = (
-    ExperimentSpec("crash", CRASHING, 2, (START, _join(1), _crash(1)), lane=1),
-    ExperimentSpec("crash-standby", CRASHING_WITH_STANDBY, 2, (START, _join(1), _crash(1)), lane=2),
+    ExperimentSpec("crash", CRASHING, 2, (_start_first, _join(1), _crash(1)), lane=1),
+    ExperimentSpec("crash-standby", CRASHING_WITH_STANDBY, 2, (_start_first, _join(1), _crash(1)), lane=2),
     ExperimentSpec(
         "threads",
         THREADED,
         3,
-        (START, _join(1), _join(2), _restart(1), _crash(2)),
+        (_start_first, _join(1), _join(2), _restart(1), _crash(2)),
         releases=("4.3.1",),
         lane=2,
         has_random_ids=True,
     ),
-    ExperimentSpec("close", CLOSING, 3, (START, _join(1), _join(2), _restart(1), _bounce(2), _roll), lane=3),
+    ExperimentSpec("close", CLOSING, 3, (_start_all, _restart(1), _bounce(2), _roll), lane=3),
     ExperimentSpec(
-        "assignors", ASSIGNORS, 4, (START, _join(1), _join(2), _join(3), _restart(1), _crash(2), _black_out), lane=3
+        "assignors",
+        ASSIGNORS,
+        4,
+        (_start_first, _join(1), _join(2), _join(3), _restart(1), _crash(2), _black_out),
+        lane=3,
     ),
-    ExperimentSpec("newcomer", LARGE, 2, (START, _join(1)), releases=("4.3.1",), lane=1),
+    ExperimentSpec("newcomer", LARGE, 2, (_start_first, _join(1)), releases=("4.3.1",), lane=1),
 )
 RELEASES = ("4.3.1", "3.9.1")
 """The latest release, and one of the previous major version."""
