@@ -62,8 +62,8 @@ CLICK_TASKS = 26
 STATE_OF_13_MB = Table("table-13mb", partitions=8, records=200_000, value_bytes=500)
 """200,000 records: 13 MB a task, less than RocksDB's memtable of 16 MiB, and more than `acceptable.recovery.lag`."""
 STATE_OF_150_MB = Table("table-150mb", partitions=2, records=200_000, value_bytes=1_450)
-MANY_RECORDS = Table("table-many-records", partitions=8, records=200_000, value_bytes=20)
-"""More records a task than `acceptable.recovery.lag`, in few bytes: for steps in which no state is lost."""
+WITHIN_ACCEPTABLE_LAG = Table("table-within-lag", partitions=8, records=64_000, value_bytes=500)
+"""Fewer records a task than `acceptable.recovery.lag`: for steps in which no warm-up should decide."""
 
 
 class Closing(StrEnum):
@@ -224,27 +224,27 @@ CRASHING_WITH_STANDBY = (
 LARGE = (TestedApplication("large", "150 MB a task", table=STATE_OF_150_MB),)
 CLOSING = (
     TestedApplication(
-        "close-leave", "closed with LEAVE_GROUP", configs={SESSION: CLOSING_SESSION_MS}, table=MANY_RECORDS
+        "close-leave", "closed with LEAVE_GROUP", configs={SESSION: CLOSING_SESSION_MS}, table=WITHIN_ACCEPTABLE_LAG
     ),
     TestedApplication(
         "close-default",
         "closed by default",
         configs={SESSION: CLOSING_SESSION_MS},
-        table=MANY_RECORDS,
+        table=WITHIN_ACCEPTABLE_LAG,
         closing=Closing.DEFAULT,
     ),
     TestedApplication(
         "static-leave",
         "static members, closed with LEAVE_GROUP",
         configs={SESSION: STATIC_SESSION_MS},
-        table=MANY_RECORDS,
+        table=WITHIN_ACCEPTABLE_LAG,
         is_static=True,
     ),
     TestedApplication(
         "static-default",
         "static members, closed by default",
         configs={SESSION: STATIC_SESSION_MS},
-        table=MANY_RECORDS,
+        table=WITHIN_ACCEPTABLE_LAG,
         closing=Closing.DEFAULT,
         is_static=True,
     ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tools.fidelity.prediction import GroupPrediction, TaskDistribution
@@ -23,6 +23,7 @@ class Confirmation:
         title: Name of the application and its assignor in tables.
         predicted: Predicted task distribution and number of rebalances.
         predicted_outcome: Predicted times and restored bytes.
+        range: Outcomes with the shortest and the longest client times; empty if they are exact.
         observed: Observed task distribution.
         outcome: Observed times and restored bytes.
         threads: Observed active tasks of each thread, by process id.
@@ -42,6 +43,7 @@ class Confirmation:
     title: str
     predicted: GroupPrediction
     predicted_outcome: StepOutcome
+    range: Sequence[StepOutcome]
     observed: TaskDistribution
     outcome: StepOutcome
     threads: Threads

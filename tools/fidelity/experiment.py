@@ -29,6 +29,7 @@ from tools.fidelity.scenario_edits import (
     with_restarts,
 )
 from tools.fidelity.step_outcome import predict_outcome
+from tools.fidelity.time_range import predict_range
 from tools.kafka_cluster.applications import Host, Hosts, HostTasks
 from tools.kafka_cluster.cluster import KafkaCluster
 from tools.kafka_cluster.java import ClusterError
@@ -225,6 +226,12 @@ class Experiment:
             title=application.title,
             predicted=predict_period(trace, *period_ms),
             predicted_outcome=predict_outcome(trace, *period_ms),
+            # The coordinator of a streams group assigns tasks regardless of lags, so client times decide nothing.
+            range=(
+                []
+                if application.uses_streams_groups
+                else predict_range(trace, simulated.document, application.assignor, period_ms)
+            ),
             observed=observed_distribution(observation),
             outcome=group.outcome(observation, at_ms, event_ms),
             threads=observed_threads(observation),

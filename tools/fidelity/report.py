@@ -13,6 +13,7 @@ BEGIN, END = "<!-- {name}: made by `python -m tools.fidelity --write`. -->", "<!
 
 MANY_APPLICATIONS = "assignors"
 SEPARATE_JOINS = "the hosts joined in several rebalances"
+WITHIN_RANGE = "within the range of rebalances that the simulator reports"
 EARLY_WARMUP = "a warm-up was caught up before the follow-up rebalance"
 REPORTED_COPIES = "the assignor uses copies that were or were not reported in time"
 UNEXPLAINED = "not explained"
@@ -52,6 +53,8 @@ def explain(stored: StoredConfirmation) -> str:
     """Return why a prediction was wrong, where the observation shows it."""
     if stored.joined_separately:
         return SEPARATE_JOINS
+    if stored.is_within_range:
+        return WITHIN_RANGE
     if stored.warmed_up_early and not stored.has_predicted_count:
         return EARLY_WARMUP
     if stored.depends_on_timing and stored.differences:
@@ -95,11 +98,18 @@ def _rebalances_table(confirmations: Sequence[StoredConfirmation]) -> str:
         return [
             str(len(group)),
             str(REBALANCES.share(group)),
+            str(sum(stored.is_within_range for stored in group)),
             str(TIMES.share(group)),
             str(CONVERGENCE.share(group)),
         ]
 
-    columns = ["steps", "number of rebalances as predicted", "at the predicted time", "converged as predicted"]
+    columns = [
+        "steps",
+        "number of rebalances as predicted",
+        "not, but in the reported range",
+        "at the predicted time",
+        "converged as predicted",
+    ]
     return _by_application(confirmations, columns, row)
 
 

@@ -41,6 +41,7 @@ class StoredConfirmation:
         active_tasks: Number of active tasks.
         tasks_on_predicted_thread: Number of active tasks on the predicted thread.
         predicted_rebalances_ms: Predicted time of each rebalance.
+        range_of_rebalances: Number of rebalances with the shortest and with the longest client times; empty if exact.
         rebalances_ms: Observed time of each rebalance.
         predicted_probing_rounds: Predicted number of probing rebalances.
         probing_rounds: Observed number of probing rebalances.
@@ -67,6 +68,7 @@ class StoredConfirmation:
     active_tasks: int
     tasks_on_predicted_thread: int
     predicted_rebalances_ms: tuple[int, ...]
+    range_of_rebalances: tuple[int, ...]
     rebalances_ms: tuple[int, ...]
     predicted_probing_rounds: int
     probing_rounds: int
@@ -81,6 +83,12 @@ class StoredConfirmation:
     def has_predicted_count(self) -> bool:
         """Whether the number of rebalances is as predicted."""
         return len(self.rebalances_ms) == len(self.predicted_rebalances_ms)
+
+    @property
+    def is_within_range(self) -> bool:
+        """Whether the number of rebalances is not as predicted, but one that the simulator reports as possible."""
+        possible = (len(self.predicted_rebalances_ms), *self.range_of_rebalances)
+        return not self.has_predicted_count and min(possible) <= len(self.rebalances_ms) <= max(possible)
 
     @property
     def times(self) -> int:
@@ -167,6 +175,7 @@ def to_stored(confirmation: Confirmation) -> StoredConfirmation:
         active_tasks=sum(map(len, observed.active.values())),
         tasks_on_predicted_thread=count_tasks_on_predicted_thread(confirmation.predicted_threads, confirmation.threads),
         predicted_rebalances_ms=predicted.rebalances_ms,
+        range_of_rebalances=tuple(len(possible.rebalances_ms) for possible in confirmation.range),
         rebalances_ms=outcome.rebalances_ms,
         predicted_probing_rounds=confirmation.predicted.probing_rounds,
         probing_rounds=confirmation.probing_rounds,

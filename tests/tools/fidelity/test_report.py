@@ -8,7 +8,17 @@ from pathlib import Path
 import pytest
 
 from tools.fidelity import stored_confirmation
-from tools.fidelity.report import BEGIN, EARLY_WARMUP, END, PAGE, UNEXPLAINED, explain, tables, write_page
+from tools.fidelity.report import (
+    BEGIN,
+    EARLY_WARMUP,
+    END,
+    PAGE,
+    UNEXPLAINED,
+    WITHIN_RANGE,
+    explain,
+    tables,
+    write_page,
+)
 from tools.fidelity.shares import CONVERGENCE, REBALANCES, RESTORED, TASKS, THREADS, TIMES, Share
 from tools.fidelity.stored_confirmation import StoredConfirmation, read_confirmations, write_confirmations
 
@@ -28,6 +38,7 @@ RIGHT = StoredConfirmation(
     active_tasks=8,
     tasks_on_predicted_thread=6,
     predicted_rebalances_ms=(1_000, 62_000),
+    range_of_rebalances=(),
     rebalances_ms=(500, 64_000),
     predicted_probing_rounds=1,
     probing_rounds=1,
@@ -81,7 +92,13 @@ def test_shares_count_the_misses() -> None:
 def test_only_recorded_races_are_explained() -> None:
     assert explain(WRONG) == UNEXPLAINED
     assert explain(replace(WRONG, warmed_up_early=True)) == UNEXPLAINED
-    assert explain(replace(WRONG, warmed_up_early=True, rebalances_ms=(500,))) == EARLY_WARMUP
+    early = replace(WRONG, warmed_up_early=True, rebalances_ms=(500,))
+    assert explain(early) == EARLY_WARMUP
+    assert explain(replace(early, range_of_rebalances=(2, 4))) == EARLY_WARMUP
+    within = replace(early, range_of_rebalances=(1, 2))
+    assert explain(within) == WITHIN_RANGE
+    assert not within.has_predicted_count
+    assert REBALANCES.share([within]) == Share(0, 1)
 
 
 def test_page_has_every_table(tmp_path: Path) -> None:
