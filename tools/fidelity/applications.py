@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from assignors.model.configs import AssignmentConfigs
-from tools.kafka_cluster.applications import CLOSE_CONFIG, RACK_TAG, TABLE_CONFIG, Host, Table
+from tools.kafka_cluster.applications import CLOSE_CONFIG, RACK_TAG, TABLE_CONFIG, Host, TableTopic
 
 STICKY = "org.apache.kafka.streams.processor.assignment.assignors.StickyTaskAssignor"
 LEGACY_STICKY = "org.apache.kafka.streams.processor.internals.assignment.LegacyStickyTaskAssignor"
@@ -59,10 +59,10 @@ COMMON: Mapping[str, object] = {
 
 CLICK_TASKS = 26
 
-STATE_OF_13_MB = Table("table-13mb", partitions=8, records=200_000, value_bytes=500)
+STATE_OF_13_MB = TableTopic("table-13mb", partitions=8, records=200_000, value_bytes=500)
 """200,000 records: 13 MB a task, less than RocksDB's memtable of 16 MiB, and more than `acceptable.recovery.lag`."""
-STATE_OF_150_MB = Table("table-150mb", partitions=2, records=200_000, value_bytes=1_450)
-WITHIN_ACCEPTABLE_LAG = Table("table-within-lag", partitions=8, records=64_000, value_bytes=500)
+STATE_OF_150_MB = TableTopic("table-150mb", partitions=2, records=200_000, value_bytes=1_450)
+WITHIN_ACCEPTABLE_LAG = TableTopic("table-within-lag", partitions=8, records=64_000, value_bytes=500)
 """Fewer records a task than `acceptable.recovery.lag`: for steps in which no warm-up should decide."""
 
 
@@ -103,7 +103,7 @@ class TestedApplication:
     configs_after_blackout: Mapping[str, object] = field(default_factory=dict)
     since: tuple[int, int] = (3, 8)
     depends_on_timing: bool = False
-    table: Table | None = None
+    table: TableTopic | None = None
     closing: Closing = Closing.LEAVE
     is_static: bool = False
 

@@ -15,7 +15,6 @@ from tools.fidelity.applications import PROBING_INTERVAL_MS, SESSION_TIMEOUT_MS,
 from tools.fidelity.confirmation import BLACKOUT, Confirmation
 from tools.fidelity.leader_log import LeaderDecision, replay, warmed_up_early
 from tools.fidelity.prediction import count_probing_rounds, predict_period, read_document, simulate_document
-from tools.fidelity.running_group import RunningGroup, observed_distribution, observed_threads
 from tools.fidelity.scenario_edits import (
     DOWN_MS,
     EVENT_AT_MS,
@@ -29,6 +28,7 @@ from tools.fidelity.scenario_edits import (
     with_restarts,
 )
 from tools.fidelity.step_outcome import predict_outcome
+from tools.fidelity.tested_group import TestedGroup, observed_distribution, observed_threads
 from tools.fidelity.time_range import predict_range
 from tools.kafka_cluster.applications import Host, Hosts, HostTasks
 from tools.kafka_cluster.cluster import KafkaCluster
@@ -162,9 +162,9 @@ class Experiment:
             }
         )
 
-    def _group(self, application: TestedApplication) -> RunningGroup:
+    def _group(self, application: TestedApplication) -> TestedGroup:
         configs = application.all_configs(is_after_blackout=self._is_after_blackout)
-        return RunningGroup(self.cluster, self.hosts, application, self.topologies[application.id], configs)
+        return TestedGroup(self.cluster, self.hosts, application, self.topologies[application.id], configs)
 
     def _simulate(self, edit: _Edit) -> dict[str, _SimulatedStep]:
         """Simulate every application's imported scenario with the events of a step."""

@@ -37,7 +37,7 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True)
-class Dimension:
+class ComparedDimension:
     """A dimension of comparison.
 
     Attributes:
@@ -61,20 +61,20 @@ def _one(_: StoredConfirmation) -> int:
     return 1
 
 
-TASKS = Dimension("tasks by process", "steps", lambda stored: not stored.differences, _one)
-THREADS = Dimension(
+TASKS = ComparedDimension("tasks by process", "steps", lambda stored: not stored.differences, _one)
+THREADS = ComparedDimension(
     "tasks by thread",
     "active tasks",
     lambda stored: stored.tasks_on_predicted_thread if stored.threads else 0,
     lambda stored: stored.active_tasks if stored.threads else 0,
 )
-REBALANCES = Dimension("number of rebalances", "steps", lambda stored: stored.has_predicted_count, _one)
-TIMES = Dimension(
+REBALANCES = ComparedDimension("number of rebalances", "steps", lambda stored: stored.has_predicted_count, _one)
+TIMES = ComparedDimension(
     "time of each rebalance", "rebalances", lambda stored: stored.close_times, lambda stored: stored.times
 )
-CONVERGENCE = Dimension("time to converge", "steps", lambda stored: stored.converges_as_predicted, _one)
-RESTORED = Dimension("restored bytes", "steps", lambda stored: stored.restores_as_predicted, _one)
-REPLAYED = Dimension(
+CONVERGENCE = ComparedDimension("time to converge", "steps", lambda stored: stored.converges_as_predicted, _one)
+RESTORED = ComparedDimension("restored bytes", "steps", lambda stored: stored.restores_as_predicted, _one)
+REPLAYED = ComparedDimension(
     "leader decisions replayed", "decisions", lambda stored: stored.replayed_alike, lambda stored: stored.replayed
 )
 DIMENSIONS = (TASKS, THREADS, REBALANCES, TIMES, CONVERGENCE, RESTORED, REPLAYED)

@@ -20,7 +20,7 @@ from tools.fidelity.applications import (
 )
 from tools.fidelity.confirmation import Confirmation
 from tools.fidelity.experiment import Experiment
-from tools.kafka_cluster.applications import Host, Hosts, Table, describe_topology, prepare, prepare_table
+from tools.kafka_cluster.applications import Host, Hosts, TableTopic, describe_topology, prepare, prepare_table
 from tools.kafka_cluster.cluster import ClusterSpec, KafkaCluster
 
 RACKS = ("az1", "az2", "az3")
@@ -167,7 +167,7 @@ def _supported(spec: ExperimentSpec, kafka_version: str) -> list[TestedApplicati
     return [application for application in spec.applications if application.runs_on(kafka_version)]
 
 
-def _prepare(cluster: KafkaCluster, specs: Sequence[ExperimentSpec]) -> dict[Table | None, str]:
+def _prepare(cluster: KafkaCluster, specs: Sequence[ExperimentSpec]) -> dict[TableTopic | None, str]:
     """Create and fill the input topics of experiments; return the topologies that read them."""
     tables = dict.fromkeys(application.table for spec in specs for application in spec.applications)
     for table in tables:
@@ -182,7 +182,7 @@ def _run_lane(
     specs: Sequence[ExperimentSpec],
     hosts_of: Mapping[str, Hosts],
     cluster: KafkaCluster,
-    topologies: Mapping[Table | None, str],
+    topologies: Mapping[TableTopic | None, str],
 ) -> list[Confirmation]:
     """Run experiments one after another; the hosts of each stop at its end."""
     confirmations: list[Confirmation] = []
@@ -193,7 +193,7 @@ def _run_lane(
 
 
 def _run_experiment(
-    spec: ExperimentSpec, hosts: Hosts, cluster: KafkaCluster, topologies: Mapping[Table | None, str]
+    spec: ExperimentSpec, hosts: Hosts, cluster: KafkaCluster, topologies: Mapping[TableTopic | None, str]
 ) -> list[Confirmation]:
     applications = _supported(spec, cluster.spec.kafka_version)
     topology_of = {application.id: topologies[application.table] for application in applications}

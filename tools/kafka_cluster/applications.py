@@ -38,7 +38,7 @@ LEADER_LOG_OPTION = (
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TableTopic:
     """A topic that applications read as a table: one stateful task and one store per partition.
 
     Attributes:
@@ -274,7 +274,7 @@ def prepare(cluster: KafkaCluster, records: int) -> None:
     cluster.run_main(TOPOLOGY, "prepare", cluster.bootstrap_servers, str(records), timeout_s=PREPARE_TIMEOUT_S)
 
 
-def prepare_table(cluster: KafkaCluster, table: Table) -> None:
+def prepare_table(cluster: KafkaCluster, table: TableTopic) -> None:
     """Create and fill the topic of a table.
 
     Raises:
@@ -285,7 +285,7 @@ def prepare_table(cluster: KafkaCluster, table: Table) -> None:
     cluster.run_main(TABLE_TOPOLOGY, *arguments, timeout_s=FILL_TIMEOUT_S)
 
 
-def describe_topology(cluster: KafkaCluster, table: Table | None = None) -> str:
+def describe_topology(cluster: KafkaCluster, table: TableTopic | None = None) -> str:
     """Return the output of `Topology.describe()` of the click-counting application, or of a table's application."""
     if table is None:
         return cluster.run_main(TOPOLOGY, "describe", timeout_s=PREPARE_TIMEOUT_S)

@@ -29,7 +29,7 @@ _JOINS_STREAMS = "transitioned from UNSUBSCRIBED to JOINING"
 
 
 @dataclass(frozen=True, slots=True)
-class RunningGroup:
+class TestedGroup:
     """An application on hosts of a cluster.
 
     Attributes:
