@@ -40,6 +40,7 @@ STABLE_TIMEOUT_S = 180
 IDLE_TIMEOUT_S = 300
 PROBING_TIMEOUT_S = 600
 CONCURRENT_OBSERVATIONS = 4
+IMPORT_ATTEMPTS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +250,6 @@ class Experiment:
             observations = threads.map(self._observe_after_probing, self.applications)
             observed = list(zip(self.applications, observations, strict=True))
         for application, observation in observed:
-            self._group(application).check_import(observation)
             document = read_document(scenario_text(observation))
             # A cluster does not expose the release of its clients.
             document["application"] = {"kafka": self.cluster.spec.kafka_version, **document["application"]}
@@ -257,16 +257,28 @@ class Experiment:
         return observed
 
     def _observe_after_probing(self, application: TestedApplication) -> Observation:
+        """Import an application once no probing rebalance is scheduled and it reports the imported tasks itself."""
         group = self._group(application)
-        observation = group.observe()
         deadline_s = time.monotonic() + PROBING_TIMEOUT_S
-        while observation.next_rebalance_ms is not None:
-            if time.monotonic() > deadline_s:
-                raise ClusterError(f"{application.id}: probing rebalances continue after {PROBING_TIMEOUT_S} s")
-            time.sleep(max(1.0, observation.next_rebalance_ms / 1000))
+        attempts = 0
+        while True:
             self._wait_until_stable([application])
             observation = group.observe()
-        return observation
+            if time.monotonic() > deadline_s:
+                raise ClusterError(f"{application.id}: probing rebalances continue after {PROBING_TIMEOUT_S} s")
+            if observation.next_rebalance_ms is not None:
+                # Members react to it later than scheduled, within their poll and heartbeat intervals.
+                time.sleep(observation.next_rebalance_ms / 1000 + QUIET_S)
+                continue
+            # A rebalance may begin during an import; a wrong import stays wrong.
+            differences = group.import_differences(observation)
+            if not differences and group.is_stable(QUIET_S):
+                return observation
+            attempts += 1
+            if attempts == IMPORT_ATTEMPTS:
+                raise ClusterError(
+                    f"{application.id}: the import differs from the application's report: {'; '.join(differences)}"
+                )
 
     def _are_idle(self) -> bool:
         with ThreadPoolExecutor(CONCURRENT_OBSERVATIONS) as threads:

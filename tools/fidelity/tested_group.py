@@ -79,12 +79,8 @@ class TestedGroup:
         """Return the tasks on each running host since its last start."""
         return [host.task_history(self.application.id) for host in self.hosts.running()]
 
-    def check_import(self, observation: Observation) -> None:
-        """Check that the imported task distribution is the one that the application reports.
-
-        Raises:
-            ClusterError: They differ.
-        """
+    def import_differences(self, observation: Observation) -> list[str]:
+        """Return the differences between the task distribution that the application reports and the imported one."""
         latest = {
             host.process_id(self.application.id): host.task_history(self.application.id)[-1]
             for host in self.hosts.running()
@@ -93,11 +89,7 @@ class TestedGroup:
             {process: tasks.active for process, tasks in latest.items() if tasks.active},
             {process: tasks.standby for process, tasks in latest.items() if tasks.standby},
         )
-        differences = reported.differences(observed_distribution(observation))
-        if differences:
-            raise ClusterError(
-                f"{self.application.id}: the import differs from the application's report: {'; '.join(differences)}"
-            )
+        return reported.differences(observed_distribution(observation))
 
     def assignment_times_ms(self, since_ms: int) -> list[int]:
         """Return the times at which the leader or coordinator assigned tasks, since 1970."""
