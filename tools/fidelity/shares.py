@@ -45,12 +45,14 @@ class ComparedDimension:
         unit: What is counted.
         correct: Number as predicted in one confirmation.
         total: Number compared in one confirmation.
+        target: The share that the simulator should reach; None if none is set.
     """
 
     title: str
     unit: str
     correct: _Count
     total: _Count
+    target: float | None = None
 
     def share(self, confirmations: Sequence[StoredConfirmation]) -> Share:
         """Return the share over confirmations."""
@@ -68,9 +70,9 @@ THREADS = ComparedDimension(
     lambda stored: stored.tasks_on_predicted_thread if stored.threads else 0,
     lambda stored: stored.active_tasks if stored.threads else 0,
 )
-REBALANCES = ComparedDimension("number of rebalances", "steps", lambda stored: stored.has_predicted_count, _one)
+REBALANCES = ComparedDimension("number of rebalances", "steps", lambda stored: stored.has_predicted_count, _one, 0.95)
 TIMES = ComparedDimension(
-    "time of each rebalance", "rebalances", lambda stored: stored.close_times, lambda stored: stored.times
+    "time of each rebalance", "rebalances", lambda stored: stored.close_times, lambda stored: stored.times, 0.9
 )
 CONVERGENCE = ComparedDimension("time to converge", "steps", lambda stored: stored.converges_as_predicted, _one)
 RESTORED = ComparedDimension("restored bytes", "steps", lambda stored: stored.restores_as_predicted, _one)
