@@ -24,9 +24,9 @@ STEPS = {"assignors": 8, "crash": 3, "crash-standby": 3, "close": 4, "threads": 
 ALWAYS_MOVING = ("assignors", "crash", "threads")
 """Experiments in which every step moves a task."""
 
-MIN_REBALANCES = 0.9
+MIN_REBALANCES = 0.85
 MIN_TIMES = 0.8
-MIN_CONVERGENCE = 0.7
+MIN_CONVERGENCE = 0.5
 MIN_RESTORED = 0.8
 MIN_THREADS = 0.75
 MAX_RACES = 0.1
