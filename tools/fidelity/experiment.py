@@ -12,7 +12,7 @@ from scenarios.kafka.observation.observation import Observation
 from scenarios.kafka.observation.scenario_writer import scenario_text
 from simulator.results.trace import CapturedRound, Trace
 from tools.fidelity.applications import PROBING_INTERVAL_MS, SESSION_TIMEOUT_MS, TestedApplication
-from tools.fidelity.confirmation import BLACKOUT, Confirmation
+from tools.fidelity.confirmation import BLACKOUT, RETURNS_AFTER_CRASH, Confirmation
 from tools.fidelity.leader_log import LeaderDecision, replay, warmed_up_early
 from tools.fidelity.prediction import count_probing_rounds, predict_period, read_document, simulate_document
 from tools.fidelity.scenario_edits import (
@@ -99,7 +99,7 @@ class Experiment:
 
     def crash(self, host: Host) -> None:
         """Kill a host, wait for its session timeout, and restart it with its disk."""
-        self._stop_and_return(host, "crashes", "returns after the crash", host.kill, "crash")
+        self._stop_and_return(host, "crashes", RETURNS_AFTER_CRASH, host.kill, "crash")
 
     def bounce(self, hosts: Sequence[Host], step: str) -> None:
         """Restart hosts one after another, each as soon as the group is stable after the previous one.
@@ -237,6 +237,7 @@ class Experiment:
             outcome=group.outcome(observation, at_ms, event_ms),
             threads=observed_threads(observation),
             is_streams_group=application.uses_streams_groups,
+            is_exactly_once=application.is_exactly_once,
             depends_on_timing=application.depends_on_timing,
             probing_rounds=count_probing_rounds(assigned_ms),
             warmed_up_early=warmed_up_early(decisions, PROBING_INTERVAL_MS, application.acceptable_recovery_lag),
