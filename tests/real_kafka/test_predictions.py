@@ -1,42 +1,83 @@
 """Predictions from an imported cluster, compared with the behavior of a real Kafka.
 
-Every release runs the steps of `tools.fidelity.steps` once; each test checks the result of one application. Predictions
-and observations are stored in out/fidelity-VERSION.json.
+Every release runs the experiments of `tools.fidelity.steps` once; each test checks one dimension of the results, which
+are stored in out/fidelity-VERSION.json. The page docs/explanation/fidelity.md publishes the exact shares. The limits
+here are lower, because a slow machine delays applications by seconds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import pairwise
 
 import pytest
 
-from tools.fidelity.experiment import Confirmation
-from tools.fidelity.report import write_confirmations
-from tools.fidelity.steps import WARMING_UP, applications_on, run_steps
+from tools.fidelity.confirmation import Confirmation
+from tools.fidelity.report import UNEXPLAINED, explain
+from tools.fidelity.shares import CONVERGENCE, REBALANCES, RESTORED, THREADS, TIMES
+from tools.fidelity.steps import RELEASES, applications_on, experiments_on, run_steps
+from tools.fidelity.stored_confirmation import StoredConfirmation, to_stored, write_confirmations
 
-RELEASES = ("4.3.1", "3.9.1")
+STEPS = {"assignors": 8, "crash": 3, "crash-standby": 3, "close": 4, "threads": 6, "newcomer": 1}
+"""Number of confirmed steps of each experiment."""
+ALWAYS_MOVING = ("assignors", "crash", "threads")
+"""Experiments in which every step moves a task."""
+
+MIN_REBALANCES = 0.85
+MIN_TIMES = 0.8
+MIN_CONVERGENCE = 0.5
+MIN_RESTORED = 0.8
+MIN_THREADS = 0.75
+MAX_RACES = 0.1
+
 TESTED = [(version, application) for version in RELEASES for application in applications_on(version)]
-PREDICTABLE = [(version, application.id) for version, application in TESTED if not application.depends_on_timing]
+PREDICTABLE = [
+    (version, application.id)
+    for version, application in TESTED
+    # Random process ids can fall into the same bin of a hash map, whose order is that of random member ids.
+    if not application.depends_on_timing and application.id != "threads-streams"
+]
 DEPENDS_ON_TIMING = [(version, application.id) for version, application in TESTED if application.depends_on_timing]
 CLASSIC = [(version, application.id) for version, application in TESTED if not application.uses_streams_groups]
 
 
 @cache
-def confirmations_of(version: str) -> Mapping[str, list[Confirmation]]:
-    """Run all steps on a release; return the confirmations by application."""
+def confirmations_on(version: str) -> Sequence[Confirmation]:
+    """Run all experiments on a release and store the result."""
     confirmations = run_steps(version)
-    write_confirmations(version, confirmations)
+    write_confirmations(version, map(to_stored, confirmations))
+    return confirmations
+
+
+def confirmations_of(version: str) -> Mapping[str, list[Confirmation]]:
+    """Return the confirmations of a release by application."""
     by_application: dict[str, list[Confirmation]] = {}
-    for confirmation in confirmations:
+    for confirmation in confirmations_on(version):
         by_application.setdefault(confirmation.application, []).append(confirmation)
     return by_application
+
+
+def stored_of(version: str) -> list[StoredConfirmation]:
+    return [to_stored(confirmation) for confirmation in confirmations_on(version)]
 
 
 def differences_by_step(confirmations: list[Confirmation]) -> dict[str, list[str]]:
     """Return the differences between prediction and observation of the steps that have any."""
     return {confirmation.step: confirmation.differences for confirmation in confirmations if confirmation.differences}
+
+
+@pytest.mark.parametrize("version", RELEASES)
+def test_no_step_is_missing(version: str) -> None:
+    counts = {
+        (spec.name, application.id): 0
+        for spec in experiments_on(version)
+        for application in spec.applications
+        if application.runs_on(version)
+    }
+    for confirmation in confirmations_on(version):
+        counts[confirmation.experiment, confirmation.application] += 1
+    assert counts == {(experiment, application): STEPS[experiment] for experiment, application in counts}
 
 
 @pytest.mark.parametrize(("version", "application"), PREDICTABLE)
@@ -59,54 +100,87 @@ def test_timing_dependent_assignor_is_mostly_predicted(version: str, application
 def test_reimplemented_assignor_repeats_every_leader_decision(version: str, application: str) -> None:
     confirmations = confirmations_of(version)[application]
     replayed = [differences for confirmation in confirmations for differences in confirmation.replay_differences]
-    assert len(replayed) >= len(confirmations)
+    assert len(replayed) >= len(confirmations) // 2
     assert not [differences for differences in replayed if differences]
 
 
 @pytest.mark.parametrize("version", RELEASES)
 def test_every_step_moves_a_task(version: str) -> None:
-    by_application = confirmations_of(version)
-    steps = {confirmation.step for confirmations in by_application.values() for confirmation in confirmations}
-    assert len(steps) >= 8
-    for confirmations in by_application.values():
-        distributions = [confirmation.observed.to_json() for confirmation in confirmations]
-        assert all(before != after for before, after in pairwise(distributions))
+    for confirmations in confirmations_of(version).values():
+        if confirmations[0].experiment in ALWAYS_MOVING:
+            distributions = [confirmation.observed.to_json() for confirmation in confirmations]
+            assert all(before != after for before, after in pairwise(distributions))
 
 
 @pytest.mark.parametrize("version", RELEASES)
-def test_number_of_rebalances_is_mostly_as_predicted(version: str) -> None:
-    is_equal = [
-        confirmation.rounds == confirmation.predicted.rounds
-        for confirmations in confirmations_of(version).values()
-        for confirmation in confirmations
+def test_rebalances_are_mostly_as_predicted(version: str) -> None:
+    """Steps in which a recorded race went the other way are few, and do not count."""
+    all_steps = stored_of(version)
+    lost = [stored for stored in all_steps if not stored.has_predicted_count and explain(stored) != UNEXPLAINED]
+    assert len(lost) <= MAX_RACES * len(all_steps), [stored.summary() for stored in lost]
+    compared = [stored for stored in all_steps if stored not in lost]
+    summaries = [stored.summary() for stored in compared if stored.misses()]
+    assert REBALANCES.share(compared).ratio >= MIN_REBALANCES, summaries
+    assert TIMES.share(compared).ratio >= MIN_TIMES, summaries
+    assert CONVERGENCE.share(compared).ratio >= MIN_CONVERGENCE, summaries
+
+
+@pytest.mark.parametrize("version", RELEASES)
+def test_restored_bytes_are_mostly_as_predicted(version: str) -> None:
+    confirmations = stored_of(version)
+    share = RESTORED.share(confirmations)
+    assert sum(stored.restored_bytes for stored in confirmations) > 400_000_000
+    assert share.ratio >= MIN_RESTORED, [
+        stored.summary() for stored in confirmations if not stored.restores_as_predicted
     ]
-    assert sum(is_equal) >= 0.8 * len(is_equal)
 
 
-@pytest.mark.parametrize("version", RELEASES)
-def test_number_of_probing_rebalances_is_as_predicted(version: str) -> None:
-    for confirmation in confirmations_of(version)[WARMING_UP]:
-        predicted = confirmation.predicted
-        assert predicted.probing_rounds >= 1
-        if confirmation.warmed_up_early:
-            # A restoration that ended before a follow-up rebalance can only save probing rebalances.
-            assert confirmation.probing_rounds <= predicted.probing_rounds
-        else:
-            assert confirmation.rounds == predicted.rounds > 2
-            assert confirmation.probing_rounds == predicted.probing_rounds
+def test_threads_are_mostly_as_predicted() -> None:
+    threaded = [stored for stored in stored_of(RELEASES[0]) if stored.experiment == "threads"]
+    share = THREADS.share(threaded)
+    assert share.total == sum(stored.active_tasks for stored in threaded)
+    assert share.ratio >= MIN_THREADS
 
 
 @pytest.mark.parametrize(
     ("version", "application"), [("4.3.1", "killed-eos"), ("4.3.1", "killed-alos"), ("3.9.1", "killed-alos")]
 )
-def test_killed_host_warms_up_again_if_its_release_loses_its_state(version: str, application: str) -> None:
-    """Clients of 4.3 lose their memtables; those of 3.9 have a checkpoint file of the end of each restoration.
+def test_killed_host_restores_what_its_release_loses(version: str, application: str) -> None:
+    """Clients of 4.3 lose their memtables and the offsets in them; those of 3.9 have checkpoint files.
 
-    With 3.9 and exactly-once, that file stays, too, but an import does not know when restoration ended.
+    With 3.9 and exactly-once, the file of the end of a restoration stays, too, but an import does not know that end.
+
+    All tasks of 13 MB that the host had are lost, or none, so that seconds more or less do not change the outcome.
     """
     [returned] = [
         confirmation for confirmation in confirmations_of(version)[application] if "returns" in confirmation.step
     ]
-    assert (returned.predicted.probing_rounds > 0) == version.startswith("4.3")
-    if not returned.warmed_up_early:
-        assert returned.probing_rounds == returned.predicted.probing_rounds
+    stored = to_stored(returned)
+    loses_state = version.startswith("4.3")
+    assert (returned.predicted.probing_rounds > 0) == loses_state
+    assert (returned.probing_rounds > 0) == loses_state
+    assert stored.restores_as_predicted, stored.summary()
+    assert (stored.restored_bytes > 40_000_000) == loses_state
+
+
+@pytest.mark.parametrize("version", RELEASES)
+def test_closed_members_leave_at_once_or_after_their_session(version: str) -> None:
+    first_ms = {
+        confirmation.application: confirmation.outcome.rebalances_ms[0]
+        for confirmation in confirmations_on(version)
+        if confirmation.experiment == "close" and confirmation.step.endswith("closes")
+    }
+    assert set(first_ms) == {"close-leave", "close-default", "static-leave", "static-default"}
+    assert max(first_ms["close-leave"], first_ms["static-leave"]) < 10_000
+    assert 13_000 <= first_ms["close-default"] < 25_000
+    assert 28_000 <= first_ms["static-default"] < 40_000
+
+
+@pytest.mark.parametrize("version", RELEASES)
+@pytest.mark.parametrize("application", ["static-default"])
+def test_static_members_that_restart_within_their_session_cause_no_rebalance(version: str, application: str) -> None:
+    [restarted] = [
+        confirmation for confirmation in confirmations_of(version)[application] if "at once" in confirmation.step
+    ]
+    assert restarted.outcome.rebalances_ms == restarted.predicted_outcome.rebalances_ms == ()
+    assert not restarted.differences

@@ -1,6 +1,7 @@
 """Compare predictions with real Kafka clusters and report the result.
 
 python -m tools.fidelity --kafka 4.3.1 --kafka 3.9.1
+python -m tools.fidelity --kafka 4.3.1 --experiment crash
 python -m tools.fidelity --write
 python -m tools.fidelity calibrate --write
 """
@@ -8,21 +9,23 @@ python -m tools.fidelity calibrate --write
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
+import time
 from collections.abc import Sequence
 
 from tools.fidelity import calibration
-from tools.fidelity.report import read_confirmations, write_confirmations, write_page
-from tools.fidelity.steps import run_steps
+from tools.fidelity.report import write_page
+from tools.fidelity.steps import EXPERIMENTS, RELEASES, run_steps
+from tools.fidelity.stored_confirmation import read_confirmations, to_stored, write_confirmations
 from tools.kafka_cluster.java import ClusterError
-
-RELEASES = ("4.3.1", "3.9.1")
-"""The latest release, and one of the previous major version."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; return exit code 1 if any prediction was wrong, 2 if a cluster failed."""
+    """Run the command line; return exit code 1 if any task was not where predicted, 2 if a cluster failed."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    # SIGTERM raises SystemExit, so that hosts and nodes are stopped.
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     if given[:1] == ["calibrate"]:
         return _calibrate(given[1:])
     parser = argparse.ArgumentParser(
@@ -30,24 +33,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "times of a client instead."
     )
     parser.add_argument("--kafka", action="append", metavar="VERSION", help=f"default: {' and '.join(RELEASES)}")
-    parser.add_argument("--write", action="store_true", help="write the tables of docs/explanation/fidelity.md")
+    names = [spec.name for spec in EXPERIMENTS]
+    parser.add_argument("--experiment", action="append", choices=names, help="Repeatable; default: all of the release")
+    parser.add_argument(
+        "--write", action="store_true", help="write the tables of docs/explanation/fidelity.md from all stored results"
+    )
+    parser.add_argument("--only-write", action="store_true", help="write the tables without a run")
     options = parser.parse_args(given)
     has_differences = False
     try:
-        for version in options.kafka or RELEASES:
-            confirmations = run_steps(version)
+        for version in () if options.only_write else options.kafka or RELEASES:
+            started_s = time.monotonic()
+            confirmations = [to_stored(confirmation) for confirmation in run_steps(version, options.experiment)]
             write_confirmations(version, confirmations)
             for confirmation in confirmations:
-                result = "; ".join(confirmation.differences) or "as predicted"
-                print(f"{version}  {confirmation.step:35} {confirmation.application:15} {result}")
+                print(confirmation.summary())
                 has_differences |= bool(confirmation.differences)
+            print(f"{version}: {time.monotonic() - started_s:.0f} s")
     except ClusterError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    if options.write:
-        write_page(
-            [confirmation for version in options.kafka or RELEASES for confirmation in read_confirmations(version)]
-        )
+    if options.write or options.only_write:
+        write_page([confirmation for version in RELEASES for confirmation in read_confirmations(version)])
     return 1 if has_differences else 0
 
 

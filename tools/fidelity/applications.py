@@ -1,19 +1,28 @@
-"""The tested applications: the click-counting application in one variant for each way in which Kafka assigns tasks."""
+"""The tested applications.
+
+The click-counting application in one variant for each way in which Kafka assigns tasks, and applications that keep a
+table, with realistic amounts of state, for crashes, shutdowns and newcomers.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from assignors.model.configs import AssignmentConfigs
-from tools.kafka_cluster.applications import RACK_TAG
+from tools.kafka_cluster.applications import CLOSE_CONFIG, RACK_TAG, TABLE_CONFIG, Host, TableTopic
 
 STICKY = "org.apache.kafka.streams.processor.assignment.assignors.StickyTaskAssignor"
 LEGACY_STICKY = "org.apache.kafka.streams.processor.internals.assignment.LegacyStickyTaskAssignor"
 STRATEGY = "rack.aware.assignment.strategy"
 STANDBYS = "num.standby.replicas"
 
+SESSION = "session.timeout.ms"
 SESSION_TIMEOUT_MS = 6_000
+CLOSING_SESSION_MS = 15_000
+STATIC_SESSION_MS = 30_000
+"""Longer than a host needs to restart."""
 INITIAL_DELAY_MS = 8_000
 """Long enough for all hosts to join in one rebalance, even on a busy machine."""
 STREAMS_HEARTBEAT_MS = 1_000
@@ -38,7 +47,7 @@ STREAMS_BROKER_CONFIGS: Mapping[str, object] = {
 COMMON: Mapping[str, object] = {
     "num.stream.threads": 2,
     "replication.factor": 2,
-    "session.timeout.ms": SESSION_TIMEOUT_MS,
+    SESSION: SESSION_TIMEOUT_MS,
     "heartbeat.interval.ms": 1_000,
     "commit.interval.ms": 1_000,
     "statestore.cache.max.bytes": 0,
@@ -46,7 +55,27 @@ COMMON: Mapping[str, object] = {
     "probing.rebalance.interval.ms": PROBING_INTERVAL_MS,
     "internal.leave.group.on.close": "true",
 }
-"""Kafka Streams configs of all applications."""
+"""Kafka Streams configs of all applications; they leave their group when they close, unless stated otherwise."""
+
+CLICK_TASKS = 26
+
+STATE_OF_13_MB = TableTopic("table-13mb", partitions=8, records=200_000, value_bytes=500)
+"""200,000 records: 13 MB a task, less than RocksDB's memtable of 16 MiB, and more than `acceptable.recovery.lag`."""
+STATE_OF_150_MB = TableTopic("table-150mb", partitions=2, records=200_000, value_bytes=1_450)
+WITHIN_ACCEPTABLE_LAG = TableTopic("table-within-lag", partitions=8, records=64_000, value_bytes=500)
+"""Fewer records a task than `acceptable.recovery.lag`: for steps in which no warm-up should decide."""
+
+
+class Closing(StrEnum):
+    """How an application closes.
+
+    Attributes:
+        LEAVE: `CloseOptions` with `LEAVE_GROUP`, and `internal.leave.group.on.close`, which old releases require.
+        DEFAULT: `KafkaStreams.close(Duration)`.
+    """
+
+    LEAVE = "leave"
+    DEFAULT = "default"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +91,9 @@ class TestedApplication:
         since: First release that supports it.
         depends_on_timing: Whether its assignor uses previous owners regardless of lag. Which tasks a member reports
             depends on what it has opened and written to disk when it joins.
+        table: The table it keeps; None for the click-counting application.
+        closing: How it closes.
+        is_static: Whether its members have a `group.instance.id`.
     """
 
     id: str
@@ -71,12 +103,37 @@ class TestedApplication:
     configs_after_blackout: Mapping[str, object] = field(default_factory=dict)
     since: tuple[int, int] = (3, 8)
     depends_on_timing: bool = False
+    table: TableTopic | None = None
+    closing: Closing = Closing.LEAVE
+    is_static: bool = False
 
     def runs_on(self, kafka_version: str) -> bool:
         """Return whether a release supports it."""
         major, minor = kafka_version.split(".")[:2]
         release = int(major), int(minor)
         return self.since <= release
+
+    def all_configs(self, *, is_after_blackout: bool = False) -> dict[str, object]:
+        """Return its Kafka Streams configs."""
+        changed = self.configs_after_blackout if is_after_blackout else {}
+        closing: dict[str, object] = {} if self.closing is Closing.LEAVE else {"internal.leave.group.on.close": "false"}
+        # One replica of large changelogs, to save disk.
+        replicas: dict[str, object] = {} if self.table is None else {"replication.factor": 1}
+        return {**COMMON, **closing, **replicas, **self.configs, **changed}
+
+    def configs_on(self, host: Host, *, is_after_blackout: bool = False) -> dict[str, object]:
+        """Return its Kafka Streams configs on a host, and the configs of `Host.java`."""
+        return {
+            **self.all_configs(is_after_blackout=is_after_blackout),
+            **({"group.instance.id": host.name} if self.is_static else {}),
+            **({} if self.table is None else {TABLE_CONFIG: self.table.topic}),
+            CLOSE_CONFIG: self.closing.value,
+        }
+
+    @property
+    def num_tasks(self) -> int:
+        """Number of tasks."""
+        return CLICK_TASKS if self.table is None else self.table.partitions
 
     @property
     def acceptable_recovery_lag(self) -> int:
@@ -86,12 +143,19 @@ class TestedApplication:
         return lag
 
     @property
+    def is_exactly_once(self) -> bool:
+        """Whether it processes exactly once."""
+        return self.configs.get("processing.guarantee") == "exactly_once_v2"
+
+    @property
     def uses_streams_groups(self) -> bool:
         """Whether the group coordinator assigns tasks (streams protocol)."""
         return self.configs.get("group.protocol") == "streams"
 
 
-TESTED_APPLICATIONS = (
+EXACTLY_ONCE: Mapping[str, object] = {"processing.guarantee": "exactly_once_v2"}
+
+ASSIGNORS = (
     TestedApplication(
         "ha", "high availability, 1 standby", configs={STANDBYS: 1}, configs_after_blackout={STANDBYS: 2}
     ),
@@ -113,21 +177,6 @@ TESTED_APPLICATIONS = (
         "high availability, 1 standby in another zone",
         configs={STANDBYS: 1, "rack.aware.assignment.tags": RACK_TAG},
         configs_after_blackout={STANDBYS: 2},
-    ),
-    TestedApplication(
-        "ha-warmup",
-        "high availability, acceptable lag 0",
-        configs={"acceptable.recovery.lag": 0, "max.warmup.replicas": 4},
-    ),
-    TestedApplication(
-        "killed-eos",
-        "high availability, exactly-once, acceptable lag 50",
-        configs={"acceptable.recovery.lag": 50, "max.warmup.replicas": 8, "processing.guarantee": "exactly_once_v2"},
-    ),
-    TestedApplication(
-        "killed-alos",
-        "high availability, at-least-once, acceptable lag 50",
-        configs={"acceptable.recovery.lag": 50, "max.warmup.replicas": 8},
     ),
     # Without standbys: it assigns them in the iteration order of a set that differs between JVMs.
     TestedApplication(
@@ -157,6 +206,61 @@ TESTED_APPLICATIONS = (
         "streams_group_sticky",
         # A scenario does not state which of several threads of a process had a task.
         {"group.protocol": "streams", "num.stream.threads": 1},
+        since=(4, 2),
+    ),
+)
+"""The click-counting application with every assignor, on the same hosts."""
+
+CRASHING = (
+    TestedApplication("killed-eos", "13 MB a task, exactly-once", configs=EXACTLY_ONCE, table=STATE_OF_13_MB),
+    TestedApplication("killed-alos", "13 MB a task, at-least-once", table=STATE_OF_13_MB),
+)
+CRASHING_WITH_STANDBY = (
+    TestedApplication(
+        "standby-eos",
+        "13 MB a task, exactly-once, 1 standby",
+        configs={**EXACTLY_ONCE, STANDBYS: 1},
+        table=STATE_OF_13_MB,
+    ),
+    TestedApplication(
+        "standby-alos", "13 MB a task, at-least-once, 1 standby", configs={STANDBYS: 1}, table=STATE_OF_13_MB
+    ),
+)
+LARGE = (TestedApplication("large", "150 MB a task", table=STATE_OF_150_MB),)
+CLOSING = (
+    TestedApplication(
+        "close-leave", "closed with LEAVE_GROUP", configs={SESSION: CLOSING_SESSION_MS}, table=WITHIN_ACCEPTABLE_LAG
+    ),
+    TestedApplication(
+        "close-default",
+        "closed by default",
+        configs={SESSION: CLOSING_SESSION_MS},
+        table=WITHIN_ACCEPTABLE_LAG,
+        closing=Closing.DEFAULT,
+    ),
+    TestedApplication(
+        "static-leave",
+        "static members, closed with LEAVE_GROUP",
+        configs={SESSION: STATIC_SESSION_MS},
+        table=WITHIN_ACCEPTABLE_LAG,
+        is_static=True,
+    ),
+    TestedApplication(
+        "static-default",
+        "static members, closed by default",
+        configs={SESSION: STATIC_SESSION_MS},
+        table=WITHIN_ACCEPTABLE_LAG,
+        closing=Closing.DEFAULT,
+        is_static=True,
+    ),
+)
+THREADED = (
+    TestedApplication("threads-classic", "3 threads, random process ids", configs={"num.stream.threads": 3}),
+    TestedApplication(
+        "threads-streams",
+        "streams group (KIP-1071), 3 threads, random process ids",
+        "streams_group_sticky",
+        {"group.protocol": "streams", "num.stream.threads": 3},
         since=(4, 2),
     ),
 )

@@ -8,93 +8,39 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from scenarios.kafka.live.observe import observe_cluster
 from scenarios.kafka.observation.observation import Observation
 from scenarios.kafka.observation.scenario_writer import scenario_text
 from simulator.results.trace import CapturedRound, Trace
-from tools.fidelity.applications import COMMON, PROBING_INTERVAL_MS, SESSION_TIMEOUT_MS, TestedApplication
-from tools.fidelity.coordinator_log import target_assignment_times_ms
-from tools.fidelity.leader_log import LeaderDecision, parse_leader_decisions, replay, warmed_up_early
-from tools.fidelity.prediction import (
-    GroupPrediction,
-    TaskDistribution,
-    count_probing_rounds,
-    predict_period,
-    read_document,
-    simulate_document,
-)
+from tools.fidelity.applications import PROBING_INTERVAL_MS, SESSION_TIMEOUT_MS, TestedApplication
+from tools.fidelity.confirmation import BLACKOUT, RETURNS_AFTER_CRASH, Confirmation
+from tools.fidelity.leader_log import LeaderDecision, replay, warmed_up_early
+from tools.fidelity.prediction import count_probing_rounds, predict_period, read_document, simulate_document
 from tools.fidelity.scenario_edits import (
     DOWN_MS,
     EVENT_AT_MS,
     STEP_DURATION_MS,
     Document,
+    Restart,
     with_absence,
     with_blackout,
     with_members,
     with_new_host,
+    with_restarts,
 )
+from tools.fidelity.step_outcome import predict_outcome
+from tools.fidelity.tested_group import TestedGroup, observed_distribution, observed_threads
+from tools.fidelity.time_range import predict_range
 from tools.kafka_cluster.applications import Host, Hosts, HostTasks
 from tools.kafka_cluster.cluster import KafkaCluster
 from tools.kafka_cluster.java import ClusterError
 
-BLACKOUT = "all crash and return with other configs"
-NUM_TASKS = 26
 QUIET_S = 3.0
 """Longer than any pause within a rebalance: members learn of one within a heartbeat interval of one second."""
-STABLE_TIMEOUT_S = 90
-PROBING_TIMEOUT_S = 400
-SAMPLE_S = 0.2
+STABLE_TIMEOUT_S = 180
+IDLE_TIMEOUT_S = 300
+PROBING_TIMEOUT_S = 600
 CONCURRENT_OBSERVATIONS = 4
-IDLE_S = 2.0
-"""Longer than the commit interval."""
-
-
-@dataclass(frozen=True, slots=True)
-class Confirmation:
-    """Prediction and observation of one step and one application.
-
-    Attributes:
-        kafka: Release.
-        step: Name of the step.
-        application: `application.id`.
-        title: Name of the application and its assignor in tables.
-        predicted: Prediction.
-        observed: Observed task distribution.
-        is_streams_group: Whether the group coordinator assigned tasks; then no leader logged its decisions.
-        rounds: Observed number of rebalances.
-        probing_rounds: Observed number of rebalances a probing interval or more after their predecessor.
-        warmed_up_early: Whether a follow-up rebalance, not a probing one, already found a warm-up replica caught up.
-        first_ms: Time from the event to the first assignment; None if there was none, or a process had to start first.
-        settling_ms: Time from the first assignment until all members had the last assignment.
-        gave_up_task: Whether a host gave up an active task that it had received since its last start.
-        replay_differences: For each decision that a leader logged, the differences to the reimplemented assignor's
-            decision; empty if equal.
-    """
-
-    kafka: str
-    step: str
-    application: str
-    title: str
-    predicted: GroupPrediction
-    observed: TaskDistribution
-    is_streams_group: bool
-    rounds: int
-    probing_rounds: int
-    warmed_up_early: bool
-    first_ms: int | None
-    settling_ms: int | None
-    gave_up_task: bool
-    replay_differences: tuple[tuple[str, ...], ...]
-
-    @property
-    def joined_separately(self) -> bool:
-        """Whether hosts that should have returned together joined in several rebalances, moving tasks between them."""
-        return self.step == BLACKOUT and self.gave_up_task
-
-    @property
-    def differences(self) -> list[str]:
-        """Differences between the predicted and the observed task distribution."""
-        return self.predicted.tasks.differences(self.observed)
+IMPORT_ATTEMPTS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,47 +52,80 @@ class _SimulatedStep:
     captured: tuple[CapturedRound, ...]
 
 
+_Edit = Callable[[Document, TestedApplication], Document]
+
+
 @dataclass(slots=True)
 class Experiment:
     """Applications on hosts of a cluster, and the confirmations so far.
 
     Attributes:
+        name: Name of the experiment.
         cluster: The cluster.
         hosts: The hosts.
         applications: The applications that run on every host.
-        topology: Output of `Topology.describe()`.
+        topologies: Output of `Topology.describe()` by application.
         confirmations: Result of each step and application.
     """
 
+    name: str
     cluster: KafkaCluster
     hosts: Hosts
     applications: Sequence[TestedApplication]
-    topology: str
+    topologies: Mapping[str, str]
     confirmations: list[Confirmation] = field(default_factory=list)
     _is_after_blackout: bool = False
     _scenarios: dict[str, Document] = field(default_factory=dict)
 
-    def start_first(self, host: Host) -> None:
-        """Start the first host; there is no state yet to predict from."""
-        host.start(self._configs())
+    def start_first(self, *hosts: Host) -> None:
+        """Start the first hosts; there is no state yet to predict from."""
+        for host in hosts:
+            self._start(host)
+        # Applications with much input are stable long before they have read it.
+        self.hosts.wait_until("applications have read their input", self._are_idle, IDLE_TIMEOUT_S)
         self._wait_until_stable()
-        self.hosts.wait_until("applications have read their input", self._are_idle, STABLE_TIMEOUT_S)
         self._import_scenarios()
 
     def join(self, host: Host) -> None:
         """Start a new host."""
         simulated = self._simulate(lambda imported, application: with_new_host(imported, application, host))
         at_ms = _now_ms()
-        host.start(self._configs())
+        self._start(host)
         self._confirm(f"{host.name} joins", at_ms, simulated, (EVENT_AT_MS, STEP_DURATION_MS), started=[host])
 
     def restart(self, host: Host) -> None:
-        """Stop a host, which leaves the group, and restart it with its disk."""
-        self._stop_and_return(host, "leaves", "returns", host.stop, "rolling_bounce")
+        """Close a host, wait until the group is stable without it, and restart it with its disk."""
+        self._stop_and_return(host, "closes", "returns", host.stop, "rolling_bounce")
 
     def crash(self, host: Host) -> None:
         """Kill a host, wait for its session timeout, and restart it with its disk."""
-        self._stop_and_return(host, "crashes", "returns after the crash", host.kill, "crash")
+        self._stop_and_return(host, "crashes", RETURNS_AFTER_CRASH, host.kill, "crash")
+
+    def bounce(self, hosts: Sequence[Host], step: str) -> None:
+        """Restart hosts one after another, each as soon as the group is stable after the previous one.
+
+        A host restarts at once, before its session times out if it does not leave the group. How long that takes is
+        not simulated; the prediction gets the downtimes, and nothing else, from the observation.
+        """
+        restarts: list[tuple[Host, int]] = []
+        for host in hosts:
+            if restarts:
+                self._wait_until_stable()
+            restarts.append((host, _now_ms()))
+            host.stop()
+            self._start(host)
+        self._wait_until_stable()
+
+        def edit(imported: Document, application: TestedApplication) -> Document:
+            group = self._group(application)
+            observed = [
+                Restart(host, stopped_ms - restarts[0][1], group.first_join_ms(host, stopped_ms) - stopped_ms)
+                for host, stopped_ms in restarts
+            ]
+            return with_restarts(imported, application, observed)
+
+        period_ms = EVENT_AT_MS, EVENT_AT_MS + STEP_DURATION_MS
+        self._confirm(step, restarts[0][1], self._simulate(edit), period_ms)
 
     def black_out(self) -> None:
         """Kill all hosts, wait for their session timeouts, and restart all of them with changed configs."""
@@ -158,7 +137,7 @@ class Experiment:
         time.sleep(SESSION_TIMEOUT_MS / 1000 + QUIET_S)
         at_ms = _now_ms()
         for host in hosts:
-            host.start(self._configs())
+            self._start(host)
         return_ms = EVENT_AT_MS + DOWN_MS
         self._confirm(BLACKOUT, at_ms, simulated, (return_ms, return_ms + STEP_DURATION_MS), started=hosts)
 
@@ -171,11 +150,24 @@ class Experiment:
         stop()
         self._confirm(f"{host.name} {stop_name}", at_ms, simulated, (EVENT_AT_MS, return_ms))
         at_ms = _now_ms()
-        host.start(self._configs())
+        self._start(host)
         period_ms = return_ms, return_ms + STEP_DURATION_MS
         self._confirm(f"{host.name} {return_name}", at_ms, simulated, period_ms, started=[host])
 
-    def _simulate(self, edit: Callable[[Document, TestedApplication], Document]) -> dict[str, _SimulatedStep]:
+    def _start(self, host: Host) -> None:
+        is_after = self._is_after_blackout
+        host.start(
+            {
+                application.id: application.configs_on(host, is_after_blackout=is_after)
+                for application in self.applications
+            }
+        )
+
+    def _group(self, application: TestedApplication) -> TestedGroup:
+        configs = application.all_configs(is_after_blackout=self._is_after_blackout)
+        return TestedGroup(self.cluster, self.hosts, application, self.topologies[application.id], configs)
+
+    def _simulate(self, edit: _Edit) -> dict[str, _SimulatedStep]:
         """Simulate every application's imported scenario with the events of a step."""
         simulated = {}
         for application in self.applications:
@@ -184,13 +176,6 @@ class Experiment:
                 document, *simulate_document(document, application.assignor, application.id)
             )
         return simulated
-
-    def _configs(self) -> dict[str, dict[str, object]]:
-        return {application.id: self._configs_of(application) for application in self.applications}
-
-    def _configs_of(self, application: TestedApplication) -> dict[str, object]:
-        changed = application.configs_after_blackout if self._is_after_blackout else {}
-        return {**COMMON, **application.configs, **changed}
 
     def _confirm(
         self,
@@ -208,37 +193,57 @@ class Experiment:
             at_ms: Time of the event, since 1970.
             simulated: Simulation of each application.
             period_ms: Period of simulated time that this step covers.
-            started: Hosts that had to start first, which takes time that the simulation does not include.
+            started: Hosts that had to start first, which takes time that the simulation does not include. Times are
+                relative to their first join.
         """
         self._wait_until_stable()
-        for application, observation in self._import_scenarios():
-            assigned_ms = self._assignment_times_ms(application, at_ms)
-            histories = [host.task_history(application.id) for host in self.hosts.running()]
-            settled_ms = max((tasks.at_ms for history in histories for tasks in history), default=0)
-            trace = simulated[application.id].trace
-            if application.uses_streams_groups:
-                trace = _simulate_with_members(simulated[application.id], application, observation, started)
-            decisions = self._leader_decisions(application, at_ms)
-            self.confirmations.append(
-                Confirmation(
-                    kafka=self.cluster.spec.kafka_version,
-                    step=step,
-                    application=application.id,
-                    title=application.title,
-                    predicted=predict_period(trace, *period_ms),
-                    observed=observed_distribution(observation),
-                    is_streams_group=application.uses_streams_groups,
-                    rounds=len(assigned_ms),
-                    probing_rounds=count_probing_rounds(assigned_ms),
-                    warmed_up_early=warmed_up_early(
-                        decisions, PROBING_INTERVAL_MS, application.acceptable_recovery_lag
-                    ),
-                    first_ms=assigned_ms[0] - at_ms if assigned_ms and not started else None,
-                    settling_ms=max(0, settled_ms - assigned_ms[0]) if assigned_ms else None,
-                    gave_up_task=any(_gave_up_task(history) for history in histories),
-                    replay_differences=self._replay(application, decisions, simulated[application.id].captured),
-                )
-            )
+        self.confirmations += [
+            self._confirmation(step, at_ms, application, observation, simulated[application.id], period_ms, started)
+            for application, observation in self._import_scenarios()
+        ]
+
+    def _confirmation(
+        self,
+        step: str,
+        at_ms: int,
+        application: TestedApplication,
+        observation: Observation,
+        simulated: _SimulatedStep,
+        period_ms: tuple[int, int],
+        started: Sequence[Host],
+    ) -> Confirmation:
+        group = self._group(application)
+        trace = simulated.trace
+        if application.uses_streams_groups:
+            trace = _simulate_with_members(simulated, application, observation, started)
+        decisions = group.leader_decisions(at_ms)
+        assigned_ms = group.assignment_times_ms(at_ms)
+        event_ms = min((group.first_join_ms(host, at_ms) for host in started), default=at_ms)
+        return Confirmation(
+            kafka=self.cluster.spec.kafka_version,
+            experiment=self.name,
+            step=step,
+            application=application.id,
+            title=application.title,
+            predicted=predict_period(trace, *period_ms),
+            predicted_outcome=predict_outcome(trace, *period_ms),
+            # The coordinator of a streams group assigns tasks regardless of lags, so client times decide nothing.
+            range=(
+                []
+                if application.uses_streams_groups
+                else predict_range(trace, simulated.document, application.assignor, period_ms)
+            ),
+            observed=observed_distribution(observation),
+            outcome=group.outcome(observation, at_ms, event_ms),
+            threads=observed_threads(observation),
+            is_streams_group=application.uses_streams_groups,
+            is_exactly_once=application.is_exactly_once,
+            depends_on_timing=application.depends_on_timing,
+            probing_rounds=count_probing_rounds(assigned_ms),
+            warmed_up_early=warmed_up_early(decisions, PROBING_INTERVAL_MS, application.acceptable_recovery_lag),
+            gave_up_task=any(_gave_up_task(history) for history in group.task_histories()),
+            replay_differences=self._replay(application, decisions, simulated.captured),
+        )
 
     def _import_scenarios(self) -> list[tuple[TestedApplication, Observation]]:
         """Import every application once no probing rebalance is scheduled."""
@@ -246,7 +251,6 @@ class Experiment:
             observations = threads.map(self._observe_after_probing, self.applications)
             observed = list(zip(self.applications, observations, strict=True))
         for application, observation in observed:
-            self._check_import(application, observation)
             document = read_document(scenario_text(observation))
             # A cluster does not expose the release of its clients.
             document["application"] = {"kafka": self.cluster.spec.kafka_version, **document["application"]}
@@ -254,83 +258,40 @@ class Experiment:
         return observed
 
     def _observe_after_probing(self, application: TestedApplication) -> Observation:
-        observation = self._observe(application)
+        """Import an application once no probing rebalance is scheduled and it reports the imported tasks itself."""
+        group = self._group(application)
         deadline_s = time.monotonic() + PROBING_TIMEOUT_S
-        while observation.next_rebalance_ms is not None:
+        attempts = 0
+        while True:
+            self._wait_until_stable([application])
+            observation = group.observe()
             if time.monotonic() > deadline_s:
                 raise ClusterError(f"{application.id}: probing rebalances continue after {PROBING_TIMEOUT_S} s")
-            time.sleep(max(1.0, observation.next_rebalance_ms / 1000))
-            self._wait_until_stable()
-            observation = self._observe(application)
-        return observation
-
-    def _observe(self, application: TestedApplication, seconds: float = SAMPLE_S) -> Observation:
-        return observe_cluster(
-            self.cluster.bootstrap_servers,
-            application.id,
-            seconds=seconds,
-            topology=self.topology,
-            configs={key: str(value) for key, value in self._configs_of(application).items()},
-        )
+            if observation.next_rebalance_ms is not None:
+                # Members react to it later than scheduled, within their poll and heartbeat intervals.
+                time.sleep(observation.next_rebalance_ms / 1000 + QUIET_S)
+                continue
+            # A rebalance may begin during an import; a wrong import stays wrong.
+            differences = group.import_differences(observation)
+            if not differences and group.is_stable(QUIET_S):
+                return observation
+            attempts += 1
+            if attempts == IMPORT_ATTEMPTS:
+                raise ClusterError(
+                    f"{application.id}: the import differs from the application's report: {'; '.join(differences)}"
+                )
 
     def _are_idle(self) -> bool:
         with ThreadPoolExecutor(CONCURRENT_OBSERVATIONS) as threads:
-            return all(threads.map(self._is_idle, self.applications))
+            return all(threads.map(lambda application: self._group(application).is_idle(), self.applications))
 
-    def _is_idle(self, application: TestedApplication) -> bool:
-        """Return whether no record is written to the application's topics."""
-        topics = self._observe(application, IDLE_S).topics
-        return not any(rate for topic in topics for rate in topic.records_per_s or ())
-
-    def _check_import(self, application: TestedApplication, observation: Observation) -> None:
-        """Check that the imported task distribution is the one that the applications report."""
-        latest = {
-            host.process_id(application.id): host.task_history(application.id)[-1] for host in self.hosts.running()
-        }
-        reported = TaskDistribution(
-            {process: tasks.active for process, tasks in latest.items() if tasks.active},
-            {process: tasks.standby for process, tasks in latest.items() if tasks.standby},
+    def _wait_until_stable(self, applications: Sequence[TestedApplication] | None = None) -> None:
+        groups = [self._group(application) for application in applications or self.applications]
+        self.hosts.wait_until(
+            "all tasks run and nothing changes",
+            lambda: all(group.is_stable(QUIET_S) for group in groups),
+            STABLE_TIMEOUT_S,
         )
-        differences = reported.differences(observed_distribution(observation))
-        if differences:
-            raise ClusterError(
-                f"{application.id}: the import differs from the application's report: {'; '.join(differences)}"
-            )
-
-    def _wait_until_stable(self) -> None:
-        self.hosts.wait_until("all tasks run and nothing changes", self._is_stable, STABLE_TIMEOUT_S)
-
-    def _is_stable(self) -> bool:
-        quiet_since_ms = _now_ms() - round(QUIET_S * 1000)
-        for application in self.applications:
-            histories = [host.task_history(application.id) for host in self.hosts.running()]
-            if not all(
-                history and history[-1].state == "RUNNING" and history[-1].at_ms < quiet_since_ms
-                for history in histories
-            ):
-                return False
-            if len([task for history in histories for task in history[-1].active]) != NUM_TASKS:
-                return False
-        return True
-
-    def _assignment_times_ms(self, application: TestedApplication, since_ms: int) -> list[int]:
-        """Return the times at which the leader or coordinator assigned tasks, since 1970."""
-        if application.uses_streams_groups:
-            times_ms = target_assignment_times_ms(self.cluster.logs(), application.id)
-            return [at_ms for at_ms in times_ms if at_ms >= since_ms]
-        return [decision.at_ms for decision in self._leader_decisions(application, since_ms)]
-
-    def _leader_decisions(self, application: TestedApplication, since_ms: int) -> list[LeaderDecision]:
-        decisions = [
-            decision
-            for host in self.hosts.all()
-            if host.log.exists()
-            for decision in parse_leader_decisions(
-                host.log.read_text(errors="replace"), f"{application.id}-{host.name}"
-            )
-            if decision.at_ms >= since_ms
-        ]
-        return sorted(decisions, key=lambda decision: decision.at_ms)
 
     def _replay(
         self, application: TestedApplication, decisions: Sequence[LeaderDecision], captured: Sequence[CapturedRound]
@@ -341,22 +302,6 @@ class Experiment:
             tuple(replay(decision, captured[-1].state, racks, application.assignor).differences(decision.assignment))
             for decision in decisions
         )
-
-
-def observed_distribution(observation: Observation) -> TaskDistribution:
-    """Return the task distribution of an observation."""
-    active = {
-        process.process_id: frozenset(task for thread in process.threads for task in thread.active)
-        for process in observation.processes
-    }
-    standby = {
-        process.process_id: frozenset(task for thread in process.threads for task in thread.standby)
-        for process in observation.processes
-    }
-    return TaskDistribution(
-        {process: tasks for process, tasks in active.items() if tasks},
-        {process: tasks for process, tasks in standby.items() if tasks},
-    )
 
 
 def _simulate_with_members(

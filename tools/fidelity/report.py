@@ -1,149 +1,172 @@
-"""Confirmations as JSON files, and as the tables of docs/explanation/fidelity.md."""
+"""Confirmations as the tables of docs/explanation/fidelity.md."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
-from tools.fidelity.experiment import Confirmation
+from tools.fidelity.shares import CONVERGENCE, DIMENSIONS, REBALANCES, REPLAYED, RESTORED, TASKS, THREADS, TIMES
+from tools.fidelity.stored_confirmation import StoredConfirmation, format_times
 
-OUT = Path("out")
 PAGE = Path("docs/explanation/fidelity.md")
 BEGIN, END = "<!-- {name}: made by `python -m tools.fidelity --write`. -->", "<!-- end of {name} -->"
 
-
-@dataclass(frozen=True, slots=True)
-class StoredConfirmation:
-    """A confirmation as stored in JSON; times in milliseconds."""
-
-    kafka: str
-    step: str
-    application: str
-    title: str
-    differences: tuple[str, ...]
-    tasks: int
-    is_streams_group: bool
-    predicted_rounds: int
-    rounds: int
-    predicted_first_ms: int | None
-    first_ms: int | None
-    predicted_settling_ms: int | None
-    settling_ms: int | None
-    replayed: int
-    replayed_alike: int
+MANY_APPLICATIONS = "assignors"
+SEPARATE_JOINS = "the hosts joined in several rebalances"
+WITHIN_RANGE = "within the range of rebalances that the simulator reports"
+KEPT_CHECKPOINT = "the checkpoint file of the end of a restoration survived the kill"
+EARLY_WARMUP = "a warm-up was caught up before the follow-up rebalance"
+REPORTED_COPIES = "the assignor uses copies that were or were not reported in time"
+UNEXPLAINED = "not explained"
 
 
-def write_confirmations(kafka_version: str, confirmations: Iterable[Confirmation]) -> Path:
-    """Store the confirmations of a release; return the path of the file."""
-    OUT.mkdir(exist_ok=True)
-    file = OUT / f"fidelity-{kafka_version}.json"
-    file.write_text(json.dumps([_to_json(confirmation) for confirmation in confirmations], indent=1) + "\n")
-    return file
+def write_page(confirmations: Sequence[StoredConfirmation], page: Path = PAGE) -> None:
+    """Replace the tables of the page.
 
-
-def read_confirmations(kafka_version: str) -> list[StoredConfirmation]:
-    """Return the stored confirmations of a release."""
-    rows = json.loads((OUT / f"fidelity-{kafka_version}.json").read_text())
-    names = StoredConfirmation.__dataclass_fields__
-    return [
-        StoredConfirmation(**{**{name: row[name] for name in names}, "differences": tuple(row["differences"])})
-        for row in rows
-    ]
-
-
-def write_page(confirmations: Sequence[StoredConfirmation]) -> None:
-    """Replace the tables of the page."""
-    text = PAGE.read_text()
-    for name, table in (("steps", _steps_table(confirmations)), ("timing", _timing_table(confirmations))):
+    Raises:
+        ValueError: The page has no place for a table.
+    """
+    text = page.read_text()
+    for name, table in tables(confirmations).items():
         begin, end = BEGIN.format(name=name), END.format(name=name)
-        before, _, rest = text.partition(begin)
-        _, _, after = rest.partition(end)
+        before, found_begin, rest = text.partition(begin)
+        _, found_end, after = rest.partition(end)
+        if not (found_begin and found_end):
+            raise ValueError(f"{page}: expected '{begin}' and '{end}' around the table '{name}'")
         text = f"{before}{begin}\n\n{table}\n\n{end}{after}"
-    PAGE.write_text(text)
+    page.write_text(text)
 
 
-def _to_json(confirmation: Confirmation) -> dict[str, Any]:
-    observed = confirmation.observed
+def tables(confirmations: Sequence[StoredConfirmation]) -> dict[str, str]:
+    """Return the tables of the page, by name."""
     return {
-        "kafka": confirmation.kafka,
-        "step": confirmation.step,
-        "application": confirmation.application,
-        "title": confirmation.title,
-        "differences": confirmation.differences,
-        "replay_differences": [differences for differences in confirmation.replay_differences if differences],
-        "tasks": sum(len(tasks) for role in (observed.active, observed.standby) for tasks in role.values()),
-        "is_streams_group": confirmation.is_streams_group,
-        "predicted_rounds": confirmation.predicted.rounds,
-        "rounds": confirmation.rounds,
-        "predicted_first_ms": confirmation.predicted.first_ms,
-        "first_ms": confirmation.first_ms,
-        "predicted_settling_ms": confirmation.predicted.settling_ms,
-        "settling_ms": confirmation.settling_ms,
-        "replayed": len(confirmation.replay_differences),
-        "replayed_alike": sum(not differences for differences in confirmation.replay_differences),
-        "predicted": confirmation.predicted.tasks.to_json(),
-        "observed": observed.to_json(),
+        "summary": _summary_table(confirmations),
+        "tasks": _tasks_table(confirmations),
+        "threads": _threads_table(confirmations),
+        "rebalances": _rebalances_table(confirmations),
+        "times": _times_table(confirmations),
+        "restored": _restored_table(confirmations),
+        "misses": _misses_table(confirmations),
     }
 
 
-def _steps_table(confirmations: Sequence[StoredConfirmation]) -> str:
-    """Return a table with one row per release and application: what was compared, and how much was as predicted."""
-    lines = [
-        "| Kafka | application | steps | tasks and standbys | as predicted | number of rebalances as predicted "
-        "| leader decisions replayed |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    groups: dict[tuple[str, str], list[StoredConfirmation]] = {}
-    for confirmation in confirmations:
-        groups.setdefault((confirmation.kafka, confirmation.title), []).append(confirmation)
-    for (kafka, title), group in groups.items():
-        lines.append(f"| {kafka} | {title} | {_counts(group)} |")
-    lines.append(f"| | **all** | {_counts(confirmations)} |")
-    return "\n".join(lines)
+def explain(stored: StoredConfirmation) -> str:
+    """Return why a prediction was wrong, where the observation shows it."""
+    if stored.joined_separately:
+        return SEPARATE_JOINS
+    if stored.kept_checkpoint:
+        return KEPT_CHECKPOINT
+    if stored.is_within_range:
+        return WITHIN_RANGE
+    if stored.warmed_up_early and not stored.has_predicted_count:
+        return EARLY_WARMUP
+    if stored.depends_on_timing and stored.differences:
+        return REPORTED_COPIES
+    return UNEXPLAINED
 
 
-def _counts(group: Sequence[StoredConfirmation]) -> str:
-    correct = sum(not confirmation.differences for confirmation in group)
-    same_rounds = sum(confirmation.rounds == confirmation.predicted_rounds for confirmation in group)
-    replayed = sum(confirmation.replayed for confirmation in group)
-    equal = sum(confirmation.replayed_alike for confirmation in group)
-    tasks = sum(confirmation.tasks for confirmation in group)
-    rounds = f"{same_rounds} of {len(group)}"
-    decisions = f"{equal} of {replayed}" if replayed else "not logged"
-    return f"{len(group)} | {tasks} | {correct} of {len(group)} | {rounds} | {decisions}"
-
-
-def _timing_table(confirmations: Sequence[StoredConfirmation]) -> str:
-    """Return a table with one row per release, group type and step; minimum and maximum over the applications."""
-    lines = [
-        "| Kafka | step | applications | rebalances | observed | s to the first | observed | s to settle | observed |",
-        "|---|---|---|---|---|---|---|---|---|",
-    ]
-    groups: dict[tuple[str, str], list[StoredConfirmation]] = {}
-    for confirmation in confirmations:
-        prefix = "streams group: " if confirmation.is_streams_group else ""
-        groups.setdefault((confirmation.kafka, f"{prefix}{confirmation.step}"), []).append(confirmation)
-    for (kafka, step), group in groups.items():
-        timed = [confirmation for confirmation in group if confirmation.first_ms is not None]
-        cells = [
-            _range([float(confirmation.predicted_rounds) for confirmation in group], "{:.0f}"),
-            _range([float(confirmation.rounds) for confirmation in group], "{:.0f}"),
-            _seconds([confirmation.predicted_first_ms for confirmation in timed]),
-            _seconds([confirmation.first_ms for confirmation in timed]),
-            _seconds([confirmation.predicted_settling_ms for confirmation in group]),
-            _seconds([confirmation.settling_ms for confirmation in group]),
+def _summary_table(confirmations: Sequence[StoredConfirmation]) -> str:
+    releases = list(dict.fromkeys(stored.kafka for stored in confirmations))
+    rows = []
+    for dimension in DIMENSIONS:
+        shares = [
+            dimension.share([stored for stored in confirmations if stored.kafka == release]) for release in releases
         ]
-        lines.append(f"| {kafka} | {step} | {len(group)} | {' | '.join(cells)} |")
-    return "\n".join(lines)
+        total = dimension.share(confirmations)
+        target = "" if dimension.target is None else f"≥ {100 * dimension.target:.0f} %"
+        rows.append([dimension.title, dimension.unit, *map(str, shares), str(total), total.percent, target])
+    return _table(["compared", "unit", *(f"Kafka {release}" for release in releases), "all", "share", "target"], rows)
 
 
-def _seconds(values_ms: Sequence[int | None]) -> str:
-    return _range([value / 1000 for value in values_ms if value is not None], "{:.1f}")
+def _tasks_table(confirmations: Sequence[StoredConfirmation]) -> str:
+    def row(group: Sequence[StoredConfirmation]) -> list[str]:
+        replayed = REPLAYED.share(group)
+        tasks = sum(stored.tasks for stored in group)
+        return [str(len(group)), str(tasks), str(TASKS.share(group)), str(replayed) if replayed.total else "not logged"]
+
+    columns = ["steps", "tasks and standbys", "steps as predicted", "leader decisions replayed"]
+    return _by_application(confirmations, columns, row)
 
 
-def _range(values: Sequence[float], number_format: str) -> str:
-    limits = list(dict.fromkeys(number_format.format(value) for value in (min(values), max(values)))) if values else []
-    return " to ".join(limits)
+def _threads_table(confirmations: Sequence[StoredConfirmation]) -> str:
+    compared = [stored for stored in confirmations if stored.threads]
+
+    def row(group: Sequence[StoredConfirmation]) -> list[str]:
+        return [str(len(group)), str(THREADS.share(group)), THREADS.share(group).percent]
+
+    return _by_application(compared, ["steps", "active tasks on the predicted thread", "share"], row)
+
+
+def _rebalances_table(confirmations: Sequence[StoredConfirmation]) -> str:
+    def row(group: Sequence[StoredConfirmation]) -> list[str]:
+        return [
+            str(len(group)),
+            str(REBALANCES.share(group)),
+            str(sum(stored.is_within_range for stored in group)),
+            str(TIMES.share(group)),
+            str(CONVERGENCE.share(group)),
+        ]
+
+    columns = [
+        "steps",
+        "number of rebalances as predicted",
+        "not, but in the reported range",
+        "at the predicted time",
+        "converged as predicted",
+    ]
+    return _by_application(confirmations, columns, row)
+
+
+def _times_table(confirmations: Sequence[StoredConfirmation]) -> str:
+    """Return a table with one row per application and step, of the experiments with few applications on a host."""
+    rows = [
+        [
+            stored.kafka,
+            stored.title,
+            stored.step,
+            format_times(stored.predicted_rebalances_ms),
+            format_times(stored.rebalances_ms),
+            format_times([stored.predicted_converged_ms]),
+            format_times([stored.converged_ms]),
+        ]
+        for stored in confirmations
+        if stored.experiment != MANY_APPLICATIONS
+    ]
+    columns = ["Kafka", "application", "step", "rebalances at", "observed", "converged at", "observed"]
+    return _table(columns, rows)
+
+
+def _restored_table(confirmations: Sequence[StoredConfirmation]) -> str:
+    def row(group: Sequence[StoredConfirmation]) -> list[str]:
+        predicted = sum(stored.predicted_restored_bytes for stored in group) / 1e6
+        observed = sum(stored.restored_bytes for stored in group) / 1e6
+        return [str(len(group)), str(RESTORED.share(group)), f"{predicted:,.1f}", f"{observed:,.1f}"]
+
+    return _by_application(confirmations, ["steps", "steps as predicted", "MB predicted", "MB observed"], row)
+
+
+def _misses_table(confirmations: Sequence[StoredConfirmation]) -> str:
+    rows = [
+        [stored.kafka, stored.title, stored.step, "; ".join(stored.misses()).replace("|", "\\|"), explain(stored)]
+        for stored in confirmations
+        if stored.misses()
+    ]
+    return _table(["Kafka", "application", "step", "difference", "cause"], rows)
+
+
+def _by_application(
+    confirmations: Sequence[StoredConfirmation],
+    columns: Sequence[str],
+    row: Callable[[Sequence[StoredConfirmation]], list[str]],
+) -> str:
+    """Return a table with one row per release and application, and one for all."""
+    groups: dict[tuple[str, str], list[StoredConfirmation]] = {}
+    for stored in confirmations:
+        groups.setdefault((stored.kafka, stored.title), []).append(stored)
+    rows = [[kafka, title, *row(group)] for (kafka, title), group in groups.items()]
+    return _table(["Kafka", "application", *columns], [*rows, ["", "**all**", *row(confirmations)]])
+
+
+def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [columns, ["---"] * len(columns), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines).replace("| --- |", "|---|").replace(" --- |", "---|")

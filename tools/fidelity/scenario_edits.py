@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from tools.fidelity.applications import COMMON, TestedApplication
+from tools.fidelity.applications import Closing, TestedApplication
 from tools.kafka_cluster.applications import RACK_TAG, Host
 
 Document = dict[str, Any]
@@ -13,10 +14,25 @@ Document = dict[str, Any]
 
 EVENT_AT_MS = 10_000
 """Simulated time of the event; the group is stable before."""
-DOWN_MS = 60_000
-"""Simulated downtime of a host: long enough for the others to become stable."""
+DOWN_MS = 240_000
+"""Simulated downtime of a host: long enough for the others to become stable, after probing rebalances, too."""
 STEP_DURATION_MS = 600_000
 """Simulated time after an event: long enough for all its consequences."""
+
+
+@dataclass(frozen=True, slots=True)
+class Restart:
+    """An observed restart of a host.
+
+    Attributes:
+        host: The host.
+        at_ms: When it closed, relative to the first of several restarts.
+        down_ms: Time until it joined again.
+    """
+
+    host: Host
+    at_ms: int
+    down_ms: int
 
 
 def with_new_host(imported: Document, application: TestedApplication, host: Host) -> Document:
@@ -26,9 +42,11 @@ def with_new_host(imported: Document, application: TestedApplication, host: Host
         "process_id": host.process_id(application.id),
         "rack": host.rack,
         "tags": {RACK_TAG: host.rack},
-        "threads": {**COMMON, **application.configs}["num.stream.threads"],
+        "threads": application.all_configs()["num.stream.threads"],
         "starts": False,
     }
+    if application.is_static:
+        client["static_membership"] = True
     document = _with_events(imported, [{"at": EVENT_AT_MS, "join": {"clients": host.name}}])
     return {**document, "clients": [*imported["clients"], client]}
 
@@ -37,9 +55,24 @@ def with_absence(imported: Document, application: TestedApplication, host: Host,
     """Return the scenario in which a host stops and returns, by event `rolling_bounce` or `crash`."""
     absence: Document = {"clients": _client_names(imported, application, [host]), "down": DOWN_MS}
     if event == "rolling_bounce":
-        # The host closes with LEAVE_GROUP, regardless of its configs.
-        absence["leaves_group"] = True
+        absence |= _closing(application)
     return _with_events(imported, [{"at": EVENT_AT_MS, event: absence}])
+
+
+def with_restarts(imported: Document, application: TestedApplication, restarts: Sequence[Restart]) -> Document:
+    """Return the scenario in which hosts restart one after another, each when and for as long as observed."""
+    events = [
+        {
+            "at": EVENT_AT_MS + restart.at_ms,
+            "rolling_bounce": {
+                "clients": _client_names(imported, application, [restart.host]),
+                "down": restart.down_ms,
+                **_closing(application),
+            },
+        }
+        for restart in restarts
+    ]
+    return _with_events(imported, events)
 
 
 def with_blackout(imported: Document, application: TestedApplication, hosts: Sequence[Host]) -> Document:
@@ -62,6 +95,11 @@ def with_members(document: Document, assignor: str, members: Mapping[str, str]) 
     """
     entry = {"assignor": assignor, "label": assignor, "parameters": {"members": dict(members)}}
     return {**document, "assignors": [entry]}
+
+
+def _closing(application: TestedApplication) -> Document:
+    """Return how an application closes; by default, its configs decide."""
+    return {"leaves_group": True} if application.closing is Closing.LEAVE else {}
 
 
 def _with_events(imported: Document, events: Sequence[Document]) -> Document:

@@ -1,89 +1,207 @@
-"""The steps of the experiment on one release."""
+"""The experiments on a release: which applications run on which hosts, and what happens to the hosts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import ExitStack
+from dataclasses import dataclass
 
-from tools.fidelity.applications import BROKER_CONFIGS, STREAMS_BROKER_CONFIGS, TESTED_APPLICATIONS, TestedApplication
-from tools.fidelity.experiment import Confirmation, Experiment
-from tools.kafka_cluster.applications import Host, Hosts, describe_topology, prepare
+from tools.fidelity.applications import (
+    ASSIGNORS,
+    BROKER_CONFIGS,
+    CLOSING,
+    CRASHING,
+    CRASHING_WITH_STANDBY,
+    LARGE,
+    STREAMS_BROKER_CONFIGS,
+    THREADED,
+    TestedApplication,
+)
+from tools.fidelity.confirmation import Confirmation
+from tools.fidelity.experiment import Experiment
+from tools.kafka_cluster.applications import Host, Hosts, TableTopic, describe_topology, prepare, prepare_table
 from tools.kafka_cluster.cluster import ClusterSpec, KafkaCluster
 
 RACKS = ("az1", "az2", "az3")
-RECORDS = 2_000
-HOSTS_PER_EXPERIMENT = 4
-WARMING_UP = "ha-warmup"
-"""Runs in a concurrent experiment on its own hosts, because it has probing rebalances for minutes after each step."""
-
-KILLED = ("killed-eos", "killed-alos")
-"""Run in another concurrent experiment, because a host that lost its state returns by probing rebalances."""
+CLICK_RECORDS = 2_000
 
 ExperimentStep = Callable[[Experiment, Sequence[Host]], None]
 
-STEPS: tuple[ExperimentStep, ...] = (
-    lambda experiment, hosts: experiment.start_first(hosts[0]),
-    lambda experiment, hosts: experiment.join(hosts[1]),
-    lambda experiment, hosts: experiment.join(hosts[2]),
-    lambda experiment, hosts: experiment.join(hosts[3]),
-    lambda experiment, hosts: experiment.restart(hosts[1]),
-    lambda experiment, hosts: experiment.crash(hosts[2]),
-    lambda experiment, hosts: experiment.black_out(),
+
+@dataclass(frozen=True, slots=True)
+class ExperimentSpec:
+    """An experiment.
+
+    Attributes:
+        name: Name, also of its hosts (with a number).
+        applications: Its applications; each runs on all hosts.
+        num_hosts: Number of hosts.
+        steps: What happens, in order.
+        releases: Releases on which it runs.
+        lane: Experiments of one lane run one after another, at the same time as other lanes, on the same brokers. Most
+            of their time is waiting for probing rebalances, so a few at a time hardly disturb each other.
+        has_random_ids: Whether process ids are random, as Kafka draws them, instead of chosen without ties.
+    """
+
+    name: str
+    applications: Sequence[TestedApplication]
+    num_hosts: int
+    steps: Sequence[ExperimentStep]
+    releases: Sequence[str] = ("4.3.1", "3.9.1")
+    lane: int = 1
+    has_random_ids: bool = False
+
+
+def _start_first(experiment: Experiment, hosts: Sequence[Host]) -> None:
+    experiment.start_first(hosts[0])
+
+
+def _start_all(experiment: Experiment, hosts: Sequence[Host]) -> None:
+    experiment.start_first(*hosts)
+
+
+def _join(number: int) -> ExperimentStep:
+    return lambda experiment, hosts: experiment.join(hosts[number])
+
+
+def _restart(number: int) -> ExperimentStep:
+    return lambda experiment, hosts: experiment.restart(hosts[number])
+
+
+def _crash(number: int) -> ExperimentStep:
+    return lambda experiment, hosts: experiment.crash(hosts[number])
+
+
+def _bounce(number: int) -> ExperimentStep:
+    return lambda experiment, hosts: experiment.bounce([hosts[number]], f"{hosts[number].name} restarts at once")
+
+
+def _roll(experiment: Experiment, hosts: Sequence[Host]) -> None:
+    experiment.bounce(hosts, "rolling restart of all")
+
+
+def _black_out(experiment: Experiment, hosts: Sequence[Host]) -> None:
+    experiment.black_out()
+
+
+EXPERIMENTS = (
+    ExperimentSpec("crash", CRASHING, 2, (_start_first, _join(1), _crash(1)), lane=1),
+    ExperimentSpec("crash-standby", CRASHING_WITH_STANDBY, 2, (_start_first, _join(1), _crash(1)), lane=2),
+    ExperimentSpec(
+        "threads",
+        THREADED,
+        3,
+        (_start_first, _join(1), _join(2), _restart(1), _crash(2)),
+        releases=("4.3.1",),
+        lane=2,
+        has_random_ids=True,
+    ),
+    ExperimentSpec("close", CLOSING, 3, (_start_all, _restart(1), _bounce(2), _roll), lane=3),
+    ExperimentSpec(
+        "assignors",
+        ASSIGNORS,
+        4,
+        (_start_first, _join(1), _join(2), _join(3), _restart(1), _crash(2), _black_out),
+        lane=3,
+    ),
+    ExperimentSpec("newcomer", LARGE, 2, (_start_first, _join(1)), releases=("4.3.1",), lane=1),
 )
-WARMUP_STEPS: tuple[ExperimentStep, ...] = (
-    lambda experiment, hosts: experiment.start_first(hosts[0]),
-    lambda experiment, hosts: experiment.join(hosts[1]),
-)
-KILL_STEPS: tuple[ExperimentStep, ...] = (
-    lambda experiment, hosts: experiment.start_first(hosts[0]),
-    lambda experiment, hosts: experiment.join(hosts[1]),
-    lambda experiment, hosts: experiment.crash(hosts[1]),
-)
+RELEASES = ("4.3.1", "3.9.1")
+"""The latest release, and one of the previous major version."""
+
+
+def experiments_on(kafka_version: str, names: Sequence[str] | None = None) -> list[ExperimentSpec]:
+    """Return the experiments of a release, or those with a name, on any release.
+
+    Raises:
+        ValueError: There is no experiment of that name.
+    """
+    known = {spec.name: spec for spec in EXPERIMENTS}
+    if names is None:
+        return [spec for spec in EXPERIMENTS if kafka_version in spec.releases or kafka_version not in RELEASES]
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise ValueError(f"unknown experiment '{unknown[0]}' (experiments: {', '.join(known)})")
+    return [known[name] for name in names]
 
 
 def applications_on(kafka_version: str) -> list[TestedApplication]:
-    """Return the applications that a release supports."""
-    return [application for application in TESTED_APPLICATIONS if application.runs_on(kafka_version)]
+    """Return the applications that run on a release."""
+    return [application for spec in experiments_on(kafka_version) for application in _supported(spec, kafka_version)]
 
 
-def run_steps(kafka_version: str) -> list[Confirmation]:
-    """Start a cluster, run all steps on its applications, and compare each step with its prediction.
+def run_steps(kafka_version: str, names: Sequence[str] | None = None) -> list[Confirmation]:
+    """Start a cluster, run experiments on it, and compare each step with its prediction.
+
+    Args:
+        kafka_version: Release.
+        names: Names of the experiments; by default all of the release.
 
     Returns:
         The predicted and observed result of each step and application.
 
     Raises:
         ClusterError: Kafka, Java or Maven failed, or an application did not become stable.
+        ValueError: There is no experiment of that name.
     """
-    applications = applications_on(kafka_version)
-    has_streams_groups = any(application.uses_streams_groups for application in applications)
+    specs = experiments_on(kafka_version, names)
+    has_streams_groups = any(
+        application.uses_streams_groups for spec in specs for application in _supported(spec, kafka_version)
+    )
     configs = {**BROKER_CONFIGS, **(STREAMS_BROKER_CONFIGS if has_streams_groups else {})}
     spec = ClusterSpec(brokers=len(RACKS), racks=RACKS, kafka_version=kafka_version, broker_configs=configs)
-    with (
-        KafkaCluster(spec) as cluster,
-        Hosts(cluster) as main_hosts,
-        Hosts(cluster) as warmup_hosts,
-        Hosts(cluster) as killed_hosts,
-    ):
-        prepare(cluster, RECORDS)
-        topology = describe_topology(cluster)
-        main = [application for application in applications if application.id not in (WARMING_UP, *KILLED)]
-        warming_up = [application for application in applications if application.id == WARMING_UP]
-        killed = [application for application in applications if application.id in KILLED]
-        experiments = (
-            (Experiment(cluster, main_hosts, main, topology), "h", STEPS),
-            (Experiment(cluster, warmup_hosts, warming_up, topology), "w", WARMUP_STEPS),
-            (Experiment(cluster, killed_hosts, killed, topology), "k", KILL_STEPS),
-        )
-        with ThreadPoolExecutor(len(experiments)) as threads:
-            results = [threads.submit(_run_experiment, *arguments) for arguments in experiments]
+    with KafkaCluster(spec) as cluster:
+        topologies = _prepare(cluster, specs)
+        lanes = [[spec for spec in specs if spec.lane == lane] for lane in sorted({spec.lane for spec in specs})]
+        # All hosts stop before the executor waits for its threads: a failure or an interruption ends all experiments.
+        with ThreadPoolExecutor(len(lanes)) as threads, ExitStack() as stack:
+            hosts_of = {spec.name: stack.enter_context(Hosts(cluster)) for spec in specs}
+            results = [threads.submit(_run_lane, lane, hosts_of, cluster, topologies) for lane in lanes]
+            for result in as_completed(results):
+                result.result()
             return [confirmation for result in results for confirmation in result.result()]
 
 
-def _run_experiment(experiment: Experiment, prefix: str, steps: Sequence[ExperimentStep]) -> list[Confirmation]:
-    hosts = [
-        experiment.hosts.add(f"{prefix}{number}", RACKS[number % len(RACKS)]) for number in range(HOSTS_PER_EXPERIMENT)
+def _supported(spec: ExperimentSpec, kafka_version: str) -> list[TestedApplication]:
+    return [application for application in spec.applications if application.runs_on(kafka_version)]
+
+
+def _prepare(cluster: KafkaCluster, specs: Sequence[ExperimentSpec]) -> dict[TableTopic | None, str]:
+    """Create and fill the input topics of experiments; return the topologies that read them."""
+    tables = dict.fromkeys(application.table for spec in specs for application in spec.applications)
+    for table in tables:
+        if table is None:
+            prepare(cluster, CLICK_RECORDS)
+        else:
+            prepare_table(cluster, table)
+    return {table: describe_topology(cluster, table) for table in tables}
+
+
+def _run_lane(
+    specs: Sequence[ExperimentSpec],
+    hosts_of: Mapping[str, Hosts],
+    cluster: KafkaCluster,
+    topologies: Mapping[TableTopic | None, str],
+) -> list[Confirmation]:
+    """Run experiments one after another; the hosts of each stop at its end."""
+    confirmations: list[Confirmation] = []
+    for spec in specs:
+        with hosts_of[spec.name] as hosts:
+            confirmations += _run_experiment(spec, hosts, cluster, topologies)
+    return confirmations
+
+
+def _run_experiment(
+    spec: ExperimentSpec, hosts: Hosts, cluster: KafkaCluster, topologies: Mapping[TableTopic | None, str]
+) -> list[Confirmation]:
+    applications = _supported(spec, cluster.spec.kafka_version)
+    topology_of = {application.id: topologies[application.table] for application in applications}
+    experiment = Experiment(spec.name, cluster, hosts, applications, topology_of)
+    numbered = [
+        hosts.add(f"{spec.name}{number}", RACKS[number % len(RACKS)], has_random_ids=spec.has_random_ids)
+        for number in range(spec.num_hosts)
     ]
-    for step in steps:
-        step(experiment, hosts)
+    for step in spec.steps:
+        step(experiment, numbered)
     return experiment.confirmations

@@ -1,6 +1,7 @@
-"""Hosts that run the click-counting application (`Host.java`) on a running cluster."""
+"""Hosts that run applications (`Host.java`) on a running cluster."""
 
 import json
+import shutil
 import subprocess
 import time
 import uuid
@@ -17,9 +18,16 @@ from tools.kafka_cluster.java import ClusterError, start_java, stop_java, tail
 
 HOST = "assignorsim.Host"
 TOPOLOGY = "assignorsim.ClickTopology"
+TABLE_TOPOLOGY = "assignorsim.TableTopology"
+TABLE_CONFIG = "assignorsim.table"
+"""Config of `Host.java`: name of the table's topic, for an application that only keeps a table."""
+CLOSE_CONFIG = "assignorsim.close"
+"""Config of `Host.java`: `leave` or `default`."""
+RESTORED = "restored"
 HEAP_MB = 128
 STOP_TIMEOUT_S = 30
 PREPARE_TIMEOUT_S = 60
+FILL_TIMEOUT_S = 300
 POLL_INTERVAL_S = 0.1
 RACK_TAG = "zone"
 """Client tag with the rack of the host."""
@@ -27,6 +35,23 @@ LEADER_LOG_OPTION = (
     "-Dorg.slf4j.simpleLogger.log.org.apache.kafka.streams.processor.internals.StreamsPartitionAssignor=debug"
 )
 """JVM option: at DEBUG a group leader logs the state of its clients before an assignment."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableTopic:
+    """A topic that applications read as a table: one stateful task and one store per partition.
+
+    Attributes:
+        topic: Name of the topic.
+        partitions: Number of partitions.
+        records: Number of records, all with different keys.
+        value_bytes: Size of each record's value.
+    """
+
+    topic: str
+    partitions: int
+    records: int
+    value_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +82,15 @@ class Host:
         process: The process; None while it is stopped.
     """
 
-    def __init__(self, cluster: KafkaCluster, name: str, rack: str, number: int) -> None:
+    def __init__(
+        self, cluster: KafkaCluster, name: str, rack: str, number: int, *, has_random_ids: bool = False
+    ) -> None:
         self._cluster = cluster
         self._number = number
+        self._has_random_ids = has_random_ids
         self._folder = cluster.work_dir / "hosts" / name
         self._starts = 0
+        self._is_removed = False
         self.name = name
         self.rack = rack
         self.process: subprocess.Popen[bytes] | None = None
@@ -70,10 +99,10 @@ class Host:
         """Start the host with applications, given as Kafka Streams configs by application id.
 
         Raises:
-            ClusterError: The host is already running.
+            ClusterError: The host is already running, or was removed.
         """
-        if self.process is not None:
-            raise ClusterError(f"host {self.name} is already running")
+        if self.process is not None or self._is_removed:
+            raise ClusterError(f"host {self.name} is {'removed' if self._is_removed else 'already running'}")
         self._folder.mkdir(parents=True, exist_ok=True)
         self._starts += 1
         files = [self._write(application, configs) for application, configs in applications.items()]
@@ -111,26 +140,56 @@ class Host:
         """Return the process id of an application on this host; it is created at the first call.
 
         The ids of the first 16 hosts fall into different bins of Kafka's hash maps. Within a bin, the order depends on
-        member ids, which clients draw at random, and the sticky assignors break ties by that order.
+        member ids, which clients draw at random, and the sticky assignors break ties by that order. A host with random
+        ids draws them as Kafka does (`UUID.randomUUID`).
         """
         file = self._folder / "state" / application / "kafka-streams-process-metadata"
         if not file.exists():
             file.parent.mkdir(parents=True)
             # The file in which Kafka stores it: StateDirectory.initializeProcessId.
             candidates = (uuid.uuid5(uuid.NAMESPACE_URL, f"{self.name}/{application}/{i}") for i in count())
-            process_id = next(id for id in candidates if _bin(id) == 7 * self._number % DEFAULT_CAPACITY)
+            chosen = next(id for id in candidates if _bin(id) == 7 * self._number % DEFAULT_CAPACITY)
+            process_id = uuid.uuid4() if self._has_random_ids else chosen
             file.write_text(json.dumps({"processId": str(process_id)}))
         return str(json.loads(file.read_text())["processId"])
 
     def task_history(self, application: str) -> list[HostTasks]:
         """Return the tasks of an application on this host since its last start, one entry per change."""
         history = []
-        for line in self._task_log.read_text().splitlines() if self._task_log.exists() else ():
-            fields = line.split("\t")
+        for fields in _read_fields(self._task_log):
             if len(fields) == 6 and fields[1] == application:
                 at_ms, _, state, threads, active, standby = fields
                 history.append(HostTasks(int(at_ms), state, int(threads), _tasks(active), _tasks(standby)))
         return history
+
+    def restored_records(self, application: str, since_ms: int) -> dict[str, int]:
+        """Return the records that restore consumers have read since a time, by changelog, over all starts.
+
+        Source: metric `records-consumed-total` of the restore consumers.
+        """
+        restored: dict[str, int] = {}
+        for start in range(1, self._starts + 1):
+            last: dict[str, int] = {}
+            for fields in _read_fields(self._folder / f"tasks-{start}.tsv"):
+                if len(fields) == 5 and fields[1:3] == [application, RESTORED]:
+                    at_ms, topic, records = int(fields[0]), fields[3], int(fields[4])
+                    if at_ms >= since_ms:
+                        restored[topic] = restored.get(topic, 0) + records - last.get(topic, 0)
+                    last[topic] = records
+        return restored
+
+    def last_restored_ms(self, application: str) -> int | None:
+        """Return when the restore consumers of the current process last read records, since 1970; None if never."""
+        rows = [fields for fields in _read_fields(self._task_log) if fields[1:3] == [application, RESTORED]]
+        return int(rows[-1][0]) if rows else None
+
+    def remove(self) -> None:
+        """Prevent further starts."""
+        self._is_removed = True
+
+    def remove_state(self) -> None:
+        """Remove the state of the applications, which may be large; keep the logs."""
+        shutil.rmtree(self._folder / "state", ignore_errors=True)
 
     @property
     def _task_log(self) -> Path:
@@ -162,12 +221,16 @@ class Hosts:
         return self
 
     def __exit__(self, *problem: object) -> None:
-        running = [host.process for host in self._hosts if host.process is not None]
-        stop_java(running, STOP_TIMEOUT_S)
+        # First of all, so that no other thread starts a host again.
+        for host in self._hosts:
+            host.remove()
+        stop_java([host.process for host in self._hosts if host.process is not None], STOP_TIMEOUT_S)
+        for host in self._hosts:
+            host.remove_state()
 
-    def add(self, name: str, rack: str) -> Host:
-        """Return a new host, which is not started yet."""
-        self._hosts.append(Host(self._cluster, name, rack, len(self._hosts)))
+    def add(self, name: str, rack: str, *, has_random_ids: bool = False) -> Host:
+        """Return a new host, which is not started yet; with random process ids instead of chosen ones if asked."""
+        self._hosts.append(Host(self._cluster, name, rack, len(self._hosts), has_random_ids=has_random_ids))
         return self._hosts[-1]
 
     def all(self) -> Sequence[Host]:
@@ -211,14 +274,32 @@ def prepare(cluster: KafkaCluster, records: int) -> None:
     cluster.run_main(TOPOLOGY, "prepare", cluster.bootstrap_servers, str(records), timeout_s=PREPARE_TIMEOUT_S)
 
 
-def describe_topology(cluster: KafkaCluster) -> str:
-    """Return the output of the application's `Topology.describe()`."""
-    return cluster.run_main(TOPOLOGY, "describe", timeout_s=PREPARE_TIMEOUT_S)
+def prepare_table(cluster: KafkaCluster, table: TableTopic) -> None:
+    """Create and fill the topic of a table.
+
+    Raises:
+        ClusterError: The program fails.
+    """
+    numbers = map(str, (table.partitions, table.records, table.value_bytes))
+    arguments = ("prepare", cluster.bootstrap_servers, table.topic, *numbers)
+    cluster.run_main(TABLE_TOPOLOGY, *arguments, timeout_s=FILL_TIMEOUT_S)
+
+
+def describe_topology(cluster: KafkaCluster, table: TableTopic | None = None) -> str:
+    """Return the output of `Topology.describe()` of the click-counting application, or of a table's application."""
+    if table is None:
+        return cluster.run_main(TOPOLOGY, "describe", timeout_s=PREPARE_TIMEOUT_S)
+    return cluster.run_main(TABLE_TOPOLOGY, "describe", table.topic, timeout_s=PREPARE_TIMEOUT_S)
 
 
 def _bin(process_id: uuid.UUID) -> int:
     """Return the bin of a process id in a Java HashMap of default capacity."""
     return bucket(process_hash(ProcessId.of(process_id)), DEFAULT_CAPACITY)
+
+
+def _read_fields(log: Path) -> list[list[str]]:
+    """Return the fields of the lines of a task log; none if it does not exist."""
+    return [line.split("\t") for line in log.read_text().splitlines()] if log.exists() else []
 
 
 def _tasks(text: str) -> frozenset[str]:

@@ -1,0 +1,27 @@
+"""Experiments can be chosen by name."""
+
+from __future__ import annotations
+
+import pytest
+
+from tools.fidelity.steps import EXPERIMENTS, RELEASES, applications_on, experiments_on
+
+
+def test_releases_run_their_experiments() -> None:
+    latest, previous = ([spec.name for spec in experiments_on(release)] for release in RELEASES)
+    assert set(latest) == {spec.name for spec in EXPERIMENTS} > set(previous)
+    assert [spec.name for spec in experiments_on(RELEASES[1], ["newcomer"])] == ["newcomer"]
+    with pytest.raises(ValueError, match="unknown experiment 'crush'"):
+        experiments_on(RELEASES[0], ["crush"])
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_applications_have_distinct_ids(release: str) -> None:
+    ids = [application.id for application in applications_on(release)]
+    assert len(ids) == len(set(ids))
+    assert any("streams" in name for name in ids) == (release == "4.3.1")
+
+
+def test_hosts_of_different_experiments_differ() -> None:
+    names = [f"{spec.name}{number}" for spec in EXPERIMENTS for number in range(spec.num_hosts)]
+    assert len(names) == len(set(names))
