@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from assignors import registry
 from assignors.errors import UnknownAssignorError
 from assignors.model.configs import AssignmentConfigs
-from assignors.model.traffic_rates import RATES
 from assignors.registry import AssignorInfo
 from assignors.renamed_parameters import describe_rename, rename_parameters
 from scenarios.language.errors import did_you_mean, format_value
@@ -97,8 +96,7 @@ def _check_assignor(entry: AssignorSettings, path: ScenarioPath, source_map: Sou
     parameters, old = rename_parameters(entry.parameters)
     for name in old:
         source_map.add_warning((*path, "parameters", name), describe_rename(name))
-    known = [field.name for field in fields(info.make)] if is_dataclass(info.make) else list(parameters)
-    known = [name for name in known if name != RATES]
+    known = list(parameters if info.parameter_names is None else info.parameter_names)
     for key in parameters:
         if key not in known:
             source_map.add_mistake(
