@@ -44,7 +44,7 @@ class AssignorInfo:
     Attributes:
         name: registered name, or import path `package.module:attribute`.
         make: builds the assignor; its keyword arguments are the parameters.
-        kafka_version: Kafka releases whose assignor it reimplements; empty for an assignor that is not Kafka's.
+        kafka_version: Kafka releases whose answers it gives; empty for an assignor that is not Kafka's.
         releases: Kafka releases that can be chosen as `name@release`, oldest first, because their answers differ; empty
             if all answers are the same. The name alone is the newest release.
         release: the chosen release; empty for the newest.
@@ -148,7 +148,7 @@ BUILT_IN = (
     AssignorInfo(
         name="streams_group_sticky",
         make=StreamsGroupSticky,
-        kafka_version=f"{RELEASES[0]} to {RELEASES[-1]}",
+        kafka_version=RELEASES[-1],
         kafka_class="StickyTaskAssignor",
         summary="the broker's assignor for streams groups: sticky, with even shares (KIP-1071)",
         identical=True,

@@ -13,16 +13,13 @@ from pathlib import Path
 from assignors import registry
 from assignors.java.hash_order import CollectionOrder
 from scenarios.problems import Problem, answer_differences, solve_problem
-from tools.kafka_group_oracle.oracle import NEWEST_KAFKA, Json, run_assignor
-from tools.kafka_group_oracle.random_groups import ASSIGNOR, RandomGroup
+from tools.kafka_group_oracle.lives import answered_problems, assignor_of
+from tools.kafka_group_oracle.oracle import NEWEST_KAFKA, Json
 from tools.kafka_oracle import parity_page
 from tools.kafka_oracle.compare import Tally
 
-GROUPS_PER_BATCH = 1000
 RUNS = Path("out/parity")
 """Folder of the summaries, as of `python -m tools.kafka_oracle parity`."""
-
-COMPARED = ("assignment", "probing_rebalance", "error")
 
 
 def main() -> int:
@@ -50,33 +47,6 @@ def main() -> int:
         json.dumps(summarize(options, tally), indent=2) + "\n", encoding="utf-8"
     )
     return 0 if tally.identical() else 1
-
-
-def assignor_of(kafka_version: str) -> str:
-    """Return the name of the assignor of a release."""
-    return f"{ASSIGNOR}@{kafka_version.rpartition('.')[0]}"
-
-
-def answered_problems(kafka_version: str, seeds: range, rounds: int) -> Iterator[tuple[Problem, Json]]:
-    """Run Kafka on random groups, round by round: each answer is the previous assignment of the next round.
-
-    Yields:
-        The problem with its answers, and the same as a line of a problem file.
-    """
-    for start in range(0, len(seeds), GROUPS_PER_BATCH):
-        groups = [RandomGroup.from_seed(seed) for seed in seeds[start : start + GROUPS_PER_BATCH]]
-        for _ in range(rounds):
-            problems = [group.problem() for group in groups]
-            for group, problem, answers in zip(groups, problems, run_assignor(problems, kafka_version), strict=True):
-                in_order, in_production = (
-                    {key: answers[order][key] for key in COMPARED} for order in ("sorted", "production")
-                )
-                problem["assignor"] = assignor_of(kafka_version)
-                line = {"problem": problem, "expected": in_order}
-                if in_production != in_order:
-                    line["expected_hash_order"] = in_production
-                yield Problem(group.seed, problem, in_order, line.get("expected_hash_order")), line
-                group.apply_assignment(in_production["assignment"])
 
 
 def compare(answered: Iterator[tuple[Problem, Json]], kafka_version: str, out: Path | None) -> Tally:
