@@ -47,16 +47,21 @@ def main() -> int:
     parser.add_argument("--problems", type=int, default=2000, help="number of random problems of clients")
     parser.add_argument("--groups", type=int, default=300, help=f"number of streams groups, {ROUNDS} rounds each")
     parser.add_argument("--seed", type=int, default=1, help="seed of the problems and of the first group")
-    options = parser.parse_args()
-    rows = {
-        **compare_clients(list(generate(options.seed, options.problems))),
-        THREADS: compare_threads(list(threads.generate(options.seed, options.problems))),
-        "streams_group_sticky": compare_brokers(range(options.seed, options.seed + options.groups)),
-    }
-    command = (
-        f"python -m tools.release_differences --problems {options.problems} --groups {options.groups} "
-        f"--seed {options.seed}"
+    parser.add_argument(
+        "--only", choices=("clients", "brokers"), help="ask only the releases of clients, or of brokers"
     )
+    options = parser.parse_args()
+    rows: dict[str, Row] = {}
+    command = f"python -m tools.release_differences --seed {options.seed}"
+    if options.only != "brokers":
+        rows |= compare_clients(list(generate(options.seed, options.problems)))
+        rows[THREADS] = compare_threads(list(threads.generate(options.seed, options.problems)))
+        command += f" --problems {options.problems}"
+    if options.only != "clients":
+        rows["streams_group_sticky"] = compare_brokers(range(options.seed, options.seed + options.groups))
+        command += f" --groups {options.groups}"
+    if options.only is not None:
+        command += f" --only {options.only}"
     write_section(f"{markdown(rows)}\n{datetime.date.today().isoformat()}: `{command}`\n")
     return 0
 
