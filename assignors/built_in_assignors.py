@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any
 
+from assignors.errors import UnknownAssignorError
 from assignors.model.assignment import TaskAssignor
+from assignors.model.traffic_rates import RATES
 from assignors.objective.cost import EQUAL_WEIGHTS, Weights
 from assignors.tasks.fallback_prior import FallbackPrior
 from assignors.tasks.high_availability import HighAvailability
@@ -14,7 +17,24 @@ from assignors.tasks.legacy_sticky import LegacySticky
 from assignors.tasks.optimal import Optimal
 from assignors.tasks.rack_aware_variant import CurrentOverlap, MinBytes, ReliableStandbys, SubtopologyBalance
 from assignors.tasks.sticky import Sticky
-from assignors.tasks.streams_group_sticky import StreamsGroupSticky
+from assignors.tasks.streams_group_sticky import RELEASES, StreamsGroupSticky
+
+
+@dataclass(frozen=True, slots=True)
+class OfRelease:
+    """Builds the assignor of one Kafka release.
+
+    Attributes:
+        make: builds the assignor of any release.
+        release: the release.
+    """
+
+    make: Callable[..., TaskAssignor]
+    release: str
+
+    def __call__(self, **parameters: Any) -> TaskAssignor:
+        """Build the assignor."""
+        return self.make(release=self.release, **parameters)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +44,10 @@ class AssignorInfo:
     Attributes:
         name: registered name, or import path `package.module:attribute`.
         make: builds the assignor; its keyword arguments are the parameters.
-        kafka_version: Kafka releases whose assignor it reimplements; empty for an assignor that is not Kafka's.
+        kafka_version: Kafka releases whose answers it gives; empty for an assignor that is not Kafka's.
+        releases: Kafka releases that can be chosen as `name@release`, oldest first, because their answers differ; empty
+            if all answers are the same. The name alone is the newest release.
+        release: the chosen release; empty for the newest.
         kafka_class: simple name of Kafka's class; empty for an assignor that is not Kafka's.
         summary: one-line description.
         aliases: other names.
@@ -46,6 +69,36 @@ class AssignorInfo:
     ignored_configs: tuple[str, ...] = ()
     needs_costs: bool = False
     in_streams_groups: bool = False
+    releases: tuple[str, ...] = ()
+    release: str = ""
+
+    def at(self, release: str) -> AssignorInfo:
+        """Return the assignor of a release, which is named `name@release`.
+
+        Raises:
+            UnknownAssignorError: the assignor has no such release.
+        """
+        name = self.name.partition("@")[0]
+        if release not in self.releases:
+            if not self.releases:
+                same = f"the same in Kafka {self.kafka_version}" if self.kafka_version else "not Kafka's"
+                raise UnknownAssignorError(f"unknown assignor '{name}@{release}': {name} is {same}; omit the release")
+            known = ", ".join(f"{name}@{known}" for known in self.releases)
+            raise UnknownAssignorError(f"unknown release '{release}' of {name} (known: {known})")
+        make = OfRelease(self._class, release)
+        return replace(self, name=f"{name}@{release}", make=make, kafka_version=release, aliases=(), release=release)
+
+    @property
+    def _class(self) -> Callable[..., TaskAssignor]:
+        return self.make.make if isinstance(self.make, OfRelease) else self.make
+
+    @property
+    def parameter_names(self) -> tuple[str, ...] | None:
+        """Return the parameters that may be set; None if they are unknown."""
+        if not is_dataclass(self._class):
+            return None
+        hidden = {RATES, "release"} if self.releases else {RATES}
+        return tuple(parameter.name for parameter in fields(self._class) if parameter.name not in hidden)
 
     def ignores(self, key: str) -> bool:
         """Return whether a config key has no effect on the assignor."""
@@ -95,7 +148,7 @@ BUILT_IN = (
     AssignorInfo(
         name="streams_group_sticky",
         make=StreamsGroupSticky,
-        kafka_version="4.2 and 4.3",
+        kafka_version=RELEASES[-1],
         kafka_class="StickyTaskAssignor",
         summary="the broker's assignor for streams groups: sticky, with even shares (KIP-1071)",
         identical=True,
@@ -108,6 +161,7 @@ BUILT_IN = (
             "client.tag.",
         ),
         in_streams_groups=True,
+        releases=RELEASES,
     ),
     AssignorInfo(
         name="ha_reliable_standbys",

@@ -1,5 +1,8 @@
 """Look up task assignors by name, import path, class, instance or function.
 
+An assignor of Kafka whose answers changed is registered once. `name@release` is that of one release,
+as in `streams_group_sticky@4.3`; the name alone is that of the newest.
+
 `find` knows the built-in assignors and imports nothing, so it is safe for names from files. `load` also imports code:
 assignors that other distributions register in the entry-point group `assignor_sim.assignors`, and
 `package.module:attribute`. Use it only for names that the user typed. `resolve` also accepts classes, instances and
@@ -115,10 +118,14 @@ def installed() -> tuple[str, ...]:
 
 
 def find(name: str) -> AssignorInfo:
-    """Return a built-in assignor by name or alias; import nothing.
+    """Return a built-in assignor by name or alias, or by `name@release`; import nothing.
 
     Raises:
-        UnknownAssignorError: no built-in assignor has the name.
+        UnknownAssignorError: no built-in assignor has the name, or it has no such release.
+
+    Examples:
+        >>> find("streams_group_sticky@4.3").kafka_version
+        '4.3'
     """
     info = _find_built_in(name)
     if info is not None:
@@ -162,7 +169,12 @@ def make(info: AssignorInfo, parameters: Mapping[str, Any] | None = None) -> Tas
         UnknownAssignorError: the assignor has no such parameter, or rejects the value.
     """
     given = dict(parameters or {})
-    if info in BUILT_IN:
+    if info.releases and "release" in given:
+        name = info.name.partition("@")[0]
+        raise UnknownAssignorError(
+            f"cannot build assignor '{info.name}': the release is part of the name, as in {name}@{info.releases[0]}"
+        )
+    if is_built_in(info):
         given, old = rename_parameters(given)
         warn_of_old_parameters(info.name, old)
     try:
@@ -210,11 +222,13 @@ def resolve(assignor: AssignorLike, *, may_import: bool = True) -> ResolvedAssig
 
 def _resolve_instance(assignor: Any) -> ResolvedAssignor:
     info = _describe(type(assignor), "")
-    changed = {name: value for name, value in _changed_fields(assignor).items() if name != RATES}
-    settings = ", ".join(f"{name}={value}" for name, value in changed.items())
+    parameters = _changed_fields(assignor)
+    if info.releases and "release" in parameters:
+        info = info.at(parameters.pop("release"))
+    settings = ", ".join(f"{name}={value}" for name, value in parameters.items() if name != RATES)
     label = info.name.rpartition(":")[2] + (f" ({settings})" if settings else "")
-    if info in BUILT_IN:
-        return ResolvedAssignor(info, MappingProxyType(_changed_fields(assignor)), label)
+    if is_built_in(info):
+        return ResolvedAssignor(info, MappingProxyType(parameters), label)
     summary = info.summary
     return ResolvedAssignor(AssignorInfo(info.name, _Instance(assignor), summary=summary), label=label)
 
@@ -242,8 +256,15 @@ def _default(parameter: Field[Any]) -> object:
     return parameter.default_factory() if parameter.default_factory is not MISSING else parameter.default
 
 
+def is_built_in(info: AssignorInfo) -> bool:
+    """Return whether an assignor is one of this project, of any release."""
+    return info in BUILT_IN or bool(info.release)
+
+
 def _find_built_in(name: str) -> AssignorInfo | None:
-    return next((info for info in BUILT_IN if name == info.name or name in info.aliases), None)
+    plain, at, release = name.partition("@")
+    info = next((info for info in BUILT_IN if plain == info.name or plain in info.aliases), None)
+    return info.at(release) if at and info is not None else info
 
 
 def _describe(candidate: Any, name: str) -> AssignorInfo:

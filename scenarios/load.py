@@ -23,7 +23,7 @@ from scenarios.language.text_files import UnreadableError, read_text
 from scenarios.language.validation import SourceMap, parse_document
 from scenarios.language.yaml_reader import MAX_BYTES, TOO_LONG_MESSAGE, YamlReadError, read_yaml
 from scenarios.resolution.application import resolve_application
-from scenarios.resolution.assignors import AssignorSpec, resolve_assignors
+from scenarios.resolution.assignors import AssignorSpec, assignor_of_brokers, resolve_assignors
 from scenarios.resolution.availability_warnings import warn_about_availability
 from scenarios.resolution.clients import check_membership, resolve_clients
 from scenarios.resolution.closing_warnings import warn_about_closing
@@ -67,6 +67,7 @@ class Scenario:
         imports: the SHA-256 of each imported file, by its name in the scenario.
         blueprint: the seed-independent part of the world.
         neighbors: the scenarios of the other applications that run on the cluster at the same time.
+        broker_release: the Kafka release of the brokers; None for the newest.
     """
 
     name: str
@@ -82,6 +83,7 @@ class Scenario:
     imports: tuple[tuple[str, str], ...]
     blueprint: Blueprint
     neighbors: tuple[Scenario, ...] = ()
+    broker_release: str | None = None
 
     @property
     def assignment_configs(self) -> AssignmentConfigs:
@@ -116,6 +118,9 @@ class Scenario:
                 return spec
         resolved = registry.resolve(assignor, may_import=may_import)
         label = assignor if isinstance(assignor, str) else resolved.label
+        if assignor in (resolved.info.name, *resolved.info.aliases):  # An object or a release is what it is.
+            info = assignor_of_brokers(resolved.info, self.broker_release)
+            return AssignorSpec(info.name if info.release else label, info, {}, self.assignment_configs)
         return AssignorSpec(label, resolved.info, resolved.parameters, self.assignment_configs)
 
     def world(
@@ -255,6 +260,7 @@ def _load(
         imports=tuple(sorted(files.digests.items())),
         blueprint=blueprint,
         neighbors=tuple(neighbor.scenario for neighbor in neighbors),
+        broker_release=document.cluster.kafka,
     )
 
 
@@ -305,15 +311,15 @@ def _resolve(
         mistakes=mistakes,
     )
     events = resolve_events(document.events, context)
-    assignors = resolve_assignors(document.assignors, configs, clients, source_map)
-    groups = resolve_group_configs(document.application, document.cluster.configs, source_map)
+    assignors = resolve_assignors(document.assignors, configs, clients, document.cluster.kafka, source_map)
+    broker_configs = document.cluster.configs_of_release()
+    groups = resolve_group_configs(document.application, broker_configs, source_map)
     protocol = GroupProtocol(streams_configs.group_protocol)
     check_membership(document.clients, protocol, source_map)
     check_start(document, {spec.protocol or protocol for spec in assignors}, source_map)
     price = resolve_price(document.price, source_map)
     _check_seeds(document.seeds, source_map)
     _check_size(application.num_tasks, len(clients.plans), source_map)
-    broker_configs = document.cluster.configs
     defaults = TopicDefaults(broker_configs.min_insync_replicas, broker_configs.unclean_leader_election)
     blueprint = Blueprint(
         name=name,

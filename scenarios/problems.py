@@ -137,6 +137,7 @@ class _Client(_ProblemModel):
     previous_active: list[str] = []
     previous_standby: list[str] = []
     task_lags: dict[str, Long] = {}
+    task_offsets: dict[str, Annotated[int, Field(ge=0, le=2**63 - 1)]] = {}
 
 
 class _ProblemDocument(_ProblemModel):
@@ -210,6 +211,7 @@ def _parse_client(client: _Client) -> KafkaStreamsState:
         previous_active_tasks=tuple(map(TaskId.parse, client.previous_active)),
         previous_standby_tasks=tuple(map(TaskId.parse, client.previous_standby)),
         task_lags={TaskId.parse(task): lag for task, lag in client.task_lags.items()},
+        task_offsets={TaskId.parse(task): offset for task, offset in client.task_offsets.items()},
     )
 
 
@@ -236,7 +238,8 @@ def solve_problem(
     """
     try:
         info = assignor or registry.find(str(problem.problem["assignor"]))
-        strategy = registry.make(info, {"order": order} if "order" in signature(info.make).parameters else {})
+        parameters = signature(info.make).parameters if info.parameter_names is None else info.parameter_names
+        strategy = registry.make(info, {"order": order} if "order" in parameters else {})
         state = parse_problem(problem.problem)
     except ConfigError as error:
         return _error_answer(problem, error, 0)

@@ -28,6 +28,7 @@ def list_(
             "aliases": list(info.aliases),
             "kafka_class": info.kafka_class,
             "kafka_version": info.kafka_version,
+            "releases": [info.at(release).name for release in info.releases],
             "identical_to_kafka": info.identical,
             "summary": info.summary,
         }
@@ -41,6 +42,10 @@ def list_(
         print(json.dumps({"assignors": assignors, "scenarios": scenarios}, indent=2))
     else:
         _print_tables(assignors, scenarios)
+
+
+def _release(name: str) -> str:
+    return name[name.index("@") :]
 
 
 def _first_sentence(text: str) -> str:
@@ -65,6 +70,9 @@ def _print_tables(assignors: list[dict[str, object]], scenarios: list[dict[str, 
         kafka = f"Kafka {row['kafka_version']}" if row.get("kafka_version") else ""
         if kafka and not row["identical_to_kafka"]:
             kafka += ", not yet verified"
+        releases = row.get("releases")
+        if isinstance(releases, list) and releases:
+            kafka += f" (by release: {', '.join(map(_release, releases))})"
         table.add_row(*(Text(str(cell)) for cell in (name, row.get("kafka_class", ""), kafka, row["summary"])))
     console.print(table)
     table = Table("Shipped scenario", "Description", box=box.SIMPLE_HEAD)

@@ -69,6 +69,32 @@ def hash_order(hashes: Sequence[int], capacity: int = DEFAULT_CAPACITY) -> list[
     return _bucket_order(listed, table_capacity(listed, len(listed), capacity, [0] * MIN_TREEIFY_CAPACITY))
 
 
+def computed_hash_order(hashes: Sequence[int], capacity: int, *, is_called_again: bool) -> list[int]:
+    """Return the iteration order of a HashMap that is filled by `computeIfAbsent` instead of `put`.
+
+    It inserts at the head of a bin instead of the end, and a full table doubles at the next call, not at once.
+
+    Args:
+        hashes: 32-bit hashes of distinct keys, in insertion order.
+        capacity: initial capacity of the table.
+        is_called_again: whether a call with a key that is already in the map follows the last insertion.
+
+    Returns:
+        Positions in `hashes` in iteration order; `hash_order` names the exception.
+    """
+    for size, hash_code in enumerate(hashes):
+        capacity = grown_capacity(size, capacity)
+        if capacity < MIN_TREEIFY_CAPACITY:
+            bin_of_key = bucket(hash_code, capacity)
+            in_bin = sum(bucket(other, capacity) == bin_of_key for other in hashes[:size])
+            if in_bin >= TREEIFY_THRESHOLD - 1:
+                capacity *= 2
+    if is_called_again:
+        capacity = grown_capacity(len(hashes), capacity)
+    buckets = [bucket(hash_code, capacity) for hash_code in hashes]
+    return sorted(range(len(hashes)), key=lambda position: (buckets[position], -position))
+
+
 def _bucket_order(hashes: Sequence[int], capacity: int) -> list[int]:
     mask = capacity - 1
     buckets = [(h ^ (h >> 16)) & mask for h in hashes]

@@ -83,6 +83,8 @@ class KafkaStreamsState:
         previous_standby_tasks: other tasks that the client held.
         task_lags: lag in records of the client's copy of each stateful task of the application: the end offset of the
             changelog for a task without copy, LATEST_OFFSET for one that runs there, UNKNOWN_OFFSET_SUM if unknown.
+        task_offsets: sum of the changelog offsets of each copy that the client reports to the coordinator of a streams
+            group; none from clients before Kafka 4.4.
 
     Raises:
         ValueError: the client has no thread.
@@ -95,6 +97,7 @@ class KafkaStreamsState:
     previous_active_tasks: tuple[TaskId, ...] = ()
     previous_standby_tasks: tuple[TaskId, ...] = ()
     task_lags: Mapping[TaskId, int] = field(default_factory=dict)
+    task_offsets: Mapping[TaskId, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.num_processing_threads < 1:
@@ -136,6 +139,7 @@ class ApplicationState:
         previous_thread: shape (T, C); the thread of each client, from 0, that held each previous task, UNKNOWN_THREAD
             if none is known; None if nothing is known about threads. Only coordinators of streams groups, whose
             members are threads, need it.
+        task_offsets: offsets that each client reports; see `KafkaStreamsState.task_offsets`. Empty if none does.
     """
 
     tasks: TaskTable
@@ -148,6 +152,7 @@ class ApplicationState:
     task_insertion_order: IntArray | None = None
     client_insertion_order: IntArray | None = None
     previous_thread: IntArray | None = None
+    task_offsets: Sequence[Mapping[TaskId, int]] = ()
 
     def __post_init__(self) -> None:
         columns = (self.lags, self.tasks.subtopology, self.tasks.stateful, self.clients.threads, self.clients.rack)
@@ -209,6 +214,7 @@ class ApplicationState:
             client_insertion_order=_rows(
                 [c.process_id for c in client_insertion_order], [c.process_id for c in members]
             ),
+            task_offsets=tuple(dict(member.task_offsets) for member in members),
         )
 
     @cached_property
@@ -282,6 +288,7 @@ class ApplicationState:
             previous_active_tasks=self.previous_active[row],
             previous_standby_tasks=self.previous_standby[row],
             task_lags={task: lag for task, lag in zip(self.tasks.ids, lags, strict=True) if lag != NO_LAG},
+            task_offsets=self.task_offsets[row] if self.task_offsets else {},
         )
 
 

@@ -3,7 +3,8 @@
 Tasks and processes are row numbers of the state (a process is a client); members are numbered in the order in which the
 coordinator iterates over them.
 
-Source: `AssignmentMemberSpec` and `ProcessState` in `org.apache.kafka.coordinator.group.streams.assignor`, Kafka 4.3.1.
+Source: `AssignmentMemberSpec` (4.2 and 4.3), `MemberMetadataAndStateImpl` (4.4) and `ProcessState` in
+`org.apache.kafka.coordinator.group.streams.assignor`, Kafka 4.2.0 to 4.4.0.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from assignors.java.hash_order import CollectionOrder, hash_order, string_hash
+from assignors.java.hash_order import CollectionOrder, computed_hash_order, hash_order, string_hash
 from assignors.java.priority_queue import PriorityQueue
 from assignors.model.assignment import UNASSIGNED, AssignmentColumns
 from assignors.model.ids import TaskId
@@ -29,6 +30,7 @@ class CoordinatorMember(NamedTuple):
         process: row of its client.
         previous_active: rows of the tasks that it ran.
         previous_standby: rows of the other tasks that it held.
+        offsets: rows of tasks with the offsets that it reports.
         thread: number of the thread among those of its client, from 0.
     """
 
@@ -36,6 +38,7 @@ class CoordinatorMember(NamedTuple):
     process: int
     previous_active: tuple[int, ...]
     previous_standby: tuple[int, ...]
+    offsets: tuple[tuple[int, int], ...] = ()
     thread: int = 0
 
 
@@ -46,7 +49,8 @@ def members_of(
 
     A thread has the previous tasks that `ApplicationState.previous_thread` says. If that is unknown, tasks that still
     exist are distributed round-robin in Kafka's order: active tasks from the first thread on, standbys from the thread
-    after the last active task.
+    after the last active task, and then other copies whose offsets the client reports. The thread that had a task
+    reports its offset.
 
     Args:
         state: the state with the clients.
@@ -78,9 +82,16 @@ def _threads(state: ApplicationState, client: int, ids_of: Mapping[str, Sequence
     active = _by_thread(state, client, _known(state, state.previous_active[client]), 0)
     num_dealt = sum(len(tasks) for tasks in active) if state.previous_thread is None else 0
     standby = _by_thread(state, client, _known(state, state.previous_standby[client]), num_dealt)
+    offsets = _offsets_by_thread(state, client, active, standby)
     for thread in range(threads):
-        member_id = member_ids[thread] if thread < len(member_ids) else f"{process}-StreamThread-{thread + 1}"
-        yield CoordinatorMember(member_id, client, tuple(active[thread]), tuple(standby[thread]), thread)
+        yield CoordinatorMember(
+            member_ids[thread] if thread < len(member_ids) else f"{process}-StreamThread-{thread + 1}",
+            client,
+            tuple(active[thread]),
+            tuple(standby[thread]),
+            tuple(offsets.get(thread, ())),
+            thread,
+        )
 
 
 def _by_thread(state: ApplicationState, client: int, tasks: Sequence[int], first: int) -> list[list[int]]:
@@ -102,6 +113,26 @@ def _by_thread(state: ApplicationState, client: int, tasks: Sequence[int], first
     return of_thread
 
 
+def _offsets_by_thread(
+    state: ApplicationState, client: int, active: Sequence[Sequence[int]], standby: Sequence[Sequence[int]]
+) -> dict[int, list[tuple[int, int]]]:
+    """Return the offsets that each thread of a client reports; a task in both roles counts as a standby."""
+    offsets: dict[int, list[tuple[int, int]]] = {}
+    if not state.task_offsets:
+        return offsets
+    threads = int(state.clients.threads[client])
+    thread_of = {task: thread for role in (active, standby) for thread, tasks in enumerate(role) for task in tasks}
+    next_number = sum(len(tasks) for role in (active, standby) for tasks in role)
+    reported = state.task_offsets[client]
+    for task in _known(state, sorted(reported)):
+        thread = thread_of.get(task)
+        if thread is None:
+            thread = next_number % threads
+            next_number += 1
+        offsets.setdefault(thread, []).append((task, reported[state.tasks.ids[task]]))
+    return offsets
+
+
 def _known(state: ApplicationState, tasks: Sequence[TaskId]) -> list[int]:
     return [state.row_of_task[task] for task in dict.fromkeys(tasks) if task in state.row_of_task]
 
@@ -116,7 +147,22 @@ class StreamsGroupAssignment:
         processes: clients with members, in the iteration order of the coordinator's hash map.
     """
 
-    def __init__(self, state: ApplicationState, order: CollectionOrder, member_ids: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        state: ApplicationState,
+        order: CollectionOrder,
+        member_ids: Mapping[str, str],
+        *,
+        computes_processes: bool = False,
+    ) -> None:
+        """Create an assignment without tasks.
+
+        Args:
+            state: the state with the clients.
+            order: order of the coordinator's map of members.
+            member_ids: see `members_of`.
+            computes_processes: whether the coordinator fills its map of processes by `computeIfAbsent`, as from 4.4 on.
+        """
         self.members = members_of(state, order, member_ids)
         self.count = [0] * len(self.members)
         self.held: list[set[int]] = [set() for _ in state.clients.ids]
@@ -129,12 +175,19 @@ class StreamsGroupAssignment:
         for number, member in enumerate(self.members):
             self._members_of.setdefault(member.process, []).append(number)
         self._by_load: dict[int, PriorityQueue] = {}
-        self.processes = self._in_hash_map(list(self._members_of), [str(client) for client in state.clients.ids])
+        self.processes = self._in_hash_map(
+            list(self._members_of), [str(client) for client in state.clients.ids], computes_processes
+        )
 
-    def _in_hash_map(self, processes: Sequence[int], names: Sequence[str]) -> list[int]:
+    def _in_hash_map(self, processes: Sequence[int], names: Sequence[str], is_computed: bool) -> list[int]:
         # Kafka allocates the map as if each member were a process of its own.
         capacity = 1 << max(len(self.members) - 1, 0).bit_length()
-        return [processes[at] for at in hash_order([string_hash(names[row]) for row in processes], capacity)]
+        hashes = [string_hash(names[row]) for row in processes]
+        if not is_computed:
+            return [processes[at] for at in hash_order(hashes, capacity)]
+        is_called_again = bool(processes) and self._members_of[processes[-1]][0] + 1 < len(self.members)
+        order = computed_hash_order(hashes, capacity, is_called_again=is_called_again)
+        return [processes[at] for at in order]
 
     def load(self, process: int) -> float:
         """Return the number of tasks per member of a process, in either role."""

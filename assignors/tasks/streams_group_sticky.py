@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from assignors.errors import KafkaError
 from assignors.java.hash_order import CollectionOrder
@@ -14,6 +14,12 @@ from assignors.model.state import ApplicationState
 from assignors.recording.recorder import NO_RECORDER, PlacementStep, Recorder, StepKind
 from assignors.tasks.streams_group_assignment import StreamsGroupAssignment
 
+RELEASES: Final = ("4.2", "4.3", "4.4")
+"""Kafka releases whose assignor this is, oldest first. 4.3 has the answers of 4.2."""
+
+_FIRST_RANKED: Final = "4.4"
+"""First release that ranks candidates (`StickyTaskAssignor.rankStandbyCandidates`)."""
+
 
 class TaskAssignorError(KafkaError):
     """There are tasks, but no member can run them.
@@ -21,6 +27,12 @@ class TaskAssignorError(KafkaError):
     Attributes:
         java_class: class of Kafka's exception.
     """
+
+    java_class: ClassVar[str] = "org.apache.kafka.coordinator.group.api.streams.assignor.TaskAssignorException"
+
+
+class OldTaskAssignorError(TaskAssignorError):
+    """`TaskAssignorError` before Kafka 4.4, which moved the class (KIP-1357)."""
 
     java_class: ClassVar[str] = "org.apache.kafka.coordinator.group.streams.assignor.TaskAssignorException"
 
@@ -35,10 +47,17 @@ class StreamsGroupSticky:
             `kafka-streams-groups.sh --describe --members` prints them). Member ids are random, and ties depend on their
             positions in the coordinator's maps. Members that are missing here get generated names and come last, like
             members that join.
+        release: release of the broker, of `RELEASES`.
 
     A client with N threads is a process with N members; `assignors.tasks.streams_group_assignment` documents their
-    names and previous tasks. Only threads, previous tasks and `num.standby.replicas` matter. Racks, tags, lags and all
-    other configs do not; there are no warm-ups, and no follow-up rebalance is requested.
+    names, previous tasks and reported offsets. Only threads, previous tasks, `num.standby.replicas` and, from 4.4 on,
+    reported offsets matter. Racks, tags, instance ids, lags, end offsets and all other configs do not; there are no
+    warm-ups, and no follow-up rebalance is requested.
+
+    From 4.4 on, a member that reports an offset of a task is a candidate for it, like a previous standby member.
+    Previous standby members come first, then the others; both in the order of their offsets, the largest first. The
+    first candidate whose process lacks the task is chosen, or a later one with less load. Before, previous standby
+    members were in the order of the coordinator, and if the first one's process had the task, all were ignored.
 
     Guarantees: a member keeps an active task while it has fewer tasks than its share: the remaining tasks divided by
     the remaining members, rounded up. The share shrinks when members reach it. A process never holds a task twice. A
@@ -52,14 +71,18 @@ class StreamsGroupSticky:
 
     Complexity: O(log C) for each task, O(C log C) for each copy if the holders of the task are the least loaded.
 
-    Source: `org.apache.kafka.coordinator.group.streams.assignor.StickyTaskAssignor`, Kafka 4.3.1.
+    Source: `org.apache.kafka.coordinator.group.streams.assignor.StickyTaskAssignor`, Kafka 4.2.0, 4.3.1
+    and 4.4.0.
     """
 
     order: CollectionOrder = CollectionOrder.PRODUCTION
     members: Mapping[str, str] = field(default_factory=dict)
+    release: str = RELEASES[-1]
 
     def __post_init__(self) -> None:
         CollectionOrder(self.order)
+        if self.release not in RELEASES:
+            raise ValueError(f"'{self.release}' is not a release of this assignor (releases: {', '.join(RELEASES)})")
 
     def assign(self, state: ApplicationState) -> TaskAssignment:
         """Assign tasks exactly as Kafka's group coordinator.
@@ -81,11 +104,17 @@ class StreamsGroupSticky:
         Raises:
             TaskAssignorError: there are tasks, but no client with a thread.
         """
-        run = _AssignmentRun(state, StreamsGroupAssignment(state, self.order, self.members), recorder)
+        is_ranked = _is_since(self.release, _FIRST_RANKED)
+        group = StreamsGroupAssignment(state, self.order, self.members, computes_processes=is_ranked)
+        run = (_RankedRun if is_ranked else _AssignmentRun)(state, group, recorder)
         run.assign_actives()
         if state.assignment_configs.num_standby_replicas > 0:
             run.assign_standbys()
         return run.group.columns().to_assignment(state)
+
+
+def _is_since(release: str, first: str) -> bool:
+    return RELEASES.index(release) >= RELEASES.index(first)
 
 
 class _Share:
@@ -106,7 +135,9 @@ class _Share:
 
 
 class _AssignmentRun:
-    """One run of the assignor."""
+    """One run of the assignor of Kafka 4.2 and 4.3."""
+
+    error: ClassVar[type[TaskAssignorError]] = OldTaskAssignorError
 
     def __init__(self, state: ApplicationState, group: StreamsGroupAssignment, recorder: Recorder) -> None:
         self.group = group
@@ -119,11 +150,17 @@ class _AssignmentRun:
         self._active_share = _Share(len(state.tasks), len(group.members))
         self._share = _Share(num_copies, len(group.members))
         self._ran_on: dict[int, int] = {}  # If several members claim a task, the last one counts.
-        self._held_standby: dict[int, list[int]] = {}
         for number, member in enumerate(group.members):
             self._ran_on.update(dict.fromkeys(member.previous_active, number))
+        self._candidates = self._find_candidates()
+
+    def _find_candidates(self) -> dict[int, list[int]]:
+        """Return the members that are preferred for a copy of each task, the first ones most."""
+        candidates: dict[int, list[int]] = {}
+        for number, member in enumerate(self.group.members):
             for task in member.previous_standby:
-                self._held_standby.setdefault(task, []).append(number)
+                candidates.setdefault(task, []).append(number)
+        return candidates
 
     def assign_actives(self) -> None:
         """Assign all active tasks.
@@ -136,13 +173,13 @@ class _AssignmentRun:
         remaining = [
             task
             for task in remaining
-            if not self._stays(StepKind.STOOD_BY, task, self._least_loaded(self._held_standby.get(task, ())))
+            if not self._stays(StepKind.STOOD_BY, task, self._least_loaded(self._candidates.get(task, ())))
         ]
         remaining.sort(key=self._by_subtopology.__getitem__)
         queue = self.group.queue()
         for task in remaining:
             if not len(queue):
-                raise TaskAssignorError(f"No process available to assign active task {self._tasks.ids[task]}.")
+                raise self.error(f"No process available to assign active task {self._tasks.ids[task]}.")
             process = queue.poll()
             self._record_least_loaded(TaskType.ACTIVE, task, process)
             self._note_active(self.group.give_to_least_loaded(task, process, active=True))
@@ -175,7 +212,7 @@ class _AssignmentRun:
         """Return the member that has fewer tasks, in a less loaded process, than those before it.
 
         None if there is no member, or if the process of the *first* member holds the task `without`: Kafka checks the
-        first member instead of the one that it found.
+        first member instead of the one that it found (fixed in 4.4).
         """
         if not members:
             return None
@@ -216,7 +253,7 @@ class _AssignmentRun:
             self._record_kept(StepKind.KEPT, TaskType.STANDBY, task, ran_on, self._share)
             self._share.update(group.give(task, ran_on, active=False))
             return True
-        standby_member = self._least_loaded(self._held_standby.get(task, ()), without=task)
+        standby_member = self._least_loaded(self._candidates.get(task, ()), without=task)
         if standby_member is not None and self._is_below_share(standby_member):
             self._record_kept(StepKind.STOOD_BY, TaskType.STANDBY, task, standby_member, self._share)
             self._share.update(group.give(task, standby_member, active=False))
@@ -244,3 +281,28 @@ class _AssignmentRun:
         for process in reversed(polled):  # Ties in the heap depend on the order of insertion.
             group.put_back(queue, process)
         return is_assigned
+
+
+class _RankedRun(_AssignmentRun):
+    """One run of the assignor of Kafka 4.4."""
+
+    error: ClassVar[type[TaskAssignorError]] = TaskAssignorError
+
+    def _find_candidates(self) -> dict[int, list[int]]:
+        ranked: dict[int, list[tuple[bool, int, int]]] = {}
+        for number, member in enumerate(self.group.members):
+            offset_of = dict(member.offsets)
+            for task in member.previous_standby:
+                ranked.setdefault(task, []).append((False, -offset_of.pop(task, 0), number))
+            for task, offset in offset_of.items():
+                ranked.setdefault(task, []).append((True, -offset, number))
+        return {task: [number for _, _, number in sorted(candidates)] for task, candidates in ranked.items()}
+
+    def _least_loaded(self, members: Sequence[int], without: int | None = None) -> int | None:
+        """Return the member that has fewer tasks, in a less loaded process, than those before it.
+
+        Only members whose process lacks the task `without` count; None if there is none.
+        """
+        group = self.group
+        free = [member for member in members if without not in group.held[group.members[member].process]]
+        return super()._least_loaded(free)

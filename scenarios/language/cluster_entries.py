@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Final
 
-from pydantic import Discriminator, Field, Tag
+from pydantic import AfterValidator, Discriminator, Field, Tag
 
 from scenarios.language.broker_configs import BrokerConfigs, TopicConfigs
 from scenarios.language.fields import (
@@ -25,11 +25,20 @@ from scenarios.language.fields import (
     TopicRates,
     TopicSizes,
 )
+from scenarios.language.releases import NEWEST_BROKER_RELEASE, has_assignment_interval, parse_release
 from scenarios.language.section import ScenarioSection
 
 BROKER_POOL: Final = "<pool>"
 BROKER_LIST: Final = "<list>"
 """Union tags of the two forms of `brokers` in pydantic's error locations."""
+
+
+def _check_release(text: str) -> str:
+    parse_release(text, NEWEST_BROKER_RELEASE)
+    return text
+
+
+BrokerRelease = Annotated[str, AfterValidator(_check_release)]
 
 
 class BrokerPool(ScenarioSection):
@@ -128,6 +137,11 @@ class ClusterSection(ScenarioSection):
     """The brokers and topics of the cluster."""
 
     brokers: BrokersEntry | None = Field(default=None, description="Brokers: their number and racks, or a list.")
+    kafka: BrokerRelease | None = Field(
+        default=None,
+        description="Kafka release of the brokers, such as 4.4 or 4.3.1; default: the newest, 4.4. It decides how the "
+        "tasks of streams groups are assigned, and defaults of configs.",
+    )
     configs: BrokerConfigs = Field(default_factory=BrokerConfigs, description="Broker configs, with Kafka's own keys.")
     topics: list[ListEntry[TopicEntry]] = Field(
         default=[], description="Topics; an entry with the name of an imported topic changes it."
@@ -136,3 +150,11 @@ class ClusterSection(ScenarioSection):
         default_factory=PartitionDefaults, description="Defaults for partitions without values of their own."
     )
     files: ClusterFiles | None = Field(default=None, alias="from", description="Output files of Kafka's tools.")
+
+    def configs_of_release(self) -> BrokerConfigs:
+        """Return the configs, with the defaults of the brokers' release."""
+        name = "streams_assignment_interval_ms"
+        is_newest = self.kafka is None or has_assignment_interval(parse_release(self.kafka, NEWEST_BROKER_RELEASE))
+        if is_newest or name in self.configs.model_fields_set:
+            return self.configs
+        return self.configs.model_copy(update={name: 0})

@@ -1,4 +1,4 @@
-"""Kafka releases, and the behavior of clients that depends on them."""
+"""Kafka releases, and the behavior of clients and brokers that depends on them."""
 
 from __future__ import annotations
 
@@ -8,9 +8,14 @@ from simulator.world.world import EndedThreads, OffsetStorage
 
 OLDEST_RELEASE: Final = (3, 8)
 NEWEST_RELEASE: Final = (4, 3)
-"""The oldest and the newest supported release, major and minor."""
+"""The oldest and the newest supported release of clients, major and minor."""
+
+NEWEST_BROKER_RELEASE: Final = (4, 4)
+"""The newest supported release of brokers, major and minor."""
 
 NEWEST: Final = ".".join(map(str, NEWEST_RELEASE))
+
+NEWEST_BROKERS: Final = ".".join(map(str, NEWEST_BROKER_RELEASE))
 
 _NEWEST_PATCH: Final = 999
 """The patch of a release that is given without one: the last."""
@@ -20,8 +25,12 @@ class UnknownReleaseError(ValueError):
     """A Kafka release that is not supported."""
 
 
-def parse_release(text: str) -> tuple[int, int, int]:
+def parse_release(text: str, newest: tuple[int, int] = NEWEST_RELEASE) -> tuple[int, int, int]:
     """Return major, minor and patch of a release such as 4.3 or 3.9.1; without a patch, the last one.
+
+    Args:
+        text: the release.
+        newest: the newest supported release.
 
     Raises:
         UnknownReleaseError: the text is no release, or one that is not supported.
@@ -30,10 +39,23 @@ def parse_release(text: str) -> tuple[int, int, int]:
     if len(parts) not in (2, 3) or not all(part.isascii() and part.isdigit() and len(part) <= 3 for part in parts):
         raise UnknownReleaseError(f"'{text}' is not a Kafka release such as 4.3 or 3.9.1")
     major, minor, patch = (*map(int, parts), _NEWEST_PATCH)[:3]
-    if not OLDEST_RELEASE <= (major, minor) <= NEWEST_RELEASE:
-        oldest, newest = (".".join(map(str, release)) for release in (OLDEST_RELEASE, NEWEST_RELEASE))
-        raise UnknownReleaseError(f"Kafka {text} is not supported (supported: {oldest} to {newest})")
+    if not OLDEST_RELEASE <= (major, minor) <= newest:
+        oldest, last = (".".join(map(str, release)) for release in (OLDEST_RELEASE, newest))
+        raise UnknownReleaseError(f"Kafka {text} is not supported (supported: {oldest} to {last})")
     return major, minor, patch
+
+
+def minor_release(text: str) -> str:
+    """Return major and minor of a release, such as 4.3 of 4.3.1."""
+    return ".".join(text.split(".")[:2])
+
+
+def has_assignment_interval(release: tuple[int, int, int]) -> bool:
+    """Return whether brokers of a release wait between two target assignments of a streams group.
+
+    Source: `group.streams.assignment.interval.ms` of `GroupCoordinatorConfig`, Kafka 4.3.0.
+    """
+    return release >= (4, 3, 0)
 
 
 def offset_storage(release: tuple[int, int, int]) -> OffsetStorage:

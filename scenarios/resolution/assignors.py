@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from assignors import registry
 from assignors.errors import UnknownAssignorError
 from assignors.model.configs import AssignmentConfigs
-from assignors.model.traffic_rates import RATES
 from assignors.registry import AssignorInfo
 from assignors.renamed_parameters import describe_rename, rename_parameters
 from scenarios.language.errors import did_you_mean, format_value
 from scenarios.language.fields import valid_entries
 from scenarios.language.paths import ScenarioPath
+from scenarios.language.releases import minor_release
 from scenarios.language.schema import AssignorSettings
 from scenarios.language.validation import SourceMap
 from scenarios.resolution.clients import ResolvedClients
@@ -44,7 +44,11 @@ class AssignorSpec:
 
 
 def resolve_assignors(
-    entries: Sequence[AssignorSettings], configs: AssignmentConfigs, clients: ResolvedClients, source_map: SourceMap
+    entries: Sequence[AssignorSettings],
+    configs: AssignmentConfigs,
+    clients: ResolvedClients,
+    broker_release: str | None,
+    source_map: SourceMap,
 ) -> tuple[AssignorSpec, ...]:
     """Resolve the assignors, and report mistakes to `source_map`.
 
@@ -52,6 +56,7 @@ def resolve_assignors(
         entries: the assignors of the scenario.
         configs: the application's configs.
         clients: the resolved clients.
+        broker_release: the release of the brokers; None for the newest.
         source_map: collects the mistakes.
 
     Returns:
@@ -63,7 +68,7 @@ def resolve_assignors(
         path: ScenarioPath = ("assignors", i)
         changes: dict[str, Any] = check_configs(entry.configs, (*path, "configs"), source_map)
         clients.check_tags(entry.configs.rack_aware_assignment_tags, (*path, "configs"), source_map)
-        info = _check_assignor(entry, path, source_map)
+        info = _check_assignor(entry, broker_release, path, source_map)
         parameters, _ = rename_parameters(entry.parameters)
         label = entry.label or _label(entry.assignor if info is None else info.name, parameters, entry)
         if label in labels:
@@ -87,18 +92,40 @@ def resolve_assignors(
     return tuple(specs)
 
 
-def _check_assignor(entry: AssignorSettings, path: ScenarioPath, source_map: SourceMap) -> AssignorInfo | None:
+def assignor_of_brokers(info: AssignorInfo, broker_release: str | None) -> AssignorInfo:
+    """Return the release of an assignor that brokers run; an assignor that names its release stays.
+
+    Args:
+        info: the assignor.
+        broker_release: the release of the brokers; None for the newest.
+
+    Raises:
+        UnknownAssignorError: the brokers have no such assignor, or one that is not supported.
+    """
+    if broker_release is None or not info.in_streams_groups or info.release or not info.releases:
+        return info
+    release = minor_release(broker_release)
+    if release not in info.releases:
+        raise UnknownAssignorError(
+            f"{info.name} is not known for brokers of Kafka {broker_release}, which cluster.kafka states "
+            f"(known: {', '.join(info.releases)})"
+        )
+    return info.at(release)
+
+
+def _check_assignor(
+    entry: AssignorSettings, broker_release: str | None, path: ScenarioPath, source_map: SourceMap
+) -> AssignorInfo | None:
     """Return the registration of an assignor, and report mistakes; None if the name is unknown."""
     try:
-        info = registry.find(entry.assignor)
+        info = assignor_of_brokers(registry.find(entry.assignor), broker_release)
     except UnknownAssignorError as error:
         source_map.add_mistake((*path, "assignor"), str(error))
         return None
     parameters, old = rename_parameters(entry.parameters)
     for name in old:
         source_map.add_warning((*path, "parameters", name), describe_rename(name))
-    known = [field.name for field in fields(info.make)] if is_dataclass(info.make) else list(parameters)
-    known = [name for name in known if name != RATES]
+    known = list(parameters if info.parameter_names is None else info.parameter_names)
     for key in parameters:
         if key not in known:
             source_map.add_mistake(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ from assignors.model.state import ApplicationState
 from assignors.model.traffic_rates import TrafficRates
 from assignors.tasks.high_availability import HighAvailability
 from assignors.tasks.optimal import Optimal
+from assignors.tasks.streams_group_sticky import StreamsGroupSticky
 
 EMPTY = ApplicationState.of([], [])
 
@@ -149,3 +151,47 @@ def test_resolved_assignor_resolves_to_itself() -> None:
     resolved = registry.resolve("ha")
     assert registry.resolve(resolved) is resolved
     assert registry.resolve(resolved.info).info is resolved.info
+
+
+def test_release_of_an_assignor_is_part_of_its_name() -> None:
+    info = registry.find("streams_group_sticky@4.3")
+    assert (info.name, info.kafka_version, info.in_streams_groups) == ("streams_group_sticky@4.3", "4.3", True)
+    assert registry.make(info) == StreamsGroupSticky(release="4.3")
+    assert registry.find(info.name) == registry.load(info.name) == info
+    assert pickle.loads(pickle.dumps(info)) == info
+    assert info.parameter_names == ("order", "members")
+
+
+def test_name_without_release_is_the_newest() -> None:
+    newest = registry.find("streams_group_sticky")
+    assert registry.make(newest) == registry.make(registry.find(f"{newest.name}@{newest.releases[-1]}"))
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        (
+            "streams_group_sticky@5.0",
+            "unknown release '5.0' of streams_group_sticky (known: streams_group_sticky@4.2, streams_group_sticky@4.3, "
+            "streams_group_sticky@4.4)",
+        ),
+        ("ha@3.9", "unknown assignor 'high_availability@3.9': high_availability is the same in Kafka 3.8 to 4.3; "),
+        ("optimal@4.3", "unknown assignor 'optimal@4.3': optimal is not Kafka's; omit the release"),
+        ("fair@4.3", "unknown assignor 'fair@4.3'"),
+    ],
+)
+def test_unknown_release_names_the_known_ones(name: str, message: str) -> None:
+    with pytest.raises(UnknownAssignorError, match=re.escape(message)):
+        registry.find(name)
+
+
+def test_instance_of_a_release_has_its_name() -> None:
+    resolved = registry.resolve(StreamsGroupSticky(release="4.2", members={"a": "b"}))
+    assert resolved.info == registry.find("streams_group_sticky@4.2")
+    assert dict(resolved.parameters) == {"members": {"a": "b"}}
+    assert resolved.make() == StreamsGroupSticky(release="4.2", members={"a": "b"})
+
+
+def test_release_is_not_a_parameter() -> None:
+    with pytest.raises(UnknownAssignorError, match=r"the release is part of the name, as in streams_group_sticky@4\.2"):
+        registry.make(registry.find("streams_group_sticky@4.4"), {"release": "4.3"})

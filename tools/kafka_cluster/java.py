@@ -5,9 +5,10 @@ import shutil
 import subprocess
 import tempfile
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO
 
 HERE = Path(__file__).resolve().parent
@@ -28,12 +29,15 @@ class ClusterError(RuntimeError):
     """A failure of Kafka, Java or Maven; the message contains the path of the log."""
 
 
-def build_classpath(kafka_version: str, project: Path = HERE) -> str:
+def build_classpath(
+    kafka_version: str, project: Path = HERE, properties: Mapping[str, str] = MappingProxyType({})
+) -> str:
     """Return the Java class path of a Kafka release and a project's programs; run Maven if it is out of date.
 
     Args:
         kafka_version: Release of Kafka.
         project: Folder with a `pom.xml` that builds in `target/VERSION` and writes its class path there.
+        properties: Other properties of the `pom.xml`; a function of the release.
 
     Raises:
         ClusterError: Maven is missing or fails, for example because the release does not exist.
@@ -43,7 +47,8 @@ def build_classpath(kafka_version: str, project: Path = HERE) -> str:
     if not _is_fresh(listing, project):
         target.mkdir(parents=True, exist_ok=True)
         log = target / "maven.log"
-        command = [find_executable("mvn", "Maven"), "-B", "-ntp", f"-Dkafka.version={kafka_version}", "compile"]
+        defined = [f"-D{name}={value}" for name, value in {"kafka.version": kafka_version, **properties}.items()]
+        command = [find_executable("mvn", "Maven"), "-B", "-ntp", *defined, "compile"]
         with log.open("wb") as output:
             code = _wait_or_kill(
                 subprocess.Popen(command, cwd=project, stdin=subprocess.DEVNULL, stdout=output, stderr=output),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import datetime
 import gzip
 import json
 import sys
@@ -12,11 +13,13 @@ from pathlib import Path
 from assignors import registry
 from assignors.java.hash_order import CollectionOrder
 from scenarios.problems import Problem, answer_differences, solve_problem
-from tools.kafka_group_oracle.oracle import NEWEST_KAFKA, Json, run_assignor
-from tools.kafka_group_oracle.random_groups import ASSIGNOR, RandomGroup
+from tools.kafka_group_oracle.lives import answered_problems, assignor_of
+from tools.kafka_group_oracle.oracle import NEWEST_KAFKA, Json
+from tools.kafka_oracle import parity_page
+from tools.kafka_oracle.compare import Tally
 
-GROUPS_PER_BATCH = 1000
-COMPARED = ("assignment", "probing_rebalance", "error")
+RUNS = Path("out/parity")
+"""Folder of the summaries, as of `python -m tools.kafka_oracle parity`."""
 
 
 def main() -> int:
@@ -29,55 +32,59 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1, help="seed of the first group")
     parser.add_argument("--out", type=Path, help="file for the answered problems: all (record), or those that differ")
     options = parser.parse_args()
+    if options.kafka.count(".") != 2:
+        parser.error(f"--kafka {options.kafka}: not a release such as {NEWEST_KAFKA}")
     answered = answered_problems(options.kafka, range(options.seed, options.seed + options.groups), options.rounds)
     if options.command == "record":
         if options.out is None:
             parser.error("record needs --out FILE.jsonl.gz")
         write(options.out, (line for _, line in answered))
         return 0
-    return compare(answered, options.kafka, options.out)
+    tally = compare(answered, options.kafka, options.out)
+    folder = RUNS / options.kafka
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "streams_groups.json").write_text(
+        json.dumps(summarize(options, tally), indent=2) + "\n", encoding="utf-8"
+    )
+    return 0 if tally.identical() else 1
 
 
-def answered_problems(kafka_version: str, seeds: range, rounds: int) -> Iterator[tuple[Problem, Json]]:
-    """Run Kafka on random groups, round by round: each answer is the previous assignment of the next round.
-
-    Yields:
-        The problem with its answers, and the same as a line of a problem file.
-    """
-    for start in range(0, len(seeds), GROUPS_PER_BATCH):
-        groups = [RandomGroup.from_seed(seed) for seed in seeds[start : start + GROUPS_PER_BATCH]]
-        for _ in range(rounds):
-            problems = [group.problem() for group in groups]
-            for group, problem, answers in zip(groups, problems, run_assignor(problems, kafka_version), strict=True):
-                in_order, in_production = (
-                    {key: answers[order][key] for key in COMPARED} for order in ("sorted", "production")
-                )
-                line = {"problem": problem, "expected": in_order}
-                if in_production != in_order:
-                    line["expected_hash_order"] = in_production
-                yield Problem(group.seed, problem, in_order, line.get("expected_hash_order")), line
-                group.apply_assignment(in_production["assignment"])
-
-
-def compare(answered: Iterator[tuple[Problem, Json]], kafka_version: str, out: Path | None) -> int:
+def compare(answered: Iterator[tuple[Problem, Json]], kafka_version: str, out: Path | None) -> Tally:
     """Count identical answers in both collection orders, and print the problems that differ."""
-    info = registry.find(ASSIGNOR)
-    compared, order_matters, wrong = 0, 0, []
+    info = registry.find(assignor_of(kafka_version))
+    tally, wrong = Tally(), []
     for problem, line in answered:
-        compared += 1
-        order_matters += problem.expected_hash_order is not None
+        tally.compared += 1
+        tally.refused += (problem.expected or {})["error"] is not None
+        tally.order_sensitive += problem.expected_hash_order is not None
+        differences = []
         for order in CollectionOrder:
             ours = solve_problem(problem, "random", info, order)
-            differences = answer_differences(problem.expected_answer(order) or {}, ours)
-            if differences:
-                print(f"{problem.id}, {order}: {differences[0][:300]}", file=sys.stderr)
-                wrong.append(line)
-                break
-    print(f"Kafka {kafka_version}, {ASSIGNOR}: {compared - len(wrong)} of {compared} problems identical", end=" ")
-    print(f"in both orders ({order_matters} depend on the order)")
+            of_order = answer_differences(problem.expected_answer(order) or {}, ours)
+            tally.agreed[order] += not of_order
+            differences += [f"{order}: {text}" for text in of_order]
+        if differences:
+            print(f"{problem.id}, {differences[0][:300]}", file=sys.stderr)
+            wrong.append(line)
+    print(
+        f"Kafka {kafka_version}, {info.name}: {tally.compared - len(wrong)} of {tally.compared} problems identical",
+        end=" ",
+    )
+    print(f"in both orders ({tally.order_sensitive} depend on the order)")
     if out is not None and wrong:
         write(out, iter(wrong))
-    return 1 if wrong else 0
+    return tally
+
+
+def summarize(options: argparse.Namespace, tally: Tally) -> Json:
+    """Return the summary of a comparison, for the table of docs/reference/parity.md."""
+    command = (
+        "python -m tools.kafka_group_oracle compare --kafka {kafka} --groups {groups} --rounds {rounds} --seed {seed}"
+    )
+    tallies = {(assignor_of(options.kafka), ""): tally}
+    date = datetime.date.today().isoformat()
+    summary = parity_page.summarize(options.kafka, options.seed, tally.compared, date, tallies)
+    return {**summary, "command": command.format_map(vars(options))}
 
 
 def write(path: Path, lines: Iterator[Json]) -> None:

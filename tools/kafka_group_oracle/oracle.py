@@ -13,7 +13,7 @@ from tools.kafka_cluster.java import ClusterError, build_classpath, find_executa
 
 HERE = Path(__file__).resolve().parent
 MAIN_CLASS = "assignorsim.GroupOracle"
-NEWEST_KAFKA = "4.3.1"
+NEWEST_KAFKA = "4.4.0"
 OPTIONS = ("-Xmx1g", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 LIMIT_S = 900
 
@@ -37,7 +37,7 @@ def run_assignor(problems: Sequence[Json], kafka_version: str = NEWEST_KAFKA) ->
     done = subprocess.run(
         [java, *OPTIONS, MAIN_CLASS],
         input="".join(json.dumps(problem) + "\n" for problem in problems),
-        env={**os.environ, "CLASSPATH": build_classpath(kafka_version, HERE)},
+        env={**os.environ, "CLASSPATH": build_classpath(kafka_version, HERE, _properties(kafka_version))},
         capture_output=True,
         encoding="utf-8",
         timeout=LIMIT_S,
@@ -46,3 +46,9 @@ def run_assignor(problems: Sequence[Json], kafka_version: str = NEWEST_KAFKA) ->
         output = "\n".join(done.stderr.splitlines()[-20:])
         raise ClusterError(f"Kafka {kafka_version}: the group oracle exited with code {done.returncode}:\n{output}")
     return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def _properties(kafka_version: str) -> dict[str, str]:
+    """Return the Maven properties of a release: KIP-1357 moved and split the assignor's interfaces in 4.4."""
+    major, minor = (int(part) for part in kafka_version.split(".")[:2])
+    return {"interfaces": "from_4_4" if (major, minor) >= (4, 4) else "before_4_4"}

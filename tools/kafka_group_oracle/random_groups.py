@@ -27,6 +27,8 @@ class RandomGroup:
         clients: Clients by process id, in the order of joining.
         departed: Clients that have left, with their previous tasks.
         max_threads: Maximum number of threads of a client.
+        reports: Random number generator of what only newer coordinators read: offsets, tags, racks, instance ids.
+        share_reported: Share of the stateful tasks whose offsets a client reports.
     """
 
     seed: int
@@ -38,6 +40,8 @@ class RandomGroup:
     clients: dict[str, Json] = field(default_factory=dict)
     departed: list[Json] = field(default_factory=list)
     max_threads: int = 1
+    reports: random.Random = field(default_factory=random.Random)
+    share_reported: float = 0.0
 
     @classmethod
     def from_seed(cls, seed: int) -> RandomGroup:
@@ -55,21 +59,43 @@ class RandomGroup:
             group.join()
         if rng.random() < 0.6:
             group.randomize_previous_tasks()
+        group.reports = random.Random(f"reports of {seed}")
+        group.share_reported = group.reports.choice((0.0, 0.0, 0.1, 0.5, 1.0))
         return group
 
     def problem(self) -> Json:
         """Return the next problem, with tasks and clients in random order."""
         tasks = [{"id": task, "stateful": int(task.split("_")[0]) in self.stateful} for task in self.tasks()]
         clients = [dict(client) for client in self.clients.values()]
+        for client in clients:
+            client.update(self.reported_by())
         self.rng.shuffle(tasks)
         if self.rng.random() < 0.5:
             self.rng.shuffle(clients)
         return {
             "id": f"group{self.seed}/r{self.round}",
             "assignor": ASSIGNOR,
-            "configs": {"num_standby_replicas": self.standbys},
+            "configs": {"num_standby_replicas": self.standbys, "rack_aware_assignment_tags": ["zone"]},
             "tasks": tasks,
             "clients": clients,
+        }
+
+    def reported_by(self) -> Json:
+        """Return the random reports of a client: few distinct offsets, of any copies, also of tasks that are gone."""
+        if not self.share_reported:
+            return {}
+        draw = self.reports
+        stateful = [task for task in self.tasks() if int(task.split("_")[0]) in self.stateful]
+        reported = [task for task in [*stateful, "0_997", "77_0"] if draw.random() < self.share_reported]
+        offsets = {task: draw.choice((0, 1, 1, 500, 10_000, draw.getrandbits(40), 2**63 - 1)) for task in reported}
+        return {
+            "task_offsets": offsets,
+            "task_end_offsets": {
+                task: min(offset + draw.randint(0, 20_000), 2**63 - 1) for task, offset in offsets.items()
+            },
+            "rack": draw.choice((None, "az1", "az2")),
+            "tags": {"zone": draw.choice(("z1", "z2"))},
+            "instance_id": draw.choice((None, str(draw.getrandbits(16)))),
         }
 
     def tasks(self) -> list[str]:

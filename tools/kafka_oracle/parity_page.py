@@ -49,18 +49,48 @@ def markdown(summaries: Sequence[Json]) -> str:
             lines.append(f"| {' | '.join(cells)} |")
     lines.append("")
     for summary in summaries:
-        command = f"make parity KAFKA={summary['kafka']} PROBLEMS={summary['problems']} SEED={summary['seed']}"
+        command = summary.get("command") or (
+            f"make parity KAFKA={summary['kafka']} PROBLEMS={summary['problems']} SEED={summary['seed']}"
+        )
         lines.append(f"- Kafka {summary['kafka']}, {summary['date']}: `{command}`")
     return "\n".join(lines) + "\n"
 
 
 def write_page(runs: Path, page: Path = PAGE) -> int:
-    """Replace the generated part of the page by the summaries of all runs below `runs`; return their number."""
-    files = sorted(runs.glob("*/summary.json"), key=lambda file: _version(file.parent.name))
+    """Update the generated part of the page by the summaries of all runs below `runs`; return their number.
+
+    Rows of releases and assignors that no run is about remain.
+    """
+    files = [*runs.glob("*/summary.json"), *runs.glob("*/streams_groups.json")]
     summaries = [json.loads(file.read_text(encoding="utf-8")) for file in files]
-    head = page.read_text(encoding="utf-8").partition(MARK)[0]
-    page.write_text(f"{head}{MARK}\n{markdown(summaries)}", encoding="utf-8")
+    head, _, before = page.read_text(encoding="utf-8").partition(MARK)
+    header = markdown([]).splitlines()[:2]
+    rows, commands = _generated(before)
+    new_rows, new_commands = _generated(markdown(summaries))
+    rows, commands = rows | new_rows, commands | new_commands
+    listed = (
+        [rows[key] for key in sorted(rows, key=_row_order)],
+        [commands[key] for key in sorted(commands, key=_row_order)],
+    )
+    page.write_text("\n".join([f"{head}{MARK}", *header, *listed[0], "", *listed[1], ""]), encoding="utf-8")
     return len(summaries)
+
+
+def _generated(text: str) -> tuple[dict[tuple[str, str], str], dict[tuple[str, str], str]]:
+    """Return the rows of a generated part by release and assignor, and the commands by release and program."""
+    rows, commands = {}, {}
+    for line in text.splitlines():
+        if line.startswith("| ") and line[2].isdecimal():
+            kafka, assignor = (cell.strip() for cell in line.split("|")[1:3])
+            rows[kafka, assignor] = line
+        elif line.startswith("- Kafka "):
+            kafka, _, command = line.removeprefix("- Kafka ").partition(", ")
+            commands[kafka, command.partition("`")[2].split(" ")[0]] = line
+    return rows, commands
+
+
+def _row_order(key: tuple[str, str]) -> tuple[tuple[int, ...], str]:
+    return _version(key[0]), key[1]
 
 
 def _version(name: str) -> tuple[int, ...]:

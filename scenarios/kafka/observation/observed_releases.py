@@ -5,25 +5,42 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from assignors.tasks.streams_group_sticky import RELEASES
 from scenarios.kafka.observation.observation import Observation
-from scenarios.language.releases import NEWEST
+from scenarios.language.releases import NEWEST, NEWEST_BROKERS
 
-_SAME_STREAMS_ASSIGNOR: Final = ("4.2", "4.3")
-"""Releases of brokers whose assignor of streams groups is `streams_group_sticky`; see `docs/reference/assignors.md`."""
+_OR_LATER: Final = " or later"
+"""End of an inferred release that has no upper limit, such as `4.4 or later`."""
+
+
+def simulated_broker_release(observation: Observation) -> str | None:
+    """Return the release as which the brokers of a streams group are simulated; None if theirs is not supported."""
+    if observation.protocol != "streams" or observation.broker_release is None:
+        return None
+    release = observation.broker_release.removesuffix(_OR_LATER)
+    return release if release in RELEASES else None
 
 
 def release_assumptions(observation: Observation) -> Iterator[str]:
-    """Yield what is assumed about the release of the clients."""
+    """Yield what is assumed about the releases of the clients and of the brokers."""
     if observation.client_release is None:
         yield f"Clients are assumed to run Kafka {NEWEST} (application.kafka); state another release with --kafka."
+    simulated = simulated_broker_release(observation)
+    if simulated is not None and simulated != observation.broker_release:
+        yield (
+            f"The brokers run Kafka {observation.broker_release}, and are assumed to run {simulated} (cluster.kafka); "
+            "a later release may assign tasks in another way."
+        )
 
 
 def release_warnings(observation: Observation) -> Iterator[str]:
     """Yield a warning if brokers assign the tasks in a way that is unknown or not supported."""
     release = observation.broker_release
-    if observation.protocol != "streams" or release in _SAME_STREAMS_ASSIGNOR:
+    if observation.protocol != "streams" or simulated_broker_release(observation) is not None:
         return
-    consequence = f"they assign the tasks of a streams group, and are simulated as Kafka {NEWEST}; results may differ"
+    consequence = (
+        f"they assign the tasks of a streams group, and are simulated as Kafka {NEWEST_BROKERS}; results may differ"
+    )
     if release is None:
         yield (
             f"The release of the brokers is unknown: {consequence}. The complete output of "

@@ -17,7 +17,11 @@ from scenarios.kafka.observation.observation import (
     ObservedTopic,
 )
 from scenarios.kafka.observation.observed_configs import assignor_of, broker_configs, streams_configs, unmodeled_configs
-from scenarios.kafka.observation.observed_releases import release_assumptions, release_warnings
+from scenarios.kafka.observation.observed_releases import (
+    release_assumptions,
+    release_warnings,
+    simulated_broker_release,
+)
 from scenarios.kafka.observation.tasks import sort_tasks
 from scenarios.kafka.observation.volumes import TopicVolume, has_unknown_record_count, task_lags, topic_volumes
 from scenarios.kafka.observation.yaml_text import YamlValue, comment_lines, entry_lines, flow_text
@@ -93,6 +97,9 @@ class _ScenarioWriter:
 
     def cluster(self) -> Iterator[str]:
         yield "cluster:"
+        release = simulated_broker_release(self.observation)
+        if release is not None:
+            yield from entry_lines("kafka", release, 2)
         yield "  brokers:"
         for broker in self.observation.brokers:
             yield f"    - {flow_text({'id': broker.id} | ({} if broker.rack is None else {'rack': broker.rack}))}"

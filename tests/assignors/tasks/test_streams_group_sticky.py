@@ -1,7 +1,7 @@
 """StickyTaskAssignor of streams groups equals the broker's assignor, task for task.
 
 `streams_group.jsonl.gz` contains 300 random problems, 75 groups of four rounds each, with the assignments of Kafka
-4.3.1.
+4.3.1; `streams_group_4_4.jsonl.gz` those of 4.4.0, whose members also report offsets.
 """
 
 from __future__ import annotations
@@ -10,8 +10,10 @@ import dataclasses
 
 import pytest
 
+from assignors import registry
 from assignors.java.hash_order import CollectionOrder
 from assignors.model.columns import NO_RACK
+from assignors.model.ids import TaskId
 from assignors.model.state import ApplicationState
 from assignors.tasks.streams_group_assignment import members_of
 from assignors.tasks.streams_group_sticky import StreamsGroupSticky, TaskAssignorError
@@ -19,23 +21,42 @@ from scenarios.problems import answer_differences, solve_problem
 from tests.assignors.tasks.sticky_tables import state, table
 from tests.parity.test_vectors import vectors
 
-SORTED = StreamsGroupSticky(CollectionOrder.SORTED)
+SORTED = StreamsGroupSticky(CollectionOrder.SORTED, release="4.3")
+NEWEST = StreamsGroupSticky(CollectionOrder.SORTED)
+
+
+RECORDED = {"streams_group": ("4.2", "4.3"), "streams_group_4_4": ("4.4",)}
+
+
+def differences(name: str, release: str, order: CollectionOrder) -> dict[str, list[str]]:
+    info = registry.find(f"streams_group_sticky@{release}")
+    differences_by_problem = {
+        problem.id: answer_differences(
+            problem.expected_answer(order) or {}, solve_problem(problem, name, info, order=order)
+        )
+        for problem in vectors(name)
+    }
+    assert len(differences_by_problem) == 300
+    return {problem: of_problem for problem, of_problem in differences_by_problem.items() if of_problem}
 
 
 @pytest.mark.parametrize("order", list(CollectionOrder))
-def test_recorded_assignments_match_kafka(order: CollectionOrder) -> None:
-    problems = vectors("streams_group")
-    wrong = {
-        problem.id: differences
-        for problem in problems
-        if (
-            differences := answer_differences(
-                problem.expected_answer(order) or {}, solve_problem(problem, "streams_group", order=order)
-            )
-        )
-    }
-    assert len(problems) == 300
-    assert not wrong
+@pytest.mark.parametrize(
+    ("name", "release"), [(name, release) for name, releases in RECORDED.items() for release in releases]
+)
+def test_recorded_assignments_match_kafka(name: str, release: str, order: CollectionOrder) -> None:
+    assert not differences(name, release, order)
+
+
+@pytest.mark.parametrize(("name", "release"), [("streams_group", "4.4"), ("streams_group_4_4", "4.3")])
+def test_releases_differ(name: str, release: str) -> None:
+    assert 60 < len(differences(name, release, CollectionOrder.PRODUCTION)) < 240
+
+
+def test_recorded_problems_name_their_release() -> None:
+    for name, releases in RECORDED.items():
+        assert {problem.problem["assignor"] for problem in vectors(name)} == {f"streams_group_sticky@{releases[-1]}"}
+    assert any(client.get("task_offsets") for p in vectors("streams_group_4_4") for client in p.problem["clients"])
 
 
 def test_recorded_problems_cover_all_kinds() -> None:
@@ -107,7 +128,7 @@ def test_stateless_tasks_have_no_standbys() -> None:
 
 def test_production_order_of_members_is_that_of_a_hash_map() -> None:
     application = state("A: 0_0 | B: 0_0", "0_0")
-    assert table(StreamsGroupSticky().assign(application)) == "A: 0_0 | B:"
+    assert table(StreamsGroupSticky(release="4.3").assign(application)) == "A: 0_0 | B:"
     assert table(SORTED.assign(application)) == "A: | B: 0_0"
 
 
@@ -154,7 +175,7 @@ def test_ties_depend_on_member_ids_and_on_listing_order_within_a_bin() -> None:
         ({"a": a, "q": b}, "A: 0_0 | B:"),  # The hashes of a and q are equal modulo 16.
         ({"q": b, "a": a}, "A: | B: 0_0"),
     ):
-        assert table(StreamsGroupSticky(members=member_ids).assign(application)) == after, member_ids
+        assert table(StreamsGroupSticky(members=member_ids, release="4.3").assign(application)) == after, member_ids
 
 
 def test_members_without_known_ids_are_named_and_sorted_last() -> None:
@@ -174,3 +195,49 @@ def test_members_without_known_ids_are_named_and_sorted_last() -> None:
 def test_unknown_order_is_rejected() -> None:
     with pytest.raises(ValueError, match="unordered"):
         StreamsGroupSticky("unordered")  # type: ignore[arg-type]
+
+
+def with_offsets(given: ApplicationState, *reported: dict[str, int]) -> ApplicationState:
+    offsets = tuple({TaskId.parse(task): offset for task, offset in of_client.items()} for of_client in reported)
+    return dataclasses.replace(given, task_offsets=offsets)
+
+
+def test_reported_offsets_rank_candidates_for_an_active_task_since_4_4() -> None:
+    application = state("A: | B: | C:", "0_0 0_1")
+    application = with_offsets(application, {}, {"0_1": 5}, {"0_1": 9, "0_0": 0})
+    assert table(NEWEST.assign(application)) == "A: | B: 0_1 | C: 0_0"
+    assert table(SORTED.assign(application)) == "A: 0_0 | B: | C: 0_1"
+
+
+def test_previous_standby_comes_before_a_larger_offset() -> None:
+    application = with_offsets(state("A: | B: (0_0)", "0_0"), {"0_0": 2**63 - 1}, {})
+    assert table(NEWEST.assign(application)) == "A: | B: 0_0"
+
+
+def test_previous_standbys_are_in_the_order_of_their_offsets_since_4_4() -> None:
+    application = with_offsets(state("A: (0_0) | B: (0_0)", "0_0"), {"0_0": 1}, {"0_0": 2})
+    assert table(NEWEST.assign(application)) == "A: | B: 0_0"
+    assert table(SORTED.assign(application)) == "A: 0_0 | B:"
+
+
+def test_standby_stays_although_the_first_candidate_runs_the_task_since_4_4() -> None:
+    application = state("A: (0_0) | B: 0_1 | C: (0_0)", "0_0 0_1", standbys=1, stateless="0_1")
+    assert table(NEWEST.assign(application)) == "A: 0_0 | B: 0_1 | C: (0_0)"
+
+
+def test_offset_of_a_task_is_reported_by_the_thread_that_had_it() -> None:
+    application = state("A*2: 0_0 0_1 (0_2)", "0_0 0_1 0_2 0_3 0_4")
+    application = with_offsets(application, {"0_4": 4, "0_3": 3, "0_2": 2, "0_1": 1, "0_0": 0, "9_9": 7})
+    first, second = members_of(application, CollectionOrder.SORTED)
+    assert (first.offsets, second.offsets) == (((0, 0), (2, 2), (4, 4)), ((1, 1), (3, 3)))
+
+
+@pytest.mark.parametrize(("assignor", "package"), [(NEWEST, "group.api.streams"), (SORTED, "group.streams")])
+def test_exception_has_the_package_of_its_release(assignor: StreamsGroupSticky, package: str) -> None:
+    with pytest.raises(TaskAssignorError, match=f"coordinator.{package}.assignor.TaskAssignorException"):
+        assignor.assign(state("", "0_0"))
+
+
+def test_unknown_release_is_rejected() -> None:
+    with pytest.raises(ValueError, match=r"'4\.5' is not a release of this assignor \(releases: 4\.2, 4\.3, 4\.4\)"):
+        StreamsGroupSticky(release="4.5")

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from scenarios.language.releases import NEWEST, UnknownReleaseError, ended_threads, offset_storage, parse_release
+from scenarios.language.releases import (
+    NEWEST,
+    NEWEST_BROKER_RELEASE,
+    NEWEST_BROKERS,
+    UnknownReleaseError,
+    ended_threads,
+    offset_storage,
+    parse_release,
+)
 from simulator.world.world import EndedThreads, OffsetStorage
 
 
@@ -50,3 +58,9 @@ def test_text_without_a_release_is_rejected(text: str) -> None:
 def test_unsupported_release_is_rejected(text: str) -> None:
     with pytest.raises(UnknownReleaseError, match=r"not supported \(supported: 3\.8 to 4\.3\)"):
         parse_release(text)
+
+
+def test_brokers_may_be_newer_than_clients() -> None:
+    assert parse_release(NEWEST_BROKERS, NEWEST_BROKER_RELEASE) == (*NEWEST_BROKER_RELEASE, 999)
+    with pytest.raises(UnknownReleaseError, match=r"not supported \(supported: 3\.8 to 4\.4\)"):
+        parse_release("4.5", NEWEST_BROKER_RELEASE)

@@ -19,7 +19,7 @@ from scenarios.kafka.live.observe import observe
 from scenarios.kafka.live.running_group import STABLE_TIMEOUT_S
 from scenarios.kafka.observation.errors import ObservationError
 from scenarios.kafka.observation.observation import Observation, ObservedSubtopology
-from scenarios.kafka.observation.scenario_writer import list_warnings, scenario_text
+from scenarios.kafka.observation.scenario_writer import list_assumptions, list_warnings, scenario_text
 from scenarios.load import loads
 from tests.scenarios.kafka.live.recorded_cluster import Recorded
 
@@ -220,13 +220,13 @@ def test_coordinator_gives_topology_and_configs_of_a_streams_group(streams: Obse
     assert streams.subtopologies[1].writes == ("kiosk-clicks-by-user-repartition",)
 
 
-@pytest.mark.parametrize("release", ["4.4 or later", "4.1"])
+@pytest.mark.parametrize("release", ["3.8 or earlier", "4.1"])
 def test_brokers_with_another_assignor_cause_a_warning(release: str) -> None:
     observation = observe_recorded(Recorded("streams.jsonl", coordinator_release=[release]), "kiosk")
     [warning] = list_warnings(observation)
     assert warning == (
         f"The brokers run Kafka {release}, which is not supported for streams groups: they assign the tasks of a "
-        "streams group, and are simulated as Kafka 4.3; results may differ."
+        "streams group, and are simulated as Kafka 4.4; results may differ."
     )
     assert f"# Brokers: Kafka {release}\n#\n# Warning: The brokers run Kafka" in scenario_text(observation)
 
@@ -235,7 +235,21 @@ def test_brokers_with_another_assignor_cause_a_warning(release: str) -> None:
 def test_brokers_with_the_simulated_assignor_cause_no_warning(release: str) -> None:
     observation = observe_recorded(Recorded("streams.jsonl", coordinator_release=[release]), "kiosk")
     assert list_warnings(observation) == ()
-    assert scenario_text(observation).splitlines()[1] == f"# Brokers: Kafka {release}"
+    text = scenario_text(observation)
+    assert text.splitlines()[1] == f"# Brokers: Kafka {release}"
+    [spec] = loads(text).assignors
+    assert spec.info.name == f"streams_group_sticky@{release}"
+
+
+def test_brokers_newer_than_inferable_are_simulated_as_the_newest_known_release() -> None:
+    observation = observe_recorded(Recorded("streams.jsonl", coordinator_release=["4.4 or later"]), "kiosk")
+    assert list_warnings(observation) == ()
+    assert (
+        "The brokers run Kafka 4.4 or later, and are assumed to run 4.4 (cluster.kafka)"
+        in list_assumptions(observation)[-1]
+    )
+    [spec] = loads(scenario_text(observation)).assignors
+    assert spec.info.name == "streams_group_sticky@4.4"
 
 
 def test_brokers_of_an_unknown_release_have_no_label() -> None:

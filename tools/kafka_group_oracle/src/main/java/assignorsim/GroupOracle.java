@@ -4,7 +4,8 @@ import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
-import java.util.HashMap;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
@@ -15,11 +16,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import org.apache.kafka.coordinator.group.streams.assignor.AssignmentMemberSpec;
-import org.apache.kafka.coordinator.group.streams.assignor.GroupSpecImpl;
-import org.apache.kafka.coordinator.group.streams.assignor.MemberAssignment;
-import org.apache.kafka.coordinator.group.streams.assignor.StickyTaskAssignor;
-import org.apache.kafka.coordinator.group.streams.assignor.TaskAssignorException;
+import org.apache.kafka.common.errors.ApiException;
 
 /**
  * Runs the task assignor of Kafka's group coordinator: reads one problem per line (docs/reference/problems.md) from
@@ -39,46 +36,57 @@ public final class GroupOracle {
             for (String line = reader.readLine(); line != null; line = reader.readLine()) {
                 final JsonNode problem = mapper.readTree(line);
                 final ObjectNode both = JSON.objectNode();
-                both.set("sorted", answer(problem, new TreeMap<>()));
-                both.set("production", answer(problem, new HashMap<>()));
+                both.set("sorted", answer(problem, false));
+                both.set("production", answer(problem, true));
                 out.println(mapper.writeValueAsString(both));
             }
         }
         out.flush();
     }
 
-    private static ObjectNode answer(final JsonNode problem, final Map<String, AssignmentMemberSpec> group) {
+    private static ObjectNode answer(final JsonNode problem, final boolean inHashOrder) {
         final GroupTopology topology = new GroupTopology(problem.required("tasks"));
-        GroupMembers.join(group, problem.required("clients"), topology);
-        final int standbys = problem.path("configs").path("num_standby_replicas").asInt(0);
-        final GroupSpecImpl spec = new GroupSpecImpl(group, Map.of("num.standby.replicas", Integer.toString(standbys)));
+        final Map<String, GroupMember> group = GroupMembers.of(problem.required("clients"), topology);
         final ObjectNode answer = JSON.objectNode().put("id", problem.path("id").asText());
         try {
-            final Map<String, MemberAssignment> members = new StickyTaskAssignor().assign(spec, topology).members();
+            final Map<String, GroupTasks> members =
+                ReleasedAssignor.assign(group, inHashOrder, topology, configs(problem.path("configs")));
             final ObjectNode assignment = answer.putObject("assignment");
             for (final JsonNode client : problem.required("clients")) {
                 putClient(assignment, client.required("process_id").asText(), group, members);
             }
             answer.put("probing_rebalance", false).putNull("error");
-        } catch (final TaskAssignorException error) {
+        } catch (final ApiException error) {
+            // Each release has this class in another package.
+            if (!error.getClass().getSimpleName().equals("TaskAssignorException")) {
+                throw error;
+            }
             answer.putNull("assignment").put("probing_rebalance", false);
             answer.put("error", error.getClass().getName() + ": " + error.getMessage());
         }
         return answer;
     }
 
+    private static Map<String, String> configs(final JsonNode configs) {
+        final List<String> tags = new ArrayList<>();
+        configs.path("rack_aware_assignment_tags").forEach(tag -> tags.add(tag.asText()));
+        return Map.of(
+            "num.standby.replicas", Integer.toString(configs.path("num_standby_replicas").asInt(0)),
+            "rack.aware.assignment.tags", String.join(",", tags));
+    }
+
     private static void putClient(
         final ObjectNode assignment,
         final String processId,
-        final Map<String, AssignmentMemberSpec> group,
-        final Map<String, MemberAssignment> members
+        final Map<String, GroupMember> group,
+        final Map<String, GroupTasks> members
     ) {
         final TreeMap<Integer, Set<Integer>> active = new TreeMap<>();
         final TreeMap<Integer, Set<Integer>> standby = new TreeMap<>();
         members.forEach((memberId, tasks) -> {
             if (group.get(memberId).processId().equals(processId)) {
-                add(active, tasks.activeTasks());
-                add(standby, tasks.standbyTasks());
+                add(active, tasks.active());
+                add(standby, tasks.standby());
             }
         });
         final ObjectNode client = assignment.putObject(processId);

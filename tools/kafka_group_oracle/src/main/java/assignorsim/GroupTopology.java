@@ -1,17 +1,15 @@
 package assignorsim;
 
 import java.util.List;
-import java.util.NoSuchElementException;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.TreeSet;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import org.apache.kafka.coordinator.group.streams.assignor.TaskId;
-import org.apache.kafka.coordinator.group.streams.assignor.TopologyDescriber;
 
 /** The tasks of a problem as subtopologies with a number of partitions, as in a group coordinator. */
-final class GroupTopology implements TopologyDescriber {
+final class GroupTopology {
 
     private final SortedMap<String, TreeSet<Integer>> partitions = new TreeMap<>();
     private final SortedMap<String, Boolean> stateful = new TreeMap<>();
@@ -43,18 +41,15 @@ final class GroupTopology implements TopologyDescriber {
             && partitions.get(task.subtopologyId()).contains(task.partition());
     }
 
-    @Override
-    public List<String> subtopologies() {
+    List<String> subtopologies() {
         return List.copyOf(partitions.keySet());
     }
 
-    @Override
-    public int maxNumInputPartitions(final String subtopology) throws NoSuchElementException {
+    int partitions(final String subtopology) {
         return partitions.get(subtopology).size();
     }
 
-    @Override
-    public boolean isStateful(final String subtopology) throws NoSuchElementException {
+    boolean isStateful(final String subtopology) {
         return stateful.get(subtopology);
     }
 }

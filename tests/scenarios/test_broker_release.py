@@ -1,0 +1,90 @@
+"""The release of the brokers decides which assignor a streams group has, and defaults of configs."""
+
+from __future__ import annotations
+
+import pytest
+
+from scenarios.load import Scenario, ScenarioError, loads
+from simulator.world.world import GroupProtocol
+from tests.scenarios.scenario_texts import SMALL
+
+
+def scenario_of(release: str | None, assignors: str = "[streams_group_sticky]", configs: str = "{}") -> Scenario:
+    overrides = [("assignors", assignors), ("cluster.configs", configs)]
+    if release is not None:
+        overrides.append(("cluster.kafka", f"'{release}'"))
+    return loads(SMALL, "small", overrides=overrides)
+
+
+@pytest.mark.parametrize(
+    ("release", "name"),
+    [
+        (None, "streams_group_sticky"),
+        ("4.2", "streams_group_sticky@4.2"),
+        ("4.3.1", "streams_group_sticky@4.3"),
+        ("4.4.0", "streams_group_sticky@4.4"),
+    ],
+)
+def test_streams_group_has_the_assignor_of_its_brokers(release: str | None, name: str) -> None:
+    scenario = scenario_of(release)
+    [spec] = scenario.assignors
+    assert (spec.label, spec.info.name) == (name, name)
+    for named in ("streams_group_sticky", name):
+        asked = scenario.assignor_spec(named)
+        assert (asked.label, asked.info) == (name, spec.info)
+
+
+def test_named_release_is_that_release() -> None:
+    scenario = scenario_of("4.3", "[streams_group_sticky, streams_group_sticky@4.4, high_availability]")
+    assert [spec.label for spec in scenario.assignors] == [
+        "streams_group_sticky@4.3",
+        "streams_group_sticky@4.4",
+        "high_availability",
+    ]
+    assert scenario.assignor_spec("streams_group_sticky@4.2").info.name == "streams_group_sticky@4.2"
+
+
+@pytest.mark.parametrize(
+    ("release", "assignors", "message"),
+    [
+        ("4.5", "[ha]", "cluster.kafka: Kafka 4.5 is not supported (supported: 3.8 to 4.4)"),
+        ("4", "[ha]", "cluster.kafka: '4' is not a Kafka release such as 4.3 or 3.9.1"),
+        (
+            "4.1",
+            "[streams_group_sticky]",
+            "assignors[0].assignor: streams_group_sticky is not known for brokers of Kafka 4.1, which cluster.kafka "
+            "states (known: 4.2, 4.3, 4.4)",
+        ),
+        ("4.4", "[streams_group_sticky@4.5]", "unknown release '4.5' of streams_group_sticky (known: "),
+        (
+            "4.4",
+            "[{assignor: streams_group_sticky, parameters: {release: '4.3'}}]",
+            "assignors[0].parameters.release: not a parameter of streams_group_sticky@4.4 (known: order, members)",
+        ),
+    ],
+)
+def test_unknown_release_is_a_mistake(release: str, assignors: str, message: str) -> None:
+    with pytest.raises(ScenarioError) as caught:
+        scenario_of(release, assignors)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("release", "configs", "interval_ms"),
+    [
+        ("4.2.1", "{}", 0),
+        ("4.3", "{}", 1_000),
+        ("4.4", "{}", 1_000),
+        (None, "{}", 1_000),
+        ("4.2", "{group.streams.assignment.interval.ms: 2s}", 2_000),
+    ],
+)
+def test_default_assignment_interval_is_that_of_the_release(
+    release: str | None, configs: str, interval_ms: int
+) -> None:
+    groups = scenario_of(release, configs=configs).blueprint.group_configs
+    assert groups[GroupProtocol.STREAMS].streams_assignment_interval_ms == interval_ms
+
+
+def test_release_of_brokers_does_not_change_classic_groups() -> None:
+    assert scenario_of("3.9", "[ha]").assignors == scenario_of(None, "[ha]").assignors
