@@ -71,7 +71,7 @@ def with_kept_state(world: World) -> World:
     return dataclasses.replace(world, disturbances=events, application=application)
 
 
-@relation(60)
+@relation(50)
 @given(worlds(WorldLimits(grows=False)), assignors())
 def test_restored_bytes_are_those_that_assigned_copies_lacked(world: World, assignor: TaskAssignor) -> None:
     """If changelogs do not grow and no state is lost, restored bytes equal the bytes that assigned copies lacked."""
