@@ -24,7 +24,7 @@ def threads_of_slots(slot: IntArray, rows: IntArray, slots: Slots) -> IntArray:
     Args:
         slot: shape (T, N); a slot of each task on each client.
         rows: C clients.
-        slots: the slots of these clients.
+        slots: the slots of their members.
 
     Returns:
         Shape (T, C); UNKNOWN_THREAD for a slot without a member.

@@ -5,7 +5,7 @@ no sooner than `group.streams.assignment.interval.ms` after the previous target.
 immediately.
 
 Every stream thread is a member. The threads of a client start one after the other, so the first one's heartbeat
-triggers a target, and the others' the next one.
+triggers a target, and the heartbeats of the other threads trigger the next one.
 
 A member learns of a new target with its next heartbeat. It revokes the tasks that are not in its target, reports that
 immediately, and gets the tasks that are free. It requests the others with every further heartbeat. Members do not wait
