@@ -67,6 +67,7 @@ application:
   starts: warm
   rejoins_when_brokers_bounce: true
   leader_speed: 2
+  times: {start: 2s, open_store: 50 ms, restore_start: 200 ms, rejoin: 100 ms, uncertainty: 3}
   kafka: 4.2.1
   configs:
     acceptable.recovery.lag: 5000
