@@ -13,7 +13,7 @@ DEMO_REPORT   := assignor-sim report out/demo out/demo-sweep -o out/report.html
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-answers test-spark test-kafka test-browser lint types layers check bench performance bench-pipeline spark-cluster \
-	parity wheel-test lock clean .venv machine
+	parity parity-brokers wheel-test lock clean .venv machine
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' Makefile
@@ -83,6 +83,12 @@ SEED     := 1
 parity: .venv ## Compare with a released Kafka on random problems (KAFKA=3.9.1 PROBLEMS=3000 SEED=1; needs Maven)
 	.venv/bin/python -m tools.kafka_oracle parity --kafka $(KAFKA) --problems $(PROBLEMS) --seed $(SEED)
 	.venv/bin/python -m tools.kafka_oracle threads --kafka $(KAFKA) --problems $(PROBLEMS) --seed $(SEED)
+
+BROKERS := 4.4.0
+GROUPS  := 5000
+
+parity-brokers: .venv ## Compare with the assignor of a released broker on random streams groups (BROKERS=4.4.0 GROUPS=5000 SEED=1; needs Maven)
+	.venv/bin/python -m tools.kafka_group_oracle compare --kafka $(BROKERS) --groups $(GROUPS) --rounds 4 --seed $(SEED)
 
 wheel-test: .venv ## Build the wheel, install it in an empty environment and run it
 	@sh tools/check_wheel.sh $(notdir $(DEMO_SCENARIO))

@@ -90,7 +90,7 @@ def _generated(text: str) -> tuple[dict[tuple[str, str], str], dict[tuple[str, s
 
 
 def _row_order(key: tuple[str, str]) -> tuple[tuple[int, ...], str]:
-    return _version(key[0]), key[1]
+    return _version(key[0]), key[1].strip("`")
 
 
 def _version(name: str) -> tuple[int, ...]:

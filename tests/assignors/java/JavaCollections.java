@@ -27,6 +27,8 @@ public class JavaCollections {
             final List<String> rest = Arrays.asList(words).subList(1, words.length);
             System.out.println(switch (words[0]) {
                 case "map" -> map(keys(rest));
+                case "computed" -> computed(Integer.parseInt(rest.get(0)), Integer.parseInt(rest.get(1)),
+                    keys(rest.subList(2, rest.size())));
                 case "copy" -> new HashSet<>(keys(rest)).stream().map(JavaCollections::name).collect(Collectors.joining(" "));
                 default -> queue(rest);
             });
@@ -44,6 +46,15 @@ public class JavaCollections {
     private static String map(final List<Key> keys) {
         final Map<Key, Boolean> map = new HashMap<>();
         keys.forEach(key -> map.put(key, true));
+        return map.keySet().stream().map(JavaCollections::name).collect(Collectors.joining(" "));
+    }
+
+    private static String computed(final int capacity, final int repetitions, final List<Key> keys) {
+        final Map<Key, Boolean> map = new HashMap<>(capacity);
+        keys.forEach(key -> map.computeIfAbsent(key, added -> true));
+        for (int repetition = 0; repetition < repetitions; repetition++) {
+            map.computeIfAbsent(keys.get(0), added -> true);
+        }
         return map.keySet().stream().map(JavaCollections::name).collect(Collectors.joining(" "));
     }
 

@@ -10,7 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from assignors.java.hash_order import copied_capacity, hash_order, process_hash, string_hash, task_hash
+from assignors.java.hash_order import (
+    computed_hash_order,
+    copied_capacity,
+    hash_order,
+    process_hash,
+    string_hash,
+    task_hash,
+)
 from assignors.java.priority_queue import PriorityQueue
 from assignors.model.ids import ProcessId, TaskId
 
@@ -51,9 +58,21 @@ def test_hash_map_iterates_in_java_order(ask_java: Ask, rng: random.Random) -> N
     assert len(cases) > 300
 
 
-def has_a_tree(case: list[int]) -> bool:
+def test_map_filled_by_compute_if_absent_iterates_in_java_order(ask_java: Ask) -> None:
+    rng = random.Random(21)
+    cases = [(hashes(rng, size), 1 << rng.randrange(8), rng.random() < 0.5) for size in range(1, 60) for _ in range(8)]
+    cases = [case for case in cases if not has_a_tree(case[0], 7)]
+    actual = ask_java(
+        [f"computed {capacity} {int(again)} {' '.join(map(str, keys))}" for keys, capacity, again in cases]
+    )
+    assert [computed_hash_order(keys, capacity, is_called_again=again) for keys, capacity, again in cases] == actual
+    assert len(cases) > 200
+    assert any(order != hash_order(keys, capacity) for (keys, capacity, _), order in zip(cases, actual, strict=True))
+
+
+def has_a_tree(case: list[int], most: int = 8) -> bool:
     buckets = [(h ^ (h >> 16)) & 63 for h in case]
-    return max(map(buckets.count, buckets)) > 8
+    return max(map(buckets.count, buckets)) > most
 
 
 def test_ninth_key_in_a_bin_doubles_a_small_table(ask_java: Ask) -> None:

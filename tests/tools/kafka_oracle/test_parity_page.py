@@ -43,5 +43,22 @@ def test_page_keeps_text_and_sorts_versions_numerically(tmp_path: Path) -> None:
     )
 
 
+def test_rows_that_no_run_is_about_remain(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(f"{MARK}\n{markdown([summary('3.9.1'), summary('4.0.2')])}")
+    for folder, file, changed in (("4.0.2", "summary", {}), ("4.4.0", "streams_groups", {"command": "ask brokers"})):
+        (tmp_path / folder).mkdir()
+        new = {**summary(folder), "date": "2031-01-01", **changed}
+        (tmp_path / folder / f"{file}.json").write_text(json.dumps(new))
+    assert write_page(tmp_path, page) == 2
+    lines = page.read_text().splitlines()
+    assert [line.split("|")[1].strip() for line in lines if line.startswith("| ")][1:] == ["3.9.1", "4.0.2", "4.4.0"]
+    assert lines[-3:] == [
+        "- Kafka 3.9.1, 2030-01-02: `make parity KAFKA=3.9.1 PROBLEMS=1200 SEED=7`",
+        "- Kafka 4.0.2, 2031-01-01: `make parity KAFKA=4.0.2 PROBLEMS=1200 SEED=7`",
+        "- Kafka 4.4.0, 2031-01-01: `ask brokers`",
+    ]
+
+
 def test_committed_page_has_one_mark() -> None:
     assert PAGE.read_text(encoding="utf-8").count(MARK) == 1
