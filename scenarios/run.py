@@ -7,7 +7,9 @@ from assignors.registry import AssignorLike
 from scenarios.load import AssignorSpec, Scenario
 from simulator.assignment.explanation import ExplanationRequest
 from simulator.processes.neighbors import Neighbor, simulate_alongside
+from simulator.processes.simulation import Observer
 from simulator.results.trace import Trace
+from simulator.world.world import World
 
 
 def run(
@@ -44,9 +46,38 @@ def run(
     spec = assignor if isinstance(assignor, AssignorSpec) else scenario.assignor_spec(assignor)
     run_seed = scenario.seeds[0] if seed is None else seed
     world = scenario.world(run_seed, spec.configs, spec.protocol)
+    return run_world(scenario, world, spec, run_seed, capture=capture, prove=prove, explain=explain)
+
+
+def run_world(
+    scenario: Scenario,
+    world: World,
+    spec: AssignorSpec,
+    seed: int,
+    *,
+    capture: bool = False,
+    prove: float | None = None,
+    explain: ExplanationRequest | None = None,
+    observe: Observer | None = None,
+) -> Trace:
+    """Simulate a world of a scenario, together with the scenario's neighbors.
+
+    Args:
+        scenario: the scenario.
+        world: its world, possibly changed.
+        spec: the assignor.
+        seed: the random seed of the world and of the neighbors.
+        capture: as in `run`.
+        prove: as in `run`.
+        explain: as in `run`.
+        observe: as in `simulator.processes.neighbors.simulate_alongside`.
+
+    Returns:
+        The trace.
+    """
     neighbors = [
         Neighbor(other, registry.make(other_spec.info, other_spec.parameters), other_spec.info.weights)
-        for other_spec, other in scenario.neighbor_worlds(world, run_seed)
+        for other_spec, other in scenario.neighbor_worlds(world, seed)
     ]
     return simulate_alongside(
         world,
@@ -56,4 +87,5 @@ def run(
         capture=capture,
         prove=prove,
         explain=explain,
+        observe=observe,
     )

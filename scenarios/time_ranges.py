@@ -6,9 +6,9 @@ import dataclasses
 
 import pyarrow as pa
 
-from assignors import registry
-from scenarios.load import AssignorSpec
-from simulator.processes.simulation import Observer, simulate
+from scenarios.load import AssignorSpec, Scenario
+from scenarios.run import run_world
+from simulator.processes.simulation import Observer
 from simulator.results.time_ranges import (
     CaughtUpTimes,
     DecisiveCopy,
@@ -23,12 +23,13 @@ from simulator.world.client_times import ClientTimes
 from simulator.world.world import GroupProtocol
 
 
-def time_ranges(trace: Trace, spec: AssignorSpec, seed: int) -> pa.Table:
+def time_ranges(scenario: Scenario, trace: Trace, spec: AssignorSpec, seed: int) -> pa.Table:
     """Simulate a run again with copies that begin to read early and late, and compare how it converges.
 
     A streams group assigns tasks regardless of lags, so client times do not decide its outcome.
 
     Args:
+        scenario: the scenario, whose neighbors run alongside with their own client times.
         trace: the run.
         spec: its assignor.
         seed: its seed.
@@ -44,8 +45,9 @@ def time_ranges(trace: Trace, spec: AssignorSpec, seed: int) -> pa.Table:
     may_differ = early_times != late_times and is_classic and trace.failure is None and may_depend_on_times(trace)
     if not may_differ:
         return time_range_table(key, [])
-    early, late = _simulate(trace, spec, early_times), _simulate(trace, spec, late_times)
-    outcomes = [Outcome.of(run) for run in (early, trace, late)]
+    run = _Repetition(scenario, trace, spec, seed)
+    early, late = run.simulate(early_times), run.simulate(late_times)
+    outcomes = [Outcome.of(outcome) for outcome in (early, trace, late)]
     if not any(one.differs(other) for one in outcomes for other in outcomes):
         return time_range_table(key, [])
     pairs = [(trace, late), (early, trace)] if outcomes[1].differs(outcomes[2]) else [(early, trace), (trace, late)]
@@ -62,26 +64,43 @@ def time_ranges(trace: Trace, spec: AssignorSpec, seed: int) -> pa.Table:
         "round": None if different is None else trace.rounds[different].number,
     }
     if reason is not None:
-        row |= _describe(trace, spec, reason)
+        row |= run.describe(reason)
     return time_range_table(key, [row])
 
 
-def _describe(trace: Trace, spec: AssignorSpec, copy: DecisiveCopy) -> dict[str, object]:
-    """Return which copy decides, and when it has caught up."""
-    times = CaughtUpTimes(copy)
-    _simulate(trace, spec, trace.world.application.times, times)
-    decided = trace.rounds[copy.round]
-    nearest_ms = times.nearest_ms(decided.at_ms)
-    return {
-        "round": decided.number,
-        "task": str(trace.layout.tasks.ids[copy.task]),
-        "client": trace.world.clients[copy.client].name,
-        "caught_up_after_ms": None if nearest_ms is None else nearest_ms - decided.at_ms,
-    }
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class _Repetition:
+    """A run that is simulated again.
 
+    Attributes:
+        scenario: its scenario.
+        trace: the run.
+        spec: its assignor.
+        seed: its seed.
+    """
 
-def _simulate(trace: Trace, spec: AssignorSpec, times: ClientTimes, observe: Observer | None = None) -> Trace:
-    """Simulate the world of a run with other client times."""
-    application = dataclasses.replace(trace.world.application, times=times)
-    world = dataclasses.replace(trace.world, application=application)
-    return simulate(world, registry.make(spec.info, spec.parameters), spec.info.weights, observe=observe)
+    scenario: Scenario
+    trace: Trace
+    spec: AssignorSpec
+    seed: int
+
+    def simulate(self, times: ClientTimes, observe: Observer | None = None) -> Trace:
+        """Simulate the run with other client times."""
+        application = dataclasses.replace(self.trace.world.application, times=times)
+        world = dataclasses.replace(self.trace.world, application=application)
+        return run_world(self.scenario, world, self.spec, self.seed, observe=observe)
+
+    def describe(self, copy: DecisiveCopy) -> dict[str, object]:
+        """Return which copy decides, and when it has caught up; that is unknown if other applications run alongside."""
+        trace = self.trace
+        decided = trace.rounds[copy.round]
+        times = CaughtUpTimes(copy)
+        if not trace.neighbors:
+            self.simulate(trace.world.application.times, times)
+        nearest_ms = times.nearest_ms(decided.at_ms)
+        return {
+            "round": decided.number,
+            "task": str(trace.layout.tasks.ids[copy.task]),
+            "client": trace.world.clients[copy.client].name,
+            "caught_up_after_ms": None if nearest_ms is None else nearest_ms - decided.at_ms,
+        }

@@ -88,7 +88,7 @@ def run(
             trace = run_once(loaded, spec, run_seed, capture=capture, prove=prove, explain=request)
             run_tables = tabulate(trace, spec.label, run_seed)
             if ranges:
-                run_tables["time_ranges"] = time_ranges(trace, spec, run_seed)
+                run_tables["time_ranges"] = time_ranges(loaded, trace, spec, run_seed)
             tables.append(run_tables)
             if keep_traces:
                 traces[spec.label, run_seed] = trace
