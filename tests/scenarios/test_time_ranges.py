@@ -67,7 +67,7 @@ def test_last_rebalance_after_a_newcomer_is_as_late_as_observed() -> None:
 
 def test_outcome_that_depends_on_seconds_is_reported() -> None:
     """Two warm-ups of 1.5 GB are restored in about the minute until the probing rebalance."""
-    result = run(loads(newcomer("12180 MB"), "newcomer.yaml"))
+    result = run(loads(newcomer("12000 MB"), "newcomer.yaml"))
     [row] = result.tables["time_ranges"].to_pylist()
     assert row["late_rebalances_to_converge"] > row["early_rebalances_to_converge"]
     assert row["uncertainty"] == 2
@@ -84,9 +84,9 @@ def test_outcome_that_depends_on_seconds_is_reported() -> None:
     "text",
     [
         newcomer("104 MB"),
-        newcomer("12180 MB", times="{uncertainty: 1}"),
-        newcomer("12180 MB", times="{open_store: 0, restore_start: 0, rejoin: 0}"),
-        newcomer("12180 MB", configs="group.protocol: streams"),
+        newcomer("12000 MB", times="{uncertainty: 1}"),
+        newcomer("12000 MB", times="{open_store: 0, restore_start: 0, rejoin: 0}"),
+        newcomer("12000 MB", configs="group.protocol: streams"),
     ],
 )
 def test_other_outcomes_are_not_reported(text: str) -> None:
@@ -94,12 +94,12 @@ def test_other_outcomes_are_not_reported(text: str) -> None:
 
 
 def test_ranges_can_be_left_out() -> None:
-    result = run(loads(newcomer("12180 MB"), "newcomer.yaml"), ranges=False)
+    result = run(loads(newcomer("12000 MB"), "newcomer.yaml"), ranges=False)
     assert not result.tables["time_ranges"].num_rows
 
 
 def test_ranges_change_no_other_table() -> None:
-    scenario = loads(newcomer("12180 MB"), "newcomer.yaml")
+    scenario = loads(newcomer("12000 MB"), "newcomer.yaml")
     with_ranges, without = run(scenario), run(scenario, ranges=False)
     for name, table in without.tables.items():
         assert name == "time_ranges" or with_ranges.tables[name].equals(table), name
