@@ -122,8 +122,7 @@ class Restoration:
         after = np.minimum(before + self.rate * seconds, self.end_bytes[self.copies.task])
         if self._durable_state is not None:
             self._durable_state.advance(seconds, *at, (before, after))
-        read = after - before
-        behind = ~self._caught_up
+        read, behind = after - before, ~self._caught_up
         follows = self._caught_up & ~self.copies.active
         self._read_bytes += read * np.stack((behind, follows))
         again = np.clip(np.minimum(after, self._max_held_bytes[at]) - before, 0.0, None) * behind
@@ -209,8 +208,7 @@ class Restoration:
         self.held_bytes[at] = np.where(caught_up, end, self.held_bytes[at])
         self._is_empty_copy[at] |= caught_up & (end == 0)
         self._max_held_bytes[at] = np.maximum(self._max_held_bytes[at], self.held_bytes[at])
-        self._caught_up_once[at] |= caught_up
-        self._caught_up = caught_up
+        self._caught_up, self._caught_up_once[at] = caught_up, self._caught_up_once[at] | caught_up
         if self._durable_state is not None:
             restored = at[0][caught_up & self.copies.active], at[1][caught_up & self.copies.active]
             self._durable_state.complete_restoration(*restored, self.held_bytes[restored])
@@ -371,13 +369,13 @@ class Restoration:
         self._validate_totals(running)
 
     def _validate_totals(self, running: BoolArray) -> None:
-        reads = ~(self.copies.active & running[self.copies.task])
-        client = self.copies.client[reads]
-        by_client = np.bincount(client, weights=self.rate[reads], minlength=len(self._bandwidth))
-        by_broker = self.rate[reads] @ self._broker_share[self.copies.task[reads]]
+        copies = self.copies
+        reads = ~(copies.active & running[copies.task])
+        by_client = np.bincount(copies.client[reads], self.rate[reads], len(self._bandwidth))
+        by_broker = self.rate[reads] @ self._broker_share[copies.task[reads]]
         require(not self.held_bytes[~self._stateful].any(), "a stateless task has a copy")
-        is_part = 0 <= self.restored_again_bytes <= self.restored_bytes + ROUNDING_BYTES
-        require(is_part, "more restored again than at all")
+        again, restored = self.restored_again_bytes, self.restored_bytes
+        require(0 <= again <= restored + ROUNDING_BYTES, "more restored again than at all")
         require((by_client <= self._bandwidth * (1 + _ROUNDING)).all(), "a client reads faster than it can")
         require((by_broker <= self._broker_bandwidth * (1 + _ROUNDING)).all(), "a broker sends faster than it can")
 
