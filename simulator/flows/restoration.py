@@ -119,8 +119,7 @@ class Restoration:
         after = np.minimum(before + self.rate * seconds, self.end_bytes[self.copies.task])
         if self._durable_state is not None:
             self._durable_state.advance(seconds, *at, (before, after))
-        read = after - before
-        behind = ~self._caught_up
+        read, behind = after - before, ~self._caught_up
         follows = self._caught_up & ~self.copies.active
         self._read_bytes += read * np.stack((behind, follows))
         again = np.clip(np.minimum(after, self._max_held_bytes[at]) - before, 0.0, None) * behind
@@ -211,8 +210,7 @@ class Restoration:
         self.held_bytes[at] = np.where(caught_up, end, self.held_bytes[at])
         self._is_empty_copy[at] |= caught_up & (end == 0)
         self._max_held_bytes[at] = np.maximum(self._max_held_bytes[at], self.held_bytes[at])
-        self._caught_up_once[at] |= caught_up
-        self._caught_up = caught_up
+        self._caught_up, self._caught_up_once[at] = caught_up, self._caught_up_once[at] | caught_up
         if self._durable_state is not None:
             restored = at[0][caught_up & self.copies.active], at[1][caught_up & self.copies.active]
             self._durable_state.complete_restoration(*restored, self.held_bytes[restored])
