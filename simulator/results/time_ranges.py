@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from assignors.model.assignment import UNASSIGNED
 from simulator.flows.execution import Execution
+from simulator.results.arrow_columns import arrow_column
 from simulator.results.convergence import convergence
 from simulator.results.tables import TIME_RANGES
 from simulator.results.time_difference import times_differ
@@ -111,4 +112,6 @@ class CaughtUpTimes:
 
 def time_range_table(key: dict[str, object], rows: Sequence[dict[str, object]]) -> pa.Table:
     """Return the table of the rows of one run."""
-    return pa.Table.from_pylist([{**key, **row} for row in rows], schema=TIME_RANGES)
+    complete = [{**key, **row} for row in rows]
+    columns = [arrow_column([row.get(field.name) for row in complete], field.type) for field in TIME_RANGES]
+    return pa.Table.from_arrays(columns, schema=TIME_RANGES)

@@ -27,7 +27,7 @@ from simulator.world.disturbances import (
     ReplicaMove,
     RollingBounce,
 )
-from simulator.world.world import Broker, GroupConfigs, GroupProtocol, OffsetReports, Price, Store
+from simulator.world.world import Broker, EndedThreads, GroupConfigs, GroupProtocol, OffsetReports, Price, Store
 from tests.scenarios.scenario_texts import SMALL, load_text, mistakes_in, replace_in_small
 
 LIBRARY = sorted(SCHEMA_FILE.with_name("library").glob("*.yaml"))
@@ -247,6 +247,7 @@ def test_configs_are_applied() -> None:
         max_poll_interval_ms=60_000,
         initial_rebalance_delay_ms=0,
         leave_group_on_close=True,
+        ended_threads=EndedThreads.UNSUBSCRIBE_IF_CLOSE_LEAVES,
         state_cleanup_delay_ms=12_000,
         rejoins_when_brokers_bounce=True,
         leader_speed=0.5,

@@ -66,7 +66,7 @@ WITHIN_ACCEPTABLE_LAG = TableTopic("table-within-lag", partitions=8, records=64_
 """Fewer records a task than `acceptable.recovery.lag`: for steps in which no warm-up should decide."""
 
 
-class Closing(StrEnum):
+class CloseMode(StrEnum):
     """How an application closes.
 
     Attributes:
@@ -104,7 +104,7 @@ class TestedApplication:
     since: tuple[int, int] = (3, 8)
     depends_on_timing: bool = False
     table: TableTopic | None = None
-    closing: Closing = Closing.LEAVE
+    closing: CloseMode = CloseMode.LEAVE
     is_static: bool = False
 
     def runs_on(self, kafka_version: str) -> bool:
@@ -116,7 +116,9 @@ class TestedApplication:
     def all_configs(self, *, is_after_blackout: bool = False) -> dict[str, object]:
         """Return its Kafka Streams configs."""
         changed = self.configs_after_blackout if is_after_blackout else {}
-        closing: dict[str, object] = {} if self.closing is Closing.LEAVE else {"internal.leave.group.on.close": "false"}
+        closing: dict[str, object] = (
+            {} if self.closing is CloseMode.LEAVE else {"internal.leave.group.on.close": "false"}
+        )
         # One replica of large changelogs, to save disk.
         replicas: dict[str, object] = {} if self.table is None else {"replication.factor": 1}
         return {**COMMON, **closing, **replicas, **self.configs, **changed}
@@ -236,7 +238,7 @@ CLOSING = (
         "closed by default",
         configs={SESSION: CLOSING_SESSION_MS},
         table=WITHIN_ACCEPTABLE_LAG,
-        closing=Closing.DEFAULT,
+        closing=CloseMode.DEFAULT,
     ),
     TestedApplication(
         "static-leave",
@@ -250,7 +252,7 @@ CLOSING = (
         "static members, closed by default",
         configs={SESSION: STATIC_SESSION_MS},
         table=WITHIN_ACCEPTABLE_LAG,
-        closing=Closing.DEFAULT,
+        closing=CloseMode.DEFAULT,
         is_static=True,
     ),
 )

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tools.fidelity.applications import Closing, TestedApplication
+from tools.fidelity.applications import CloseMode, TestedApplication
 from tools.kafka_cluster.applications import RACK_TAG, Host
 
 Document = dict[str, Any]
@@ -99,7 +99,7 @@ def with_members(document: Document, assignor: str, members: Mapping[str, str]) 
 
 def _closing(application: TestedApplication) -> Document:
     """Return how an application closes; by default, its configs decide."""
-    return {"leaves_group": True} if application.closing is Closing.LEAVE else {}
+    return {"leaves_group": True} if application.closing is CloseMode.LEAVE else {}
 
 
 def _with_events(imported: Document, events: Sequence[Document]) -> Document:

@@ -48,7 +48,7 @@ def test_columns_have_meanings_and_tables_begin_with_the_key() -> None:
         assert all(field.metadata[b"meaning"] for field in schema)
         assert schema.names[:3] == ["scenario", "assignor", "seed"]
     for name, table in table_rows(*BOUNCED).items():
-        empty = ("reasons", "cycles", "proofs", "unavailable_partitions", "time_ranges")
+        empty = ("reasons", "cycles", "proofs", "unavailable_partitions", "time_ranges", "neighbors")
         assert (len(table) > 0) == (name not in empty), name
         assert {(row["scenario"], row["assignor"], row["seed"]) for row in table} <= {("small", "ha", 3)}
 

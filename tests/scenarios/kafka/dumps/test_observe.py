@@ -340,7 +340,7 @@ def test_process_missing_before_its_session_timeout_left_the_group(folder: Path)
     assert observed.history.changes[1] == MembershipChange(1_200_000, "leave", (TWO,), leaves_group=True)
     [_, left] = loads(scenario_text(observed.observation, observed.history)).world(1).disturbances
     assert isinstance(left, Leave)
-    assert left.leaves_group
+    assert left.closing.leaves_group
 
 
 def test_rebalances_of_other_applications_are_skipped(folder: Path) -> None:
