@@ -313,7 +313,7 @@ def _resolve(
     events = resolve_events(document.events, context)
     assignors = resolve_assignors(document.assignors, configs, clients, document.cluster.kafka, source_map)
     broker_configs = document.cluster.configs_of_release()
-    groups = resolve_group_configs(document.application, broker_configs, source_map)
+    groups = resolve_group_configs(document.application, broker_configs, document.cluster.kafka, source_map)
     protocol = GroupProtocol(streams_configs.group_protocol)
     check_membership(document.clients, protocol, source_map)
     check_start(document, {spec.protocol or protocol for spec in assignors}, source_map)

@@ -80,6 +80,14 @@ def ended_threads(release: tuple[int, int, int]) -> EndedThreads:
     return EndedThreads.UNSUBSCRIBE_IF_CLOSE_LEAVES if release >= (4, 1, 0) else EndedThreads.UNSUBSCRIBE
 
 
+def extends_every_initial_delay(release: tuple[int, int, int]) -> bool:
+    """Return whether brokers of a release wait longer for a new member whenever the group was empty.
+
+    The coordinator that is the default since 4.0 does; that of 3.x does so only before the first generation.
+    """
+    return release >= (4, 0, 0)
+
+
 def has_leave_group_config(release: tuple[int, int, int]) -> bool:
     """Return whether clients of a release have `internal.leave.group.on.close`, which KIP-1284 replaced in 4.2."""
     return release < (4, 2, 0)

@@ -10,7 +10,16 @@ from assignors.model.configs import AssignmentConfigs
 from scenarios.language.application_entries import ApplicationSection
 from scenarios.language.broker_configs import BrokerConfigs
 from scenarios.language.paths import ScenarioPath
-from scenarios.language.releases import NEWEST, ended_threads, has_leave_group_config, offset_storage, parse_release
+from scenarios.language.releases import (
+    NEWEST,
+    NEWEST_BROKER_RELEASE,
+    NEWEST_BROKERS,
+    ended_threads,
+    extends_every_initial_delay,
+    has_leave_group_config,
+    offset_storage,
+    parse_release,
+)
 from scenarios.language.section import ScenarioSection
 from scenarios.language.streams_configs import AssignorConfigs, StreamsConfigs
 from scenarios.language.validation import SourceMap
@@ -51,9 +60,10 @@ def check_configs(configs: AssignorConfigs, path: ScenarioPath, source_map: Sour
 
 
 def resolve_group_configs(
-    application: ApplicationSection, brokers: BrokerConfigs, source_map: SourceMap
+    application: ApplicationSection, brokers: BrokerConfigs, broker_release: str | None, source_map: SourceMap
 ) -> Mapping[GroupProtocol, GroupConfigs]:
     """Return the group configs under each protocol, and report those that Kafka rejects."""
+    release = parse_release(broker_release or NEWEST_BROKERS, NEWEST_BROKER_RELEASE)
     streams = application.configs
     has_leave_config = has_leave_group_config(parse_release(application.kafka or NEWEST))
     _check_classic(streams, source_map)
@@ -71,6 +81,7 @@ def resolve_group_configs(
             streams_assignment_interval_ms=brokers.streams_assignment_interval_ms,
             max_poll_interval_ms=streams.max_poll_interval_ms,
             initial_rebalance_delay_ms=initial_delay_ms,
+            extends_every_initial_delay=extends_every_initial_delay(release),
             leave_group_on_close=streams.leave_group_on_close and has_leave_config,
             state_cleanup_delay_ms=streams.state_cleanup_delay_ms,
             rejoins_when_brokers_bounce=application.rejoins_when_brokers_bounce,

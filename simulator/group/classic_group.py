@@ -172,6 +172,8 @@ class ClassicGroupProtocolState:
         members: the members in the order in which they joined, and whether they have joined the current rebalance.
         leader: the member that computes assignments, None if there is none.
         rebalance: the number of rebalances that have begun.
+        extends_every_initial_delay: see `GroupConfigs`. (Source: `GroupMetadataManager.addMemberAndRebalance`, 4.3.1;
+            `GroupCoordinator.addMemberAndRebalance`, 3.9.1.)
     """
 
     phase: Phase = Phase.EMPTY
@@ -181,19 +183,31 @@ class ClassicGroupProtocolState:
     rebalance: int = 0
     _static: dict[tuple[str, int], Member] = field(default_factory=dict)
     _rejoined: dict[Member, None] = field(default_factory=dict)
+    extends_every_initial_delay: bool = True
+    _had_assignment: bool = False
     _is_first: bool = False
     _has_newcomers: bool = False
     _reasons: list[str] = field(default_factory=list)
 
     @classmethod
-    def running(cls, members: Mapping[Member, bool]) -> ClassicGroupProtocolState:
+    def running(
+        cls, members: Mapping[Member, bool], *, extends_every_initial_delay: bool = True
+    ) -> ClassicGroupProtocolState:
         """Return a stable group.
 
         Args:
             members: at least one member, and whether it is static; the first one leads.
+            extends_every_initial_delay: as in the attributes.
         """
         static = {_instance(member): member for member, is_static in members.items() if is_static}
-        return cls(Phase.STABLE, members=dict.fromkeys(members, True), leader=next(iter(members)), _static=static)
+        return cls(
+            Phase.STABLE,
+            members=dict.fromkeys(members, True),
+            leader=next(iter(members)),
+            extends_every_initial_delay=extends_every_initial_delay,
+            _static=static,
+            _had_assignment=True,
+        )
 
     def handle(self, event: GroupEvent) -> list[Instruction]:
         """Process an event.
@@ -274,7 +288,7 @@ class ClassicGroupProtocolState:
         """Begin a rebalance, or let members join the one in preparation."""
         self._reasons.append(reason)
         if self.phase is Phase.PREPARING:
-            self._has_newcomers = True
+            self._has_newcomers = self.extends_every_initial_delay or not self._had_assignment
             self.members.update(dict.fromkeys(joined, True))
             self._rejoined.update(dict.fromkeys(joined))
             return self._complete_if_all_joined()
@@ -329,6 +343,7 @@ class ClassicGroupProtocolState:
         if self.leader is None or not self.members.get(self.leader):
             self.leader = next(member for member, joined in self.members.items() if joined)
         self.generation += 1
+        self._had_assignment = True
         self.phase = Phase.COMPLETING
         rejoined = tuple(member for member in self._rejoined if self.members.get(member))
         return [ComputeAssignment(self.generation, tuple(self.members), self.leader, reason, rejoined)]

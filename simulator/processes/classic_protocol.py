@@ -30,7 +30,7 @@ class ClassicProtocol:
     def __init__(self, context: SimulationContext) -> None:
         self._context = context
         self._configs = context.world.application.group_configs
-        self._group = ClassicGroupProtocolState()
+        self._group = ClassicGroupProtocolState(extends_every_initial_delay=self._configs.extends_every_initial_delay)
         self._rejoining = Rejoining(context)
         self._decisions: dict[int, tuple[ComputeAssignment, Decision]] = {}
         self._requested_at_ms = 0
@@ -54,7 +54,10 @@ class ClassicProtocol:
 
     def resume(self, members: Sequence[Member]) -> None:
         """Continue with members that have their tasks; a probing rebalance may be due."""
-        self._group = ClassicGroupProtocolState.running({member: self._context.is_static(member) for member in members})
+        self._group = ClassicGroupProtocolState.running(
+            {member: self._context.is_static(member) for member in members},
+            extends_every_initial_delay=self._configs.extends_every_initial_delay,
+        )
         self._heartbeats.spread(members, self._context.now_ms)
         self._last_assignment = self._context.execution.assignment
         due_ms = self._context.world.next_rebalance_ms

@@ -185,6 +185,8 @@ class GroupConfigs:
             leader may compute.
         initial_rebalance_delay_ms: `group.initial.rebalance.delay.ms` (streams groups:
             `group.streams.initial.rebalance.delay.ms`): how long an empty group waits for more members.
+        extends_every_initial_delay: whether new members prolong that wait whenever the group was empty (brokers from
+            4.0 on), or only in a group that never had an assignment.
         leave_group_on_close: whether the clients' release has `internal.leave.group.on.close` and it is true; see
             `simulator.world.leave_on_close`.
         state_cleanup_delay_ms: `state.cleanup.delay.ms`: how long an unassigned copy stays on disk.
@@ -201,6 +203,7 @@ class GroupConfigs:
     streams_assignment_interval_ms: int = 1_000
     max_poll_interval_ms: int = 300_000
     initial_rebalance_delay_ms: int = 3_000
+    extends_every_initial_delay: bool = True
     leave_group_on_close: bool = False
     state_cleanup_delay_ms: int = 600_000
     rejoins_when_brokers_bounce: bool = False

@@ -14,7 +14,7 @@ from itertools import pairwise
 import pytest
 
 from tools.fidelity.confirmation import Confirmation
-from tools.fidelity.report import UNEXPLAINED, explain
+from tools.fidelity.report import MANY_APPLICATIONS, UNEXPLAINED, explain
 from tools.fidelity.shares import CONVERGENCE, REBALANCES, RESTORED, THREADS, TIMES
 from tools.fidelity.steps import RELEASES, applications_on, experiments_on, run_steps
 from tools.fidelity.stored_confirmation import StoredConfirmation, to_stored, write_confirmations
@@ -26,10 +26,10 @@ ALWAYS_MOVING = ("assignors", "crash", "threads")
 
 MIN_REBALANCES = 0.85
 MIN_TIMES = 0.8
-MIN_CONVERGENCE = 0.5
+MIN_CONVERGENCE = 0.7
 MIN_RESTORED = 0.8
 MIN_THREADS = 0.75
-MAX_RACES = 0.1
+MAX_RACES = 0.2
 
 TESTED = [(version, application) for version in RELEASES for application in applications_on(version)]
 PREDICTABLE = [
@@ -114,15 +114,19 @@ def test_every_step_moves_a_task(version: str) -> None:
 
 @pytest.mark.parametrize("version", RELEASES)
 def test_rebalances_are_mostly_as_predicted(version: str) -> None:
-    """Steps in which a recorded race went the other way are few, and do not count."""
+    """Steps in which a recorded race went the other way are few, and do not count.
+
+    Times count where an application has its host almost to itself.
+    """
     all_steps = stored_of(version)
     lost = [stored for stored in all_steps if not stored.has_predicted_count and explain(stored) != UNEXPLAINED]
     assert len(lost) <= MAX_RACES * len(all_steps), [stored.summary() for stored in lost]
     compared = [stored for stored in all_steps if stored not in lost]
+    alone = [stored for stored in compared if stored.experiment != MANY_APPLICATIONS]
     summaries = [stored.summary() for stored in compared if stored.misses()]
     assert REBALANCES.share(compared).ratio >= MIN_REBALANCES, summaries
-    assert TIMES.share(compared).ratio >= MIN_TIMES, summaries
-    assert CONVERGENCE.share(compared).ratio >= MIN_CONVERGENCE, summaries
+    assert TIMES.share(alone).ratio >= MIN_TIMES, summaries
+    assert CONVERGENCE.share(alone).ratio >= MIN_CONVERGENCE, summaries
 
 
 @pytest.mark.parametrize("version", RELEASES)

@@ -73,9 +73,14 @@ def _summary_table(confirmations: Sequence[StoredConfirmation]) -> str:
             dimension.share([stored for stored in confirmations if stored.kafka == release]) for release in releases
         ]
         total = dimension.share(confirmations)
+        alone = dimension.share([stored for stored in confirmations if stored.experiment != MANY_APPLICATIONS])
         target = "" if dimension.target is None else f"≥ {100 * dimension.target:.0f} %"
-        rows.append([dimension.title, dimension.unit, *map(str, shares), str(total), total.percent, target])
-    return _table(["compared", "unit", *(f"Kafka {release}" for release in releases), "all", "share", "target"], rows)
+        rows.append(
+            [dimension.title, dimension.unit, *map(str, shares), str(total), total.percent, alone.percent, target]
+        )
+    return _table(
+        ["compared", "unit", *(f"Kafka {release}" for release in releases), "all", "share", "few", "target"], rows
+    )
 
 
 def _tasks_table(confirmations: Sequence[StoredConfirmation]) -> str:
