@@ -252,7 +252,7 @@ class Experiment:
             observed = list(zip(self.applications, observations, strict=True))
         for application, observation in observed:
             document = read_document(scenario_text(observation))
-            # A cluster does not expose the release of its clients; only streams groups are imported with that of brokers.
+            # An import does not know the release of clients, nor, for classic groups, that of brokers.
             release = self.cluster.spec.kafka_version
             document["application"] = {"kafka": release, **document["application"]}
             document["cluster"] = {"kafka": release, **document["cluster"]}
