@@ -181,7 +181,7 @@ def test_killed_worker_leaves_nothing_outside_the_executor(tmp_path: Path, scena
     for folder in (executor, temporary, working):
         folder.mkdir(parents=True)
     inputs, copies = tmp_path / "inputs", tmp_path / "copies"
-    inputs.write_bytes(pickle.dumps(prepared.sweep_inputs))
+    inputs.write_bytes(pickle.dumps(SweepJob.of(prepared).sweep_inputs))
     environment = {"SPARK_LOCAL_DIRS": f"{executor},/other", "TMPDIR": str(temporary), "FOLDERS": str(folders)}
     killed = subprocess.run(
         [sys.executable, "-c", _KILLED_WHILE_LOADING, str(inputs), str(copies)],

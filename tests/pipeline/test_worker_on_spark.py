@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.sweep.design import load_sweep
-from pipeline.sweep.prepared import prepare_sweep
+from pipeline.sweep.job import SweepJob
+from scenarios.sweeps.design import load_sweep
+from scenarios.sweeps.prepared import prepare_sweep
 from tests.pipeline.sweep.examples import write_sweep
 from tests.simulator.results.test_result_directory import digest, run_tables
 
@@ -57,7 +58,8 @@ def test_worker_that_spark_kills_leaves_no_files(tmp_path: Path, monkeypatch: py
 
     local, seen = tmp_path / "local", tmp_path / "seen"
     local.mkdir()
-    sweep_inputs = prepare_sweep(load_sweep(write_sweep(tmp_path, "scenario: order_processing\n"))).sweep_inputs
+    sweep = load_sweep(write_sweep(tmp_path, "scenario: order_processing\n"))
+    sweep_inputs = SweepJob.of(prepare_sweep(sweep)).sweep_inputs
     spark = (
         SparkSession.builder.master("local[1]")
         .appName("killed worker")
