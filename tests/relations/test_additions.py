@@ -286,6 +286,8 @@ SAME_LEADER = WorldLimits(events=(Join, *BROKER_EVENTS[:-1], *OTHER_EVENTS))
 @given(worlds(SAME_LEADER), assignors(KAFKA_ASSIGNORS), st.data())
 def test_order_of_clients_does_not_matter(world: World, assignor: TaskAssignor, data: st.DataObject) -> None:
     """The order of clients in lists changes no figure if the leader stays the same and all clients have its configs."""
+    # Threads join one after another, in the order of the clients, so several of them are in other phases afterwards.
+    world = dataclasses.replace(world, clients=tuple(dataclasses.replace(c, threads=1) for c in world.clients))
     shuffled = tuple(data.draw(st.permutations(world.clients)))
     other = dataclasses.replace(world, clients=shuffled)
     check_same(figures(other, assignor), figures(world, assignor), but=TEXTS, exact=False, in_order=False)

@@ -42,15 +42,6 @@ def test_longer_times_never_start_a_task_earlier(world: World, assignor: TaskAss
     assert all(slow[task] >= fast[task] for task in fast)
 
 
-@relation(20)
-@given(worlds(QUIET_START), assignors(), client_times)
-def test_client_times_do_not_change_restored_bytes(world: World, assignor: TaskAssignor, times: ClientTimes) -> None:
-    """After a cold start without limits or later events, client times do not change how many bytes are restored."""
-    slow, instant = run(with_times(world, times), assignor), run(world, assignor)
-    assert len(slow.rounds) == len(instant.rounds)
-    assert abs(slow.final_totals.restored_bytes - instant.final_totals.restored_bytes) < 1
-
-
 @relation(10)
 @given(worlds(), assignors(), client_times)
 def test_runs_with_client_times_are_deterministic(world: World, assignor: TaskAssignor, times: ClientTimes) -> None:

@@ -231,7 +231,8 @@ def check_restart(world: World, assignor: TaskAssignor, data: st.DataObject) -> 
     world = with_one_store(without_source_changelogs(world))
     world = dataclasses.replace(world, application=dataclasses.replace(world.application, group_configs=groups))
     clients = tuple(
-        dataclasses.replace(client, reports=OffsetReports.CURRENT, records_per_s=None) for client in world.clients
+        dataclasses.replace(client, reports=OffsetReports.CURRENT, records_per_s=None, threads=1)
+        for client in world.clients
     )
     # What a killed process has flushed depends on the history before the cut, and closing may last beyond it.
     early = tuple(dataclasses.replace(event, at_ms=event.at_ms % BEFORE_MS) for event in at_once(world.disturbances))

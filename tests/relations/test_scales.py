@@ -62,7 +62,7 @@ def scaled_columns(tables: Figures, factor: float, columns: Sequence[tuple[str, 
     }
 
 
-@relation(60)
+@relation(40)
 @given(worlds(), assignors(), st.sampled_from((2, 10)))
 def test_unit_of_bytes_does_not_matter(world: World, assignor: TaskAssignor, factor: int) -> None:
     """With k times the rates, sizes, record sizes, bandwidths and throttles, only bytes change, to k times as many."""
