@@ -15,7 +15,7 @@ from simulator.world.disturbances import ReplaceThread, StreamThreads
 from simulator.world.world import Start, World
 from tests.relations.figures import Figures, Row, figures, figures_of, run, total
 from tests.relations.relation import relation
-from tests.relations.worlds import WorldLimits, assignors, worlds
+from tests.relations.worlds import WorldLimits, assignors, with_one_thread, worlds
 
 
 @relation(60)
@@ -94,7 +94,7 @@ def test_measures_follow_from_the_assignment(world: World, assignor: TaskAssigno
     # A thread that has ended does not count, so clients with several have a number that changes.
     world = dataclasses.replace(
         world,
-        clients=tuple(dataclasses.replace(client, threads=1) for client in world.clients),
+        clients=tuple(map(with_one_thread, world.clients)),
         disturbances=tuple(e for e in world.disturbances if not isinstance(e, ReplaceThread | StreamThreads)),
     )
     trace = run(world, assignor)

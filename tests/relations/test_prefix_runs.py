@@ -27,6 +27,7 @@ from tests.relations.worlds import (
     WorldLimits,
     assignors,
     disturbances,
+    with_one_thread,
     worlds,
 )
 from tests.simulator.snapshots import decisions, held_tasks
@@ -231,7 +232,7 @@ def check_restart(world: World, assignor: TaskAssignor, data: st.DataObject) -> 
     world = with_one_store(without_source_changelogs(world))
     world = dataclasses.replace(world, application=dataclasses.replace(world.application, group_configs=groups))
     clients = tuple(
-        dataclasses.replace(client, reports=OffsetReports.CURRENT, records_per_s=None, threads=1)
+        dataclasses.replace(with_one_thread(client), reports=OffsetReports.CURRENT, records_per_s=None)
         for client in world.clients
     )
     # What a killed process has flushed depends on the history before the cut, and closing may last beyond it.

@@ -341,3 +341,11 @@ _EVENTS: dict[type[Disturbance], Callable[[World], st.SearchStrategy[Disturbance
     ConfigChange: _config_changes,
     TrafficChange: _traffic,
 }
+
+
+def with_one_thread(client: Client) -> Client:
+    """Return a client with a single stream thread, which holds all tasks of the client."""
+    held = client.tasks
+    active, standby = (tuple(task for tasks in role for task in tasks) for role in (held.active, held.standby))
+    tasks = dataclasses.replace(held, active=(active,) if active else (), standby=(standby,) if standby else ())
+    return dataclasses.replace(client, threads=1, tasks=tasks)
