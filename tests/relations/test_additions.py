@@ -40,7 +40,6 @@ from tests.relations.worlds import (
     WorldLimits,
     assignors,
     moments,
-    with_one_thread,
     worlds,
 )
 from tests.simulator.world_builders import client
@@ -282,17 +281,6 @@ def test_two_halves_of_a_topic_equal_the_whole(world: World, assignor: TaskAssig
 
 SAME_LEADER = WorldLimits(events=(Join, *BROKER_EVENTS[:-1], *OTHER_EVENTS), protocols=(GroupProtocol.CLASSIC,))
 """In a streams group, of the members whose heartbeats come first, the one that joined first gets its target at once."""
-
-
-@relation(40)
-@given(worlds(SAME_LEADER), assignors(KAFKA_ASSIGNORS), st.data())
-def test_order_of_clients_does_not_matter(world: World, assignor: TaskAssignor, data: st.DataObject) -> None:
-    """The order of clients but the first, the leader, changes no figure of a classic group with equal configs."""
-    # Threads join one after another, in the order of the clients, so several of them are in other phases afterwards.
-    world = dataclasses.replace(world, clients=tuple(map(with_one_thread, world.clients)))
-    first, *rest = world.clients
-    other = dataclasses.replace(world, clients=(first, *data.draw(st.permutations(rest))))
-    check_same(figures(other, assignor), figures(world, assignor), but=TEXTS, exact=False, in_order=False)
 
 
 @relation(40)

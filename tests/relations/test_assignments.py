@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter, defaultdict
 from typing import Any
 
-import pytest
 from hypothesis import given
 
 from assignors.model.assignment import TaskAssignor
 from simulator.results.trace import INITIAL_ROUND
-from simulator.world.disturbances import ReplaceThread, StreamThreads
 from simulator.world.world import Start, World
-from tests.relations.figures import Figures, Row, figures, figures_of, run, total
+from tests.relations.figures import Figures, Row, figures, total
 from tests.relations.relation import relation
-from tests.relations.worlds import WorldLimits, assignors, with_one_thread, worlds
+from tests.relations.worlds import WorldLimits, assignors, worlds
 
 
 @relation(60)
@@ -85,50 +82,6 @@ def members_by_round(tables: Figures) -> dict[int, set[str]]:
 def spread(values: list[float]) -> float:
     """Return the maximum minus the minimum."""
     return max(values) - min(values) if values else 0.0
-
-
-@relation(60)
-@given(worlds(), assignors())
-def test_measures_follow_from_the_assignment(world: World, assignor: TaskAssignor) -> None:
-    """Skews and losses by failures follow from the listed assignment, the threads and the racks."""
-    # A thread that has ended does not count, so clients with several have a number that changes.
-    world = dataclasses.replace(
-        world,
-        clients=tuple(map(with_one_thread, world.clients)),
-        disturbances=tuple(e for e in world.disturbances if not isinstance(e, ReplaceThread | StreamThreads)),
-    )
-    trace = run(world, assignor)
-    tables = figures_of(trace)
-    members = members_by_round(tables)
-    threads = {client.name: client.threads for client in world.clients}
-    rack = {client.name: client.rack for client in world.clients}
-    stateful = {row["task"]: row["stateful"] for row in tables["tasks"]}
-    copies: dict[int, list[Row]] = defaultdict(list)
-    for row in tables["assignments"]:
-        copies[row["round"]].append(row)
-    for row in tables["rounds"]:
-        round_copies, names = copies[row["round"]], members[row["round"]]
-        assert row["members"] == len(names)
-
-        def per_thread(chosen: Any, names: set[str] = names, round_copies: list[Row] = round_copies) -> float:
-            loads = Counter(copy["client"] for copy in round_copies if chosen(copy))
-            return spread([loads[name] / threads[name] for name in names])
-
-        assert row["load_skew"] == pytest.approx(per_thread(lambda copy: True))
-        assert row["active_skew"] == pytest.approx(per_thread(lambda copy: copy["role"] == "active"))
-        assert row["standby_skew"] == pytest.approx(per_thread(lambda copy: copy["role"] == "standby"))
-        for column, is_stateful in (("stateful_skew", True), ("stateless_skew", False)):
-            skew = per_thread(lambda copy, w=is_stateful: copy["role"] == "active" and stateful[copy["task"]] == w)
-            assert row[column] == pytest.approx(skew)
-        loads_by_subtopology: dict[str, Counter[str]] = defaultdict(Counter)
-        for copy in round_copies:
-            if copy["role"] == "active":
-                loads_by_subtopology[copy["task"].split("_")[0]][copy["client"]] += 1
-        assert row["subtopology_skew"] == max(
-            (spread([n[c] for c in names]) for n in loads_by_subtopology.values()), default=0
-        )
-    if trace.rounds:
-        check_losses(tables, copies[tables["rounds"][-1]["round"]], stateful, rack)
 
 
 def check_losses(tables: Figures, copies: list[Row], stateful: dict[str, bool], rack: dict[str, str | None]) -> None:
