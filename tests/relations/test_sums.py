@@ -64,7 +64,7 @@ def rate_of(topic: Topic, partition: int, hour: int | None) -> int:
     return rates[partition]
 
 
-@relation(205)
+@relation(45)
 @given(worlds(UNCHAINED), assignors())
 def test_produced_bytes_are_processed_or_wait(world: World, assignor: TaskAssignor) -> None:
     """Bytes read from sources plus bytes of lag equal the bytes produced, in each hour of the day."""
