@@ -223,8 +223,8 @@ def test_stopped_clients_are_removed_from_the_assignment() -> None:
     reached = without_stopped_threads(target, running)
     assert reached.owner.tolist() == [0, UNASSIGNED, 2, UNASSIGNED]
     assert np.argwhere(reached.standby).tolist() == [[1, 2]]
-    nobody = without_stopped_threads(assignment({0: 0}, thread={(0, 0): 7}), running)
-    assert nobody.owner[0] == UNASSIGNED, "slot 7 belongs to a member whose thread has ended"
+    without_owner = without_stopped_threads(assignment({0: 0}, thread={(0, 0): 7}), running)
+    assert without_owner.owner[0] == UNASSIGNED, "slot 7 belongs to a member whose thread has ended"
 
 
 def test_task_keeps_its_thread_until_it_is_assigned_again() -> None:
