@@ -87,6 +87,7 @@ class _MeasuredAssignment:
             self.state.partitions is state.partitions
             and self.state.clients.ids == state.clients.ids
             and np.array_equal(self.state.clients.rack, state.clients.rack)
+            and np.array_equal(self.state.clients.threads, state.clients.threads)
             and self.state.assignment_configs == state.assignment_configs
             and np.array_equal(self.columns.active, columns.active)
             and np.array_equal(self.columns.standby, columns.standby)

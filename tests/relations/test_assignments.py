@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import Any
 
+import pytest
 from hypothesis import given
 
 from assignors.model.assignment import TaskAssignor
-from simulator.results.trace import INITIAL_ROUND
+from simulator.processes.simulation import simulate
+from simulator.results.trace import INITIAL_ROUND, Trace
 from simulator.world.world import Start, World
-from tests.relations.figures import Figures, Row, figures, total
+from tests.relations.figures import Figures, Row, figures, figures_of, total
 from tests.relations.relation import relation
 from tests.relations.worlds import WorldLimits, assignors, worlds
 
@@ -82,6 +84,65 @@ def members_by_round(tables: Figures) -> dict[int, set[str]]:
 def spread(values: list[float]) -> float:
     """Return the maximum minus the minimum."""
     return max(values) - min(values) if values else 0.0
+
+
+def threads_by_round(world: World, trace: Trace) -> dict[int, dict[str, int]]:
+    """Return the threads of each client that are members, as the assignor saw them in each rebalance.
+
+    A killed process that is back before its session times out has its old threads as well as its new ones.
+    """
+    names = [client.name for client in world.clients]
+    threads = {INITIAL_ROUND: {client.name: client.threads for client in world.clients}}
+    for captured in trace.captured_rounds:
+        members = [names[row] for row in captured.round.members]
+        threads[captured.round.number] = dict(zip(members, captured.state.clients.threads.tolist(), strict=True))
+    return threads
+
+
+@relation(60)
+@given(worlds(), assignors())
+def test_measures_follow_from_the_assignment(world: World, assignor: TaskAssignor) -> None:
+    """Skews and losses by failures follow from the listed assignment, the threads and the racks."""
+    trace = simulate(world, assignor, capture=True)
+    assert trace.failure is None
+    tables = figures_of(trace)
+    members = members_by_round(tables)
+    threads_of = threads_by_round(world, trace)
+    rack = {client.name: client.rack for client in world.clients}
+    stateful = {row["task"]: row["stateful"] for row in tables["tasks"]}
+    copies: dict[int, list[Row]] = defaultdict(list)
+    for row in tables["assignments"]:
+        copies[row["round"]].append(row)
+    for row in tables["rounds"]:
+        round_copies, names = copies[row["round"]], members[row["round"]]
+        threads = threads_of[row["round"]]
+        assert row["members"] == len(names)
+        assert names <= set(threads)
+
+        def per_thread(
+            chosen: Any,
+            names: set[str] = names,
+            round_copies: list[Row] = round_copies,
+            threads: dict[str, int] = threads,
+        ) -> float:
+            loads = Counter(copy["client"] for copy in round_copies if chosen(copy))
+            return spread([loads[name] / threads[name] for name in names])
+
+        assert row["load_skew"] == pytest.approx(per_thread(lambda copy: True))
+        assert row["active_skew"] == pytest.approx(per_thread(lambda copy: copy["role"] == "active"))
+        assert row["standby_skew"] == pytest.approx(per_thread(lambda copy: copy["role"] == "standby"))
+        for column, is_stateful in (("stateful_skew", True), ("stateless_skew", False)):
+            skew = per_thread(lambda copy, w=is_stateful: copy["role"] == "active" and stateful[copy["task"]] == w)
+            assert row[column] == pytest.approx(skew)
+        loads_by_subtopology: dict[str, Counter[str]] = defaultdict(Counter)
+        for copy in round_copies:
+            if copy["role"] == "active":
+                loads_by_subtopology[copy["task"].split("_")[0]][copy["client"]] += 1
+        assert row["subtopology_skew"] == max(
+            (spread([n[c] for c in names]) for n in loads_by_subtopology.values()), default=0
+        )
+    if trace.rounds:
+        check_losses(tables, copies[tables["rounds"][-1]["round"]], stateful, rack)
 
 
 def check_losses(tables: Figures, copies: list[Row], stateful: dict[str, bool], rack: dict[str, str | None]) -> None:
