@@ -54,13 +54,16 @@ def without_stopped_threads(target: GroupAssignment, running: BoolArray) -> Grou
     return GroupAssignment(np.where(owner_runs, target.owner, UNASSIGNED), target.standby & is_running, target.thread)
 
 
-def reconcile_group(target: GroupAssignment, current: GroupAssignment, stateful: BoolArray) -> Reconciliation:
+def reconcile_group(
+    target: GroupAssignment, current: GroupAssignment, stateful: BoolArray, copies: BoolArray
+) -> Reconciliation:
     """Compute how far the whole group can move towards a target (classic protocol).
 
     Args:
         target: the assignment of the leader.
         current: the current assignment; stopped clients own nothing.
         stateful: shape (T,); which tasks are stateful.
+        copies: shape (T, N); the copies that clients have, be they assigned or only on disk.
 
     Returns:
         Every task stays where it is, goes to a free place, or is revoked and withheld until the next rebalance.
@@ -71,9 +74,10 @@ def reconcile_group(target: GroupAssignment, current: GroupAssignment, stateful:
     withheld = revoked & (target.owner != UNASSIGNED)
     owner = np.where(revoked, UNASSIGNED, target.owner)
     standby = target.standby.copy()
-    # A standby that becomes active stays a standby for one more round, so its store stays open.
-    promoted = np.flatnonzero(withheld & stateful)
-    promoted = promoted[current.standby[promoted, target.owner[promoted]]]
+    # The new owner's copy is a standby for one more round, so its store stays open, or is opened if it was only on disk
+    # (`StreamsPartitionAssignor.buildStandbyTaskMap`: `ClientState.previouslyOwnedStandby`).
+    promoted = np.flatnonzero(withheld & stateful & (target.owner != current.owner))
+    promoted = promoted[copies[promoted, target.owner[promoted]]]
     standby[promoted, target.owner[promoted]] = True
     # A task that moves to another thread of its client stays on the old thread until it is revoked.
     thread = target.thread.copy()

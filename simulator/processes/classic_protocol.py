@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Final
 
+import numpy as np
+
 from simulator.assignment.leader import Decision
 from simulator.group import classic_group as protocol
 from simulator.group.classic_group import ClassicGroupProtocolState, ComputeAssignment, Member, Phase
@@ -206,9 +208,10 @@ class ClassicProtocol:
         now_ms, stateful = self._context.now_ms, self._context.leader.stateful
         with execution.changing(now_ms):
             # A static member that is down at the moment gets its part of this assignment when it is back.
-            self._last_assignment = reconcile_group(decision.target, execution.assignment, stateful).assignment
+            copies = execution.restoration.holds_copy(np.arange(execution.assignment.standby.shape[1]))
+            self._last_assignment = reconcile_group(decision.target, execution.assignment, stateful, copies).assignment
             target = without_stopped_threads(decision.target, self._context.fleet.running)
-            reconciliation = reconcile_group(target, execution.assignment, stateful)
+            reconciliation = reconcile_group(target, execution.assignment, stateful, copies)
             rejoining = self._rejoining_members(target, reconciliation)
             causes = self._context.rebalance_causes.take(self._group.members)
             recorder.open_round(instruction, decision, reconciliation, causes, self._requested_at_ms, now_ms)

@@ -183,7 +183,8 @@ class StreamsProtocol:
         decision = self._context.leader.decide(instruction, previous=self._target)
         is_warm_start = instruction.generation == 1 and self._context.world.start is Start.WARM
         target = without_stopped_threads(decision.target, self._context.fleet.running)
-        reconciliation = reconcile_group(target, execution.assignment, self._context.leader.stateful)
+        current = execution.assignment
+        reconciliation = reconcile_group(target, current, self._context.leader.stateful, current.standby)
         causes = self._context.rebalance_causes.take(self._group.members)
         with execution.changing(now_ms):
             recorder.open_round(instruction, decision, reconciliation, causes, requested_at_ms, now_ms)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from assignors.model.assignment import TaskAssignor
 from simulator.flows.execution import Execution
+from simulator.group.heartbeats import Heartbeats
 from simulator.results.trace import INITIAL_ROUND, Trace
 from simulator.timeline import timeline
 from simulator.world.closing import AT_ONCE
@@ -214,6 +215,15 @@ def at_once(events: Sequence[Disturbance]) -> list[Disturbance]:
     """Return the events with clients that close in no time and keep their disks."""
     closed = [dataclasses.replace(e, closing=AT_ONCE) if isinstance(e, Leave) else e for e in events]
     return [dataclasses.replace(e, disk=Disk.KEPT) if isinstance(e, Crash) else e for e in closed]
+
+
+@relation(60)
+@given(worlds(RESTARTABLE), assignors(), st.data())
+def test_restarted_run_equals_uninterrupted_run(world: World, assignor: TaskAssignor, data: st.DataObject) -> None:
+    """A stable classic group with caught-up copies, saved and continued, makes the same decisions at the same times."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Heartbeats, "_draw", lambda *_: 0.0)  # The phases of a group that was saved are unknown.
+        check_restart(world, assignor, data)
 
 
 def check_restart(world: World, assignor: TaskAssignor, data: st.DataObject) -> None:

@@ -13,6 +13,7 @@ import signal
 import sys
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
 from tools.fidelity import calibration
 from tools.fidelity.report import write_page
@@ -35,6 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--kafka", action="append", metavar="VERSION", help=f"default: {' and '.join(RELEASES)}")
     names = [spec.name for spec in EXPERIMENTS]
     parser.add_argument("--experiment", action="append", choices=names, help="Repeatable; default: all of the release")
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="keep the scenarios of steps and all logs in a folder")
     parser.add_argument(
         "--write", action="store_true", help="write the tables of docs/explanation/fidelity.md from all stored results"
     )
@@ -44,7 +46,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         for version in () if options.only_write else options.kafka or RELEASES:
             started_s = time.monotonic()
-            confirmations = [to_stored(confirmation) for confirmation in run_steps(version, options.experiment)]
+            confirmations = [
+                to_stored(confirmation) for confirmation in run_steps(version, options.experiment, options.keep)
+            ]
             write_confirmations(version, confirmations)
             for confirmation in confirmations:
                 print(confirmation.summary())

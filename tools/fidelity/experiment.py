@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import pairwise
+from pathlib import Path
 
 from scenarios.kafka.observation.observation import Observation
 from scenarios.kafka.observation.scenario_writer import scenario_text
@@ -66,6 +68,7 @@ class Experiment:
         applications: The applications that run on every host.
         topologies: Output of `Topology.describe()` by application.
         confirmations: Result of each step and application.
+        kept: Folder for the scenario of each step and application, from which its prediction can be repeated.
     """
 
     name: str
@@ -74,6 +77,7 @@ class Experiment:
     applications: Sequence[TestedApplication]
     topologies: Mapping[str, str]
     confirmations: list[Confirmation] = field(default_factory=list)
+    kept: Path | None = None
     _is_after_blackout: bool = False
     _scenarios: dict[str, Document] = field(default_factory=dict)
 
@@ -214,6 +218,8 @@ class Experiment:
     ) -> Confirmation:
         group = self._group(application)
         trace = simulated.trace
+        if self.kept is not None:
+            self._keep(step, application, simulated)
         if application.uses_streams_groups:
             trace = _simulate_with_members(simulated, application, observation, started)
         decisions = group.leader_decisions(at_ms)
@@ -244,6 +250,12 @@ class Experiment:
             gave_up_task=any(_gave_up_task(history) for history in group.task_histories()),
             replay_differences=self._replay(application, decisions, simulated.captured),
         )
+
+    def _keep(self, step: str, application: TestedApplication, simulated: _SimulatedStep) -> None:
+        assert self.kept is not None
+        self.kept.mkdir(parents=True, exist_ok=True)
+        name = f"{application.id}-{len(self.confirmations) // len(self.applications)}-{step.replace(' ', '_')}.json"
+        (self.kept / name).write_text(json.dumps(simulated.document, indent=1))
 
     def _import_scenarios(self) -> list[tuple[TestedApplication, Observation]]:
         """Import every application once no probing rebalance is scheduled."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import ExitStack
 from dataclasses import dataclass
+from pathlib import Path
 
 from tools.fidelity.applications import (
     ASSIGNORS,
@@ -131,12 +132,13 @@ def applications_on(kafka_version: str) -> list[TestedApplication]:
     return [application for spec in experiments_on(kafka_version) for application in _supported(spec, kafka_version)]
 
 
-def run_steps(kafka_version: str, names: Sequence[str] | None = None) -> list[Confirmation]:
+def run_steps(kafka_version: str, names: Sequence[str] | None = None, kept: Path | None = None) -> list[Confirmation]:
     """Start a cluster, run experiments on it, and compare each step with its prediction.
 
     Args:
         kafka_version: Release.
         names: Names of the experiments; by default all of the release.
+        kept: Folder for the scenarios of all steps and the logs of all hosts and brokers; None to keep neither.
 
     Returns:
         The predicted and observed result of each step and application.
@@ -157,7 +159,7 @@ def run_steps(kafka_version: str, names: Sequence[str] | None = None) -> list[Co
         # All hosts stop before the executor waits for its threads: a failure or an interruption ends all experiments.
         with ThreadPoolExecutor(len(lanes)) as threads, ExitStack() as stack:
             hosts_of = {spec.name: stack.enter_context(Hosts(cluster)) for spec in specs}
-            results = [threads.submit(_run_lane, lane, hosts_of, cluster, topologies) for lane in lanes]
+            results = [threads.submit(_run_lane, lane, hosts_of, cluster, topologies, kept) for lane in lanes]
             for result in as_completed(results):
                 result.result()
             return [confirmation for result in results for confirmation in result.result()]
@@ -183,21 +185,28 @@ def _run_lane(
     hosts_of: Mapping[str, Hosts],
     cluster: KafkaCluster,
     topologies: Mapping[TableTopic | None, str],
+    kept: Path | None,
 ) -> list[Confirmation]:
     """Run experiments one after another; the hosts of each stop at its end."""
     confirmations: list[Confirmation] = []
     for spec in specs:
         with hosts_of[spec.name] as hosts:
-            confirmations += _run_experiment(spec, hosts, cluster, topologies)
+            confirmations += _run_experiment(spec, hosts, cluster, topologies, kept)
+            if kept is not None:
+                _keep_logs(hosts, cluster, kept)
     return confirmations
 
 
 def _run_experiment(
-    spec: ExperimentSpec, hosts: Hosts, cluster: KafkaCluster, topologies: Mapping[TableTopic | None, str]
+    spec: ExperimentSpec,
+    hosts: Hosts,
+    cluster: KafkaCluster,
+    topologies: Mapping[TableTopic | None, str],
+    kept: Path | None,
 ) -> list[Confirmation]:
     applications = _supported(spec, cluster.spec.kafka_version)
     topology_of = {application.id: topologies[application.table] for application in applications}
-    experiment = Experiment(spec.name, cluster, hosts, applications, topology_of)
+    experiment = Experiment(spec.name, cluster, hosts, applications, topology_of, kept=kept)
     numbered = [
         hosts.add(f"{spec.name}{number}", RACKS[number % len(RACKS)], has_random_ids=spec.has_random_ids)
         for number in range(spec.num_hosts)
@@ -205,3 +214,11 @@ def _run_experiment(
     for step in spec.steps:
         step(experiment, numbered)
     return experiment.confirmations
+
+
+def _keep_logs(hosts: Hosts, cluster: KafkaCluster, kept: Path) -> None:
+    for host in hosts.all():
+        if host.log.exists():
+            (kept / f"{host.name}.log").write_text(host.log.read_text(errors="replace"))
+    for number, log in enumerate(cluster.logs()):
+        (kept / f"node{number}.log").write_text(log)

@@ -55,6 +55,11 @@ def random_assignments(draw: st.DrawFn) -> GroupAssignment:
 stateful_flags = st.lists(st.booleans(), min_size=TASKS, max_size=TASKS).map(np.array)
 
 
+def reconcile(target: GroupAssignment, present: GroupAssignment, stateful: np.ndarray) -> Reconciliation:
+    """Reconcile a group whose clients have no copies but those of their present tasks."""
+    return reconcile_group(target, present, stateful, present.standby)
+
+
 def test_empty_assignment_has_no_owners_and_no_standbys() -> None:
     empty = GroupAssignment.empty(TASKS, CLIENTS)
     assert (empty.owner == UNASSIGNED).all()
@@ -62,7 +67,7 @@ def test_empty_assignment_has_no_owners_and_no_standbys() -> None:
 
 
 def test_unassigned_task_is_assigned_immediately() -> None:
-    reconciliation = reconcile_group(assignment({0: 1, 1: 2}), assignment({}), ALL_STATEFUL)
+    reconciliation = reconcile(assignment({0: 1, 1: 2}), assignment({}), ALL_STATEFUL)
     assert reconciliation.assignment.owner.tolist() == [1, 2, UNASSIGNED, UNASSIGNED]
     assert not reconciliation.revoked.any()
     assert not reconciliation.withheld.any()
@@ -70,18 +75,18 @@ def test_unassigned_task_is_assigned_immediately() -> None:
 
 def test_task_that_stays_is_not_revoked() -> None:
     target = assignment({0: 1, 1: 2})
-    reconciliation = reconcile_group(target, target, ALL_STATEFUL)
+    reconciliation = reconcile(target, target, ALL_STATEFUL)
     assert not reconciliation.revoked.any()
     assert (reconciliation.assignment.owner == target.owner).all()
 
 
 def test_moved_task_is_revoked_first_and_assigned_in_next_round() -> None:
     target = assignment({0: 1})
-    first = reconcile_group(target, assignment({0: 0}), ALL_STATEFUL)
+    first = reconcile(target, assignment({0: 0}), ALL_STATEFUL)
     assert first.assignment.owner[0] == UNASSIGNED
     assert first.revoked[0]
     assert first.withheld[0]
-    second = reconcile_group(target, first.assignment, ALL_STATEFUL)
+    second = reconcile(target, first.assignment, ALL_STATEFUL)
     assert second.assignment.owner[0] == 1
     assert not second.revoked.any()
     assert not second.withheld.any()
@@ -89,30 +94,42 @@ def test_moved_task_is_revoked_first_and_assigned_in_next_round() -> None:
 
 def test_task_moved_to_another_thread_is_revoked_first() -> None:
     target, present = assignment({0: 1}, thread={(0, 1): 1}), assignment({0: 1})
-    first = reconcile_group(target, present, ALL_STATEFUL)
+    first = reconcile(target, present, ALL_STATEFUL)
     assert first.assignment.owner[0] == UNASSIGNED
     assert first.withheld[0]
-    second = reconcile_group(target, first.assignment, ALL_STATEFUL)
+    second = reconcile(target, first.assignment, ALL_STATEFUL)
     assert (second.assignment.owner[0], second.assignment.thread[0, 1]) == (1, 1)
 
 
 def test_task_without_target_owner_is_revoked_and_not_withheld() -> None:
-    reconciliation = reconcile_group(assignment({}), assignment({0: 0}), ALL_STATEFUL)
+    reconciliation = reconcile(assignment({}), assignment({0: 0}), ALL_STATEFUL)
     assert reconciliation.revoked[0]
     assert not reconciliation.withheld.any()
 
 
 def test_future_owner_keeps_its_standby_until_the_task_is_free() -> None:
     present = assignment({0: 0, 1: 0}, {(0, 1)})
-    reconciliation = reconcile_group(assignment({0: 1, 1: 1}), present, ALL_STATEFUL)
+    reconciliation = reconcile(assignment({0: 1, 1: 1}), present, ALL_STATEFUL)
     assert reconciliation.assignment.standby[0, 1], "its standby stays open"
     assert not reconciliation.assignment.standby[1, 1], "it had no standby"
-    stateless = reconcile_group(assignment({0: 1}), present, ~ALL_STATEFUL)
+    stateless = reconcile(assignment({0: 1}), present, ~ALL_STATEFUL)
     assert not stateless.assignment.standby.any()
 
 
+def test_future_owner_opens_its_copy_on_disk_until_the_task_is_free() -> None:
+    present, on_disk = assignment({0: 0, 1: 0}), assignment({}, {(0, 1)}).standby
+    reconciliation = reconcile_group(assignment({0: 1, 1: 1}), present, ALL_STATEFUL, on_disk)
+    assert np.argwhere(reconciliation.assignment.standby).tolist() == [[0, 1]]
+
+
+def test_task_that_moves_between_threads_of_its_client_is_no_standby() -> None:
+    present, target = assignment({0: 1}), assignment({0: 1}, thread={(0, 1): 1})
+    owned_by = present.owner[:, None] == np.arange(CLIENTS)
+    assert not reconcile_group(target, present, ALL_STATEFUL, owned_by).assignment.standby.any()
+
+
 def test_standby_moves_immediately() -> None:
-    reconciliation = reconcile_group(assignment({0: 0}, {(0, 2)}), assignment({0: 0}, {(0, 1)}), ALL_STATEFUL)
+    reconciliation = reconcile(assignment({0: 0}, {(0, 2)}), assignment({0: 0}, {(0, 1)}), ALL_STATEFUL)
     assert np.argwhere(reconciliation.assignment.standby).tolist() == [[0, 2]]
 
 
@@ -120,7 +137,7 @@ def test_standby_moves_immediately() -> None:
 def test_group_reconciliation_is_safe_and_reaches_its_target_in_two_rounds(
     target: GroupAssignment, present: GroupAssignment, stateful: np.ndarray
 ) -> None:
-    first = reconcile_group(target, present, stateful)
+    first = reconcile(target, present, stateful)
     check_single_owner(first, present)
     owned = present.owner != UNASSIGNED
     moves = (present.owner != target.owner) | (present.owner_thread() != target.owner_thread())
@@ -132,7 +149,7 @@ def test_group_reconciliation_is_safe_and_reaches_its_target_in_two_rounds(
         assert stateful[task]
         assert first.withheld[task]
         assert target.owner[task] == client
-    second = reconcile_group(target, first.assignment, stateful)
+    second = reconcile(target, first.assignment, stateful)
     assert not second.revoked.any()
     assert not second.withheld.any()
     assert (second.assignment.owner == target.owner).all()
@@ -229,10 +246,10 @@ def test_stopped_clients_are_removed_from_the_assignment() -> None:
 
 def test_task_keeps_its_thread_until_it_is_assigned_again() -> None:
     target = assignment({0: 0}, thread={(0, 0): 1})
-    first = reconcile_group(target, assignment({0: 0}), ALL_STATEFUL)
+    first = reconcile(target, assignment({0: 0}), ALL_STATEFUL)
     assert first.withheld[0]
     assert first.assignment.thread[0, 0] == 0, "the thread that revoked it reports its copy"
-    second = reconcile_group(target, first.assignment, ALL_STATEFUL)
+    second = reconcile(target, first.assignment, ALL_STATEFUL)
     assert second.assignment.owner[0] == 0
     assert second.assignment.thread[0, 0] == 1
 
