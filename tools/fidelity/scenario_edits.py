@@ -16,6 +16,8 @@ EVENT_AT_MS = 10_000
 """Simulated time of the event; the group is stable before."""
 DOWN_MS = 240_000
 """Simulated downtime of a host: long enough for the others to become stable, after probing rebalances, too."""
+AFTER_JOIN_MS = EVENT_AT_MS + DOWN_MS
+"""Simulated time of an event that follows the join of a host: long enough for the group to become stable."""
 STEP_DURATION_MS = 600_000
 """Simulated time after an event: long enough for all its consequences."""
 
@@ -51,12 +53,14 @@ def with_new_host(imported: Document, application: TestedApplication, host: Host
     return {**document, "clients": [*imported["clients"], client]}
 
 
-def with_absence(imported: Document, application: TestedApplication, host: Host, event: str) -> Document:
+def with_absence(
+    imported: Document, application: TestedApplication, host: Host, event: str, at_ms: int = EVENT_AT_MS
+) -> Document:
     """Return the scenario in which a host stops and returns, by event `rolling_bounce` or `crash`."""
     absence: Document = {"clients": _client_names(imported, application, [host]), "down": DOWN_MS}
     if event == "rolling_bounce":
         absence |= _closing(application)
-    return _with_events(imported, [{"at": EVENT_AT_MS, event: absence}])
+    return _with_events(imported, [{"at": at_ms, event: absence}])
 
 
 def with_restarts(imported: Document, application: TestedApplication, restarts: Sequence[Restart]) -> Document:
@@ -103,7 +107,7 @@ def _closing(application: TestedApplication) -> Document:
 
 
 def _with_events(imported: Document, events: Sequence[Document]) -> Document:
-    return {**imported, "events": list(events), "duration": 2 * STEP_DURATION_MS}
+    return {**imported, "events": [*imported.get("events", ()), *events], "duration": 2 * STEP_DURATION_MS}
 
 
 def _client_names(imported: Document, application: TestedApplication, hosts: Sequence[Host]) -> list[str]:

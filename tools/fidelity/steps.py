@@ -74,6 +74,10 @@ def _crash(number: int) -> ExperimentStep:
     return lambda experiment, hosts: experiment.crash(hosts[number])
 
 
+def _crash_after_join(number: int) -> ExperimentStep:
+    return lambda experiment, hosts: experiment.crash_after_join(hosts[number])
+
+
 def _bounce(number: int) -> ExperimentStep:
     return lambda experiment, hosts: experiment.bounce([hosts[number]], f"{hosts[number].name} restarts at once")
 
@@ -87,8 +91,8 @@ def _black_out(experiment: Experiment, hosts: Sequence[Host]) -> None:
 
 
 EXPERIMENTS = (
-    ExperimentSpec("crash", CRASHING, 2, (_start_first, _join(1), _crash(1)), lane=1),
-    ExperimentSpec("crash-standby", CRASHING_WITH_STANDBY, 2, (_start_first, _join(1), _crash(1)), lane=2),
+    ExperimentSpec("crash", CRASHING, 2, (_start_first, _join(1), _crash_after_join(1)), lane=1),
+    ExperimentSpec("crash-standby", CRASHING_WITH_STANDBY, 2, (_start_first, _join(1), _crash_after_join(1)), lane=2),
     ExperimentSpec(
         "threads",
         THREADED,
