@@ -40,7 +40,6 @@ from tests.relations.worlds import (
     WorldLimits,
     assignors,
     moments,
-    with_one_thread,
     worlds,
 )
 from tests.simulator.world_builders import client
