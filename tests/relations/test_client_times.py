@@ -42,7 +42,7 @@ def test_longer_times_never_start_a_task_earlier(world: World, assignor: TaskAss
     assert all(slow[task] >= fast[task] for task in fast)
 
 
-@relation(50)
+@relation(10)
 @given(worlds(), assignors(), client_times)
 def test_runs_with_client_times_are_deterministic(world: World, assignor: TaskAssignor, times: ClientTimes) -> None:
     """Two runs with the same client times have the same figures."""
