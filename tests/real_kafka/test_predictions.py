@@ -16,7 +16,7 @@ import pytest
 from tools.fidelity.confirmation import Confirmation
 from tools.fidelity.report import MANY_APPLICATIONS, UNEXPLAINED, explain
 from tools.fidelity.shares import CONVERGENCE, REBALANCES, RESTORED, THREADS, TIMES
-from tools.fidelity.steps import RELEASES, applications_on, experiments_on, run_steps
+from tools.fidelity.steps import BROKERS_ONLY, RELEASES, applications_of, applications_on, experiments_on, run_steps
 from tools.fidelity.stored_confirmation import StoredConfirmation, to_stored, write_confirmations
 
 STEPS = {"assignors": 8, "crash": 3, "crash-standby": 3, "close": 4, "threads": 6, "newcomer": 1}
@@ -31,6 +31,7 @@ MIN_RESTORED = 0.8
 MIN_THREADS = 0.75
 MAX_RACES = 0.2
 
+CLIENT_RELEASES = [version for version in RELEASES if version != BROKERS_ONLY]
 TESTED = [(version, application) for version in RELEASES for application in applications_on(version)]
 PREDICTABLE = [
     (version, application.id)
@@ -72,8 +73,7 @@ def test_no_step_is_missing(version: str) -> None:
     counts = {
         (spec.name, application.id): 0
         for spec in experiments_on(version)
-        for application in spec.applications
-        if application.runs_on(version)
+        for application in applications_of(spec, version)
     }
     for confirmation in confirmations_on(version):
         counts[confirmation.experiment, confirmation.application] += 1
@@ -129,7 +129,7 @@ def test_rebalances_are_mostly_as_predicted(version: str) -> None:
     assert CONVERGENCE.share(alone).ratio >= MIN_CONVERGENCE, summaries
 
 
-@pytest.mark.parametrize("version", RELEASES)
+@pytest.mark.parametrize("version", CLIENT_RELEASES)
 def test_restored_bytes_are_mostly_as_predicted(version: str) -> None:
     confirmations = stored_of(version)
     share = RESTORED.share(confirmations)
@@ -139,20 +139,22 @@ def test_restored_bytes_are_mostly_as_predicted(version: str) -> None:
     ]
 
 
-def test_threads_are_mostly_as_predicted() -> None:
-    threaded = [stored for stored in stored_of(RELEASES[0]) if stored.experiment == "threads"]
+@pytest.mark.parametrize("version", [RELEASES[0], BROKERS_ONLY])
+def test_threads_are_mostly_as_predicted(version: str) -> None:
+    threaded = [stored for stored in stored_of(version) if stored.experiment == "threads"]
     share = THREADS.share(threaded)
     assert share.total == sum(stored.active_tasks for stored in threaded)
     assert share.ratio >= MIN_THREADS
 
 
 @pytest.mark.parametrize(
-    ("version", "application"), [("4.3.1", "killed-eos"), ("4.3.1", "killed-alos"), ("3.9.1", "killed-alos")]
+    ("version", "application"),
+    [("4.3.1", "killed-eos"), ("4.3.1", "killed-alos"), ("3.9.1", "killed-eos"), ("3.9.1", "killed-alos")],
 )
 def test_killed_host_restores_what_its_release_loses(version: str, application: str) -> None:
     """Clients of 4.3 lose their memtables and the offsets in them; those of 3.9 have checkpoint files.
 
-    With 3.9 and exactly-once, the file of the end of a restoration stays, too, but an import does not know that end.
+    With 3.9 and exactly-once, the file of the end of a restoration stays, too.
 
     All tasks of 13 MB that the host had are lost, or none, so that seconds more or less do not change the outcome.
     """
@@ -167,7 +169,7 @@ def test_killed_host_restores_what_its_release_loses(version: str, application: 
     assert (stored.restored_bytes > 40_000_000) == loses_state
 
 
-@pytest.mark.parametrize("version", RELEASES)
+@pytest.mark.parametrize("version", CLIENT_RELEASES)
 def test_closed_members_leave_at_once_or_after_their_session(version: str) -> None:
     first_ms = {
         confirmation.application: confirmation.outcome.rebalances_ms[0]
@@ -180,7 +182,7 @@ def test_closed_members_leave_at_once_or_after_their_session(version: str) -> No
     assert 28_000 <= first_ms["static-default"] < 40_000
 
 
-@pytest.mark.parametrize("version", RELEASES)
+@pytest.mark.parametrize("version", CLIENT_RELEASES)
 @pytest.mark.parametrize("application", ["static-default"])
 def test_static_members_that_restart_within_their_session_cause_no_rebalance(version: str, application: str) -> None:
     [restarted] = [

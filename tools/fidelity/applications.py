@@ -145,11 +145,6 @@ class TestedApplication:
         return lag
 
     @property
-    def is_exactly_once(self) -> bool:
-        """Whether it processes exactly once."""
-        return self.configs.get("processing.guarantee") == "exactly_once_v2"
-
-    @property
     def uses_streams_groups(self) -> bool:
         """Whether the group coordinator assigns tasks (streams protocol)."""
         return self.configs.get("group.protocol") == "streams"

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from tools.fidelity.prediction import GroupPrediction, TaskDistribution
 from tools.fidelity.step_outcome import StepOutcome, Threads
 
-RETURNS_AFTER_CRASH = "returns after the crash"
 BLACKOUT = "all crash and return with other configs"
 
 
@@ -29,7 +28,6 @@ class Confirmation:
         outcome: Observed times and restored bytes.
         threads: Observed active tasks of each thread, by process id.
         is_streams_group: Whether the group coordinator assigned tasks; then no leader logged its decisions.
-        is_exactly_once: Whether the application processes exactly once.
         depends_on_timing: Whether its assignor uses previous owners regardless of lag.
         probing_rounds: Observed number of rebalances a probing interval or more after their predecessor.
         warmed_up_early: Whether a follow-up rebalance, not a probing one, already found a warm-up replica caught up.
@@ -50,7 +48,6 @@ class Confirmation:
     outcome: StepOutcome
     threads: Threads
     is_streams_group: bool
-    is_exactly_once: bool
     depends_on_timing: bool
     probing_rounds: int
     warmed_up_early: bool
@@ -66,17 +63,6 @@ class Confirmation:
     def joined_separately(self) -> bool:
         """Whether hosts that should have returned together joined in several rebalances, moving tasks between them."""
         return self.step == BLACKOUT and self.gave_up_task
-
-    @property
-    def kept_checkpoint(self) -> bool:
-        """Whether a killed host returned with state that its checkpoint file remembered, which an import cannot know.
-
-        Under exactly-once up to 4.2.1, a kill leaves the checkpoint file of the end of a restoration (KAFKA-20685).
-        """
-        release = tuple(map(int, self.kafka.split(".")))
-        is_return = self.step.endswith(RETURNS_AFTER_CRASH)
-        restored_less = self.outcome.restored_bytes < self.predicted_outcome.restored_bytes
-        return self.is_exactly_once and release <= (4, 2, 1) and is_return and restored_less
 
     @property
     def differences(self) -> list[str]:

@@ -14,7 +14,7 @@ from scenarios.kafka.observation.observation import Observation
 from scenarios.kafka.observation.scenario_writer import scenario_text
 from simulator.results.trace import CapturedRound, Trace
 from tools.fidelity.applications import PROBING_INTERVAL_MS, SESSION_TIMEOUT_MS, TestedApplication
-from tools.fidelity.confirmation import BLACKOUT, RETURNS_AFTER_CRASH, Confirmation
+from tools.fidelity.confirmation import BLACKOUT, Confirmation
 from tools.fidelity.leader_log import LeaderDecision, replay, warmed_up_early
 from tools.fidelity.prediction import count_probing_rounds, predict_period, read_document, simulate_document
 from tools.fidelity.scenario_edits import (
@@ -106,7 +106,7 @@ class Experiment:
 
     def crash(self, host: Host) -> None:
         """Kill a host, wait for its session timeout, and restart it with its disk."""
-        self._stop_and_return(host, "crashes", RETURNS_AFTER_CRASH, host.kill, "crash")
+        self._stop_and_return(host, "crashes", "returns after the crash", host.kill, "crash")
 
     def crash_after_join(self, host: Host) -> None:
         """Kill the host that joined in the step before, as above.
@@ -115,7 +115,7 @@ class Experiment:
         steps are predicted from the scenario before the host joined, in which it joins and crashes.
         """
         self._scenarios = dict(self._joins)
-        self._stop_and_return(host, "crashes", RETURNS_AFTER_CRASH, host.kill, "crash", AFTER_JOIN_MS)
+        self._stop_and_return(host, "crashes", "returns after the crash", host.kill, "crash", AFTER_JOIN_MS)
 
     def bounce(self, hosts: Sequence[Host], step: str) -> None:
         """Restart hosts one after another, each as soon as the group is stable after the previous one.
@@ -263,7 +263,6 @@ class Experiment:
             outcome=group.outcome(observation, at_ms, event_ms),
             threads=observed_threads(observation),
             is_streams_group=application.uses_streams_groups,
-            is_exactly_once=application.is_exactly_once,
             depends_on_timing=application.depends_on_timing,
             probing_rounds=count_probing_rounds(assigned_ms),
             warmed_up_early=warmed_up_early(decisions, PROBING_INTERVAL_MS, application.acceptable_recovery_lag),
@@ -285,9 +284,8 @@ class Experiment:
         for application, observation in observed:
             document = read_document(scenario_text(observation))
             # An import does not know the release of clients, nor, for classic groups, that of brokers.
-            release = self.cluster.spec.kafka_version
-            document["application"] = {"kafka": release, **document["application"]}
-            document["cluster"] = {"kafka": release, **document["cluster"]}
+            document["application"] = {"kafka": self.cluster.clients, **document["application"]}
+            document["cluster"] = {"kafka": self.cluster.spec.kafka_version, **document["cluster"]}
             self._scenarios[application.id] = document
         return observed
 

@@ -14,7 +14,6 @@ BEGIN, END = "<!-- {name}: made by `python -m tools.fidelity --write`. -->", "<!
 MANY_APPLICATIONS = "assignors"
 SEPARATE_JOINS = "the hosts joined in several rebalances"
 WITHIN_RANGE = "within the range of rebalances that the simulator reports"
-KEPT_CHECKPOINT = "the checkpoint file of the end of a restoration survived the kill"
 EARLY_WARMUP = "a warm-up was caught up before the follow-up rebalance"
 REPORTED_COPIES = "the assignor uses copies that were or were not reported in time"
 UNEXPLAINED = "not explained"
@@ -54,8 +53,6 @@ def explain(stored: StoredConfirmation) -> str:
     """Return why a prediction was wrong, where the observation shows it."""
     if stored.joined_separately:
         return SEPARATE_JOINS
-    if stored.kept_checkpoint:
-        return KEPT_CHECKPOINT
     if stored.is_within_range:
         return WITHIN_RANGE
     if stored.warmed_up_early and not stored.has_predicted_count:

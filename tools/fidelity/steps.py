@@ -26,6 +26,8 @@ from tools.kafka_cluster.cluster import ClusterSpec, KafkaCluster
 
 RACKS = ("az1", "az2", "az3")
 CLICK_RECORDS = 2_000
+BROKERS_ONLY = "4.4.0"
+"""Release whose brokers alone differ: only streams groups run on it, with the clients of another release."""
 
 ExperimentStep = Callable[[Experiment, Sequence[Host]], None]
 
@@ -98,7 +100,7 @@ EXPERIMENTS = (
         THREADED,
         3,
         (_start_first, _join(1), _join(2), _restart(1), _crash(2)),
-        releases=("4.3.1",),
+        releases=("4.3.1", BROKERS_ONLY),
         lane=2,
         has_random_ids=True,
     ),
@@ -108,12 +110,13 @@ EXPERIMENTS = (
         ASSIGNORS,
         4,
         (_start_first, _join(1), _join(2), _join(3), _restart(1), _crash(2), _black_out),
+        releases=("4.3.1", "3.9.1", BROKERS_ONLY),
         lane=3,
     ),
     ExperimentSpec("newcomer", LARGE, 2, (_start_first, _join(1)), releases=("4.3.1",), lane=1),
 )
-RELEASES = ("4.3.1", "3.9.1")
-"""The latest release, and one of the previous major version."""
+RELEASES = ("4.3.1", "3.9.1", BROKERS_ONLY)
+"""The latest release of clients, one of the previous major version, and the latest release of brokers."""
 
 
 def experiments_on(kafka_version: str, names: Sequence[str] | None = None) -> list[ExperimentSpec]:
@@ -133,7 +136,18 @@ def experiments_on(kafka_version: str, names: Sequence[str] | None = None) -> li
 
 def applications_on(kafka_version: str) -> list[TestedApplication]:
     """Return the applications that run on a release."""
-    return [application for spec in experiments_on(kafka_version) for application in _supported(spec, kafka_version)]
+    return [
+        application for spec in experiments_on(kafka_version) for application in applications_of(spec, kafka_version)
+    ]
+
+
+def applications_of(spec: ExperimentSpec, kafka_version: str) -> list[TestedApplication]:
+    """Return the applications of an experiment that run on a release."""
+    return [
+        application
+        for application in spec.applications
+        if application.runs_on(kafka_version) and (kafka_version != BROKERS_ONLY or application.uses_streams_groups)
+    ]
 
 
 def run_steps(kafka_version: str, names: Sequence[str] | None = None, kept: Path | None = None) -> list[Confirmation]:
@@ -153,7 +167,7 @@ def run_steps(kafka_version: str, names: Sequence[str] | None = None, kept: Path
     """
     specs = experiments_on(kafka_version, names)
     has_streams_groups = any(
-        application.uses_streams_groups for spec in specs for application in _supported(spec, kafka_version)
+        application.uses_streams_groups for spec in specs for application in applications_of(spec, kafka_version)
     )
     configs = {**BROKER_CONFIGS, **(STREAMS_BROKER_CONFIGS if has_streams_groups else {})}
     spec = ClusterSpec(brokers=len(RACKS), racks=RACKS, kafka_version=kafka_version, broker_configs=configs)
@@ -167,10 +181,6 @@ def run_steps(kafka_version: str, names: Sequence[str] | None = None, kept: Path
             for result in as_completed(results):
                 result.result()
             return [confirmation for result in results for confirmation in result.result()]
-
-
-def _supported(spec: ExperimentSpec, kafka_version: str) -> list[TestedApplication]:
-    return [application for application in spec.applications if application.runs_on(kafka_version)]
 
 
 def _prepare(cluster: KafkaCluster, specs: Sequence[ExperimentSpec]) -> dict[TableTopic | None, str]:
@@ -208,7 +218,7 @@ def _run_experiment(
     topologies: Mapping[TableTopic | None, str],
     kept: Path | None,
 ) -> list[Confirmation]:
-    applications = _supported(spec, cluster.spec.kafka_version)
+    applications = applications_of(spec, cluster.spec.kafka_version)
     topology_of = {application.id: topologies[application.table] for application in applications}
     experiment = Experiment(spec.name, cluster, hosts, applications, topology_of, kept=kept)
     numbered = [

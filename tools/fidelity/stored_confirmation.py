@@ -34,7 +34,6 @@ class StoredConfirmation:
         is_streams_group: Whether the group coordinator assigned tasks.
         depends_on_timing: Whether its assignor uses previous owners regardless of lag.
         joined_separately: Whether hosts that should have joined together did not.
-        kept_checkpoint: Whether a killed host returned with state of which an import cannot know.
         warmed_up_early: Whether a warm-up was caught up before the follow-up rebalance.
         differences: Differences between predicted and observed task distribution.
         tasks: Number of active and standby tasks.
@@ -62,7 +61,6 @@ class StoredConfirmation:
     is_streams_group: bool
     depends_on_timing: bool
     joined_separately: bool
-    kept_checkpoint: bool
     warmed_up_early: bool
     differences: tuple[str, ...]
     tasks: int
@@ -170,7 +168,6 @@ def to_stored(confirmation: Confirmation) -> StoredConfirmation:
         is_streams_group=confirmation.is_streams_group,
         depends_on_timing=confirmation.depends_on_timing,
         joined_separately=confirmation.joined_separately,
-        kept_checkpoint=confirmation.kept_checkpoint,
         warmed_up_early=confirmation.warmed_up_early,
         differences=tuple(confirmation.differences),
         tasks=sum(len(tasks) for role in (observed.active, observed.standby) for tasks in role.values()),

@@ -108,7 +108,7 @@ class Host:
         files = [self._write(application, configs) for application, configs in applications.items()]
         with self._task_log.open("ab") as output:
             self.process = start_java(
-                self._cluster.classpath,
+                self._cluster.client_classpath,
                 HOST,
                 list(map(str, files)),
                 cwd=self._folder,

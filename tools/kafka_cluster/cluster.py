@@ -11,6 +11,7 @@ Usage as a command: `python -m tools.kafka_cluster`.
 import base64
 import contextlib
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -43,6 +44,8 @@ STOP_TIMEOUT_S = 20
 TOOL_TIMEOUT_S = 60
 STARTED = "Kafka Server started"
 INTERRUPTIONS = (KeyboardInterrupt, SystemExit)
+LATEST_STREAMS = "4.3.1"
+"""Release of Kafka Streams for brokers of a release without one on Maven Central."""
 FIRST_PORT, LAST_PORT = 20_000, 32_000
 """Below the ephemeral ports, so that no outgoing connection takes a port before its node does."""
 
@@ -86,12 +89,17 @@ class KafkaCluster:
         spec: Specification of the cluster.
         bootstrap_servers: `localhost:port` of every broker, separated by commas.
         classpath: Java class path with Kafka and the programs of this folder.
+        client_classpath: The same for applications: with the release of `clients`.
+        clients: Release of Kafka Streams: that of the brokers or, where Maven Central has none, `LATEST_STREAMS`.
         work_dir: Temporary folder with the configuration and log of every node.
     """
 
     def __init__(self, spec: ClusterSpec) -> None:
         self.spec = spec
-        self.classpath = build_classpath(spec.kafka_version)
+        self.classpath = _classpath_of_brokers(spec.kafka_version)
+        self.clients = _release_of_streams(self.classpath)
+        same = self.clients == spec.kafka_version
+        self.client_classpath = self.classpath if same else build_classpath(self.clients)
         broker_ids = range(1, spec.brokers + 1)
         ports = _free_ports(spec.brokers + 1)
         self._ports = dict(zip([CONTROLLER_ID, *broker_ids], ports, strict=True))
@@ -138,7 +146,7 @@ class KafkaCluster:
             ClusterError: This release has no such tool, it fails, or it takes longer than `timeout_s` seconds.
         """
         connected = ["--bootstrap-server", self.bootstrap_servers, *arguments]
-        return self.run_main(find_main_class(self.classpath, name), *connected, timeout_s=timeout_s)
+        return self.run_main(find_main_class(self.client_classpath, name), *connected, timeout_s=timeout_s)
 
     def run_main(self, main_class: str, *arguments: str, timeout_s: float, heap_mb: int = 256) -> str:
         """Run a Java program of the class path; return its standard output.
@@ -148,7 +156,13 @@ class KafkaCluster:
         """
         log = self.work_dir / f"{main_class.rsplit('.', 1)[-1]}.log"
         return run_java(
-            self.classpath, main_class, arguments, cwd=self.work_dir, log=log, timeout_s=timeout_s, heap_mb=heap_mb
+            self.client_classpath,
+            main_class,
+            arguments,
+            cwd=self.work_dir,
+            log=log,
+            timeout_s=timeout_s,
+            heap_mb=heap_mb,
         )
 
     def _start(self) -> None:
@@ -232,6 +246,27 @@ class KafkaCluster:
             "log.cleaner.dedupe.buffer.size": 8 * 1024 * 1024,
             **self.spec.broker_configs,
         }
+
+
+def _classpath_of_brokers(kafka_version: str) -> str:
+    try:
+        return build_classpath(kafka_version)
+    except ClusterError as problem:
+        if not re.search(rf"kafka-(streams|tools):jar:{re.escape(kafka_version)}", str(problem)):
+            raise
+        return build_classpath(kafka_version, properties={"clients.version": LATEST_STREAMS})
+
+
+def _release_of_streams(classpath: str) -> str:
+    """Return the release of Kafka Streams on a class path.
+
+    Raises:
+        ClusterError: It has none.
+    """
+    match = re.search(r"kafka-streams-(\d[\d.]*\d)\.jar", classpath)
+    if match is None:
+        raise ClusterError("the class path has no Kafka Streams")
+    return match[1]
 
 
 def _free_ports(count: int) -> list[int]:

@@ -12,7 +12,6 @@ from tools.fidelity.report import (
     BEGIN,
     EARLY_WARMUP,
     END,
-    KEPT_CHECKPOINT,
     PAGE,
     UNEXPLAINED,
     WITHIN_RANGE,
@@ -32,7 +31,6 @@ RIGHT = StoredConfirmation(
     is_streams_group=False,
     depends_on_timing=False,
     joined_separately=False,
-    kept_checkpoint=False,
     warmed_up_early=False,
     differences=(),
     tasks=8,
@@ -97,7 +95,6 @@ def test_only_recorded_races_are_explained() -> None:
     early = replace(WRONG, warmed_up_early=True, rebalances_ms=(500,))
     assert explain(early) == EARLY_WARMUP
     assert explain(replace(early, range_of_rebalances=(2, 4))) == EARLY_WARMUP
-    assert explain(replace(early, kept_checkpoint=True)) == KEPT_CHECKPOINT
     within = replace(early, range_of_rebalances=(1, 2))
     assert explain(within) == WITHIN_RANGE
     assert not within.has_predicted_count
