@@ -10,6 +10,9 @@ FIRST_RUN     := python -m assignor_sim run order_processing
 DEMO_SWEEP    := assignor-sim sweep return_of_balance --out out/demo-sweep
 DEMO_REPORT   := assignor-sim report out/demo out/demo-sweep -o out/report.html
 
+# Bytecode is always cached: without the cache, each process of the tests compiles every module anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-answers test-spark test-kafka test-browser lint types layers check bench performance bench-pipeline spark-cluster \
