@@ -37,7 +37,7 @@ SLOW    := $(ANSWERS) tests/pipeline tests/browser tests/real_kafka
 test: .venv ## Set up, then run the tests (a part of them: ARGS="-k rack")
 	.venv/bin/python -m pytest --numprocesses=auto --dist=loadfile $(SLOW:%=--ignore=%) $(ARGS)
 
-test-answers: .venv ## Compare with Kafka's recorded assignments; test contracts and relations on random problems
+test-answers: .venv ## Compare with Kafka's recorded assignments and times; test contracts and relations on random problems
 	.venv/bin/python -m pytest --numprocesses=auto --dist=load $(ANSWERS) $(ARGS)
 
 test-spark: .venv ## Run the tests that need Spark: embedded, and on a cluster whose processes are killed
