@@ -200,7 +200,10 @@ def test_results_of_an_earlier_run_are_replaced(shell: Shell, small: Path) -> No
 def test_shipped_scenario_runs_by_name(shell: Shell) -> None:
     result = shell("run", "bounces_and_static_membership", "--format", "json")
     assert result.code == 0, result.err
-    assert {row["scenario"] for row in json.loads(result.out)} == {"bounces_and_static_membership"}
+    assert [(row["scenario"], row["assignor"]) for row in json.loads(result.out)] == [
+        ("bounces-and-static-membership", "classic HA"),
+        ("bounces-and-static-membership", "streams sticky"),
+    ]
 
 
 def test_missing_scenario_is_rejected(shell: Shell) -> None:
