@@ -10,6 +10,9 @@ FIRST_RUN     := python -m assignor_sim run order_processing
 DEMO_SWEEP    := assignor-sim sweep return_of_balance --out out/demo-sweep
 DEMO_REPORT   := assignor-sim report out/demo out/demo-sweep -o out/report.html
 
+# Bytecode is always cached: without the cache, each process of the tests compiles every module anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-answers test-spark test-kafka test-browser lint types layers check bench performance bench-pipeline spark-cluster \
@@ -27,14 +30,16 @@ demo: .venv ## Set up, compare assignors on a shipped scenario, run a sweep on S
 	@printf '\n%s\n' '$(DEMO_REPORT)'
 	@.venv/bin/$(DEMO_REPORT)
 
-# Slow tests have their own targets.
-ANSWERS := tests/parity tests/contract tests/relations
-SLOW    := $(ANSWERS) tests/pipeline tests/browser tests/real_kafka
+# Slow tests have their own targets. Those of PROJECTS run users' projects in processes of their own.
+PROJECTS := tests/packaging/test_name_collisions.py tests/packaging/test_typed_consumer.py \
+	tests/assignor_sim/test_pytest_plugin.py
+ANSWERS  := tests/parity tests/contract tests/relations $(PROJECTS)
+SLOW     := $(ANSWERS) tests/pipeline tests/browser tests/real_kafka
 
 test: .venv ## Set up, then run the tests (a part of them: ARGS="-k rack")
 	.venv/bin/python -m pytest --numprocesses=auto --dist=loadfile $(SLOW:%=--ignore=%) $(ARGS)
 
-test-answers: .venv ## Compare with Kafka's recorded assignments; test contracts and relations on random problems
+test-answers: .venv ## Compare with Kafka's recorded assignments and times; test contracts, relations and users' projects
 	.venv/bin/python -m pytest --numprocesses=auto --dist=load $(ANSWERS) $(ARGS)
 
 test-spark: .venv ## Run the tests that need Spark: embedded, and on a cluster whose processes are killed

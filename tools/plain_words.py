@@ -119,14 +119,15 @@ def findings_in_module(path: str, source: str) -> Iterator[Finding]:
     The prose is the docstrings, the comments and, except in tests, all texts with several words.
     """
     nodes = list(ast.walk(ast.parse(source)))
-    for line, text in (*_comments(source), *_texts(nodes, only_docstrings=_is_test(path))):
+    is_test = _is_test(path)
+    for line, text in (*_comments(source), *_texts(nodes, only_docstrings=is_test)):
         yield from findings_in_text(path, text, line)
     for node in nodes:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             match = _NAME_PATTERN.search(node.name.replace("_", " "))
             if match and (path, node.name) not in ALLOWED:
                 yield Finding(path, node.lineno, node.name, f"{match[0]!r}: {_advice(match, NAME_PHRASES)}")
-        elif _is_test(path) and (name := _bound_name(node)) in LOCALS:
+        elif is_test and (name := _bound_name(node)) in LOCALS:
             yield Finding(path, getattr(node, "lineno", 1), name, LOCALS[name])
 
 
@@ -152,6 +153,8 @@ def checked_paths(under: Sequence[str] = ()) -> list[str]:
 
 def _comments(source: str) -> Iterator[tuple[int, str]]:
     """Yield the comments of a module with their lines."""
+    if "#" not in source:
+        return
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT:
             yield token.start[0], token.string

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from simulator.world.world import EndedThreads, OffsetStorage
+from simulator.world.state_configs import OffsetStorage
+from simulator.world.world import EndedThreads
 
 OLDEST_RELEASE: Final = (3, 8)
 NEWEST_RELEASE: Final = (4, 3)

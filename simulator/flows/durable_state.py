@@ -28,7 +28,7 @@ import numpy as np
 from assignors.model.columns import BoolArray, IntArray
 from simulator.flows.assigned_copies import AssignedCopies
 from simulator.world.layout import FloatArray, Layout
-from simulator.world.world import OffsetStorage, StateConfigs
+from simulator.world.state_configs import OffsetStorage, StateConfigs
 
 CHECKPOINT_RECORDS: Final = 10_000
 """By how many records offsets must have grown for a checkpoint (`OFFSET_DELTA_THRESHOLD_FOR_CHECKPOINT`)."""

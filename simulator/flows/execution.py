@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -25,6 +24,7 @@ from simulator.flows.intervals import Intervals
 from simulator.flows.processing import Processing
 from simulator.flows.restoration import Restoration
 from simulator.flows.restore_start import RestoreStart
+from simulator.flows.run_totals import RunTotals
 from simulator.flows.shared_bandwidth import ApplicationBandwidth, SharedBandwidth
 from simulator.flows.task_states import TaskState, TaskStateHistory
 from simulator.flows.traffic import Routes, TrafficBytes, TrafficKind, TrafficTotals
@@ -37,25 +37,6 @@ from simulator.world.initial_state import InitialState
 from simulator.world.layout import FloatArray, Layout
 from simulator.world.thread_ends import num_thread_numbers
 from simulator.world.world import World
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class RunTotals:
-    """Cumulative totals over all clients, from the start of the run to some moment.
-
-    Attributes:
-        restored_bytes: changelog bytes read to catch up.
-        restored_again_bytes: the part of `restored_bytes` that the same client had held before and lost.
-        downtime_ms: shape (T,); how long each task was not processed.
-        unqueryable_ms: shape (T,); how long no client had a queryable copy of each task.
-        backlog_s: shape (T,); the waiting input of each task, in seconds of usual input.
-    """
-
-    restored_bytes: float
-    restored_again_bytes: float
-    downtime_ms: IntArray
-    unqueryable_ms: IntArray
-    backlog_s: FloatArray
 
 
 class Execution:

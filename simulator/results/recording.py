@@ -17,7 +17,8 @@ from simulator.assignment.explanation import (
 )
 from simulator.assignment.leader import Decision
 from simulator.assignment.measures import Measures, failure_losses
-from simulator.flows.execution import Execution, RunTotals
+from simulator.flows.execution import Execution
+from simulator.flows.run_totals import RunTotals
 from simulator.flows.traffic import Routes, TrafficBytes, steady_state_traffic
 from simulator.group.classic_group import ComputeAssignment, Member
 from simulator.group.fleet import Fleet

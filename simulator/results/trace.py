@@ -16,8 +16,8 @@ from assignors.tasks.rack_aware import RackCosts
 from simulator.assignment.explanation import RoundExplanation
 from simulator.assignment.measures import FailureLosses, Measures
 from simulator.brokers.availability import Outage
-from simulator.flows.execution import RunTotals
 from simulator.flows.intervals import Intervals
+from simulator.flows.run_totals import RunTotals
 from simulator.flows.task_states import TaskStateHistory
 from simulator.flows.traffic import TrafficBytes
 from simulator.group.rebalance_causes import Cause

@@ -14,6 +14,7 @@ from assignors.model.ids import ProcessId, TaskId
 from assignors.replicas.state import TopicRetention
 from simulator.world.client_times import ClientTimes
 from simulator.world.disturbances import Disturbance
+from simulator.world.state_configs import StateConfigs
 
 NO_LEADER = -1
 """Broker id of the leader of a partition that has none."""
@@ -209,35 +210,6 @@ class GroupConfigs:
     rejoins_when_brokers_bounce: bool = False
     leader_speed: float = 1.0
     ended_threads: EndedThreads = EndedThreads.CLOSE_OPERATION
-
-
-class OffsetStorage(StrEnum):
-    """Where Kafka Streams keeps the changelog offsets of state on disk; see `simulator.flows.durable_state`.
-
-    Attributes:
-        CHECKPOINT_FILE: in a checkpoint file per task (up to 4.2.1).
-        CHECKPOINT_FILE_WITHOUT_LEFTOVER: the same; with exactly-once, none is left while a task runs (from 4.2.2 on).
-        STORES: in each store, next to its data (from 4.3 on).
-    """
-
-    CHECKPOINT_FILE = "checkpoint file"
-    CHECKPOINT_FILE_WITHOUT_LEFTOVER = "checkpoint file, none while running with exactly-once"
-    STORES = "stores"
-
-
-@dataclass(frozen=True, slots=True)
-class StateConfigs:
-    """What decides which state survives when a process is killed.
-
-    Attributes:
-        exactly_once: whether `processing.guarantee` is `exactly_once_v2`.
-        commit_interval_ms: `commit.interval.ms`.
-        offset_storage: where the release keeps changelog offsets.
-    """
-
-    exactly_once: bool = False
-    commit_interval_ms: int = 30_000
-    offset_storage: OffsetStorage = OffsetStorage.STORES
 
 
 @dataclass(frozen=True, slots=True)

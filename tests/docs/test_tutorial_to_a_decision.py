@@ -12,7 +12,7 @@ import pytest
 import typer
 
 from assignor_sim.cli import app
-from tests.assignor_sim.conftest import Ended, Shell
+from tests.assignor_sim.conftest import Ended, InProcessShell, Shell
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "tutorial" / "from-cluster-to-decision.md").read_text(encoding="utf-8")
@@ -33,7 +33,7 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> Shell:
     folder = tmp_path_factory.mktemp("decision")
     for dump in sorted((ROOT / "scenarios" / "library" / "captured").glob("*.txt")):
         shutil.copy(dump, folder)
-    shell = Shell(folder)
+    shell = InProcessShell(folder)
     shell.write("orders.yaml", ORDERS)
     shell.write("settings.yaml", SETTINGS)
     return shell

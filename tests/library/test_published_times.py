@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pytest
 
 from scenarios.load import loads
@@ -27,6 +29,7 @@ CLOSED_AT_MS = range(60_000, 63_000, 1_000)
 HEARTBEAT_S = 3
 
 
+@cache
 def downtimes_s(clients: int, event: str) -> list[float]:
     """Return the downtime of the only task after an event, for each closing time and seed."""
     downtimes = []

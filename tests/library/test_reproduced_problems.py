@@ -1,4 +1,7 @@
-"""Every shipped scenario reproduces the problem in its description, and the described config change fixes it."""
+"""Every shipped scenario reproduces the problem in its description, and the described config change fixes it.
+
+The metrics of an unchanged scenario are read from its stored results, which `test_stored.py` compares with a run.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from typing import Any
 import pytest
 
 from assignor_sim.api.running import run
+from reports.analysis.stored.results import read_stored
 from scenarios.load import load
 
 LIBRARY = Path(__file__).parents[2] / "scenarios" / "library"
@@ -22,10 +26,15 @@ def tables(name: str, *changes: tuple[str, str]) -> dict[str, Any]:
 
 
 def runs(name: str, *changes: tuple[str, str]) -> dict[str, dict[str, Any]]:
-    """Return the row of the first seed by label of the assignor."""
+    """Return the metrics of the first seed by label of the assignor."""
     rows: dict[str, dict[str, Any]] = {}
-    for row in tables(name, *changes)["runs"].to_pylist():
-        rows.setdefault(row["assignor"], row)
+    if changes:
+        for row in tables(name, *changes)["runs"].to_pylist():
+            rows.setdefault(row["assignor"], row)
+    else:
+        text = (LIBRARY / f"{name}.expected.json").read_text(encoding="utf-8")
+        for (assignor, _), stored in read_stored(text, name).runs.items():
+            rows.setdefault(assignor, dict(stored.figures))
     return rows
 
 

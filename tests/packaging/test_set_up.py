@@ -31,8 +31,18 @@ WITHOUT_NETWORK = """#!/bin/sh
 echo "$*" >>calls
 case "$*" in *" pip "*) exit 1 ;; esac
 """
-SLOW = ("tests/parity", "tests/contract", "tests/relations", "tests/pipeline", "tests/browser", "tests/real_kafka")
-TESTS = " ".join(["-m pytest --numprocesses=auto --dist=loadfile", *(f"--ignore={folder}" for folder in SLOW)])
+SLOW = (
+    "tests/parity",
+    "tests/contract",
+    "tests/relations",
+    "tests/packaging/test_name_collisions.py",
+    "tests/packaging/test_typed_consumer.py",
+    "tests/assignor_sim/test_pytest_plugin.py",
+    "tests/pipeline",
+    "tests/browser",
+    "tests/real_kafka",
+)
+TESTS = " ".join(["-m pytest --numprocesses=auto --dist=loadfile", *(f"--ignore={path}" for path in SLOW)])
 
 
 @dataclass(frozen=True, slots=True)

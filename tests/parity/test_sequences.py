@@ -12,7 +12,7 @@ from assignors.model.ids import ProcessId
 from assignors.model.state import ApplicationState
 from scenarios.problems import Problem, parse_problem
 from simulator.assignment.rebalance import ComputedAssignment, build_state, compute_assignment
-from tests.parity.test_vectors import vectors
+from tests.parity.recorded_problems import vectors
 
 
 def sequences(assignor: str) -> dict[str, list[Problem]]:

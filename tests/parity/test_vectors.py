@@ -6,23 +6,11 @@ Kafka's own classes.
 
 from __future__ import annotations
 
-import gzip
-from functools import cache
-from pathlib import Path
-
 import pytest
 
 from assignors.java.hash_order import CollectionOrder
-from scenarios.problems import Problem, answer_differences, read_problems, solve_problem
-
-DATA = Path(__file__).parent / "data"
-
-
-@cache
-def vectors(name: str) -> tuple[Problem, ...]:
-    with gzip.open(DATA / f"{name}.jsonl.gz", "rt", encoding="utf-8") as source:
-        return tuple(read_problems(source, name))
-
+from scenarios.problems import answer_differences, solve_problem
+from tests.parity.recorded_problems import vectors
 
 CASES = sorted({(name, *problem.kind) for name in ("public", "extras", "rare") for problem in vectors(name)})
 

@@ -20,7 +20,6 @@ from tests.assignor_sim.commands.plan_commands import (
     run_plan,
     strategy_folders,
 )
-from tests.assignor_sim.conftest import Shell
 from tests.assignor_sim.planners import RoundRobin
 
 
@@ -156,20 +155,6 @@ def test_out_directory_with_plans_is_replaced_and_any_other_is_rejected(folder: 
         assert rejected.exit_code == 2
         assert f"{other}: exists and {reason}; choose another --out" in rejected.stderr
         assert (other / name).read_text() == content
-
-
-def test_output_does_not_depend_on_hash_seed(process_shell: Shell) -> None:
-    process_shell.write("today.json", json.dumps(ASSIGNMENT))
-    out = process_shell.folder / "out"
-    outputs = []
-    for seed in ("1", "2"):
-        result = process_shell(
-            "plan", "today.json", *ROUND_ROBIN, "--out", "out", PYTHONHASHSEED=seed,
-            PYTHONPATH=str(Path(__file__).parents[3]),
-        )  # fmt: skip
-        assert result.code == 0, result.err
-        outputs.append((result.out, {name: (out / name).read_bytes() for name in list_files(out)}))
-    assert outputs[0] == outputs[1]
 
 
 def test_log_dirs_of_the_assignment_are_kept_in_the_files(folder: Path) -> None:

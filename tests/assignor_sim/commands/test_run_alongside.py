@@ -55,7 +55,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_output_has_the_neighbors(folder: Path) -> None:
-    table = run("run", "orders.yaml", "--out", "results")
+    table = run("run", "orders.yaml")
     assert table.exit_code == 0, table.output
     text = " ".join(table.stdout.split())
     assert "Alongside high_availability: payments restored" in text

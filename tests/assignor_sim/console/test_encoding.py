@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from functools import cache
 
 import pytest
 
 
+@cache
 def output(encoding: str, *arguments: str) -> str:
     completed = subprocess.run(
         [sys.executable, "-m", "assignor_sim", *arguments],

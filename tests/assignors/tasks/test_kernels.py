@@ -1,31 +1,18 @@
-"""The kernels of the high availability assignor against reference implementations, on random placements."""
+"""The kernels of the high availability assignor equal reference implementations on random placements."""
 
-import copy
-import random
-from collections import Counter
+from __future__ import annotations
+
 from collections.abc import Iterator
-from dataclasses import replace
 
-import numpy as np
 import pytest
 
 from assignors.compilation import CHOICE, COMPILED, PLAIN, Kernels
-from assignors.model.columns import IntArray
-from assignors.model.configs import AssignmentConfigs, RackAwareStrategy
-from assignors.model.state import ApplicationState
-from assignors.recording.recorder import NO_RECORDER
-from assignors.tasks.active_task_flow import configured_flow, traffic_by_rack
-from assignors.tasks.standby import LeastLoadedStandbys, TagAwareStandbys, no_tag_constraints
-from assignors.tasks.standby_exchange import exchange_standbys
-from assignors.tasks.standby_exchange_by_subtopology import exchange_within_subtopologies
-from assignors.tasks.task_movement import move_to_caught_up_clients
-from assignors.tasks.task_placement import TaskPlacement
-from tests.assignors.tasks.random_states import RecordedWork, draw_placement, draw_state
-from tests.assignors.tasks.reference_exchange import exchange_plainly
-from tests.assignors.tasks.reference_movement import PlainMovement
-
-MIN_TRAFFIC = AssignmentConfigs(rack_aware_assignment_strategy=RackAwareStrategy.MIN_TRAFFIC)
-BALANCED = AssignmentConfigs(rack_aware_assignment_strategy=RackAwareStrategy.BALANCE_SUBTOPOLOGY)
+from tests.assignors.tasks.kernel_checks import (
+    check_exchange_within_subtopologies,
+    check_least_loaded_standbys,
+    check_movement,
+    check_standby_exchange,
+)
 
 
 @pytest.fixture(params=[PLAIN, COMPILED], ids=["plain", "compiled"], autouse=True)
@@ -35,99 +22,18 @@ def kernels(request: pytest.FixtureRequest) -> Iterator[Kernels]:
         yield kernels
 
 
-def draw_placements(seed: int, number: int) -> Iterator[tuple[random.Random, TaskPlacement]]:
-    rng = random.Random(seed)
-    for _ in range(number):
-        yield rng, draw_placement(rng, draw_state(rng))
-
-
-def tables(placement: TaskPlacement) -> dict[str, list[int]]:
-    names = ("owner", "standby", "active_count", "assigned_count")
-    return {name: list(getattr(placement, name)) for name in names}
-
-
-def expected_counts(placement: TaskPlacement) -> dict[str, list[int]]:
-    """Return the counts that a placement must have."""
-    active = Counter(placement.owner)
-    clients = range(len(placement.threads))
-    standbys = placement.standbys().sum(axis=1).tolist()
-    return {
-        "active_count": [active[client] for client in clients],
-        "assigned_count": [active[client] + standbys[client] for client in clients],
-    }
-
-
-def draw_traffic(rng: random.Random, state: ApplicationState) -> IntArray:
-    least, most = rng.choice([(0, 0), (0, 1), (0, 9), (-5, 5)])
-    racks = range(len(state.partitions.racks))
-    if rng.random() < 0.5:
-        return traffic_by_rack(state, state.tasks.changelog, most)
-    return np.array([[rng.randint(least, most) for _ in racks] for _ in state.tasks.ids], dtype=np.int64)
-
-
 def test_tasks_move_to_caught_up_clients_as_in_the_reference() -> None:
-    moved = 0
-    for _, placement in draw_placements(1, 1500):
-        plain = copy.deepcopy(placement)
-        expected = PlainMovement(plain).run()
-        assert move_to_caught_up_clients(placement, NO_RECORDER) == expected
-        moved += expected
-        assert tables(placement) == tables(plain)
-        assert tables(placement).items() >= expected_counts(placement).items()
-    assert moved > 5000
+    check_movement(5, 300)
 
 
 def test_standbys_go_to_the_least_loaded_clients() -> None:
-    for rng, placement in draw_placements(2, 500):
-        state = placement.state
-        tasks = [
-            task for task in np.flatnonzero(state.tasks.stateful).tolist() if not placement.standbys()[:, task].any()
-        ]
-        rng.shuffle(tasks)
-        plain = copy.deepcopy(placement)
-        for task in tasks:
-            others = [client for client in range(len(state.clients)) if client != plain.owner[task]]
-            others.sort(key=plain.assigned_load)
-            for client in others[: state.assignment_configs.num_standby_replicas]:
-                plain.assign_standby(task, client)
-        LeastLoadedStandbys(state).assign(placement, tasks, NO_RECORDER)
-        assert tables(placement) == tables(plain)
+    check_least_loaded_standbys(6, 150)
 
 
 @pytest.mark.parametrize("keeps_tags", [False, True])
 def test_standby_exchange_equals_solving_every_pair(keeps_tags: bool) -> None:
-    exchanged = 0
-    for rng, placement in draw_placements(3, 800):
-        state = placement.state
-        clients = list(range(len(state.clients)))
-        rng.shuffle(clients)
-        traffic = draw_traffic(rng, state)
-        price = rng.choice([0, 1, 4, -1])
-        silent, plain, before = copy.deepcopy(placement), copy.deepcopy(placement), tables(placement)
-        tags = TagAwareStandbys(state, ()).tags_to_keep() if keeps_tags else no_tag_constraints(state)
-        flow = configured_flow(replace(state, assignment_configs=MIN_TRAFFIC))
-        recorded = RecordedWork()
-        expected = exchange_plainly(plain, clients, traffic, price, keeps_tags, flow)
-        exchange_standbys(placement, clients, traffic, price, tags, recorded)
-        exchange_standbys(silent, clients, traffic, price, tags, NO_RECORDER)
-        assert tables(placement) == tables(silent) == tables(plain)
-        assert recorded.flows == Counter(expected)
-        exchanged += tables(placement) != before
-    assert exchanged > 150
+    check_standby_exchange(7, 160, keeps_tags=keeps_tags)
 
 
 def test_standby_exchange_within_subtopologies_equals_solving_every_pair() -> None:
-    exchanged = 0
-    for _, placement in draw_placements(4, 150):
-        state = placement.state
-        flow = configured_flow(replace(state, assignment_configs=BALANCED))
-        clients = range(len(state.clients))
-        traffic = traffic_by_rack(state, state.tasks.changelog, 10)
-        plain, before = copy.deepcopy(placement), tables(placement)
-        recorded = RecordedWork()
-        expected = exchange_plainly(plain, clients, traffic, 1, False, flow)
-        exchange_within_subtopologies(placement, clients, traffic, 1, recorded)
-        assert tables(placement) == tables(plain)
-        assert recorded.flows == Counter(expected)
-        exchanged += tables(placement) != before
-    assert exchanged > 20
+    check_exchange_within_subtopologies(8, 60)

@@ -1,0 +1,55 @@
+"""StickyTaskAssignor of streams groups equals the broker's assignor, task for task.
+
+`streams_group.jsonl.gz` contains 300 random problems, 75 groups of four rounds each, with the assignments of Kafka
+4.3.1; `streams_group_4_4.jsonl.gz` those of 4.4.0, whose members also report offsets.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from assignors import registry
+from assignors.java.hash_order import CollectionOrder
+from scenarios.problems import answer_differences, solve_problem
+from tests.parity.recorded_problems import vectors
+
+RECORDED = {"streams_group": ("4.2", "4.3"), "streams_group_4_4": ("4.4",)}
+
+
+def differences(name: str, release: str, order: CollectionOrder) -> dict[str, list[str]]:
+    info = registry.find(f"streams_group_sticky@{release}")
+    differences_by_problem = {
+        problem.id: answer_differences(
+            problem.expected_answer(order) or {}, solve_problem(problem, name, info, order=order)
+        )
+        for problem in vectors(name)
+    }
+    assert len(differences_by_problem) == 300
+    return {problem: of_problem for problem, of_problem in differences_by_problem.items() if of_problem}
+
+
+@pytest.mark.parametrize("order", list(CollectionOrder))
+@pytest.mark.parametrize(
+    ("name", "release"), [(name, release) for name, releases in RECORDED.items() for release in releases]
+)
+def test_recorded_assignments_match_kafka(name: str, release: str, order: CollectionOrder) -> None:
+    assert not differences(name, release, order)
+
+
+@pytest.mark.parametrize(("name", "release"), [("streams_group", "4.4"), ("streams_group_4_4", "4.3")])
+def test_releases_differ(name: str, release: str) -> None:
+    assert 60 < len(differences(name, release, CollectionOrder.PRODUCTION)) < 240
+
+
+def test_recorded_problems_name_their_release() -> None:
+    for name, releases in RECORDED.items():
+        assert {problem.problem["assignor"] for problem in vectors(name)} == {f"streams_group_sticky@{releases[-1]}"}
+    assert any(client.get("task_offsets") for p in vectors("streams_group_4_4") for client in p.problem["clients"])
+
+
+def test_recorded_problems_cover_all_kinds() -> None:
+    problems = vectors("streams_group")
+    assert any(problem.expected_hash_order for problem in problems)
+    assert any((problem.expected or {})["error"] for problem in problems)
+    assert {problem.problem["configs"]["num_standby_replicas"] for problem in problems} == {0, 1, 2, 3}
+    assert any(client["threads"] > 1 for problem in problems for client in problem.problem["clients"])
