@@ -57,7 +57,7 @@ class StreamsGroupProtocolState:
         """Return a group that has members and a target.
 
         Args:
-            members: the members, and whether each is static.
+            members: whether a member is static, by member.
         """
         static = {_instance(member): member for member, is_static in members.items() if is_static}
         return cls(members=list(members), _static=static)

@@ -34,9 +34,9 @@ def simulated_client_release(observation: Observation) -> str | None:
 
 def release_assumptions(observation: Observation) -> Iterator[str]:
     """Yield what is assumed about the releases of the clients and of the brokers."""
-    clients = simulated_client_release(observation)
     if observation.client_release is None:
-        yield f"Clients are assumed to run Kafka {clients or NEWEST} (application.kafka); state another release with --kafka."
+        clients = simulated_client_release(observation) or NEWEST
+        yield f"Clients are assumed to run Kafka {clients} (application.kafka); state another release with --kafka."
     simulated = simulated_broker_release(observation)
     if simulated is not None and simulated != observation.broker_release:
         yield (

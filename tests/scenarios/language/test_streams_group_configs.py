@@ -114,8 +114,8 @@ def test_heartbeats_of_the_group_are_shorter_than_its_session() -> None:
 
 def test_brokers_without_a_delay_assign_at_once() -> None:
     configs = {release: streams_configs(release) for release in ("4.1", "4.2", "4.3", "4.4", None)}
-    assert [found.initial_rebalance_delay_ms for found in configs.values()] == [0, 3_000, 3_000, 3_000, 3_000]
-    assert [found.streams_assignment_interval_ms for found in configs.values()] == [0, 0, 1_000, 1_000, 1_000]
+    assert [group.initial_rebalance_delay_ms for group in configs.values()] == [0, 3_000, 3_000, 3_000, 3_000]
+    assert [group.streams_assignment_interval_ms for group in configs.values()] == [0, 0, 1_000, 1_000, 1_000]
 
 
 def test_keys_of_other_configs_have_no_release() -> None:

@@ -151,7 +151,7 @@ def test_killed_static_member_is_refused_until_its_session_has_timed_out() -> No
 
 
 def test_tasks_of_an_absent_static_member_are_not_given_to_others() -> None:
-    """Another member joins meanwhile; the coordinator withholds what it takes from the absent one."""
+    """Another member joins during the absence; the coordinator withholds the tasks that it gets from the absent one."""
     base = with_streams_protocol(with_clients(with_late_clients(world(), "late"), is_static=True))
     close, join = Leave(HOUR + 1_000, ("c1",)), Join(HOUR + 2_000, ("late",))
     trace = run(base, close, join, assignor=StreamsGroupSticky())
