@@ -92,7 +92,8 @@ parity: .venv ## Compare with a released Kafka on random problems (KAFKA=3.9.1 P
 BROKERS := 4.4.0
 GROUPS  := 5000
 
-parity-brokers: .venv ## Compare with the assignor of a released broker on random streams groups (BROKERS=4.4.0 GROUPS=5000 SEED=1; needs Maven)
+parity-brokers: .venv ## Compare with the configs and the assignor of a released broker on random streams groups (BROKERS=4.4.0 GROUPS=5000 SEED=1; needs Maven)
+	.venv/bin/python -m tools.kafka_group_oracle configs --kafka $(BROKERS)
 	.venv/bin/python -m tools.kafka_group_oracle compare --kafka $(BROKERS) --groups $(GROUPS) --rounds 4 --seed $(SEED)
 
 wheel-test: .venv ## Build the wheel, install it in an empty environment and run it

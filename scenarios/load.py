@@ -18,6 +18,7 @@ from assignors.registry import AssignorLike
 from scenarios.language.errors import Mistake, Mistakes, ScenarioError, format_value
 from scenarios.language.fields import valid_entries
 from scenarios.language.overrides import NameOverride, apply_overrides, format_override
+from scenarios.language.releases import NEWEST, NEWEST_BROKERS
 from scenarios.language.schema import ScenarioDocument
 from scenarios.language.text_files import UnreadableError, read_text
 from scenarios.language.validation import SourceMap, parse_document
@@ -40,7 +41,7 @@ from scenarios.resolution.reassignment_checks import check_reassignments
 from scenarios.resolution.running_application import KnownTasks, check_start, resolve_tasks
 from scenarios.resolution.subtopology_drafts import APPLICATION
 from scenarios.resolution.traffic import resolve_traffic
-from scenarios.resolution.unmodeled_warnings import warn_about_unmodeled_configs
+from scenarios.resolution.unmodeled_warnings import check_config_releases, warn_about_unmodeled_configs
 from scenarios.sampling.blueprint import MAX_TASK_CLIENT_PAIRS, Blueprint, TopicDefaults
 from scenarios.sampling.neighbor_worlds import neighbor_world, without_cluster_events
 from scenarios.shipped import find_scenario
@@ -238,6 +239,7 @@ def _load(
     if main is not None:
         main.warn(document, folder, source_map)
         document = main.adapt(document)
+    check_config_releases(tree.value, document.cluster.kafka, source_map)
     blueprint, assignors, notes = _resolve(document, name, files, source_map, mistakes, is_main=main is None)
     neighbors = []
     if main is None and document.alongside:
@@ -315,7 +317,8 @@ def _resolve(
     broker_configs = document.cluster.configs_of_release()
     groups = resolve_group_configs(document.application, broker_configs, document.cluster.kafka, source_map)
     protocol = GroupProtocol(streams_configs.group_protocol)
-    check_membership(document.clients, protocol, source_map)
+    releases = (document.application.kafka or NEWEST, document.cluster.kafka or NEWEST_BROKERS)
+    check_membership(document.clients, groups[protocol], releases, source_map)
     check_start(document, {spec.protocol or protocol for spec in assignors}, source_map)
     price = resolve_price(document.price, source_map)
     _check_seeds(document.seeds, source_map)

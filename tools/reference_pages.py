@@ -14,6 +14,7 @@ from pipeline.ingest.tables import TABLES as INGESTED_TABLES
 from pipeline.ingest.tables import Table
 from reports.analysis.plans.tables import PLAN_SCHEMAS
 from scenarios.language.schema import format_json_schema
+from scenarios.language.streams_group_configs import STREAMS_GROUP_CONFIGS, Effect
 from scenarios.sweeps.document import SweepDocument
 from simulator.results.tables import SCHEMAS
 
@@ -66,6 +67,24 @@ seeds: 10                             # 1 to 10
 ```
 
 <!-- Made by `python -m tools.reference_pages` from the models in scenarios/sweeps/document.py. -->
+"""
+
+STREAMS_GROUPS = """# Configs of streams groups
+
+Brokers define these configs for groups of the streams protocol (KIP-1071). `group.streams.…` holds for all groups,
+under `cluster.configs` of a scenario. `streams.…` overrides it for a group, under `application.group_configs`; in a
+cluster, `kafka-configs.sh --entity-type groups` sets it. The number in brackets is the first release of Kafka with the
+key. If `cluster.kafka` states an earlier one, the key is an error; by default, brokers are those of the newest release.
+
+Only another value than the default causes a warning. An override must be within the brokers' minimum and maximum.
+Kafka's documentation omits *internal* configs. A streams group ignores `session.timeout.ms` and
+`heartbeat.interval.ms` of `application.configs`.
+
+`python -m tools.kafka_group_oracle configs --kafka 4.4.0` compares this table with the classes of a release; the test
+suite compares it with the recorded definitions of Kafka 4.2.0, 4.3.1 and 4.4.0.
+
+<!-- Made by `python -m tools.reference_pages` from scenarios/language/streams_group_configs.py. -->
+
 """
 
 AGGREGATES = """# Tables of an aggregate
@@ -124,6 +143,7 @@ SECTIONS = {
     "RepartitionEntry": "application.subtopologies[].repartition[]",
     "StoreEntry": "application.subtopologies[].stores[], application.stores[]",
     "StreamsConfigs": "application.configs",
+    "GroupOverrides": "application.group_configs",
     "ApplicationFiles": "application.from",
     "ClientEntry": "clients[]",
     "TasksEntry": "clients[].tasks",
@@ -163,8 +183,21 @@ def pages() -> dict[Path, str]:
         REFERENCE / "sweep-files.md": _sweeps(),
         REFERENCE / "aggregate-tables.md": _aggregates(),
         REFERENCE / "plan-tables.md": PLANS + "".join(_table(name, schema) for name, schema in PLAN_SCHEMAS.items()),
+        REFERENCE / "streams-group-configs.md": STREAMS_GROUPS + _streams_group_configs(),
         REFERENCE / "ingested-tables.md": INGESTED + "".join(map(_ingested, INGESTED_TABLES)),
     }
+
+
+def _streams_group_configs() -> str:
+    rows = []
+    for config in STREAMS_GROUP_CONFIGS:
+        keys = [f"`{key}` ({'.'.join(map(str, since))})" for key, since in config.first_releases()]
+        default = "none" if config.default is None else f"`{config.default}`" if config.default else "empty"
+        internal = ", internal" if config.is_internal else ""
+        effect = "as in Kafka" if config.effect is Effect.MODELED else config.remark
+        warns = "; a warning" if config.effect is Effect.WARNING else ""
+        rows.append(f"| {'<br>'.join(keys)} | {default} | {config.valid}{internal} | {effect}{warns} |")
+    return "\n".join(["| keys (first release) | default | valid | in a simulation |", "|---|---|---|---|", *rows, ""])
 
 
 def _tables() -> str:

@@ -25,7 +25,6 @@ from simulator.model_version import MODEL_VERSION
 from simulator.results.tables import concat_tables
 from simulator.results.tabulation import tabulate
 from simulator.results.trace import Trace
-from simulator.world.world import GroupProtocol
 
 _PACKAGES = ("assignor-sim", "numpy", "ortools", "pyarrow", "simpy")
 
@@ -125,6 +124,7 @@ def _manifest(scenario: Scenario, specs: Sequence[AssignorSpec], seeds: Sequence
 
 def _assignor_record(scenario: Scenario, spec: AssignorSpec) -> dict[str, Any]:
     protocol = spec.protocol or scenario.blueprint.application.group_configs.protocol
+    group = scenario.blueprint.group_configs[protocol]
     stated = list(dict.fromkeys((*scenario.stated, *spec.changed)))
     return {
         "label": spec.label,
@@ -134,8 +134,8 @@ def _assignor_record(scenario: Scenario, spec: AssignorSpec) -> dict[str, Any]:
         "configs": dataclasses.asdict(spec.configs),
         "protocol": str(protocol),
         "ignored": [key for key in stated if spec.info.ignores(key)],
-        # Kafka does not start a streams group with static membership.
-        "refused": [key for key in stated if protocol is GroupProtocol.STREAMS and key == "group.instance.id"],
+        # Before 4.4, Kafka does not start a streams group with static membership.
+        "refused": [key for key in stated if not group.has_static_members and key == "group.instance.id"],
     }
 
 

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
+from scenarios.language.broker_configs import GroupOverrides
 from scenarios.language.fields import (
     Duration,
     ListEntry,
@@ -134,10 +135,16 @@ class ApplicationSection(ScenarioSection):
         "default: none is scheduled.",
     )
     kafka: KafkaRelease | None = Field(
-        default=None, description="Kafka release of the clients, such as 4.3 or 3.9.1; default: the newest, 4.3."
+        default=None,
+        description="Kafka release of the clients, such as 4.4 or 3.9.1; default: 4.3, the newest one whose "
+        "assignments were compared. 4.4 assigns like 4.3, and can have static members in streams groups.",
     )
     configs: StreamsConfigs = Field(
         default_factory=StreamsConfigs, description="Streams configs, with Kafka's own keys."
+    )
+    group_configs: GroupOverrides = Field(
+        default_factory=GroupOverrides,
+        description="Configs of the streams group (kafka-configs.sh --entity-type groups), with Kafka's own keys.",
     )
     rejoins_when_brokers_bounce: bool = Field(
         default=False,
@@ -210,7 +217,7 @@ class ClientEntry(ScenarioSection):
     )
     static_membership: bool = Field(
         default=False,
-        description="Whether members have a group.instance.id, which Kafka rejects in streams groups.",
+        description="Whether members have a group.instance.id, which Kafka rejects in streams groups before 4.4.",
     )
     reports: Literal["current", "stale", "never"] = Field(
         default="current",

@@ -1,4 +1,4 @@
-"""The schema of broker and topic configs, with Kafka's keys and defaults.
+"""The schema of broker, group and topic configs, with Kafka's keys and defaults.
 
 The configs of applications are in `scenarios.language.streams_configs`.
 
@@ -17,7 +17,7 @@ from scenarios.language.errors import format_value
 from scenarios.language.fields import Duration, PositiveDuration, PositiveInt
 from scenarios.language.section import ScenarioSection, config_keys
 from scenarios.language.units import DURATION_PATTERN, SIZE_PATTERN, parse_bytes, parse_duration_ms
-from scenarios.language.unmodeled_configs import BROKER_CONFIGS_OUTSIDE_THE_MODEL
+from scenarios.language.unmodeled_configs import BROKER_CONFIGS_OUTSIDE_THE_MODEL, GROUP_CONFIGS_OUTSIDE_THE_MODEL
 
 RACK_AWARE_SELECTOR: Final = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
 LEADER_SELECTOR: Final = "org.apache.kafka.common.replica.LeaderSelector"
@@ -167,6 +167,42 @@ class BrokerConfigs(ScenarioSection):
     @classmethod
     def _without_unmodeled(cls, section: Any) -> Any:
         return BROKER_CONFIGS_OUTSIDE_THE_MODEL.without(section, config_keys(cls))
+
+
+class GroupOverrides(ScenarioSection):
+    """The configs of a streams group, which override those of the brokers; those outside the model are not read."""
+
+    model_config = ConfigDict(json_schema_extra=GROUP_CONFIGS_OUTSIDE_THE_MODEL.add_to_schema)
+
+    session_timeout_ms: PositiveDuration | None = Field(
+        default=None,
+        alias="streams.session.timeout.ms",
+        description="Time until the coordinator removes a crashed member; default: the brokers'.",
+    )
+    heartbeat_interval_ms: PositiveDuration | None = Field(
+        default=None,
+        alias="streams.heartbeat.interval.ms",
+        description="Heartbeat interval of members; default: the brokers'.",
+    )
+    assignment_interval_ms: Duration | None = Field(
+        default=None,
+        alias="streams.assignment.interval.ms",
+        description="Minimum time between two target assignments; default: the brokers'.",
+    )
+    initial_rebalance_delay_ms: Duration | None = Field(
+        default=None,
+        alias="streams.initial.rebalance.delay.ms",
+        description="Delay of the first assignment of the empty group; default: the brokers'.",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_unmodeled(cls, section: Any) -> Any:
+        return GROUP_CONFIGS_OUTSIDE_THE_MODEL.without(section, config_keys(cls))
+
+    def apply_to(self, brokers: BrokerConfigs) -> BrokerConfigs:
+        """Return the configs of brokers as they hold for the group."""
+        return brokers.model_copy(update={f"streams_{name}": value for name, value in self if value is not None})
 
 
 class TopicConfigs(ScenarioSection):

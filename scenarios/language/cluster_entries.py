@@ -25,12 +25,16 @@ from scenarios.language.fields import (
     TopicRates,
     TopicSizes,
 )
-from scenarios.language.releases import NEWEST_BROKER_RELEASE, has_assignment_interval, parse_release
+from scenarios.language.releases import NEWEST_BROKER_RELEASE, parse_release
 from scenarios.language.section import ScenarioSection
+from scenarios.language.streams_group_configs import is_known
 
 BROKER_POOL: Final = "<pool>"
 BROKER_LIST: Final = "<list>"
 """Union tags of the two forms of `brokers` in pydantic's error locations."""
+
+_DELAYS: Final = ("streams_initial_rebalance_delay_ms", "streams_assignment_interval_ms")
+"""Configs of streams groups, before whose first release coordinators assign without a delay."""
 
 
 def _check_release(text: str) -> str:
@@ -152,9 +156,9 @@ class ClusterSection(ScenarioSection):
     files: ClusterFiles | None = Field(default=None, alias="from", description="Output files of Kafka's tools.")
 
     def configs_of_release(self) -> BrokerConfigs:
-        """Return the configs, with the defaults of the brokers' release."""
-        name = "streams_assignment_interval_ms"
-        is_newest = self.kafka is None or has_assignment_interval(parse_release(self.kafka, NEWEST_BROKER_RELEASE))
-        if is_newest or name in self.configs.model_fields_set:
+        """Return the configs, with the defaults of the brokers' release: a delay that it does not have is 0."""
+        if self.kafka is None:
             return self.configs
-        return self.configs.model_copy(update={name: 0})
+        release = parse_release(self.kafka, NEWEST_BROKER_RELEASE)[:2]
+        missing = [name for name in _DELAYS if not is_known(BrokerConfigs.model_fields[name].alias or name, release)]
+        return self.configs.model_copy(update=dict.fromkeys(missing, 0))

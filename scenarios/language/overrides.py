@@ -1,8 +1,8 @@
 """Apply overrides (`--set path=value`) to a scenario before it is validated.
 
 Paths have the same form as in messages: `clients[0].count`, `application.configs.num.standby.replicas`. A list takes a
-position or the name of an entry: `cluster.topics[orders].bytes_per_s`. The text after `configs`, `tags` or `parameters`
-is a single key, including its dots. Missing mappings on the path are created.
+position or the name of an entry: `cluster.topics[orders].bytes_per_s`. The text after `configs`, `group_configs`,
+`tags` or `parameters` is a single key, including its dots. Missing mappings on the path are created.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from scenarios.language.errors import Mistake, format_list, format_value
 from scenarios.language.paths import ScenarioPath, format_path
 from scenarios.language.yaml_reader import YamlReadError, read_yaml_value
 
-_FREE_KEYS = ("configs", "tags", "parameters")
+_FREE_KEYS = ("configs", "group_configs", "tags", "parameters")
 """Keys whose entries may have dots in their keys."""
 
 _NAMES = ("name", "label", "id")

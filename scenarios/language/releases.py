@@ -9,10 +9,11 @@ from simulator.world.world import EndedThreads
 
 OLDEST_RELEASE: Final = (3, 8)
 NEWEST_RELEASE: Final = (4, 3)
-"""The oldest and the newest supported release of clients, major and minor."""
+"""The oldest supported release, and the newest one of clients whose assignments were compared with Kafka's; the default
+of clients."""
 
 NEWEST_BROKER_RELEASE: Final = (4, 4)
-"""The newest supported release of brokers, major and minor."""
+"""The newest supported release of brokers and of clients, major and minor."""
 
 NEWEST: Final = ".".join(map(str, NEWEST_RELEASE))
 
@@ -26,7 +27,7 @@ class UnknownReleaseError(ValueError):
     """A Kafka release that is not supported."""
 
 
-def parse_release(text: str, newest: tuple[int, int] = NEWEST_RELEASE) -> tuple[int, int, int]:
+def parse_release(text: str, newest: tuple[int, int] = NEWEST_BROKER_RELEASE) -> tuple[int, int, int]:
     """Return major, minor and patch of a release such as 4.3 or 3.9.1; without a patch, the last one.
 
     Args:
@@ -51,12 +52,17 @@ def minor_release(text: str) -> str:
     return ".".join(text.split(".")[:2])
 
 
-def has_assignment_interval(release: tuple[int, int, int]) -> bool:
-    """Return whether brokers of a release wait between two target assignments of a streams group.
+def passes_owned_tasks(brokers: tuple[int, int, int]) -> bool:
+    """Return whether brokers of a release pass the tasks that members own to the assignor of a streams group.
 
-    Source: `group.streams.assignment.interval.ms` of `GroupCoordinatorConfig`, Kafka 4.3.0.
+    Before, they pass those of the last target. (Source: `TargetAssignmentBuilder`, Kafka 4.3.1 and 4.4.0.)
     """
-    return release >= (4, 3, 0)
+    return brokers >= (4, 4, 0)
+
+
+def has_static_streams_members(clients: tuple[int, int, int], brokers: tuple[int, int, int]) -> bool:
+    """Return whether clients and brokers accept `group.instance.id` in streams groups (KAFKA-20169, 4.4)."""
+    return min(clients, brokers) >= (4, 4, 0)
 
 
 def offset_storage(release: tuple[int, int, int]) -> OffsetStorage:

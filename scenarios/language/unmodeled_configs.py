@@ -3,6 +3,8 @@
 A config either has no effect on what is simulated (`without_effect`) or has one that is missing in the simulation
 (`unmodeled`): a scenario that sets it to another value than Kafka's default gets a warning.
 
+Configs of streams groups are in `scenarios.language.streams_group_configs`.
+
 Source: `StreamsConfig`, `ConsumerConfig`, `ProducerConfig`, `GroupCoordinatorConfig`, `KafkaConfig` of Kafka 4.3.1, and
 `StreamsConfig.InternalConfig` of Kafka 3.9.1.
 """
@@ -13,6 +15,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
+
+from scenarios.language.streams_group_configs import (
+    Effect,
+    StreamsGroupConfig,
+    broker_configs_with,
+    group_configs_with,
+)
 
 _MILLISECONDS: Final = re.compile(r"(\d+)(ms|s|m|h|d)")
 _MS_OF: Final = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
@@ -112,6 +121,15 @@ _CONNECTIONS: Final = "connections are not simulated"
 _CONTENT: Final = "the content of records is not simulated"
 _FIXED: Final = "Kafka Streams sets it itself"
 _OBSERVED: Final = "metrics and logs are not simulated"
+
+
+def _unmodeled(configs: Mapping[str, StreamsGroupConfig]) -> dict[str, UnmodeledConfig]:
+    return {key: UnmodeledConfig(config.remark, config.default) for key, config in configs.items()}
+
+
+def _reasons(configs: Mapping[str, StreamsGroupConfig]) -> dict[str, str]:
+    return {key: config.remark for key, config in configs.items()}
+
 
 STREAMS_CONFIGS_OUTSIDE_THE_MODEL: Final = ConfigsOutsideTheModel(
     unmodeled={
@@ -231,11 +249,7 @@ STREAMS_CONFIGS_OUTSIDE_THE_MODEL: Final = ConfigsOutsideTheModel(
 BROKER_CONFIGS_OUTSIDE_THE_MODEL: Final = ConfigsOutsideTheModel(
     unmodeled={
         "group.max.size": UnmodeledConfig("every member may join, however large the group is", "2147483647"),
-        "group.streams.max.size": UnmodeledConfig("every member may join, however large the group is", "2147483647"),
-        "group.streams.num.standby.replicas": UnmodeledConfig(
-            "set num.standby.replicas under application.configs, also for streams groups", "0"
-        ),
-        "group.streams.max.standby.replicas": UnmodeledConfig("num.standby.replicas of a group has no maximum", "2"),
+        **_unmodeled(broker_configs_with(Effect.WARNING)),
         "group.min.session.timeout.ms": UnmodeledConfig("session.timeout.ms is checked against the default", "6000"),
         "group.max.session.timeout.ms": UnmodeledConfig("session.timeout.ms is checked against the default", "1800000"),
         "offsets.retention.minutes": UnmodeledConfig("committed offsets of an empty group never expire", "10080"),
@@ -250,7 +264,7 @@ BROKER_CONFIGS_OUTSIDE_THE_MODEL: Final = ConfigsOutsideTheModel(
     without_effect={
         "group.consumer.*": "Kafka Streams uses no consumer groups of KIP-848",
         "group.share.*": "Kafka Streams uses no share groups",
-        "group.streams.assignor.offload.enable": "the threads of the coordinator are not simulated",
+        **_reasons(broker_configs_with(Effect.IGNORED)),
         "group.coordinator.*": "the threads of the coordinator are not simulated",
         "offsets.topic.*": "internal topics of brokers are not simulated",
         "transaction.state.log.*": "internal topics of brokers are not simulated",
@@ -275,4 +289,9 @@ BROKER_CONFIGS_OUTSIDE_THE_MODEL: Final = ConfigsOutsideTheModel(
         "auto.create.topics.enable": "topics are those of the scenario",
         "delete.topic.enable": "topics are those of the scenario",
     },
+)
+
+GROUP_CONFIGS_OUTSIDE_THE_MODEL: Final = ConfigsOutsideTheModel(
+    unmodeled=_unmodeled(group_configs_with(Effect.WARNING)),
+    without_effect=_reasons(group_configs_with(Effect.IGNORED)),
 )

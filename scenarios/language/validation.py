@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from scenarios.language.broker_configs import BrokerConfigs
+from scenarios.language.broker_configs import BrokerConfigs, GroupOverrides
 from scenarios.language.errors import Mistake, Mistakes, did_you_mean, format_value
 from scenarios.language.fields import InvalidEntry
 from scenarios.language.paths import ScenarioPath, format_path
@@ -21,6 +21,7 @@ from scenarios.language.section import ScenarioSection, config_keys
 from scenarios.language.streams_configs import MISPLACED_CONFIGS, UNRELEASED_CONFIGS, AssignorConfigs, StreamsConfigs
 from scenarios.language.unmodeled_configs import (
     BROKER_CONFIGS_OUTSIDE_THE_MODEL,
+    GROUP_CONFIGS_OUTSIDE_THE_MODEL,
     STREAMS_CONFIGS_OUTSIDE_THE_MODEL,
     ConfigsOutsideTheModel,
 )
@@ -31,6 +32,7 @@ _MAX_PASSES = 40
 _CONFIG_SECTIONS: tuple[tuple[type[ScenarioSection], str, ConfigsOutsideTheModel], ...] = (
     (StreamsConfigs, "application.configs", STREAMS_CONFIGS_OUTSIDE_THE_MODEL),
     (BrokerConfigs, "cluster.configs", BROKER_CONFIGS_OUTSIDE_THE_MODEL),
+    (GroupOverrides, "application.group_configs", GROUP_CONFIGS_OUTSIDE_THE_MODEL),
 )
 
 
@@ -247,7 +249,7 @@ def _describe_unknown(path: ScenarioPath, document: type[BaseModel]) -> str:
     key = str(path[-1])
     models = list(_models_at(path[:-1], document))
     known = sorted({_key(name, field) for model in models for name, field in model.model_fields.items()})
-    if any(issubclass(model, AssignorConfigs | BrokerConfigs) for model in models):
+    if any(issubclass(model, AssignorConfigs | BrokerConfigs | GroupOverrides) for model in models):
         known += [key for model, _, outside in _CONFIG_SECTIONS if model in models for key in outside.unmodeled]
         proper_place = _proper_place(key, models)
         return f"unknown or misplaced config ({proper_place or did_you_mean(key, known)})"

@@ -13,7 +13,7 @@ from scenarios.language.fields import invalid_entries, valid_entries
 from scenarios.language.paths import ScenarioPath
 from scenarios.language.validation import SourceMap
 from scenarios.sampling.blueprint import MAX_CLIENTS, ClientBlueprint
-from simulator.world.world import GroupProtocol, HeldTasks, OffsetReports
+from simulator.world.world import GroupConfigs, HeldTasks, OffsetReports
 
 _CLIENTS: ScenarioPath = ("clients",)
 MAX_TAG_KEY: Final = 20
@@ -61,13 +61,27 @@ class ResolvedClients:
                     return
 
 
-def check_membership(entries: Sequence[ClientEntry], protocol: GroupProtocol, source_map: SourceMap) -> None:
-    """Report static members of a streams group: Kafka Streams refuses to start them."""
-    if protocol is GroupProtocol.STREAMS:
-        for i, entry in valid_entries(entries):
-            if entry.static_membership:
-                message = "Kafka Streams rejects group.instance.id with group.protocol: streams; remove it"
-                source_map.add_mistake(("clients", i, "static_membership"), message)
+def check_membership(
+    entries: Sequence[ClientEntry], group: GroupConfigs, releases: tuple[str, str], source_map: SourceMap
+) -> None:
+    """Report static members of a group that cannot have any: Kafka refuses them in streams groups before 4.4.
+
+    Args:
+        entries: the clients of the scenario.
+        group: the configs of the application's group.
+        releases: the Kafka releases of clients and brokers.
+        source_map: collects the mistakes.
+    """
+    if group.has_static_members:
+        return
+    clients, brokers = releases
+    for i, entry in valid_entries(entries):
+        if entry.static_membership:
+            message = (
+                "Kafka rejects group.instance.id with group.protocol: streams before 4.4 "
+                f"(application.kafka: {clients}, cluster.kafka: {brokers}); state 4.4 or remove it"
+            )
+            source_map.add_mistake(("clients", i, "static_membership"), message)
 
 
 def resolve_clients(entries: Sequence[ClientEntry], threads: int, source_map: SourceMap) -> ResolvedClients:

@@ -94,7 +94,7 @@ def _warn_about_membership(
 ) -> Iterator[tuple[str, str]]:
     """Warn about `leaves_group` where the protocol or the release decides otherwise; see `leave_on_close`."""
     if event.leaves_group is False and GroupProtocol.STREAMS in protocols:
-        yield "leaves_group", "has no effect with group.protocol: streams, whose members always leave on close"
+        yield "leaves_group", "has no effect with group.protocol: streams, whose dynamic members always leave on close"
     release, has_config = document.application.kafka, document.application.configs.leave_group_on_close
     if (
         GroupProtocol.CLASSIC not in protocols

@@ -8,7 +8,7 @@ from typing import Final
 from assignors.errors import ConfigError
 from assignors.model.configs import AssignmentConfigs
 from scenarios.language.application_entries import ApplicationSection
-from scenarios.language.broker_configs import BrokerConfigs
+from scenarios.language.broker_configs import BrokerConfigs, GroupOverrides
 from scenarios.language.paths import ScenarioPath
 from scenarios.language.releases import (
     NEWEST,
@@ -17,8 +17,10 @@ from scenarios.language.releases import (
     ended_threads,
     extends_every_initial_delay,
     has_leave_group_config,
+    has_static_streams_members,
     offset_storage,
     parse_release,
+    passes_owned_tasks,
 )
 from scenarios.language.section import ScenarioSection
 from scenarios.language.streams_configs import AssignorConfigs, StreamsConfigs
@@ -66,9 +68,12 @@ def resolve_group_configs(
     """Return the group configs under each protocol, and report those that Kafka rejects."""
     release = parse_release(broker_release or NEWEST_BROKERS, NEWEST_BROKER_RELEASE)
     streams = application.configs
-    has_leave_config = has_leave_group_config(parse_release(application.kafka or NEWEST))
+    clients = parse_release(application.kafka or NEWEST)
+    has_leave_config = has_leave_group_config(clients)
     _check_classic(streams, source_map)
     _check_streams(brokers, source_map)
+    _check_overrides(application.group_configs, brokers, source_map)
+    brokers = application.group_configs.apply_to(brokers)
     timeouts = {
         GroupProtocol.CLASSIC: (streams.session_timeout_ms, brokers.initial_rebalance_delay_ms),
         GroupProtocol.STREAMS: (brokers.streams_session_timeout_ms, brokers.streams_initial_rebalance_delay_ms),
@@ -87,7 +92,9 @@ def resolve_group_configs(
             state_cleanup_delay_ms=streams.state_cleanup_delay_ms,
             rejoins_when_brokers_bounce=application.rejoins_when_brokers_bounce,
             leader_speed=application.leader_speed,
-            ended_threads=ended_threads(parse_release(application.kafka or NEWEST)),
+            ended_threads=ended_threads(clients),
+            has_static_members=protocol is GroupProtocol.CLASSIC or has_static_streams_members(clients, release),
+            passes_owned_tasks=passes_owned_tasks(release),
         )
         for protocol, (timeout_ms, initial_delay_ms) in timeouts.items()
     }
@@ -140,6 +147,29 @@ def _check_streams(brokers: BrokerConfigs, source_map: SourceMap) -> None:
             source_map.add_mistake((*path, _first_set_key(brokers, *fields)), message)
             return
     _check_less(brokers, "streams_heartbeat_interval_ms", "streams_session_timeout_ms", path, source_map)
+
+
+def _check_overrides(group: GroupOverrides, brokers: BrokerConfigs, source_map: SourceMap) -> None:
+    """Check the configs of the streams group as brokers do when they are set (`GroupConfig.validate`)."""
+    path = (*APPLICATION, "group_configs")
+    if not source_map.is_valid(*path) or not source_map.is_valid(*CLUSTER, "configs"):
+        return
+    for name in ("heartbeat_interval_ms", "assignment_interval_ms", "session_timeout_ms"):
+        value = getattr(group, name)
+        limits = (f"streams_min_{name}", f"streams_max_{name}")
+        minimum, maximum = (getattr(brokers, field) for field in limits)
+        if value is not None and not minimum <= value <= maximum:
+            keys = " and ".join(_key(brokers, field) for field in limits)
+            message = f"{value} ms is not between {keys} ({minimum} and {maximum} ms); the brokers reject it"
+            source_map.add_mistake((*path, _key(group, name)), message)
+            return
+    timeouts = {"heartbeat_interval_ms", "session_timeout_ms"} & group.model_fields_set
+    if timeouts:
+        own = group.apply_to(brokers)
+        heartbeat_ms, timeout_ms = own.streams_heartbeat_interval_ms, own.streams_session_timeout_ms
+        if heartbeat_ms >= timeout_ms:
+            message = f"the group's heartbeat interval ({heartbeat_ms} ms) is not less than its session timeout"
+            source_map.add_mistake((*path, _key(group, min(timeouts))), f"{message} ({timeout_ms} ms)")
 
 
 def _check_less(

@@ -1,15 +1,18 @@
-"""Warnings about configs whose effect is not simulated."""
+"""Configs whose effect is not simulated, and configs that the brokers' release does not know."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
-from scenarios.language.broker_configs import BrokerConfigs
+from scenarios.language.broker_configs import BrokerConfigs, GroupOverrides
 from scenarios.language.paths import ScenarioPath
+from scenarios.language.releases import NEWEST_BROKER_RELEASE, parse_release
 from scenarios.language.section import config_keys
 from scenarios.language.streams_configs import StreamsConfigs
+from scenarios.language.streams_group_configs import unknown_key_message
 from scenarios.language.unmodeled_configs import (
     BROKER_CONFIGS_OUTSIDE_THE_MODEL,
+    GROUP_CONFIGS_OUTSIDE_THE_MODEL,
     STREAMS_CONFIGS_OUTSIDE_THE_MODEL,
 )
 from scenarios.language.validation import SourceMap
@@ -17,6 +20,7 @@ from scenarios.language.validation import SourceMap
 _SECTIONS: Final = (
     (("application", "configs"), StreamsConfigs, STREAMS_CONFIGS_OUTSIDE_THE_MODEL),
     (("cluster", "configs"), BrokerConfigs, BROKER_CONFIGS_OUTSIDE_THE_MODEL),
+    (("application", "group_configs"), GroupOverrides, GROUP_CONFIGS_OUTSIDE_THE_MODEL),
 )
 
 
@@ -33,6 +37,24 @@ def warn_about_unmodeled_configs(root: Any, source_map: SourceMap) -> None:
             found = None if key in modeled else outside.find(str(key))
             if found is not None and found.applies(value):
                 source_map.add_warning((*path, str(key)), f"not modeled: {found.effect}")
+
+
+def check_config_releases(root: Any, broker_release: str | None, source_map: SourceMap) -> None:
+    """Report configs of streams groups that the brokers' release does not know.
+
+    Args:
+        root: the data of the scenario.
+        broker_release: the release of the brokers; None for the newest, which knows all.
+        source_map: collects the mistakes.
+    """
+    if broker_release is None:
+        return
+    release = parse_release(broker_release, NEWEST_BROKER_RELEASE)[:2]
+    for path in (("cluster", "configs"), ("application", "group_configs")):
+        for key in _mapping_at(root, path):
+            message = unknown_key_message(str(key), release)
+            if message is not None:
+                source_map.add_mistake((*path, str(key)), message)
 
 
 def _mapping_at(root: Any, path: ScenarioPath) -> dict[Any, Any]:

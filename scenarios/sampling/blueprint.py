@@ -121,8 +121,8 @@ class ClientBlueprint:
     tasks: HeldTasks
     host: str | None = None
 
-    def to_client(self, seed: int, protocol: GroupProtocol) -> Client:
-        """Build the client; the seed draws a missing process id, and only classic groups have static members."""
+    def to_client(self, seed: int, group: GroupConfigs) -> Client:
+        """Build the client of a group, which may have static members or not; the seed draws a missing process id."""
         return Client(
             name=self.name,
             process_id=self.process_id or draw_process_id(seed, self.name),
@@ -133,7 +133,7 @@ class ClientBlueprint:
             starts=self.starts,
             announces_rack=self.announces_rack,
             records_per_s=self.records_per_s,
-            is_static=self.is_static and protocol is GroupProtocol.CLASSIC,
+            is_static=self.is_static and group.has_static_members,
             reports=self.reports,
             tasks=self.tasks,
             host=self.host,
@@ -198,7 +198,7 @@ class Blueprint:
             application=replace(
                 self.application, assignment_configs=configs, group_configs=self.group_configs[protocol]
             ),
-            clients=tuple(plan.to_client(seed, protocol) for plan in self.clients),
+            clients=tuple(plan.to_client(seed, self.group_configs[protocol]) for plan in self.clients),
             duration_ms=self.duration_ms,
             start=self.start,
             next_rebalance_ms=self.next_rebalance_ms if protocol is GroupProtocol.CLASSIC else None,

@@ -63,6 +63,10 @@ class Fleet:
         """Return the process id that a client had when the run began."""
         return self._clients[self._row_of[client]].process_id
 
+    def announcement(self, row: int) -> tuple[ProcessId, bool]:
+        """Return what the members of a client announce of it: its process id, and whether it has `client.rack`."""
+        return self._process_ids[row], bool(self.announces[row])
+
     def members(self, row: int) -> tuple[Member, ...]:
         """Return the members of the running threads of a client, by thread."""
         threads = self._threads[row]

@@ -114,6 +114,26 @@ def reconcile_member(client: int, thread: int, target: GroupAssignment, current:
     return Reconciliation(GroupAssignment(owner, standby, numbers), revoked, revoked & (target.owner != UNASSIGNED))
 
 
+def without_tasks_of_others(
+    target: GroupAssignment, owned: GroupAssignment, client: int, thread: int
+) -> GroupAssignment:
+    """Return a target without the active tasks of a member that other members still own for the coordinator.
+
+    Args:
+        target: the target assignment of the group.
+        owned: the tasks that members have reported to the coordinator, also those of members that are down.
+        client: row of the client.
+        thread: the thread of the client that is the member.
+
+    Returns:
+        The target, in which tasks of the member are missing if another member owns them.
+    """
+    is_own = (owned.owner == client) & (owned.thread[:, client] == thread)
+    is_target = (target.owner == client) & (target.thread[:, client] == thread)
+    withheld = is_target & (owned.owner != UNASSIGNED) & ~is_own
+    return GroupAssignment(np.where(withheld, UNASSIGNED, target.owner), target.standby, target.thread)
+
+
 def threads_behind(target: GroupAssignment, current: GroupAssignment) -> set[tuple[int, int]]:
     """Return the threads, by client, whose tasks differ from their target."""
     threads: set[tuple[int, int]] = set()

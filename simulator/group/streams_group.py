@@ -3,12 +3,17 @@
 The group coordinator has a target assignment, and computes a new one when members join or leave. Each member reconciles
 with its target by itself; see `reconciliation.reconcile_member`.
 
-Source: `GroupMetadataManager` and `StreamsGroup` of Kafka 4.2; `group.streams.initial.rebalance.delay.ms`.
+A static member (from Kafka 4.4 on) that closes reports epoch -2: it stays a member, with its tasks, until its session
+times out. A member with the same instance id replaces it without a new target, unless its process id, rack, tags or
+topology changed. While a static member has not reported -2, the coordinator refuses another one with its instance id.
+
+Source: `GroupMetadataManager` and `StreamsGroup` of Kafka 4.2; `.getOrMaybeCreateStaticStreamsGroupMember`,
+`.throwIfInstanceIdIsUnreleased`, `.hasEpochRelevantMemberConfigChanged` of Kafka 4.4.0.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from simulator.errors import IllegalTransitionError
@@ -44,29 +49,74 @@ class StreamsGroupProtocolState:
     is_waiting: bool = False
     _is_first: bool = False
     _reasons: list[str] = field(default_factory=list)
+    _static: dict[tuple[str, int], Member] = field(default_factory=dict)
+    _released: set[Member] = field(default_factory=set)
 
     @classmethod
-    def running(cls, members: Iterable[Member]) -> StreamsGroupProtocolState:
-        """Return a group that has members and a target."""
-        return cls(members=list(members))
+    def running(cls, members: Mapping[Member, bool]) -> StreamsGroupProtocolState:
+        """Return a group that has members and a target.
 
-    def join(self, member: Member) -> list[Instruction]:
-        """Add a member; it is never static, since Kafka Streams rejects `group.instance.id` with this protocol.
+        Args:
+            members: whether a member is static, by member.
+        """
+        static = {_instance(member): member for member, is_static in members.items() if is_static}
+        return cls(members=list(members), _static=static)
+
+    def predecessor(self, member: Member) -> Member | None:
+        """Return the static member that has the instance id of another static member; None if none has it."""
+        return self._static.get(_instance(member))
+
+    def is_released(self, member: Member) -> bool:
+        """Return whether a static member has closed, so that another one with its instance id may replace it."""
+        return member in self._released
+
+    def join(self, member: Member, *, is_static: bool = False, is_changed: bool = False) -> list[Instruction]:
+        """Add a member, or let it replace the static member with its instance id.
+
+        Args:
+            member: the member.
+            is_static: whether it has a `group.instance.id`.
+            is_changed: whether its process id or rack differs from those of the member that it replaces.
 
         Returns:
             The instructions that follow.
 
         Raises:
-            IllegalTransitionError: it is already a member.
+            IllegalTransitionError: it is already a member, or its instance id belongs to one that has not closed.
         """
         if member in self.members:
             raise IllegalTransitionError(f"{member.client} cannot join the group: it is already a member")
+        before = self.predecessor(member) if is_static else None
+        if is_static:
+            self._static[_instance(member)] = member
+        if before is not None:
+            return self._replace(before, member, is_changed)
         self.members.append(member)
         self._reasons.append(f"{member.client} joined")
         if len(self.members) == 1 and not self._is_first:
             self.is_waiting = self._is_first = True
             return [AwaitFirstMembers()]
         return [] if self._is_first else self._due()
+
+    def _replace(self, before: Member, member: Member, is_changed: bool) -> list[Instruction]:
+        if before not in self._released:
+            raise IllegalTransitionError(f"{member.client} cannot join the group: its instance id is in use")
+        self._released.discard(before)
+        self.members[self.members.index(before)] = member
+        if not is_changed:
+            return []
+        self._reasons.append(f"{member.client} is back as another process")
+        return [] if self._is_first else self._due()
+
+    def release(self, member: Member) -> None:
+        """Let a static member close without leaving (epoch -2): it stays a member until its session times out.
+
+        Raises:
+            IllegalTransitionError: it is not a static member.
+        """
+        if self._static.get(_instance(member)) != member:
+            raise IllegalTransitionError(f"{member.client} cannot leave temporarily: it is not a static member")
+        self._released.add(member)
 
     def leave(self, member: Member, reason: str) -> list[Instruction]:
         """Remove a member that left, or whose session timed out.
@@ -80,6 +130,9 @@ class StreamsGroupProtocolState:
         if member not in self.members:
             raise IllegalTransitionError(f"{member.client} cannot leave the group: it is not a member")
         self.members.remove(member)
+        self._released.discard(member)
+        if self._static.get(_instance(member)) == member:
+            del self._static[_instance(member)]
         self._reasons.append(reason)
         return [] if self._is_first else self._due()
 
@@ -111,3 +164,8 @@ class StreamsGroupProtocolState:
     def _due(self) -> list[Instruction]:
         self.is_waiting = True
         return [ComputeTarget()]
+
+
+def _instance(member: Member) -> tuple[str, int]:
+    """Return what identifies a static member: `group.instance.id` is the client's with the number of the thread."""
+    return member.client, member.thread

@@ -75,8 +75,15 @@ class ClassicProtocol:
             rebalances = self._group.phase is not Phase.STABLE
             self._context.rebalance_causes.add_start(member, cause, rebalances=rebalances, replaces=is_static)
 
-    def stop(self, members: Sequence[Member], cause: Cause, *, leaves_group: bool) -> None:
-        """Process the end of threads; if they do not leave, the group removes each after its session timeout."""
+    def stop(self, members: Sequence[Member], cause: Cause, *, leaves_group: bool, closes: bool) -> None:
+        """Process the end of threads; if they do not leave, the group removes each after its session timeout.
+
+        Args:
+            members: their members.
+            cause: the event.
+            leaves_group: whether they leave.
+            closes: without effect, since a member that closes without leaving sends nothing.
+        """
         for member in members:
             if member not in self._group.members:
                 continue

@@ -215,7 +215,9 @@ class Simulation:
                         if change.closes_in_ms:
                             self._env.process(self._end_membership(members, cause, change))
                         else:
-                            self._group.stop(members, cause, leaves_group=change.leaves_group)
+                            self._group.stop(
+                                members, cause, leaves_group=change.leaves_group, closes=change.ends_in_order
+                            )
                 case BrokersDown(brokers=brokers):
                     self._cluster_metadata.stop_brokers(brokers)
                     self._update_brokers(str(change), cause)
@@ -260,7 +262,7 @@ class Simulation:
     def _stop_thread(self, member: Member, cause: Cause, leaves_group: bool, *, wipes: bool) -> None:
         self._fleet.stop_thread(member)
         self._execution.stop_thread(self._fleet.row(member.client), member.thread, wipes=wipes)
-        self._group.stop([member], cause, leaves_group=leaves_group)
+        self._group.stop([member], cause, leaves_group=leaves_group, closes=True)
 
     def _start(self, change: ClientUp, cause: Cause) -> None:
         """Start a client, which joins after `ClientTimes.start_ms`; the clients of the start have joined by then."""
@@ -288,7 +290,7 @@ class Simulation:
         """Let a client that is closing send heartbeats until its process ends."""
         yield self._env.timeout(change.closes_in_ms)
         with self._execution.changing(self._now_ms):
-            self._group.stop(members, cause, leaves_group=change.leaves_group)
+            self._group.stop(members, cause, leaves_group=change.leaves_group, closes=change.ends_in_order)
 
     def _apply_reassignment(self, step: ReassignmentStep, cause: Cause) -> None:
         self._execution.set_reassignment_traffic(step.copied, step.copying)

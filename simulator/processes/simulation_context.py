@@ -69,8 +69,8 @@ class GroupProtocolProcess(typing.Protocol):
     def join(self, members: Sequence[Member], cause: Cause) -> None:
         """Let threads of a client that have just started join."""
 
-    def stop(self, members: Sequence[Member], cause: Cause, *, leaves_group: bool) -> None:
-        """Process the end of threads of a client, which left the group or not."""
+    def stop(self, members: Sequence[Member], cause: Cause, *, leaves_group: bool, closes: bool) -> None:
+        """Process the end of threads of a client, which left the group or not, and which closed or were killed."""
 
     def request_rebalance(self, reason: str, cause: Cause) -> None:
         """Request a rebalance because of a change that the members notice."""

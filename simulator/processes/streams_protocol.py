@@ -11,8 +11,14 @@ A member learns of a new target with its next heartbeat. It revokes the tasks th
 immediately, and gets the tasks that are free. It requests the others with every further heartbeat. Members do not wait
 for each other, and tasks that stay are never interrupted.
 
+The coordinator keeps the tasks of a member that is down until it removes the member, so no other member gets them. A
+static member that closes (`simulator.group.streams_group`) gets them back when it returns within its session. After a
+kill, the coordinator refuses it until the session has timed out, which ends its thread (`UNRELEASED_INSTANCE_ID`); it
+is simulated as if its platform restarted it until then.
+
 Source: `StreamsGroup`, `CurrentAssignmentBuilder` in `org.apache.kafka.coordinator.group.streams`;
-`GroupMetadataManager.streamsGroupHeartbeat`, `.maybeUpdateStreamsTargetAssignment`, Kafka 4.3.1.
+`GroupMetadataManager.streamsGroupHeartbeat`, `.maybeUpdateStreamsTargetAssignment`, Kafka 4.3.1;
+`.streamsGroupStaticMemberGroupLeave`, `TargetAssignmentBuilder.createMemberMetadataAndState`, Kafka 4.4.0.
 """
 
 from __future__ import annotations
@@ -20,6 +26,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from assignors.model.ids import ProcessId
 from simulator.group.classic_group import AwaitFirstMembers, Member
 from simulator.group.heartbeats import Heartbeats
 from simulator.group.rebalance_causes import Cause
@@ -28,6 +35,7 @@ from simulator.group.reconciliation import (
     reconcile_member,
     threads_behind,
     without_stopped_threads,
+    without_tasks_of_others,
 )
 from simulator.group.streams_group import ComputeTarget, Instruction, StreamsGroupProtocolState
 from simulator.processes.rejoining import Rejoining
@@ -47,6 +55,9 @@ class StreamsProtocol:
         self._group = StreamsGroupProtocolState()
         self._rejoining = Rejoining(context)
         self._target = context.execution.assignment
+        self._owned = context.execution.assignment
+        self._announced: dict[Member, tuple[ProcessId, bool]] = {}
+        self._session_ends_ms: dict[Member, int] = {}
         interval_ms, seed = self._configs.streams_heartbeat_interval_ms, context.world.seed
         self._heartbeats = Heartbeats(context.fleet, interval_ms, seed, are_late=False)
         self._reconciling: set[Member] = set()
@@ -73,8 +84,9 @@ class StreamsProtocol:
 
     def resume(self, members: Sequence[Member]) -> None:
         """Continue with members whose current tasks are their target."""
-        self._group = StreamsGroupProtocolState.running(members)
-        self._target = self._context.execution.assignment
+        self._group = StreamsGroupProtocolState.running({member: self._context.is_static(member) for member in members})
+        self._announced = {member: self._announcement(member) for member in members}
+        self._target = self._owned = self._context.execution.assignment
         self._heartbeats.spread(members, self._context.now_ms)
 
     def join(self, members: Sequence[Member], cause: Cause) -> None:
@@ -91,23 +103,56 @@ class StreamsProtocol:
             self._join(member, cause)
 
     def _join(self, member: Member, cause: Cause) -> None:
-        self._context.rebalance_causes.add_start(member, cause, rebalances=True, replaces=False)
+        is_static = self._context.is_static(member)
+        before = self._group.predecessor(member) if is_static else None
+        if before is not None and not self._group.is_released(before):
+            self._context.env.process(self._join_after_session(member, before, cause))
+            return
+        announced = self._announced[member] = self._announcement(member)
+        is_changed = before is not None and self._announced.pop(before) != announced
+        instructions = self._group.join(member, is_static=is_static, is_changed=is_changed)
+        is_replaced = before is not None
+        rebalances = not is_replaced or self._group.is_waiting
+        self._context.rebalance_causes.add_start(member, cause, rebalances=rebalances, replaces=is_replaced)
         self._heartbeats.restart([member], self._context.now_ms)
-        self._execute_all(self._group.join(member))
+        self._note_owned(member)
+        self._execute_all(instructions)
         self._start_reconciling(member, at_once=True)
 
-    def stop(self, members: Sequence[Member], cause: Cause, *, leaves_group: bool) -> None:
-        """Process the end of threads; if they do not leave, the group removes each after its session timeout."""
+    def _join_after_session(self, member: Member, before: Member, cause: Cause) -> Process:
+        """Let a static member join when the session of the killed one with its instance id has timed out."""
+        while self._group.predecessor(member) == before:
+            wait_ms = self._session_ends_ms[before] - self._context.now_ms
+            yield self._context.env.timeout(max(1, wait_ms))
+        if self._context.fleet.is_up(member):
+            self._join(member, cause)
+
+    def _announcement(self, member: Member) -> tuple[ProcessId, bool]:
+        return self._context.fleet.announcement(self._context.fleet.row(member.client))
+
+    def stop(self, members: Sequence[Member], cause: Cause, *, leaves_group: bool, closes: bool) -> None:
+        """Process the end of threads; if they do not leave, the group removes each after its session timeout.
+
+        Args:
+            members: their members.
+            cause: the event.
+            leaves_group: whether they leave.
+            closes: whether they close; static ones that do not leave then allow others to replace them.
+        """
         for member in members:
             if member not in self._group.members:
                 continue
             fleet = self._context.fleet
-            self._target = self._target.with_thread(fleet.row(member.client), member.thread, fleet.slot(member))
+            row, slot = fleet.row(member.client), fleet.slot(member)
+            self._target = self._target.with_thread(row, member.thread, slot)
+            self._owned = self._owned.with_thread(row, member.thread, slot)
             if leaves_group:
                 self._context.rebalance_causes.add(cause)
                 self._remove(member, f"{member.client} left")
             else:
                 self._context.rebalance_causes.add_crash(member, cause)
+                if closes and self._context.is_static(member):
+                    self._group.release(member)
                 self._context.env.process(self._time_out(member))
 
     def request_rebalance(self, reason: str, cause: Cause) -> None:
@@ -116,6 +161,7 @@ class StreamsProtocol:
     def _time_out(self, member: Member) -> Process:
         now_ms = self._context.now_ms
         end_ms = self._heartbeats.last_ms(member, now_ms) + self._configs.session_timeout_ms
+        self._session_ends_ms[member] = end_ms
         yield self._context.env.timeout(max(0, end_ms - now_ms))
         if member in self._group.members:
             self._remove(member, f"{member.client}: session timed out")
@@ -123,8 +169,10 @@ class StreamsProtocol:
     def _remove(self, member: Member, reason: str) -> None:
         """Remove a member and its target; its next start is a new member."""
         instructions = self._group.leave(member, reason)
-        fleet = self._context.fleet
-        self._target = self._target.without_thread(fleet.row(member.client), fleet.slot(member))
+        row, slot = self._context.fleet.row(member.client), self._context.fleet.slot(member)
+        self._target = self._target.without_thread(row, slot)
+        self._owned = self._owned.without_thread(row, slot)
+        self._announced.pop(member, None)
         self._execute_all(instructions)
 
     def _execute_all(self, instructions: list[Instruction]) -> None:
@@ -180,7 +228,8 @@ class StreamsProtocol:
         assert requested_at_ms is not None  # A target is due only if it was requested.
         now_ms, execution, recorder = self._context.now_ms, self._context.execution, self._context.recorder
         execution.delete_expired_copies(now_ms)
-        decision = self._context.leader.decide(instruction, previous=self._target)
+        previous = self._owned if self._configs.passes_owned_tasks else self._target
+        decision = self._context.leader.decide(instruction, previous=previous)
         is_warm_start = instruction.generation == 1 and self._context.world.start is Start.WARM
         target = without_stopped_threads(decision.target, self._context.fleet.running)
         current = execution.assignment
@@ -192,6 +241,7 @@ class StreamsProtocol:
             self._computed_at_ms = now_ms
             if is_warm_start:
                 execution.assign(reconciliation, is_restored=True)
+                self._owned = execution.assignment
                 self._heartbeats.spread(instruction.members, now_ms)
             recorder.count_unfinished()
         for member in instruction.members:
@@ -227,7 +277,14 @@ class StreamsProtocol:
     def _assign(self, member: Member) -> None:
         execution, client = self._context.execution, self._context.fleet.row(member.client)
         with execution.changing(self._context.now_ms):
-            execution.assign(reconcile_member(client, member.thread, self._target, execution.assignment))
+            target = without_tasks_of_others(self._target, self._owned, client, member.thread)
+            execution.assign(reconcile_member(client, member.thread, target, execution.assignment))
+        self._note_owned(member)
+
+    def _note_owned(self, member: Member) -> None:
+        """Note the tasks that a member has reported to the coordinator."""
+        row = self._context.fleet.row(member.client)
+        self._owned = self._owned.with_tasks_of(row, member.thread, self._context.execution.assignment)
 
     def _is_behind(self, member: Member) -> bool:
         """Return whether a member that is up has not reconciled with its target."""

@@ -49,6 +49,11 @@ class ClientDown:
     closes_in_ms: int = 0
     is_killed: bool = False
 
+    @property
+    def ends_in_order(self) -> bool:
+        """Whether the client closes, so that its members can send a last request."""
+        return not self.crashes and not self.is_killed
+
     def __str__(self) -> str:
         return f"{self.client} {self._manner()}" + (", its state is lost" if self.disk is Disk.LOST else "")
 

@@ -54,6 +54,16 @@ class GroupAssignment:
         numbers[numbers[:, client] == thread, client] = number
         return GroupAssignment(self.owner, self.standby, numbers)
 
+    def with_tasks_of(self, client: int, thread: int, other: GroupAssignment) -> GroupAssignment:
+        """Return the assignment in which one thread of a client has the tasks that it has in another one."""
+        cleared = self.without_thread(client, thread)
+        on_thread = other.thread[:, client] == thread
+        active, standby = (other.owner == client) & on_thread, other.standby[:, client] & on_thread
+        copies, numbers = cleared.standby.copy(), cleared.thread.copy()
+        copies[standby, client] = True
+        numbers[active | standby, client] = thread
+        return GroupAssignment(np.where(active, client, cleared.owner), copies, numbers)
+
     def held(self) -> BoolArray:
         """Return which clients have each task in either role, shape (T, N)."""
         held: BoolArray = self.standby | (self.owner[:, None] == np.arange(self.standby.shape[1]))

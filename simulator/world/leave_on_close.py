@@ -9,12 +9,13 @@ default, `KafkaStreams.close` sends none, for dynamic and for static members.
 
 A killed process never leaves; see `simulator.world.closing`.
 
-Streams protocol: a member always leaves, with a heartbeat of epoch -1, whatever `CloseOptions` say.
+Streams protocol: a dynamic member always leaves, with a heartbeat of epoch -1, whatever `CloseOptions` say. A static
+one (from Kafka 4.4 on) reports epoch -2 and stays in the group until its session times out, except with `LEAVE_GROUP`.
 
 Source: `KafkaStreams.shutdownHelper` and `streamThreadLeaveConsumerGroup`, `AbstractCoordinator.maybeLeaveGroup`,
 `ConsumerConfig.LEAVE_GROUP_ON_CLOSE_CONFIG`, Kafka 3.8.1, 3.9.1 and 4.1.1; `StreamThread.completeShutdown`,
 `org.apache.kafka.streams.CloseOptions`, `AbstractCoordinator.shouldSendLeaveGroupRequest`,
-`StreamsMembershipManager.leaveGroupOnClose`, Kafka 4.2.0 and 4.3.1.
+`StreamsMembershipManager.leaveGroupOnClose`, Kafka 4.2.0 and 4.3.1; `.leaveGroupEpoch`, Kafka 4.4.0.
 """
 
 from __future__ import annotations
@@ -34,9 +35,9 @@ def leaves_on_close(world: World, client: str, leaves_group: bool | None) -> boo
         False if the group removes the client after its session timeout only.
     """
     configs = world.application.group_configs
-    if configs.protocol is GroupProtocol.STREAMS:
+    is_static = any(candidate.is_static for candidate in world.clients if candidate.name == client)
+    if configs.protocol is GroupProtocol.STREAMS and not is_static:
         return True
     if leaves_group is not None:
         return leaves_group
-    is_static = any(candidate.is_static for candidate in world.clients if candidate.name == client)
     return configs.leave_group_on_close and not is_static

@@ -8,7 +8,8 @@ member that stays blocks the rebalance for its replacement until its session tim
 A thread that `KafkaStreams.removeStreamThread` ends leaves, too: up to 4.1 a dynamic one like a replaced one, and a
 static one by `Admin.removeMembersFromConsumerGroup`; from 4.2 on both close with LEAVE_GROUP.
 
-Streams protocol: a member always leaves when its consumer closes.
+Streams protocol: a member leaves when its consumer closes, except for a static one that is replaced: its consumer
+closes with REMAIN_IN_GROUP.
 
 Source: `StreamThread.run` and `.completeShutdown`, `KafkaStreams.replaceStreamThread` and `.removeStreamThread`,
 `AbstractCoordinator.maybeLeaveGroup`, Kafka 3.9.1, 4.0.0, 4.1.2, 4.2.0 and 4.3.1.
@@ -23,7 +24,7 @@ from simulator.world.world import EndedThreads, GroupConfigs, GroupProtocol, Wor
 def leaves_when_replaced(configs: GroupConfigs, *, is_static: bool) -> bool:
     """Return whether a thread that died of an exception leaves the group when it is replaced."""
     if configs.protocol is GroupProtocol.STREAMS:
-        return True
+        return not is_static
     return configs.ended_threads is not EndedThreads.CLOSE_OPERATION and _unsubscribes(configs, is_static)
 
 

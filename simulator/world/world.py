@@ -195,6 +195,10 @@ class GroupConfigs:
             releases before the fix of KAFKA-20778.
         leader_speed: the speed of the group leader, as a multiple of the machine on which Kafka was measured.
         ended_threads: how threads leave that end while their client goes on, which depends on the release.
+        has_static_members: whether members can have a `group.instance.id`: in classic groups, and in streams groups of
+            Kafka 4.4.
+        passes_owned_tasks: whether the coordinator of a streams group passes the tasks that members own to its assignor
+            (brokers from Kafka 4.4 on), or those of the last target.
     """
 
     protocol: GroupProtocol = GroupProtocol.CLASSIC
@@ -210,6 +214,8 @@ class GroupConfigs:
     rejoins_when_brokers_bounce: bool = False
     leader_speed: float = 1.0
     ended_threads: EndedThreads = EndedThreads.CLOSE_OPERATION
+    has_static_members: bool = True
+    passes_owned_tasks: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,7 +299,7 @@ class Client:
         tags: `client.tag.*`.
         restore_bytes_per_s: how fast it can read changelogs, over all its tasks.
         records_per_s: how many source records a thread can process; None for no limit.
-        is_static: whether its members have a `group.instance.id`; possible in classic groups only.
+        is_static: whether its members have a `group.instance.id`.
         reports: which offsets it reports.
         starts: whether it is a member from the start; otherwise an event starts it.
         tasks: its tasks at the start; empty unless the world starts running.

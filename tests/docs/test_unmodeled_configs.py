@@ -10,6 +10,7 @@ import pytest
 
 from scenarios.language.unmodeled_configs import (
     BROKER_CONFIGS_OUTSIDE_THE_MODEL,
+    GROUP_CONFIGS_OUTSIDE_THE_MODEL,
     STREAMS_CONFIGS_OUTSIDE_THE_MODEL,
     ConfigsOutsideTheModel,
 )
@@ -18,6 +19,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "model.md"
 SECTIONS = {
     "application.configs": STREAMS_CONFIGS_OUTSIDE_THE_MODEL,
     "cluster.configs": BROKER_CONFIGS_OUTSIDE_THE_MODEL,
+    "application.group_configs": GROUP_CONFIGS_OUTSIDE_THE_MODEL,
 }
 
 
@@ -25,7 +27,7 @@ def unmodeled_table(outside: ConfigsOutsideTheModel) -> str:
     """Return the table of the configs that cause a warning."""
     by_effect: dict[str, list[str]] = defaultdict(list)
     for key, config in outside.unmodeled.items():
-        default = "" if config.default is None else f" ({config.default.rpartition('.')[2]})"
+        default = "" if config.default is None else f" ({config.default.rpartition('.')[2] or 'empty'})"
         by_effect[config.effect].append(f"`{key}`{default}")
     rows = [f"| {', '.join(keys)} | {effect} |" for effect, keys in by_effect.items()]
     return "\n".join(["| config (default, without a warning) | in a simulation |", "|---|---|", *rows])

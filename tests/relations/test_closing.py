@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 
-from hypothesis import given
+import numpy as np
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from assignors.model.assignment import TaskAssignor
 from simulator.world.closing import Closing
 from simulator.world.disturbances import BrokerBounce, BrokerLoss, ConfigChange, Crash, Disk, Leave, RollingBounce
 from simulator.world.pod_events import NodeDrain, SpotInterruption, StatefulSetUpdate, Volume
-from simulator.world.world import World
+from simulator.world.world import GroupProtocol, World
 from tests.relations.figures import EVENT_NUMBERS, TEXTS, check_same, figures, run
 from tests.relations.relation import relation
 from tests.relations.worlds import WorldLimits, assignors, worlds
@@ -19,6 +20,7 @@ from tests.simulator.random_worlds import closings, spans
 
 CALM = WorldLimits(events=(BrokerLoss, BrokerBounce, ConfigChange))
 QUIET = WorldLimits(events=(), has_state=False)
+STREAMS = WorldLimits(events=(), protocols=(GroupProtocol.STREAMS,))
 moments = st.integers(1, 1_200_000)
 
 
@@ -26,7 +28,7 @@ def clients_of(world: World) -> tuple[str, ...]:
     return tuple(client.name for client in world.clients if client.starts)
 
 
-@relation(15)
+@relation(10)
 @given(worlds(CALM), assignors(), moments, closings, spans, spans, st.sampled_from(Volume))
 def test_rolling_update_equals_rolling_bounce(
     world: World, assignor: TaskAssignor, at_ms: int, closing: Closing, start_ms: int, ready_ms: int, volume: Volume
@@ -45,7 +47,7 @@ def test_rolling_update_equals_rolling_bounce(
         check_same(figures(with_event(world, drain), assignor), expected, but=TEXTS)
 
 
-@relation(15)
+@relation(10)
 @given(worlds(CALM), assignors(), moments, spans, st.booleans())
 def test_kill_without_grace_equals_crash(
     world: World, assignor: TaskAssignor, at_ms: int, notice_ms: int, is_spot: bool
@@ -80,6 +82,28 @@ def test_exceeded_grace_period_equals_crash_at_its_end(
         for event in (killed, Crash(at_ms + grace_ms, clients))
     )
     assert rounds == expected
+
+
+@relation(10)
+@given(worlds(STREAMS), assignors(), st.integers(600_000, 1_200_000), st.integers(1, 20_000))
+def test_static_bounce_within_the_session_changes_no_task(
+    world: World, assignor: TaskAssignor, at_ms: int, down_ms: int
+) -> None:
+    """A static member of a streams group that is back within its session gets its tasks back; no other task moves."""
+    keeps_process_id = any(store.persistent for part in world.application.subtopologies for store in part.stores)
+    clients = tuple(dataclasses.replace(client, is_static=True) for client in world.clients)
+    groups = dataclasses.replace(world.application.group_configs, session_timeout_ms=120_000)
+    application = dataclasses.replace(world.application, group_configs=groups)
+    world = dataclasses.replace(world, application=application, clients=clients)
+    assume(keeps_process_id)  # Otherwise, the process has another id, which requests a target.
+    calm = run(world, assignor)
+    bounced = run(with_event(world, RollingBounce(at_ms, clients_of(world)[:1], down_ms, 0)), assignor)
+    assert len(bounced.rounds) == len(calm.rounds)
+    for ours, theirs in zip(bounced.rounds, calm.rounds, strict=True):
+        assert (ours.at_ms, ours.owner.tolist()) == (theirs.at_ms, theirs.owner.tolist())
+    others = np.array([client.name not in clients_of(world)[:1] for client in clients])
+    of_others = others[calm.rounds[-1].owner] if calm.rounds else np.array([], dtype=np.bool_)
+    assert bounced.downtime_ms[of_others].tolist() == calm.downtime_ms[of_others].tolist()
 
 
 def with_event(

@@ -65,6 +65,11 @@ cluster:
 application:
   id: shop
   starts: warm
+  group_configs:
+    streams.session.timeout.ms: 35s
+    streams.heartbeat.interval.ms: 5s
+    streams.assignment.interval.ms: 1s
+    streams.initial.rebalance.delay.ms: 2s
   rejoins_when_brokers_bounce: true
   leader_speed: 2
   times: {start: 2s, open_store: 50 ms, restore_start: 200 ms, rejoin: 100 ms, uncertainty: 3}

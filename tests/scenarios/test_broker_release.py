@@ -76,7 +76,7 @@ def test_unknown_release_is_a_mistake(release: str, assignors: str, message: str
         ("4.3", "{}", 1_000),
         ("4.4", "{}", 1_000),
         (None, "{}", 1_000),
-        ("4.2", "{group.streams.assignment.interval.ms: 2s}", 2_000),
+        ("4.3", "{group.streams.assignment.interval.ms: 2s}", 2_000),
     ],
 )
 def test_default_assignment_interval_is_that_of_the_release(

@@ -270,7 +270,7 @@ def test_group_timeouts_depend_on_the_protocol() -> None:
     assert classic.initial_rebalance_delay_ms == 3_000
     streams = scenario.world(1, protocol=GroupProtocol.STREAMS).application.group_configs
     of_streams = {"session_timeout_ms": 50_000, "initial_rebalance_delay_ms": 9_000}
-    assert streams == replace(classic, protocol=GroupProtocol.STREAMS, **of_streams)
+    assert streams == replace(classic, protocol=GroupProtocol.STREAMS, has_static_members=False, **of_streams)
     assert streams.streams_heartbeat_interval_ms == 7_000
 
 
@@ -282,13 +282,30 @@ def test_application_may_be_a_streams_group(protocol: str) -> None:
     assert scenario.world(1, protocol=GroupProtocol.CLASSIC).application.group_configs == GroupConfigs()
 
 
-def test_streams_group_has_no_static_members() -> None:
+@pytest.mark.parametrize(
+    ("clients", "brokers", "is_supported"),
+    [("4.4", None, True), ("4.4", "4.4.0", True), ("4.4", "4.3", False), (None, None, False), ("4.3", "4.4", False)],
+)
+def test_streams_groups_have_static_members_from_4_4_on(
+    clients: str | None, brokers: str | None, is_supported: bool
+) -> None:
     text = replace_in_small("threads: 2}", "threads: 2, static_membership: true}")
-    scenario = load_text(text)
+    stated = {"application.kafka": clients, "cluster.kafka": brokers}
+    releases = [(path, f"'{release}'") for path, release in stated.items() if release is not None]
+    scenario = loads(text, overrides=releases)
     assert [client.is_static for client in scenario.world(1).clients] == [True, True, True, False]
-    assert not any(client.is_static for client in scenario.world(1, protocol=GroupProtocol.STREAMS).clients)
-    with pytest.raises(ScenarioError, match=r"clients\[0\]\.static_membership: Kafka Streams rejects"):
-        loads(text, overrides=[("application.configs.group.protocol", "streams")])
+    in_streams_group = [client.is_static for client in scenario.world(1, protocol=GroupProtocol.STREAMS).clients]
+    assert in_streams_group == [is_supported] * 3 + [False]
+    streams = [*releases, ("application.configs.group.protocol", "streams")]
+    if is_supported:
+        assert loads(text, overrides=streams).world(1).clients[0].is_static
+        return
+    with pytest.raises(ScenarioError) as caught:
+        loads(text, overrides=streams)
+    assert "clients[0].static_membership: Kafka rejects group.instance.id with group.protocol: streams before 4.4 " in (
+        str(caught.value)
+    )
+    assert f"(application.kafka: {clients or '4.3'}, cluster.kafka: {brokers or '4.4'})" in str(caught.value)
 
 
 def test_broker_configs_change_limits_of_streams_groups() -> None:

@@ -1,4 +1,4 @@
-"""Compare the reimplementation's answers for streams groups with those of a released Kafka, or record Kafka's."""
+"""Compare answers for streams groups, or the table of their configs, with a released Kafka; or record answers."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from pathlib import Path
 from assignors import registry
 from assignors.java.hash_order import CollectionOrder
 from scenarios.problems import Problem, answer_differences, solve_problem
+from tools.kafka_group_oracle.configs import config_differences
 from tools.kafka_group_oracle.lives import answered_problems, assignor_of
-from tools.kafka_group_oracle.oracle import NEWEST_KAFKA, Json
+from tools.kafka_group_oracle.oracle import NEWEST_KAFKA, Json, read_configs
 from tools.kafka_oracle import parity_page
 from tools.kafka_oracle.compare import Tally
 
@@ -25,7 +26,7 @@ RUNS = Path("out/parity")
 def main() -> int:
     """Run the command line; return 1 if an answer differs."""
     parser = argparse.ArgumentParser(prog="python -m tools.kafka_group_oracle", description=__doc__)
-    parser.add_argument("command", choices=("compare", "record"))
+    parser.add_argument("command", choices=("compare", "record", "configs"))
     parser.add_argument("--kafka", default=NEWEST_KAFKA, metavar="VERSION", help=f"a release (default {NEWEST_KAFKA})")
     parser.add_argument("--groups", type=int, default=2000, help="number of random groups")
     parser.add_argument("--rounds", type=int, default=6, help="number of assignments of each group")
@@ -34,6 +35,8 @@ def main() -> int:
     options = parser.parse_args()
     if options.kafka.count(".") != 2:
         parser.error(f"--kafka {options.kafka}: not a release such as {NEWEST_KAFKA}")
+    if options.command == "configs":
+        return compare_configs(options.kafka)
     answered = answered_problems(options.kafka, range(options.seed, options.seed + options.groups), options.rounds)
     if options.command == "record":
         if options.out is None:
@@ -47,6 +50,16 @@ def main() -> int:
         json.dumps(summarize(options, tally), indent=2) + "\n", encoding="utf-8"
     )
     return 0 if tally.identical() else 1
+
+
+def compare_configs(kafka_version: str) -> int:
+    """Print how the table of configs differs from a release; return 1 if it does."""
+    released = read_configs(kafka_version)
+    differences = list(config_differences(kafka_version, released))
+    for difference in differences:
+        print(difference, file=sys.stderr)
+    print(f"Kafka {kafka_version}: {len(released)} configs of streams groups, {len(differences)} differ from the table")
+    return 1 if differences else 0
 
 
 def compare(answered: Iterator[tuple[Problem, Json]], kafka_version: str, out: Path | None) -> Tally:

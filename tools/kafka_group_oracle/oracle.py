@@ -13,6 +13,7 @@ from tools.kafka_cluster.java import ClusterError, build_classpath, find_executa
 
 HERE = Path(__file__).resolve().parent
 MAIN_CLASS = "assignorsim.GroupOracle"
+CONFIGS_CLASS = "assignorsim.GroupConfigs"
 NEWEST_KAFKA = "4.4.0"
 OPTIONS = ("-Xmx1g", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 LIMIT_S = 900
@@ -33,10 +34,26 @@ def run_assignor(problems: Sequence[Json], kafka_version: str = NEWEST_KAFKA) ->
     Raises:
         ClusterError: Java or Maven fails, or a problem is not one of a streams group.
     """
+    lines = _run_java(MAIN_CLASS, "".join(json.dumps(problem) + "\n" for problem in problems), kafka_version)
+    return [json.loads(line) for line in lines]
+
+
+def read_configs(kafka_version: str = NEWEST_KAFKA) -> dict[str, Json]:
+    """Return type, default, valid values and visibility of a release's configs of streams groups, by key.
+
+    Raises:
+        ClusterError: Java or Maven fails.
+    """
+    [line] = _run_java(CONFIGS_CLASS, "", kafka_version)
+    configs: dict[str, Json] = json.loads(line)
+    return configs
+
+
+def _run_java(main_class: str, text: str, kafka_version: str) -> list[str]:
     java = find_executable("java", "a JDK, version 17 or newer")
     done = subprocess.run(
-        [java, *OPTIONS, MAIN_CLASS],
-        input="".join(json.dumps(problem) + "\n" for problem in problems),
+        [java, *OPTIONS, main_class],
+        input=text,
         env={**os.environ, "CLASSPATH": build_classpath(kafka_version, HERE, _properties(kafka_version))},
         capture_output=True,
         encoding="utf-8",
@@ -45,7 +62,7 @@ def run_assignor(problems: Sequence[Json], kafka_version: str = NEWEST_KAFKA) ->
     if done.returncode != 0:
         output = "\n".join(done.stderr.splitlines()[-20:])
         raise ClusterError(f"Kafka {kafka_version}: the group oracle exited with code {done.returncode}:\n{output}")
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    return done.stdout.splitlines()
 
 
 def _properties(kafka_version: str) -> dict[str, str]:

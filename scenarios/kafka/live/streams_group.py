@@ -123,6 +123,7 @@ def _observed_process(process_id: str, members: Sequence[AdminResponse]) -> Obse
         {tag["key"]: tag["value"] for tag in first["client_tags"]},
         tuple(_observed_thread(member) for member in members),
         {task: offset_sums[task] for task in sort_tasks(offset_sums)} or None,
+        any(member["instance_id"] is not None for member in members),
     )
 
 

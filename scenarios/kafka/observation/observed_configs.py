@@ -29,9 +29,9 @@ _ASSIGNORS: Final = {
     f"{_INTERNAL_PACKAGE}FallbackPriorTaskAssignor": "fallback_prior",
     f"{_PUBLIC_PACKAGE}StickyTaskAssignor": "sticky_task_assignor",
 }
-_ASSIGNMENT_INTERVAL: Final = "group.streams.assignment.interval.ms"
-_RELEASES_WITHOUT_ASSIGNMENT_INTERVAL: Final = ("4.1", "4.2")
-"""Releases with streams groups (early access in 4.1), but without this config."""
+_EARLY_ACCESS: Final = "4.1"
+"""Release with streams groups but without delays before an assignment; it is simulated as the newest."""
+_DELAYS: Final = ("group.streams.assignment.interval.ms", "group.streams.initial.rebalance.delay.ms")
 
 _CLIENT_KEYS: Final = ("num.stream.threads",)
 """Configs that a scenario sets per client."""
@@ -50,16 +50,10 @@ def streams_configs(observation: Observation) -> ConfigsAndRemarks:
 
 
 def broker_configs(observation: Observation) -> ConfigsAndRemarks:
-    """Return the brokers' configs that a scenario supports and that are not defaults, and remarks on the others.
-
-    Brokers of Kafka 4.2 have no `group.streams.assignment.interval.ms` and assign at once, unlike the default of a
-    scenario.
-
-    Source: `GroupCoordinatorConfig` of Kafka 4.2.0 and 4.3.0.
-    """
+    """Return the brokers' configs that a scenario supports and that are not defaults, and remarks on the others."""
     supported, omitted = _split_supported(observation.broker_configs, BrokerConfigs, BROKER_CONFIGS_OUTSIDE_THE_MODEL)
-    if observation.protocol == "streams" and observation.broker_release in _RELEASES_WITHOUT_ASSIGNMENT_INTERVAL:
-        supported.setdefault(_ASSIGNMENT_INTERVAL, 0)
+    if observation.protocol == "streams" and observation.broker_release == _EARLY_ACCESS:
+        supported = {**dict.fromkeys(_DELAYS, 0), **supported}
     defaults = {model_field.alias: model_field.default for model_field in BrokerConfigs.model_fields.values()}
     supported = {key: value for key, value in supported.items() if key not in defaults or value != defaults[key]}
     remarks = _omission_remarks("the brokers", omitted)

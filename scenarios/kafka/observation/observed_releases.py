@@ -21,10 +21,22 @@ def simulated_broker_release(observation: Observation) -> str | None:
     return release if release in RELEASES else None
 
 
+def simulated_client_release(observation: Observation) -> str | None:
+    """Return the release of the clients in the scenario; None for the default.
+
+    Only clients of Kafka 4.4 or later are static members of a streams group.
+    """
+    is_static = any(process.is_static for process in observation.processes)
+    if observation.client_release is None and observation.protocol == "streams" and is_static:
+        return NEWEST_BROKERS
+    return observation.client_release
+
+
 def release_assumptions(observation: Observation) -> Iterator[str]:
     """Yield what is assumed about the releases of the clients and of the brokers."""
     if observation.client_release is None:
-        yield f"Clients are assumed to run Kafka {NEWEST} (application.kafka); state another release with --kafka."
+        clients = simulated_client_release(observation) or NEWEST
+        yield f"Clients are assumed to run Kafka {clients} (application.kafka); state another release with --kafka."
     simulated = simulated_broker_release(observation)
     if simulated is not None and simulated != observation.broker_release:
         yield (

@@ -21,6 +21,7 @@ from scenarios.kafka.observation.observed_releases import (
     release_assumptions,
     release_warnings,
     simulated_broker_release,
+    simulated_client_release,
 )
 from scenarios.kafka.observation.tasks import sort_tasks
 from scenarios.kafka.observation.volumes import TopicVolume, has_unknown_record_count, task_lags, topic_volumes
@@ -114,8 +115,9 @@ class _ScenarioWriter:
         observation = self.observation
         yield "application:"
         yield from entry_lines("id", observation.application_id, 2)
-        if observation.client_release is not None:
-            yield from entry_lines("kafka", observation.client_release, 2)
+        client_release = simulated_client_release(observation)
+        if client_release is not None:
+            yield from entry_lines("kafka", client_release, 2)
         yield "  starts: running"
         if observation.next_rebalance_ms is not None and observation.protocol == "classic":
             yield f"  next_rebalance: {format_duration(max(0, observation.next_rebalance_ms))}"

@@ -57,7 +57,7 @@ def test_text_without_a_release_is_rejected(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["3.7.2", "5.0", "4.99"])
 def test_unsupported_release_is_rejected(text: str) -> None:
-    with pytest.raises(UnknownReleaseError, match=r"not supported \(supported: 3\.8 to 4\.3\)"):
+    with pytest.raises(UnknownReleaseError, match=r"not supported \(supported: 3\.8 to 4\.4\)"):
         parse_release(text)
 
 

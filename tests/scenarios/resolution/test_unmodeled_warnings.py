@@ -7,13 +7,14 @@ import re
 
 import pytest
 
-from scenarios.language.broker_configs import BrokerConfigs
+from scenarios.language.broker_configs import BrokerConfigs, GroupOverrides
 from scenarios.language.errors import ScenarioError
 from scenarios.language.schema import build_json_schema
 from scenarios.language.section import config_keys
 from scenarios.language.streams_configs import StreamsConfigs
 from scenarios.language.unmodeled_configs import (
     BROKER_CONFIGS_OUTSIDE_THE_MODEL,
+    GROUP_CONFIGS_OUTSIDE_THE_MODEL,
     STREAMS_CONFIGS_OUTSIDE_THE_MODEL,
 )
 from scenarios.load import Scenario, loads
@@ -34,6 +35,7 @@ clients: [{{name: a, count: 2}}]
 SECTIONS = [
     (StreamsConfigs, STREAMS_CONFIGS_OUTSIDE_THE_MODEL),
     (BrokerConfigs, BROKER_CONFIGS_OUTSIDE_THE_MODEL),
+    (GroupOverrides, GROUP_CONFIGS_OUTSIDE_THE_MODEL),
 ]
 
 

@@ -100,6 +100,49 @@ def test_restarted_client_is_a_new_member() -> None:
     assert group.members == [A, B, A2]
 
 
+def static_group() -> StreamsGroupProtocolState:
+    """Return a group of two static members that has its first target."""
+    group = StreamsGroupProtocolState()
+    for member in (A, B):
+        group.join(member, is_static=True)
+    group.end_initial_delay()
+    group.take_target()
+    return group
+
+
+def test_static_member_replaces_the_released_one_without_a_target() -> None:
+    group = static_group()
+    group.release(A)
+    assert group.members == [A, B], "it stays a member"
+    assert (group.predecessor(A2), group.is_released(A)) == (A, True)
+    assert group.join(A2, is_static=True) == []
+    assert group.members == [A2, B]
+    assert not group.is_waiting
+
+
+def test_static_member_of_another_process_requests_a_target() -> None:
+    group = static_group()
+    group.release(A)
+    assert group.join(A2, is_static=True, is_changed=True) == [ComputeTarget()]
+    assert group.take_target() == ComputeAssignment(2, (A2, B), A2, "a is back as another process")
+
+
+def test_static_member_that_timed_out_is_replaced_by_a_new_member() -> None:
+    group = static_group()
+    group.release(A)
+    assert group.leave(A, "a: session timed out") == [ComputeTarget()]
+    assert group.predecessor(A2) is None
+    assert group.join(A2, is_static=True) == [ComputeTarget()]
+    assert group.take_target() == ComputeAssignment(2, (B, A2), B, "a: session timed out, a joined")
+
+
+def test_instance_id_of_a_member_that_has_not_closed_is_refused() -> None:
+    with pytest.raises(IllegalTransitionError, match=r"^a cannot join the group: its instance id is in use$"):
+        static_group().join(A2, is_static=True)
+    with pytest.raises(IllegalTransitionError, match=r"^a cannot leave temporarily: it is not a static member$"):
+        group_with_target(A).release(A)
+
+
 def test_illegal_transition_is_rejected() -> None:
     with pytest.raises(IllegalTransitionError, match=r"^a cannot join the group: it is already a member$"):
         group_with_target(A).join(A)

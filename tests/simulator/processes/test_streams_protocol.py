@@ -10,6 +10,7 @@ from assignors.model.state import ApplicationState
 from assignors.tasks.streams_group_sticky import StreamsGroupSticky
 from simulator.flows.task_states import TaskState
 from simulator.results.convergence import Verdict, convergence
+from simulator.world.closing import Closing
 from simulator.world.disturbances import Crash, Disk, Join, Leave, RollingBounce
 from simulator.world.world import World
 from tests.simulator import small_world_runs
@@ -91,27 +92,106 @@ def test_no_target_is_computed_while_all_members_are_down() -> None:
 def test_client_that_restarts_before_the_next_target_has_no_previous_tasks() -> None:
     states: list[ApplicationState] = []
 
-    class RecordingAssignor:
-        def assign(self, state: ApplicationState) -> TaskAssignment:
-            states.append(state)
-            return StreamsGroupSticky().assign(state)
-
     bounce = RollingBounce(HOUR + 1_000, ("c1",), 2 * SECOND, 0)
-    trace = run(with_streams_protocol(world()), bounce, assignor=RecordingAssignor())
+    trace = run(with_streams_protocol(world()), bounce, assignor=RecordingAssignor(states))
     assert [(round_.at_ms, round_.reason) for round_ in trace.rounds[1:]] == [(HOUR + 3_000, "c1 left, c1 joined")]
     row = states[-1].row_of_client[trace.world.clients[1].process_id]
     has_previous_tasks = [bool(tasks) for tasks in states[-1].previous_active]
     assert has_previous_tasks == [other_row != row for other_row in range(len(has_previous_tasks))]
 
 
-def test_static_membership_is_ignored() -> None:
+def static_world(**configs: object) -> World:
+    return with_streams_protocol(with_clients(world(), is_static=True), **configs)
+
+
+def test_static_member_that_returns_within_its_session_causes_no_target() -> None:
     bounce = RollingBounce(HOUR, ("c1",), 20 * SECOND, 0)
+    trace = run(static_world(), bounce, assignor=StreamsGroupSticky())
+    assert round_times(trace) == [3 * SECOND]
+    down = trace.downtime_ms > 0
+    assert down.tolist() == (trace.rounds[0].owner == 1).tolist(), "its own tasks, and no other"
+    assert (trace.downtime_ms[down] >= 20 * SECOND).all()
+    states = [trace.task_states.describe(int(task))[-1] for task in np.flatnonzero(down)]
+    assert all("on c1" in state for state in states)
+
+
+def test_static_member_that_closes_is_removed_after_its_session() -> None:
+    trace = run(static_world(), Leave(HOUR + 1_000, ("c1",)), assignor=StreamsGroupSticky())
+    assert [(round_.at_ms, round_.reason) for round_ in trace.rounds[1:]] == [
+        (HOUR + 45 * SECOND, "c1: session timed out")
+    ], "45 s after its last heartbeat, with the next heartbeat of another member"
+
+
+def test_static_member_that_leaves_the_group_is_removed_at_once() -> None:
+    leave = Leave(HOUR + 1_000, ("c1",), closing=Closing(leaves_group=True))
     dynamic, static = (
-        run(with_streams_protocol(with_clients(world(), is_static=static)), bounce, assignor=StreamsGroupSticky())
-        for static in (False, True)
+        run(base, leave, assignor=StreamsGroupSticky()) for base in (with_streams_protocol(world()), static_world())
     )
-    assert round_times(static) == round_times(dynamic) == [3 * SECOND, HOUR, HOUR + 20 * SECOND]
-    assert static.downtime_ms.tolist() == dynamic.downtime_ms.tolist()
+    assert [(round_.at_ms, round_.reason) for round_ in static.rounds] == [
+        (round_.at_ms, round_.reason) for round_ in dynamic.rounds
+    ]
+
+
+def test_static_member_with_another_process_id_causes_a_target() -> None:
+    """A process without its disk draws a new process id, which the coordinator compares."""
+    bounce = RollingBounce(HOUR, ("c1",), 20 * SECOND, 0, disk=Disk.LOST)
+    trace = run(static_world(), bounce, assignor=StreamsGroupSticky())
+    assert [(round_.at_ms, round_.reason) for round_ in trace.rounds[1:]] == [
+        (HOUR + 20 * SECOND, "c1 is back as another process")
+    ]
+
+
+def test_killed_static_member_is_refused_until_its_session_has_timed_out() -> None:
+    crash = Crash(HOUR + 1_000, ("c1",), 10 * SECOND, disk=Disk.KEPT)
+    trace = run(static_world(), crash, assignor=StreamsGroupSticky())
+    assert [(round_.at_ms, round_.reason) for round_ in trace.rounds[1:]] == [
+        (HOUR + 45 * SECOND, "c1: session timed out, c1 joined")
+    ]
+    assert convergence(trace).verdict is Verdict.STABLE
+
+
+def test_tasks_of_an_absent_static_member_are_not_given_to_others() -> None:
+    """Another member joins during the absence; the coordinator withholds the tasks that it gets from the absent one."""
+    base = with_streams_protocol(with_clients(with_late_clients(world(), "late"), is_static=True))
+    close, join = Leave(HOUR + 1_000, ("c1",)), Join(HOUR + 2_000, ("late",))
+    trace = run(base, close, join, assignor=StreamsGroupSticky())
+    joined = trace.rounds[1]
+    assert joined.at_ms == HOUR + 2_000
+    withheld = (trace.rounds[0].owner == 1) & (joined.owner == base.clients.index(base.clients[-1]))
+    assert withheld.any()
+    for task in np.flatnonzero(withheld):
+        starts = [
+            transition.at_ms
+            for transition in trace.task_states.transitions
+            if task in transition.tasks and transition.state is TaskState.ASSIGNED and transition.at_ms > HOUR
+        ]
+        assert starts
+        assert min(starts) >= HOUR + 45 * SECOND
+
+
+def test_previous_tasks_are_those_that_members_own_or_the_last_target() -> None:
+    """While members reconcile, both differ: Kafka 4.4 passes what members own, earlier releases the target."""
+    states: dict[bool, list[ApplicationState]] = {True: [], False: []}
+    base = with_streams_protocol(with_late_clients(world(), "late", "later"))
+    events = Join(HOUR + 1_000, ("late",)), Join(HOUR + 2_500, ("later",))
+    for owned, seen in states.items():
+        assignor = RecordingAssignor(seen)
+        run(with_group(base, passes_owned_tasks=owned), *events, assignor=assignor)
+    owned_states, target_states = states[True], states[False]
+    late = {state: state.row_of_client[base.clients[-2].process_id] for state in (owned_states[2], target_states[2])}
+    assert not owned_states[2].previous_active[late[owned_states[2]]], "it has received nothing yet"
+    assert target_states[2].previous_active[late[target_states[2]]]
+
+
+class RecordingAssignor:
+    """Assigns as the coordinator, and collects the states."""
+
+    def __init__(self, states: list[ApplicationState]) -> None:
+        self._states = states
+
+    def assign(self, state: ApplicationState) -> TaskAssignment:
+        self._states.append(state)
+        return StreamsGroupSticky().assign(state)
 
 
 def test_crash_is_detected_session_timeout_after_last_heartbeat() -> None:

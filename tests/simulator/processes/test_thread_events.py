@@ -127,6 +127,7 @@ def test_rules_of_the_releases(
     assert leaves_when_removed(configs, is_static=is_static) is removed
     streams = dataclasses.replace(configs, protocol=GroupProtocol.STREAMS)
     assert leaves_when_replaced(streams, is_static=False)
+    assert not leaves_when_replaced(streams, is_static=True)
     assert leaves_when_removed(streams, is_static=False)
 
 
