@@ -35,9 +35,9 @@ def first_down(base: World, disturbance: Leave | RollingBounce) -> ClientDown:
         (CLASSIC, True, None, "unless static"),
         (CLASSIC, False, True, True),
         (CLASSIC, True, False, False),
-        (STREAMS, False, None, True),
-        (STREAMS, False, False, True),
-        (STREAMS, True, True, True),
+        (STREAMS, False, None, "unless static"),
+        (STREAMS, False, False, "unless static"),
+        (STREAMS, False, True, True),
     ],
 )
 def test_event_configs_and_protocol_decide_whether_a_client_leaves(
