@@ -45,11 +45,6 @@ def parse_release(text: str, newest: tuple[int, int] = NEWEST_RELEASE) -> tuple[
     return major, minor, patch
 
 
-def minor_release(text: str) -> str:
-    """Return major and minor of a release, such as 4.3 of 4.3.1."""
-    return ".".join(text.split(".")[:2])
-
-
 def has_assignment_interval(release: tuple[int, int, int]) -> bool:
     """Return whether brokers of a release wait between two target assignments of a streams group.
 

@@ -37,7 +37,7 @@ def run_assignor(problems: Sequence[Json], kafka_version: str = NEWEST_KAFKA) ->
     done = subprocess.run(
         [java, *OPTIONS, MAIN_CLASS],
         input="".join(json.dumps(problem) + "\n" for problem in problems),
-        env={**os.environ, "CLASSPATH": build_classpath(kafka_version, HERE, _properties(kafka_version))},
+        env={**os.environ, "CLASSPATH": build_classpath(kafka_version, HERE, release_properties(kafka_version))},
         capture_output=True,
         encoding="utf-8",
         timeout=LIMIT_S,
@@ -48,7 +48,7 @@ def run_assignor(problems: Sequence[Json], kafka_version: str = NEWEST_KAFKA) ->
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def _properties(kafka_version: str) -> dict[str, str]:
+def release_properties(kafka_version: str) -> dict[str, str]:
     """Return the Maven properties of a release: KIP-1357 moved and split the assignor's interfaces in 4.4."""
     major, minor = (int(part) for part in kafka_version.split(".")[:2])
     return {"interfaces": "from_4_4" if (major, minor) >= (4, 4) else "before_4_4"}
