@@ -11,7 +11,7 @@ _PATCH_RELEASE = re.compile(r"(\d{1,3}\.\d{1,3})\.(\d{1,3})")
 def registered_release(release: str, registered: Sequence[str]) -> str | None:
     """Return the registered release that a release belongs to.
 
-    A minor release, such as `4.2`, stands for its last patches. A patch, such as `4.2.1`, is registered if later ones
+    A minor release, such as `4.2`, means its last patches. A patch, such as `4.2.1`, is registered if later ones
     of the same minor release give other answers; earlier patches then belong to it.
 
     Args:

@@ -31,10 +31,10 @@ def test_every_problem_counts_once_and_no_family_has_more_than_all() -> None:
             assert 0 <= whole.in_production <= whole.different <= whole.problems
             assert all(count <= whole.different for count in history.equal_without.get((older, newer), {}).values())
             for family in history.problems:
-                found = history.between(older, newer, family)
-                assert found.problems <= whole.problems
+                counts = history.between(older, newer, family)
+                assert counts.problems <= whole.problems
                 assert all(
-                    getattr(found, kind) <= getattr(whole, kind) for kind in ("actives", "standbys", "order_only")
+                    getattr(counts, kind) <= getattr(whole, kind) for kind in ("actives", "standbys", "order_only")
                 )
 
 

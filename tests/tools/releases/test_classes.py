@@ -47,14 +47,14 @@ def test_offsets_indices_lambda_numbers_and_packages_do_not_count() -> None:
 
 
 def test_members_have_their_instructions() -> None:
-    found = members(SHIFTED)
-    assert list(found) == [
+    by_member = members(SHIFTED)
+    assert list(by_member) == [
         "class public class Box extends Record",
         "private final Map<String, Integer> counts;",
         "private static void lambda$size(String);",
         "public int size(int);",
     ]
-    assert found["public int size(int);"] == [
+    assert by_member["public int size(int);"] == [
         "L1:",
         "iload_1",
         "ifle L3",

@@ -56,15 +56,15 @@ def test_kind_of_difference(old: Json, new: Json, kind: str | None, in_productio
 
 def test_families_are_the_features_that_a_problem_has() -> None:
     for problem in generate(3, 60):
-        found = set(families(problem))
-        assert ALL in found
-        assert ("standbys asked for" in found) == (problem["configs"]["num_standby_replicas"] > 0)
-        assert f"rack-aware: {problem['configs']['rack_aware_assignment_strategy']}" in found
-        assert not found & {"offsets reported", "no offsets"}
+        names = set(families(problem))
+        assert ALL in names
+        assert ("standbys asked for" in names) == (problem["configs"]["num_standby_replicas"] > 0)
+        assert f"rack-aware: {problem['configs']['rack_aware_assignment_strategy']}" in names
+        assert not names & {"offsets reported", "no offsets"}
     for problem in (dict(vector.problem) for vector in vectors("streams_group_4_4")):
-        found = set(families(problem))
+        names = set(families(problem))
         reported = any(client.get("task_offsets") for client in problem["clients"])
-        assert ("offsets reported" in found, "no offsets" in found) == (reported, not reported)
+        assert ("offsets reported" in names, "no offsets" in names) == (reported, not reported)
 
 
 def test_a_removed_feature_is_gone_and_nothing_else_changes() -> None:
