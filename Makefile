@@ -16,7 +16,7 @@ unexport PYTHONDONTWRITEBYTECODE
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-answers test-spark test-kafka test-browser lint types layers check bench performance bench-pipeline spark-cluster \
-	parity parity-brokers wheel-test lock clean .venv machine
+	parity parity-brokers releases new-releases changed-classes wheel-test lock clean .venv machine
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' Makefile
@@ -95,6 +95,18 @@ GROUPS  := 5000
 parity-brokers: .venv ## Compare with the configs and the assignor of a released broker on random streams groups (BROKERS=4.4.0 GROUPS=5000 SEED=1; needs Maven)
 	.venv/bin/python -m tools.kafka_group_oracle configs --kafka $(BROKERS)
 	.venv/bin/python -m tools.kafka_group_oracle compare --kafka $(BROKERS) --groups $(GROUPS) --rounds 4 --seed $(SEED)
+
+releases: .venv ## Write docs/reference/releases.md: what changed between Kafka releases
+	.venv/bin/python -m tools.releases page
+
+new-releases: .venv ## Fail if Maven Central has a Kafka release that the project does not know (needs Maven)
+	.venv/bin/python -m tools.releases new
+
+FROM := 4.3.1
+TO   := 4.4.0
+
+changed-classes: .venv ## Print what changed in the classes that assign tasks (FROM=4.3.1 TO=4.4.0; needs Maven)
+	.venv/bin/python -m tools.releases classes --from $(FROM) --to $(TO)
 
 wheel-test: .venv ## Build the wheel, install it in an empty environment and run it
 	@sh tools/check_wheel.sh $(notdir $(DEMO_SCENARIO))

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from assignor_sim.api.recommendations import recommend as recommend
     from assignor_sim.api.regression import record as record
     from assignor_sim.api.regression import verify as verify
+    from assignor_sim.api.releases import NoStreamsGroupError as NoStreamsGroupError
+    from assignor_sim.api.releases import releases as releases
     from assignor_sim.api.results import RunResult as RunResult
     from assignor_sim.api.results import open as open
     from assignor_sim.api.running import run as run
@@ -73,7 +75,9 @@ if TYPE_CHECKING:
     from reports.analysis.explanation import ExplanationError as ExplanationError
     from reports.analysis.frontier import TrafficFrontier as TrafficFrontier
     from reports.analysis.recommendation import Recommendation as Recommendation
+    from reports.analysis.release_changes import ReleaseChanges as ReleaseChanges
     from reports.analysis.stored.verification import Verification as Verification
+    from scenarios.language.releases import UnknownReleaseError as UnknownReleaseError
     from scenarios.load import Scenario as Scenario
     from scenarios.load import ScenarioError as ScenarioError
     from scenarios.load import loads as loads
@@ -91,6 +95,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "assignor_sim.api.plan_comparison": ("PlanComparison", "plan"),
     "assignor_sim.api.recommendations": ("recommend",),
     "assignor_sim.api.regression": ("record", "verify"),
+    "assignor_sim.api.releases": ("NoStreamsGroupError", "releases"),
     "assignor_sim.api.results": ("RunResult", "open"),
     "assignor_sim.api.running": ("run",),
     "assignor_sim.api.stored_scenario": ("StoredScenarioError",),
@@ -120,7 +125,9 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "reports.analysis.explanation": ("ExplanationError",),
     "reports.analysis.frontier": ("TrafficFrontier",),
     "reports.analysis.recommendation": ("Recommendation",),
+    "reports.analysis.release_changes": ("ReleaseChanges",),
     "reports.analysis.stored.verification": ("Verification",),
+    "scenarios.language.releases": ("UnknownReleaseError",),
     "scenarios.load": ("Scenario", "ScenarioError", "loads"),
     "simulator.results.result_directory": ("ResultsError",),
     "simulator.results.trace": ("CapturedRound", "Round", "Trace"),

@@ -23,6 +23,7 @@ from assignor_sim.commands import (
     plan,
     recommend,
     record,
+    releases,
     report,
     run,
     schema,
@@ -55,6 +56,7 @@ app.command("run", rich_help_panel=SIMULATION)(run.run)
 app.command("assign", rich_help_panel=SIMULATION)(assign.assign)
 app.command("frontier", rich_help_panel=SIMULATION)(frontier.frontier)
 app.command("plan", rich_help_panel=SIMULATION)(plan.plan)
+app.command("releases", rich_help_panel=SIMULATION)(releases.releases)
 app.command("recommend", rich_help_panel=SIMULATION)(recommend.recommend)
 app.command("report", rich_help_panel=RESULTS)(report.report)
 app.command("show", rich_help_panel=RESULTS)(show.show)

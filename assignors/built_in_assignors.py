@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 from assignors.errors import UnknownAssignorError
+from assignors.kafka_releases import registered_release
 from assignors.model.assignment import TaskAssignor
 from assignors.model.traffic_rates import RATES
 from assignors.objective.cost import EQUAL_WEIGHTS, Weights
@@ -18,6 +19,11 @@ from assignors.tasks.optimal import Optimal
 from assignors.tasks.rack_aware_variant import CurrentOverlap, MinBytes, ReliableStandbys, SubtopologyBalance
 from assignors.tasks.sticky import Sticky
 from assignors.tasks.streams_group_sticky import RELEASES, StreamsGroupSticky
+
+CLIENT_RELEASES: Final = ("3.8", "3.9", "4.0", "4.1", "4.2", "4.3")
+"""Kafka releases whose assignors of clients these are, oldest first; all give the same answers."""
+
+_ALL_CLIENTS: Final = f"{CLIENT_RELEASES[0]} to {CLIENT_RELEASES[-1]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +51,8 @@ class AssignorInfo:
         name: registered name, or import path `package.module:attribute`.
         make: builds the assignor; its keyword arguments are the parameters.
         kafka_version: Kafka releases whose answers it gives; empty for an assignor that is not Kafka's.
-        releases: Kafka releases that can be chosen as `name@release`, oldest first, because their answers differ; empty
-            if all answers are the same. The name alone is the newest release.
+        releases: Kafka releases that can be chosen as `name@release`, oldest first; empty for an assignor that is not
+            Kafka's. The name alone is the newest release.
         release: the chosen release; empty for the newest.
         kafka_class: simple name of Kafka's class; empty for an assignor that is not Kafka's.
         summary: one-line description.
@@ -73,20 +79,35 @@ class AssignorInfo:
     release: str = ""
 
     def at(self, release: str) -> AssignorInfo:
-        """Return the assignor of a release, which is named `name@release`.
+        """Return the assignor of a release, which is named `name@release`; that of a patch has its registered release.
 
         Raises:
             UnknownAssignorError: the assignor has no such release.
         """
         name = self.name.partition("@")[0]
-        if release not in self.releases:
+        registered = registered_release(release, self.releases)
+        if registered is None:
             if not self.releases:
-                same = f"the same in Kafka {self.kafka_version}" if self.kafka_version else "not Kafka's"
-                raise UnknownAssignorError(f"unknown assignor '{name}@{release}': {name} is {same}; omit the release")
+                raise UnknownAssignorError(
+                    f"unknown assignor '{name}@{release}': {name} is not Kafka's; omit the release"
+                )
             known = ", ".join(f"{name}@{known}" for known in self.releases)
             raise UnknownAssignorError(f"unknown release '{release}' of {name} (known: {known})")
-        make = OfRelease(self._class, release)
-        return replace(self, name=f"{name}@{release}", make=make, kafka_version=release, aliases=(), release=release)
+        make = OfRelease(self._class, registered) if self.differs_by_release else self.make
+        return replace(
+            self, name=f"{name}@{registered}", make=make, kafka_version=registered, aliases=(), release=registered
+        )
+
+    @property
+    def differs_by_release(self) -> bool:
+        """Return whether the answers depend on the Kafka release."""
+        made = self._class
+        return is_dataclass(made) and any(parameter.name == "release" for parameter in fields(made))
+
+    @property
+    def name_without_release(self) -> str:
+        """Return the name that all releases have in common."""
+        return self.name.partition("@")[0] if self.release else self.name
 
     @property
     def _class(self) -> Callable[..., TaskAssignor]:
@@ -109,7 +130,8 @@ BUILT_IN = (
     AssignorInfo(
         name="high_availability",
         make=HighAvailability,
-        kafka_version="3.8 to 4.3",
+        kafka_version=_ALL_CLIENTS,
+        releases=CLIENT_RELEASES,
         kafka_class="HighAvailabilityTaskAssignor",
         summary="the default: balanced; tasks run where their state is while other clients warm up (KIP-441, 708, 925)",
         aliases=("ha",),
@@ -119,7 +141,8 @@ BUILT_IN = (
     AssignorInfo(
         name="legacy_sticky",
         make=LegacySticky,
-        kafka_version="3.8 to 4.3",
+        kafka_version=_ALL_CLIENTS,
+        releases=CLIENT_RELEASES,
         kafka_class="LegacyStickyTaskAssignor",
         summary="keeps tasks on their clients within each client's share; ignores lags (KIP-925)",
         aliases=("sticky",),
@@ -129,7 +152,8 @@ BUILT_IN = (
     AssignorInfo(
         name="sticky_task_assignor",
         make=Sticky,
-        kafka_version="3.8 to 4.3",
+        kafka_version=_ALL_CLIENTS,
+        releases=CLIENT_RELEASES,
         kafka_class="StickyTaskAssignor",
         summary="the sticky assignor, rewritten for the pluggable interface, with small differences (KIP-924)",
         aliases=("sticky_public",),
@@ -140,7 +164,8 @@ BUILT_IN = (
     AssignorInfo(
         name="fallback_prior",
         make=FallbackPrior,
-        kafka_version="3.8 to 4.3",
+        kafka_version=_ALL_CLIENTS,
+        releases=CLIENT_RELEASES,
         kafka_class="FallbackPriorTaskAssignor",
         summary="Kafka's fallback for unknown lags: tasks stay, and a probing rebalance follows (KIP-441)",
         identical=True,

@@ -1,7 +1,7 @@
 """Look up task assignors by name, import path, class, instance or function.
 
-An assignor of Kafka whose answers changed is registered once. `name@release` is that of one release,
-as in `streams_group_sticky@4.3`; the name alone is that of the newest.
+`name@release` is an assignor of Kafka in one release, as in `streams_group_sticky@4.3`; the name alone is that of the
+newest. If the answers of an assignor never changed, all its names give the same answers.
 
 `find` knows the built-in assignors and imports nothing, so it is safe for names from files. `load` also imports code:
 assignors that other distributions register in the entry-point group `assignor_sim.assignors`, and

@@ -46,7 +46,7 @@ def _predict_ms(scenario: Scenario, spec: AssignorSpec) -> float:
     tasks = count_tasks(scenario)
     events = len(blueprint.events)
     rounds = 1.0 + events
-    if spec.info.name == "high_availability" and events:
+    if spec.info.name_without_release == "high_availability" and events:
         moves = 0.4 * tasks / max(1, configs.max_warmup_replicas)
         rounds += min(events * moves, blueprint.duration_ms / max(1, configs.probing_rebalance_interval_ms))
     is_rack_aware = configs.rack_aware_assignment_strategy is not RackAwareStrategy.NONE

@@ -29,6 +29,7 @@ def list_(
             "kafka_class": info.kafka_class,
             "kafka_version": info.kafka_version,
             "releases": [info.at(release).name for release in info.releases],
+            "differs_by_release": info.differs_by_release,
             "identical_to_kafka": info.identical,
             "summary": info.summary,
         }
@@ -71,10 +72,15 @@ def _print_tables(assignors: list[dict[str, object]], scenarios: list[dict[str, 
         if kafka and not row["identical_to_kafka"]:
             kafka += ", not yet verified"
         releases = row.get("releases")
-        if isinstance(releases, list) and releases:
+        if isinstance(releases, list) and row["differs_by_release"]:
             kafka += f" (by release: {', '.join(map(_release, releases))})"
         table.add_row(*(Text(str(cell)) for cell in (name, row.get("kafka_class", ""), kafka, row["summary"])))
     console.print(table)
+    console.print(
+        Text(
+            "NAME@RELEASE is an assignor in one Kafka release, as in high_availability@4.1; NAME alone, in the newest."
+        )
+    )
     table = Table("Shipped scenario", "Description", box=box.SIMPLE_HEAD)
     for scenario in scenarios:
         table.add_row(Text(scenario["scenario"]), Text(scenario["description"]))

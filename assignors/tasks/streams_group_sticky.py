@@ -14,8 +14,11 @@ from assignors.model.state import ApplicationState
 from assignors.recording.recorder import NO_RECORDER, PlacementStep, Recorder, StepKind
 from assignors.tasks.streams_group_assignment import StreamsGroupAssignment
 
-RELEASES: Final = ("4.2", "4.3", "4.4")
-"""Kafka releases whose assignor this is, oldest first. 4.3 has the answers of 4.2."""
+RELEASES: Final = ("4.2.1", "4.2", "4.3", "4.4")
+"""Kafka releases whose assignor this is, oldest first. 4.2.1 is also 4.2.0, 4.2 is 4.2.2, and 4.3 answers as 4.2.1."""
+
+_CHECKS_EVERY_CANDIDATE: Final = ("4.2", "4.4")
+"""Releases with the fix of KAFKA-20899, which 4.3.0 and 4.3.1 lack."""
 
 _FIRST_RANKED: Final = "4.4"
 """First release that ranks candidates (`StickyTaskAssignor.rankStandbyCandidates`)."""
@@ -57,7 +60,8 @@ class StreamsGroupSticky:
     From 4.4 on, a member that reports an offset of a task is a candidate for it, like a previous standby member.
     Previous standby members come first, then the others; both in the order of their offsets, the largest first. The
     first candidate whose process lacks the task is chosen, or a later one with less load. Before, previous standby
-    members were in the order of the coordinator, and if the first one's process had the task, all were ignored.
+    members were in the order of the coordinator, and if the first one's process had the task, all were ignored; except
+    in 4.2.2, which has the fix but no other change of 4.4.
 
     Guarantees: a member keeps an active task while it has fewer tasks than its share: the remaining tasks divided by
     the remaining members, rounded up. The share shrinks when members reach it. A process never holds a task twice. A
@@ -71,8 +75,8 @@ class StreamsGroupSticky:
 
     Complexity: O(log C) for each task, O(C log C) for each copy if the holders of the task are the least loaded.
 
-    Source: `org.apache.kafka.coordinator.group.streams.assignor.StickyTaskAssignor`, Kafka 4.2.0, 4.3.1
-    and 4.4.0.
+    Source: `org.apache.kafka.coordinator.group.streams.assignor.StickyTaskAssignor`, Kafka 4.2.0, 4.2.2, 4.3.1
+    and 4.4.0 (KAFKA-20899).
     """
 
     order: CollectionOrder = CollectionOrder.PRODUCTION
@@ -106,7 +110,8 @@ class StreamsGroupSticky:
         """
         is_ranked = _is_since(self.release, _FIRST_RANKED)
         group = StreamsGroupAssignment(state, self.order, self.members, computes_processes=is_ranked)
-        run = (_RankedRun if is_ranked else _AssignmentRun)(state, group, recorder)
+        checked_run = _CheckedRun if self.release in _CHECKS_EVERY_CANDIDATE else _AssignmentRun
+        run = (_RankedRun if is_ranked else checked_run)(state, group, recorder)
         run.assign_actives()
         if state.assignment_configs.num_standby_replicas > 0:
             run.assign_standbys()
@@ -135,7 +140,7 @@ class _Share:
 
 
 class _AssignmentRun:
-    """One run of the assignor of Kafka 4.2 and 4.3."""
+    """One run of the assignor of Kafka 4.2.0, 4.2.1 and 4.3."""
 
     error: ClassVar[type[TaskAssignorError]] = OldTaskAssignorError
 
@@ -212,7 +217,7 @@ class _AssignmentRun:
         """Return the member that has fewer tasks, in a less loaded process, than those before it.
 
         None if there is no member, or if the process of the *first* member holds the task `without`: Kafka checks the
-        first member instead of the one that it found (fixed in 4.4).
+        first member instead of the one that it found (KAFKA-20899, fixed in 4.2.2 and 4.4).
         """
         if not members:
             return None
@@ -283,7 +288,20 @@ class _AssignmentRun:
         return is_assigned
 
 
-class _RankedRun(_AssignmentRun):
+class _CheckedRun(_AssignmentRun):
+    """One run of the assignor of Kafka 4.2.2."""
+
+    def _least_loaded(self, members: Sequence[int], without: int | None = None) -> int | None:
+        """Return the member that has fewer tasks, in a less loaded process, than those before it.
+
+        Only members whose process lacks the task `without` count; None if there is none.
+        """
+        group = self.group
+        free = [member for member in members if without not in group.held[group.members[member].process]]
+        return super()._least_loaded(free)
+
+
+class _RankedRun(_CheckedRun):
     """One run of the assignor of Kafka 4.4."""
 
     error: ClassVar[type[TaskAssignorError]] = TaskAssignorError
@@ -297,12 +315,3 @@ class _RankedRun(_AssignmentRun):
             for task, offset in offset_of.items():
                 ranked.setdefault(task, []).append((True, -offset, number))
         return {task: [number for _, _, number in sorted(candidates)] for task, candidates in ranked.items()}
-
-    def _least_loaded(self, members: Sequence[int], without: int | None = None) -> int | None:
-        """Return the member that has fewer tasks, in a less loaded process, than those before it.
-
-        Only members whose process lacks the task `without` count; None if there is none.
-        """
-        group = self.group
-        free = [member for member in members if without not in group.held[group.members[member].process]]
-        return super()._least_loaded(free)

@@ -75,11 +75,12 @@ def config_changes(space: SearchSpace, candidate: Candidate, application: str) -
 
 def _kafka_configs(values: dict[str, Any]) -> dict[str, str]:
     """Return the configs that Kafka reads; those left to the default of the assignor are not set."""
-    assignor = values[ASSIGNOR]
-    if registry.find(assignor).in_streams_groups:
+    info = registry.find(values[ASSIGNOR])
+    if info.in_streams_groups:
         standbys = {_GROUP_STANDBYS: str(values[STANDBYS])} if values[STANDBYS] else {}
         return {_PROTOCOL: "streams", **standbys}
-    chosen = dict([_SELECTED_BY[assignor]]) if assignor in _SELECTED_BY else {}
+    name = info.name_without_release
+    chosen = dict([_SELECTED_BY[name]]) if name in _SELECTED_BY else {}
     is_rack_aware = values[STRATEGY] != "none"
     return chosen | {
         key: str(value)

@@ -176,7 +176,7 @@ def search_space(
     configs = today.configs
     chosen = [registry.find(name).name for name in assignors]
     if not assignors and not today.info.in_streams_groups:
-        chosen = list(_PUBLIC_ASSIGNORS)
+        chosen = [name for name in _PUBLIC_ASSIGNORS if name != today.info.name_without_release]
     standbys = [level for level in _STANDBYS if level < len(scenario.blueprint.clients)]
     warmups = [level for level in _WARMUPS if level < 2 * count_tasks(scenario)]
     costs = (configs.rack_aware_traffic_cost, configs.rack_aware_non_overlap_cost)
@@ -230,7 +230,7 @@ def _has_effect(dimension: Dimension, levels: Mapping[str, LevelValue]) -> bool:
         return False
     if dimension.keys == _COSTS:
         return bool(levels[STRATEGY] != "none")
-    return dimension.name not in _WARMUP_CONFIGS or assignor in _ASSIGNORS_WITH_WARMUPS
+    return dimension.name not in _WARMUP_CONFIGS or info.name_without_release in _ASSIGNORS_WITH_WARMUPS
 
 
 def _steps(dimension: Dimension, level: LevelValue) -> Iterator[LevelValue]:

@@ -47,11 +47,6 @@ def parse_release(text: str, newest: tuple[int, int] = NEWEST_BROKER_RELEASE) ->
     return major, minor, patch
 
 
-def minor_release(text: str) -> str:
-    """Return major and minor of a release, such as 4.3 of 4.3.1."""
-    return ".".join(text.split(".")[:2])
-
-
 def passes_owned_tasks(brokers: tuple[int, int, int]) -> bool:
     """Return whether brokers of a release pass the tasks that members own to the assignor of a streams group.
 

@@ -8,13 +8,13 @@ from typing import Any
 
 from assignors import registry
 from assignors.errors import UnknownAssignorError
+from assignors.kafka_releases import registered_release
 from assignors.model.configs import AssignmentConfigs
 from assignors.registry import AssignorInfo
 from assignors.renamed_parameters import describe_rename, rename_parameters
 from scenarios.language.errors import did_you_mean, format_value
 from scenarios.language.fields import valid_entries
 from scenarios.language.paths import ScenarioPath
-from scenarios.language.releases import minor_release
 from scenarios.language.schema import AssignorSettings
 from scenarios.language.validation import SourceMap
 from scenarios.resolution.clients import ResolvedClients
@@ -104,8 +104,8 @@ def assignor_of_brokers(info: AssignorInfo, broker_release: str | None) -> Assig
     """
     if broker_release is None or not info.in_streams_groups or info.release or not info.releases:
         return info
-    release = minor_release(broker_release)
-    if release not in info.releases:
+    release = registered_release(broker_release, info.releases)
+    if release is None:
         raise UnknownAssignorError(
             f"{info.name} is not known for brokers of Kafka {broker_release}, which cluster.kafka states "
             f"(known: {', '.join(info.releases)})"

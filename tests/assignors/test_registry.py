@@ -19,6 +19,7 @@ from assignors.model.traffic_rates import TrafficRates
 from assignors.tasks.high_availability import HighAvailability
 from assignors.tasks.optimal import Optimal
 from assignors.tasks.streams_group_sticky import StreamsGroupSticky
+from reports.analysis.release_differences import THREADS, measured_differences
 
 EMPTY = ApplicationState.of([], [])
 
@@ -162,9 +163,33 @@ def test_release_of_an_assignor_is_part_of_its_name() -> None:
     assert info.parameter_names == ("order", "members")
 
 
-def test_name_without_release_is_the_newest() -> None:
-    newest = registry.find("streams_group_sticky")
+@pytest.mark.parametrize(
+    "newest", [info for info in registry.built_in() if info.kafka_class], ids=lambda info: info.name
+)
+def test_every_assignor_of_kafka_can_be_named_with_a_release(newest: registry.AssignorInfo) -> None:
     assert registry.make(newest) == registry.make(registry.find(f"{newest.name}@{newest.releases[-1]}"))
+    for name in (newest.name, *newest.aliases):
+        for release in newest.releases:
+            info = registry.find(f"{name}@{release}")
+            assert (info.name, info.kafka_version) == (f"{newest.name}@{release}", release)
+            assert (info.name_without_release, info.weights) == (newest.name, newest.weights)
+            assert registry.resolve(info.name).label == info.name
+            assert pickle.loads(pickle.dumps(info)) == info
+
+
+def test_assignors_whose_answers_never_changed_are_the_same_in_all_releases() -> None:
+    same = [info for info in registry.built_in() if info.releases and not info.differs_by_release]
+    assert {info.name for info in same} == {
+        name for name, history in measured_differences().assignors.items() if not history.pairs and name != THREADS
+    }
+    for info in same:
+        assert all(info.at(release).make is info.make for release in info.releases)
+
+
+def test_registered_releases_are_those_that_were_compared() -> None:
+    for info in registry.built_in():
+        if info.releases:
+            assert measured_differences().assignors[info.name].releases == info.releases
 
 
 @pytest.mark.parametrize(
@@ -172,10 +197,12 @@ def test_name_without_release_is_the_newest() -> None:
     [
         (
             "streams_group_sticky@5.0",
-            "unknown release '5.0' of streams_group_sticky (known: streams_group_sticky@4.2, streams_group_sticky@4.3, "
-            "streams_group_sticky@4.4)",
+            "unknown release '5.0' of streams_group_sticky (known: streams_group_sticky@4.2.1, "
+            "streams_group_sticky@4.2, "
+            "streams_group_sticky@4.3, streams_group_sticky@4.4)",
         ),
-        ("ha@3.9", "unknown assignor 'high_availability@3.9': high_availability is the same in Kafka 3.8 to 4.3; "),
+        ("ha@3.7", "unknown release '3.7' of high_availability (known: high_availability@3.8, high_availability@3.9, "),
+        ("sticky@4.4", "unknown release '4.4' of legacy_sticky (known: legacy_sticky@3.8, "),
         ("optimal@4.3", "unknown assignor 'optimal@4.3': optimal is not Kafka's; omit the release"),
         ("fair@4.3", "unknown assignor 'fair@4.3'"),
     ],
@@ -193,5 +220,7 @@ def test_instance_of_a_release_has_its_name() -> None:
 
 
 def test_release_is_not_a_parameter() -> None:
-    with pytest.raises(UnknownAssignorError, match=r"the release is part of the name, as in streams_group_sticky@4\.2"):
+    with pytest.raises(
+        UnknownAssignorError, match=r"the release is part of the name, as in streams_group_sticky@4\.2\.1"
+    ):
         registry.make(registry.find("streams_group_sticky@4.4"), {"release": "4.3"})

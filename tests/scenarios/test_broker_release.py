@@ -20,6 +20,9 @@ def scenario_of(release: str | None, assignors: str = "[streams_group_sticky]", 
     ("release", "name"),
     [
         (None, "streams_group_sticky"),
+        ("4.2.0", "streams_group_sticky@4.2.1"),
+        ("4.2.1", "streams_group_sticky@4.2.1"),
+        ("4.2.2", "streams_group_sticky@4.2"),
         ("4.2", "streams_group_sticky@4.2"),
         ("4.3.1", "streams_group_sticky@4.3"),
         ("4.4.0", "streams_group_sticky@4.4"),
@@ -53,7 +56,7 @@ def test_named_release_is_that_release() -> None:
             "4.1",
             "[streams_group_sticky]",
             "assignors[0].assignor: streams_group_sticky is not known for brokers of Kafka 4.1, which cluster.kafka "
-            "states (known: 4.2, 4.3, 4.4)",
+            "states (known: 4.2.1, 4.2, 4.3, 4.4)",
         ),
         ("4.4", "[streams_group_sticky@4.5]", "unknown release '4.5' of streams_group_sticky (known: "),
         (

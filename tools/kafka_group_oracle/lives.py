@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from assignors import registry
 from scenarios.problems import Problem
 from tools.kafka_group_oracle.oracle import Json, run_assignor
 from tools.kafka_group_oracle.random_groups import ASSIGNOR, RandomGroup
@@ -14,7 +15,7 @@ COMPARED = ("assignment", "probing_rebalance", "error")
 
 def assignor_of(kafka_version: str) -> str:
     """Return the name of the assignor of a release."""
-    return f"{ASSIGNOR}@{kafka_version.rpartition('.')[0]}"
+    return registry.find(f"{ASSIGNOR}@{kafka_version}").name
 
 
 def answered_problems(kafka_version: str, seeds: range, rounds: int) -> Iterator[tuple[Problem, Json]]:

@@ -54,7 +54,7 @@ def _run_java(main_class: str, text: str, kafka_version: str) -> list[str]:
     done = subprocess.run(
         [java, *OPTIONS, main_class],
         input=text,
-        env={**os.environ, "CLASSPATH": build_classpath(kafka_version, HERE, _properties(kafka_version))},
+        env={**os.environ, "CLASSPATH": build_classpath(kafka_version, HERE, release_properties(kafka_version))},
         capture_output=True,
         encoding="utf-8",
         timeout=LIMIT_S,
@@ -65,7 +65,7 @@ def _run_java(main_class: str, text: str, kafka_version: str) -> list[str]:
     return done.stdout.splitlines()
 
 
-def _properties(kafka_version: str) -> dict[str, str]:
+def release_properties(kafka_version: str) -> dict[str, str]:
     """Return the Maven properties of a release: KIP-1357 moved and split the assignor's interfaces in 4.4."""
     major, minor = (int(part) for part in kafka_version.split(".")[:2])
     return {"interfaces": "from_4_4" if (major, minor) >= (4, 4) else "before_4_4"}

@@ -43,6 +43,11 @@ def release_assumptions(observation: Observation) -> Iterator[str]:
             f"The brokers run Kafka {observation.broker_release}, and are assumed to run {simulated} (cluster.kafka); "
             "a later release may assign tasks in another way."
         )
+    if simulated == "4.2":  # Requests do not show the patch.
+        yield (
+            "Brokers of Kafka 4.2 are assumed to run 4.2.2; 4.2.0 and 4.2.1 place some standbys in another way: "
+            "for them, set cluster.kafka to 4.2.1."
+        )
 
 
 def release_warnings(observation: Observation) -> Iterator[str]:

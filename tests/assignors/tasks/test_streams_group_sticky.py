@@ -190,5 +190,7 @@ def test_exception_has_the_package_of_its_release(assignor: StreamsGroupSticky, 
 
 
 def test_unknown_release_is_rejected() -> None:
-    with pytest.raises(ValueError, match=r"'4\.5' is not a release of this assignor \(releases: 4\.2, 4\.3, 4\.4\)"):
+    with pytest.raises(
+        ValueError, match=r"'4\.5' is not a release of this assignor \(releases: 4\.2\.1, 4\.2, 4\.3, 4\.4\)"
+    ):
         StreamsGroupSticky(release="4.5")

@@ -6,6 +6,7 @@ from pipeline.recommend.config_changes import config_changes
 from pipeline.recommend.space import STANDBYS, STRATEGY, Candidate, SearchSpace
 from scenarios.load import loads
 from tests.pipeline.recommend.shop_space import STREAMS, space_of, with_levels
+from tests.pipeline.sweep.examples import SCENARIO
 
 
 def change_keys(space: SearchSpace, candidate: Candidate) -> list[tuple[str, str | None, str | None]]:
@@ -27,6 +28,14 @@ def test_assignor_is_written_as_kafka_config() -> None:
         (public, None, sticky),
         (internal, legacy, None),
     ]
+
+
+def test_assignor_of_a_release_is_written_as_that_of_any_release() -> None:
+    text = SCENARIO.replace("[high_availability, legacy_sticky]", "[legacy_sticky@4.1]")
+    named, plain = space_of(loads(text, "shop")), space_of(label="legacy_sticky")
+    assert named.dimensions[0].levels[0] == "legacy_sticky@4.1"
+    changes = [change_keys(space, with_levels(space, assignor="high_availability")) for space in (named, plain)]
+    assert changes[0] == changes[1] != []
 
 
 def test_costs_are_written_with_their_strategy() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pipeline.recommend.space import STANDBYS
 from scenarios.load import loads
 from tests.pipeline.recommend.shop_space import STREAMS, space_of, with_levels
+from tests.pipeline.sweep.examples import SCENARIO
 
 
 def test_kept_configs_are_not_searched() -> None:
@@ -22,6 +23,13 @@ def test_configs_without_effect_keep_current_level() -> None:
     )
     only_standbys = with_levels(shop_space, assignor="streams_group_sticky", strategy="min_traffic", ms=60_000)
     assert shop_space.changed(only_standbys) == [0]
+
+
+def test_same_assignor_is_not_searched_under_two_names() -> None:
+    scenario = loads(SCENARIO.replace("[high_availability, legacy_sticky]", "[high_availability@4.1]"), "shop")
+    named = space_of(scenario)
+    assert named.dimensions[0].levels == ("high_availability@4.1", "sticky_task_assignor")
+    assert with_levels(named, ms=60_000) != named.today, "warm-up configs have an effect"
 
 
 def test_streams_group_keeps_its_protocol_by_default() -> None:

@@ -1,0 +1,39 @@
+"""Names of Kafka releases under which assignors are registered."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+_PATCH_RELEASE = re.compile(r"(\d{1,3}\.\d{1,3})\.(\d{1,3})")
+
+
+def registered_release(release: str, registered: Sequence[str]) -> str | None:
+    """Return the registered release that a release belongs to.
+
+    A minor release, such as `4.2`, means its last patches. A patch, such as `4.2.1`, is registered if later ones
+    of the same minor release give other answers; earlier patches then belong to it.
+
+    Args:
+        release: a minor release or a patch.
+        registered: the registered releases.
+
+    Returns:
+        The registered release; None if there is none for the minor release.
+
+    Examples:
+        >>> [registered_release(release, ("4.2.1", "4.2", "4.3")) for release in ("4.2", "4.2.0", "4.2.2", "4.3.1")]
+        ['4.2', '4.2.1', '4.2', '4.3']
+    """
+    if release in registered:
+        return release
+    parts = _PATCH_RELEASE.fullmatch(release)
+    if parts is None:
+        return None
+    minor, patch = parts[1], int(parts[2])
+    patches = [
+        (int(found[2]), name)
+        for name in registered
+        if (found := _PATCH_RELEASE.fullmatch(name)) and found[1] == minor and int(found[2]) >= patch
+    ]
+    return min(patches)[1] if patches else minor if minor in registered else None

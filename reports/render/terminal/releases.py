@@ -1,0 +1,86 @@
+"""The changes between two Kafka releases as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from reports.analysis.release_changes import ReleaseChanges, cause_sentence, share
+from reports.analysis.release_differences import ALL, AssignorHistory
+from reports.analysis.text import printable
+from reports.render.terminal.console import HEADER, QUIET, grid, lines, terminal_width
+
+WIDTH = 80
+"""Maximum width in characters."""
+
+
+def draw(changes: ReleaseChanges, width: int | None = None, *, color: bool | None = None) -> str:
+    """Draw the changes.
+
+    Args:
+        changes: the changes.
+        width: width of the terminal in characters; detected by default; at most 80 are used.
+        color: whether to use colors; detected by default.
+
+    Returns:
+        The text.
+    """
+    return lines(_parts(changes), min(terminal_width(width), WIDTH), color=color)
+
+
+def _parts(changes: ReleaseChanges) -> Iterator[RenderableType]:
+    yield Text(f"Kafka {changes.older} to {changes.newer}: different answers on the same problems", style=HEADER)
+    yield Text()
+    yield _answers(changes)
+    for history, counts in changes.causes():
+        yield Text()
+        yield Text(f"{history.name}: {cause_sentence(history.between(changes.older, changes.newer), counts)}")
+    if changes.not_compared:
+        yield Text()
+        names = ", ".join(changes.not_compared)
+        yield Text(f"Not compared, as a release is unpublished or has no such assignor: {names}.")
+    yield Text()
+    if changes.effects:
+        yield from _effects(changes)
+        yield Text()
+    yield Text(
+        "Order only: the answers differ for sorted or for hash collections, not for both. Answers were measured with "
+        "the released classes on random problems.",
+        style=QUIET,
+    )
+
+
+def _answers(changes: ReleaseChanges) -> Table:
+    table = grid()
+    table.padding = (0, 2, 0, 0)
+    table.add_column(Text("Assignor\n  on problems with"))
+    for title in ("Problems", "Different\nanswers", "Active\ntasks", "Standbys\nonly", "Order\nonly"):
+        table.add_column(Text(title), justify="right", no_wrap=True)
+    for history, family, found in changes.answers():
+        kinds = (f"{found.actives:,}", f"{found.standbys:,}", f"{found.order_only:,}") if found.different else ("",) * 3
+        table.add_row(Text(_title(history, family)), f"{found.problems:,}", share(found), *kinds)
+    return table
+
+
+def _title(history: AssignorHistory, family: str) -> str:
+    return history.name if family == ALL else f"  {family}"
+
+
+def _effects(changes: ReleaseChanges) -> Iterator[RenderableType]:
+    yield Text("Upgrade of the brokers: changed figures, as medians over the seeds", style=HEADER)
+    yield Text()
+    table = grid()
+    table.padding = (0, 2, 0, 0)
+    table.add_column(Text("Scenario, assignor"))
+    for release in (changes.older, changes.newer):
+        table.add_column(Text(f"Kafka {release}"), justify="right", no_wrap=True)
+    for effect in changes.effects:
+        found = list(effect.changes())
+        name = f"{printable(effect.scenario)}, {printable(effect.assignor)}"
+        table.add_row(Text(name), "" if found else "no change", "")
+        for title, before, after in found:
+            table.add_row(Text(f"  {title}"), Text(before), Text(after))
+    yield table

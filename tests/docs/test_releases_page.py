@@ -1,0 +1,43 @@
+"""The pages about releases are those of the stored measurement, and list each scenario with a streams group."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from assignor_sim.api.releases import releases
+from reports.analysis.release_differences import measured_differences
+from scenarios.shipped import list_scenarios
+from tools.kafka_oracle import parity_page
+from tools.releases.known import BROKERS, CLIENTS
+from tools.releases.measure import FILE
+from tools.releases.page import PAGE, answer_sections, effect_rows, generated, parity_section
+
+HINT = "run `make releases`"
+
+
+def test_tables_are_those_of_the_measurement() -> None:
+    measured = measured_differences()
+    assert answer_sections(measured).strip() in PAGE.read_text(encoding="utf-8"), HINT
+    assert generated(parity_page.PAGE.read_text(encoding="utf-8")) == parity_section(measured).strip() + "\n", HINT
+
+
+def test_measured_releases_are_the_known_ones() -> None:
+    content = json.loads(FILE.read_text(encoding="utf-8"))
+    assert (content["clients"]["patches"], content["brokers"]["patches"]) == (CLIENTS, BROKERS)
+
+
+def test_every_scenario_with_a_streams_group_is_listed() -> None:
+    text = generated(PAGE.read_text(encoding="utf-8"))
+    named = [path.stem for path in list_scenarios() if "streams_group_sticky" in path.read_text(encoding="utf-8")]
+    assert named
+    for name in named:
+        assert text.count(name.replace("_", "-")) >= len(BROKERS) - 1, HINT
+
+
+def test_effect_of_an_upgrade_is_current() -> None:
+    text = generated(PAGE.read_text(encoding="utf-8"))
+    section = text.partition("### Kafka 4.2.2 to 4.3.1\n")[2].partition("\n### ")[0]
+    [effect] = releases("4.2", "4.3", scenarios=[Path("cold_start")]).effects
+    expected = [f"| {' | '.join(row)} |" for row in effect_rows(effect)]
+    assert [line for line in section.splitlines() if line.startswith("| cold-start ")] == expected, HINT

@@ -1,0 +1,191 @@
+"""docs/reference/releases.md and the table of docs/reference/parity.md, from the stored measurement."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+
+from assignor_sim.api.releases import releases
+from reports.analysis.release_changes import ReleaseChanges, UpgradeEffect, cause_sentence, share
+from reports.analysis.release_differences import (
+    ALL,
+    THREADS,
+    AssignorHistory,
+    Measurement,
+    ReleaseDifferences,
+    measured_differences,
+)
+from tools.kafka_oracle import parity_page
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "releases.md"
+BEGIN = "<!-- Below: made by `make releases`. -->\n"
+END = "<!-- Above: made by `make releases`. -->\n"
+
+
+def run_page() -> int:
+    """Write docs/reference/releases.md, for which scenarios are simulated, and the table of parity.md."""
+    measured = measured_differences()
+    changes = [
+        releases(older, newer, on_progress=lambda step: print(step, file=sys.stderr, flush=True))
+        for older, newer in pairwise(measured.brokers.patches)
+    ]
+    write_section(PAGE, f"{answer_sections(measured)}\n{effect_sections(changes, measured.brokers.patches)}")
+    write_section(parity_page.PAGE, parity_section(measured))
+    return 0
+
+
+def answer_sections(measured: ReleaseDifferences) -> str:
+    """Return the tables of different answers: per pair of consecutive releases, and by kind where there are any."""
+    parts = ["## Different answers\n"]
+    for measurement, histories in _measured_parts(measured):
+        parts.append(_shares(measurement, histories))
+        parts.append(_origin(measurement))
+    parts.append("## Kinds of differences\n")
+    for history in measured.assignors.values():
+        for older, newer in pairwise(history.releases):
+            whole = history.between(older, newer)
+            if whole.different:
+                patches = _measurement(measured, history).patches
+                parts.append(f"`{history.name}`, Kafka {patches[older]} to {patches[newer]}:\n")
+                parts.append(_kinds(history, older, newer))
+                parts.append(f"{cause_sentence(whole, history.equal_without[older, newer])}\n")
+    return "\n".join(parts)
+
+
+def parity_section(measured: ReleaseDifferences) -> str:
+    """Return the table for docs/reference/parity.md: the share of answers that differ from the newest release's."""
+    releases_ = measured.releases
+    rows = []
+    for history in measured.assignors.values():
+        newest = history.releases[-1]
+        cells = [
+            "–"
+            if release not in history.releases
+            else "0"
+            if release == newest
+            else share(history.between(release, newest))
+            for release in releases_
+        ]
+        rows.append([_shown(history), f"{history.problems[ALL]:,}", *cells])
+    patches = measured.clients.patches, measured.brokers.patches
+    heads = [_patches(release, *(found.get(release) for found in patches)) for release in releases_]
+    table = _table(["assignor", "problems", *heads], rows)
+    return f"{table}\n{_origin(measured.clients)}\n{_origin(measured.brokers)}"
+
+
+def effect_sections(changes: Sequence[ReleaseChanges], patches: Mapping[str, str]) -> str:
+    """Return what an upgrade of the brokers changes in the shipped scenarios.
+
+    Args:
+        changes: the changes of each upgrade.
+        patches: compared patch of each release of brokers.
+    """
+    parts = ["## Upgrades of brokers in the shipped scenarios\n"]
+    for change in changes:
+        older, newer = patches[change.older], patches[change.newer]
+        parts.append(f"### Kafka {older} to {newer}\n")
+        rows = [row for effect in change.effects for row in effect_rows(effect)]
+        heads = ["scenario", "figure", f"Kafka {older}", f"Kafka {newer}"]
+        same = [effect.scenario for effect in change.effects if not list(effect.changes())]
+        if rows:
+            parts.append(_table(heads, rows))
+        if same:
+            parts.append(f"No figure changes in {', '.join(same)}.\n")
+    return "\n".join(parts)
+
+
+def effect_rows(effect: UpgradeEffect) -> Iterator[list[str]]:
+    """Yield a row per figure that changes."""
+    for title, before, after in effect.changes():
+        yield [effect.scenario, title, before, after]
+
+
+def write_section(page: Path, text: str) -> None:
+    """Replace the generated section of a page.
+
+    Raises:
+        ValueError: the page has no such section.
+    """
+    page.write_text(replaced(page.read_text(encoding="utf-8"), text, page.name), encoding="utf-8")
+
+
+def replaced(content: str, text: str, name: str) -> str:
+    """Return the content of a page with another generated section.
+
+    Raises:
+        ValueError: the page has no such section.
+    """
+    head, begin, rest = content.partition(BEGIN)
+    _, end, tail = rest.partition(END)
+    if not (begin and end):
+        raise ValueError(f"{name} has no section between {BEGIN.strip()} and {END.strip()}")
+    return f"{head}{BEGIN}\n{text}\n{END}{tail}"
+
+
+def generated(content: str) -> str:
+    """Return the generated section of a page."""
+    return content.partition(BEGIN)[2].partition(END)[0].strip("\n") + "\n"
+
+
+def _measured_parts(measured: ReleaseDifferences) -> Iterator[tuple[Measurement, list[AssignorHistory]]]:
+    for measurement in (measured.brokers, measured.clients):
+        histories = measured.assignors.values()
+        yield measurement, [found for found in histories if _measurement(measured, found) is measurement]
+
+
+def _measurement(measured: ReleaseDifferences, history: AssignorHistory) -> Measurement:
+    return measured.brokers if history.releases == tuple(measured.brokers.patches) else measured.clients
+
+
+def _shares(measurement: Measurement, histories: Sequence[AssignorHistory]) -> str:
+    pairs, patches = list(pairwise(measurement.patches)), measurement.patches
+    rows = [
+        [_shown(history) if family == ALL else "", family, f"{history.problems[family]:,}"]
+        + [share(history.between(*pair, family)) for pair in pairs]
+        for history in histories
+        for family in sorted(history.problems, key=lambda name: (name != ALL, name))
+    ]
+    return _table(
+        ["assignor", "problems with", "problems", *(f"{patches[older]} → {patches[newer]}" for older, newer in pairs)],
+        rows,
+    )
+
+
+def _kinds(history: AssignorHistory, older: str, newer: str) -> str:
+    rows = []
+    for family in sorted(history.problems, key=lambda name: (name != ALL, name)):
+        found = history.between(older, newer, family)
+        counts = (found.different, found.in_production, found.actives, found.standbys, found.order_only, found.other)
+        rows.append([family, f"{found.problems:,}", *(share(found, count) for count in counts)])
+    heads = [
+        "problems with",
+        "problems",
+        "different",
+        "in production",
+        "active tasks",
+        "standbys only",
+        "order only",
+        "other",
+    ]
+    return _table(heads, rows)
+
+
+def _patches(release: str, *patches: str | None) -> str:
+    known = list(dict.fromkeys(patch for patch in patches if patch is not None))
+    return " / ".join(known) or release
+
+
+def _shown(history: AssignorHistory) -> str:
+    return history.name if history.name == THREADS else f"`{history.name}`"
+
+
+def _origin(measurement: Measurement) -> str:
+    return f"Kafka {', '.join(measurement.patches.values())}; {measurement.date}: `{measurement.command}`\n"
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [heads, *rows]
+    head, *body = (f"| {' | '.join(line)} |\n" for line in lines)
+    return "".join([head, "|---" * len(heads) + "|\n", *body])
