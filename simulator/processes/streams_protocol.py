@@ -180,6 +180,7 @@ class StreamsProtocol:
         assert requested_at_ms is not None  # A target is due only if it was requested.
         now_ms, execution, recorder = self._context.now_ms, self._context.execution, self._context.recorder
         execution.delete_expired_copies(now_ms)
+        self._context.budget.count_rebalance()
         decision = self._context.leader.decide(instruction, previous=self._target)
         is_warm_start = instruction.generation == 1 and self._context.world.start is Start.WARM
         target = without_stopped_threads(decision.target, self._context.fleet.running)
