@@ -28,7 +28,7 @@ Long = Annotated[int, Field(ge=-(2**63) + 1, le=2**63 - 1)]
 Int = Annotated[int, Field(ge=-(2**31), le=2**31 - 1)]
 
 MAX_THREADS: Final = 1_000
-"""Maximum number of threads of a client in a problem: assignors that distribute tasks to threads take a step for each."""
+"""Maximum number of threads of a client: assignors that distribute tasks to threads take a step for each of them."""
 
 ProblemAnswer = dict[str, Any]
 

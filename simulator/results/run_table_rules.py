@@ -19,27 +19,7 @@ _STATES: Final = frozenset({"unassigned", "assigned", "restoring", "running", "b
 _MOVE_REASONS: Final = frozenset(
     name.removeprefix("moves_") for name in SCHEMAS["runs"].names if name.startswith("moves_")
 )
-_NEVER_NULL_IN_RUNS: Final = frozenset(
-    (
-        *RUN,
-        "verdict",
-        "rebalances",
-        "leader_compute_ms",
-        "active_moves",
-        *(f"moves_{reason}" for reason in _MOVE_REASONS),
-        "thread_moves",
-        "standby_moves",
-        "restored_bytes",
-        "restored_again_bytes",
-        "downtime_ms",
-        "worst_downtime_ms",
-        "unqueryable_ms",
-        "unavailable_partitions",
-        "worst_unavailable_ms",
-        "max_processing_delay_ms",
-        "stateful_tasks",
-    )
-)
+_NEVER_NULL_IN_RUNS: Final = frozenset((*RUN, "verdict"))
 _NEVER_NULL_IN_REASONS: Final = frozenset((*RUN, "round", "task", "role", "step", "kind"))
 _NEVER_NULL_IN_NEIGHBORS: Final = frozenset((*RUN, "application", "neighbor", "verdict"))
 _COSTS: Final = frozenset(

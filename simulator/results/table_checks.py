@@ -66,6 +66,7 @@ def read_table(path: Path) -> pa.Table:
 
     Raises:
         TableMistake: the file is not such a table.
+        FileNotFoundError: the file does not exist.
     """
     try:
         table = pq.read_table(path)

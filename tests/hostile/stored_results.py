@@ -32,11 +32,8 @@ def stored() -> str:
 
 def stored_failure(rng: random.Random) -> str | None:
     """Change stored results, compare current ones with them, and render the differences; return what is wrong."""
-    text = stored()
-    if rng.random() < 0.1:
-        text = damaged_bytes(rng, text.encode()).decode(errors="replace")
-    else:
-        text = changed_json(rng, text)
+    is_json = rng.random() < 0.9
+    text = changed_json(rng, stored()) if is_json else damaged_bytes(rng, stored().encode()).decode(errors="replace")
     try:
         before = read_stored(text, FILE)
     except StoredResultsError as error:

@@ -109,13 +109,11 @@ def read_stored(text: str, name: str) -> StoredResults:
     Raises:
         StoredResultsError: the file does not hold valid stored results.
     """
-    from reports.analysis.stored.stored_file import StoredFile, StoredFormat
+    from reports.analysis.stored.stored_file import StoredFile
     from simulator.results.json_documents import JsonError, read_json, validated
 
     try:
         data = read_json(text)
-        if validated(StoredFormat, data).format != FORMAT:
-            raise JsonError(f"format: expected {FORMAT}")
         stored = validated(StoredFile, data)
     except JsonError as error:
         raise StoredResultsError(

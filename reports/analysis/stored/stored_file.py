@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -13,12 +13,6 @@ class _Record(BaseModel):
     model_config = ConfigDict(strict=True, extra="allow")
 
 
-class StoredFormat(_Record):
-    """The format of a file, which is checked before anything else."""
-
-    format: int
-
-
 class _Scenario(_Record):
     name: str
     sha256: str
@@ -27,13 +21,13 @@ class _Scenario(_Record):
 
 class _Round(_Record):
     round: Annotated[int, Field(ge=0)]
-    digest: str
-    changes: dict[str, list[str | None]] | None
     at_ms: int | None = None
     reason: str | None = None
     active_moves: int | None = None
     standby_moves: int | None = None
     withheld_tasks: int | None = None
+    digest: str
+    changes: dict[str, list[str | None]] | None
 
 
 class _Run(_Record):
@@ -46,6 +40,7 @@ class _Run(_Record):
 class StoredFile(_Record):
     """A file of stored results, with current keys."""
 
+    format: Literal[2]
     model: int
     versions: dict[str, str]
     scenario: _Scenario
