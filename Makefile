@@ -39,8 +39,11 @@ SLOW     := $(ANSWERS) tests/pipeline tests/browser tests/real_kafka
 test: .venv ## Set up, then run the tests (a part of them: ARGS="-k rack")
 	.venv/bin/python -m pytest --numprocesses=auto --dist=loadfile $(SLOW:%=--ignore=%) $(ARGS)
 
+HOSTILE_INPUTS := 150
+
 test-answers: .venv ## Compare with Kafka's recorded assignments and times; test contracts, relations and users' projects
 	.venv/bin/python -m pytest --numprocesses=auto --dist=load $(ANSWERS) $(ARGS)
+	HOSTILE_INPUTS=$(HOSTILE_INPUTS) .venv/bin/python -m pytest --numprocesses=auto --dist=load tests/hostile
 
 test-spark: .venv ## Run the tests that need Spark: embedded, and on a cluster whose processes are killed
 	.venv/bin/python -m pytest tests/pipeline $(ARGS)

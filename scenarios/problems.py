@@ -5,14 +5,13 @@ Recorded answers of real Kafka have the same schema, documented in `docs/referen
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from inspect import signature
-from typing import TYPE_CHECKING, Annotated, Any, TextIO
+from typing import Annotated, Any, Final, TextIO
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from assignors import registry
 from assignors.errors import AssignorError, ConfigError, InvalidAssignmentError, KafkaError
@@ -22,15 +21,15 @@ from assignors.model.configs import AssignmentConfigs, RackAwareStrategy
 from assignors.model.ids import ProcessId, TaskId, TopicPartition
 from assignors.model.state import ApplicationState, KafkaStreamsState, TaskInfo, TaskTopicPartition
 from assignors.tasks.rack_aware import rack_costs
-
-if TYPE_CHECKING:
-    from pydantic_core import ErrorDetails
+from simulator.results.json_documents import JsonError, read_json, validated
 
 Json = Mapping[str, Any]
 Long = Annotated[int, Field(ge=-(2**63) + 1, le=2**63 - 1)]
 Int = Annotated[int, Field(ge=-(2**31), le=2**31 - 1)]
 
-_MAX_MISTAKES = 5
+MAX_THREADS: Final = 1_000
+"""Maximum number of threads of a client: assignors that distribute tasks to threads take a step for each of them."""
+
 ProblemAnswer = dict[str, Any]
 
 
@@ -88,9 +87,11 @@ def read_problems(source: TextIO, name: str) -> Iterator[Problem]:
         if not text.strip():
             continue
         try:
-            content = json.loads(text)
-        except ValueError as error:
-            raise ProblemError(f"{name}:{number}: not JSON: {error}") from None
+            content = read_json(text)
+            if isinstance(content, dict) and isinstance(content.get("problem"), dict):
+                validated(_ExpectedAnswers, content)
+        except JsonError as error:
+            raise ProblemError(f"{name}:{number}: {error}") from None
         if isinstance(content, dict) and isinstance(content.get("problem"), dict):
             problem = Problem(number, content["problem"], content.get("expected"), content.get("expected_hash_order"))
         elif isinstance(content, dict):
@@ -107,6 +108,22 @@ def read_problems(source: TextIO, name: str) -> Iterator[Problem]:
 
 class _ProblemModel(BaseModel):
     model_config = ConfigDict(strict=True, extra="ignore")
+
+
+class _ExpectedAnswer(_ProblemModel):
+    """Fields that are compared; a missing one is not."""
+
+    assignment: dict[str, dict[str, list[str]]] | None = None
+    probing_rebalance: bool = False
+    active_cost: int | None = None
+    stateless_cost: int | None = None
+    standby_cost: int | None = None
+    error: str | None = None
+
+
+class _ExpectedAnswers(_ProblemModel):
+    expected: _ExpectedAnswer | None = None
+    expected_hash_order: _ExpectedAnswer | None = None
 
 
 class _Configs(_ProblemModel):
@@ -132,7 +149,7 @@ class _Task(_ProblemModel):
 class _Client(_ProblemModel):
     process_id: str
     rack: str | None = None
-    threads: Annotated[int, Field(ge=1, le=2**31 - 1)] = 1
+    threads: Annotated[int, Field(ge=1, le=MAX_THREADS)] = 1
     tags: dict[str, str] = {}
     previous_active: list[str] = []
     previous_standby: list[str] = []
@@ -161,20 +178,12 @@ def parse_problem(problem: Json) -> ApplicationState:
         ConfigError: Kafka rejects a config value.
         ValueError: the problem does not conform to the schema.
     """
-    try:
-        document = _ProblemDocument.model_validate(problem)
-    except ValidationError as error:
-        raise ValueError("; ".join(_located(detail) for detail in error.errors()[:_MAX_MISTAKES])) from None
+    document = validated(_ProblemDocument, problem)
     return ApplicationState.of(
         tasks=[_parse_task(task, document.partition_racks) for task in document.tasks],
         clients=[_parse_client(client) for client in document.clients],
         configs=_parse_configs(document.configs),
     )
-
-
-def _located(detail: ErrorDetails) -> str:
-    path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in detail["loc"]).removeprefix(".")
-    return f"{path}: {detail['msg'][:1].lower()}{detail['msg'][1:]}"
 
 
 def _parse_configs(configs: _Configs) -> AssignmentConfigs:

@@ -7,6 +7,7 @@ from assignors.registry import AssignorLike
 from scenarios.load import AssignorSpec, Scenario
 from simulator.assignment.explanation import ExplanationRequest
 from simulator.processes.neighbors import Neighbor, simulate_alongside
+from simulator.processes.run_budget import MAX_REBALANCES
 from simulator.processes.simulation import Observer
 from simulator.results.trace import Trace
 from simulator.world.world import World
@@ -20,6 +21,7 @@ def run(
     capture: bool = False,
     prove: float | None = None,
     explain: ExplanationRequest | None = None,
+    max_rebalances: int = MAX_REBALANCES,
 ) -> Trace:
     """Simulate a scenario with one assignor and one seed.
 
@@ -35,6 +37,7 @@ def run(
         prove: time limit in seconds per rebalance for proving the minimum cost, which then replaces the lower bound
             in `Round.appraisal`; None to keep the lower bound.
         explain: the tasks whose moves to explain (`Round.explanation`).
+        max_rebalances: the run is stopped after this many rebalances (`Trace.stopped`).
 
     Returns:
         The trace. If the assignment is invalid or the assignor raises an `AssignorError`, the run ends there and
@@ -46,7 +49,16 @@ def run(
     spec = assignor if isinstance(assignor, AssignorSpec) else scenario.assignor_spec(assignor)
     run_seed = scenario.seeds[0] if seed is None else seed
     world = scenario.world(run_seed, spec.configs, spec.protocol)
-    return run_world(scenario, world, spec, run_seed, capture=capture, prove=prove, explain=explain)
+    return run_world(
+        scenario,
+        world,
+        spec,
+        run_seed,
+        capture=capture,
+        prove=prove,
+        explain=explain,
+        max_rebalances=max_rebalances,
+    )
 
 
 def run_world(
@@ -59,6 +71,7 @@ def run_world(
     prove: float | None = None,
     explain: ExplanationRequest | None = None,
     observe: Observer | None = None,
+    max_rebalances: int = MAX_REBALANCES,
 ) -> Trace:
     """Simulate a world of a scenario, together with the scenario's neighbors.
 
@@ -71,6 +84,7 @@ def run_world(
         prove: as in `run`.
         explain: as in `run`.
         observe: as in `simulator.processes.neighbors.simulate_alongside`.
+        max_rebalances: as in `run`.
 
     Returns:
         The trace.
@@ -88,4 +102,5 @@ def run_world(
         prove=prove,
         explain=explain,
         observe=observe,
+        max_rebalances=max_rebalances,
     )

@@ -4,7 +4,8 @@
 SimulationError
 ├── IllegalTransitionError    an event that the state machine of a group or a task does not allow in its state
 ├── InvalidStateError         an invariant of a run is violated
-└── AssignorFailedError       an assignor raised an exception, or returned an invalid assignment
+├── AssignorFailedError       an assignor raised an exception, or returned an invalid assignment
+└── BudgetExceededError       a run has more rebalances or events than its budget
 ```
 """
 
@@ -25,3 +26,7 @@ class InvalidStateError(SimulationError):
 
 class AssignorFailedError(SimulationError):
     """An assignor that raised an exception, or returned an invalid assignment; the message has round and cause."""
+
+
+class BudgetExceededError(SimulationError):
+    """A run with more rebalances or events than its budget; the message has the number."""

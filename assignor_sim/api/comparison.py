@@ -21,7 +21,7 @@ from reports.analysis.paired_comparison import (
 )
 from reports.analysis.statistics import Floats, PairedDifference, holm_correction, paired, sign_flip_p
 from scenarios.load import Scenario
-from simulator.results.verdict import WITHOUT_ASSIGNMENT
+from simulator.results.verdict import INCOMPARABLE
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -143,7 +143,7 @@ def _prefixed(scenario: str, on_progress: Callable[[str], None]) -> Callable[[st
 
 def _failures(runs: Sequence[Mapping[str, Any]]) -> Iterator[FailedRun]:
     for run_row in runs:
-        if run_row["verdict"] in WITHOUT_ASSIGNMENT:
+        if run_row["verdict"] in INCOMPARABLE:
             cause = run_row["cause"] or run_row["verdict"]
             yield FailedRun(run_row["scenario"], run_row["assignor"], run_row["seed"], cause)
 
@@ -182,7 +182,7 @@ def _matrix(runs: Sequence[Mapping[str, Any]], label: str, metrics: Sequence[str
     """Return the metrics of an assignor, shape (seeds, metrics); NaN where a run has no result or lacks the metric."""
     rows = sorted((row for row in runs if row["assignor"] == label), key=lambda row: int(row["seed"]))
     values = [
-        [None if row["verdict"] in WITHOUT_ASSIGNMENT else COMPARABLE_METRICS[metric].of(row) for metric in metrics]
+        [None if row["verdict"] in INCOMPARABLE else COMPARABLE_METRICS[metric].of(row) for metric in metrics]
         for row in rows
     ]
     return np.array(values, dtype=np.float64)

@@ -207,9 +207,6 @@ def open(directory: str | os.PathLike[str]) -> RunResult:
     """
     path = Path(directory)
     tables, manifest = read_results(path)
-    kind = manifest.get("kind")
-    if kind is not None or "assignors" not in manifest:
-        raise ResultsError(f"{path}: holds a {kind or 'result of another kind'}; sim.open reads results of runs")
     return RunResult(tables, manifest, directory=path)
 
 

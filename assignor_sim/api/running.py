@@ -22,6 +22,7 @@ from scenarios.run import run as run_once
 from scenarios.time_ranges import time_ranges
 from simulator.assignment.explanation import ExplanationRequest
 from simulator.model_version import MODEL_VERSION
+from simulator.processes.run_budget import MAX_REBALANCES
 from simulator.results.tables import concat_tables
 from simulator.results.tabulation import tabulate
 from simulator.results.trace import Trace
@@ -39,6 +40,7 @@ def run(
     explain: bool = True,
     keep_traces: bool = True,
     ranges: bool = True,
+    max_rebalances: int = MAX_REBALANCES,
     command: str = "",
     on_progress: Callable[[str], None] | None = None,
 ) -> RunResult:
@@ -56,6 +58,7 @@ def run(
         keep_traces: whether the result keeps the traces beside the tables.
         ranges: whether to simulate runs with warm-ups again with shorter and longer client times, and to report
             outcomes that depend on them (table `time_ranges`).
+        max_rebalances: a run is stopped after this many rebalances, with the verdict `stopped`.
         command: the command line, for the manifest.
         on_progress: called with a description of each run before it starts.
 
@@ -84,9 +87,11 @@ def run(
         for run_seed in seeds:
             if on_progress is not None:
                 on_progress(f"{spec.label}, seed {run_seed}")
-            trace = run_once(loaded, spec, run_seed, capture=capture, prove=prove, explain=request)
+            trace = run_once(
+                loaded, spec, run_seed, capture=capture, prove=prove, explain=request, max_rebalances=max_rebalances
+            )
             run_tables = tabulate(trace, spec.label, run_seed)
-            if ranges:
+            if ranges and trace.stopped is None:
                 run_tables["time_ranges"] = time_ranges(loaded, trace, spec, run_seed)
             tables.append(run_tables)
             if keep_traces:

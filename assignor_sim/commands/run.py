@@ -51,6 +51,10 @@ def run(
         float | None,
         typer.Option(help=f"With --prove: time limit per rebalance (default: {PROOF_LIMIT_S:g}).", metavar="SECONDS"),
     ] = None,
+    max_rebalances: Annotated[
+        int | None,
+        typer.Option(help="Stop each run after this many rebalances (default: 10000).", min=1, metavar="N"),
+    ] = None,
     format_: Annotated[RunFormat, typer.Option("--format", help="Output format.")] = RunFormat.TABLE,
 ) -> None:
     """Simulate a scenario, and compare assignors on it.
@@ -69,6 +73,7 @@ def run(
     from assignors.errors import AssignorError
     from reports.render.terminal.comparison import render
     from scenarios.load import ScenarioError
+    from simulator.processes.run_budget import MAX_REBALANCES
     from simulator.results.result_directory import ResultsError, check_writable
 
     with exit_on_error(ScenarioError, AssignorError, ResultsError, StoredScenarioError):
@@ -83,6 +88,7 @@ def run(
                 prove=(prove_limit or PROOF_LIMIT_S) if prove else None,
                 explain=out is not None,
                 keep_traces=False,
+                max_rebalances=max_rebalances or MAX_REBALANCES,
                 command=command_line(),
                 on_progress=on_progress,
             )
@@ -100,10 +106,10 @@ def run(
 
 
 def _exit_if_failed(result: RunResult) -> None:
-    """Print the runs that failed, and exit with code 2 if there are any."""
+    """Print the runs that failed or were stopped, and exit with code 2 if there are any."""
     from simulator.results.verdict import Verdict
 
-    failed = [row for row in result.tables["runs"].to_pylist() if row["verdict"] == Verdict.FAILED]
+    failed = [row for row in result.tables["runs"].to_pylist() if row["verdict"] in (Verdict.FAILED, Verdict.STOPPED)]
     for row in failed:
         print(f"{row['assignor']}, seed {row['seed']}: {row['cause']}", file=sys.stderr)
     if failed:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from numbers import Integral
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -187,6 +188,37 @@ def validate_assignment(state: ApplicationState, assignment: TaskAssignment) -> 
     return problems
 
 
+def _type_mistake(assignment: object) -> str | None:
+    """Return which part of an assignment has a wrong type; None if all are right.
+
+    An assignor is code of the user, which no type checker may have seen.
+    """
+    if not isinstance(assignment, TaskAssignment):
+        return f"returned {_named(assignment)}, expected a TaskAssignment"
+    if assignment._entries is None:
+        return None
+    for entry in assignment._entries:
+        if not isinstance(entry, KafkaStreamsAssignment):
+            return f"the TaskAssignment has {_named(entry)}, expected a KafkaStreamsAssignment"
+        if not isinstance(entry.process_id, ProcessId):
+            return f"process_id is {_named(entry.process_id)}, expected a ProcessId"
+        if not isinstance(entry.tasks, Mapping):
+            return f"tasks of {entry.process_id} is {_named(entry.tasks)}, expected a mapping from TaskId to TaskType"
+        for task, role in entry.tasks.items():
+            if not isinstance(task, TaskId) or not isinstance(role, TaskType):
+                pair = f"{_named(task)}: {_named(role)}"
+                return f"tasks of {entry.process_id} has {pair}, expected TaskId: TaskType"
+        delay_ms = entry.followup_rebalance_delay_ms
+        if delay_ms is not None and (not isinstance(delay_ms, Integral) or isinstance(delay_ms, bool) or delay_ms < 0):
+            return f"followup_rebalance_delay_ms of {entry.process_id} is {_named(delay_ms)}, expected milliseconds"
+    return None
+
+
+def _named(value: object) -> str:
+    """Return a value for a message: None and numbers as they are, anything else by its type."""
+    return str(value) if value is None or isinstance(value, int | float) else f"a {type(value).__name__}"
+
+
 def _task_problems(
     state: ApplicationState, task: TaskId, role: TaskType, client: ProcessId, active_on: dict[TaskId, ProcessId]
 ) -> Iterable[AssignmentProblem]:
@@ -231,6 +263,9 @@ class AssignmentColumns:
         Raises:
             InvalidAssignmentError: the assignment is not valid; the message lists all errors.
         """
+        mistake = _type_mistake(assignment)
+        if mistake is not None:
+            raise InvalidAssignmentError(mistake)
         source = assignment.columns_for(state)
         if source is not None and source.is_valid(state):
             return source

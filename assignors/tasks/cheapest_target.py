@@ -73,6 +73,8 @@ def _in_order(costs: IntArray, records: IntArray, stays: BoolArray, levels: int)
     Returns:
         Shape of `costs`.
     """
+    if not costs.size:
+        return costs
     num_tasks, num_clients = costs.shape
     above = (num_clients + 2) ** 3 * (int(costs.max(initial=0)) + 1) * levels
     units = min(max(MAX_COST // (above * num_tasks * (num_clients + 3)), 1), MOST_UNITS)

@@ -182,7 +182,7 @@ class _RoundBuilder:
     def _rank(self, task: int, client: int, saved: int) -> tuple[bool, Fraction, int]:
         """Return the sort key of a warm-up; the lowest is first."""
         records = int(self._records[task, client])
-        return not self._held[task, client], Fraction(-saved, records), records
+        return not self._held[task, client], Fraction(-saved, max(records, 1)), records
 
 
 def _describe_round(state: ApplicationState, columns: AssignmentColumns) -> IncrementalRound:

@@ -15,7 +15,7 @@ from reports.analysis.metric import Run
 from reports.analysis.metrics import METRICS
 from reports.analysis.statistics import Floats, PairedDifference, SampleSummary, paired, summarize
 from simulator.results.tables import RUNS
-from simulator.results.verdict import WITHOUT_ASSIGNMENT, Verdict
+from simulator.results.verdict import INCOMPARABLE, Verdict
 
 CELL_STATISTICS = tuple(
     pa.field(field.name, field.type)
@@ -87,7 +87,7 @@ def cell_statistics(sweep: StoredSweep, runs: pa.Table) -> pa.Table:
 
 
 def _cell(assignor: str, runs: Sequence[Run]) -> _Cell:
-    assigned = [run for run in runs if run["error"] is None and run["verdict"] not in WITHOUT_ASSIGNMENT]
+    assigned = [run for run in runs if run["error"] is None and run["verdict"] not in INCOMPARABLE]
     errors = sum(run["error"] is not None for run in runs)
     return _Cell(
         assignor=assignor,

@@ -31,7 +31,7 @@ CELLS = table_schema(
     _METRIC,
     ("runs", pa.int64(), "runs of the cell"),
     ("errors", pa.int64(), "runs that raised an error"),
-    ("failed", pa.int64(), "runs that ended without an assignment (verdicts failed and empty)"),
+    ("failed", pa.int64(), "runs that ended early or without an assignment (verdicts failed, stopped and empty)"),
     ("stable", pa.float64(), "share of the runs that converged (verdict stable)"),
     ("known", pa.int64(), "runs that have the metric; basis of the following columns"),
     ("mean", pa.float64(), "mean"),

@@ -11,7 +11,7 @@ from pipeline.recommend.objective import Objective
 from reports.analysis.metric import Run
 from reports.analysis.metrics import METRIC
 from scenarios.language.units import parse_duration_ms
-from simulator.results.verdict import WITHOUT_ASSIGNMENT, Verdict
+from simulator.results.verdict import INCOMPARABLE, Verdict
 
 DOES_NOT_CONVERGE = "does not converge"
 """Reason for a run that has not converged at its end."""
@@ -114,7 +114,7 @@ def violations(run: Run, objective: Objective, limits: Sequence[Limit]) -> list[
     """
     if run["error"] is not None:
         return [ConstraintViolation(f"raises an error ({run['error']})", _FAILED_SIZE)]
-    if run["verdict"] in WITHOUT_ASSIGNMENT:
+    if run["verdict"] in INCOMPARABLE:
         return [ConstraintViolation(f"ends without an assignment ({run['cause'] or run['verdict']})", _FAILED_SIZE)]
     reasons = [ConstraintViolation(f"exceeds {limit}", excess) for limit in limits if (excess := limit.excess(run))]
     used_metrics = {*objective.metrics, *(limit.metric for limit in limits)}

@@ -17,7 +17,7 @@ import pyarrow as pa
 from reports.analysis.metric import Metric, Run
 from reports.analysis.metrics import METRICS
 from reports.analysis.neighbors import NeighborFigures, neighbor_figures
-from simulator.results.verdict import WITHOUT_ASSIGNMENT
+from simulator.results.verdict import INCOMPARABLE
 
 Tables = Mapping[str, pa.Table]
 """Result tables of one or several runs by name, as in `simulator.results.tables.SCHEMAS`."""
@@ -110,7 +110,7 @@ class ComparisonRow:
     @property
     def is_comparable(self) -> bool:
         """Whether every run reached an assignment, so that its metrics can be compared."""
-        return not WITHOUT_ASSIGNMENT & {verdict for verdict, _ in self.verdicts}
+        return not INCOMPARABLE & {verdict for verdict, _ in self.verdicts}
 
     def has_all(self, metric: str) -> bool:
         """Return whether the metric is known in every run."""

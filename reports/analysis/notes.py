@@ -19,6 +19,7 @@ _POLL_INTERVAL = "max.poll.interval.ms"
 _MAX_NAMED_PARTITIONS = 4
 _VERDICT_TEXTS: Mapping[str, str] = {
     Verdict.FAILED: "failed",
+    Verdict.STOPPED: "did not end",
     Verdict.NEVER: "never converges",
     Verdict.CYCLING: "cycles",
 }

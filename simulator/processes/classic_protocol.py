@@ -183,6 +183,7 @@ class ClassicProtocol:
         yield env.timeout(0)
         yield from self._fetch_end_offsets()
         execution.delete_expired_copies(self._context.now_ms)
+        self._context.budget.count_rebalance()
         decision = self._context.leader.decide(instruction)
         self._decisions[instruction.generation] = instruction, decision
         if decision.leader_compute_ms > self._configs.max_poll_interval_ms:

@@ -16,9 +16,10 @@ from assignors.flow import flow_cache
 from assignors.model.assignment import TaskAssignor
 from assignors.objective.cost import EQUAL_WEIGHTS, Weights
 from simulator.assignment.explanation import ExplanationRequest
-from simulator.errors import AssignorFailedError
+from simulator.errors import AssignorFailedError, BudgetExceededError, SimulationError
 from simulator.flows.execution import Execution
 from simulator.flows.shared_bandwidth import SharedBandwidth
+from simulator.processes.run_budget import MAX_REBALANCES, RunBudget
 from simulator.processes.simulation import Observer, Simulation, simulate
 from simulator.results.trace import Trace
 from simulator.world.world import World
@@ -49,6 +50,7 @@ def simulate_alongside(
     prove: float | None = None,
     explain: ExplanationRequest | None = None,
     observe: Observer | None = None,
+    max_rebalances: int = MAX_REBALANCES,
 ) -> Trace:
     """Simulate a world together with the neighbors of its application.
 
@@ -64,17 +66,34 @@ def simulate_alongside(
         prove: as in `simulate`, for the first application only.
         explain: as in `simulate`, for the first application only.
         observe: as in `simulate`; called with the execution of the application that changed.
+        max_rebalances: as in `simulate`, for each application.
 
     Returns:
         The trace of the world's application, with those of the neighbors by `application.id` (`Trace.neighbors`). An
-        invalid assignment of any application ends the run of all.
+        invalid assignment of any application, or an exceeded budget, ends the run of all.
     """
     if not neighbors:
-        return simulate(world, assignor, weights, capture=capture, prove=prove, explain=explain, observe=observe)
+        return simulate(
+            world,
+            assignor,
+            weights,
+            capture=capture,
+            prove=prove,
+            explain=explain,
+            observe=observe,
+            max_rebalances=max_rebalances,
+        )
     own = Neighbor(world, assignor, weights)
     others = sorted(neighbors, key=lambda neighbor: neighbor.world.application.id)
     with flow_cache():
-        joint = _JointSimulation([own, *others], capture=capture, prove=prove, explain=explain, observe=observe)
+        joint = _JointSimulation(
+            [own, *others],
+            capture=capture,
+            prove=prove,
+            explain=explain,
+            observe=observe,
+            max_rebalances=max_rebalances,
+        )
         return joint.run()
 
 
@@ -89,6 +108,7 @@ class _JointSimulation:
         prove: float | None,
         explain: ExplanationRequest | None,
         observe: Observer | None,
+        max_rebalances: int,
     ) -> None:
         self._env = simpy.Environment(initial_time=0)
         self._duration_ms = applications[0].world.duration_ms
@@ -105,6 +125,7 @@ class _JointSimulation:
                 prove=prove if index == 0 else None,
                 explain=explain if index == 0 else None,
                 observe=partial(self._note_change, index),
+                budget=RunBudget(max_rebalances),
                 env=self._env,
                 bandwidth=self._bandwidth.of_application(index),
             )
@@ -115,13 +136,16 @@ class _JointSimulation:
         """Run until the end of the first world's duration, and return the trace of the first application."""
         for simulation in self._simulations:
             simulation.start()
-        failure = None
+        failure: SimulationError | None = None
         try:
             self._env.run(until=self._duration_ms)
-        except AssignorFailedError as error:
+        except (AssignorFailedError, BudgetExceededError) as error:
             failure = error
         own, *others = (simulation.finish(failure) for simulation in self._simulations)
-        if failure is not None and own.failure is None:
+        if isinstance(failure, BudgetExceededError) and own.stopped is None:
+            [stopped] = (trace for trace in others if trace.stopped is not None)
+            own = replace(own, stopped=f"neighbor {stopped.world.application.id}: {stopped.stopped}")
+        elif isinstance(failure, AssignorFailedError) and own.failure is None:
             [failed] = (trace for trace in others if trace.failure is not None)
             own = replace(own, failure=f"neighbor {failed.world.application.id}: {failed.failure}")
         return replace(own, neighbors=tuple(others))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import simpy
 
@@ -14,13 +15,14 @@ from assignors.objective.cost import EQUAL_WEIGHTS, Weights
 from simulator.assignment.explanation import ExplanationRequest
 from simulator.assignment.leader import Leader
 from simulator.brokers.partition_locations import ClusterMetadata
-from simulator.errors import AssignorFailedError
+from simulator.errors import AssignorFailedError, BudgetExceededError, SimulationError
 from simulator.flows.execution import Execution
 from simulator.flows.shared_bandwidth import ApplicationBandwidth
 from simulator.group.classic_group import Member
 from simulator.group.fleet import Fleet
 from simulator.group.rebalance_causes import START, Cause, RebalanceCauses
 from simulator.processes.classic_protocol import ClassicProtocol
+from simulator.processes.run_budget import MAX_REBALANCES, RunBudget
 from simulator.processes.simulation_context import GroupProtocolProcess, Process, SimulationContext
 from simulator.processes.streams_protocol import StreamsProtocol
 from simulator.results.recording import TraceRecorder
@@ -58,6 +60,7 @@ def simulate(
     prove: float | None = None,
     explain: ExplanationRequest | None = None,
     observe: Observer | None = None,
+    max_rebalances: int = MAX_REBALANCES,
 ) -> Trace:
     """Simulate a world for its duration.
 
@@ -71,14 +74,23 @@ def simulate(
             in `Round.appraisal`; None to keep the lower bound.
         explain: the tasks whose moves to explain; affects no other figure.
         observe: called with the execution after every change of it; must not modify it.
+        max_rebalances: the run is stopped after this many rebalances.
 
     Returns:
         The trace, equal for equal arguments. If the assignment is invalid or the assignor raises an `AssignorError`,
-        the run ends there and `Trace.failure` has the reason; other exceptions propagate.
+        the run ends there and `Trace.failure` has the reason; other exceptions propagate. If the run has more
+        rebalances or events than its budget, it ends there and `Trace.stopped` has the number.
     """
     with flow_cache():
         return Simulation(
-            world, assignor, weights, capture=capture, prove=prove, explain=explain, observe=observe
+            world,
+            assignor,
+            weights,
+            capture=capture,
+            prove=prove,
+            explain=explain,
+            observe=observe,
+            budget=RunBudget(max_rebalances),
         ).run()
 
 
@@ -99,11 +111,13 @@ class Simulation:
         prove: float | None,
         explain: ExplanationRequest | None,
         observe: Observer | None,
+        budget: RunBudget,
         env: simpy.Environment | None = None,
         bandwidth: ApplicationBandwidth | None = None,
     ) -> None:
         self._world = world
         self._explain = explain
+        self._budget = budget
         self._env = env or simpy.Environment(initial_time=0)
         layout = lay_out(world)
         if isinstance(assignor, RateAwareAssignor) and assignor.needs_rates:
@@ -131,6 +145,7 @@ class Simulation:
             leader=self._leader,
             recorder=self._recorder,
             rebalance_causes=self._rebalance_causes,
+            budget=budget,
         )
         is_classic = world.application.group_configs.protocol is GroupProtocol.CLASSIC
         self._group: GroupProtocolProcess = ClassicProtocol(context) if is_classic else StreamsProtocol(context)
@@ -138,10 +153,10 @@ class Simulation:
     def run(self) -> Trace:
         """Run until the end of the world's duration, and return the trace."""
         self.start()
-        failure = None
+        failure: SimulationError | None = None
         try:
             self._env.run(until=self._world.duration_ms)
-        except AssignorFailedError as error:
+        except (AssignorFailedError, BudgetExceededError) as error:
             failure = error
         return self.finish(failure)
 
@@ -150,7 +165,7 @@ class Simulation:
         self._env.process(self._play_timeline())
         self._env.process(self._update_rates_when_due())
 
-    def finish(self, error: AssignorFailedError | None) -> Trace:
+    def finish(self, error: SimulationError | None) -> Trace:
         """Return the trace up to now.
 
         Args:
@@ -161,7 +176,8 @@ class Simulation:
         self._execution.advance(self._now_ms)
         pending = self._rebalance_causes.pending
         unfinished = bool(self._starting) or not self._group.is_stable
-        return self._recorder.finish(self._now_ms, failure, pending, unfinished=unfinished)
+        trace = self._recorder.finish(self._now_ms, failure, pending, unfinished=unfinished)
+        return replace(trace, stopped=self._budget.verdict)
 
     def update_rates(self) -> None:
         """Update the rates of the execution, because other applications left it more or less bandwidth."""
@@ -314,6 +330,7 @@ class Simulation:
     def _update_rates_when_due(self) -> Process:
         """Update the rates of the execution when a copy or a task catches up, or a copy falls behind."""
         while True:
+            self._budget.count_event()
             due_ms = self._execution.next_change_ms()
             awaited: list[simpy.Event] = [self._changed]
             if due_ms is not None:

@@ -14,6 +14,7 @@ from simulator.flows.execution import Execution
 from simulator.group.classic_group import Member
 from simulator.group.fleet import Fleet
 from simulator.group.rebalance_causes import Cause, RebalanceCauses
+from simulator.processes.run_budget import RunBudget
 from simulator.results.recording import TraceRecorder
 from simulator.world.world import World
 
@@ -41,6 +42,7 @@ class SimulationContext:
     leader: Leader
     recorder: TraceRecorder
     rebalance_causes: RebalanceCauses
+    budget: RunBudget
 
     @property
     def now_ms(self) -> int:

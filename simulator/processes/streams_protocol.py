@@ -228,6 +228,7 @@ class StreamsProtocol:
         assert requested_at_ms is not None  # A target is due only if it was requested.
         now_ms, execution, recorder = self._context.now_ms, self._context.execution, self._context.recorder
         execution.delete_expired_copies(now_ms)
+        self._context.budget.count_rebalance()
         previous = self._owned if self._configs.passes_owned_tasks else self._target
         decision = self._context.leader.decide(instruction, previous=previous)
         is_warm_start = instruction.generation == 1 and self._context.world.start is Start.WARM

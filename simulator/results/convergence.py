@@ -52,7 +52,7 @@ class Convergence:
         verdict: how the run ended.
         round: the round from which the assignment was final, or that repeats an earlier one, or that failed.
         repeats: the earlier round, if the run is cycling.
-        cause: why it failed, or never converges.
+        cause: why it failed, was stopped, or never converges.
         events: one for the start and one for each event that caused rebalances, by number.
         measured: the events over which maxima are taken: all except a warm start.
     """
@@ -160,6 +160,8 @@ def _ending(trace: Trace, since: int) -> Convergence:
     rounds = trace.rounds[since:]
     if trace.failure is not None:
         return Convergence(Verdict.FAILED, num_rebalances(trace.rounds) + 1, cause=trace.failure)
+    if trace.stopped is not None:
+        return Convergence(Verdict.STOPPED, rounds[-1].number if rounds else None, cause=trace.stopped)
     if trace.blocking_cause is not None:
         return Convergence(Verdict.NEVER, rounds[-1].number if rounds else None, cause=trace.blocking_cause)
     if not rounds:

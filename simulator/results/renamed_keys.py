@@ -133,7 +133,7 @@ def rename_values(table: pa.Table, renamed: Mapping[str, Mapping[str, str]]) -> 
         renamed: current values by old ones, by column.
     """
     old_values: list[str] = []
-    for name in [name for name in table.column_names if name in renamed]:
+    for name in [name for name in table.column_names if name in renamed and pa.types.is_string(table[name].type)]:
         old = sorted(renamed[name].keys() & set(table[name].unique().to_pylist()))
         if old:
             position, field = table.column_names.index(name), table.schema.field(name)

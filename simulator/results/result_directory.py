@@ -9,20 +9,34 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from simulator.results.renamed_keys import rename_tables
+from simulator.results.renamed_keys import RENAMED_TABLES, rename_tables
+from simulator.results.run_table_rules import REFERENCES, RULES
+from simulator.results.table_checks import (
+    Reference,
+    TableMistake,
+    TableRules,
+    check_relations,
+    check_schema,
+    read_table,
+)
+from simulator.results.tables import SCHEMAS
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 MANIFEST = "manifest.json"
 
 
 class ResultsError(Exception):
-    """A directory that cannot be written, or is not a result directory; the message says which and why."""
+    """A directory that cannot be written, or is not a valid result directory; the message says where and why."""
 
 
 def write_results(
@@ -81,30 +95,110 @@ def check_writable(directory: Path, kind: str | None = None) -> None:
         return
     try:
         existing_kind = json.loads((directory / MANIFEST).read_text(encoding="utf-8")).get("kind")
-    except (OSError, ValueError, AttributeError):
+    except (OSError, ValueError, AttributeError, RecursionError):
         raise ResultsError(f"{directory}: exists and is not a result directory; choose another --out") from None
     if existing_kind != kind:
         content = f"a {existing_kind}" if existing_kind else "runs"
         raise ResultsError(f"{directory}: exists and contains {content}; choose another --out")
 
 
-def read_results(directory: Path) -> tuple[dict[str, pa.Table], dict[str, Any]]:
+@dataclass(frozen=True, slots=True)
+class ResultFormat:
+    """What a result directory of one kind holds.
+
+    Attributes:
+        kind: the kind in the manifest; None for runs.
+        title: name of the kind, for messages.
+        schemas: the tables by name; further tables of a directory are not read.
+        rules: the rules of each table.
+        references: references between the tables.
+        manifest: returns the pydantic model of the manifest, which is imported only when results are read.
+        remedy: how to write such results again.
+    """
+
+    kind: str | None
+    title: str
+    schemas: Mapping[str, pa.Schema]
+    rules: Mapping[str, TableRules]
+    references: Sequence[Reference]
+    manifest: Callable[[], type[BaseModel]]
+    remedy: str
+
+
+def _run_manifest() -> type[BaseModel]:
+    from simulator.results.stored_manifest import RunManifest
+
+    return RunManifest
+
+
+RUNS_FORMAT: Final = ResultFormat(
+    None, "runs", SCHEMAS, RULES, REFERENCES, _run_manifest, "run the scenario again with this version"
+)
+"""The results of `assignor-sim run --out`."""
+
+
+def read_results(directory: Path, expected: ResultFormat = RUNS_FORMAT) -> tuple[dict[str, pa.Table], dict[str, Any]]:
     """Read a result directory; warn if an earlier release wrote it with keys that were renamed since.
+
+    Readers need no further checks: manifest, columns, types, nulls, numbers and references between tables are valid.
+    A table may be missing, because an earlier release did not write it.
+
+    Args:
+        directory: the directory, possibly of an unknown author.
+        expected: what it should hold.
 
     Returns:
         The tables with current names and columns, and the manifest.
 
     Raises:
-        ResultsError: the directory is not a result directory.
+        ResultsError: the directory does not hold such results; names the file, the column and what would be right.
     """
     try:
-        manifest = json.loads((directory / MANIFEST).read_text(encoding="utf-8"))
-        tables = {path.stem: pq.read_table(path) for path in sorted(directory.glob("*.parquet"))}
+        manifest = _read_manifest(directory, expected)
+        files = {path.stem: path for path in sorted(directory.glob("*.parquet"))}
+        known = {name: path for name, path in files.items() if RENAMED_TABLES.get(name, name) in expected.schemas}
+        read = {name: read_table(path) for name, path in known.items()}
+        tables = rename_tables(read, str(directory))
+        paths = {RENAMED_TABLES.get(name, name): path for name, path in known.items()} | known
+        empty = TableRules()
+        for name, table in tables.items():
+            rules = expected.rules.get(name, empty)
+            tables[name] = check_schema(paths[name], table, expected.schemas[name], rules, expected.remedy)
+        check_relations(paths.__getitem__, tables, expected.rules, expected.references)
     except FileNotFoundError as error:
         problem = f"no {MANIFEST}" if directory.is_dir() else "no such directory"
         raise ResultsError(f"{directory}: not a result directory: {problem}") from error
     except OSError as error:
         raise ResultsError(f"{directory}: not a result directory: {error.strerror or error}") from error
-    except (ValueError, pa.ArrowException) as error:
-        raise ResultsError(f"{directory}: not a result directory: {error}") from error
-    return rename_tables(tables, str(directory)), manifest
+    except TableMistake as error:
+        raise ResultsError(str(error)) from error
+    if expected is RUNS_FORMAT and "runs" in tables:
+        _check_labels(directory, tables["runs"], manifest)
+    return tables, manifest
+
+
+def _read_manifest(directory: Path, expected: ResultFormat) -> dict[str, Any]:
+    from simulator.results.json_documents import JsonError, read_json, validated
+
+    file = directory / MANIFEST
+    try:
+        manifest = read_json(file.read_text(encoding="utf-8"))
+        if not isinstance(manifest, dict):
+            raise JsonError("expected an object")
+        kind = manifest.get("kind")
+        if kind != expected.kind:
+            found = f"'{kind}'" if isinstance(kind, str) else "runs" if kind is None else "another kind"
+            raise JsonError(f"kind: holds {found}, expected {expected.title}")
+        validated(expected.manifest(), manifest)
+    except (JsonError, UnicodeDecodeError) as error:
+        raise ResultsError(f"{file}: not a result directory: {error}") from None
+    return manifest
+
+
+def _check_labels(directory: Path, runs: pa.Table, manifest: Mapping[str, Any]) -> None:
+    labels = {assignor["label"] for assignor in manifest["assignors"]}
+    unknown = sorted(set(runs["assignor"].unique().to_pylist()) - labels)
+    if unknown:
+        raise ResultsError(
+            f"{directory / MANIFEST}: assignors: none has the label {ascii(unknown[0])[:60]} of runs.parquet"
+        )

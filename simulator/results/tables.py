@@ -16,10 +16,10 @@ from simulator.results.table_schema import RUN_KEY, table_schema
 RUNS = table_schema(
     "One row per run: a scenario with one assignor and one seed.",
     *RUN_KEY,
-    ("verdict", pa.string(), "stable, restoring, probing, cycling, never, rebalancing, failed or empty"),
+    ("verdict", pa.string(), "stable, restoring, probing, cycling, never, rebalancing, failed, stopped or empty"),
     ("verdict_round", pa.int64(), "the round that proves the verdict"),
     ("repeats_round", pa.int64(), "the earlier round that it repeats, if the run is cycling"),
-    ("cause", pa.string(), "why the group never converges, or why the assignor failed; null otherwise"),
+    ("cause", pa.string(), "why the group never converges, the assignor failed or the run was stopped; null otherwise"),
     ("rebalances", pa.int64(), "rebalances in the whole run, without the initial state"),
     (
         "rebalances_to_converge",

@@ -153,6 +153,7 @@ class Trace:
         outages: when partitions that tasks read or write were unavailable.
         pending_causes: the changes whose rebalance had not taken effect by the end.
         failure: why the run ended early, None if no assignor failed.
+        stopped: why the run was stopped early, None if it was within its budget.
         blocking_cause: what keeps the group from converging, None if nothing does.
         unfinished: whether a rebalance was under way at the end.
         captured_rounds: the assignor's input and output of each rebalance; empty unless the run captured them.
@@ -173,6 +174,7 @@ class Trace:
     outages: Sequence[Outage] = ()
     pending_causes: tuple[Cause, ...] = ()
     failure: str | None = None
+    stopped: str | None = None
     blocking_cause: str | None = None
     unfinished: bool = False
     captured_rounds: Sequence[CapturedRound] = ()

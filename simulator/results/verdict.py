@@ -17,6 +17,7 @@ class Verdict(StrEnum):
         NEVER: as PROBING, and the follow-up rebalances can never end.
         REBALANCING: a rebalance was in progress, or the session of a dead member had not timed out yet.
         FAILED: the assignor failed.
+        STOPPED: the run had more rebalances or events than its budget.
         EMPTY: no client ever joined.
     """
 
@@ -27,8 +28,9 @@ class Verdict(StrEnum):
     NEVER = "never"
     REBALANCING = "rebalancing"
     FAILED = "failed"
+    STOPPED = "stopped"
     EMPTY = "empty"
 
 
-WITHOUT_ASSIGNMENT: Final = frozenset({Verdict.FAILED, Verdict.EMPTY})
-"""Verdicts of runs that never reached an assignment: their metrics cannot be compared."""
+INCOMPARABLE: Final = frozenset({Verdict.FAILED, Verdict.STOPPED, Verdict.EMPTY})
+"""Verdicts of runs whose metrics cannot be compared: they ended early, or never reached an assignment."""

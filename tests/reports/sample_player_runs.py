@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from simulator.results.tables import SCHEMAS
-from tests.reports.sample_runs import MINUTE_MS, RUN, run_rounds, tables
+from tests.reports.sample_runs import MANIFEST, MINUTE_MS, RUN, run_rounds, tables
 
 RACKS = {"first": "az1", "away": "az2", "late": "az1"}
 TASKS = ("0_0", "0_1", "1_0", "1_1")
@@ -36,6 +36,13 @@ STANDBYS: dict[str, tuple[Mapping[str, str], ...]] = {
     "calm": ({"0_1": "first"}, {}, {"1_1": "away"}),
 }
 """Client of each standby, by round and task."""
+
+
+PLAYER_MANIFEST: dict[str, Any] = {
+    **MANIFEST,
+    "assignors": [{**MANIFEST["assignors"][0], "label": label} for label in OWNERS],
+}
+"""The manifest of the runs."""
 
 
 def player_runs(names: Mapping[str, str] | None = None) -> dict[str, pa.Table]:

@@ -6,16 +6,31 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
 from reports.analysis.comparison import TableError, Tables
-from reports.analysis.plans.plan_row import PlanRow, parse_plan_rows
-from reports.analysis.plans.tables import PLAN_SCHEMAS
+from reports.analysis.plans.plan_row import TODAY, PlanRow, parse_plan_rows
+from reports.analysis.plans.tables import PLAN_REFERENCES, PLAN_RULES, PLAN_SCHEMAS
 from simulator.results.renamed_keys import rename_keys, warn_of_old_keys
-from simulator.results.result_directory import MANIFEST, ResultsError, read_results
+from simulator.results.result_directory import MANIFEST, ResultFormat, ResultsError, read_results
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 PLAN_KIND = "plan"
 """Value of `kind` in the manifest of a plan folder."""
+
+
+def _plan_manifest() -> type[BaseModel]:
+    from reports.analysis.plans.stored_manifest import PlanManifest
+
+    return PlanManifest
+
+
+PLAN_FORMAT: Final = ResultFormat(
+    PLAN_KIND, "a plan", PLAN_SCHEMAS, PLAN_RULES, PLAN_REFERENCES, _plan_manifest, "plan again with this version"
+)
+"""The results of `assignor-sim plan --out`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +67,7 @@ def is_plan_directory(directory: Path) -> bool:
     """Return whether a directory is a plan folder; False also if it cannot be read."""
     try:
         manifest = json.loads((directory / MANIFEST).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return False
     return isinstance(manifest, dict) and manifest.get("kind") == PLAN_KIND
 
@@ -74,13 +89,35 @@ def read_plans(directories: Sequence[Path]) -> list[PlanResults]:
 
 
 def _read(directory: Path) -> PlanResults:
-    tables, manifest = read_results(directory)
+    from reports.analysis.plans.stored_manifest import PlanRecord
+    from simulator.results.json_documents import JsonError, validated
+
+    tables, manifest = read_results(directory, PLAN_FORMAT)
     for name in PLAN_SCHEMAS:
         if name not in tables:
             raise TableError(f"{directory}: table {name!r} is missing; plan again with this version")
-    try:
-        records = [rename_keys(record) for record in manifest["plans"]]
-        warn_of_old_keys(str(directory), (key for _, old in records for key in old))
-        return PlanResults(tuple(parse_plan_rows([record for record, _ in records])), tables, manifest)
-    except (KeyError, TypeError, AttributeError) as error:
-        raise ResultsError(f"{directory / MANIFEST}: not the manifest of a plan: {error!r}") from error
+    records = [rename_keys(record) for record in manifest["plans"]]
+    warn_of_old_keys(str(directory), (key for _, old in records for key in old))
+    for number, (record, _) in enumerate(records):
+        try:
+            validated(PlanRecord, record)
+            _check_strategy(number, record["strategy"], [earlier["strategy"] for earlier, _ in records[:number]])
+        except JsonError as error:
+            raise ResultsError(f"{directory / MANIFEST}: plans[{number}].{error}") from None
+    names = {record["strategy"] for record, _ in records}
+    for name, table in tables.items():
+        unknown = sorted(set(table["strategy"].unique().to_pylist()) - names)
+        if unknown:
+            raise ResultsError(
+                f"{directory / name}.parquet: column 'strategy': {ascii(unknown[0])[:60]} is not in {MANIFEST}"
+            )
+    return PlanResults(tuple(parse_plan_rows([record for record, _ in records])), tables, manifest)
+
+
+def _check_strategy(number: int, name: str, earlier: Sequence[str]) -> None:
+    from simulator.results.json_documents import JsonError
+
+    if (name == TODAY) != (number == 0):
+        raise JsonError(f"strategy: expected '{TODAY}' in the first plan, and only there")
+    if name in earlier:
+        raise JsonError("strategy: occurs twice")

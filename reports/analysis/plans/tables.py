@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from simulator.results.table_checks import Reference, TableRules
 from simulator.results.table_schema import table_schema
 
 BROKERS = table_schema(
@@ -43,3 +44,19 @@ BATCHES = table_schema(
 
 PLAN_SCHEMAS = {"brokers": BROKERS, "moves": MOVES, "batches": BATCHES}
 """Every table of a plan folder, by name."""
+
+PLAN_RULES = {
+    "brokers": TableRules(frozenset({"rack", "bytes", "capacity_bytes"}), key=("strategy", "broker")),
+    "moves": TableRules(
+        frozenset({"source", "bytes"}),
+        {"kind": frozenset({"move", "copy"})},
+        key=("strategy", "kind", "source", "target"),
+    ),
+    "batches": TableRules(frozenset({"bytes", "min_copy_ms"}), key=("strategy", "batch")),
+}
+"""The rules of each table of a plan folder."""
+
+PLAN_REFERENCES = tuple(
+    Reference("moves", ("strategy", column), "brokers", ("strategy", "broker")) for column in ("source", "target")
+)
+"""References between the tables of a plan folder."""

@@ -106,7 +106,7 @@ def series(tables: Tables, of: RoundValues) -> list[TimeSeries]:
     for run in runs:
         key = run["scenario"], run["assignor"]
         rounds.setdefault(key, {})[run["seed"]] = []
-        failed[key] = failed.get(key, False) or run["verdict"] == Verdict.FAILED
+        failed[key] = failed.get(key, False) or run["verdict"] in (Verdict.FAILED, Verdict.STOPPED)
     for row in table_rows(tables, "rounds"):
         rounds[row["scenario"], row["assignor"]][row["seed"]].append(row)
     return [

@@ -109,33 +109,28 @@ def read_stored(text: str, name: str) -> StoredResults:
     Raises:
         StoredResultsError: the file does not hold valid stored results.
     """
+    from reports.analysis.stored.stored_file import StoredFile
+    from simulator.results.json_documents import JsonError, read_json, validated
+
     try:
-        data = json.loads(text)
-    except ValueError as error:
-        raise StoredResultsError(f"{name}: not stored results: {error}") from error
-    if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise StoredResultsError(f"{name}: not stored results of format {FORMAT}; record them again")
-    try:
-        scenario = data["scenario"]
-        figures = {_key(run): rename_keys(dict(run["figures"]), RENAMED_RUN_KEYS) for run in data["runs"]}
-        results = StoredResults(
-            scenario["name"],
-            ResultOrigin(scenario["sha256"], dict(scenario["imports"]), int(data["model"]), dict(data["versions"])),
-            {_key(run): StoredRun(figures[_key(run)][0], tuple(map(_round, run["rounds"]))) for run in data["runs"]},
-        )
-    except (KeyError, TypeError, ValueError) as error:
+        data = read_json(text)
+        stored = validated(StoredFile, data)
+    except JsonError as error:
         raise StoredResultsError(
-            f"{name}: not stored results of format {FORMAT}: invalid or missing {error}; record them again"
+            f"{name}: not stored results of format {FORMAT}: {error}; record them again"
         ) from error
-    warn_of_old_keys(name, (key for _, old in figures.values() for key in old))
-    return results
-
-
-def _round(record: Any) -> Mapping[str, Any]:
-    """Return a stored round with the keys that comparisons need; raise if one is missing."""
-    changes = record["changes"]
-    placements = None if changes is None else {task: list(clients) for task, clients in changes.items()}
-    return {**record, "round": int(record["round"]), "digest": str(record["digest"]), "changes": placements}
+    runs: dict[RunKey, StoredRun] = {}
+    all_old: list[str] = []
+    for number, run in enumerate(stored.runs):
+        key = run.assignor, run.seed
+        if key in runs:
+            raise StoredResultsError(f"{name}: runs[{number}]: has assignor and seed of an earlier run; record again")
+        figures, old = rename_keys(run.figures, RENAMED_RUN_KEYS)
+        all_old += old
+        runs[key] = StoredRun(figures, tuple(round_.model_dump() for round_ in run.rounds))
+    warn_of_old_keys(name, all_old)
+    origin = ResultOrigin(stored.scenario.sha256, stored.scenario.imports, stored.model, stored.versions)
+    return StoredResults(stored.scenario.name, origin, runs)
 
 
 def _run_text(key: RunKey, run: StoredRun) -> str:

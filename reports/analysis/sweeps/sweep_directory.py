@@ -41,7 +41,7 @@ def is_sweep_directory(directory: Path) -> bool:
     """Return whether a directory holds a sweep; False also if it cannot be read."""
     try:
         manifest = json.loads((directory / _MANIFEST).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return False
     return isinstance(manifest, dict) and manifest.get("kind") == "sweep"
 

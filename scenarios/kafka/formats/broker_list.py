@@ -67,7 +67,7 @@ def parse_broker_csv(text: str) -> tuple[ListedBroker, ...]:
     brokers: dict[int, ListedBroker] = {}
     line_of: dict[int, int] = {}
     for number, line in numbered_lines(text):
-        fields = [field.strip() for field in next(csv.reader([line], skipinitialspace=True))]
+        fields = _split_fields(number, line)
         if not line_of and fields[0].lower() == "id":
             _check_header(number, fields)
             continue
@@ -99,6 +99,13 @@ def broker_csv(brokers: Iterable[ListedBroker]) -> str:
         fields = (broker.id, broker.rack, broker.capacity_bytes, broker.capacity_bytes_per_s)
         rows.append(",".join("" if field is None else str(field) for field in fields))
     return "\n".join(rows) + "\n"
+
+
+def _split_fields(number: int, line: str) -> list[str]:
+    try:
+        return [field.strip() for field in next(csv.reader([line], skipinitialspace=True))]
+    except csv.Error as error:
+        raise FormatError(number, f"not a line of CSV: {error}") from None
 
 
 def _check_header(number: int, fields: list[str]) -> None:

@@ -14,15 +14,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from assignors.model.ids import TopicPartition
-from scenarios.kafka.formats.lines import FormatError, numbered_lines
+from scenarios.kafka.formats.lines import FormatError, check_columns, numbered_lines
 from scenarios.kafka.naming import TOPIC_PATTERN
 
 _COMMAND = "kafka-consumer-groups.sh --describe --members --verbose"
 _NONE = "-"
 _REMARK = re.compile(r"\s*(Consumer group '|Warning: |Error: |The consumer group )")
-_PARTITIONS_UP_TO_3_7 = re.compile(rf"(?P<topic>{TOPIC_PATTERN})\((?P<partitions>[\d,]+)\)")
-_PARTITIONS_FROM_4_0 = re.compile(rf"(?P<topic>{TOPIC_PATTERN}):(?P<partitions>[\d,]+)")
-_PARTITIONS_WITHOUT_TOPICS = re.compile(r"\([\d,]+\)(, \([\d,]+\))*")
+_NUMBERS = r"[0-9]{1,10}(,[0-9]{1,10})*"
+_PARTITIONS_UP_TO_3_7 = re.compile(rf"(?P<topic>{TOPIC_PATTERN})\((?P<partitions>{_NUMBERS})\)")
+_PARTITIONS_FROM_4_0 = re.compile(rf"(?P<topic>{TOPIC_PATTERN}):(?P<partitions>{_NUMBERS})")
+_PARTITIONS_WITHOUT_TOPICS = re.compile(r"\([0-9,]+\)(, \([0-9,]+\))*")
 _OPTIONAL = "GROUP-INSTANCE-ID"
 
 
@@ -102,8 +103,8 @@ class _Header:
     def parse(cls, number: int, line: str) -> _Header:
         columns = [(match[0], match.start()) for match in re.finditer(r"\S+", line)]
         titles = tuple(title for title, _ in columns)
-        if "CONSUMER-ID" not in titles:
-            raise FormatError(number, f"no column CONSUMER-ID; expected the output of {_COMMAND}")
+        of_partitions = ("TOPIC",) if "PARTITION" in titles else ()
+        check_columns(number, titles, ("CONSUMER-ID", "GROUP", "CLIENT-ID", *of_partitions), _COMMAND)
         if not {"ASSIGNMENT", "CURRENT-ASSIGNMENT", "PARTITION"} & set(titles):
             raise FormatError(number, "no column with assignments; run the tool with --verbose")
         return cls(titles, tuple(start for _, start in columns))
@@ -131,7 +132,7 @@ class _Header:
 
 def _parse_partitions(number: int, row: Mapping[str, str]) -> Iterator[TopicPartition]:
     if "PARTITION" in row:
-        if not row["PARTITION"].isdecimal():
+        if not re.fullmatch(r"[0-9]{1,10}", row["PARTITION"]):
             raise FormatError(number, f"PARTITION: '{row['PARTITION'][:60]}' is not a partition number")
         yield TopicPartition(row["TOPIC"], int(row["PARTITION"]))
         return

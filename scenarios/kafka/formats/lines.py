@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 _LOG_LINE = r"\[?\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d"
 _LAUNCHER = r"(WARN|WARNING|INFO|ERROR|SLF4J|log4j)[: ]|OpenJDK |Java HotSpot|Picked up |[$#>] "
@@ -48,3 +48,23 @@ def parse_broker_ids(number: int, field: str, text: str) -> tuple[int, ...]:
         if not re.fullmatch(r"\d{1,10}", part):
             raise FormatError(number, f"{field}: '{text.strip()[:60]}' is not a list of broker ids (such as 5,6,7)")
     return tuple(map(int, parts))
+
+
+def check_columns(number: int, titles: Sequence[str], required: Sequence[str], command: str) -> None:
+    """Check the column titles of a header line.
+
+    Args:
+        number: Number of the line, for the error.
+        titles: Titles in the order of the line.
+        required: Titles that must be among them.
+        command: Command that prints such a header, for the error.
+
+    Raises:
+        FormatError: A title is missing or occurs twice.
+    """
+    for title in required:
+        if title not in titles:
+            raise FormatError(number, f"no column {title}; expected the output of {command}")
+    for title in titles:
+        if titles.count(title) > 1:
+            raise FormatError(number, f"two columns {title[:60]}; expected the output of {command}")

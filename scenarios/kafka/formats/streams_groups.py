@@ -9,17 +9,17 @@ Source: `org.apache.kafka.tools.streams.StreamsGroupCommand` (`printMembers`, `p
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from assignors.model.ids import TopicPartition
-from scenarios.kafka.formats.lines import FormatError, numbered_lines
+from scenarios.kafka.formats.lines import FormatError, check_columns, numbered_lines
 
 _COMMAND = "kafka-streams-groups.sh --describe"
 _COORDINATOR = "COORDINATOR (ID)"
 _REMARK = re.compile(r"\s*Error: ")
-_TASKS_OF_ROLE = re.compile(r"((?:TARGET-)?(?:ACTIVE|STANDBY|WARMUP)): ((?:[^\s:]+:\[[\d,]*\];(?: |$))+)")
-_PARTITIONS = re.compile(r"([^\s:]+):\[([\d,]*)\];")
+_TASKS_OF_ROLE = re.compile(r"((?:TARGET-)?(?:ACTIVE|STANDBY|WARMUP)): ((?:[^\s:]+:\[[0-9,]*\];(?: |$))+)")
+_PARTITIONS = re.compile(r"([^\s:]+):\[([0-9,]*)\];")
 _ROLES = ("ACTIVE", "STANDBY", "WARMUP")
 
 
@@ -110,7 +110,8 @@ def parse_streams_members(text: str) -> tuple[StreamsGroupMember, ...]:
     Raises:
         FormatError: The text is not such output.
     """
-    return tuple(_parse_member(number, row) for number, row in _parse_rows(text, "MEMBER", "--members --verbose"))
+    required = ("MEMBER", "PROCESS", "CLIENT-ID", "ASSIGNMENTS")
+    return tuple(_parse_member(number, row) for number, row in _parse_rows(text, required, "--members --verbose"))
 
 
 def parse_streams_states(text: str) -> tuple[StreamsGroupState, ...]:
@@ -124,7 +125,7 @@ def parse_streams_states(text: str) -> tuple[StreamsGroupState, ...]:
     """
     return tuple(
         StreamsGroupState(number, row["GROUP"], row["STATE"], _parse_number(number, "#MEMBERS", row["#MEMBERS"]))
-        for number, row in _parse_rows(text, "STATE", "--state")
+        for number, row in _parse_rows(text, ("STATE", "#MEMBERS"), "--state")
     )
 
 
@@ -146,12 +147,12 @@ def parse_streams_offsets(text: str) -> tuple[StreamsGroupOffsets, ...]:
             _parse_offset(number, row, "LOG-END-OFFSET"),
             _parse_number(number, "OFFSET-LAG", row["OFFSET-LAG"]),
         )
-        for number, row in _parse_rows(text, "OFFSET-LAG", "--offsets --verbose")
+        for number, row in _parse_rows(text, ("OFFSET-LAG", "TOPIC", "PARTITION"), "--offsets --verbose")
     )
 
 
-def _parse_rows(text: str, required_title: str, option: str) -> Iterator[tuple[int, Mapping[str, str]]]:
-    """Yield the rows with their fields by title; `required_title` identifies the output of `option`.
+def _parse_rows(text: str, required: Sequence[str], option: str) -> Iterator[tuple[int, Mapping[str, str]]]:
+    """Yield the rows with their fields by title; the `required` columns identify the output of `option`.
 
     Yields:
         The line number and fields of each row.
@@ -167,8 +168,7 @@ def _parse_rows(text: str, required_title: str, option: str) -> Iterator[tuple[i
             continue
         if line.lstrip().startswith("GROUP "):
             titles = tuple(line.replace(_COORDINATOR, "COORDINATOR").split())
-            if required_title not in titles:
-                raise FormatError(number, f"no column {required_title}; expected the output of {_COMMAND} {option}")
+            check_columns(number, titles, required, f"{_COMMAND} {option}")
         elif not titles:
             raise FormatError(number, f"'{line.strip()[:60]}' before the header line (GROUP …)")
         else:
@@ -229,6 +229,6 @@ def _parse_offset(number: int, row: Mapping[str, str], title: str) -> int | None
 
 
 def _parse_number(number: int, title: str, text: str) -> int:
-    if not re.fullmatch(r"-?\d{1,19}", text):
+    if not re.fullmatch(r"-?[0-9]{1,19}", text):
         raise FormatError(number, f"{title}: '{text[:60]}' is not a number")
     return int(text)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
@@ -156,7 +157,8 @@ def test_missing_scenario_gives_a_warning(shell: Shell, results: Path) -> None:
 
 def test_results_that_cannot_be_reproduced_give_a_warning(shell: Shell, results: Path) -> None:
     table = pq.read_table(results / "assignments.parquet")
-    clients = ["app-0" if name == "app-1" else name for name in table["client"].to_pylist()]
+    swapped = {"app-0": "app-1", "app-1": "app-0"}
+    clients = [swapped.get(name, name) for name in table["client"].to_pylist()]
     column = table.schema.get_field_index("client")
     pq.write_table(
         table.set_column(column, table.schema.field(column), pa.array(clients)), results / "assignments.parquet"
@@ -173,15 +175,15 @@ def test_results_of_others_import_nothing(shell: Shell, results: Path, importabl
         "class Evil:\n    def assign(self, state):\n        return assignor_sim.TaskAssignment(())\n",
     )
     tables, manifest = read_results(results)
-    for assignor in manifest["assignors"]:
-        assignor["assignor"] = assignor["label"] = "evil:Evil"
+    [assignor, *_] = manifest["assignors"]
+    only = {name: table.filter(pc.equal(table["assignor"], assignor["label"])) for name, table in tables.items()}
     renamed = {
         name: table.set_column(
-            table.schema.get_field_index("assignor"), "assignor", pa.array(["evil:Evil"] * table.num_rows)
+            table.schema.get_field_index("assignor"), "assignor", pa.array(["evil:Evil"] * table.num_rows, pa.string())
         )
-        for name, table in tables.items()
-        if "assignor" in table.schema.names
+        for name, table in only.items()
     }
+    manifest["assignors"] = [{**assignor, "assignor": "evil:Evil", "label": "evil:Evil"}]
     stored = {path: path.read_bytes() for path in (results / "scenario").rglob("*") if path.is_file()}
     write_results(
         results, tables | renamed, manifest, {str(path.relative_to(results)): text for path, text in stored.items()}

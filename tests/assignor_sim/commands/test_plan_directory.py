@@ -52,7 +52,7 @@ def test_plan_directory_of_an_earlier_version_is_rejected(folder: Path) -> None:
     moves.rename(folder / "out" / "moves.parquet")
     result = report("out")
     assert result.exit_code == 2
-    assert "out/manifest.json: not the manifest of a plan" in result.stderr
+    assert "out/manifest.json: not a result directory: title: field required" in result.stderr
 
 
 def test_folder_names_are_unique() -> None:

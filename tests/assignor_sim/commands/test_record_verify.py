@@ -178,7 +178,7 @@ def test_results_of_an_older_format_must_be_recorded_again(file: Path) -> None:
     edit_stored(file, older)
     result = run("verify", file)
     assert result.exit_code == 2
-    assert "not stored results of format 2; record them again" in result.output
+    assert "not stored results of format 2: format: input should be 2; record them again" in result.output
     assert run("record", file).output.endswith("small.expected.json: stored\n")
     assert run("verify", file).exit_code == 0
 

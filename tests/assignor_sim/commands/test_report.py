@@ -9,13 +9,12 @@ import pytest
 from reports.render.figures.run_figures import RUN_FIGURES
 from simulator.results.result_directory import write_results
 from tests.assignor_sim.conftest import Shell
-from tests.reports.sample_player_runs import player_runs
-from tests.reports.sample_runs import MANIFEST
+from tests.reports.sample_player_runs import PLAYER_MANIFEST, player_runs
 
 
 @pytest.fixture
 def results(shell: Shell) -> Path:
-    write_results(shell.folder / "first", player_runs(), MANIFEST)
+    write_results(shell.folder / "first", player_runs(), PLAYER_MANIFEST)
     return shell.folder / "first"
 
 
@@ -35,7 +34,7 @@ def test_report_recreates_the_page_of_a_run(shell: Shell, small: Path) -> None:
 
 
 def test_two_directories_share_a_page(shell: Shell, results: Path) -> None:
-    write_results(shell.folder / "second", player_runs(), MANIFEST)
+    write_results(shell.folder / "second", player_runs(), PLAYER_MANIFEST)
     assert shell("report", "first", "second", "--out", "both.html").code == 0
     text = (shell.folder / "both.html").read_text(encoding="utf-8")
     assert '"label":"second: calm"' in text

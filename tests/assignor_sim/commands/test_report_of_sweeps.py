@@ -6,8 +6,7 @@ from reports.render.figures.run_figures import RUN_FIGURES
 from reports.render.figures.sweep_figures import SWEEP_FIGURES
 from simulator.results.result_directory import write_results
 from tests.assignor_sim.conftest import Shell
-from tests.reports.sample_player_runs import player_runs
-from tests.reports.sample_runs import MANIFEST
+from tests.reports.sample_player_runs import PLAYER_MANIFEST, player_runs
 from tests.reports.sample_sweep import aggregate, write
 
 
@@ -22,7 +21,7 @@ def test_page_of_a_sweep_has_no_player(shell: Shell) -> None:
 
 def test_runs_and_sweeps_share_a_page_and_a_figure_directory(shell: Shell) -> None:
     write(aggregate(), shell.folder / "weights")
-    write_results(shell.folder / "first", player_runs(), MANIFEST)
+    write_results(shell.folder / "first", player_runs(), PLAYER_MANIFEST)
     assert shell("report", "weights", "first", "--figures", "drawn", "--figure-format", "svg").code == 0
     text = (shell.folder / "report.html").read_text(encoding="utf-8")
     assert 'id="sweep-1-data"' in text

@@ -89,4 +89,4 @@ def test_directory_without_results_of_a_run_is_rejected(tmp_path: Path, command:
     (tmp_path / "manifest.json").write_text('{"kind": "sweep"}', encoding="utf-8")
     result = run(*command, tmp_path)
     assert result.exit_code == 2
-    assert "'runs' is missing" in result.stderr
+    assert "manifest.json: not a result directory: kind: holds 'sweep', expected runs" in result.stderr

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from assignors.errors import InvalidAssignmentError
@@ -74,3 +76,26 @@ def test_all_errors_are_reported_with_their_tasks(state: ApplicationState) -> No
 def test_assignment_survives_conversion_to_columns_and_back(state: ApplicationState) -> None:
     assignment = assignment_of((A, {T00: ACTIVE, T10: ACTIVE}), (B, {T01: ACTIVE, T00: STANDBY}))
     assert AssignmentColumns.of(state, assignment).to_assignment(state) == assignment
+
+
+class Wrong(TaskAssignment):
+    """An assignment with entries of any type, as an assignor without type checks may return."""
+
+
+@pytest.mark.parametrize(
+    ("returned", "message"),
+    [
+        (None, "returned None, expected a TaskAssignment"),
+        ({"0_0": "A"}, "returned a dict, expected a TaskAssignment"),
+        (Wrong([None]), "has None, expected a KafkaStreamsAssignment"),
+        (assignment_of(("A", {}), (B, {})), "process_id is a str, expected a ProcessId"),
+        (assignment_of((A, [T00]), (B, {})), "is a list, expected a mapping"),
+        (assignment_of((A, {"0_0": ACTIVE}), (B, {})), "has a str: a TaskType, expected TaskId: TaskType"),
+        (assignment_of((A, {T00: "ACTIVE"}), (B, {})), "has a TaskId: a str, expected TaskId: TaskType"),
+        (TaskAssignment([KafkaStreamsAssignment(A, {}, -1)]), "is -1, expected milliseconds"),
+        (TaskAssignment([KafkaStreamsAssignment(A, {}, "1s")]), "is a str, expected milliseconds"),
+    ],
+)
+def test_wrong_type_is_rejected(state: ApplicationState, returned: Any, message: str) -> None:
+    with pytest.raises(InvalidAssignmentError, match=message):
+        AssignmentColumns.of(state, returned)

@@ -14,9 +14,11 @@ from simulator.results.renamed_keys import (
     RenamedKeysWarning,
     rename_columns,
     rename_keys,
+    rename_tables,
 )
 from simulator.results.result_directory import read_results, write_results
 from simulator.results.tables import SCHEMAS
+from tests.simulator.results.test_result_directory import MANIFEST, run_tables
 
 
 def test_old_keys_are_no_current_columns() -> None:
@@ -27,23 +29,21 @@ def test_old_keys_are_no_current_columns() -> None:
 
 
 def test_old_result_directory_is_read_with_a_warning(tmp_path: Path) -> None:
-    directory = tmp_path / "results"
-    runs = pa.table({"seed": [1], "rounds": [3], "down_ms": [5], "remote_source_partitions": [7]})
-    write_results(directory, {"runs": runs, "lives": pa.table({"task": ["0_0"]})}, {"seed": 1})
+    directory, current = tmp_path / "results", run_tables()
+    old = {"rebalances": "rounds", "downtime_ms": "down_ms", "cross_rack_source_partitions": "remote_source_partitions"}
+    names = [old.get(name, name) for name in current["runs"].column_names]
+    tables = {**current, "runs": current["runs"].rename_columns(names), "lives": current["task_states"]}
+    del tables["task_states"]
+    write_results(directory, tables, MANIFEST)
     with pytest.warns(RenamedKeysWarning, match=r"results: .*down_ms, lives, remote_source_partitions.*0\.3\.0"):
-        tables, _ = read_results(directory)
-    assert tables["runs"].column_names == ["seed", "rebalances", "downtime_ms", "cross_rack_source_partitions"]
-    assert tables["runs"].to_pylist() == [
-        {"seed": 1, "rebalances": 3, "downtime_ms": 5, "cross_rack_source_partitions": 7}
-    ]
-    assert tables["task_states"].to_pylist() == [{"task": "0_0"}]
+        read, _ = read_results(directory)
+    assert all(read[name].equals(current[name]) for name in current)
 
 
-def test_old_values_of_reasons_are_read_as_the_current_ones_with_a_warning(tmp_path: Path) -> None:
+def test_old_values_of_reasons_are_read_as_the_current_ones_with_a_warning() -> None:
     reasons = pa.table({"kind": ["there", "untold", "rack"], "no_break_even": ["untold", "not_asked", None]})
-    write_results(tmp_path / "results", {"reasons": reasons}, {"seed": 1})
     with pytest.warns(RenamedKeysWarning, match="not_asked, there, untold"):
-        tables, _ = read_results(tmp_path / "results")
+        tables = rename_tables({"reasons": reasons}, "results")
     assert tables["reasons"].to_pydict() == {
         "kind": ["initial", "not_recorded", "rack"],
         "no_break_even": ["not_recorded", "not_requested", None],
@@ -53,7 +53,7 @@ def test_old_values_of_reasons_are_read_as_the_current_ones_with_a_warning(tmp_p
 @pytest.mark.filterwarnings("error")
 def test_current_results_are_read_without_a_warning(tmp_path: Path) -> None:
     tables = {name: schema.empty_table() for name, schema in SCHEMAS.items()}
-    write_results(tmp_path / "results", tables, {"seed": 1})
+    write_results(tmp_path / "results", tables, MANIFEST)
     assert read_results(tmp_path / "results")[0] == tables
 
 

@@ -20,13 +20,15 @@ from simulator.results.tabulation import tabulate
 from simulator.world.disturbances import RollingBounce
 from tests.simulator.world_builders import HOUR, with_configs, world
 
+MANIFEST = {"scenario": {"name": "test"}, "assignors": [{"label": "ha", "assignor": "ha"}], "seeds": [1, 2]}
 
-def run_tables() -> dict[str, pa.Table]:
+
+def run_tables(seed: int = 1) -> dict[str, pa.Table]:
     base = dataclasses.replace(
         with_configs(world(), num_standby_replicas=1),
         disturbances=(RollingBounce(HOUR, ("c0", "c1"), 60_000, 60_000),),
     )
-    return tabulate(simulate(base, HighAvailability()), "ha", 1)
+    return tabulate(simulate(base, HighAvailability()), "ha", seed)
 
 
 def digest(tables: dict[str, pa.Table]) -> str:
@@ -35,20 +37,20 @@ def digest(tables: dict[str, pa.Table]) -> str:
 
 
 def test_results_are_read_as_they_were_written(tmp_path: Path) -> None:
-    tables = concat_tables([run_tables(), run_tables()])
-    write_results(tmp_path / "results", tables, {"seed": 1}, {"figures/one.txt": b"picture"})
+    tables = concat_tables([run_tables(), run_tables(2)])
+    write_results(tmp_path / "results", tables, MANIFEST, {"figures/one.txt": b"picture"})
     read, manifest = read_results(tmp_path / "results")
-    assert manifest == {"seed": 1}
+    assert manifest == MANIFEST
     assert {name: len(table) for name, table in read.items()} == {name: len(table) for name, table in tables.items()}
     assert all(read[name].equals(tables[name]) for name in tables)
     assert (tmp_path / "results" / "figures" / "one.txt").read_bytes() == b"picture"
 
 
 def test_failed_write_keeps_the_earlier_results(tmp_path: Path) -> None:
-    write_results(tmp_path / "results", run_tables(), {"seed": 1})
+    write_results(tmp_path / "results", run_tables(), MANIFEST)
     with pytest.raises(TypeError):
         write_results(tmp_path / "results", run_tables(), {"seed": object()})
-    assert read_results(tmp_path / "results")[1] == {"seed": 1}
+    assert read_results(tmp_path / "results")[1] == MANIFEST
     assert [path.name for path in tmp_path.iterdir()] == ["results"]
 
 
@@ -67,7 +69,9 @@ def test_results_of_another_kind_are_not_overwritten(tmp_path: Path) -> None:
     with pytest.raises(ResultsError, match="contains a plan"):
         write_results(tmp_path / "plan", {}, {})
     write_results(tmp_path / "plan", {}, {"kind": "plan", "overwritten": True})
-    assert read_results(tmp_path / "plan")[1] == {"kind": "plan", "overwritten": True}
+    assert json.loads((tmp_path / "plan" / "manifest.json").read_text())["overwritten"]
+    with pytest.raises(ResultsError, match="kind: holds 'plan', expected runs"):
+        read_results(tmp_path / "plan")
 
 
 def test_run_does_not_depend_on_the_hash_seed() -> None:

@@ -20,7 +20,7 @@ THEN = {"0_0": "b", "0_1": "b"}
 
 
 def test_written_results_are_read_back() -> None:
-    written = results(FIRST, THEN, figures={}, cause='"</script> \u202e ünï 🦊')
+    written = results(FIRST, THEN, cause='"</script> \u202e ünï 🦊')
     assert read_stored(write_stored(written), "file") == written
     assert write_stored(read_stored(write_stored(written), "file")) == write_stored(written)
 
