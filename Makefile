@@ -30,18 +30,21 @@ demo: .venv ## Set up, compare assignors on a shipped scenario, run a sweep on S
 	@printf '\n%s\n' '$(DEMO_REPORT)'
 	@.venv/bin/$(DEMO_REPORT)
 
-# Slow tests have their own targets. Those of PROJECTS run users' projects in processes of their own.
+# Slow tests have their own targets. Those of PROJECTS run users' projects in processes of their own, those of EXAMPLES
+# what README and docs show.
 PROJECTS := tests/packaging/test_name_collisions.py tests/packaging/test_typed_consumer.py \
 	tests/assignor_sim/test_pytest_plugin.py
-ANSWERS  := tests/parity tests/contract tests/relations $(PROJECTS)
-SLOW     := $(ANSWERS) tests/pipeline tests/browser tests/real_kafka
+EXAMPLES := tests/docs/test_python_api.py tests/docs/test_readme.py tests/docs/test_regression_howtos.py \
+	tests/docs/test_tutorial_to_a_decision.py
+ANSWERS  := tests/parity tests/contract tests/relations tests/library/test_stored.py $(PROJECTS) $(EXAMPLES)
+SLOW     := $(ANSWERS) tests/hostile tests/pipeline tests/browser tests/real_kafka
 
 test: .venv ## Set up, then run the tests (a part of them: ARGS="-k rack")
 	.venv/bin/python -m pytest --numprocesses=auto --dist=loadfile $(SLOW:%=--ignore=%) $(ARGS)
 
 HOSTILE_INPUTS := 150
 
-test-answers: .venv ## Compare with Kafka's recorded assignments and times; test contracts, relations and users' projects
+test-answers: .venv ## Compare with Kafka's recorded assignments and times; test contracts, relations, examples, hostile input
 	.venv/bin/python -m pytest --numprocesses=auto --dist=load $(ANSWERS) $(ARGS)
 	HOSTILE_INPUTS=$(HOSTILE_INPUTS) .venv/bin/python -m pytest --numprocesses=auto --dist=load tests/hostile
 

@@ -24,11 +24,11 @@ def _override(text: str) -> str:
 Seed = Annotated[int, Field(ge=0, le=2**63 - 1)]
 
 
-class _Record(BaseModel):
+class _ManifestPart(BaseModel):
     model_config = ConfigDict(strict=True, extra="allow")
 
 
-class ScenarioRecord(_Record):
+class ScenarioRecord(_ManifestPart):
     """The scenario of the runs; fields with a default are missing in results of earlier releases."""
 
     name: str
@@ -41,7 +41,7 @@ class ScenarioRecord(_Record):
     overrides: list[Annotated[str, AfterValidator(_override)]] = []
 
 
-class AssignorRecord(_Record):
+class AssignorRecord(_ManifestPart):
     """An assignor of the runs."""
 
     label: str
@@ -54,7 +54,7 @@ class AssignorRecord(_Record):
     refused: list[str] = []
 
 
-class RunManifest(_Record):
+class RunManifest(_ManifestPart):
     """The manifest of the results of runs."""
 
     kind: None = None

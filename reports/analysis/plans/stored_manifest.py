@@ -12,17 +12,17 @@ Amount = Annotated[float, Field(ge=-(2**63), le=2**63)]
 Count = Annotated[int, Field(ge=0, le=2**53)]
 
 
-class _Record(BaseModel):
+class _PlanManifestPart(BaseModel):
     model_config = ConfigDict(strict=True, extra="allow")
 
 
-class ClusterRecord(_Record):
+class ClusterRecord(_PlanManifestPart):
     """The cluster of the plans."""
 
     source: str
 
 
-class PlanManifest(_Record):
+class PlanManifest(_PlanManifestPart):
     """The manifest of a plan folder; its plans are validated as `PlanRecord` once old keys are renamed."""
 
     title: str
@@ -32,7 +32,7 @@ class PlanManifest(_Record):
     plans: Annotated[list[dict[str, Any]], Field(min_length=1)]
 
 
-class _PlanRecord(_Record):
+class _PlanRecord(_PlanManifestPart):
     strategy: str
     status: str | None
     reason: str | None

@@ -9,17 +9,17 @@ from pydantic import BaseModel, ConfigDict, Field
 Figure = Annotated[float, Field(ge=-1e300, le=1e300)]
 
 
-class _Record(BaseModel):
+class _StoredFilePart(BaseModel):
     model_config = ConfigDict(strict=True, extra="allow")
 
 
-class _Scenario(_Record):
+class _Scenario(_StoredFilePart):
     name: str
     sha256: str
     imports: dict[str, str]
 
 
-class _Round(_Record):
+class _Round(_StoredFilePart):
     round: Annotated[int, Field(ge=0)]
     at_ms: int | None = None
     reason: str | None = None
@@ -30,14 +30,14 @@ class _Round(_Record):
     changes: dict[str, list[str | None]] | None
 
 
-class _Run(_Record):
+class _Run(_StoredFilePart):
     assignor: str
     seed: Annotated[int, Field(ge=0)]
     figures: dict[str, bool | int | Figure | str | None]
     rounds: list[_Round]
 
 
-class StoredFile(_Record):
+class StoredFile(_StoredFilePart):
     """A file of stored results, with current keys."""
 
     format: Literal[2]

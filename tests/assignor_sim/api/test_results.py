@@ -86,5 +86,5 @@ def test_open_rejects_other_directories(tmp_path: Path) -> None:
     with pytest.raises(sim.ResultsError, match="not a result directory"):
         sim.open(tmp_path)
     (tmp_path / "manifest.json").write_text('{"kind": "plan"}')
-    with pytest.raises(sim.ResultsError, match=r"holds a plan; sim\.open reads results of runs"):
+    with pytest.raises(sim.ResultsError, match=r"kind: holds 'plan', expected runs"):
         sim.open(tmp_path)

@@ -126,7 +126,7 @@ def test_config_takes_precedence_over_streams_config(folder: Path) -> None:
         (("--bootstrap", "h:1", "--rack", "az1"), "--rack az1: expected KEY=VALUE, as in 'shop-1*=az1'"),
         (("--bootstrap", "h:1", "--last"), "--last requires --from"),
         (("--bootstrap", "h:1", "--command-config", "nowhere"), "'nowhere': no such file"),
-        (("--from", "dumps", "--kafka", "4.4"), "--kafka: Kafka 4.4 is not supported (supported: 3.8 to 4.3)"),
+        (("--from", "dumps", "--kafka", "4.5"), "--kafka: Kafka 4.5 is not supported (supported: 3.8 to 4.4)"),
         (("--from", "dumps", "--kafka", "new"), "--kafka: 'new' is not a Kafka release such as 4.3 or 3.9.1"),
         (("--from", "nowhere"), "'nowhere' is not a folder"),
         (("--from", "dumps", "--config", "x"), "--config x: expected KEY=VALUE, as in num.standby.replicas=1"),
