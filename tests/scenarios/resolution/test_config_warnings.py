@@ -191,8 +191,8 @@ def test_leaves_group_false_causes_a_warning_in_a_streams_group(kind: str) -> No
 
     assert warnings(text("false", SMALL)) == warnings(text("true", STREAMS)) == []
     assert warnings(text("false", STREAMS)) == [
-        f"s.yaml:21: events[1].{kind}.leaves_group: has no effect with group.protocol: streams, whose members always "
-        "leave on close"
+        f"s.yaml:21: events[1].{kind}.leaves_group: has no effect with group.protocol: streams, whose dynamic "
+        "members always leave on close"
     ]
 
 
