@@ -128,6 +128,7 @@ class Simulation:
         self._fleet = Fleet(world, layout.racks)
         self._observe = observe
         self._starting: dict[str, ClientUp] = {}
+        self._after_start: dict[str, list[TimedChange]] = {}
         self._changed = self._env.event()
         self._execution = Execution(
             world, layout, self._cluster_metadata, self._fleet, self._announce_change, bandwidth
@@ -224,6 +225,7 @@ class Simulation:
                 case ClientDown(client=client, disk=disk):
                     row = self._fleet.row(client)
                     self._starting.pop(client, None)
+                    self._after_start.pop(client, None)
                     if self._fleet.up[row]:
                         members = self._fleet.members(row)
                         self._fleet.stop(row, keeps_disk=disk is not Disk.LOST)
@@ -254,6 +256,8 @@ class Simulation:
                     self._group.request_rebalance("configs changed", cause)
                 case TrafficScaled(factor=factor, hour=hour):
                     self._execution.set_traffic(factor, hour)
+                case ThreadReplaced(client=client) | ThreadsSet(client=client) if client in self._starting:
+                    self._after_start.setdefault(client, []).append(timed)
                 case ThreadReplaced(client=client, leaves_group=leaves_group):
                     self._replace_thread(self._fleet.row(client), cause, leaves_group)
                 case ThreadsSet(client=client, threads=threads, leaves_group=leaves_group):
@@ -295,6 +299,8 @@ class Simulation:
             del self._starting[change.client]
             with self._execution.changing(self._now_ms):
                 self._join(change, cause)
+            for timed in self._after_start.pop(change.client, ()):
+                self._apply(timed)
 
     def _join(self, change: ClientUp, cause: Cause) -> None:
         row = self._fleet.row(change.client)

@@ -9,6 +9,7 @@ import pytest
 from assignors.tasks.streams_group_sticky import StreamsGroupSticky
 from simulator.results.convergence import Verdict, convergence
 from simulator.results.trace import Trace
+from simulator.world.client_times import ClientTimes
 from simulator.world.disturbances import Crash, Disk, ReplaceThread, RollingBounce, StreamThreads
 from simulator.world.state_configs import StateConfigs
 from simulator.world.thread_ends import leaves_when_removed, leaves_when_replaced, num_thread_numbers
@@ -46,6 +47,17 @@ def test_replaced_thread_waits_for_the_session_of_a_dead_one_that_stays(ended_th
     assert 42 * SECOND <= takeover_ms(trace) <= 45 * SECOND, "users report 42.7 s with 4.1.2"
     assert len([round_ for round_ in trace.rounds if round_.at_ms >= HOUR]) == 1
     assert convergence(trace).verdict is Verdict.STABLE
+
+
+@pytest.mark.parametrize("event", [ReplaceThread(HOUR + SECOND, ("c0",)), StreamThreads(HOUR + SECOND, ("c0",), 3)])
+def test_threads_of_a_client_that_is_starting_change_when_it_has_joined(event: ReplaceThread | StreamThreads) -> None:
+    base = with_clients(world(2), threads=1)
+    base = dataclasses.replace(
+        base, application=dataclasses.replace(base.application, times=ClientTimes(10 * SECOND, 70, 250, 30, 2.0))
+    )
+    bounce = RollingBounce(HOUR - SECOND, ("c0",), SECOND, 0)
+    trace = run(base, bounce, event)
+    assert slots_of(trace, 0) == ({1} if isinstance(event, ReplaceThread) else {0, 1, 2})
 
 
 def test_other_threads_keep_their_tasks_while_a_dead_one_blocks_the_rebalance() -> None:
