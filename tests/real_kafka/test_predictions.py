@@ -14,8 +14,8 @@ from itertools import pairwise
 import pytest
 
 from tools.fidelity.confirmation import Confirmation
-from tools.fidelity.report import MANY_APPLICATIONS, UNEXPLAINED, explain
-from tools.fidelity.shares import CONVERGENCE, REBALANCES, RESTORED, THREADS, TIMES
+from tools.fidelity.report import MANY_APPLICATIONS
+from tools.fidelity.shares import CONVERGENCE, RESTORED, THREADS, TIMES
 from tools.fidelity.steps import BROKERS_ONLY, RELEASES, applications_of, applications_on, experiments_on, run_steps
 from tools.fidelity.stored_confirmation import StoredConfirmation, to_stored, write_confirmations
 
@@ -24,12 +24,13 @@ STEPS = {"assignors": 8, "crash": 3, "crash-standby": 3, "close": 4, "threads": 
 ALWAYS_MOVING = ("assignors", "crash", "threads")
 """Experiments in which every step moves a task."""
 
-MIN_REBALANCES = 0.85
-MIN_TIMES = 0.8
-MIN_CONVERGENCE = 0.7
-MIN_RESTORED = 0.8
+MAX_WRONG_COUNTS = 0.08
+MIN_TIMES = 0.85
+MIN_CONVERGENCE = 0.8
+MIN_RESTORED = 0.9
 MIN_THREADS = 0.75
-MAX_RACES = 0.2
+FEW = 2
+"""Steps that may always differ, as a release with few steps has few."""
 
 CLIENT_RELEASES = [version for version in RELEASES if version != BROKERS_ONLY]
 TESTED = [(version, application) for version in RELEASES for application in applications_on(version)]
@@ -114,17 +115,12 @@ def test_every_step_moves_a_task(version: str) -> None:
 
 @pytest.mark.parametrize("version", RELEASES)
 def test_rebalances_are_mostly_as_predicted(version: str) -> None:
-    """Steps in which a recorded race went the other way are few, and do not count.
-
-    Times count where an application has its host almost to itself.
-    """
+    """Times count where an application has its host almost to itself."""
     all_steps = stored_of(version)
-    lost = [stored for stored in all_steps if not stored.has_predicted_count and explain(stored) != UNEXPLAINED]
-    assert len(lost) <= MAX_RACES * len(all_steps), [stored.summary() for stored in lost]
-    compared = [stored for stored in all_steps if stored not in lost]
-    alone = [stored for stored in compared if stored.experiment != MANY_APPLICATIONS]
-    summaries = [stored.summary() for stored in compared if stored.misses()]
-    assert REBALANCES.share(compared).ratio >= MIN_REBALANCES, summaries
+    alone = [stored for stored in all_steps if stored.experiment != MANY_APPLICATIONS]
+    wrong = [stored.summary() for stored in all_steps if not stored.has_predicted_count]
+    assert len(wrong) <= max(FEW, MAX_WRONG_COUNTS * len(all_steps)), wrong
+    summaries = [stored.summary() for stored in alone if stored.misses()]
     assert TIMES.share(alone).ratio >= MIN_TIMES, summaries
     assert CONVERGENCE.share(alone).ratio >= MIN_CONVERGENCE, summaries
 

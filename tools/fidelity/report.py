@@ -12,10 +12,12 @@ PAGE = Path("docs/explanation/fidelity.md")
 BEGIN, END = "<!-- {name}: made by `python -m tools.fidelity --write`. -->", "<!-- end of {name} -->"
 
 MANY_APPLICATIONS = "assignors"
+MANY_THREADS = "threads"
 SEPARATE_JOINS = "the hosts joined in several rebalances"
 WITHIN_RANGE = "within the range of rebalances that the simulator reports"
 EARLY_WARMUP = "a warm-up was caught up before the follow-up rebalance"
 REPORTED_COPIES = "the assignor uses copies that were or were not reported in time"
+SEPARATE_ENDS = "threads of a client left or timed out one after another"
 UNEXPLAINED = "not explained"
 
 
@@ -59,6 +61,8 @@ def explain(stored: StoredConfirmation) -> str:
         return EARLY_WARMUP
     if stored.depends_on_timing and stored.differences:
         return REPORTED_COPIES
+    if stored.is_streams_group and stored.experiment == MANY_THREADS:
+        return SEPARATE_ENDS
     return UNEXPLAINED
 
 

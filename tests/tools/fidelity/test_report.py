@@ -13,6 +13,7 @@ from tools.fidelity.report import (
     EARLY_WARMUP,
     END,
     PAGE,
+    SEPARATE_ENDS,
     UNEXPLAINED,
     WITHIN_RANGE,
     explain,
@@ -95,6 +96,8 @@ def test_only_recorded_races_are_explained() -> None:
     early = replace(WRONG, warmed_up_early=True, rebalances_ms=(500,))
     assert explain(early) == EARLY_WARMUP
     assert explain(replace(early, range_of_rebalances=(2, 4))) == EARLY_WARMUP
+    ended = replace(early, warmed_up_early=False, is_streams_group=True, experiment="threads", differences=("a task",))
+    assert explain(ended) == SEPARATE_ENDS
     within = replace(early, range_of_rebalances=(1, 2))
     assert explain(within) == WITHIN_RANGE
     assert not within.has_predicted_count
