@@ -31,12 +31,14 @@ demo: .venv ## Set up, compare assignors on a shipped scenario, run a sweep on S
 	@.venv/bin/$(DEMO_REPORT)
 
 # Slow tests have their own targets. Those of PROJECTS run users' projects in processes of their own, those of EXAMPLES
-# what README and docs show.
+# what README and docs show; those of PAGES draw many pages and figures.
 PROJECTS := tests/packaging/test_name_collisions.py tests/packaging/test_typed_consumer.py \
 	tests/assignor_sim/test_pytest_plugin.py
 EXAMPLES := tests/docs/test_python_api.py tests/docs/test_readme.py tests/docs/test_regression_howtos.py \
 	tests/docs/test_tutorial_to_a_decision.py
-ANSWERS  := tests/parity tests/contract tests/relations tests/library/test_stored.py $(PROJECTS) $(EXAMPLES)
+PAGES    := tests/reports/render/plan_page tests/assignor_sim/commands/test_report.py \
+	tests/assignor_sim/api/test_stored_scenario.py
+ANSWERS  := tests/parity tests/contract tests/relations tests/library/test_stored.py $(PROJECTS) $(EXAMPLES) $(PAGES)
 SLOW     := $(ANSWERS) tests/hostile tests/pipeline tests/browser tests/real_kafka
 
 test: .venv ## Set up, then run the tests (a part of them: ARGS="-k rack")
