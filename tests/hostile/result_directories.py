@@ -24,11 +24,26 @@ COMMANDS = (
     ("explain", "--task", "0_0", "--assignor", "sticky"),
 )
 
+_samples: list[tempfile.TemporaryDirectory[str]] = []
+
+
+def remove_samples() -> None:
+    """Remove the temporary folders of this process."""
+    results.cache_clear()
+    plans.cache_clear()
+    while _samples:
+        _samples.pop().cleanup()
+
+
+def _sample_folder() -> Path:
+    _samples.append(tempfile.TemporaryDirectory(prefix="assignor-sim-hostile-"))
+    return Path(_samples[-1].name)
+
 
 @functools.cache
 def results() -> Path:
     """Write the results of a small run to a temporary folder, once per process."""
-    folder = Path(tempfile.mkdtemp(prefix="assignor-sim-hostile-"))
+    folder = _sample_folder()
     return sim.run(loads(SMALL)).save(folder / "results")
 
 
@@ -58,7 +73,7 @@ def results_failure(rng: random.Random, folder: Path, *, with_page: bool = False
 @functools.cache
 def plans() -> Path:
     """Write the results of two replica plans to a temporary folder, once per process."""
-    folder = Path(tempfile.mkdtemp(prefix="assignor-sim-hostile-"))
+    folder = _sample_folder()
     write_cluster(folder)
     cluster = (folder / "today.json", "--brokers", folder / "brokers.csv", "--log-dirs", folder / "sizes.json")
     strategies = ("--strategy", "kafka_generate", "--strategy", f"{PLANNERS}RoundRobin")
