@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -64,6 +65,7 @@ def resolve_assignors(
     """
     specs: list[AssignorSpec] = []
     labels: set[str] = set()
+    named_releases = set(_labels_with_releases(entries))
     for i, entry in valid_entries(entries):
         path: ScenarioPath = ("assignors", i)
         changes: dict[str, Any] = check_configs(entry.configs, (*path, "configs"), source_map)
@@ -71,6 +73,9 @@ def resolve_assignors(
         info = _check_assignor(entry, broker_release, path, source_map)
         parameters, _ = rename_parameters(entry.parameters)
         label = entry.label or _label(entry.assignor if info is None else info.name, parameters, entry)
+        if info is not None and not entry.label and "@" not in entry.assignor and label in named_releases:
+            # Another entry names the release that the brokers have; this one keeps the name without a release.
+            label = _label(info.name.partition("@")[0], parameters, entry)
         if label in labels:
             source_map.add_mistake(
                 (*path, "label"), f"{format_value(label)} is also the label of another assignor; set a unique label"
@@ -137,6 +142,14 @@ def _check_assignor(
     except UnknownAssignorError as error:
         source_map.add_mistake((*path, "parameters"), str(error))
     return info
+
+
+def _labels_with_releases(entries: Sequence[AssignorSettings]) -> Iterator[str]:
+    """Yield the default labels of the entries that name the release of their assignor."""
+    for _, entry in valid_entries(entries):
+        if "@" in entry.assignor and not entry.label:
+            with suppress(UnknownAssignorError):
+                yield _label(registry.find(entry.assignor).name, rename_parameters(entry.parameters)[0], entry)
 
 
 def _label(name: str, parameters: Mapping[str, Any], entry: AssignorSettings) -> str:

@@ -47,6 +47,24 @@ def test_named_release_is_that_release() -> None:
     assert scenario.assignor_spec("streams_group_sticky@4.2").info.name == "streams_group_sticky@4.2"
 
 
+@pytest.mark.parametrize("order", [("", "@4.4"), ("@4.4", "")])
+@pytest.mark.parametrize("release", [None, "4.2.1", "4.3", "4.4", "4.4.0"])
+def test_assignor_with_and_without_its_release_have_different_labels(
+    release: str | None, order: tuple[str, str]
+) -> None:
+    scenario = scenario_of(release, f"[{', '.join(f'streams_group_sticky{suffix}' for suffix in order)}]")
+    bare, named = (scenario.assignors[order.index(suffix)] for suffix in ("", "@4.4"))
+    assert named.label == named.info.name == "streams_group_sticky@4.4"
+    assert bare.label in ("streams_group_sticky", bare.info.name) and bare.label != named.label
+    assert (bare.info == named.info) == (release in ("4.4", "4.4.0"))
+
+
+@pytest.mark.parametrize("assignors", ["[sgs, sgs]", "[sgs@4.4, sgs@4.4]", "[sgs@4.4, sgs@4.4.0]"])
+def test_assignor_that_is_listed_twice_needs_a_label(assignors: str) -> None:
+    with pytest.raises(ScenarioError, match=r"assignors\[1\].label: .* is also the label of another assignor"):
+        scenario_of("4.4", assignors.replace("sgs", "streams_group_sticky"))
+
+
 @pytest.mark.parametrize(
     ("release", "assignors", "message"),
     [
