@@ -140,6 +140,8 @@ class ApplicationState:
             if none is known; None if nothing is known about threads. Only coordinators of streams groups, whose
             members are threads, need it.
         task_offsets: offsets that each client reports; see `KafkaStreamsState.task_offsets`. Empty if none does.
+        thread_offsets: the offsets that each thread of each client reports; empty if that is unknown. Then
+            `task_offsets` are distributed to the threads. Only coordinators of streams groups need it.
     """
 
     tasks: TaskTable
@@ -153,6 +155,7 @@ class ApplicationState:
     client_insertion_order: IntArray | None = None
     previous_thread: IntArray | None = None
     task_offsets: Sequence[Mapping[TaskId, int]] = ()
+    thread_offsets: Sequence[Sequence[Mapping[TaskId, int]]] = ()
 
     def __post_init__(self) -> None:
         columns = (self.lags, self.tasks.subtopology, self.tasks.stateful, self.clients.threads, self.clients.rack)

@@ -50,7 +50,7 @@ def members_of(
     A thread has the previous tasks that `ApplicationState.previous_thread` says. If that is unknown, tasks that still
     exist are distributed round-robin in Kafka's order: active tasks from the first thread on, standbys from the thread
     after the last active task, and then other copies whose offsets the client reports. The thread that had a task
-    reports its offset.
+    reports its offset, unless `ApplicationState.thread_offsets` says what each thread reports.
 
     Args:
         state: the state with the clients.
@@ -118,6 +118,11 @@ def _offsets_by_thread(
 ) -> dict[int, list[tuple[int, int]]]:
     """Return the offsets that each thread of a client reports; a task in both roles counts as a standby."""
     offsets: dict[int, list[tuple[int, int]]] = {}
+    if state.thread_offsets:
+        for number, reported_by_thread in enumerate(state.thread_offsets[client]):
+            rows = _known(state, sorted(reported_by_thread))
+            offsets[number] = [(row, reported_by_thread[state.tasks.ids[row]]) for row in rows]
+        return offsets
     if not state.task_offsets:
         return offsets
     threads = int(state.clients.threads[client])

@@ -132,6 +132,14 @@ class BrokerConfigs(ScenarioSection):
     streams_max_assignment_interval_ms: Duration = Field(
         default=15_000, alias="group.streams.max.assignment.interval.ms", description="Maximum assignment interval."
     )
+    streams_task_offset_interval_ms: PositiveDuration = Field(
+        default=60_000,
+        alias="group.streams.task.offset.interval.ms",
+        description="Interval at which members of a streams group report task offsets (Kafka 4.4).",
+    )
+    streams_min_task_offset_interval_ms: PositiveDuration = Field(
+        default=15_000, alias="group.streams.min.task.offset.interval.ms", description="Minimum task offset interval."
+    )
     streams_session_timeout_ms: PositiveDuration = Field(
         default=45_000,
         alias="group.streams.session.timeout.ms",
@@ -188,6 +196,11 @@ class GroupOverrides(ScenarioSection):
         default=None,
         alias="streams.assignment.interval.ms",
         description="Minimum time between two target assignments; default: the brokers'.",
+    )
+    task_offset_interval_ms: PositiveDuration | None = Field(
+        default=None,
+        alias="streams.task.offset.interval.ms",
+        description="Interval at which members report task offsets; default: the brokers'.",
     )
     initial_rebalance_delay_ms: Duration | None = Field(
         default=None,

@@ -55,6 +55,16 @@ def passes_owned_tasks(brokers: tuple[int, int, int]) -> bool:
     return brokers >= (4, 4, 0)
 
 
+def reports_task_offsets(clients: tuple[int, int, int]) -> bool:
+    """Return whether clients of a release report task offsets to the coordinator of a streams group (KAFKA-20116, 4.4)."""
+    return clients >= (4, 4, 0)
+
+
+def reads_task_offsets(brokers: tuple[int, int, int]) -> bool:
+    """Return whether brokers of a release pass reported task offsets to the assignor of a streams group (4.4)."""
+    return brokers >= (4, 4, 0)
+
+
 def has_static_streams_members(clients: tuple[int, int, int], brokers: tuple[int, int, int]) -> bool:
     """Return whether clients and brokers accept `group.instance.id` in streams groups (KAFKA-20169, 4.4)."""
     return min(clients, brokers) >= (4, 4, 0)

@@ -80,7 +80,6 @@ class StreamsGroupConfig:
 _ANY_SIZE: Final = "every member may join, however large the group is"
 _LIST_ASSIGNORS: Final = "list the assignors under assignors"
 _NO_WARMUPS: Final = "no effect in Kafka 4.4 either: its coordinator places no warm-up tasks"
-_NO_REPORTS: Final = "members report no offsets"
 
 STREAMS_GROUP_CONFIGS: Final = (
     StreamsGroupConfig("session.timeout.ms", "45000", "int ≥ 1", (4, 1), (4, 1), Effect.MODELED),
@@ -123,11 +122,9 @@ STREAMS_GROUP_CONFIGS: Final = (
         Effect.WARNING,
         "no effect on tasks in Kafka 4.4 either: its assignor ignores tags",
     ),
+    StreamsGroupConfig("task.offset.interval.ms", "60000", "int ≥ 1", (4, 4), (4, 4), Effect.MODELED, is_internal=True),
     StreamsGroupConfig(
-        "task.offset.interval.ms", "60000", "int ≥ 1", (4, 4), (4, 4), Effect.WARNING, _NO_REPORTS, is_internal=True
-    ),
-    StreamsGroupConfig(
-        "min.task.offset.interval.ms", "15000", "int ≥ 1", (4, 4), None, Effect.WARNING, _NO_REPORTS, is_internal=True
+        "min.task.offset.interval.ms", "15000", "int ≥ 1", (4, 4), None, Effect.MODELED, is_internal=True
     ),
     StreamsGroupConfig(
         "num.warmup.replicas", "2", "int ≥ 0", (4, 4), (4, 4), Effect.WARNING, _NO_WARMUPS, is_internal=True

@@ -21,6 +21,8 @@ from scenarios.language.releases import (
     offset_storage,
     parse_release,
     passes_owned_tasks,
+    reads_task_offsets,
+    reports_task_offsets,
 )
 from scenarios.language.section import ScenarioSection
 from scenarios.language.streams_configs import AssignorConfigs, StreamsConfigs
@@ -95,6 +97,8 @@ def resolve_group_configs(
             ended_threads=ended_threads(clients),
             has_static_members=protocol is GroupProtocol.CLASSIC or has_static_streams_members(clients, release),
             passes_owned_tasks=passes_owned_tasks(release),
+            reports_task_offsets=protocol is GroupProtocol.STREAMS and reports_task_offsets(clients),
+            task_offset_interval_ms=brokers.streams_task_offset_interval_ms if reads_task_offsets(release) else None,
         )
         for protocol, (timeout_ms, initial_delay_ms) in timeouts.items()
     }
@@ -146,6 +150,13 @@ def _check_streams(brokers: BrokerConfigs, source_map: SourceMap) -> None:
             message = f"{key} ({value} ms) is not between {' and '.join(limits)} ({minimum} and {maximum} ms)"
             source_map.add_mistake((*path, _first_set_key(brokers, *fields)), message)
             return
+    interval_ms, minimum = brokers.streams_task_offset_interval_ms, brokers.streams_min_task_offset_interval_ms
+    if interval_ms < minimum:
+        keys = [_key(brokers, f"streams_{name}task_offset_interval_ms") for name in ("", "min_")]
+        message = f"{keys[0]} ({interval_ms} ms) is less than {keys[1]} ({minimum} ms)"
+        key = _first_set_key(brokers, "streams_task_offset_interval_ms", "streams_min_task_offset_interval_ms")
+        source_map.add_mistake((*path, key), message)
+        return
     _check_less(brokers, "streams_heartbeat_interval_ms", "streams_session_timeout_ms", path, source_map)
 
 
@@ -163,6 +174,12 @@ def _check_overrides(group: GroupOverrides, brokers: BrokerConfigs, source_map: 
             message = f"{value} ms is not between {keys} ({minimum} and {maximum} ms); the brokers reject it"
             source_map.add_mistake((*path, _key(group, name)), message)
             return
+    interval_ms, minimum = group.task_offset_interval_ms, brokers.streams_min_task_offset_interval_ms
+    if interval_ms is not None and interval_ms < minimum:
+        key = _key(brokers, "streams_min_task_offset_interval_ms")
+        message = f"{interval_ms} ms is less than {key} ({minimum} ms); the brokers reject it"
+        source_map.add_mistake((*path, _key(group, "task_offset_interval_ms")), message)
+        return
     timeouts = {"heartbeat_interval_ms", "session_timeout_ms"} & group.model_fields_set
     if timeouts:
         own = group.apply_to(brokers)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from assignors.java.hash_order import task_hash
 from assignors.model.assignment import UNASSIGNED, AssignmentColumns, TaskAssignor
 from assignors.model.columns import BoolArray, IntArray, PartitionTable
 from assignors.model.configs import AssignmentConfigs
+from assignors.model.ids import TaskId
 from assignors.model.state import LATEST_OFFSET, NO_LAG, UNKNOWN_OFFSET_SUM, ApplicationState
 from assignors.objective.cost import CostAndBound, Weights, compute_cost_and_bound
 from assignors.optimum.proof import prove_bound
@@ -175,13 +177,19 @@ class Leader:
             columns=columns,
         )
 
-    def decide(self, instruction: ComputeAssignment, previous: GroupAssignment | None = None) -> Decision:
+    def decide(
+        self,
+        instruction: ComputeAssignment,
+        previous: GroupAssignment | None = None,
+        reported_offsets: Mapping[Member, Mapping[int, int]] | None = None,
+    ) -> Decision:
         """Assign the tasks to the members, from their current reports.
 
         Args:
             instruction: the members of the group, and the member whose configs apply.
             previous: the previous assignment: the last target for a coordinator, which does not know disks; None for
                 the tasks that the members run and the copies on their disks.
+            reported_offsets: the offsets by task row that members of a streams group reported; None if none did.
 
         Returns:
             The decision.
@@ -192,7 +200,7 @@ class Leader:
         rows, slots = self._fleet.in_kafka_order(instruction.members), self._fleet.slots(instruction.members)
         configs = self._fleet.configs(self._fleet.row(instruction.leader.client))
         previous_copies = self._previous_copies(rows, previous)
-        state = self._build_state(rows, slots, configs, previous_copies, previous)
+        state = self._build_state(rows, slots, configs, previous_copies, previous, reported_offsets or {})
         self._execution.restoration.record_reports(rows)
         steps = None if self._explain is None else StepRecorder()
         falls_back = isinstance(self._assignor, HighAvailability) and not self.knows_lags
@@ -278,6 +286,7 @@ class Leader:
         configs: AssignmentConfigs,
         previous_copies: tuple[BoolArray, BoolArray],
         previous: GroupAssignment | None,
+        reported_offsets: Mapping[Member, Mapping[int, int]] = MappingProxyType({}),
     ) -> ApplicationState:
         restoration, running = self._execution.restoration, self._execution.running
         active, held_copies = previous_copies
@@ -293,4 +302,19 @@ class Leader:
             configs,
             self._layout.task_insertion_order,
             None if previous is None else threads_of_slots(previous.thread, rows, slots),
+            self._thread_offsets(rows, slots, reported_offsets),
         )
+
+    def _thread_offsets(
+        self, rows: IntArray, slots: Mapping[int, tuple[int, ...]], reported: Mapping[Member, Mapping[int, int]]
+    ) -> list[list[dict[TaskId, int]]]:
+        """Return the reported offsets by client and by position among the members of the client; empty if none is."""
+        if not reported:
+            return []
+        ids = self._layout.tasks.ids
+        of_slot = {(self._fleet.row(member.client), self._fleet.slot(member)): member for member in reported}
+        members = [[of_slot.get((row, slot)) for slot in slots[row]] for row in rows.tolist()]
+        return [
+            [{} if member is None else {ids[task]: n for task, n in reported[member].items()} for member in of_client]
+            for of_client in members
+        ]

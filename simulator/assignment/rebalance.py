@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -109,6 +109,7 @@ def build_state(
     configs: AssignmentConfigs,
     task_insertion_order: IntArray | None = None,
     previous_thread: IntArray | None = None,
+    thread_offsets: Sequence[Sequence[Mapping[TaskId, int]]] = (),
 ) -> ApplicationState:
     """Build the assignor's input from what the members of a group report.
 
@@ -121,6 +122,7 @@ def build_state(
         configs: the assignment configs.
         task_insertion_order: shape (T,); the order in which the leader lists the tasks, None for their own order.
         previous_thread: shape (T, C); the threads of previous tasks, see `ApplicationState`.
+        thread_offsets: the offsets that threads report, see `ApplicationState`.
 
     Returns:
         The state.
@@ -136,7 +138,18 @@ def build_state(
         configs,
         task_insertion_order,
         previous_thread=previous_thread,
+        task_offsets=[_largest(reported) for reported in thread_offsets],
+        thread_offsets=thread_offsets,
     )
+
+
+def _largest(reported: Sequence[Mapping[TaskId, int]]) -> Mapping[TaskId, int]:
+    """Return the largest offset of each task that any thread reports."""
+    largest: dict[TaskId, int] = {}
+    for offsets in reported:
+        for task, offset in offsets.items():
+            largest[task] = max(offset, largest.get(task, 0))
+    return largest
 
 
 class _ByClient(Sequence[tuple[TaskId, ...]]):

@@ -29,6 +29,7 @@ class Fleet:
             False.
         rack: shape (N,); the column of each client's rack, NO_RACK if unknown.
         announces: shape (N,); whether each client has `client.rack`.
+        reports_task_offsets: shape (N,); whether each client reports task offsets to the coordinator of a streams group.
         first_thread: shape (N + 1,); the row of each client's first thread among the threads that all clients ever
             have.
     """
@@ -50,6 +51,8 @@ class Fleet:
         self._starts = [0 for _ in world.clients]
         self._process_ids = [client.process_id for client in world.clients]
         self.announces: BoolArray = np.array([client.announces_rack for client in world.clients], dtype=np.bool_)
+        reports = world.application.group_configs.reports_task_offsets
+        self.reports_task_offsets: BoolArray = np.full(len(world.clients), reports, dtype=np.bool_)
         self._configs = [world.application.assignment_configs for _ in world.clients]
         self._keeps_process_id = any(
             store.persistent for part in world.application.subtopologies for store in part.stores

@@ -33,7 +33,7 @@ class Heartbeats:
 
     def __init__(self, fleet: Fleet, interval_ms: int, seed: int, *, are_late: bool) -> None:
         self._fleet = fleet
-        self._interval_ms = interval_ms
+        self.interval_ms = interval_ms
         self._seed = seed
         self._max_delay_ms = interval_ms // _MAX_DELAYS_PER_INTERVAL if are_late else 0
         self._since_ms: dict[Member, int] = {}
@@ -47,7 +47,7 @@ class Heartbeats:
         """Give members arbitrary phases, as in a group that has run for long."""
         for member in members:
             since_ms = self._since_ms.get(member, now_ms)
-            self._since_ms[member] = since_ms - int(self._draw("phase", member) * self._interval_ms)
+            self._since_ms[member] = since_ms - int(self.draw("phase", member) * self.interval_ms)
 
     def since_ms(self, member: Member) -> int:
         """Return when the timer of a member was restarted."""
@@ -69,11 +69,12 @@ class Heartbeats:
     def _period(self, member: Member) -> int:
         period_ms = self._period_ms.get(member)
         if period_ms is None:
-            delay_ms = round(self._draw("delay", member) * self._max_delay_ms)
-            period_ms = self._period_ms[member] = self._interval_ms + delay_ms
+            delay_ms = round(self.draw("delay", member) * self._max_delay_ms)
+            period_ms = self._period_ms[member] = self.interval_ms + delay_ms
         return period_ms
 
-    def _draw(self, purpose: str, member: Member) -> float:
+    def draw(self, purpose: str, member: Member) -> float:
+        """Return a number from 0 to 1 that is drawn for a purpose and a member."""
         process_id = self._fleet.first_process_id(member.client)
         names = ("heartbeat", purpose, str(process_id), str(member.thread), str(member.start))
         return float(random_stream(self._seed, *names).random())

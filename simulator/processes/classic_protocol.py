@@ -95,6 +95,9 @@ class ClassicProtocol:
                 last_ms = self._heartbeats.last_ms(member, self._context.now_ms)
                 self._context.env.process(self._time_out(member, last_ms))
 
+    def record_change(self) -> None:
+        """Do nothing: members report offsets only when they join."""
+
     def request_rebalance(self, reason: str, cause: Cause) -> None:
         """Let the leader request a rebalance, if it is up."""
         leader = self._group.leader

@@ -348,6 +348,7 @@ class Simulation:
     def _announce_change(self) -> None:
         announced, self._changed = self._changed, self._env.event()
         announced.succeed()
+        self._group.record_change()
         if self._observe is not None:
             self._observe(self._execution)
 

@@ -74,5 +74,8 @@ class GroupProtocolProcess(typing.Protocol):
     def stop(self, members: Sequence[Member], cause: Cause, *, leaves_group: bool, closes: bool) -> None:
         """Process the end of threads of a client, which left the group or not, and which closed or were killed."""
 
+    def record_change(self) -> None:
+        """Record what the group must know of a change of the execution."""
+
     def request_rebalance(self, reason: str, cause: Cause) -> None:
         """Request a rebalance because of a change that the members notice."""

@@ -16,6 +16,9 @@ static member that closes (`simulator.group.streams_group`) gets them back when 
 kill, the coordinator refuses it until the session has timed out, which ends its thread (`UNRELEASED_INSTANCE_ID`); it
 is simulated as if its platform restarted it until then.
 
+With clients and brokers from Kafka 4.4 on, members report the offsets of their copies, and the coordinator passes the
+last reports to its assignor (`simulator.group.task_offset_reports`).
+
 Source: `StreamsGroup`, `CurrentAssignmentBuilder` in `org.apache.kafka.coordinator.group.streams`;
 `GroupMetadataManager.streamsGroupHeartbeat`, `.maybeUpdateStreamsTargetAssignment`, Kafka 4.3.1;
 `.streamsGroupStaticMemberGroupLeave`, `TargetAssignmentBuilder.createMemberMetadataAndState`, Kafka 4.4.0.
@@ -39,6 +42,7 @@ from simulator.group.reconciliation import (
 )
 from simulator.group.streams_group import ComputeTarget, Instruction, StreamsGroupProtocolState
 from simulator.processes.rejoining import Rejoining
+from simulator.processes.reported_offsets import ReportedOffsets
 from simulator.processes.simulation_context import Process, SimulationContext
 from simulator.world.world import Start
 
@@ -60,9 +64,15 @@ class StreamsProtocol:
         self._session_ends_ms: dict[Member, int] = {}
         interval_ms, seed = self._configs.streams_heartbeat_interval_ms, context.world.seed
         self._heartbeats = Heartbeats(context.fleet, interval_ms, seed, are_late=False)
+        self._reported_offsets = self._read_offsets()
         self._reconciling: set[Member] = set()
         self._requested_at_ms: int | None = None
         self._computed_at_ms: int | None = None
+
+    def _read_offsets(self) -> ReportedOffsets | None:
+        """Return the offsets that members report; None if the coordinator reads none."""
+        interval_ms = self._configs.task_offset_interval_ms
+        return None if interval_ms is None else ReportedOffsets(self._context, self._heartbeats, interval_ms)
 
     @property
     def is_stable(self) -> bool:
@@ -88,6 +98,13 @@ class StreamsProtocol:
         self._announced = {member: self._announcement(member) for member in members}
         self._target = self._owned = self._context.execution.assignment
         self._heartbeats.spread(members, self._context.now_ms)
+        if self._reported_offsets is not None:
+            self._reported_offsets.resume(members)
+
+    def record_change(self) -> None:
+        """Record the copies after a change of the execution, if members report their offsets."""
+        if self._reported_offsets is not None:
+            self._reported_offsets.record_change()
 
     def join(self, members: Sequence[Member], cause: Cause) -> None:
         """Let threads that have just started join, one after the other."""
@@ -115,6 +132,8 @@ class StreamsProtocol:
         rebalances = not is_replaced or self._group.is_waiting
         self._context.rebalance_causes.add_start(member, cause, rebalances=rebalances, replaces=is_replaced)
         self._heartbeats.restart([member], self._context.now_ms)
+        if self._reported_offsets is not None:
+            self._reported_offsets.join(member)
         self._note_owned(member)
         self._execute_all(instructions)
         self._start_reconciling(member, at_once=True)
@@ -144,6 +163,8 @@ class StreamsProtocol:
                 continue
             fleet = self._context.fleet
             row, slot = fleet.row(member.client), fleet.slot(member)
+            if self._reported_offsets is not None:
+                self._reported_offsets.stop(member)
             self._target = self._target.with_thread(row, member.thread, slot)
             self._owned = self._owned.with_thread(row, member.thread, slot)
             if leaves_group:
@@ -173,6 +194,8 @@ class StreamsProtocol:
         self._target = self._target.without_thread(row, slot)
         self._owned = self._owned.without_thread(row, slot)
         self._announced.pop(member, None)
+        if self._reported_offsets is not None:
+            self._reported_offsets.remove(member)
         self._execute_all(instructions)
 
     def _execute_all(self, instructions: list[Instruction]) -> None:
@@ -230,7 +253,8 @@ class StreamsProtocol:
         execution.delete_expired_copies(now_ms)
         self._context.budget.count_rebalance()
         previous = self._owned if self._configs.passes_owned_tasks else self._target
-        decision = self._context.leader.decide(instruction, previous=previous)
+        reported = None if self._reported_offsets is None else self._reported_offsets.of(instruction.members)
+        decision = self._context.leader.decide(instruction, previous, reported)
         is_warm_start = instruction.generation == 1 and self._context.world.start is Start.WARM
         target = without_stopped_threads(decision.target, self._context.fleet.running)
         current = execution.assignment
@@ -244,6 +268,8 @@ class StreamsProtocol:
                 execution.assign(reconciliation, is_restored=True)
                 self._owned = execution.assignment
                 self._heartbeats.spread(instruction.members, now_ms)
+                if self._reported_offsets is not None:
+                    self._reported_offsets.resume(instruction.members)
             recorder.count_unfinished()
         for member in instruction.members:
             self._start_reconciling(member, at_once=member == triggered_by)
@@ -280,6 +306,8 @@ class StreamsProtocol:
         with execution.changing(self._context.now_ms):
             target = without_tasks_of_others(self._target, self._owned, client, member.thread)
             execution.assign(reconcile_member(client, member.thread, target, execution.assignment))
+        if self._reported_offsets is not None:
+            self._reported_offsets.report(member)
         self._note_owned(member)
 
     def _note_owned(self, member: Member) -> None:

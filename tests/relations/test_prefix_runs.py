@@ -233,7 +233,7 @@ def sparing(names: Collection[str], events: Sequence[Disturbance]) -> list[Distu
 def test_restarted_run_equals_uninterrupted_run(world: World, assignor: TaskAssignor, data: st.DataObject) -> None:
     """A stable classic group with caught-up copies, saved and continued, makes the same decisions at the same times."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Heartbeats, "_draw", lambda *_: 0.0)  # The phases of a group that was saved are unknown.
+        patch.setattr(Heartbeats, "draw", lambda *_: 0.0)  # The phases of a group that was saved are unknown.
         check_restart(world, assignor, data)
 
 

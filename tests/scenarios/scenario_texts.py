@@ -46,6 +46,8 @@ cluster:
     group.streams.assignment.interval.ms: 2s
     group.streams.min.assignment.interval.ms: 1s
     group.streams.max.assignment.interval.ms: 3s
+    group.streams.task.offset.interval.ms: 30s
+    group.streams.min.task.offset.interval.ms: 10s
     group.streams.session.timeout.ms: 30s
     group.streams.min.session.timeout.ms: 20s
     group.streams.max.session.timeout.ms: 40s
@@ -69,6 +71,7 @@ application:
     streams.session.timeout.ms: 35s
     streams.heartbeat.interval.ms: 5s
     streams.assignment.interval.ms: 1s
+    streams.task.offset.interval.ms: 20s
     streams.initial.rebalance.delay.ms: 2s
   rejoins_when_brokers_bounce: true
   leader_speed: 2

@@ -55,7 +55,8 @@ def test_assignor_with_and_without_its_release_have_different_labels(
     scenario = scenario_of(release, f"[{', '.join(f'streams_group_sticky{suffix}' for suffix in order)}]")
     bare, named = (scenario.assignors[order.index(suffix)] for suffix in ("", "@4.4"))
     assert named.label == named.info.name == "streams_group_sticky@4.4"
-    assert bare.label in ("streams_group_sticky", bare.info.name) and bare.label != named.label
+    assert bare.label in ("streams_group_sticky", bare.info.name)
+    assert bare.label != named.label
     assert (bare.info == named.info) == (release in ("4.4", "4.4.0"))
 
 
@@ -109,3 +110,36 @@ def test_default_assignment_interval_is_that_of_the_release(
 
 def test_release_of_brokers_does_not_change_classic_groups() -> None:
     assert scenario_of("3.9", "[ha]").assignors == scenario_of(None, "[ha]").assignors
+
+
+@pytest.mark.parametrize(
+    ("brokers", "clients", "reports", "interval_ms"),
+    [
+        (None, None, False, 60_000),
+        ("4.4", "4.4", True, 60_000),
+        ("4.3", "4.4", True, None),
+        ("4.4", "4.3", False, 60_000),
+    ],
+)
+def test_clients_and_brokers_from_4_4_on_exchange_task_offsets(
+    brokers: str | None, clients: str | None, reports: bool, interval_ms: int | None
+) -> None:
+    kafka = [("cluster.kafka", brokers), ("application.kafka", clients)]
+    groups = loads(SMALL, "small", overrides=[(key, f"'{n}'") for key, n in kafka if n]).blueprint.group_configs
+    streams, classic = groups[GroupProtocol.STREAMS], groups[GroupProtocol.CLASSIC]
+    assert (streams.reports_task_offsets, streams.task_offset_interval_ms) == (reports, interval_ms)
+    assert not classic.reports_task_offsets
+
+
+@pytest.mark.parametrize(
+    ("key", "config", "message"),
+    [
+        ("cluster.configs", "group.streams.task.offset.interval.ms", "(5000 ms) is less than group.streams.min.task"),
+        ("application.group_configs", "streams.task.offset.interval.ms", "5000 ms is less than group.streams.min.task"),
+    ],
+)
+def test_task_offset_interval_below_the_minimum_is_rejected(key: str, config: str, message: str) -> None:
+    with pytest.raises(ScenarioError) as error:
+        loads(SMALL, "small", overrides=[(key, f"{{{config}: 5s}}")])
+    assert message in str(error.value)
+    assert f"{key}.{config}" in str(error.value)

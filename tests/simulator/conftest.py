@@ -10,4 +10,4 @@ from simulator.group.heartbeats import Heartbeats
 @pytest.fixture
 def equal_phases(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let all members send their heartbeats in phase and on time: times are then multiples of the interval."""
-    monkeypatch.setattr(Heartbeats, "_draw", lambda *_: 0.0)
+    monkeypatch.setattr(Heartbeats, "draw", lambda *_: 0.0)

@@ -137,6 +137,8 @@ def test_config_keys_are_kafkas_with_kafkas_defaults(model: type[AssignorConfigs
         "group.streams.min.heartbeat.interval.ms": 5_000,
         "group.streams.max.heartbeat.interval.ms": 15_000,
         "group.streams.assignment.interval.ms": 1_000,
+        "group.streams.task.offset.interval.ms": 60_000,
+        "group.streams.min.task.offset.interval.ms": 15_000,
         "group.streams.min.assignment.interval.ms": 0,
         "group.streams.max.assignment.interval.ms": 15_000,
         "group.streams.session.timeout.ms": 45_000,
