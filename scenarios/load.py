@@ -24,7 +24,12 @@ from scenarios.language.text_files import UnreadableError, read_text
 from scenarios.language.validation import SourceMap, parse_document
 from scenarios.language.yaml_reader import MAX_BYTES, TOO_LONG_MESSAGE, YamlReadError, read_yaml
 from scenarios.resolution.application import resolve_application
-from scenarios.resolution.assignors import AssignorSpec, assignor_of_brokers, resolve_assignors
+from scenarios.resolution.assignors import (
+    AssignorSpec,
+    assignor_of_brokers,
+    follows_brokers,
+    resolve_assignors,
+)
 from scenarios.resolution.availability_warnings import warn_about_availability
 from scenarios.resolution.clients import check_membership, resolve_clients
 from scenarios.resolution.closing_warnings import warn_about_closing
@@ -42,6 +47,7 @@ from scenarios.resolution.running_application import KnownTasks, check_start, re
 from scenarios.resolution.subtopology_drafts import APPLICATION
 from scenarios.resolution.traffic import resolve_traffic
 from scenarios.resolution.unmodeled_warnings import check_config_releases, warn_about_unmodeled_configs
+from scenarios.resolution.upgrades import Releases
 from scenarios.sampling.blueprint import MAX_TASK_CLIENT_PAIRS, Blueprint, TopicDefaults
 from scenarios.sampling.neighbor_worlds import neighbor_world, without_cluster_events
 from scenarios.shipped import find_scenario
@@ -121,7 +127,8 @@ class Scenario:
         label = assignor if isinstance(assignor, str) else resolved.label
         if assignor in (resolved.info.name, *resolved.info.aliases):  # An object or a release is what it is.
             info = assignor_of_brokers(resolved.info, self.broker_release)
-            return AssignorSpec(info.name if info.release else label, info, {}, self.assignment_configs)
+            name, follows = info.name if info.release else label, follows_brokers(resolved.info)
+            return AssignorSpec(name, info, {}, self.assignment_configs, follows_brokers=follows)
         return AssignorSpec(label, resolved.info, resolved.parameters, self.assignment_configs)
 
     def world(
@@ -308,12 +315,15 @@ def _resolve(
         all_topics=None if cluster.all_names is None or mistakes else cluster.all_names.union(application.topics),
         traffic=traffic,
         duration_ms=document.duration if source_map.is_valid("duration") else None,
+        releases=Releases(document, source_map),
         files=files,
         source_map=source_map,
         mistakes=mistakes,
     )
+    context.releases.check()
     events = resolve_events(document.events, context)
-    assignors = resolve_assignors(document.assignors, configs, clients, document.cluster.kafka, source_map)
+    release, is_upgraded = document.cluster.kafka, context.releases.upgrades_brokers
+    assignors = resolve_assignors(document.assignors, configs, clients, release, source_map, is_upgraded=is_upgraded)
     broker_configs = document.cluster.configs_of_release()
     groups = resolve_group_configs(document.application, broker_configs, document.cluster.kafka, source_map)
     protocol = GroupProtocol(streams_configs.group_protocol)

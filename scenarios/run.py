@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from assignors import registry
+from assignors.model.assignment import TaskAssignor
 from assignors.registry import AssignorLike
 from scenarios.load import AssignorSpec, Scenario
+from scenarios.resolution.assignors import assignor_of_brokers
 from simulator.assignment.explanation import ExplanationRequest
 from simulator.processes.neighbors import Neighbor, simulate_alongside
 from simulator.processes.run_budget import MAX_REBALANCES
 from simulator.processes.simulation import Observer
 from simulator.results.trace import Trace
+from simulator.world.disturbances import BrokerUpgrade
 from simulator.world.world import World
 
 
@@ -103,4 +106,15 @@ def run_world(
         explain=explain,
         observe=observe,
         max_rebalances=max_rebalances,
+        upgraded=_upgraded_assignors(world, spec),
     )
+
+
+def _upgraded_assignors(world: World, spec: AssignorSpec) -> dict[str, TaskAssignor]:
+    """Return the assignors of the releases to which brokers are upgraded, and `""` for that before the upgrades."""
+    releases = {event.release for event in world.disturbances if isinstance(event, BrokerUpgrade)}
+    if not releases or not spec.follows_brokers:
+        return {}
+    plain = registry.find(spec.info.name.partition("@")[0])
+    infos = {release: assignor_of_brokers(plain, release) for release in sorted(releases)}
+    return {release: registry.make(info, spec.parameters) for release, info in {"": spec.info, **infos}.items()}

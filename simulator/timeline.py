@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import groupby
 
 from assignors.model.ids import TopicPartition
+from simulator.brokers.coordinator import with_coordinator_moves
 from simulator.brokers.reassignment import ReassignmentProgress
 from simulator.pod_schedules import PodStart, PodStop, pod_schedule, startable_ms
 from simulator.world.changes import (
@@ -23,10 +24,12 @@ from simulator.world.changes import (
     TimedChange,
     TrafficScaled,
 )
+from simulator.world.client_releases import group_configs_of
 from simulator.world.closing import Closing
 from simulator.world.disturbances import (
     BrokerBounce,
     BrokerLoss,
+    BrokerUpgrade,
     ConfigChange,
     Crash,
     Disk,
@@ -68,7 +71,8 @@ def timeline(world: World) -> list[TimedChange]:
         changes = [timed for timed, _ in planned]
         steps = list(_reassignment_steps(ReassignmentProgress(world), world, changes, world.duration_ms))
         planned += [(timed, None) for timed in steps]
-    return list(_without_no_ops(world, sorted(planned, key=lambda entry: entry[0].at_ms)))
+    happening = _without_no_ops(world, sorted(planned, key=lambda entry: entry[0].at_ms))
+    return list(with_coordinator_moves(world, happening))
 
 
 def replicas_at(world: World, until_ms: int) -> ReassignmentProgress:
@@ -201,6 +205,11 @@ def _elementary_changes(world: World, disturbance: Disturbance) -> Iterator[Time
         case BrokerBounce(brokers=brokers, down_ms=down_ms, pause_ms=pause_ms):
             for i, broker in enumerate(brokers):
                 yield from _brokers_down(at_ms + i * (down_ms + pause_ms), (broker,), down_ms)
+        case BrokerUpgrade(brokers=brokers, down_ms=down_ms, pause_ms=pause_ms):
+            for i, broker in enumerate(brokers):
+                stop_ms = at_ms + i * (down_ms + pause_ms)
+                yield TimedChange(stop_ms, BrokersDown((broker,)))
+                yield TimedChange(stop_ms + down_ms, BrokersUp((broker,), disturbance))
         case ReplicaMove(topic=topic, partition=partition, replicas=replicas):
             yield TimedChange(at_ms, ReplicasSet(topic, partition, replicas))
         case Reassignment():
@@ -215,10 +224,10 @@ def _elementary_changes(world: World, disturbance: Disturbance) -> Iterator[Time
 
 
 def _change_threads(world: World, event: ReplaceThread | StreamThreads) -> Iterator[TimedChange]:
-    configs = world.application.group_configs
     static = {client.name for client in world.clients if client.is_static}
     for client in event.clients:
         is_static = client in static
+        configs = group_configs_of(world, client, event.at_ms)
         match event:
             case ReplaceThread():
                 leaves = leaves_when_replaced(configs, is_static=is_static)
@@ -247,7 +256,8 @@ def _bounce(world: World, bounce: RollingBounce) -> Iterator[TimedChange]:
     for client in bounce.clients:
         yield _close(world, client, at_ms, bounce.closing, bounce.disk)
         at_ms += bounce.closing.ends_after_ms + bounce.down_ms
-        yield TimedChange(at_ms, ClientUp(client, bounce.configs, bounce.announces_rack))
+        up = ClientUp(client, bounce.configs, bounce.announces_rack, bounce.release, bounce.group_configs)
+        yield TimedChange(at_ms, up)
         at_ms += bounce.pause_ms
 
 
@@ -264,7 +274,7 @@ def _replace_pods(world: World, event: PodEvent) -> Iterator[TimedChange]:
 
 
 def _close(world: World, client: str, at_ms: int, closing: Closing, disk: Disk) -> TimedChange:
-    leaves = leaves_on_close(world, client, closing.leaves_group) and not closing.is_killed
+    leaves = leaves_on_close(world, client, closing.leaves_group, at_ms) and not closing.is_killed
     if closing.is_killed and disk is Disk.KEPT:
         disk = Disk.UNFLUSHED_LOST
     closes_in_ms = closing.ends_after_ms - closing.begins_after_ms

@@ -160,6 +160,7 @@ SECTIONS = {
     "RackOutageEvent": "events[].rack_outage",
     "BrokerLossEvent": "events[].broker_loss",
     "BrokerBounceEvent": "events[].broker_bounce",
+    "UpgradeEvent": "events[].upgrade",
     "ReplicaMoveEvent": "events[].replica_move",
     "ReassignmentEvent": "events[].reassignment",
     "ConfigChangeEvent": "events[].config_change",

@@ -15,7 +15,7 @@ LeavesGroup = Annotated[
     Field(
         description="Whether clients leave the group when they close: CloseOptions LEAVE_GROUP or REMAIN_IN_GROUP "
         "(Kafka 4.2 and newer). By default they remain, unless internal.leave.group.on.close is set (4.1 and older). "
-        "Dynamic members of a streams group always leave."
+        "Dynamic members of a streams group leave; from Kafka 4.4 on, they remain with false."
     ),
 ]
 

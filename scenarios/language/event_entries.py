@@ -26,6 +26,7 @@ from scenarios.language.fields import (
 from scenarios.language.pod_entries import NodeDrainEvent, RollingUpdateEvent, SpotInterruptionEvent
 from scenarios.language.section import ScenarioSection
 from scenarios.language.streams_configs import AssignorConfigs
+from scenarios.language.upgrade_entry import UpgradeEvent
 
 BrokerIds = Annotated[list[BrokerId], Field(min_length=1)]
 
@@ -259,6 +260,9 @@ class EventEntry(ScenarioSection):
     rack_outage: RackOutageEvent | None = Field(default=None, description="A rack fails with its brokers and clients.")
     broker_loss: BrokerLossEvent | None = Field(default=None, description="Brokers fail.")
     broker_bounce: BrokerBounceEvent | None = Field(default=None, description="Brokers restart one after another.")
+    upgrade: UpgradeEvent | None = Field(
+        default=None, description="Brokers or clients restart one after another with another Kafka release."
+    )
     replica_move: ReplicaMoveEvent | None = Field(
         default=None, description="A partition's replicas change instantaneously."
     )

@@ -55,8 +55,13 @@ def passes_owned_tasks(brokers: tuple[int, int, int]) -> bool:
     return brokers >= (4, 4, 0)
 
 
+def can_remain_in_streams_group(clients: tuple[int, int, int]) -> bool:
+    """Return whether dynamic members of a release can close without leaving a streams group (from 4.4 on)."""
+    return clients >= (4, 4, 0)
+
+
 def reports_task_offsets(clients: tuple[int, int, int]) -> bool:
-    """Return whether clients of a release report task offsets to the coordinator of a streams group (KAFKA-20116, 4.4)."""
+    """Return whether clients of a release report task offsets to the coordinator of a streams group (from 4.4 on)."""
     return clients >= (4, 4, 0)
 
 

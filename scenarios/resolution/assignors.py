@@ -34,6 +34,7 @@ class AssignorSpec:
         configs: the application's configs with the overrides of this entry.
         changed: the keys of the overridden configs.
         protocol: group protocol of its runs; None for the application's.
+        follows_brokers: whether it is the assignor of the brokers, whose release changes with an upgrade.
     """
 
     label: str
@@ -42,6 +43,7 @@ class AssignorSpec:
     configs: AssignmentConfigs
     changed: tuple[str, ...] = ()
     protocol: GroupProtocol | None = None
+    follows_brokers: bool = False
 
 
 def resolve_assignors(
@@ -50,6 +52,8 @@ def resolve_assignors(
     clients: ResolvedClients,
     broker_release: str | None,
     source_map: SourceMap,
+    *,
+    is_upgraded: bool = False,
 ) -> tuple[AssignorSpec, ...]:
     """Resolve the assignors, and report mistakes to `source_map`.
 
@@ -59,6 +63,7 @@ def resolve_assignors(
         clients: the resolved clients.
         broker_release: the release of the brokers; None for the newest.
         source_map: collects the mistakes.
+        is_upgraded: whether the brokers are upgraded to another release.
 
     Returns:
         The known assignors in the order of the scenario.
@@ -73,8 +78,9 @@ def resolve_assignors(
         info = _check_assignor(entry, broker_release, path, source_map)
         parameters, _ = rename_parameters(entry.parameters)
         label = entry.label or _label(entry.assignor if info is None else info.name, parameters, entry)
-        if info is not None and not entry.label and "@" not in entry.assignor and label in named_releases:
-            # Another entry names the release that the brokers have; this one keeps the name without a release.
+        follows = info is not None and "@" not in entry.assignor and follows_brokers(info)
+        if info is not None and not entry.label and follows and (is_upgraded or label in named_releases):
+            # The release changes, or another entry names it: this one keeps the name without a release.
             label = _label(info.name.partition("@")[0], parameters, entry)
         if label in labels:
             source_map.add_mistake(
@@ -92,9 +98,15 @@ def resolve_assignors(
                 configs=replace(configs, **changes),
                 changed=changed,
                 protocol=None if entry.configs.group_protocol is None else GroupProtocol(entry.configs.group_protocol),
+                follows_brokers=follows,
             )
         )
     return tuple(specs)
+
+
+def follows_brokers(info: AssignorInfo) -> bool:
+    """Return whether the brokers run an assignor, so that its release is theirs."""
+    return info.in_streams_groups and bool(info.releases)
 
 
 def assignor_of_brokers(info: AssignorInfo, broker_release: str | None) -> AssignorInfo:

@@ -10,7 +10,12 @@ from scenarios.language.errors import format_list
 from scenarios.language.fields import valid_entries
 from scenarios.language.paths import ScenarioPath
 from scenarios.language.pod_entries import RollingUpdateEvent, SpotInterruptionEvent
-from scenarios.language.releases import NEWEST, has_leave_group_config, parse_release
+from scenarios.language.releases import (
+    NEWEST,
+    can_remain_in_streams_group,
+    has_leave_group_config,
+    parse_release,
+)
 from scenarios.language.schema import ScenarioDocument
 from scenarios.language.units import format_duration
 from scenarios.language.validation import SourceMap
@@ -93,8 +98,10 @@ def _warn_about_membership(
     source_map: SourceMap,
 ) -> Iterator[tuple[str, str]]:
     """Warn about `leaves_group` where the protocol or the release decides otherwise; see `leave_on_close`."""
-    if event.leaves_group is False and GroupProtocol.STREAMS in protocols:
-        yield "leaves_group", "has no effect with group.protocol: streams, whose dynamic members always leave on close"
+    can_remain = can_remain_in_streams_group(_release(document))
+    if event.leaves_group is False and GroupProtocol.STREAMS in protocols and not can_remain:
+        rule = "has no effect with group.protocol: streams before Kafka 4.4: dynamic members always leave on close"
+        yield "leaves_group", f"{rule} (application.kafka: {document.application.kafka or f'{NEWEST} by default'})"
     release, has_config = document.application.kafka, document.application.configs.leave_group_on_close
     if (
         GroupProtocol.CLASSIC not in protocols

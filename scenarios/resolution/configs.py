@@ -14,6 +14,7 @@ from scenarios.language.releases import (
     NEWEST,
     NEWEST_BROKER_RELEASE,
     NEWEST_BROKERS,
+    can_remain_in_streams_group,
     ended_threads,
     extends_every_initial_delay,
     has_leave_group_config,
@@ -68,13 +69,26 @@ def resolve_group_configs(
     application: ApplicationSection, brokers: BrokerConfigs, broker_release: str | None, source_map: SourceMap
 ) -> Mapping[GroupProtocol, GroupConfigs]:
     """Return the group configs under each protocol, and report those that Kafka rejects."""
+    _check_classic(application.configs, source_map)
+    _check_streams(brokers, source_map)
+    _check_overrides(application.group_configs, brokers, source_map)
+    return group_configs(application, brokers, broker_release)
+
+
+def group_configs(
+    application: ApplicationSection, brokers: BrokerConfigs, broker_release: str | None
+) -> Mapping[GroupProtocol, GroupConfigs]:
+    """Return the group configs under each protocol.
+
+    Args:
+        application: the configs and the release of the clients.
+        brokers: the configs of the brokers.
+        broker_release: the release of the brokers; None for the newest.
+    """
     release = parse_release(broker_release or NEWEST_BROKERS, NEWEST_BROKER_RELEASE)
     streams = application.configs
     clients = parse_release(application.kafka or NEWEST)
     has_leave_config = has_leave_group_config(clients)
-    _check_classic(streams, source_map)
-    _check_streams(brokers, source_map)
-    _check_overrides(application.group_configs, brokers, source_map)
     brokers = application.group_configs.apply_to(brokers)
     timeouts = {
         GroupProtocol.CLASSIC: (streams.session_timeout_ms, brokers.initial_rebalance_delay_ms),
@@ -97,6 +111,7 @@ def resolve_group_configs(
             ended_threads=ended_threads(clients),
             has_static_members=protocol is GroupProtocol.CLASSIC or has_static_streams_members(clients, release),
             passes_owned_tasks=passes_owned_tasks(release),
+            can_remain_in_streams_group=can_remain_in_streams_group(clients),
             reports_task_offsets=protocol is GroupProtocol.STREAMS and reports_task_offsets(clients),
             task_offset_interval_ms=brokers.streams_task_offset_interval_ms if reads_task_offsets(release) else None,
         )

@@ -11,6 +11,7 @@ from scenarios.resolution.brokers import Brokers
 from scenarios.resolution.clients import ResolvedClients
 from scenarios.resolution.imported_files import ImportedFiles
 from scenarios.resolution.traffic import ResolvedTraffic
+from scenarios.resolution.upgrades import Releases
 from scenarios.sampling.blueprint import TopicBlueprint
 
 
@@ -25,6 +26,7 @@ class EventContext:
         all_topics: the names of all topics; None if not all are known.
         traffic: the resolved traffic.
         duration_ms: the end of the run; None if unknown.
+        releases: the releases of brokers and clients.
         files: reads imported files.
         source_map: collects mistakes at paths of the scenario.
         mistakes: collects mistakes in other files.
@@ -36,6 +38,7 @@ class EventContext:
     all_topics: frozenset[str] | None
     traffic: ResolvedTraffic
     duration_ms: int | None
+    releases: Releases
     files: ImportedFiles
     source_map: SourceMap
     mistakes: Mistakes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from scenarios.language.closing_entries import PodClosingEvent
 from scenarios.language.errors import format_list
@@ -29,6 +30,7 @@ from scenarios.language.event_entries import (
 from scenarios.language.fields import valid_entries
 from scenarios.language.paths import ScenarioPath
 from scenarios.language.units import format_duration
+from scenarios.language.upgrade_entry import UpgradeEvent
 from scenarios.resolution.client_presence import check_presence
 from scenarios.resolution.configs import check_configs
 from scenarios.resolution.disks import resolve_disk
@@ -37,8 +39,16 @@ from scenarios.resolution.pod_events import resolve_pod_event
 from scenarios.resolution.reassignment_events import resolve_reassignment, resolve_replica_move
 from scenarios.resolution.repeated_events import TOO_MANY, resolve_autoscale, resolve_churn
 from scenarios.resolution.unfinished_events import warn_about_unfinished_events
+from scenarios.resolution.upgrades import BROKER_DOWN_MS, BROKER_PAUSE_MS, as_bounce
 from scenarios.sampling.autoscaling import AutoscalePlan
-from scenarios.sampling.event_plans import MAX_OCCURRENCES, ConfigEdit, CrashPlan, PlannedEvent, RollingBouncePlan
+from scenarios.sampling.event_plans import (
+    MAX_OCCURRENCES,
+    BrokerUpgradePlan,
+    ConfigEdit,
+    CrashPlan,
+    PlannedEvent,
+    RollingBouncePlan,
+)
 from scenarios.sampling.traffic_profile import HOUR_MS, TrafficProfile
 from simulator.world.disturbances import (
     BrokerBounce,
@@ -118,6 +128,8 @@ def _resolve(
         case BrokerLossEvent():
             context.brokers.check_ids(event.brokers, (*path, "brokers"))
             yield BrokerLoss(at_ms, tuple(event.brokers), event.down)
+        case UpgradeEvent():
+            yield from _resolve_upgrade(event, at_ms, path, context)
         case BrokerBounceEvent():
             context.brokers.check_ids(event.brokers, (*path, "brokers"))
             yield BrokerBounce(at_ms, tuple(event.brokers), event.down, event.pause)
@@ -184,6 +196,22 @@ def _resolve_bounce(
         announces_rack=event.client_rack,
         closing=event.closing(),
     )
+
+
+def _resolve_upgrade(
+    event: UpgradeEvent, at_ms: int, path: ScenarioPath, context: EventContext
+) -> Iterator[BrokerUpgradePlan | RollingBouncePlan]:
+    if event.brokers is not None:
+        down_ms = BROKER_DOWN_MS if event.down is None else event.down
+        pause_ms = BROKER_PAUSE_MS if event.pause is None else event.pause
+        configs = context.releases.configs_after(event, at_ms)
+        brokers = tuple(sorted(context.brokers.ids))
+        yield BrokerUpgradePlan(at_ms, brokers, down_ms, pause_ms, event.brokers, configs)
+    elif event.clients is not None and event.to is not None:
+        clients = context.clients.find(event.clients, (*path, "clients"), context.source_map)
+        bounce = _resolve_bounce(as_bounce(event), at_ms, clients, path, context)
+        configs = context.releases.configs_after(event, at_ms)
+        yield replace(bounce, release=event.to, group_configs=configs)
 
 
 def _in_order(clients: tuple[str, ...], order: str, racks: Mapping[str, str | None]) -> tuple[str, ...]:

@@ -81,7 +81,8 @@ class MainScenario:
         """
         main = format_value(self.file.name)
         for i, entry in valid_entries(neighbor.events):
-            for kind in _CLUSTER_EVENTS:
+            upgrades = ["upgrade"] if entry.upgrade is not None and entry.upgrade.brokers is not None else []
+            for kind in (*_CLUSTER_EVENTS, *upgrades):
                 if getattr(entry, kind) is not None:
                     message = f"does not happen: brokers, racks and replicas have the events of {main} only"
                     source_map.add_warning(("events", i, kind), message)

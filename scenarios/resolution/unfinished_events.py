@@ -8,7 +8,7 @@ from scenarios.language.paths import ScenarioPath
 from scenarios.language.units import format_duration
 from scenarios.language.validation import SourceMap
 from scenarios.sampling.autoscaling import AutoscalePlan
-from scenarios.sampling.event_plans import CrashPlan, PlannedEvent, RollingBouncePlan
+from scenarios.sampling.event_plans import BrokerUpgradePlan, CrashPlan, PlannedEvent, RollingBouncePlan
 from simulator.pod_schedules import PodStart, PodStop, always, pod_schedule
 from simulator.world.disturbances import BrokerBounce, BrokerLoss, Crash, Join, Leave, RackOutage
 from simulator.world.pod_events import PodEvent
@@ -43,7 +43,10 @@ def warn_about_unfinished_events(
                 stops_ms = sorted(step.at_ms for step in steps if isinstance(step, PodStop))
                 label = "clients have started again" if starts_ms else "clients have been stopped"
                 _check_all(path, starts_ms or stops_ms, label, duration_ms, source_map)
-            case BrokerBounce(brokers=brokers, down_ms=down, pause_ms=pause):
+            case (
+                BrokerBounce(brokers=brokers, down_ms=down, pause_ms=pause)
+                | BrokerUpgradePlan(brokers=brokers, down_ms=down, pause_ms=pause)
+            ):
                 times_ms = [event.at_ms + down + i * (down + pause) for i in range(len(brokers))]
                 _check_all(path, times_ms, "brokers have restarted", duration_ms, source_map)
 

@@ -6,12 +6,13 @@ Events that depend on neither are `Disturbance` objects already.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from scenarios.language.paths import ScenarioPath
 from simulator.world.closing import Closing
 from simulator.world.disturbances import Disk, Disturbance, LeaderElection
+from simulator.world.world import GroupConfigs, GroupProtocol
 
 MAX_OCCURRENCES: Final = 20_000
 """The maximum number of occurrences of one event or of the daily traffic profile, for example hourly for two years."""
@@ -60,6 +61,7 @@ class RollingBouncePlan:
         clients: the clients in restart order, before shuffling.
         is_shuffled: whether the seed shuffles the order.
         changes: the configs that change with the restart, as in `ConfigEdit`.
+        group_configs: those of the new release, by protocol; empty if the release does not change.
 
     The other fields are those of `simulator.world.disturbances.RollingBounce`.
     """
@@ -74,11 +76,29 @@ class RollingBouncePlan:
     changes: Mapping[str, Any]
     announces_rack: bool | None
     closing: Closing
+    release: str | None = None
+    group_configs: Mapping[GroupProtocol, GroupConfigs] = field(default_factory=dict)
 
     @property
     def interval_ms(self) -> int:
         """The time between two restarts."""
         return self.closing.ends_after_ms + self.down_ms + self.pause_ms
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerUpgradePlan:
+    """An upgrade of all brokers; the fields are those of `simulator.world.disturbances.BrokerUpgrade`.
+
+    Attributes:
+        group_configs: the group configs with the new release, by protocol.
+    """
+
+    at_ms: int
+    brokers: tuple[int, ...]
+    down_ms: int
+    pause_ms: int
+    release: str
+    group_configs: Mapping[GroupProtocol, GroupConfigs]
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,4 +156,6 @@ class ReassignmentPlan:
     election: LeaderElection
 
 
-PlannedEvent = Disturbance | ConfigEdit | CrashPlan | RollingBouncePlan | ChurnPlan | ReassignmentPlan
+PlannedEvent = (
+    Disturbance | ConfigEdit | CrashPlan | RollingBouncePlan | BrokerUpgradePlan | ChurnPlan | ReassignmentPlan
+)

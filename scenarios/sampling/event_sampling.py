@@ -8,6 +8,7 @@ from dataclasses import replace
 from assignors.model.configs import AssignmentConfigs
 from scenarios.sampling.client_uptime import ClientUptime
 from scenarios.sampling.event_plans import (
+    BrokerUpgradePlan,
     ChurnPlan,
     ConfigEdit,
     CrashPlan,
@@ -17,8 +18,15 @@ from scenarios.sampling.event_plans import (
 )
 from scenarios.sampling.planned_reassignments import plan_reassignment
 from scenarios.sampling.random_events import EventDraws, draw_bounce_order, draw_churn, pick_crashing_clients
-from simulator.world.disturbances import ConfigChange, Crash, Disturbance, Reassignment, RollingBounce
-from simulator.world.world import World
+from simulator.world.disturbances import (
+    BrokerUpgrade,
+    ConfigChange,
+    Crash,
+    Disturbance,
+    Reassignment,
+    RollingBounce,
+)
+from simulator.world.world import GroupConfigs, GroupProtocol, World
 
 
 def realize_events(
@@ -45,7 +53,12 @@ def realize_events(
     """
     draws = EventDraws(seed, stream)
     sampled_kinds = ConfigEdit | CrashPlan | RollingBouncePlan | ChurnPlan | ReassignmentPlan
-    deterministic = [event for event in events if not isinstance(event, sampled_kinds)]
+    protocol = world.application.group_configs.protocol
+    deterministic = [
+        _with_protocol(event, protocol) if isinstance(event, BrokerUpgradePlan) else event
+        for event in events
+        if not isinstance(event, sampled_kinds)
+    ]
     # Reassignments do not affect the uptime of clients.
     client_events = tuple(event for event in deterministic if not isinstance(event, Reassignment))
     uptime = ClientUptime(replace(world, disturbances=client_events))
@@ -58,7 +71,10 @@ def realize_events(
                 disturbances[i] = [ConfigChange(at_ms, configs)]
             case RollingBouncePlan(changes=changes):
                 configs = replace(configs, **changes)
-                disturbances[i] = list(_bounce(event, configs if changes else None, uptime, draws))
+                group_configs = event.group_configs.get(protocol)
+                disturbances[i] = list(_bounce(event, configs if changes else None, group_configs, uptime, draws))
+            case BrokerUpgradePlan():
+                disturbances[i] = [_with_protocol(event, protocol)]
             case CrashPlan():
                 disturbances[i] = list(_crash(event, uptime, draws))
             case ReassignmentPlan():
@@ -74,6 +90,12 @@ def realize_events(
     return tuple(disturbance for i in range(len(events)) for disturbance in disturbances[i])
 
 
+def _with_protocol(plan: BrokerUpgradePlan, protocol: GroupProtocol) -> BrokerUpgrade:
+    """Return the upgrade of the brokers of a group with a protocol."""
+    configs = plan.group_configs[protocol]
+    return BrokerUpgrade(plan.at_ms, plan.brokers, plan.down_ms, plan.pause_ms, plan.release, configs)
+
+
 def _crash(plan: CrashPlan, uptime: ClientUptime, draws: EventDraws) -> Iterator[Crash]:
     crashing_clients = pick_crashing_clients(plan, uptime, draws)
     for client in crashing_clients:
@@ -83,7 +105,11 @@ def _crash(plan: CrashPlan, uptime: ClientUptime, draws: EventDraws) -> Iterator
 
 
 def _bounce(
-    plan: RollingBouncePlan, configs: AssignmentConfigs | None, uptime: ClientUptime, draws: EventDraws
+    plan: RollingBouncePlan,
+    configs: AssignmentConfigs | None,
+    group_configs: GroupConfigs | None,
+    uptime: ClientUptime,
+    draws: EventDraws,
 ) -> Iterator[RollingBounce]:
     clients = draw_bounce_order(plan, uptime, draws)
     for i, client in enumerate(clients):
@@ -99,4 +125,6 @@ def _bounce(
             configs=configs,
             announces_rack=plan.announces_rack,
             closing=plan.closing,
+            release=plan.release,
+            group_configs=group_configs,
         )

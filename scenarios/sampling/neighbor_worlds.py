@@ -5,16 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from scenarios.sampling.event_plans import PlannedEvent, ReassignmentPlan
-from simulator.world.disturbances import BrokerBounce, BrokerLoss, RackOutage, Reassignment, ReplicaMove
+from scenarios.sampling.event_plans import BrokerUpgradePlan, PlannedEvent, ReassignmentPlan
+from simulator.world.disturbances import (
+    BrokerBounce,
+    BrokerLoss,
+    BrokerUpgrade,
+    Disturbance,
+    RackOutage,
+    Reassignment,
+    ReplicaMove,
+)
 from simulator.world.world import Cluster, Topic, World
 
-_CLUSTER_EVENTS = (RackOutage, BrokerLoss, BrokerBounce, ReplicaMove, Reassignment)
+_CLUSTER_EVENTS = (RackOutage, BrokerLoss, BrokerBounce, BrokerUpgrade, ReplicaMove, Reassignment)
 
 
 def without_cluster_events(events: Sequence[PlannedEvent]) -> tuple[PlannedEvent, ...]:
     """Return the events that concern one application: all except those of brokers, racks and replicas."""
-    return tuple(event for event in events if not isinstance(event, (*_CLUSTER_EVENTS, ReassignmentPlan)))
+    kinds = (*_CLUSTER_EVENTS, BrokerUpgradePlan, ReassignmentPlan)
+    return tuple(event for event in events if not isinstance(event, kinds))
 
 
 def neighbor_world(main: World, neighbor: World) -> World:
@@ -33,13 +42,20 @@ def neighbor_world(main: World, neighbor: World) -> World:
     topics = {**main.cluster.topics, **neighbor.cluster.topics}
     for name in main.cluster.topics.keys() & neighbor.cluster.topics.keys():
         topics[name] = _with_replicas(neighbor.cluster.topics[name], main.cluster.topics[name])
-    cluster_events = (event for event in main.disturbances if isinstance(event, _CLUSTER_EVENTS))
+    cluster_events = (_of_neighbor(event) for event in main.disturbances if isinstance(event, _CLUSTER_EVENTS))
     return replace(
         neighbor,
         cluster=Cluster(main.cluster.brokers, topics, main.cluster.reads_from_nearest_replica),
         disturbances=(*neighbor.disturbances, *cluster_events),
         duration_ms=main.duration_ms,
     )
+
+
+def _of_neighbor(event: Disturbance) -> Disturbance:
+    """Return an event of the cluster for a neighbor, whose group keeps the release of its scenario."""
+    if isinstance(event, BrokerUpgrade):
+        return BrokerBounce(event.at_ms, event.brokers, event.down_ms, event.pause_ms)
+    return event
 
 
 def _with_replicas(topic: Topic, placed: Topic) -> Topic:

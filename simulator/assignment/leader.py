@@ -143,6 +143,10 @@ class Leader:
         self._hashes = [task_hash(task) for task in layout.tasks.ids]
         self._last_slots: Mapping[int, tuple[int, ...]] = {}
 
+    def use_assignor(self, assignor: TaskAssignor) -> None:
+        """Compute further assignments with another assignor: that of another release."""
+        self._assignor = assignor
+
     def describe_initial_state(self, members: Sequence[Member], followup_delay_ms: int | None) -> Decision:
         """Describe the tasks that members have at the start as a decision.
 

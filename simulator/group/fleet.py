@@ -13,7 +13,7 @@ from assignors.model.configs import AssignmentConfigs
 from assignors.model.ids import ProcessId
 from simulator.group.classic_group import Member
 from simulator.world.thread_ends import num_thread_numbers
-from simulator.world.world import World
+from simulator.world.world import GroupConfigs, World
 
 
 class Fleet:
@@ -29,7 +29,7 @@ class Fleet:
             False.
         rack: shape (N,); the column of each client's rack, NO_RACK if unknown.
         announces: shape (N,); whether each client has `client.rack`.
-        reports_task_offsets: shape (N,); whether each client reports task offsets to the coordinator of a streams group.
+        reports_task_offsets: shape (N,); whether each client reports task offsets to a streams group.
         first_thread: shape (N + 1,); the row of each client's first thread among the threads that all clients ever
             have.
     """
@@ -102,13 +102,20 @@ class Fleet:
             slots.setdefault(self._row_of[member.client], set()).add(self.slot(member))
         return {row: tuple(sorted(numbers)) for row, numbers in slots.items()}
 
-    def start(self, row: int, configs: AssignmentConfigs | None, announces_rack: bool | None) -> tuple[Member, ...]:
+    def start(
+        self,
+        row: int,
+        configs: AssignmentConfigs | None,
+        announces_rack: bool | None,
+        group_configs: GroupConfigs | None = None,
+    ) -> tuple[Member, ...]:
         """Start a client with `num.stream.threads` threads.
 
         Args:
             row: its row.
             configs: new assignment configs; None to keep the old ones.
             announces_rack: whether it has `client.rack` from now on; None for no change.
+            group_configs: the group configs with its new release; None for no change.
 
         Returns:
             The new members, by thread.
@@ -121,6 +128,8 @@ class Fleet:
             self._configs[row] = configs
         if announces_rack is not None:
             self.announces[row] = announces_rack
+        if group_configs is not None:
+            self.reports_task_offsets[row] = group_configs.reports_task_offsets
         return self.members(row)
 
     def start_thread(self, row: int) -> Member:

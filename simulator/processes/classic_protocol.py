@@ -17,7 +17,7 @@ from simulator.group.reconciliation import Reconciliation, reconcile_group, with
 from simulator.processes.rejoining import Rejoining
 from simulator.processes.simulation_context import Process, SimulationContext
 from simulator.world.group_assignment import GroupAssignment
-from simulator.world.world import Start
+from simulator.world.world import GroupConfigs, Start
 
 API_TIMEOUT_MS: Final = 60_000
 """`default.api.timeout.ms` of the admin client: how long a leader retries to fetch end offsets."""
@@ -97,6 +97,10 @@ class ClassicProtocol:
 
     def record_change(self) -> None:
         """Do nothing: members report offsets only when they join."""
+
+    def move_coordinator(self, configs: GroupConfigs) -> None:
+        """Let another broker coordinate the group; members and assignments stay."""
+        self._group.extends_every_initial_delay = configs.extends_every_initial_delay
 
     def request_rebalance(self, reason: str, cause: Cause) -> None:
         """Let the leader request a rebalance, if it is up."""

@@ -6,9 +6,10 @@ of one application read more or less, the rates of the others change at that mom
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
+from types import MappingProxyType
 
 import simpy
 
@@ -33,11 +34,13 @@ class Neighbor:
         world: its clients and disturbances, on the same brokers for the same time.
         assignor: computes its assignments.
         weights: the assignor's default costs.
+        upgraded: as in `simulate`.
     """
 
     world: World
     assignor: TaskAssignor
     weights: Weights = EQUAL_WEIGHTS
+    upgraded: Mapping[str, TaskAssignor] = field(default_factory=dict)
 
 
 def simulate_alongside(
@@ -51,6 +54,7 @@ def simulate_alongside(
     explain: ExplanationRequest | None = None,
     observe: Observer | None = None,
     max_rebalances: int = MAX_REBALANCES,
+    upgraded: Mapping[str, TaskAssignor] = MappingProxyType({}),
 ) -> Trace:
     """Simulate a world together with the neighbors of its application.
 
@@ -67,6 +71,7 @@ def simulate_alongside(
         explain: as in `simulate`, for the first application only.
         observe: as in `simulate`; called with the execution of the application that changed.
         max_rebalances: as in `simulate`, for each application.
+        upgraded: as in `simulate`, for the first application only.
 
     Returns:
         The trace of the world's application, with those of the neighbors by `application.id` (`Trace.neighbors`). An
@@ -82,8 +87,9 @@ def simulate_alongside(
             explain=explain,
             observe=observe,
             max_rebalances=max_rebalances,
+            upgraded=upgraded,
         )
-    own = Neighbor(world, assignor, weights)
+    own = Neighbor(world, assignor, weights, upgraded)
     others = sorted(neighbors, key=lambda neighbor: neighbor.world.application.id)
     with flow_cache():
         joint = _JointSimulation(
@@ -126,6 +132,7 @@ class _JointSimulation:
                 explain=explain if index == 0 else None,
                 observe=partial(self._note_change, index),
                 budget=RunBudget(max_rebalances),
+                upgraded=application.upgraded,
                 env=self._env,
                 bandwidth=self._bandwidth.of_application(index),
             )

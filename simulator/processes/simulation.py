@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 import simpy
 
@@ -34,6 +35,7 @@ from simulator.world.changes import (
     ClientDown,
     ClientUp,
     ConfigsSet,
+    CoordinatorMoved,
     ReassignmentStep,
     ReplicasSet,
     ThreadReplaced,
@@ -61,6 +63,7 @@ def simulate(
     explain: ExplanationRequest | None = None,
     observe: Observer | None = None,
     max_rebalances: int = MAX_REBALANCES,
+    upgraded: Mapping[str, TaskAssignor] = MappingProxyType({}),
 ) -> Trace:
     """Simulate a world for its duration.
 
@@ -75,6 +78,8 @@ def simulate(
         explain: the tasks whose moves to explain; affects no other figure.
         observe: called with the execution after every change of it; must not modify it.
         max_rebalances: the run is stopped after this many rebalances.
+        upgraded: the assignors that replace `assignor` when brokers of a release coordinate the group, by release;
+            `""` for the brokers that were not upgraded.
 
     Returns:
         The trace, equal for equal arguments. If the assignment is invalid or the assignor raises an `AssignorError`,
@@ -91,6 +96,7 @@ def simulate(
             explain=explain,
             observe=observe,
             budget=RunBudget(max_rebalances),
+            upgraded=upgraded,
         ).run()
 
 
@@ -112,11 +118,13 @@ class Simulation:
         explain: ExplanationRequest | None,
         observe: Observer | None,
         budget: RunBudget,
+        upgraded: Mapping[str, TaskAssignor] = MappingProxyType({}),
         env: simpy.Environment | None = None,
         bandwidth: ApplicationBandwidth | None = None,
     ) -> None:
         self._world = world
         self._explain = explain
+        self._upgraded = upgraded
         self._budget = budget
         self._env = env or simpy.Environment(initial_time=0)
         layout = lay_out(world)
@@ -242,6 +250,10 @@ class Simulation:
                 case BrokersUp(brokers=brokers):
                     self._cluster_metadata.start_brokers(brokers)
                     self._update_brokers(str(change), cause)
+                case CoordinatorMoved(configs=configs, release=release):
+                    self._group.move_coordinator(configs)
+                    if release in self._upgraded:
+                        self._leader.use_assignor(self._upgraded[release])
                 case ReplicasSet(topic=topic, partition=partition, replicas=replicas):
                     moved = TopicPartition(topic, partition)
                     self._cluster_metadata.set_replicas(moved, replicas)
@@ -306,7 +318,8 @@ class Simulation:
         row = self._fleet.row(change.client)
         if not self._fleet.up[row]:
             self._execution.start_client(row)
-            self._group.join(self._fleet.start(row, change.configs, change.announces_rack), cause)
+            members = self._fleet.start(row, change.configs, change.announces_rack, change.group_configs)
+            self._group.join(members, cause)
 
     def _end_membership(self, members: Sequence[Member], cause: Cause, change: ClientDown) -> Process:
         """Let a client that is closing send heartbeats until its process ends."""

@@ -16,7 +16,7 @@ from simulator.group.fleet import Fleet
 from simulator.group.rebalance_causes import Cause, RebalanceCauses
 from simulator.processes.run_budget import RunBudget
 from simulator.results.recording import TraceRecorder
-from simulator.world.world import World
+from simulator.world.world import GroupConfigs, World
 
 Process = Generator[simpy.Event, Any, None]
 
@@ -76,6 +76,9 @@ class GroupProtocolProcess(typing.Protocol):
 
     def record_change(self) -> None:
         """Record what the group must know of a change of the execution."""
+
+    def move_coordinator(self, configs: GroupConfigs) -> None:
+        """Let another broker coordinate the group, with the group configs of its release."""
 
     def request_rebalance(self, reason: str, cause: Cause) -> None:
         """Request a rebalance because of a change that the members notice."""

@@ -44,7 +44,7 @@ from simulator.group.streams_group import ComputeTarget, Instruction, StreamsGro
 from simulator.processes.rejoining import Rejoining
 from simulator.processes.reported_offsets import ReportedOffsets
 from simulator.processes.simulation_context import Process, SimulationContext
-from simulator.world.world import Start
+from simulator.world.world import GroupConfigs, Start
 
 THREAD_START_MS: Final = 10
 """The time between the first heartbeats of two threads of a client that starts: an estimate."""
@@ -175,6 +175,16 @@ class StreamsProtocol:
                 if closes and self._context.is_static(member):
                     self._group.release(member)
                 self._context.env.process(self._time_out(member))
+
+    def move_coordinator(self, configs: GroupConfigs) -> None:
+        """Let another broker coordinate the group: it knows members and tasks, but no reported offsets."""
+        before, self._configs = self._configs, configs
+        if configs.task_offset_interval_ms != before.task_offset_interval_ms:
+            self._reported_offsets = self._read_offsets()
+            if self._reported_offsets is not None:
+                self._reported_offsets.resume(list(filter(self._context.fleet.is_up, self._group.members)))
+        if self._reported_offsets is not None:
+            self._reported_offsets.lose()
 
     def request_rebalance(self, reason: str, cause: Cause) -> None:
         """Do nothing: the coordinator ignores racks, and its own configs do not change."""

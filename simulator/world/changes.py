@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from assignors.model.configs import AssignmentConfigs
 from assignors.model.ids import TopicPartition
-from simulator.world.disturbances import Disk
+from simulator.world.disturbances import BrokerUpgrade, Disk
+from simulator.world.world import GroupConfigs
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,15 +19,20 @@ class ClientUp:
         client: name of the client.
         configs: its new assignment configs; None if it keeps those it had.
         announces_rack: whether it has `client.rack` from now on; None if that does not change.
+        release: its new Kafka release; None if it keeps its own.
+        group_configs: the application's group configs with that release; None if it keeps its own.
     """
 
     client: str
     configs: AssignmentConfigs | None = None
     announces_rack: bool | None = None
+    release: str | None = None
+    group_configs: GroupConfigs | None = None
 
     def __str__(self) -> str:
-        new = self.configs is not None or self.announces_rack is not None
-        return f"{self.client} starts" + (" with new configs" if new else "")
+        has_new_configs = self.configs is not None or self.announces_rack is not None
+        news = [*(["new configs"] * has_new_configs), *([f"Kafka {self.release}"] * (self.release is not None))]
+        return f"{self.client} starts" + (f" with {' and '.join(news)}" if news else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +84,38 @@ class BrokersDown:
 
 @dataclass(frozen=True, slots=True)
 class BrokersUp:
-    """Brokers that restart, and lead the partitions of which they are the preferred leader."""
+    """Brokers that restart, and lead the partitions of which they are the preferred leader.
+
+    Attributes:
+        brokers: their ids.
+        upgrade: the upgrade that restarts them with another Kafka release; None if they keep their release.
+    """
 
     brokers: tuple[int, ...]
+    upgrade: BrokerUpgrade | None = None
 
     def __str__(self) -> str:
-        return f"brokers {', '.join(map(str, self.brokers))} are back"
+        release = "" if self.upgrade is None else f" with Kafka {self.upgrade.release}"
+        return f"brokers {', '.join(map(str, self.brokers))} are back{release}"
+
+
+@dataclass(frozen=True, slots=True)
+class CoordinatorMoved:
+    """Another broker that becomes the coordinator of the group, or its broker that has another release.
+
+    Attributes:
+        broker: its id.
+        configs: the group configs with its release.
+        release: the release to which it was upgraded; empty if it was not.
+    """
+
+    broker: int
+    configs: GroupConfigs
+    release: str
+
+    def __str__(self) -> str:
+        release = f" (Kafka {self.release})" if self.release else ""
+        return f"broker {self.broker} coordinates the group{release}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +238,7 @@ ElementaryChange = (
     | ClientDown
     | BrokersDown
     | BrokersUp
+    | CoordinatorMoved
     | ReplicasSet
     | ReassignmentStep
     | ConfigsSet

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from assignors.model.configs import AssignmentConfigs
 from assignors.model.ids import TopicPartition
 from simulator.world.closing import AT_ONCE, Closing
 from simulator.world.pod_events import PodEvent
+
+if TYPE_CHECKING:
+    from simulator.world.world import GroupConfigs  # A world has disturbances.
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +79,8 @@ class RollingBounce:
         configs: the assignment configs from the restart on; None if they keep theirs.
         announces_rack: whether they have `client.rack` from the restart on; None if that does not change.
         closing: how they are stopped.
+        release: the Kafka release that they have from the restart on; None if they keep theirs.
+        group_configs: the application's group configs with that release, of which those of clients count.
     """
 
     at_ms: int
@@ -86,6 +91,15 @@ class RollingBounce:
     configs: AssignmentConfigs | None = None
     announces_rack: bool | None = None
     closing: Closing = AT_ONCE
+    release: str | None = None
+    group_configs: GroupConfigs | None = None
+
+    @property
+    def restarts_ms(self) -> tuple[int, ...]:
+        """When each client starts again."""
+        first_ms = self.at_ms + self.closing.ends_after_ms + self.down_ms
+        interval_ms = self.closing.ends_after_ms + self.down_ms + self.pause_ms
+        return tuple(first_ms + number * interval_ms for number in range(len(self.clients)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +133,23 @@ class BrokerBounce:
     brokers: tuple[int, ...]
     down_ms: int
     pause_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerUpgrade:
+    """Brokers restart one after the other with another Kafka release.
+
+    Attributes:
+        release: the release from the restart on.
+        group_configs: the application's group configs with that release, of which those of brokers count.
+    """
+
+    at_ms: int
+    brokers: tuple[int, ...]
+    down_ms: int
+    pause_ms: int
+    release: str
+    group_configs: GroupConfigs
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,6 +252,7 @@ Disturbance = (
     | RackOutage
     | BrokerLoss
     | BrokerBounce
+    | BrokerUpgrade
     | ReplicaMove
     | Reassignment
     | ConfigChange

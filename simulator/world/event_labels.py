@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from simulator.world.disturbances import (
     BrokerBounce,
     BrokerLoss,
+    BrokerUpgrade,
     ConfigChange,
     Crash,
     Disturbance,
@@ -46,6 +47,8 @@ def event_label(event: Disturbance) -> str:
             return f"leave of {_count_and_names('client', clients)}"
         case Crash(clients=clients):
             return f"crash of {_count_and_names('client', clients)}"
+        case RollingBounce(clients=clients, release=str(release)):
+            return f"upgrade to Kafka {release} of {_count_and_names('client', clients)}"
         case RollingBounce(clients=clients):
             return f"rolling bounce of {_count_and_names('client', clients)}"
         case NodeDrain(clients=clients):
@@ -60,6 +63,8 @@ def event_label(event: Disturbance) -> str:
             return f"loss of {_count_and_names('broker', brokers)}"
         case BrokerBounce(brokers=brokers):
             return f"bounce of {_count_and_names('broker', brokers)}"
+        case BrokerUpgrade(brokers=brokers, release=release):
+            return f"upgrade to Kafka {release} of {_count_and_names('broker', brokers)}"
         case ReplicaMove(topic=topic, partition=partition):
             return f"replica move of {topic}-{partition}"
         case Reassignment(targets=targets):

@@ -9,10 +9,11 @@ A thread that `KafkaStreams.removeStreamThread` ends leaves, too: up to 4.1 a dy
 static one by `Admin.removeMembersFromConsumerGroup`; from 4.2 on both close with LEAVE_GROUP.
 
 Streams protocol: a member leaves when its consumer closes, except for a static one that is replaced: its consumer
-closes with REMAIN_IN_GROUP.
+closes with REMAIN_IN_GROUP. From Kafka 4.4 on, a replaced dynamic one stays, too, until its session times out.
 
 Source: `StreamThread.run` and `.completeShutdown`, `KafkaStreams.replaceStreamThread` and `.removeStreamThread`,
-`AbstractCoordinator.maybeLeaveGroup`, Kafka 3.9.1, 4.0.0, 4.1.2, 4.2.0 and 4.3.1.
+`AbstractCoordinator.maybeLeaveGroup`, Kafka 3.9.1, 4.0.0, 4.1.2, 4.2.0 and 4.3.1;
+`StreamsGroupHeartbeatRequestManager.shouldSkipLeaveHeartbeat`, kafka-clients 4.4.0.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from simulator.world.world import EndedThreads, GroupConfigs, GroupProtocol, Wor
 def leaves_when_replaced(configs: GroupConfigs, *, is_static: bool) -> bool:
     """Return whether a thread that died of an exception leaves the group when it is replaced."""
     if configs.protocol is GroupProtocol.STREAMS:
-        return not is_static
+        return not is_static and not configs.can_remain_in_streams_group
     return configs.ended_threads is not EndedThreads.CLOSE_OPERATION and _unsubscribes(configs, is_static)
 
 

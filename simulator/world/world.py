@@ -199,6 +199,8 @@ class GroupConfigs:
             Kafka 4.4.
         passes_owned_tasks: whether the coordinator of a streams group passes the tasks that members own to its assignor
             (brokers from Kafka 4.4 on), or those of the last target.
+        can_remain_in_streams_group: whether dynamic members of a streams group can close without leaving it (clients
+            from Kafka 4.4 on).
         reports_task_offsets: whether members of a streams group report the offsets of their copies (clients from Kafka
             4.4 on).
         task_offset_interval_ms: `group.streams.task.offset.interval.ms`: the time between two such reports; None if the
@@ -220,6 +222,7 @@ class GroupConfigs:
     ended_threads: EndedThreads = EndedThreads.CLOSE_OPERATION
     has_static_members: bool = True
     passes_owned_tasks: bool = True
+    can_remain_in_streams_group: bool = False
     reports_task_offsets: bool = False
     task_offset_interval_ms: int | None = None
 

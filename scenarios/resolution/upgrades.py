@@ -1,0 +1,96 @@
+"""Resolve upgrades of brokers and of clients to other Kafka releases."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from scenarios.language.event_entries import RollingBounceEvent
+from scenarios.language.fields import valid_entries
+from scenarios.language.paths import ScenarioPath
+from scenarios.language.releases import NEWEST, parse_release
+from scenarios.language.schema import ScenarioDocument
+from scenarios.language.units import format_duration
+from scenarios.language.upgrade_entry import CLIENT_KEYS, UpgradeEvent
+from scenarios.language.validation import SourceMap
+from scenarios.resolution.configs import group_configs
+from simulator.world.world import GroupConfigs, GroupProtocol
+
+BROKER_DOWN_MS: Final = 60_000
+BROKER_PAUSE_MS: Final = 120_000
+"""The defaults of `broker_bounce`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Releases:
+    """The releases that the parts of a scenario have in its course.
+
+    Attributes:
+        document: the scenario.
+        source_map: collects the mistakes.
+    """
+
+    document: ScenarioDocument
+    source_map: SourceMap
+
+    def upgrades(self) -> list[tuple[int, ScenarioPath, UpgradeEvent]]:
+        """Return the valid upgrades with their times and paths, by time."""
+        events = [
+            (entry.at, ("events", i, "upgrade"), entry.upgrade)
+            for i, entry in valid_entries(self.document.events)
+            if entry.upgrade is not None
+        ]
+        return sorted(events, key=lambda event: event[0])
+
+    @property
+    def upgrades_brokers(self) -> bool:
+        """Whether the brokers are upgraded."""
+        return any(event.brokers is not None for _, _, event in self.upgrades())
+
+    def check(self) -> None:
+        """Report upgrades of neither or both of brokers and clients, and upgrades of brokers to an older release."""
+        before, since_ms = self.document.cluster.kafka, 0
+        for at_ms, path, event in self.upgrades():
+            self._check_keys(event, path)
+            if event.brokers is None:
+                continue
+            if before is None:
+                message = "the release before the upgrade is unknown; set cluster.kafka (the default is the newest)"
+                self.source_map.add_mistake((*path, "brokers"), message)
+            elif parse_release(event.brokers) < parse_release(before):
+                state = "cluster.kafka" if since_ms == 0 else f"the upgrade at {format_duration(since_ms)}"
+                message = f"Kafka {event.brokers} is older than {before}, the release before ({state})"
+                self.source_map.add_mistake((*path, "brokers"), message)
+            before, since_ms = event.brokers, at_ms
+
+    def _check_keys(self, event: UpgradeEvent, path: ScenarioPath) -> None:
+        if event.brokers is not None:
+            for key in ("clients", *CLIENT_KEYS):
+                if key in event.model_fields_set:
+                    message = "applies to clients only; upgrade brokers and clients by two events"
+                    self.source_map.add_mistake((*path, key), message)
+        elif self.source_map.is_valid(*path):
+            missing = [key for key in ("clients", "to") if key not in event.model_fields_set]
+            if len(missing) == 2:
+                self.source_map.add_mistake(path, "set brokers, or clients and to")
+            elif missing:
+                self.source_map.add_mistake(path, f"{missing[0]} is missing; set clients and to")
+
+    def configs_after(self, event: UpgradeEvent, at_ms: int) -> Mapping[GroupProtocol, GroupConfigs]:
+        """Return the group configs after an upgrade, by protocol, with the other part's release at that time."""
+        brokers, clients = self.document.cluster.kafka, self.document.application.kafka
+        for other_ms, _, other in self.upgrades():
+            if other_ms < at_ms:
+                brokers, clients = other.brokers or brokers, other.to or clients
+        brokers, clients = event.brokers or brokers, event.to or clients
+        application = self.document.application.model_copy(update={"kafka": clients or NEWEST})
+        configs = self.document.cluster.model_copy(update={"kafka": brokers}).configs_of_release()
+        return group_configs(application, configs, brokers)
+
+
+def as_bounce(event: UpgradeEvent) -> RollingBounceEvent:
+    """Return the rolling bounce that an upgrade of clients is, apart from the release."""
+    keys = ("clients", "order", "down", "pause", "leaves_group", "close", "grace")
+    values = {key: getattr(event, key) for key in keys if key in event.model_fields_set}
+    return RollingBounceEvent.model_construct(**{key: value for key, value in values.items() if value is not None})
