@@ -21,12 +21,19 @@ LIMIT_S = 900
 Json = dict[str, Any]
 
 
-def run_assignor(problems: Sequence[Json], kafka_version: str = NEWEST_KAFKA) -> list[Json]:
-    """Run Kafka's assignor on problems.
+def run_assignor(
+    problems: Sequence[Json],
+    kafka_version: str = NEWEST_KAFKA,
+    own_class: str | None = None,
+    classes: Sequence[Path] = (),
+) -> list[Json]:
+    """Run Kafka's assignor, or one's own, on problems.
 
     Args:
         problems: Problems in the schema of docs/reference/problems.md; their assignor is ignored.
         kafka_version: Release of `org.apache.kafka:kafka-group-coordinator` on Maven Central.
+        own_class: Class of one's own assignor (KIP-1357, from Kafka 4.4 on); None for Kafka's.
+        classes: Jars or class folders of one's own assignor.
 
     Returns:
         `{"sorted": answer, "production": answer}` for each problem.
@@ -34,7 +41,8 @@ def run_assignor(problems: Sequence[Json], kafka_version: str = NEWEST_KAFKA) ->
     Raises:
         ClusterError: Java or Maven fails, or a problem is not one of a streams group.
     """
-    lines = _run_java(MAIN_CLASS, "".join(json.dumps(problem) + "\n" for problem in problems), kafka_version)
+    text = "".join(json.dumps(problem) + "\n" for problem in problems)
+    lines = _run_java(MAIN_CLASS, text, kafka_version, [] if own_class is None else [own_class], classes)
     return [json.loads(line) for line in lines]
 
 
@@ -49,12 +57,15 @@ def read_configs(kafka_version: str = NEWEST_KAFKA) -> dict[str, Json]:
     return configs
 
 
-def _run_java(main_class: str, text: str, kafka_version: str) -> list[str]:
+def _run_java(
+    main_class: str, text: str, kafka_version: str, arguments: Sequence[str] = (), classes: Sequence[Path] = ()
+) -> list[str]:
+    classpath = build_classpath(kafka_version, HERE, release_properties(kafka_version))
     java = find_executable("java", "a JDK, version 17 or newer")
     done = subprocess.run(
-        [java, *OPTIONS, main_class],
+        [java, *OPTIONS, main_class, *arguments],
         input=text,
-        env={**os.environ, "CLASSPATH": build_classpath(kafka_version, HERE, release_properties(kafka_version))},
+        env={**os.environ, "CLASSPATH": os.pathsep.join([classpath, *map(str, classes)])},
         capture_output=True,
         encoding="utf-8",
         timeout=LIMIT_S,
