@@ -330,7 +330,7 @@ def _describe(candidate: Any, name: str) -> AssignorInfo:
         shown = f"'{name}'" if name else repr(candidate)
         raise UnknownAssignorError(
             f"{shown} is not an assignor (expected: a registered name, package.module:attribute, a class or an instance"
-            " with a method assign(state) or assign(group_spec, topology_describer), or a function with these arguments)"
+            " with a method assign(state) or assign(group_spec, topology_describer), or such a function)"
         )
     doc = (candidate.__doc__ or "").strip().splitlines()
     summary = doc[0] if doc else ""

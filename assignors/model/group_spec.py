@@ -1,9 +1,8 @@
 """The vocabulary of a task assignor that brokers run for streams groups (KIP-1357).
 
-The names are those of `org.apache.kafka.coordinator.group.api.streams.assignor` (Kafka 4.4.0) in snake case, except that
-Kafka's `TaskAssignor` is `StreamsGroupAssignor` here, and its `GroupAssignment` is the mapping of its members.
-Subtopologies are strings, as in the coordinator; a task is one partition of a subtopology. Only Python's and Java's
-spelling differ, so an assignor ports line by line.
+The names are those of `org.apache.kafka.coordinator.group.api.streams.assignor` (Kafka 4.4.0) in snake case, except
+that Kafka's `TaskAssignor` is `StreamsGroupAssignor` here, and its `GroupAssignment` is the mapping of its members.
+Subtopologies are strings, as in the coordinator; a task is one partition of a subtopology.
 
 Source: KIP-1357; `GroupSpec`, `MemberAssignmentMetadata`, `MemberAssignmentState`, `TopologyDescriber`,
 `MemberAssignment`, Kafka 4.4.0.

@@ -115,7 +115,8 @@ class StreamsProtocol:
         rebalances = not is_replaced or self._group.is_waiting
         self._context.rebalance_causes.add_start(member, cause, rebalances=rebalances, replaces=is_replaced)
         self._heartbeats.restart([member], self._context.now_ms)
-        self._note_owned(member)
+        if not is_replaced:
+            self._note_owned(member)  # A static member takes over the tasks of the one that it replaces.
         self._execute_all(instructions)
         self._start_reconciling(member, at_once=True)
 

@@ -65,7 +65,8 @@ class ClusterSpec:
         data_dir: Folder for the data, which must not exist and is removed afterwards; by default a temporary folder.
             Kafka's tools print its path, so choose a readable one if their output is kept.
         broker_configs: Additional or overriding entries of the brokers' `server.properties`.
-        classes: Jars or class folders on the class path of the brokers, such as those of one's own assignor.
+        controller_configs: Additional entries of the controller's, which checks the configs of groups, for example.
+        classes: Jars or class folders on the class path of the brokers, such as those of a custom assignor.
     """
 
     brokers: int = 6
@@ -74,6 +75,7 @@ class ClusterSpec:
     heap_mb: int = 256
     data_dir: Path | None = None
     broker_configs: Mapping[str, object] = field(default_factory=dict)
+    controller_configs: Mapping[str, object] = field(default_factory=dict)
     classes: tuple[Path, ...] = ()
 
     def __post_init__(self) -> None:
@@ -236,7 +238,7 @@ class KafkaCluster:
             "log.dirs": self._data_dir / f"{name}-{node_id}",
         }
         if is_controller:
-            return common
+            return {**common, **self.spec.controller_configs}
         replicas = min(3, self.spec.brokers)
         return common | {
             "broker.rack": self.spec.rack(node_id),

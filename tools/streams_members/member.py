@@ -1,4 +1,4 @@
-"""Members of a streams group, which heartbeat when they are told to, so that a test decides the order of everything."""
+"""Members of a streams group that send a heartbeat on demand, so that a test decides the order of everything."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ from dataclasses import dataclass, field
 from tools.kafka_cluster.java import ClusterError
 from tools.streams_members.protocol import DESCRIBE, HEARTBEAT, NO_ERROR, Json, ProtocolConnection
 
-UNRELEASED_INSTANCE_ID, FENCED_INSTANCE_ID, FENCED_MEMBER_EPOCH, UNKNOWN_MEMBER_ID = 111, 82, 110, 25
+UNRELEASED_INSTANCE_ID, FENCED_INSTANCE_ID = 111, 82
 """Error codes of `org.apache.kafka.common.protocol.Errors`."""
+
+LOADING = (14, 15, 16)
+"""Error codes of a coordinator that is not available yet; a client retries."""
 
 LEAVES, RETURNS = -1, -2
 """Epochs of a member that leaves for good, and of a static member that leaves temporarily."""
@@ -55,7 +58,12 @@ class MemberTopology:
                     "sourceTopics": [topic],
                     "sourceTopicRegex": [],
                     "stateChangelogTopics": [
-                        {"name": self.changelogs[subtopology], "partitions": 0, "replicationFactor": 1, "topicConfigs": []}
+                        {
+                            "name": self.changelogs[subtopology],
+                            "partitions": 0,
+                            "replicationFactor": 1,
+                            "topicConfigs": [],
+                        }
                     ]
                     if subtopology in self.changelogs
                     else [],
@@ -156,6 +164,10 @@ class StreamsMember:
             **fields,
         }
         response = self.connection.send(HEARTBEAT, request)
+        deadline_s = time.monotonic() + SETTLE_TIMEOUT_S
+        while response["errorCode"] in LOADING and time.monotonic() < deadline_s:
+            time.sleep(PAUSE_S)
+            response = self.connection.send(HEARTBEAT, request)
         if response["errorCode"] != NO_ERROR:
             raise HeartbeatError(self.id, response["errorCode"], response.get("errorMessage"))
         return response
@@ -213,7 +225,7 @@ def describe(connection: ProtocolConnection, group: str) -> GroupDescription:
 
 
 def settle(members: Sequence[StreamsMember], *, min_epoch: int = 1) -> GroupDescription:
-    """Let members heartbeat in turn until the group is stable and each has its target assignment.
+    """Let members heartbeat in turn until the group is stable and every member has its target assignment.
 
     Args:
         members: the members that are up, at least one.
@@ -236,6 +248,12 @@ def settle(members: Sequence[StreamsMember], *, min_epoch: int = 1) -> GroupDesc
             return described
         time.sleep(PAUSE_S)
     raise ClusterError(f"group {group} did not become stable within {SETTLE_TIMEOUT_S} s: {described}")
+
+
+def _changelogs(topic: str | None) -> list[Json]:
+    if topic is None:
+        return []
+    return [{"name": topic, "partitions": 0, "replicationFactor": 1, "topicConfigs": []}]
 
 
 def _tasks(messages: Iterable[Json]) -> Tasks:

@@ -7,6 +7,7 @@ import os
 import subprocess
 import tempfile
 import time
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
@@ -19,7 +20,8 @@ KAFKA_VERSION: Final = "4.4.0"
 
 MAIN_CLASS = "assignorsim.ProtocolClient"
 OPTIONS = ("-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.net.preferIPv4Stack=true")
-FIND_COORDINATOR, HEARTBEAT, DESCRIBE = 10, 88, 89
+FIND_COORDINATOR, CREATE_TOPICS, ALTER_CONFIGS, HEARTBEAT, DESCRIBE = 10, 19, 44, 88, 89
+GROUP_RESOURCE, SET_CONFIG = 32, 0
 NO_ERROR = 0
 COORDINATOR_TIMEOUT_S = 60
 
@@ -77,7 +79,8 @@ class ProtocolConnection:
         Raises:
             ClusterError: the program exited, for example because the request is incomplete.
         """
-        assert self._process.stdin is not None and self._process.stdout is not None
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
         line = ""
         try:
             self._process.stdin.write(json.dumps({"api": api, "version": version, "request": request}) + "\n")
@@ -105,3 +108,32 @@ class ProtocolConnection:
                 return
             time.sleep(0.25)
         raise ClusterError(f"no coordinator of group {group} within {COORDINATOR_TIMEOUT_S} s")
+
+    def create_topics(self, partitions: Mapping[str, int]) -> None:
+        """Create topics with one replica, by name and number of partitions.
+
+        Raises:
+            ClusterError: the broker refuses.
+        """
+        topics = [
+            {"name": name, "numPartitions": number, "replicationFactor": 1, "assignments": [], "configs": []}
+            for name, number in partitions.items()
+        ]
+        request = {"topics": topics, "timeoutMs": 30_000, "validateOnly": False}
+        _check(self.send(CREATE_TOPICS, request, version=7)["topics"])
+
+    def set_group_config(self, group: str, key: str, value: str) -> None:
+        """Set a config of a group, as `kafka-configs.sh --entity-type groups`.
+
+        Raises:
+            ClusterError: the broker refuses.
+        """
+        configs = [{"name": key, "configOperation": SET_CONFIG, "value": value}]
+        resource = {"resourceType": GROUP_RESOURCE, "resourceName": group, "configs": configs}
+        _check(self.send(ALTER_CONFIGS, {"resources": [resource], "validateOnly": False})["responses"])
+
+
+def _check(results: Iterable[Json]) -> None:
+    refused = [result for result in results if result["errorCode"] != NO_ERROR]
+    if refused:
+        raise ClusterError(f"the broker refused: {refused}")

@@ -15,10 +15,10 @@ import org.apache.kafka.coordinator.group.streams.assignor.TopologyDescriber;
 /** The assignor of Kafka 4.2 and 4.3. */
 final class ReleasedAssignor {
 
-    /** @throws IllegalArgumentException own assignors need the interfaces of KIP-1357, which 4.4 is the first to have. */
-    ReleasedAssignor(final String ownClass) {
-        if (!ownClass.isEmpty()) {
-            throw new IllegalArgumentException("this release of Kafka cannot load " + ownClass);
+    /** @throws IllegalArgumentException custom assignors need the interfaces of KIP-1357, which 4.4 is the first to have. */
+    ReleasedAssignor(final String customClass) {
+        if (!customClass.isEmpty()) {
+            throw new IllegalArgumentException("this release of Kafka cannot load " + customClass);
         }
     }
 

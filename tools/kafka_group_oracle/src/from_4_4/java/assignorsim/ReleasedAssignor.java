@@ -13,7 +13,7 @@ import org.apache.kafka.coordinator.group.streams.assignor.GroupSpecImpl;
 import org.apache.kafka.coordinator.group.streams.assignor.MemberMetadataAndStateImpl;
 import org.apache.kafka.coordinator.group.streams.assignor.StickyTaskAssignor;
 
-/** The assignor of Kafka 4.4, whose interfaces are those of KIP-1357, or one's own assignor. */
+/** The assignor of Kafka 4.4, whose interfaces are those of KIP-1357, or a custom assignor. */
 final class ReleasedAssignor {
 
     private final TaskAssignor assignor;
@@ -21,12 +21,12 @@ final class ReleasedAssignor {
     /**
      * Loads an assignor as a broker does.
      *
-     * @param ownClass a public class with a public constructor without parameters; empty for Kafka's assignor.
+     * @param customClass a public class with a public constructor without parameters; empty for Kafka's assignor.
      */
-    ReleasedAssignor(final String ownClass) throws ReflectiveOperationException {
-        assignor = ownClass.isEmpty()
+    ReleasedAssignor(final String customClass) throws ReflectiveOperationException {
+        assignor = customClass.isEmpty()
             ? new StickyTaskAssignor()
-            : (TaskAssignor) Class.forName(ownClass).getConstructor().newInstance();
+            : (TaskAssignor) Class.forName(customClass).getConstructor().newInstance();
     }
 
     /**

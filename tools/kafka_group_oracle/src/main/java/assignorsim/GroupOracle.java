@@ -21,7 +21,7 @@ import org.apache.kafka.common.errors.ApiException;
 /**
  * Runs the task assignor of Kafka's group coordinator: reads one problem per line (docs/reference/problems.md) from
  * standard input and writes {@code {"sorted": …, "production": …}}: with sorted members, and with a hash map. The class
- * of one's own assignor may be the only argument.
+ * of a custom assignor may be the only argument.
  */
 public final class GroupOracle {
 
