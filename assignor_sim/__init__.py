@@ -53,6 +53,12 @@ if TYPE_CHECKING:
     from assignors.model.assignment import validate_assignment as validate_assignment
     from assignors.model.configs import AssignmentConfigs as AssignmentConfigs
     from assignors.model.configs import RackAwareStrategy as RackAwareStrategy
+    from assignors.model.group_spec import GroupSpec as GroupSpec
+    from assignors.model.group_spec import MemberAssignment as MemberAssignment
+    from assignors.model.group_spec import MemberAssignmentMetadata as MemberAssignmentMetadata
+    from assignors.model.group_spec import MemberAssignmentState as MemberAssignmentState
+    from assignors.model.group_spec import StreamsGroupAssignor as StreamsGroupAssignor
+    from assignors.model.group_spec import TopologyDescriber as TopologyDescriber
     from assignors.model.ids import ProcessId as ProcessId
     from assignors.model.ids import TaskId as TaskId
     from assignors.model.ids import TopicPartition as TopicPartition
@@ -72,6 +78,7 @@ if TYPE_CHECKING:
     from assignors.tasks.rack_aware_variant import SubtopologyBalance as SubtopologyBalance
     from assignors.tasks.sticky import Sticky as Sticky
     from assignors.tasks.streams_group_sticky import StreamsGroupSticky as StreamsGroupSticky
+    from assignors.tasks.streams_group_sticky import TaskAssignorError as TaskAssignorError
     from reports.analysis.explanation import ExplanationError as ExplanationError
     from reports.analysis.frontier import TrafficFrontier as TrafficFrontier
     from reports.analysis.recommendation import Recommendation as Recommendation
@@ -111,6 +118,14 @@ _MODULES: dict[str, tuple[str, ...]] = {
         "validate_assignment",
     ),
     "assignors.model.configs": ("AssignmentConfigs", "RackAwareStrategy"),
+    "assignors.model.group_spec": (
+        "GroupSpec",
+        "MemberAssignment",
+        "MemberAssignmentMetadata",
+        "MemberAssignmentState",
+        "StreamsGroupAssignor",
+        "TopologyDescriber",
+    ),
     "assignors.model.ids": ("ProcessId", "TaskId", "TopicPartition"),
     "assignors.model.state": ("ApplicationState", "KafkaStreamsState", "TaskInfo", "TaskTopicPartition"),
     "assignors.replicas.state": ("ClusterState",),
@@ -121,7 +136,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "assignors.tasks.optimal": ("Optimal",),
     "assignors.tasks.rack_aware_variant": ("CurrentOverlap", "MinBytes", "ReliableStandbys", "SubtopologyBalance"),
     "assignors.tasks.sticky": ("Sticky",),
-    "assignors.tasks.streams_group_sticky": ("StreamsGroupSticky",),
+    "assignors.tasks.streams_group_sticky": ("StreamsGroupSticky", "TaskAssignorError"),
     "reports.analysis.explanation": ("ExplanationError",),
     "reports.analysis.frontier": ("TrafficFrontier",),
     "reports.analysis.recommendation": ("Recommendation",),

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
+from types import MappingProxyType
 from typing import Any, Final
 
 from assignors.errors import UnknownAssignorError
+from assignors.java.hash_order import CollectionOrder
 from assignors.kafka_releases import registered_release
 from assignors.model.assignment import TaskAssignor
+from assignors.model.group_spec import StreamsGroupAssignor
 from assignors.model.traffic_rates import RATES
 from assignors.objective.cost import EQUAL_WEIGHTS, Weights
 from assignors.tasks.fallback_prior import FallbackPrior
+from assignors.tasks.group_spec_assignor import GroupSpecAssignor
 from assignors.tasks.high_availability import HighAvailability
 from assignors.tasks.incremental import Incremental
 from assignors.tasks.legacy_sticky import LegacySticky
@@ -22,6 +26,16 @@ from assignors.tasks.streams_group_sticky import RELEASES, StreamsGroupSticky
 
 CLIENT_RELEASES: Final = ("3.8", "3.9", "4.0", "4.1", "4.2", "4.3")
 """Kafka releases whose assignors of clients these are, oldest first; all give the same answers."""
+
+NOT_PASSED_TO_BROKERS: Final = (
+    "acceptable.recovery.lag",
+    "max.warmup.replicas",
+    "probing.rebalance.interval.ms",
+    "rack.aware.assignment.strategy",
+    "rack.aware.assignment.traffic_cost",
+    "rack.aware.assignment.non_overlap_cost",
+)
+"""Config keys of clients that no coordinator passes to an assignor (`AssignmentConfigs`, Kafka 4.4.0)."""
 
 _ALL_CLIENTS: Final = f"{CLIENT_RELEASES[0]} to {CLIENT_RELEASES[-1]}"
 
@@ -41,6 +55,26 @@ class OfRelease:
     def __call__(self, **parameters: Any) -> TaskAssignor:
         """Build the assignor."""
         return self.make(release=self.release, **parameters)
+
+
+@dataclass(frozen=True, slots=True)
+class OfGroupSpec:
+    """Builds an assignor of the user with the vocabulary of KIP-1357, which a group coordinator runs.
+
+    Attributes:
+        make: builds the assignor itself.
+    """
+
+    make: Callable[..., StreamsGroupAssignor]
+
+    def __call__(
+        self,
+        order: CollectionOrder = CollectionOrder.PRODUCTION,
+        members: Mapping[str, str] = MappingProxyType({}),
+        **parameters: Any,
+    ) -> TaskAssignor:
+        """Build the assignor; `order` and `members` are those of `GroupSpecAssignor`."""
+        return GroupSpecAssignor(self.make(**parameters), order, members)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +150,9 @@ class AssignorInfo:
     @property
     def parameter_names(self) -> tuple[str, ...] | None:
         """Return the parameters that may be set; None if they are unknown."""
+        if isinstance(self.make, OfGroupSpec):
+            own = self.make.make
+            return None if not is_dataclass(own) else ("order", "members", *(field.name for field in fields(own)))
         if not is_dataclass(self._class):
             return None
         hidden = {RATES, "release"} if self.releases else {RATES}

@@ -6,22 +6,25 @@ newest. If the answers of an assignor never changed, all its names give the same
 `find` knows the built-in assignors and imports nothing, so it is safe for names from files. `load` also imports code:
 assignors that other distributions register in the entry-point group `assignor_sim.assignors`, and
 `package.module:attribute`. Use it only for names that the user typed. `resolve` also accepts classes, instances and
-functions.
+functions. An assignor of the user has the vocabulary of KIP-924 if its `assign` takes one argument, the state, and that
+of KIP-1357 if it takes two: the group and the topology.
 """
 
 from __future__ import annotations
 
 import importlib
+import inspect
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
+from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass, replace
 from importlib.metadata import entry_points
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
-from assignors.built_in_assignors import BUILT_IN, AssignorInfo
+from assignors.built_in_assignors import BUILT_IN, NOT_PASSED_TO_BROKERS, AssignorInfo, OfGroupSpec
 from assignors.errors import InvalidAssignmentError, UnknownAssignorError
 from assignors.model.assignment import TaskAssignment, TaskAssignor
+from assignors.model.group_spec import GroupSpec, MemberAssignment, StreamsGroupAssignor, TopologyDescriber
 from assignors.model.state import ApplicationState
 from assignors.model.traffic_rates import RATES
 from assignors.renamed_parameters import rename_parameters, warn_of_old_parameters
@@ -96,6 +99,25 @@ class FunctionAssignor:
         return assignment
 
 
+@dataclass(frozen=True, slots=True)
+class StreamsGroupFunction:
+    """An assignor of a streams group that calls a function.
+
+    Attributes:
+        function: computes the tasks of all members from a group and a topology; must be pure and deterministic.
+    """
+
+    function: Callable[[GroupSpec, TopologyDescriber], Mapping[str, MemberAssignment]]
+
+    def assign(self, group_spec: GroupSpec, topology_describer: TopologyDescriber) -> Mapping[str, MemberAssignment]:
+        """Call the function.
+
+        Returns:
+            The tasks of each member.
+        """
+        return self.function(group_spec, topology_describer)
+
+
 AssignorLike: TypeAlias = (
     str
     | AssignorInfo
@@ -103,6 +125,9 @@ AssignorLike: TypeAlias = (
     | TaskAssignor
     | type[TaskAssignor]
     | Callable[[ApplicationState], TaskAssignment]
+    | StreamsGroupAssignor
+    | type[StreamsGroupAssignor]
+    | Callable[[GroupSpec, TopologyDescriber], Mapping[str, MemberAssignment]]
 )
 """All types that `resolve` accepts as an assignor."""
 
@@ -188,7 +213,8 @@ def resolve(assignor: AssignorLike, *, may_import: bool = True) -> ResolvedAssig
 
     Args:
         assignor: a registered name or alias; an import path `package.module:attribute`; a class or an instance with a
-            method `assign(state)`; a function from `ApplicationState` to `TaskAssignment`; or an earlier result.
+            method `assign(state)` or `assign(group_spec, topology_describer)`; a function with these arguments; or an
+            earlier result.
         may_import: whether names may import code; False restricts names to built-in assignors.
 
     Returns:
@@ -229,16 +255,39 @@ def _resolve_instance(assignor: Any) -> ResolvedAssignor:
     label = info.name.rpartition(":")[2] + (f" ({settings})" if settings else "")
     if is_built_in(info):
         return ResolvedAssignor(info, MappingProxyType(parameters), label)
-    summary = info.summary
-    return ResolvedAssignor(AssignorInfo(info.name, _Instance(assignor), summary=summary), label=label)
+    made = _built_from(_Instance(assignor), takes_group_spec(assignor))
+    return ResolvedAssignor(replace(info, make=made), label=label)
 
 
 @dataclass(frozen=True, slots=True)
 class _Instance:
-    assignor: TaskAssignor
+    assignor: Any
 
-    def __call__(self) -> TaskAssignor:
+    def __call__(self) -> Any:
         return self.assignor
+
+
+def _built_from(make: Callable[..., Any], for_group_spec: bool) -> Callable[..., TaskAssignor]:
+    return OfGroupSpec(make) if for_group_spec else make
+
+
+def takes_group_spec(candidate: Any) -> bool:
+    """Return whether an assignor, or a function, takes a group and a topology (KIP-1357) instead of a state."""
+    if isinstance(candidate, type):
+        method = inspect.getattr_static(candidate, "assign")
+        bound_later = not isinstance(method, staticmethod | classmethod)
+        return _num_arguments(candidate.assign) - bound_later == 2  # type: ignore[attr-defined]
+    return _num_arguments(getattr(candidate, "assign", candidate)) == 2
+
+
+def _num_arguments(function: Callable[..., Any]) -> int:
+    """Return the number of positional arguments without a default; 1 if Python does not know the signature."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return 1
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return sum(one.kind in positional and one.default is inspect.Parameter.empty for one in parameters)
 
 
 def _changed_fields(assignor: Any) -> dict[str, Any]:
@@ -281,18 +330,25 @@ def _describe(candidate: Any, name: str) -> AssignorInfo:
         shown = f"'{name}'" if name else repr(candidate)
         raise UnknownAssignorError(
             f"{shown} is not an assignor (expected: a registered name, package.module:attribute, a class or an instance"
-            " with a method assign(state), or a function of the state)"
+            " with a method assign(state) or assign(group_spec, topology_describer), or such a function)"
         )
     doc = (candidate.__doc__ or "").strip().splitlines()
     summary = doc[0] if doc else ""
-    maker: Callable[..., TaskAssignor]
+    for_group_spec = takes_group_spec(candidate)
+    maker: Callable[..., Any]
     if is_class:
         maker = candidate
     elif callable(getattr(candidate, "assign", None)):
         maker = _Instance(candidate)
     else:
-        maker = _Instance(FunctionAssignor(candidate))
-    return AssignorInfo(name or _own_name(candidate), maker, summary=summary)
+        maker = _Instance((StreamsGroupFunction if for_group_spec else FunctionAssignor)(candidate))
+    return AssignorInfo(
+        name or _own_name(candidate),
+        _built_from(maker, for_group_spec),
+        summary=summary,
+        in_streams_groups=for_group_spec,
+        ignored_configs=NOT_PASSED_TO_BROKERS if for_group_spec else (),
+    )
 
 
 def _own_name(candidate: Any) -> str:

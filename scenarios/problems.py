@@ -25,6 +25,7 @@ from simulator.results.json_documents import JsonError, read_json, validated
 
 Json = Mapping[str, Any]
 Long = Annotated[int, Field(ge=-(2**63) + 1, le=2**63 - 1)]
+Offset = Annotated[int, Field(ge=0, le=2**63 - 1)]
 Int = Annotated[int, Field(ge=-(2**31), le=2**31 - 1)]
 
 MAX_THREADS: Final = 1_000
@@ -154,7 +155,9 @@ class _Client(_ProblemModel):
     previous_active: list[str] = []
     previous_standby: list[str] = []
     task_lags: dict[str, Long] = {}
-    task_offsets: dict[str, Annotated[int, Field(ge=0, le=2**63 - 1)]] = {}
+    task_offsets: dict[str, Offset] = {}
+    task_end_offsets: dict[str, Offset] = {}
+    instance_id: str | None = None
 
 
 class _ProblemDocument(_ProblemModel):
@@ -221,6 +224,8 @@ def _parse_client(client: _Client) -> KafkaStreamsState:
         previous_standby_tasks=tuple(map(TaskId.parse, client.previous_standby)),
         task_lags={TaskId.parse(task): lag for task, lag in client.task_lags.items()},
         task_offsets={TaskId.parse(task): offset for task, offset in client.task_offsets.items()},
+        task_end_offsets={TaskId.parse(task): offset for task, offset in client.task_end_offsets.items()},
+        instance_id=client.instance_id,
     )
 
 

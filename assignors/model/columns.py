@@ -137,12 +137,14 @@ class ClientTable:
         threads: shape (C,); number of stream threads.
         rack: shape (C,); column of `PartitionTable.in_rack`, or NO_RACK.
         tags: `client.tag.*` of each client.
+        instance_ids: `group.instance.id` of each client, None for a dynamic one; empty if none is known.
     """
 
     ids: tuple[ProcessId, ...]
     threads: IntArray
     rack: IntArray
     tags: tuple[Mapping[str, str], ...]
+    instance_ids: tuple[str | None, ...] = ()
 
     def __len__(self) -> int:
         return len(self.ids)

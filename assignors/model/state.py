@@ -85,6 +85,8 @@ class KafkaStreamsState:
             changelog for a task without copy, LATEST_OFFSET for one that runs there, UNKNOWN_OFFSET_SUM if unknown.
         task_offsets: sum of the changelog offsets of each copy that the client reports to the coordinator of a streams
             group; none from clients before Kafka 4.4.
+        task_end_offsets: sum of the end offsets of the same changelogs.
+        instance_id: `group.instance.id`; None for dynamic members.
 
     Raises:
         ValueError: the client has no thread.
@@ -98,6 +100,8 @@ class KafkaStreamsState:
     previous_standby_tasks: tuple[TaskId, ...] = ()
     task_lags: Mapping[TaskId, int] = field(default_factory=dict)
     task_offsets: Mapping[TaskId, int] = field(default_factory=dict)
+    task_end_offsets: Mapping[TaskId, int] = field(default_factory=dict)
+    instance_id: str | None = None
 
     def __post_init__(self) -> None:
         if self.num_processing_threads < 1:
@@ -142,6 +146,7 @@ class ApplicationState:
         task_offsets: offsets that each client reports; see `KafkaStreamsState.task_offsets`. Empty if none does.
         thread_offsets: the offsets that each thread of each client reports; empty if that is unknown. Then
             `task_offsets` are distributed to the threads. Only coordinators of streams groups need it.
+        task_end_offsets: the same for `KafkaStreamsState.task_end_offsets`.
     """
 
     tasks: TaskTable
@@ -156,6 +161,7 @@ class ApplicationState:
     previous_thread: IntArray | None = None
     task_offsets: Sequence[Mapping[TaskId, int]] = ()
     thread_offsets: Sequence[Sequence[Mapping[TaskId, int]]] = ()
+    task_end_offsets: Sequence[Mapping[TaskId, int]] = ()
 
     def __post_init__(self) -> None:
         columns = (self.lags, self.tasks.subtopology, self.tasks.stateful, self.clients.threads, self.clients.rack)
@@ -207,6 +213,7 @@ class ApplicationState:
                 threads=np.array([member.num_processing_threads for member in members], dtype=np.int64),
                 rack=np.array([NO_RACK if m.rack_id is None else rack_of[m.rack_id] for m in members], dtype=np.int64),
                 tags=tuple(dict(member.client_tags) for member in members),
+                instance_ids=tuple(member.instance_id for member in members),
             ),
             partitions=partitions,
             lags=_lag_matrix(infos, members),
@@ -218,6 +225,7 @@ class ApplicationState:
                 [c.process_id for c in client_insertion_order], [c.process_id for c in members]
             ),
             task_offsets=tuple(dict(member.task_offsets) for member in members),
+            task_end_offsets=tuple(dict(member.task_end_offsets) for member in members),
         )
 
     @cached_property
@@ -292,6 +300,8 @@ class ApplicationState:
             previous_standby_tasks=self.previous_standby[row],
             task_lags={task: lag for task, lag in zip(self.tasks.ids, lags, strict=True) if lag != NO_LAG},
             task_offsets=self.task_offsets[row] if self.task_offsets else {},
+            task_end_offsets=self.task_end_offsets[row] if self.task_end_offsets else {},
+            instance_id=self.clients.instance_ids[row] if self.clients.instance_ids else None,
         )
 
 

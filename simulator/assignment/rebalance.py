@@ -20,6 +20,7 @@ from assignors.model.state import ApplicationState
 from assignors.recording.leader_time import NEGLIGIBLE_MS, leader_time_ms, work_time_ms
 from assignors.recording.leader_work import LeaderWork
 from assignors.recording.recorder import NO_RECORDER, Exchange, PlacementStep, Recorder, as_recording
+from assignors.tasks.group_spec_assignor import GroupSpecAssignor
 from simulator.errors import AssignorFailedError
 
 
@@ -63,7 +64,8 @@ def compute_assignment(
         assignment = recording.assign_recorded(state, compute_time)
         columns = AssignmentColumns.of(state, assignment)
     except AssignorError as error:
-        raise AssignorFailedError(f"{type(assignor).__name__}: {error}") from error
+        own = assignor.assignor if isinstance(assignor, GroupSpecAssignor) else assignor
+        raise AssignorFailedError(f"{type(own).__name__}: {error}") from error
     return ComputedAssignment(state, columns, compute_time.ms / leader_speed, is_recorded=recording is assignor)
 
 

@@ -193,6 +193,7 @@ class Fleet:
             threads=np.array(threads, dtype=np.int64),
             rack=np.where(self.announces[rows], self.rack[rows], NO_RACK),
             tags=tuple(self._clients[row].tags for row in clients),
+            instance_ids=tuple(self._clients[row].name if self._clients[row].is_static else None for row in clients),
         )
 
 

@@ -134,7 +134,8 @@ class StreamsProtocol:
         self._heartbeats.restart([member], self._context.now_ms)
         if self._reported_offsets is not None:
             self._reported_offsets.join(member)
-        self._note_owned(member)
+        if not is_replaced:
+            self._note_owned(member)  # A static member takes over the tasks of the one that it replaces.
         self._execute_all(instructions)
         self._start_reconciling(member, at_once=True)
 

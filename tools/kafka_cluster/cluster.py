@@ -26,6 +26,7 @@ from types import TracebackType
 from typing import Self
 
 from tools.kafka_cluster.java import (
+    HERE,
     ClusterError,
     build_classpath,
     find_main_class,
@@ -46,6 +47,8 @@ STARTED = "Kafka Server started"
 INTERRUPTIONS = (KeyboardInterrupt, SystemExit)
 LATEST_STREAMS = "4.3.1"
 """Release of Kafka Streams for brokers of a release without one on Maven Central."""
+_WITHOUT_STREAMS: set[str] = set()
+"""Releases without Kafka Streams on Maven Central, as this process has found."""
 FIRST_PORT, LAST_PORT = 20_000, 32_000
 """Below the ephemeral ports, so that no outgoing connection takes a port before its node does."""
 
@@ -62,6 +65,8 @@ class ClusterSpec:
         data_dir: Folder for the data, which must not exist and is removed afterwards; by default a temporary folder.
             Kafka's tools print its path, so choose a readable one if their output is kept.
         broker_configs: Additional or overriding entries of the brokers' `server.properties`.
+        controller_configs: Additional entries of the controller's, which checks the configs of groups, for example.
+        classes: Jars or class folders on the class path of the brokers, such as those of a custom assignor.
     """
 
     brokers: int = 6
@@ -70,6 +75,8 @@ class ClusterSpec:
     heap_mb: int = 256
     data_dir: Path | None = None
     broker_configs: Mapping[str, object] = field(default_factory=dict)
+    controller_configs: Mapping[str, object] = field(default_factory=dict)
+    classes: tuple[Path, ...] = ()
 
     def __post_init__(self) -> None:
         if not 1 <= self.brokers < CONTROLLER_ID:
@@ -176,7 +183,7 @@ class KafkaCluster:
             self.run_main(storage_tool, "format", "-t", cluster_id, "-c", str(config), timeout_s=TOOL_TIMEOUT_S)
         for node_id in self._ports:
             self._processes[node_id] = start_java(
-                self.classpath,
+                os.pathsep.join([self.classpath, *map(str, self.spec.classes)]),
                 "kafka.Kafka",
                 [str(self.work_dir / f"node-{node_id}.properties")],
                 cwd=self.work_dir,
@@ -231,7 +238,7 @@ class KafkaCluster:
             "log.dirs": self._data_dir / f"{name}-{node_id}",
         }
         if is_controller:
-            return common
+            return {**common, **self.spec.controller_configs}
         replicas = min(3, self.spec.brokers)
         return common | {
             "broker.rack": self.spec.rack(node_id),
@@ -249,11 +256,25 @@ class KafkaCluster:
 
 
 def _classpath_of_brokers(kafka_version: str) -> str:
+    """Return the class path of a release, with its own Kafka Streams if Maven Central has it.
+
+    A class path with older clients is not reused: Maven asks again in each process, so that the clients of a release
+    are taken when they are published, at most a day later if Maven has cached their absence.
+
+    Raises:
+        ClusterError: Maven fails for another reason.
+    """
+    listing = HERE / "target" / kafka_version / "classpath.txt"
+    if kafka_version in _WITHOUT_STREAMS:
+        return build_classpath(kafka_version, properties={"clients.version": LATEST_STREAMS})
+    if listing.exists() and _release_of_streams(listing.read_text()) != kafka_version:
+        listing.unlink()
     try:
         return build_classpath(kafka_version)
     except ClusterError as problem:
         if not re.search(rf"kafka-(streams|tools):jar:{re.escape(kafka_version)}", str(problem)):
             raise
+        _WITHOUT_STREAMS.add(kafka_version)
         return build_classpath(kafka_version, properties={"clients.version": LATEST_STREAMS})
 
 

@@ -11,11 +11,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from assignors import registry
+from assignors.built_in_assignors import AssignorInfo
 from assignors.java.hash_order import CollectionOrder
 from scenarios.problems import Problem, answer_differences, solve_problem
 from tools.kafka_group_oracle.configs import config_differences
 from tools.kafka_group_oracle.lives import answered_problems, assignor_of
-from tools.kafka_group_oracle.oracle import NEWEST_KAFKA, Json, read_configs
+from tools.kafka_group_oracle.oracle import NEWEST_KAFKA, CustomClass, Json, read_configs
 from tools.kafka_oracle import parity_page
 from tools.kafka_oracle.compare import Tally
 
@@ -25,6 +26,11 @@ RUNS = Path("out/parity")
 
 def main() -> int:
     """Run the command line; return 1 if an answer differs."""
+    return run(argument_parser().parse_args())
+
+
+def argument_parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
     parser = argparse.ArgumentParser(prog="python -m tools.kafka_group_oracle", description=__doc__)
     parser.add_argument("command", choices=("compare", "record", "configs"))
     parser.add_argument("--kafka", default=NEWEST_KAFKA, metavar="VERSION", help=f"a release (default {NEWEST_KAFKA})")
@@ -32,18 +38,33 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=6, help="number of assignments of each group")
     parser.add_argument("--seed", type=int, default=1, help="seed of the first group")
     parser.add_argument("--out", type=Path, help="file for the answered problems: all (record), or those that differ")
-    options = parser.parse_args()
+    parser.add_argument("--assignor", metavar="CLASS", help="a custom Java class instead of Kafka's (KIP-1357)")
+    parser.add_argument("--classes", type=Path, action="append", default=[], help="folder or jar of its classes")
+    parser.add_argument("--port", metavar="NAME", help="the same assignor in Python, as package.module:Class")
+    return parser
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command of these options; return 1 if an answer differs."""
+    parser = argument_parser()
     if options.kafka.count(".") != 2:
         parser.error(f"--kafka {options.kafka}: not a release such as {NEWEST_KAFKA}")
+    if (options.assignor is None) != (options.port is None):
+        parser.error("--assignor and --port: name both, the class in Java and the same assignor in Python")
     if options.command == "configs":
         return compare_configs(options.kafka)
-    answered = answered_problems(options.kafka, range(options.seed, options.seed + options.groups), options.rounds)
+    custom = None if options.assignor is None else CustomClass(options.assignor, options.classes)
+    seeds = range(options.seed, options.seed + options.groups)
+    answered = answered_problems(options.kafka, seeds, options.rounds, custom)
     if options.command == "record":
         if options.out is None:
             parser.error("record needs --out FILE.jsonl.gz")
         write(options.out, (line for _, line in answered))
         return 0
-    tally = compare(answered, options.kafka, options.out)
+    info = registry.find(assignor_of(options.kafka)) if custom is None else registry.load(options.port)
+    tally = compare(answered, options.kafka, info, options.out)
+    if custom is not None:
+        return 0 if tally.identical() else 1
     folder = RUNS / options.kafka
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "streams_groups.json").write_text(
@@ -62,9 +83,20 @@ def compare_configs(kafka_version: str) -> int:
     return 1 if differences else 0
 
 
-def compare(answered: Iterator[tuple[Problem, Json]], kafka_version: str, out: Path | None) -> Tally:
-    """Count identical answers in both collection orders, and print the problems that differ."""
-    info = registry.find(assignor_of(kafka_version))
+def compare(
+    answered: Iterator[tuple[Problem, Json]], kafka_version: str, info: AssignorInfo, out: Path | None
+) -> Tally:
+    """Count identical answers in both collection orders, and print the problems that differ.
+
+    Args:
+        answered: Problems with the answers in Java.
+        kafka_version: Release that answered.
+        info: The assignor to compare.
+        out: File for the problems that differ.
+
+    Returns:
+        The numbers of answers.
+    """
     tally, wrong = Tally(), []
     for problem, line in answered:
         tally.compared += 1

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from assignors import registry
 from scenarios.problems import Problem
-from tools.kafka_group_oracle.oracle import Json, run_assignor
+from tools.kafka_group_oracle.oracle import CustomClass, Json, run_assignor
 from tools.kafka_group_oracle.random_groups import ASSIGNOR, RandomGroup
 
 GROUPS_PER_BATCH = 1000
@@ -18,8 +18,16 @@ def assignor_of(kafka_version: str) -> str:
     return registry.find(f"{ASSIGNOR}@{kafka_version}").name
 
 
-def answered_problems(kafka_version: str, seeds: range, rounds: int) -> Iterator[tuple[Problem, Json]]:
+def answered_problems(
+    kafka_version: str, seeds: range, rounds: int, custom: CustomClass | None = None
+) -> Iterator[tuple[Problem, Json]]:
     """Run Kafka on random groups, round by round: each answer is the previous assignment of the next round.
+
+    Args:
+        kafka_version: The release.
+        seeds: Seeds of the groups.
+        rounds: Number of assignments of each group.
+        custom: A custom assignor; None for Kafka's.
 
     Yields:
         The problem with its answers, and the same as a line of a problem file.
@@ -28,11 +36,12 @@ def answered_problems(kafka_version: str, seeds: range, rounds: int) -> Iterator
         groups = [RandomGroup.from_seed(seed) for seed in seeds[start : start + GROUPS_PER_BATCH]]
         for _ in range(rounds):
             problems = [group.problem() for group in groups]
-            for group, problem, answers in zip(groups, problems, run_assignor(problems, kafka_version), strict=True):
+            answered = run_assignor(problems, kafka_version, custom)
+            for group, problem, answers in zip(groups, problems, answered, strict=True):
                 in_order, in_production = (
                     {key: answers[order][key] for key in COMPARED} for order in ("sorted", "production")
                 )
-                problem["assignor"] = assignor_of(kafka_version)
+                problem["assignor"] = assignor_of(kafka_version) if custom is None else custom.name
                 line = {"problem": problem, "expected": in_order}
                 if in_production != in_order:
                     line["expected_hash_order"] = in_production

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +22,30 @@ LIMIT_S = 900
 Json = dict[str, Any]
 
 
-def run_assignor(problems: Sequence[Json], kafka_version: str = NEWEST_KAFKA) -> list[Json]:
-    """Run Kafka's assignor on problems.
+@dataclass(frozen=True, slots=True)
+class CustomClass:
+    """An assignor in Java with the interfaces of KIP-1357, which Kafka 4.4 is the first to have.
+
+    Attributes:
+        name: Full name of a public class with a public constructor without parameters.
+        classpath: Jars or class folders.
+    """
+
+    name: str
+    classpath: Sequence[Path]
+
+
+def run_assignor(
+    problems: Sequence[Json],
+    kafka_version: str = NEWEST_KAFKA,
+    custom: CustomClass | None = None,
+) -> list[Json]:
+    """Run Kafka's assignor, or a custom one, on problems.
 
     Args:
         problems: Problems in the schema of docs/reference/problems.md; their assignor is ignored.
         kafka_version: Release of `org.apache.kafka:kafka-group-coordinator` on Maven Central.
+        custom: A custom assignor; None for Kafka's.
 
     Returns:
         `{"sorted": answer, "production": answer}` for each problem.
@@ -34,7 +53,8 @@ def run_assignor(problems: Sequence[Json], kafka_version: str = NEWEST_KAFKA) ->
     Raises:
         ClusterError: Java or Maven fails, or a problem is not one of a streams group.
     """
-    lines = _run_java(MAIN_CLASS, "".join(json.dumps(problem) + "\n" for problem in problems), kafka_version)
+    text = "".join(json.dumps(problem) + "\n" for problem in problems)
+    lines = _run_java(MAIN_CLASS, text, kafka_version, custom)
     return [json.loads(line) for line in lines]
 
 
@@ -49,12 +69,13 @@ def read_configs(kafka_version: str = NEWEST_KAFKA) -> dict[str, Json]:
     return configs
 
 
-def _run_java(main_class: str, text: str, kafka_version: str) -> list[str]:
+def _run_java(main_class: str, text: str, kafka_version: str, custom: CustomClass | None = None) -> list[str]:
+    classpath = build_classpath(kafka_version, HERE, release_properties(kafka_version))
     java = find_executable("java", "a JDK, version 17 or newer")
     done = subprocess.run(
-        [java, *OPTIONS, main_class],
+        [java, *OPTIONS, main_class, *([] if custom is None else [custom.name])],
         input=text,
-        env={**os.environ, "CLASSPATH": build_classpath(kafka_version, HERE, release_properties(kafka_version))},
+        env={**os.environ, "CLASSPATH": os.pathsep.join([classpath, *map(str, custom.classpath if custom else ())])},
         capture_output=True,
         encoding="utf-8",
         timeout=LIMIT_S,

@@ -1,18 +1,30 @@
-"""The table of docs/reference/parity.md, from the summaries of `parity` runs."""
+"""The table of docs/reference/parity.md: a row per assignor and release, from stored results of comparisons.
+
+`python -m tools.kafka_oracle reference` stores the runs of `out/parity` in `results.json`, and writes the table.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from assignors import registry
+from assignors.kafka_releases import registered_release
 from tools.kafka_oracle.compare import Tallies, by_assignor, total
 
 Json = dict[str, Any]
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "parity.md"
-MARK = "<!-- Below: made by `python -m tools.kafka_oracle reference` from the runs it names. -->\n"
+RESULTS = Path(__file__).with_name("results.json")
+"""The stored runs, one per release and program."""
+
+MARK = "<!-- Below: made by `python -m tools.kafka_oracle reference` from tools/kafka_oracle/results.json. -->\n"
+HEADER = (
+    "| assignor | Kafka | problems | identical, sorted | identical, production | share | refused | order-sensitive |",
+    "|---|---|---|---|---|---|---|---|",
+)
 
 
 def summarize(kafka_version: str, seed: int, problems: int, date: str, tallies: Tallies) -> Json:
@@ -33,64 +45,85 @@ def summarize(kafka_version: str, seed: int, problems: int, date: str, tallies: 
             for name, tally in by_assignor(tallies).items()
         },
         "identical": whole.identical(),
+        "command": f"make parity KAFKA={kafka_version} PROBLEMS={problems} SEED={seed}",
     }
 
 
-def markdown(summaries: Sequence[Json]) -> str:
-    """Return the table and the commands of all runs."""
-    lines = [
-        "| Kafka | assignor | compared | identical, sorted | identical, production | refused | order-sensitive |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    for summary in summaries:
-        for name, row in summary["assignors"].items():
-            numbers = ("compared", "agreed_sorted", "agreed_production", "refused", "order_sensitive")
-            cells = [summary["kafka"], f"`{name}`", *(f"{row[number]:,}" for number in numbers)]
-            lines.append(f"| {' | '.join(cells)} |")
-    lines.append("")
-    for summary in summaries:
-        command = summary.get("command") or (
-            f"make parity KAFKA={summary['kafka']} PROBLEMS={summary['problems']} SEED={summary['seed']}"
-        )
-        lines.append(f"- Kafka {summary['kafka']}, {summary['date']}: `{command}`")
-    return "\n".join(lines) + "\n"
+def merged(stored: Sequence[Json], runs: Sequence[Json]) -> list[Json]:
+    """Return stored runs with newer ones, sorted by release and program.
 
-
-def write_page(runs: Path, page: Path = PAGE) -> int:
-    """Update the generated part of the page by the summaries of all runs below `runs`; return their number.
-
-    Rows of releases and assignors that no run is about remain.
+    A run replaces that of the same release and program if it has at least as many problems, or a difference.
     """
-    files = [*runs.glob("*/summary.json"), *runs.glob("*/streams_groups.json")]
+    by_key = {_key(run): run for run in stored}
+    for run in runs:
+        before = by_key.get(_key(run))
+        if before is None or not run["identical"] or run["problems"] >= before["problems"]:
+            by_key[_key(run)] = run
+    return [by_key[key] for key in sorted(by_key)]
+
+
+def markdown(runs: Sequence[Json]) -> str:
+    """Return the table and the commands of all runs; releases of an assignor that no run is about have empty cells."""
+    rows = {(name, _version(run["kafka"])): _row(name, run["kafka"], row) for run in runs for name, row in _rows(run)}
+    rows |= {(name, _version(release)): _row(name, release, None) for name, release in not_compared(runs)}
+    commands = [f"- Kafka {run['kafka']}, {run['date']}: `{run['command']}`" for run in runs]
+    return "\n".join([*HEADER, *(rows[key] for key in sorted(rows)), "", *commands, ""])
+
+
+def not_compared(runs: Sequence[Json]) -> Iterator[tuple[str, str]]:
+    """Yield the assignors of Kafka with the registered releases that no run is about."""
+    compared = {(name, run["kafka"]) for run in runs for name, _ in _rows(run)}
+    for info in registry.built_in():
+        for release in info.releases:
+            of_release = [kafka for name, kafka in compared if name == info.name]
+            if release not in {registered_release(kafka, info.releases) for kafka in of_release}:
+                yield info.name, release
+
+
+def read_results() -> list[Json]:
+    """Return the stored runs."""
+    runs: list[Json] = json.loads(RESULTS.read_text(encoding="utf-8"))
+    return runs
+
+
+def write_page(runs: Path, page: Path = PAGE, results: Path = RESULTS) -> int:
+    """Store the summaries of all runs below `runs`, and write the generated part of the page; return their number."""
+    files = sorted([*runs.glob("*/summary.json"), *runs.glob("*/streams_groups.json")])
     summaries = [json.loads(file.read_text(encoding="utf-8")) for file in files]
-    head, _, before = page.read_text(encoding="utf-8").partition(MARK)
-    header = markdown([]).splitlines()[:2]
-    rows, commands = _generated(before)
-    new_rows, new_commands = _generated(markdown(summaries))
-    rows, commands = rows | new_rows, commands | new_commands
-    listed = (
-        [rows[key] for key in sorted(rows, key=_row_order)],
-        [commands[key] for key in sorted(commands, key=_row_order)],
-    )
-    page.write_text("\n".join([f"{head}{MARK}", *header, *listed[0], "", *listed[1], ""]), encoding="utf-8")
+    stored = json.loads(results.read_text(encoding="utf-8")) if results.exists() else []
+    kept = merged(stored, summaries)
+    results.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+    head, _, _ = page.read_text(encoding="utf-8").partition(MARK)
+    page.write_text(f"{head}{MARK}\n{markdown(kept)}", encoding="utf-8")
     return len(summaries)
 
 
-def _generated(text: str) -> tuple[dict[tuple[str, str], str], dict[tuple[str, str], str]]:
-    """Return the rows of a generated part by release and assignor, and the commands by release and program."""
-    rows, commands = {}, {}
-    for line in text.splitlines():
-        if line.startswith("| ") and line[2].isdecimal():
-            kafka, assignor = (cell.strip() for cell in line.split("|")[1:3])
-            rows[kafka, assignor] = line
-        elif line.startswith("- Kafka "):
-            kafka, _, command = line.removeprefix("- Kafka ").partition(", ")
-            commands[kafka, command.partition("`")[2].split(" ")[0]] = line
-    return rows, commands
+def _rows(run: Json) -> Iterator[tuple[str, Mapping[str, int]]]:
+    """Yield the numbers of a run by the name of the assignor without its release."""
+    for name, row in run["assignors"].items():
+        yield registry.find(name).name_without_release, row
 
 
-def _row_order(key: tuple[str, str]) -> tuple[tuple[int, ...], str]:
-    return _version(key[0]), key[1].strip("`")
+def _row(name: str, release: str, row: Mapping[str, int] | None) -> str:
+    """Return a row of the table; None for an assignor that was not compared."""
+    if row is None:
+        cells = ["not compared", *["–"] * 5]
+    else:
+        identical = (row["agreed_sorted"], row["agreed_production"])
+        numbers = [f"{row['compared']:,}", *(f"{number:,}" for number in identical)]
+        share = _share(sum(identical), 2 * row["compared"])
+        cells = [*numbers, share, f"{row['refused']:,}", f"{row['order_sensitive']:,}"]
+    return f"| {' | '.join([f'`{name}`', release, *cells])} |"
+
+
+def _share(identical: int, answers: int) -> str:
+    """Return a share of answers in percent, rounded down, so that 100 % means all."""
+    hundredths = 10_000 * identical // max(1, answers)
+    return "100 %" if hundredths == 10_000 else f"{hundredths / 100:.2f} %"
+
+
+def _key(run: Json) -> tuple[tuple[int, ...], str]:
+    return _version(run["kafka"]), run["command"].split(" --")[0].split(" KAFKA")[0]
 
 
 def _version(name: str) -> tuple[int, ...]:

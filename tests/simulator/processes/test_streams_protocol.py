@@ -141,6 +141,19 @@ def test_static_member_with_another_process_id_causes_a_target() -> None:
     ]
 
 
+def test_static_member_with_another_process_id_has_the_tasks_of_its_predecessor() -> None:
+    """As a real coordinator of Kafka 4.4 passes them to the assignor: a lost disk does not move standbys."""
+    states: list[ApplicationState] = []
+    bounce = RollingBounce(HOUR, ("c1",), 20 * SECOND, 0, disk=Disk.LOST)
+    base = static_world()
+    run(base, bounce, assignor=RecordingAssignor(states))
+    _, moved = states
+    [returned] = set(moved.clients.ids) - {client.process_id for client in base.clients}
+    row = moved.row_of_client[returned]
+    others = {task for other, tasks in enumerate(moved.previous_active) for task in tasks if other != row}
+    assert set(moved.previous_active[row]) == set(moved.tasks.ids) - others != set()
+
+
 def test_killed_static_member_is_refused_until_its_session_has_timed_out() -> None:
     crash = Crash(HOUR + 1_000, ("c1",), 10 * SECOND, disk=Disk.KEPT)
     trace = run(static_world(), crash, assignor=StreamsGroupSticky())

@@ -15,14 +15,19 @@ import org.apache.kafka.coordinator.group.streams.assignor.TopologyDescriber;
 /** The assignor of Kafka 4.2 and 4.3. */
 final class ReleasedAssignor {
 
-    private ReleasedAssignor() { }
+    /** @throws IllegalArgumentException custom assignors need the interfaces of KIP-1357, which 4.4 is the first to have. */
+    ReleasedAssignor(final String customClass) {
+        if (!customClass.isEmpty()) {
+            throw new IllegalArgumentException("this release of Kafka cannot load " + customClass);
+        }
+    }
 
     /**
      * Assigns the tasks of a group whose members are in this kind of map.
      *
      * @throws TaskAssignorException there are tasks, but no member.
      */
-    static Map<String, GroupTasks> assign(
+    Map<String, GroupTasks> assign(
         final Map<String, GroupMember> members,
         final boolean inHashOrder,
         final GroupTopology topology,

@@ -20,7 +20,8 @@ import org.apache.kafka.common.errors.ApiException;
 
 /**
  * Runs the task assignor of Kafka's group coordinator: reads one problem per line (docs/reference/problems.md) from
- * standard input and writes {@code {"sorted": …, "production": …}}: with sorted members, and with a hash map.
+ * standard input and writes {@code {"sorted": …, "production": …}}: with sorted members, and with a hash map. The class
+ * of a custom assignor may be the only argument.
  */
 public final class GroupOracle {
 
@@ -29,6 +30,7 @@ public final class GroupOracle {
     private GroupOracle() { }
 
     public static void main(final String[] args) throws Exception {
+        final ReleasedAssignor assignor = new ReleasedAssignor(args.length == 0 ? "" : args[0]);
         final ObjectMapper mapper = new ObjectMapper();
         final PrintStream out = new PrintStream(System.out, false, StandardCharsets.UTF_8);
         final InputStreamReader input = new InputStreamReader(System.in, StandardCharsets.UTF_8);
@@ -36,21 +38,23 @@ public final class GroupOracle {
             for (String line = reader.readLine(); line != null; line = reader.readLine()) {
                 final JsonNode problem = mapper.readTree(line);
                 final ObjectNode both = JSON.objectNode();
-                both.set("sorted", answer(problem, false));
-                both.set("production", answer(problem, true));
+                both.set("sorted", answer(assignor, problem, false));
+                both.set("production", answer(assignor, problem, true));
                 out.println(mapper.writeValueAsString(both));
             }
         }
         out.flush();
     }
 
-    private static ObjectNode answer(final JsonNode problem, final boolean inHashOrder) {
+    private static ObjectNode answer(
+        final ReleasedAssignor assignor, final JsonNode problem, final boolean inHashOrder
+    ) {
         final GroupTopology topology = new GroupTopology(problem.required("tasks"));
         final Map<String, GroupMember> group = GroupMembers.of(problem.required("clients"), topology);
         final ObjectNode answer = JSON.objectNode().put("id", problem.path("id").asText());
         try {
             final Map<String, GroupTasks> members =
-                ReleasedAssignor.assign(group, inHashOrder, topology, configs(problem.path("configs")));
+                assignor.assign(group, inHashOrder, topology, configs(problem.path("configs")));
             final ObjectNode assignment = answer.putObject("assignment");
             for (final JsonNode client : problem.required("clients")) {
                 putClient(assignment, client.required("process_id").asText(), group, members);

@@ -1,0 +1,30 @@
+"""A broker of Kafka 4.4 with a custom assignor, for all tests of streams groups without Kafka Streams."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.real_kafka.streams_group import SOURCE, coordinator
+from tools.kafka_cluster.java import find_executable
+from tools.streams_members.protocol import ProtocolConnection, classpath
+
+
+@pytest.fixture(scope="session")
+def custom_classes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Compile a custom assignor in a temporary folder."""
+    folder = tmp_path_factory.mktemp("classes")
+    javac = find_executable("javac", "a JDK, version 17 or newer")
+    command = [javac, "-Xlint:all,-classfile", "-d", str(folder), "-classpath", classpath(), str(SOURCE)]
+    subprocess.run(command, check=True, timeout=120)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def connection(custom_classes: Path) -> Iterator[ProtocolConnection]:
+    """Yield a connection to the broker."""
+    with coordinator(custom_classes) as connected:
+        yield connected
