@@ -144,9 +144,9 @@ class ApplicationState:
             if none is known; None if nothing is known about threads. Only coordinators of streams groups, whose
             members are threads, need it.
         task_offsets: offsets that each client reports; see `KafkaStreamsState.task_offsets`. Empty if none does.
+        task_end_offsets: the same for `KafkaStreamsState.task_end_offsets`.
         thread_offsets: the offsets that each thread of each client reports; empty if that is unknown. Then
             `task_offsets` are distributed to the threads. Only coordinators of streams groups need it.
-        task_end_offsets: the same for `KafkaStreamsState.task_end_offsets`.
     """
 
     tasks: TaskTable
