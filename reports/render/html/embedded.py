@@ -19,6 +19,7 @@ SCRIPTS = (
     "theme.js",
     "tables.js",
     "matrix.js",
+    "trade_off.js",
     "run_state.js",
     "task_history.js",
     "timeline.js",

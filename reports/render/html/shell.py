@@ -29,6 +29,8 @@ class Section:
         template: file name in `templates`.
         context: variables of the template.
         data: data for scripts, by the id of its element.
+        sentence: what to see in the section, from its figures; may be empty.
+        leads: whether it is shown before the links to the sections.
     """
 
     id: str
@@ -36,6 +38,8 @@ class Section:
     template: str
     context: Mapping[str, Any]
     data: Mapping[str, Any] | None = None
+    sentence: str = ""
+    leads: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +49,8 @@ class _RenderedSection:
     id: str
     title: str
     body: Markup
+    sentence: str
+    leads: bool
 
 
 def render_page(title: str, names: Sequence[str], no_names: str, subtitle: str, sections: Sequence[Section]) -> str:
@@ -65,7 +71,11 @@ def render_page(title: str, names: Sequence[str], no_names: str, subtitle: str, 
     environment = _environment()
     rendered_sections = [
         _RenderedSection(
-            section.id, section.title, Markup(environment.get_template(section.template).render(**section.context))
+            section.id,
+            section.title,
+            Markup(environment.get_template(section.template).render(**section.context)),
+            section.sentence,
+            section.leads,
         )
         for section in sections
     ]
