@@ -12,7 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from reports.analysis.text import name_parts, printable
-from reports.render.html.embedded import as_json, policy, script, style
+from reports.render.html.embedded import embedded_data, policy, script, style
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -79,9 +79,9 @@ def render_page(title: str, names: Sequence[str], no_names: str, subtitle: str, 
         )
         for section in sections
     ]
-    # Script, style and data are inserted unescaped: they are our own code, or JSON without markup characters.
+    # Script, style and data are inserted unescaped: our own code, and JSON or base64 without markup characters.
     program, sheet = script(), style()
-    data = {id: Markup(as_json(value)) for section in sections for id, value in (section.data or {}).items()}
+    data = {id: embedded_data(value) for section in sections for id, value in (section.data or {}).items()}
     return environment.get_template("page.html.j2").render(
         policy=policy([program], [sheet]),
         title=title,
@@ -89,7 +89,7 @@ def render_page(title: str, names: Sequence[str], no_names: str, subtitle: str, 
         no_names=no_names,
         subtitle=subtitle,
         sections=rendered_sections,
-        data=data,
+        data={id: (content.type, Markup(content.text)) for id, content in data.items()},
         style=Markup(sheet),
         script=Markup(program),
     )

@@ -12,6 +12,7 @@ from reports.analysis.runs.client_loads import client_loads, load_grid
 from reports.analysis.runs.convergence_grid import convergence_grid
 from reports.analysis.runs.grids import (
     MAX_TASKS,
+    MAX_TIMES,
     breakdown_grid,
     cross_rack_prices,
     series_grid,
@@ -37,7 +38,7 @@ from reports.render.run_page.answer import answer
 from reports.render.run_page.comparison_table import ComparisonTable, comparison_tables
 from reports.render.run_page.load_chart import load_chart
 from reports.render.run_page.player import player_data
-from reports.render.run_page.round_table import HEADERS, first_runs
+from reports.render.run_page.round_table import HEADERS, MAX_ROUNDS, first_runs
 
 
 def run_sections(tables: Tables, rows: Sequence[ComparisonRow]) -> Iterator[Section]:
@@ -107,6 +108,8 @@ def _timeline(tables: Tables, rows: Sequence[ComparisonRow]) -> dict[str, Any]:
         "displaced_values": series_grid(series(tables, displaced_tasks), format_count),
         "round_headers": HEADERS,
         "rounds": first_runs(tables),
+        "max_rounds": MAX_ROUNDS,
+        "max_times": MAX_TIMES,
         "scenarios": list(rows_by_scenario(rows)),
     }
 
