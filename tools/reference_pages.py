@@ -129,6 +129,8 @@ SWEEP_SECTIONS = {"FactorEntry": "factors[]", "DesignEntry": "design"}
 PLAIN_TYPES = {"integer": "number", "number": "number", "boolean": "true or false"}
 
 SECTIONS = {
+    "ProblemEntry": "problem",
+    "FixEntry": "problem.fixes[]",
     "ClusterSection": "cluster",
     "BrokerPool": "cluster.brokers, as a number",
     "BrokerEntry": "cluster.brokers[], one by one",

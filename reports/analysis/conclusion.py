@@ -1,0 +1,287 @@
+"""The conclusion of a comparison in words: which assignor is best in what, what that costs, and what to try next.
+
+Rules:
+    Aspects are compared in the order of `MAIN_ASPECTS` and `MORE_ASPECTS`. A difference counts if it exceeds both the
+    aspect's `share` of the lower value and its `floor`; with several seeds, the ranges over the seeds must not overlap
+    either. An assignor is best in an aspect if no other one is better by such a difference. A run that does not
+    converge is worse than any that does. Failed runs are not compared.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from reports.analysis.comparison import ComparisonRow, Tables, compare_runs, rows_by_scenario, verdict_text
+from reports.analysis.formatting import format_range
+from reports.analysis.metrics import METRIC
+from reports.analysis.next_steps import NextStep, RunEvidence, next_steps
+
+_NEVER: Final = math.inf
+"""Time to converge of runs that do not converge."""
+
+
+@dataclass(frozen=True, slots=True)
+class Aspect:
+    """What assignors are compared by.
+
+    Attributes:
+        metric: key of the metric; lower is better.
+        best: the best value in words, such as "the least cross-rack traffic".
+        worse: any other value in words; `{}` is the value.
+        floor: differences up to this one do not count.
+        share: differences up to this share of the lower value do not count.
+    """
+
+    metric: str
+    best: str
+    worse: str
+    floor: float
+    share: float = 0.1
+
+    def write(self, low: float, high: float) -> str:
+        """Return a value, or a range of values."""
+        write = METRIC[self.metric].write
+        if low == _NEVER:
+            return "never"
+        if high == _NEVER:
+            return f"{write(low)} to never"
+        return write(low) if write(low) == write(high) else format_range(low, high, write)
+
+
+_USD = Aspect("cross_rack_usd_per_day", "the lowest cross-rack cost", "{} per day across racks", 0.01)
+_TRAFFIC = Aspect("cross_rack_bytes_per_s", "the least cross-rack traffic", "{} across racks", 1_000)
+_CONVERGENCE = Aspect("time_to_converge_ms", "the shortest time to converge", "{} to converge", 10_000)
+
+MAIN_ASPECTS: Final = (
+    _USD,
+    _TRAFFIC,
+    Aspect("worst_downtime_ms", "the shortest task downtime", "up to {} of task downtime", 2_000),
+    _CONVERGENCE,
+    Aspect("restored_bytes", "the least restored state", "{} of restored state", 100e6),
+    Aspect(
+        "tasks_without_rack_redundancy",
+        "the fewest tasks without rack redundancy",
+        "{} tasks without rack redundancy",
+        floor=1,
+        share=0.25,
+    ),
+)
+"""The aspects that are always compared, most important first. The cost replaces the traffic if a price is known."""
+
+MORE_ASPECTS: Final = (
+    Aspect("worst_pair_loss", "the fewest tasks on two clients only", "{} tasks on two clients only", 2, 1),
+    Aspect("stateful_skew", "the most even distribution of state", "a stateful skew of {}", 1, 1),
+    Aspect("subtopology_skew", "the most even subtopologies", "a subtopology skew of {}", 2, 1),
+)
+"""Aspects that are compared if at most `_FEW_ASPECTS` of the main ones differ."""
+
+_FEW_ASPECTS = 3
+_MAX_PRICES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Conclusion:
+    """What a comparison shows.
+
+    Attributes:
+        scenario: name of the scenario.
+        findings: sentences on the assignors, most important first; self-contained.
+        next_steps: changes that the figures suggest to try.
+    """
+
+    scenario: str
+    findings: tuple[str, ...]
+    next_steps: tuple[NextStep, ...] = ()
+
+    @property
+    def headline(self) -> str:
+        """The conclusion in at most two sentences, without next steps."""
+        return " ".join(self.findings[:2])
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """The findings and next steps as sentences."""
+        return (*self.findings, *(step.sentence for step in self.next_steps))
+
+
+def conclude(tables: Tables, manifests: Sequence[Mapping[str, Any]] = ()) -> list[Conclusion]:
+    """Return the conclusion of each scenario.
+
+    Args:
+        tables: must contain `runs`; with `rounds` and `traffic`, more next steps can be found.
+        manifests: manifests of the results, which hold the configs of the assignors; without them, fewer next steps
+            can be found.
+
+    Raises:
+        TableError: a table is missing.
+    """
+    evidence = RunEvidence.of(tables, manifests)
+    return [_conclude(scenario, rows, evidence) for scenario, rows in rows_by_scenario(compare_runs(tables)).items()]
+
+
+def _conclude(scenario: str, rows: Sequence[ComparisonRow], evidence: RunEvidence) -> Conclusion:
+    compared = [row for row in rows if row.is_comparable]
+    excluded = [
+        f"{_quoted(row.assignor)} is not compared: {verdict_text(row)}." for row in rows if not row.is_comparable
+    ]
+    if not compared:
+        return Conclusion(scenario, tuple(excluded))
+    values = _values(compared)
+    if len(compared) == 1:
+        findings, target = [_alone(compared[0], values)], compared[0]
+    else:
+        winners = _differing(values)
+        findings = list(_compared(compared, values, winners))
+        target = max(compared, key=lambda row: sum(row.assignor in names for names in winners.values()))
+    return Conclusion(scenario, (*findings, *excluded), tuple(next_steps(rows, target, evidence)))
+
+
+_Values = Mapping[str, "_Value"]
+"""Values of an aspect by label of the assignor."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Value:
+    """Median and range of a metric over seeds."""
+
+    median: float
+    minimum: float
+    maximum: float
+
+    def is_better(self, other: _Value, aspect: Aspect) -> bool:
+        """Return whether this value is lower by a difference that counts."""
+        if self.median == other.median:
+            return False
+        if other.median == _NEVER:
+            return True
+        difference = other.median - self.median
+        return self.maximum < other.minimum and difference > max(aspect.floor, aspect.share * self.median)
+
+
+def _values(rows: Sequence[ComparisonRow]) -> dict[Aspect, _Values]:
+    """Return the known aspects with the values of all rows."""
+    has_price = any(row.spreads["cross_rack_usd"] for row in rows)
+    values: dict[Aspect, _Values] = {}
+    for aspect in (*MAIN_ASPECTS, *MORE_ASPECTS):
+        if aspect is (_TRAFFIC if has_price else _USD):
+            continue
+        known = {row.assignor: value for row in rows if (value := _value(row, aspect)) is not None}
+        if len(known) == len(rows) and min(value.median for value in known.values()) < _NEVER:
+            values[aspect] = known
+    return values
+
+
+def _value(row: ComparisonRow, aspect: Aspect) -> _Value | None:
+    spread = row.spreads[aspect.metric]
+    if aspect.metric == "time_to_converge_ms" and not row.has_all(aspect.metric):
+        return _Value(_NEVER, _NEVER, _NEVER)
+    if aspect is _USD and spread is None:  # Without cross-rack bytes, there is nothing to pay.
+        return _Value(0, 0, 0) if row.spreads["cross_rack_bytes"] else None
+    return None if spread is None else _Value(spread.median, spread.minimum, spread.maximum)
+
+
+def _winners(values: _Values, aspect: Aspect) -> frozenset[str]:
+    """Return the assignors that no other one is better than."""
+    return frozenset(
+        name for name, value in values.items() if not any(other.is_better(value, aspect) for other in values.values())
+    )
+
+
+def _differing(values: Mapping[Aspect, _Values]) -> dict[Aspect, frozenset[str]]:
+    """Return the best assignors of each aspect in which assignors differ."""
+    winners = {aspect: _winners(by_name, aspect) for aspect, by_name in values.items()}
+    differing = {aspect: best for aspect, best in winners.items() if len(best) < len(values[aspect])}
+    if sum(aspect in MAIN_ASPECTS for aspect in differing) > _FEW_ASPECTS:
+        return {aspect: best for aspect, best in differing.items() if aspect in MAIN_ASPECTS}
+    return differing
+
+
+def _alone(row: ComparisonRow, values: Mapping[Aspect, _Values]) -> str:
+    """Return a sentence on the only assignor."""
+    figures = [
+        _worse(aspect, value.median)
+        for aspect, by_name in values.items()
+        if aspect in MAIN_ASPECTS and (value := by_name[row.assignor]).median
+    ]
+    if _CONVERGENCE not in values:
+        figures.insert(0, f"no convergence ({verdict_text(row)})")
+    return f"{_quoted(row.assignor)}: {_listed(figures) or 'no rebalance, downtime or cross-rack traffic'}."
+
+
+def _compared(
+    rows: Sequence[ComparisonRow], values: Mapping[Aspect, _Values], winners: Mapping[Aspect, frozenset[str]]
+) -> Iterator[str]:
+    """Yield sentences on who is best in what, what that costs, and who is never better than another."""
+    names = [row.assignor for row in rows]
+    if not winners:
+        yield f"{_listed(map(_quoted, names))} are equal within 10 % in traffic, downtime, convergence and state."
+    if _CONVERGENCE not in values:
+        yield f"{'Neither' if len(names) == 2 else 'No'} assignor converges within the run."
+    champions = [name for name in names if all(name in best for best in winners.values())]
+    if winners and champions:
+        wins = [_win(aspect, values[aspect], best) for aspect, best in winners.items()]
+        verb = "is" if len(champions) == 1 else "are"
+        yield f"{_listed(map(_quoted, champions))} {verb} best in everything that differs: {_listed(wins)}."
+    else:
+        yield from _trade_offs(names, values, winners)
+
+
+def _trade_offs(
+    names: Sequence[str], values: Mapping[Aspect, _Values], winners: Mapping[Aspect, frozenset[str]]
+) -> Iterator[str]:
+    by_winners: dict[frozenset[str], list[str]] = {}
+    for aspect, best in winners.items():
+        by_winners.setdefault(best, []).append(_win(aspect, values[aspect], best))
+    for best, wins in by_winners.items():
+        group = [name for name in names if name in best]
+        yield f"{_subject(group, names)} {'has' if len(group) == 1 else 'have'} {_listed(wins)}."
+    prices: dict[str, list[str]] = {}
+    for name in names:
+        lost = [aspect for aspect, best in winners.items() if name not in best]
+        if len(lost) < len(winners):
+            prices.setdefault(_price(name, lost, values), []).append(_quoted(name))
+        elif better := next((other for other in names if _dominates(other, name, values)), None):
+            yield f"{_quoted(name)} is nowhere better than {_quoted(better)}."
+    for price, group in prices.items():
+        yield f"{_listed(group)} in exchange: {price}."
+
+
+def _win(aspect: Aspect, values: _Values, best: frozenset[str]) -> str:
+    ours = [value.median for name, value in values.items() if name in best]
+    theirs = [value.median for name, value in values.items() if name not in best]
+    text = f"{aspect.write(min(ours), max(ours))}; {'other' if len(theirs) == 1 else 'others'} "
+    return f"{aspect.best} ({text}{aspect.write(min(theirs), max(theirs))})"
+
+
+def _price(name: str, lost: Sequence[Aspect], values: Mapping[Aspect, _Values]) -> str:
+    """Return the aspects in which an assignor is worse than the best, most important first."""
+    return _listed([_worse(aspect, values[aspect][name].median) for aspect in lost[:_MAX_PRICES]])
+
+
+def _worse(aspect: Aspect, value: float) -> str:
+    return "no convergence" if value == _NEVER else aspect.worse.format(METRIC[aspect.metric].write(value))
+
+
+def _dominates(name: str, other: str, values: Mapping[Aspect, _Values]) -> bool:
+    return any(by_name[name].is_better(by_name[other], aspect) for aspect, by_name in values.items()) and not any(
+        by_name[other].is_better(by_name[name], aspect) for aspect, by_name in values.items()
+    )
+
+
+def _subject(group: Sequence[str], names: Sequence[str]) -> str:
+    rest = [name for name in names if name not in group]
+    return f"All but {_quoted(rest[0])}" if len(rest) == 1 and len(names) > 3 else _listed(map(_quoted, group))
+
+
+def _quoted(name: str) -> str:
+    """Return a label, in quotes if it has separators of lists."""
+    return f"'{name}'" if " and " in name or "," in name or ";" in name else name
+
+
+def _listed(texts: Iterable[str]) -> str:
+    """Return `a, b and c`."""
+    parts = list(texts)
+    return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))

@@ -1,0 +1,214 @@
+"""Changes that the figures of a run suggest to try, each with the figure that suggests it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, Final
+
+from reports.analysis.comparison import ComparisonRow, Tables, table_rows
+from reports.analysis.formatting import format_count, format_duration, format_percent, format_rate
+from simulator.results.verdict import Verdict
+
+MAX_STEPS: Final = 2
+
+_SLOW_MS = 30 * 60_000
+"""Convergence that takes longer than this can probably be faster."""
+
+_FEW_WARMUPS = 4
+_LONG_PROBING_MS = 5 * 60_000
+_MIN_READ_SHARE = 0.25
+_MIN_UNQUERYABLE_MS = 60_000
+_NEAREST = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
+_CONFIGS = (
+    "max_warmup_replicas",
+    "num_standby_replicas",
+    "probing_rebalance_interval_ms",
+    "rack_aware_assignment_strategy",
+    "rack_aware_assignment_tags",
+)
+_TAGS = "rack_aware_assignment_tags"
+_READS = ("source_read", "repartition_read")
+
+
+@dataclass(frozen=True, slots=True)
+class NextStep:
+    """A change to try.
+
+    Attributes:
+        change: the change, in words.
+        reason: the figure that suggests it.
+        overrides: the same change as paths and values, as in `--set`; empty if it depends on the scenario.
+    """
+
+    change: str
+    reason: str
+    overrides: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        """The step as a sentence with the options of the command line."""
+        options = "".join(f" --set {path}={value}" for path, value in self.overrides)
+        return f"Try {self.change}: {self.reason}{options and f' ({options[1:]})'}."
+
+
+@dataclass(frozen=True, slots=True)
+class RunEvidence:
+    """What next steps are found from, by scenario and assignor.
+
+    Attributes:
+        configs: assignment configs, from the manifests.
+        protocols: group protocols, from the manifests.
+        read_shares: cross-rack reads of topics as a share of all cross-rack bytes.
+        returns: how often a client joined while its old session timed out.
+    """
+
+    configs: Mapping[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
+    protocols: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    read_shares: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    returns: Mapping[tuple[str, str], int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, tables: Tables, manifests: Sequence[Mapping[str, Any]]) -> RunEvidence:
+        """Collect the evidence from result tables and manifests; missing ones are skipped."""
+        configs: dict[tuple[str, str], Mapping[str, Any]] = {}
+        protocols: dict[tuple[str, str], str] = {}
+        for manifest in manifests:
+            for assignor in manifest.get("assignors", ()):
+                key = manifest["scenario"]["name"], assignor["label"]
+                protocols[key] = str(assignor.get("protocol", "unknown"))
+                if set(_CONFIGS) <= set(assignor.get("configs", ())):
+                    configs[key] = assignor["configs"]
+        return cls(configs, protocols, _read_shares(tables), _returns(tables))
+
+
+def next_steps(rows: Sequence[ComparisonRow], target: ComparisonRow, evidence: RunEvidence) -> Iterator[NextStep]:
+    """Return up to `MAX_STEPS` changes to try for an assignor, most important first.
+
+    Args:
+        rows: all assignors of the scenario.
+        target: the assignor that the changes are for.
+        evidence: configs and figures of all assignors.
+    """
+    return islice(_steps(rows, target, evidence), MAX_STEPS)
+
+
+def _steps(rows: Sequence[ComparisonRow], target: ComparisonRow, evidence: RunEvidence) -> Iterator[NextStep]:
+    key = target.scenario, target.assignor
+    verdicts = {verdict for verdict, _ in target.verdicts}
+    configs = evidence.configs.get(key, {})
+    is_classic = evidence.protocols.get(key) == "classic"
+    if Verdict.NEVER in verdicts:
+        yield NextStep(
+            "more restore bandwidth for the clients (clients[].restore), or a larger acceptable.recovery.lag",
+            f"{target.assignor} never converges",
+        )
+    elif verdicts & {Verdict.RESTORING, Verdict.REBALANCING}:
+        yield NextStep("a longer duration", f"{target.assignor} had not converged at its end")
+    if is_classic and evidence.returns.get(key, 0) > 1:
+        yield NextStep(
+            "static membership (clients[].static_membership: true)",
+            f"{format_count(evidence.returns[key])} rebalances waited for the session of a client that had returned",
+        )
+    yield from _faster_convergence(target, configs, verdicts) if is_classic and configs else ()
+    yield from _standbys(target, configs)
+    yield from _less_traffic(rows, target, evidence, is_classic=is_classic)
+    yield from _tags(target, configs, is_classic=is_classic)
+
+
+def _faster_convergence(target: ComparisonRow, configs: Mapping[str, Any], verdicts: set[str]) -> Iterator[NextStep]:
+    time, promoted = target.spreads["time_to_converge_ms"], target.spreads["moves_promoted"]
+    warmups, probing_ms = configs["max_warmup_replicas"], configs["probing_rebalance_interval_ms"]
+    is_slow = Verdict.PROBING in verdicts or (time is not None and time.median >= _SLOW_MS)
+    if not (is_slow and promoted and promoted.median > warmups):
+        return
+    takes = "had not converged when the run ended" if time is None else f"takes {format_duration(time.median)}"
+    if warmups <= _FEW_WARMUPS:
+        yield NextStep(
+            "more warm-ups",
+            f"{target.assignor} {takes}, with {format_count(warmups)} warm-up{'' if warmups == 1 else 's'} at a time",
+            (("application.configs.max.warmup.replicas", str(max(10, 5 * warmups))),),
+        )
+    elif probing_ms > _LONG_PROBING_MS:
+        yield NextStep(
+            "more frequent probing rebalances",
+            f"{target.assignor} {takes} and checks its warm-ups every {format_duration(probing_ms)}",
+            (("application.configs.probing.rebalance.interval.ms", "2m"),),
+        )
+
+
+def _less_traffic(
+    rows: Sequence[ComparisonRow], target: ComparisonRow, evidence: RunEvidence, *, is_classic: bool
+) -> Iterator[NextStep]:
+    partitions, traffic = target.spreads["cross_rack_source_partitions"], target.spreads["cross_rack_bytes_per_s"]
+    if not partitions or not traffic or not traffic.median:
+        return
+    share = evidence.read_shares.get((target.scenario, target.assignor), 0)
+    strategies = {
+        str(evidence.configs.get((row.scenario, row.assignor), {}).get("rack_aware_assignment_strategy", "unknown"))
+        for row in rows
+    }
+    wants_less = target.spreads["cross_rack_usd"] is not None or strategies - {"none", "unknown"}
+    if not partitions.median and wants_less and share >= _MIN_READ_SHARE:
+        yield NextStep(
+            "brokers that serve the nearest replica",
+            f"{format_percent(round(100 * share))} of the cross-rack bytes are reads from leaders in other racks, "
+            "although every client has a replica in its rack",
+            (("cluster.configs.replica.selector.class", _NEAREST),),
+        )
+    elif partitions.median and is_classic and strategies == {"none"}:
+        yield NextStep(
+            "rack-aware assignment",
+            f"{format_count(partitions.median)} source partitions have no replica in the rack of their client, "
+            f"with {format_rate(traffic.median)} between racks",
+            (("application.configs.rack.aware.assignment.strategy", "min_traffic"),),
+        )
+
+
+def _standbys(target: ComparisonRow, configs: Mapping[str, Any]) -> Iterator[NextStep]:
+    unqueryable = target.spreads["unqueryable_ms"]
+    has_none = bool(configs) and configs["num_standby_replicas"] == 0
+    if has_none and unqueryable and unqueryable.median >= _MIN_UNQUERYABLE_MS:
+        yield NextStep(
+            "a standby per task",
+            f"stateful tasks had no queryable copy for {format_duration(unqueryable.median)} in total",
+            (("application.configs.num.standby.replicas", "1"),),
+        )
+
+
+def _tags(target: ComparisonRow, configs: Mapping[str, Any], *, is_classic: bool) -> Iterator[NextStep]:
+    alone = target.spreads["tasks_without_rack_redundancy"]
+    may_help = is_classic and bool(configs) and configs["num_standby_replicas"] and not configs[_TAGS]
+    if may_help and alone and alone.median:
+        yield NextStep(
+            "client tags (rack.aware.assignment.tags), which put standbys into other racks",
+            f"{format_count(alone.median)} tasks have all copies in one rack",
+        )
+
+
+def _read_shares(tables: Tables) -> dict[tuple[str, str], float]:
+    if "traffic" not in tables:
+        return {}
+    reads: dict[tuple[str, str], float] = {}
+    totals: dict[tuple[str, str], float] = {}
+    for row in table_rows(tables, "traffic"):
+        if row["from_rack"] == row["to_rack"]:
+            continue
+        key = row["scenario"], row["assignor"]
+        totals[key] = totals.get(key, 0) + row["bytes"]
+        if row["kind"] in _READS:
+            reads[key] = reads.get(key, 0) + row["bytes"]
+    return {key: reads.get(key, 0) / total for key, total in totals.items() if total}
+
+
+def _returns(tables: Tables) -> dict[tuple[str, str], int]:
+    """Return how often a client joined in the same rebalance in which its old session timed out."""
+    counts: dict[tuple[str, str], int] = {}
+    for row in table_rows(tables, "rounds") if "rounds" in tables else ():
+        parts = str(row["reason"]).split(", ")
+        joined = {part.removesuffix(" joined") for part in parts if part.endswith(" joined")}
+        if joined & {part.partition(":")[0] for part in parts if part.endswith(": session timed out")}:
+            key = row["scenario"], row["assignor"]
+            counts[key] = counts.get(key, 0) + 1
+    return counts

@@ -1,0 +1,49 @@
+"""The conclusion of a comparison as text for terminals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from reports.analysis.conclusion import Conclusion
+from reports.analysis.text import printable
+from reports.render.terminal.console import HEADER, lines
+
+
+def draw(conclusions: Sequence[Conclusion], width: int | None = None, *, color: bool | None = None) -> str:
+    """Draw the conclusions as lists of sentences; options of the command line have lines of their own.
+
+    Args:
+        conclusions: one per scenario.
+        width: columns of the terminal; detected by default.
+        color: whether to use colors; detected by default.
+
+    Returns:
+        The text.
+    """
+    return lines(_parts(conclusions), width, color=color)
+
+
+def _parts(conclusions: Sequence[Conclusion]) -> Iterator[RenderableType]:
+    for conclusion in conclusions:
+        of_scenario = f" ({printable(conclusion.scenario)})" if len(conclusions) > 1 else ""
+        yield Text(f"Conclusion{of_scenario}", style=HEADER)
+        for finding in conclusion.findings:
+            yield _point(finding)
+        for number, step in enumerate(conclusion.next_steps):
+            if not number:
+                yield Text("Try next", style=HEADER)
+            yield _point(f"{step.change[0].upper()}{step.change[1:]}: {step.reason}.")
+            for path, value in step.overrides:
+                # Never broken, so that it can be copied.
+                yield Text(f"  --set {printable(path)}={printable(value)}", no_wrap=True, overflow="ignore")
+
+
+def _point(text: str) -> RenderableType:
+    """Return a point of a list, whose further lines are indented."""
+    table = Table.grid()
+    table.add_row(Text("– "), Text(printable(text), overflow="fold"))
+    return table

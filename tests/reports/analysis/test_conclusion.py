@@ -1,0 +1,158 @@
+"""The conclusion of a comparison follows from its figures by the rules that the module states."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reports.analysis.comparison import compare_runs
+from reports.analysis.conclusion import MAIN_ASPECTS, Conclusion, conclude
+from reports.analysis.metrics import METRIC
+from tests.reports.sample_runs import MANIFEST, four_assignors, tables
+
+EQUAL = {"cross_rack_bytes_per_s": 1e6, "worst_downtime_ms": 60_000, "time_to_converge_ms": 600_000}
+CONFIGS = {
+    "max_warmup_replicas": 2,
+    "num_standby_replicas": 0,
+    "probing_rebalance_interval_ms": 600_000,
+    "rack_aware_assignment_strategy": "none",
+    "rack_aware_assignment_tags": [],
+}
+
+
+def conclusion(*runs: dict[str, Any], configs: dict[str, Any] | None = None) -> Conclusion:
+    labels = {str(run.get("assignor", "sticky")) for run in runs}
+    assignors = [{"label": label, "protocol": "classic", "configs": configs or {}} for label in labels]
+    manifest = {**MANIFEST, "assignors": assignors}
+    [result] = conclude(tables([{**EQUAL, **run} for run in runs]), [manifest])
+    return result
+
+
+def test_assignor_that_is_best_in_everything_is_the_only_finding() -> None:
+    result = conclusion({"assignor": "a", "cross_rack_bytes_per_s": 5e5}, {"assignor": "b"})
+    assert result.findings == (
+        "a is best in everything that differs: the least cross-rack traffic (500 kB/s; other 1 MB/s).",
+    )
+
+
+def test_trade_off_names_what_each_assignor_gains_and_loses() -> None:
+    result = conclusion({"assignor": "a", "restored_bytes": 1e9}, {"assignor": "b", "worst_downtime_ms": 10_000})
+    assert result.findings == (
+        "b has the shortest task downtime (10 s; other 60 s).",
+        "a has the least restored state (1 GB; other 52.4 GB).",
+        "a in exchange: up to 60 s of task downtime.",
+        "b in exchange: 52.4 GB of restored state.",
+    )
+    assert result.headline == " ".join(result.findings[:2])
+
+
+@pytest.mark.parametrize(
+    ("metric", "value"),
+    [("worst_downtime_ms", 56_000), ("time_to_converge_ms", 560_000), ("cross_rack_bytes_per_s", 0.95e6)],
+)
+def test_small_difference_does_not_count(metric: str, value: float) -> None:
+    assert "are equal within 10 %" in conclusion({"assignor": "a"}, {"assignor": "b", metric: value}).findings[0]
+
+
+def test_difference_within_the_range_of_the_seeds_does_not_count() -> None:
+    runs = [
+        {"assignor": name, "seed": seed, "worst_downtime_ms": (base + seed) * 10_000}
+        for name, base in (("a", 1), ("b", 2))
+        for seed in (1, 2, 3)
+    ]
+    assert "are equal within 10 %" in conclusion(*runs).findings[0]
+
+
+def test_assignor_that_never_wins_is_named() -> None:
+    result = conclusion(
+        {"assignor": "a", "restored_bytes": 1e9},
+        {"assignor": "b", "worst_downtime_ms": 10_000},
+        {"assignor": "c", "worst_downtime_ms": 90_000},
+    )
+    assert "c is nowhere better than a." in result.findings
+
+
+def test_no_convergence_is_worse_than_any_time() -> None:
+    never = {"assignor": "b", "time_to_converge_ms": None, "verdict": "probing"}
+    assert "(10 min; other never)" in conclusion({"assignor": "a"}, never).findings[0]
+    both = conclusion({**never, "assignor": "a"}, never)
+    assert "Neither assignor converges within the run." in both.findings
+    assert conclusion(never).findings[0].startswith("b: no convergence (probing), ")
+
+
+def test_failed_run_is_not_compared() -> None:
+    failed = {"assignor": "b", "verdict": "failed", "cause": "boom", "worst_downtime_ms": 0}
+    result = conclusion({"assignor": "a"}, failed)
+    assert "b is not compared: failed." in result.findings
+    assert not any("b has" in finding for finding in result.findings)
+    assert conclusion(failed).findings == ("b is not compared: failed.",)
+
+
+def test_price_replaces_traffic() -> None:
+    runs = [{"assignor": name, "cross_rack_usd": usd} for name, usd in (("a", 10.0), ("b", 20.0))]
+    assert "the lowest cross-rack cost" in conclusion(*runs).findings[0]
+    assert "cross-rack traffic" not in conclusion(*runs).findings[0]
+
+
+def test_next_steps_follow_from_configs_and_figures() -> None:
+    slow = {"assignor": "a", "time_to_converge_ms": 4 * 3_600_000, "moves_promoted": 40}
+    [more] = [step for step in conclusion(slow, configs=CONFIGS).next_steps if "warm-ups" in step.change]
+    assert more.overrides == (("application.configs.max.warmup.replicas", "10"),)
+    assert more.sentence == (
+        "Try more warm-ups: a takes 4 h, with 2 warm-ups at a time (--set application.configs.max.warmup.replicas=10)."
+    )
+    probing = conclusion(slow, configs={**CONFIGS, "max_warmup_replicas": 20}).next_steps
+    assert probing[0].overrides[0][0] == "application.configs.probing.rebalance.interval.ms"
+    assert not any("warm-ups" in step.change for step in conclusion(slow).next_steps), "configs are unknown"
+    unqueryable = conclusion({"assignor": "a", "unqueryable_ms": 3_600_000}, configs=CONFIGS).next_steps
+    assert unqueryable[0].overrides == (("application.configs.num.standby.replicas", "1"),)
+
+
+def test_labels_with_separators_are_quoted() -> None:
+    result = conclusion({"assignor": "tags and racks", "worst_downtime_ms": 1}, {"assignor": "b"})
+    assert result.findings[0].startswith("'tags and racks' is best")
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 10**6), st.none() | st.integers(0, 10**8), st.integers(0, 10**12), st.floats(0, 1e9)),
+        min_size=2,
+        max_size=5,
+    )
+)
+def test_findings_never_contradict_the_figures(figures: list[tuple[int, int | None, int, float]]) -> None:
+    keys = ("worst_downtime_ms", "time_to_converge_ms", "restored_bytes", "cross_rack_bytes_per_s")
+    results = tables(
+        [
+            {"assignor": f"a{n}", "verdict": "stable" if row[1] is not None else "probing"}
+            | dict(zip(keys, row, strict=True))
+            for n, row in enumerate(figures)
+        ]
+    )
+    rows = {row.assignor: row for row in compare_runs(results)}
+    [result] = conclude(results)
+    assert result.findings
+    for finding in result.findings:
+        for aspect in MAIN_ASPECTS:
+            won = re.fullmatch(r"(a\d) has .*", finding) if aspect.best in finding else None
+            if won is None:
+                continue
+            value = rows[won[1]].spreads[aspect.metric]
+            assert value is not None
+            others = [spread.median for row in rows.values() if (spread := row.spreads[aspect.metric])]
+            assert value.median == min(others)
+        if dominated := re.fullmatch(r"(a\d) is nowhere better than (a\d)\.", finding):
+            for key in keys:
+                ours, theirs = (rows[name].spreads[key] for name in dominated.groups())
+                if ours is not None and theirs is not None:
+                    assert theirs.median <= ours.median * 1.1 + 100e6
+
+
+def test_headline_has_figures_with_units() -> None:
+    results = conclude(four_assignors())
+    assert [result.scenario for result in results] == ["rack_outage"]
+    assert METRIC["cross_rack_bytes_per_s"].write(48.25e6) in results[0].headline
