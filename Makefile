@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-answers test-spark test-kafka test-browser lint types layers check bench performance bench-pipeline spark-cluster \
+.PHONY: help demo test test-answers test-spark test-kafka test-browser javascript lint types layers check bench performance bench-pipeline spark-cluster \
 	parity parity-brokers releases new-releases changed-classes wheel-test lock clean .venv machine
 
 help: ## List the targets
@@ -57,7 +57,19 @@ test-spark: .venv ## Run the tests that need Spark: embedded, and on a cluster w
 test-kafka: .venv ## Compare predictions with real Kafka clusters; execute plans on one (needs Maven)
 	.venv/bin/python -m pytest tests/real_kafka $(ARGS)
 
-test-browser: .venv ## Run the tests of the pages in Chromium (Debian's: apt-get install chromium)
+# Versions and checksums are in package-lock.json; the stamp is made last, so an interrupted installation starts again.
+NODE_MODULES := tests/javascript/node_modules/.installed
+
+$(NODE_MODULES): tests/javascript/package.json tests/javascript/package-lock.json
+	cd tests/javascript && npm ci --no-progress --silent
+	@touch $@
+
+javascript: $(NODE_MODULES) ## Lint and test the scripts of the pages (Debian's: apt-get install nodejs npm)
+	tests/javascript/node_modules/.bin/eslint --config tests/javascript/eslint.config.js --max-warnings 0 \
+		reports/render/html/assets tests/javascript
+	cd tests/javascript && node --test
+
+test-browser: .venv $(NODE_MODULES) ## Run the tests of the pages in Chromium, with axe-core (apt-get install chromium nodejs npm)
 	.venv/bin/python -m pytest tests/browser $(ARGS)
 
 lint: .venv ## Check style and format (ruff) and wording (plain words)
@@ -130,7 +142,7 @@ lock: machine ## Update requirements.lock; keep versions that still fit (newest 
 	mv build/lock/requirements.lock requirements.lock
 
 clean: ## Remove build products, measurements and caches; keep .venv
-	rm -rf build dist out .benchmarks .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf build dist out tests/javascript/node_modules .benchmarks .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find . -name .venv -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The name of the stamp is a checksum of folder, interpreter and packages, so .venv is made again if one of them changes.

@@ -14,8 +14,11 @@ from reports.analysis.runs.time_series import TimeSeries
 WORST = 20
 """Number of tasks in the table of the worst tasks."""
 
-MAX_TASKS = 2_000
+MAX_TASKS = 500
 """Maximum number of tasks in the table of all tasks."""
+
+MAX_TIMES = 400
+"""Maximum number of times in a table of values over time."""
 
 
 def breakdown_grid(breakdown: Breakdown, usd: Sequence[float | None] = ()) -> Grid:
@@ -81,8 +84,8 @@ def cross_rack_prices(tables: Tables) -> list[float | None]:
 
 
 def series_grid(lines: Sequence[TimeSeries], write: NumberFormat) -> Grid:
-    """Return values over time: one line per time at which any series changes."""
-    times = sorted({time for line in lines for time in line.at_ms})
+    """Return values over time: one line per time at which any series changes, the first `MAX_TIMES`."""
+    times = sorted({time for line in lines for time in line.at_ms})[:MAX_TIMES]
     return Grid(
         tuple(line.label for line in lines),
         tuple((format_clock(time), tuple(_known(line.at(time), write) for line in lines)) for time in times),

@@ -147,6 +147,9 @@ def load_per_thread(tables: Tables, *, narrow: bool = False) -> Figure:
         return curves.draw(_title("Load per thread", tables), values, narrow=narrow)
 
 
+BAR_CHARTS = (downtime, reasons_of_moves, kinds_of_traffic)
+"""The figures whose parts need a legend; pages draw the others with the names on the lines."""
+
 RUN_FIGURES = (cross_rack_traffic, convergence, downtime, reasons_of_moves, kinds_of_traffic, load_per_thread)
 """Every figure, in the order of display."""
 

@@ -6,9 +6,11 @@ The policy is a meta tag that lists allowed scripts and styles by SHA-256; injec
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -19,6 +21,7 @@ SCRIPTS = (
     "theme.js",
     "tables.js",
     "matrix.js",
+    "trade_off.js",
     "run_state.js",
     "task_history.js",
     "timeline.js",
@@ -32,6 +35,9 @@ SCRIPTS = (
 )
 """The scripts, in order of dependency."""
 
+COMPRESSED_FROM = 20_000
+"""Size in bytes from which data are compressed."""
+
 _UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
 
 
@@ -41,6 +47,27 @@ def as_json(data: Any) -> str:
     for char, escape in _UNSAFE.items():
         text = text.replace(char, escape)
     return text
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedData:
+    """Data for scripts as the content of a `script` element.
+
+    Attributes:
+        type: media type of the element: JSON, or compressed JSON as base64.
+        text: its content, without markup characters.
+    """
+
+    type: str
+    text: str
+
+
+def embedded_data(data: Any) -> EmbeddedData:
+    """Return data for scripts, compressed if they are large; the same data give the same text."""
+    text = as_json(data)
+    if len(text) < COMPRESSED_FROM:
+        return EmbeddedData("application/json", text)
+    return EmbeddedData("application/gzip", base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode())
 
 
 @cache

@@ -28,14 +28,14 @@ class InlineFigure:
 
 
 def inline_figures(tables: Tables) -> dict[str, InlineFigure]:
-    """Return every figure of runs by the name of its function.
+    """Return the bar charts of runs by the names of their functions.
 
     Raises:
         TableError: a table is missing.
     """
-    from reports.render.figures.run_figures import RUN_FIGURES
+    from reports.render.figures.run_figures import BAR_CHARTS
 
-    return {draw.__name__: _figure(draw, tables) for draw in RUN_FIGURES}
+    return {draw.__name__: _figure(draw, tables) for draw in BAR_CHARTS}
 
 
 def _figure(draw: Callable[..., Figure], tables: Tables) -> InlineFigure:

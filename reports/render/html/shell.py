@@ -12,7 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from reports.analysis.text import name_parts, printable
-from reports.render.html.embedded import as_json, policy, script, style
+from reports.render.html.embedded import embedded_data, policy, script, style
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -29,6 +29,8 @@ class Section:
         template: file name in `templates`.
         context: variables of the template.
         data: data for scripts, by the id of its element.
+        sentence: what to see in the section, from its figures; may be empty.
+        leads: whether it is shown before the links to the sections.
     """
 
     id: str
@@ -36,6 +38,8 @@ class Section:
     template: str
     context: Mapping[str, Any]
     data: Mapping[str, Any] | None = None
+    sentence: str = ""
+    leads: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +49,8 @@ class _RenderedSection:
     id: str
     title: str
     body: Markup
+    sentence: str
+    leads: bool
 
 
 def render_page(title: str, names: Sequence[str], no_names: str, subtitle: str, sections: Sequence[Section]) -> str:
@@ -65,13 +71,17 @@ def render_page(title: str, names: Sequence[str], no_names: str, subtitle: str, 
     environment = _environment()
     rendered_sections = [
         _RenderedSection(
-            section.id, section.title, Markup(environment.get_template(section.template).render(**section.context))
+            section.id,
+            section.title,
+            Markup(environment.get_template(section.template).render(**section.context)),
+            section.sentence,
+            section.leads,
         )
         for section in sections
     ]
-    # Script, style and data are inserted unescaped: they are our own code, or JSON without markup characters.
+    # Script, style and data are inserted unescaped: our own code, and JSON or base64 without markup characters.
     program, sheet = script(), style()
-    data = {id: Markup(as_json(value)) for section in sections for id, value in (section.data or {}).items()}
+    data = {id: embedded_data(value) for section in sections for id, value in (section.data or {}).items()}
     return environment.get_template("page.html.j2").render(
         policy=policy([program], [sheet]),
         title=title,
@@ -79,7 +89,7 @@ def render_page(title: str, names: Sequence[str], no_names: str, subtitle: str, 
         no_names=no_names,
         subtitle=subtitle,
         sections=rendered_sections,
-        data=data,
+        data={id: (content.type, Markup(content.text)) for id, content in data.items()},
         style=Markup(sheet),
         script=Markup(program),
     )

@@ -57,6 +57,11 @@ class MetricLine:
     name: str
     cells: tuple[tuple[Cell, bool], ...]
 
+    @property
+    def differs(self) -> bool:
+        """Whether the assignors differ in the metric; always for a single assignor."""
+        return len(self.cells) < 2 or len({(cell.text, cell.notes) for cell, _ in self.cells}) > 1
+
 
 @dataclass(frozen=True, slots=True)
 class MetricGroup:
@@ -69,6 +74,11 @@ class MetricGroup:
 
     title: str
     lines: tuple[MetricLine, ...]
+
+    @property
+    def differs(self) -> bool:
+        """Whether the assignors differ in any metric of the group."""
+        return any(line.differs for line in self.lines)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +96,16 @@ class ComparisonTable:
     rows: Sequence[ComparisonRow]
     groups: tuple[MetricGroup, ...]
     notes: Sequence[Note]
+
+    @property
+    def total(self) -> int:
+        """Number of metrics."""
+        return sum(bool(line.name) for group in self.groups for line in group.lines)
+
+    @property
+    def differing(self) -> int:
+        """Number of metrics in which the assignors differ."""
+        return sum(bool(line.name) and line.differs for group in self.groups for line in group.lines)
 
 
 def comparison_tables(rows: Sequence[ComparisonRow]) -> list[ComparisonTable]:

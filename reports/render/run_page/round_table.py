@@ -18,6 +18,9 @@ from reports.analysis.formatting import (
 )
 from reports.analysis.text import shortened
 
+MAX_ROUNDS = 100
+"""Maximum number of rounds of a run in a table of a page."""
+
 _REASON_CHARS = 240
 
 RoundRow = Mapping[str, Any]

@@ -16,6 +16,13 @@ from reports.analysis.sweeps.grids import (
     level_grid,
     share_grid,
 )
+from reports.analysis.sweeps.highlights import (
+    differences_sentence,
+    front_sentence,
+    heat_sentence,
+    sensitivity_sentence,
+)
+from reports.analysis.sweeps.recommended_cell import recommended_cell
 from reports.analysis.text import printable
 from reports.render.figures.sweep_figures import MAX_INTERVALS, SWEEP_FIGURES
 from reports.render.html.inline_figures import InlineFigure, inline_figure
@@ -35,6 +42,7 @@ def _section(sweep: AggregatedSweep, id: str, max_bytes: int) -> Section:
     data, without_means, without_differences = embedded_data(sweep, max_bytes)
     summary = sweep.aggregate.summary
     compared = sweep.objectives[0] if sweep.objectives else None
+    heat = heat_map(sweep)
     differing = sweep.differences.get(compared.name, {}) if compared else {}
     context = {
         "id": id,
@@ -43,10 +51,17 @@ def _section(sweep: AggregatedSweep, id: str, max_bytes: int) -> Section:
         "scenario": summary["scenarios"][0],
         "titles": [metric.title for metric in sweep.objectives],
         "best": best_cells(sweep),
+        "recommended": recommended_cell(sweep),
+        "sentences": {
+            "front": front_sentence(sweep),
+            "sensitivity": sensitivity_sentence(sweep),
+            "heat": heat_sentence(sweep, heat) if heat else "",
+            "differences": differences_sentence(sweep, compared) if compared else "",
+        },
         "figures": dict(_figures(sweep, id)),
         "front": front_grid(sweep),
         "max_on_front": MAX_ON_FRONT,
-        "heat": heat_map(sweep),
+        "heat": heat,
         "compared": compared.title if compared else "",
         "differences": difference_grid(sweep, compared) if compared else None,
         "differing": len(differing),

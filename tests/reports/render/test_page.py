@@ -18,12 +18,19 @@ from reports.analysis.metrics import METRICS
 from reports.analysis.runs.merged_results import REQUIRED_TABLES
 from reports.analysis.text import printable
 from reports.render.drawing.svg import inline_svg
-from reports.render.figures.run_figures import RUN_FIGURES, convergence, figure_bytes
+from reports.render.figures.run_figures import BAR_CHARTS, convergence, figure_bytes
 from reports.render.html.embedded import as_json, policy
 from reports.render.page import page
 from reports.render.run_page.round_table import HEADERS
 from tests.reports.sample_player_runs import player_runs
 from tests.reports.sample_runs import HOSTILE, MANIFEST, MINUTE_MS, four_assignors, run_rounds, tables
+
+DISRUPTIONS = (
+    ("Worst task downtime (total)", "min"),
+    ("Task downtime (sum)", "min"),
+    ("Time to converge (worst event)", "min"),
+    ("Restored state", "GB"),
+)
 
 
 def parse(text: str) -> Element:
@@ -172,15 +179,32 @@ def test_every_round_has_a_row() -> None:
 
 def test_every_figure_is_inline_with_its_text() -> None:
     tree = parse(sample_page())
-    drawings = list(tree.iter("svg"))
-    assert len(drawings) == 2 * len(RUN_FIGURES)
-    assert {drawing.get("role") for drawing in drawings} == {"img"}
+    charts = with_class(tree, "chart")
+    bars = [drawing for drawing in tree.iter("svg") if drawing not in charts]
+    assert len(bars) == 2 * len(BAR_CHARTS)
+    assert {drawing.get("role") for drawing in (*charts, *bars)} == {"img"}
     axes = []
-    for drawing in drawings:
+    for drawing in bars:
         words = {text_of(label) for label in drawing.iter("text")}
-        assert {"HA none", "HA min_traffic", "sticky"} <= words or "no assignment" in words
-        axes += [word for word in ("time (minutes)", "tasks", "moves", "GB") if word in words]
-    assert axes == ["time (minutes)"] * 4 + ["tasks"] * 2 + ["moves"] * 2 + ["GB"] * 2
+        assert {"HA none", "HA min_traffic", "sticky"} <= words
+        axes += [word for word in ("tasks", "moves", "GB") if word in words]
+    assert axes == ["tasks"] * 2 + ["moves"] * 2 + ["GB"] * 2
+
+
+def test_lines_and_points_have_their_names_and_axes_their_units() -> None:
+    charts = with_class(parse(sample_page()), "chart")
+    units = []
+    for chart in charts:
+        names = [text_of(element) for element in chart.iter("title")]
+        units.append({text_of(element) for element in chart.iter("text") if element.get("class") == "axis"})
+        if "no data" not in {text_of(element) for element in chart.iter("text")}:
+            assert {"HA none", "HA min_traffic", "HA balance_subtopology", "sticky"} <= set(names)
+    assert units == [
+        {"MB/s", "time (min)"},
+        {"tasks", "time (min)"},
+        {"s", "time (min)"},
+        *({"Cross-rack traffic (steady state) (MB/s)", f"{title} ({unit})"} for title, unit in DISRUPTIONS),
+    ]
 
 
 def test_every_table_has_a_unique_csv_name() -> None:
@@ -382,7 +406,10 @@ def test_every_scenario_has_its_own_comparison() -> None:
     runs = [{"scenario": scenario, "assignor": name} for scenario in ("one", "two") for name in ("a", "b")]
     tree = parse(page(tables(runs, []), {}))
     assert len(with_class(tree, "comparison")) == 2
-    assert [text_of(element) for element in tree.iter("h3")] == ["one", "two"]
+    comparison = next(section for section in tree.iter("section") if section.get("aria-labelledby") == "comparison")
+    assert [text_of(element) for element in comparison.iter("h3")] == ["one", "two"]
+    assert [text_of(element) for element in tree.iter("h2")][:2] == ["Conclusion: one", "Conclusion: two"]
+    assert len(with_class(tree, "headline")) == 2
 
 
 @pytest.mark.parametrize(

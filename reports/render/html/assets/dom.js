@@ -16,10 +16,18 @@ const draw = (tag, attributes, ...children) => fill(document.createElementNS(SVG
 // A name from a scenario or a log, isolated in its writing direction.
 const named = (text) => make('bdi', { dir: 'auto' }, text);
 
-const embedded = (id) => {
+// Data of the page, a promise: JSON, or JSON that is compressed and base64.
+async function embedded(element) {
+  if (element.type === 'application/json') return JSON.parse(element.textContent);
+  const bytes = Uint8Array.from(atob(element.textContent), (char) => char.charCodeAt(0));
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'))).json();
+}
+
+// Call use(data) with the data of an element, if the page has it; a browser that cannot decompress keeps the page without it.
+function withData(id, use) {
   const element = document.getElementById(id);
-  return element ? JSON.parse(element.textContent) : null;
-};
+  if (element) embedded(element).then(use);
+}
 
 // Numbers with three significant digits and a unit, as in the rest of the page.
 function digits(value) {

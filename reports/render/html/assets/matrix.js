@@ -1,8 +1,7 @@
 // Traffic between racks, for one kind at a time.
-(() => {
-  const data = embedded('matrix-data');
+withData('matrix-data', (data) => {
   const choice = document.getElementById('matrix-kind');
-  if (!data || !choice) return;
+  if (!choice) return;
   const cellsOf = (table) => [...table.tBodies[0].rows].map((row) => [...row.cells].slice(1));
   const tables = [...document.querySelectorAll('table.matrix')].map((table) => [table, cellsOf(table)]);
   const crossing = (matrix, sent, from, to) => from !== to && !matrix.unknown_racks.includes(from) && !matrix.unknown_racks.includes(to) && sent;
@@ -22,4 +21,4 @@
 
   choice.hidden = false;
   choice.querySelector('select').addEventListener('change', (event) => show(event.target.value));
-})();
+});

@@ -45,9 +45,9 @@ class Panel {
     const racks = [...new Set(clients.map((client) => client.rack))].sort((a, b) => (a === null) - (b === null) || (a < b ? -1 : 1));
     this.cards = clients.map((client, at) => this.card(client, at));
     this.unassigned = make('div', { class: 'chips' });
-    this.tray = make('div', { class: 'tray' }, make('h4', {}, 'Not running'), this.unassigned);
+    this.tray = make('div', { class: 'tray' }, make('h3', {}, 'Not running'), this.unassigned);
     this.body.replaceChildren(...racks.map((rack) => make('section', { class: 'rack' },
-      make('h4', {}, rack === null ? 'unknown rack' : named(rack)),
+      make('h3', {}, rack === null ? 'unknown rack' : named(rack)),
       make('div', { class: 'clients' }, this.cards.filter((card) => card.client.rack === rack).map((card) => card.root)))), this.tray);
     return this;
   }

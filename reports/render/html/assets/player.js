@@ -158,8 +158,6 @@ function legend(runStates) {
   make('li', {}, make('span', { class: 'chip running moved' }, make('span', { class: 'mark' }), make('span', { class: 'id' }, '0_0')), ' moved in this round'));
 }
 
-(() => {
-  const root = document.getElementById('player-here');
-  const data = embedded('player-data');
-  if (root && data && data.runs.length) new Player(root, data);
-})();
+withData('player-data', (data) => {
+  if (data.runs.length) new Player(document.getElementById('player-here'), data);
+});

@@ -1,5 +1,5 @@
 // State of one run at any time: client and state of each task, decoded from the changes.
-const [UNASSIGNED, ASSIGNED, RESTORING, RUNNING, REVOKED, BLOCKED] = [0, 1, 2, 3, 4, 5];
+const [ASSIGNED, RESTORING, RUNNING, REVOKED, BLOCKED] = [1, 2, 3, 4, 5];
 const STATES = 6;
 const NO_CLIENT = -1;
 

@@ -64,12 +64,14 @@ class SweepForest {
   }
 }
 
-for (const element of document.querySelectorAll('script[id^="sweep-"]')) {
-  const id = element.id.replace(/-data$/, '');
-  const sweep = new SweepData(JSON.parse(element.textContent));
-  const elementFor = (part) => document.getElementById(id + '-' + part);
-  const cell = new SweepCell(sweep, id, elementFor('cell-here'));
-  if (sweep.objectives.length > 1 && sweep.count) new SweepFront(sweep, id, elementFor('front-here'), cell);
-  if (elementFor('heat-here')) new SweepHeat(sweep, elementFor('heat-here'), elementFor('heat-table'), sweep.heat);
-  if (elementFor('differences-here')) new SweepForest(sweep, id, elementFor('differences-here'), cell);
+for (const { id: dataId } of document.querySelectorAll('script[id^="sweep-"]')) {
+  withData(dataId, (data) => {
+    const id = dataId.replace(/-data$/, '');
+    const sweep = new SweepData(data);
+    const elementFor = (part) => document.getElementById(id + '-' + part);
+    const cell = new SweepCell(sweep, id, elementFor('cell-here'));
+    if (sweep.objectives.length > 1 && sweep.count) new SweepFront(sweep, id, elementFor('front-here'), cell);
+    if (elementFor('heat-here')) new SweepHeat(sweep, elementFor('heat-here'), elementFor('heat-table'), sweep.heat);
+    if (elementFor('differences-here')) new SweepForest(sweep, id, elementFor('differences-here'), cell);
+  });
 }

@@ -117,7 +117,7 @@ def _emptied(sample: AggregatedSweep) -> dict[str, pa.Table]:
 def test_runs_and_sweeps_share_a_page() -> None:
     tree = parse(page(player_runs(), MANIFEST, sweeps=[sweep(), sweep({"weights": "again"})]))
     headings = [text_of(element) for element in tree.iter("h2")]
-    assert headings[0] == "Comparison"
+    assert headings[0] == "Conclusion"
     assert headings[-4:] == ["Sweep weights", "Sweep again", "Definitions", "How this report was made"]
     ids = [element.get("id") for element in tree.iter() if element.get("id")]
     assert len(ids) == len(set(ids))

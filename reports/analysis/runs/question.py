@@ -1,0 +1,89 @@
+"""The question that the runs of a scenario answer: what happens to which application."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from reports.analysis.comparison import Tables, rows_of_run, table_rows
+from reports.analysis.formatting import format_clock, format_count
+from reports.analysis.runs.breakdowns import Key
+from reports.analysis.text import printable, shortened
+
+MAX_EVENTS = 3
+"""Maximum number of events in a question."""
+
+_EVENT_CHARS = 90
+
+
+def question(tables: Tables, scenario: str) -> str:
+    """Return the question in one sentence, followed by the events of the first run.
+
+    Args:
+        tables: must hold `runs`, `tasks`, `clients`, `convergence` and `events`.
+        scenario: name of the scenario.
+
+    Returns:
+        For example `What happens to 174 tasks (120 stateful) on 15 clients in 3 racks? Event: join of 3 clients (new-0,
+        new-1, new-2) at 0:30:00.`
+
+    Raises:
+        TableError: a table is missing.
+    """
+    keys = _runs(tables, scenario)
+    if not keys:
+        return ""
+    key, seed = keys[0]
+    stateful = rows_of_run(tables, "tasks", key, seed)["stateful"].to_pylist()
+    clients = {row["client"]: row["rack"] for row in rows_of_run(tables, "clients", key, seed).to_pylist()}
+    racks = {rack for rack in clients.values() if rack is not None}
+    tasks = f"{_counted(len(stateful), 'task')} ({format_count(sum(stateful))} stateful)"
+    where = f" on {_counted(len(clients), 'client')}" + (f" in {_counted(len(racks), 'rack')}" if racks else "")
+    return f"What happens to {tasks}{where}? {_events_text(scenario_events(tables, scenario))}"
+
+
+def scenario_events(tables: Tables, scenario: str) -> list[tuple[int, str]]:
+    """Return time and label of each event of a scenario, as in the runs of its first seed.
+
+    Events are those that caused a rebalance with any assignor, as listed in the table `convergence`. If there are none,
+    they are the changes of the first run.
+
+    Raises:
+        TableError: a table is missing.
+    """
+    keys = _runs(tables, scenario)
+    if not keys:
+        return []
+    first_by_number: dict[int, tuple[int, str]] = {}
+    seed = keys[0][1]
+    for key, run_seed in keys:
+        if run_seed == seed:
+            for row in rows_of_run(tables, "convergence", key, seed).to_pylist():
+                if row["number"]:
+                    event = (row["at_ms"], row["event"])
+                    first_by_number[row["number"]] = min(event, first_by_number.get(row["number"], event))
+    if first_by_number:
+        return sorted(first_by_number.values())
+    return [(row["at_ms"], row["event"]) for row in rows_of_run(tables, "events", *keys[0]).to_pylist()]
+
+
+def _runs(tables: Tables, scenario: str) -> list[tuple[Key, int]]:
+    return [
+        ((run["scenario"], run["assignor"]), run["seed"])
+        for run in table_rows(tables, "runs")
+        if run["scenario"] == scenario
+    ]
+
+
+def _events_text(events: Sequence[tuple[int, str]]) -> str:
+    if not events:
+        return "The scenario has no events after the start."
+    texts = [
+        f"{shortened(printable(event), _EVENT_CHARS)} at {format_clock(at_ms)}" for at_ms, event in events[:MAX_EVENTS]
+    ]
+    more = len(events) - len(texts)
+    listed = ", ".join(texts) + (f" and {_counted(more, 'more event', 'more events')}" if more else "")
+    return f"Event{'s' if len(events) > 1 else ''}: {listed}."
+
+
+def _counted(number: int, singular: str, plural: str = "") -> str:
+    return f"{format_count(number)} {singular if number == 1 else plural or singular + 's'}"

@@ -1,0 +1,138 @@
+"""Runs as sections of a page: the answer first, then the tables and drawings behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from reports.analysis.comparison import ComparisonRow, Tables, rows_by_scenario
+from reports.analysis.formatting import format_clock, format_count, format_rate
+from reports.analysis.runs.breakdowns import cross_rack_by_kind, moves_by_reason, tasks_by_downtime
+from reports.analysis.runs.client_loads import client_loads, load_grid
+from reports.analysis.runs.convergence_grid import convergence_grid
+from reports.analysis.runs.grids import (
+    MAX_TASKS,
+    MAX_TIMES,
+    breakdown_grid,
+    cross_rack_prices,
+    series_grid,
+    task_grid,
+    worst_tasks,
+)
+from reports.analysis.runs.highlights import (
+    comparison_sentence,
+    downtime_sentence,
+    load_sentence,
+    moves_sentence,
+    player_sentence,
+    timeline_sentence,
+    traffic_sentence,
+)
+from reports.analysis.runs.rack_matrices import kinds_in, rack_matrices
+from reports.analysis.runs.time_series import cross_rack_rate, displaced_tasks, events, series
+from reports.analysis.text import printable
+from reports.render.drawing.line_chart import COLORS
+from reports.render.html.inline_figures import inline_figures
+from reports.render.html.shell import Section
+from reports.render.run_page.answer import answer
+from reports.render.run_page.comparison_table import ComparisonTable, comparison_tables
+from reports.render.run_page.load_chart import load_chart
+from reports.render.run_page.player import player_data
+from reports.render.run_page.round_table import HEADERS, MAX_ROUNDS, first_runs
+
+
+def run_sections(tables: Tables, rows: Sequence[ComparisonRow]) -> Iterator[Section]:
+    """Yield the sections of runs, the answer of each scenario first.
+
+    Args:
+        tables: must contain `REQUIRED_TABLES`.
+        rows: the comparison of the runs.
+
+    Yields:
+        The sections.
+
+    Raises:
+        TableError: a table is missing.
+    """
+    seeds = max((len(row.seeds) for row in rows), default=0)
+    by_scenario = rows_by_scenario(rows)
+    for number, (scenario, scenario_rows) in enumerate(by_scenario.items(), 1):
+        several = len(by_scenario) > 1
+        id = f"answer-{number}" if several else "answer"
+        title = f"Conclusion: {printable(scenario)}" if several else "Conclusion"
+        context = {"id": id, "seeds": seeds, "colors": COLORS, **answer(_of_scenario(tables, scenario), scenario_rows)}
+        yield Section(id, title, "run/answer.html.j2", context, leads=True)
+    shared = {"seeds": seeds, "figures": inline_figures(tables)}
+    comparisons = comparison_tables(rows)
+    player, moves, loads = player_data(tables), moves_by_reason(tables), client_loads(tables)
+
+    def section(id: str, title: str, context: Mapping[str, Any], sentence: str, **data: Any) -> Section:
+        embedded = {name.replace("_", "-"): value for name, value in data.items()}
+        return Section(id, title, f"run/{id}.html.j2", {**context, **shared}, embedded, sentence)
+
+    yield section("comparison", "All metrics", {"comparisons": comparisons}, _comparison_sentence(comparisons))
+    left_out = {"left_out": player["left_out"]}
+    yield section("player", "Round player", left_out, player_sentence(tables), player_data=player)
+    yield section("downtime", "Downtime of each task", _downtime(tables), downtime_sentence(tables))
+    yield section("timeline", "Timeline", _timeline(tables, rows), timeline_sentence(tables))
+    yield section("moves", "Moves", {"moves": breakdown_grid(moves)}, moves_sentence(moves))
+    load = {"load": load_grid(loads), "chart": load_chart(loads)}
+    yield section("load", "Load per thread", load, load_sentence(loads))
+    yield _traffic(tables, shared)
+
+
+def _of_scenario(tables: Tables, scenario: str) -> Tables:
+    """Return the rows of one scenario."""
+    import pyarrow.compute as pc
+
+    return {
+        name: table.filter(pc.equal(table["scenario"], scenario)) if "scenario" in table.column_names else table
+        for name, table in tables.items()
+    }
+
+
+def _comparison_sentence(comparisons: Sequence[ComparisonTable]) -> str:
+    if not comparisons:
+        return "There are no runs."
+    if len(comparisons) > 1:
+        return f"{len(comparisons)} scenarios; assignors are compared within each."
+    [comparison] = comparisons
+    return comparison_sentence(comparison.rows, comparison.differing, comparison.total)
+
+
+def _timeline(tables: Tables, rows: Sequence[ComparisonRow]) -> dict[str, Any]:
+    return {
+        "by_event": convergence_grid(tables),
+        "events": [(format_clock(event.at_ms), text) for event in events(tables) for text in event.texts],
+        "traffic_values": series_grid(series(tables, cross_rack_rate), format_rate),
+        "displaced_values": series_grid(series(tables, displaced_tasks), format_count),
+        "round_headers": HEADERS,
+        "rounds": first_runs(tables),
+        "max_rounds": MAX_ROUNDS,
+        "max_times": MAX_TIMES,
+        "scenarios": list(rows_by_scenario(rows)),
+    }
+
+
+def _downtime(tables: Tables) -> dict[str, Any]:
+    return {
+        "downtime": breakdown_grid(tasks_by_downtime(tables)),
+        "worst": worst_tasks(tables),
+        "by_task": task_grid(tables),
+        "max_tasks": MAX_TASKS,
+    }
+
+
+def _traffic(tables: Tables, shared: Mapping[str, Any]) -> Section:
+    matrices, kinds = rack_matrices(tables), cross_rack_by_kind(tables)
+    known = cross_rack_prices(tables)
+    context = {
+        "kinds": breakdown_grid(kinds, known),
+        "matrices": matrices,
+        "shown_kinds": kinds_in(matrices),
+        "has_price": any(price is not None for price in known),
+        **shared,
+    }
+    data = {"matrix-data": [matrix.as_data() for matrix in matrices]}
+    sentence = traffic_sentence(kinds, matrices)
+    return Section("traffic", "Cross-rack traffic", "run/traffic.html.j2", context, data, sentence)

@@ -1,0 +1,109 @@
+"""The recommended cell of a sweep: on the front, and with the lowest maximum regret."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+
+import pytest
+
+from reports.analysis.metrics import METRIC
+from reports.analysis.sweeps.aggregated_sweep import AggregatedSweep, MeanEstimate
+from reports.analysis.sweeps.grids import heat_map
+from reports.analysis.sweeps.highlights import (
+    differences_sentence,
+    front_sentence,
+    heat_sentence,
+    sensitivity_sentence,
+)
+from reports.analysis.sweeps.recommended_cell import recommended_cell
+from tests.reports.sample_sweep import sweep
+
+
+def random_sweep(seed: int) -> AggregatedSweep:
+    """Return the sample with random means, front and stability."""
+    random = Random(seed)
+    sample = sweep()
+    means = {
+        metric.name: {
+            index: MeanEstimate(random.choice((1.0, 2.0, random.uniform(0, 9))), None, None, 3)
+            for index in range(len(sample.cells))
+            if random.random() < 0.9
+        }
+        for metric in sample.objectives
+    }
+    cells = tuple(
+        replace(cell, row={**cell.row, "on_front": random.random() < 0.6, "stable": random.choice((1.0, 0.5))})
+        for cell in sample.cells
+    )
+    return replace(sample, means=means, cells=cells)
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_no_other_considered_cell_has_a_lower_maximum_regret(seed: int) -> None:
+    sample = random_sweep(seed)
+    chosen = recommended_cell(sample)
+    front = [
+        index
+        for index, cell in enumerate(sample.cells)
+        if cell.row["on_front"] and all(index in sample.means[metric.name] for metric in sample.objectives)
+    ]
+    considered = [index for index in front if sample.cells[index].row["stable"] == 1] or front
+    if chosen is None:
+        assert not front
+        return
+
+    def regret(index: int) -> float:
+        worst = 0.0
+        for metric in sample.objectives:
+            values = [sample.means[metric.name][other].mean for other in front]
+            if max(values) > min(values):
+                mean = sample.means[metric.name][index].mean
+                worst = max(worst, (mean - min(values)) / (max(values) - min(values)))
+        return worst
+
+    index = sample.cells.index(chosen.cell)
+    assert index in considered
+    assert regret(index) == min(map(regret, considered))
+
+
+def test_recommendation_shows_regret_and_difference_from_baseline() -> None:
+    chosen = recommended_cell(sweep())
+    assert chosen is not None
+    assert chosen.choice == (
+        "steady with rate=1, standbys=0: Cross-rack cost (whole run) $10.00 (lowest on the front: $8.00); "
+        "Active task moves 4 (lowest on the front: 1); Time to converge (worst event) 1 s (lowest)."
+    )
+    assert chosen.comparison == "steady is the baseline."
+    assert chosen.command.startswith("assignor-sim run orders.yaml --assignor steady")
+
+
+def test_other_assignor_is_compared_with_baseline() -> None:
+    sample = sweep()
+    cells = tuple(
+        replace(cell, row={**cell.row, "on_front": cell.assignor == "rival" and cell.row["on_front"]})
+        for cell in sample.cells
+    )
+    chosen = recommended_cell(replace(sample, cells=cells))
+    assert chosen is not None
+    assert chosen.cell.assignor == "rival"
+    assert chosen.comparison.startswith("Difference from the baseline steady in this setting: Cross-rack cost")
+
+
+def test_every_part_has_a_sentence_from_its_figures() -> None:
+    sample = sweep()
+    heat = heat_map(sample)
+    assert heat is not None
+    assert front_sentence(sample) == (
+        "On the front: Cross-rack cost (whole run) from $8.00 (rival with rate=1, standbys=0) to $22.00; "
+        "Active task moves from 1 (steady with rate=5, standbys=1) to 6."
+    )
+    assert sensitivity_sentence(sample) == (
+        "Cross-rack cost (whole run) depends most on rate (60 % of the variance); "
+        "Active task moves depends most on assignor (70 % of the variance)."
+    )
+    assert heat_sentence(sample, heat).startswith("Cross-rack cost (whole run): lowest ")
+    assert differences_sentence(sample, METRIC["cross_rack_usd"]) == (
+        "Cross-rack cost (whole run), 4 cells compared with the baseline steady: "
+        "significantly lower in 3, higher in 1, not significant in 0."
+    )
