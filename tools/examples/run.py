@@ -27,7 +27,7 @@ import sys
 from assignor_sim.cli import main
 sys.exit(main())
 """
-_FIRST_LINES = re.compile(r"first (\d+) lines")
+_LIMIT = re.compile(r"(first|last) (\d+) lines")
 
 
 class ExampleError(Exception):
@@ -129,9 +129,10 @@ class _Session:
     def output(self, argument: str) -> str:
         """Return the output of the last commands, shortened if the argument says so."""
         lines = [line.rstrip() for line in self.printed.strip("\n").splitlines()]
-        limit = _FIRST_LINES.fullmatch(argument)
-        if limit and len(lines) > int(limit[1]):
-            lines = [*lines[: int(limit[1])], "…"]
+        limit = _LIMIT.fullmatch(argument)
+        if limit and len(lines) > int(limit[2]):
+            size = int(limit[2])
+            lines = [*lines[:size], "…"] if limit[1] == "first" else ["…", *lines[-size:]]
         return "".join(f"{line}\n" for line in lines)
 
     def figures(self, part: Part) -> str:
