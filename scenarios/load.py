@@ -35,6 +35,7 @@ from scenarios.resolution.event_context import EventContext
 from scenarios.resolution.events import resolve_events
 from scenarios.resolution.hosts import resolve_hosts
 from scenarios.resolution.imported_files import ImportedFiles
+from scenarios.resolution.known_problem import KnownProblem, resolve_problem
 from scenarios.resolution.neighbors import MainScenario, check_neighbors, load_neighbors
 from scenarios.resolution.price import resolve_price
 from scenarios.resolution.reassignment_checks import check_reassignments
@@ -69,6 +70,7 @@ class Scenario:
         blueprint: the seed-independent part of the world.
         neighbors: the scenarios of the other applications that run on the cluster at the same time.
         broker_release: the Kafka release of the brokers; None for the newest.
+        problem: the known problem that the scenario reproduces; None if it names none.
     """
 
     name: str
@@ -85,6 +87,7 @@ class Scenario:
     blueprint: Blueprint
     neighbors: tuple[Scenario, ...] = ()
     broker_release: str | None = None
+    problem: KnownProblem | None = None
 
     @property
     def assignment_configs(self) -> AssignmentConfigs:
@@ -241,6 +244,7 @@ def _load(
         document = main.adapt(document)
     check_config_releases(tree.value, document.cluster.kafka, source_map)
     blueprint, assignors, notes = _resolve(document, name, files, source_map, mistakes, is_main=main is None)
+    problem = resolve_problem(document.problem, tree.value, [spec.label for spec in assignors], source_map)
     neighbors = []
     if main is None and document.alongside:
         main = MainScenario(document, file or folder / source, folder)
@@ -263,6 +267,7 @@ def _load(
         blueprint=blueprint,
         neighbors=tuple(neighbor.scenario for neighbor in neighbors),
         broker_release=document.cluster.kafka,
+        problem=problem,
     )
 
 

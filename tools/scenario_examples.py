@@ -131,6 +131,16 @@ events:
     "ReplaceThreadEvent": "events:\n  - {at: 30m, replace_thread: {clients: app-0}}\n",
     "StreamThreadsEvent": "events:\n  - {at: 30m, stream_threads: {clients: app, threads: 6}}\n",
     "AssignorSettings": _ASSIGNORS,
+    "ProblemEntry": """\
+problem:
+  title: A crash doubles the load of one client
+  symptom: After a crash, one client lags behind.
+  cause: Its tasks go to the client with the standbys.
+  tickets: [KAFKA-19478]
+  metrics: [max_processing_delay_ms]
+  fixes:
+    - {change: A second standby, set: {application.configs.num.standby.replicas: 2}}
+""",
     "PriceEntry": "price: {provider: aws, usd_per_gb: 0.02}\n",
 }
 """Examples by the name of the section's model."""

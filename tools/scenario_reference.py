@@ -46,6 +46,10 @@ PAGES: Mapping[str, tuple[str, str]] = {
         "What happens during the run: an entry of `events` has the time `at` and one kind of event. "
         "[The events cookbook](../how-to/events-cookbook.md) shows what each does to an application.",
     ),
+    "problem": (
+        "A known problem",
+        "What the scenario reproduces and what fixes it; the [known problems](../known-problems/README.md) are made from it.",
+    ),
     "assignors": ("Assignors, traffic and prices", "What is compared, under which traffic, and what a byte costs."),
 }
 """Title and introduction of each page, by the end of its file name."""
@@ -55,6 +59,8 @@ SECTIONS = {"FactorEntry": "factors[]", "DesignEntry": "design"}
 PLAIN_TYPES = {"integer": "number", "number": "number", "boolean": "true or false"}
 
 SECTIONS = {
+    "ProblemEntry": "problem",
+    "FixEntry": "problem.fixes[]",
     "ClusterSection": "cluster",
     "BrokerPool": "cluster.brokers, as a number",
     "BrokerEntry": "cluster.brokers[], one by one",

@@ -29,6 +29,7 @@ from scenarios.language.fields import (
 )
 from scenarios.language.host_entries import HostEntry
 from scenarios.language.prices import PRICES
+from scenarios.language.problem_entry import ProblemEntry
 from scenarios.language.section import ScenarioSection
 from scenarios.language.streams_configs import AssignorEntryConfigs
 from scenarios.language.units import LONG_MAX
@@ -109,6 +110,9 @@ class ScenarioDocument(ScenarioSection):
 
     name: Name | None = Field(default=None, description="Name of the scenario; default: the file name.")
     description: LongText | None = Field(default=None, description="What the scenario demonstrates.")
+    problem: ProblemEntry | None = Field(
+        default=None, description="The known problem that the scenario reproduces, and what fixes it."
+    )
     cluster: ClusterSection = Field(description="The Kafka cluster.")
     application: ApplicationSection = Field(description="The application.")
     clients: Annotated[list[ListEntry[ClientEntry]], Field(min_length=1)] = Field(
