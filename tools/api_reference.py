@@ -10,8 +10,8 @@ import assignor_sim as sim
 HEAD = """# API reference
 
 Every public name of `import assignor_sim as sim`, from its docstring: signature, parameters, result and errors.
-[The Python API](python-api.md) has an overview with examples; [Python and notebooks](../how-to/use-python-and-notebooks.md) a
-complete session.
+[The Python API](python-api.md) has an overview with examples; [Python and
+notebooks](../how-to/use-python-and-notebooks.md) a complete session.
 
 <!-- Made by `python -m tools.reference_pages` from `assignor_sim.__all__`. -->
 """

@@ -13,18 +13,18 @@ from pathlib import Path
 from typing import Any
 
 from assignor_sim.api.running import run
-from reports.analysis.metrics import METRIC
+from reports.analysis.metrics import METRIC, NOT_CONVERGED
 from scenarios.load import Scenario, load
 from scenarios.resolution.known_problem import Fix, KnownProblem
 from scenarios.shipped import list_scenarios
-from tools.examples.figures import first_runs, markdown_table, show
+from tools.examples.figures import first_runs, markdown_table, show, title
 
 FOLDER = Path(__file__).parent.parent / "docs" / "known-problems"
 MADE = "<!-- Made by `python -m tools.known_problems` from the section `problem` of the scenario. -->\n"
 INDEX = """# Known problems
 
-Does one of the following look like yours? Each problem is reproduced by a shipped scenario, with what fixes it. The figures before and
-after are measured with the same events and the same seed.
+Does one of the following look like yours? Each problem is reproduced by a shipped scenario, with what fixes it. The
+figures before and after are those of the same events with the same seed.
 
 """
 KIPS = "https://cwiki.apache.org/confluence/display/KAFKA/Kafka+Improvement+Proposals"
@@ -62,9 +62,9 @@ def measure(name: str, problem: KnownProblem) -> tuple[Run, list[Run | None]]:
 def page(name: str, scenario: Scenario, problem: KnownProblem, before: Run, after: Sequence[Run | None]) -> str:
     """Return the page of a problem."""
     measured = [(fix, run) for fix, run in zip(problem.fixes, after, strict=True) if run is not None]
-    keys = [key for key in problem.metrics if METRIC[key].of(before) is not None or "converge" in key]
+    keys = [key for key in problem.metrics if _value(key, before) is not None or "converge" in key]
     head = ["", "before", *(_short(fix, number) for number, (fix, _) in enumerate(measured, start=1))]
-    rows = [[METRIC[key].title, show(before, key), *(show(run, key) for _, run in measured)] for key in keys]
+    rows = [[title(key), show(before, key), *(show(run, key) for _, run in measured)] for key in keys]
     described = [fix.change for fix, run in zip(problem.fixes, after, strict=True) if run is None]
     parts = [
         f"# {problem.title}\n\n{MADE}\n{_linked(problem.symptom)}\n",
@@ -75,7 +75,7 @@ def page(name: str, scenario: Scenario, problem: KnownProblem, before: Run, afte
         "## Reproduce it\n\n" + _command(name, (), problem.shown_by),
         "## Fixes\n",
         *(_fix(name, problem, fix, number) for number, (fix, _) in enumerate(measured, start=1)),
-        "Not simulated here:\n\n" + "".join(f"- {_sentence(text)}\n" for text in described) if described else "",
+        "Not simulated:\n\n" + "".join(f"- {_sentence(text)}\n" for text in described) if described else "",
         f"## Limits\n\n{_linked(problem.note)}\n" if problem.note else "",
     ]
     return "\n".join(part for part in parts if part)
@@ -98,13 +98,18 @@ def _run_fix(name: str, problem: KnownProblem, fix: Fix) -> Run | None:
 
 def _effect(keys: Sequence[str], before: Run, measured: Sequence[tuple[Fix, Run]]) -> str:
     """Return a sentence on the metric that the first measured fix lowers."""
-    for fix, after in measured[:1]:
-        for key in keys:
-            old, new = METRIC[key].of(before), METRIC[key].of(after)
-            if old is None or (new is not None and new < old):
-                title = METRIC[key].title
-                return f"{title}: {show(before, key)} before, **{show(after, key)}** with it."
+    if not measured:
+        return ""
+    _, after = measured[0]
+    for key in keys:
+        old, new = _value(key, before), _value(key, after)
+        if new is not None and (old is None or new < old):
+            return f"{title(key)}: {show(before, key)} before, **{show(after, key)}** with it."
     return ""
+
+
+def _value(key: str, run: Run) -> float | None:
+    return {**METRIC, NOT_CONVERGED.name: NOT_CONVERGED}[key].of(run)
 
 
 def _short(fix: Fix, number: int) -> str:
@@ -149,8 +154,9 @@ def _sentence(text: str) -> str:
 
 
 _USE = """
-Not in the list? [Diagnose a rebalance storm](../how-to/diagnose-a-rebalance-storm.md) from the leader's log, look at the
-[events cookbook](../how-to/events-cookbook.md), or [import your application](../how-to/import-a-running-cluster.md) and add the event.
+Not in the list? [Diagnose a rebalance storm](../how-to/diagnose-a-rebalance-storm.md) from the leader's log, look at
+the [events cookbook](../how-to/events-cookbook.md), or [import your
+application](../how-to/import-a-running-cluster.md) and add the event.
 
 A scenario of your own can [name its problem](../reference/scenario-problem.md) in the same way.
 """

@@ -12,5 +12,5 @@ An HTML comment on the line before a fenced block says what it is:
 | `<!-- not run: REASON -->` | a block that is shown as it is; its `assignor-sim` commands must have valid options |
 
 `<!-- setup` … `-->` contains commands that readers do not see; `$CHECKOUT` is the checkout.
-`<!-- figures: NAME: METRIC, … -->` … `<!-- end -->` contains a table of the metrics of a scenario file, one row per assignor.
+`<!-- figures: NAME: METRIC, … -->` … `<!-- end -->` contains a table of metrics of a scenario, by assignor.
 """

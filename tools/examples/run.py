@@ -11,8 +11,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ruamel.yaml import YAML
-
 from assignor_sim.api.running import run
 from scenarios.load import load
 from tools.examples.figures import figures_table
@@ -27,6 +25,7 @@ import sys
 from assignor_sim.cli import main
 sys.exit(main())
 """
+_KEY = re.compile(r"([a-z_]+):")
 _LIMIT = re.compile(r"(first|last) (\d+) lines")
 
 
@@ -121,10 +120,8 @@ class _Session:
 
     def change(self, name: str, text: str) -> None:
         """Replace top-level keys of a YAML file."""
-        yaml = YAML(typ="safe")
-        document = {**yaml.load((self.work / name).read_text(encoding="utf-8")), **yaml.load(text)}
-        with (self.work / name).open("w", encoding="utf-8") as file:
-            yaml.dump(document, file)
+        path = self.work / name
+        path.write_text(replace_sections(path.read_text(encoding="utf-8"), text), encoding="utf-8")
 
     def output(self, argument: str) -> str:
         """Return the output of the last commands, shortened if the argument says so."""
@@ -140,3 +137,21 @@ class _Session:
         name, _, listed = part.argument.partition(": ")
         scenario = load(self.work / name)
         return figures_table(run(scenario, explain=False).tables["runs"].to_pylist(), listed.split(", "))
+
+
+def replace_sections(text: str, changes: str) -> str:
+    """Return a YAML text whose top-level keys are replaced by those of another text, or added at its end."""
+    new = _sections(changes)
+    kept = [section for key, section in _sections(text).items() if key not in new]
+    return "".join([*kept, *new.values()])
+
+
+def _sections(text: str) -> dict[str, str]:
+    """Return the lines of each top-level key, with the comments before the first one under an empty key."""
+    sections: dict[str, str] = {}
+    key = ""
+    for line in text.splitlines(keepends=True):
+        match = _KEY.match(line)
+        key = match[1] if match else key
+        sections[key] = sections.get(key, "") + line
+    return sections
