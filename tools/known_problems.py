@@ -30,6 +30,8 @@ figures before and after are those of the same events with the same seed.
 KIPS = "https://cwiki.apache.org/confluence/display/KAFKA/Kafka+Improvement+Proposals"
 JIRA = "https://issues.apache.org/jira/browse"
 
+_CODE = re.compile(r"(?<![`\w.])((?:[a-z_]+\.)+[a-z_]+|[a-z]+(?:_[a-z]+)+|[A-Z]+_[A-Z_]+)(?![`\w])")
+
 Run = Mapping[str, Any]
 
 
@@ -47,7 +49,7 @@ def pages(names: Sequence[str] = ()) -> Iterator[tuple[Path, str]]:
             continue
         before, after = measure(name, problem)
         yield FOLDER / f"{name}.md", page(name, scenario, problem, before, after)
-        rows.append([f"[{problem.title}]({name}.md)", problem.symptom, _linked(problem.fixes[0].change)])
+        rows.append([f"[{problem.title}]({name}.md)", _linked(problem.symptom), _linked(problem.fixes[0].change)])
     if not names:
         head = ["problem", "what you see", "what fixes it"]
         table = markdown_table(head, rows).replace("---:", "---")
@@ -113,7 +115,7 @@ def _value(key: str, run: Run) -> float | None:
 
 
 def _short(fix: Fix, number: int) -> str:
-    return fix.assignor or f"fix {number}"
+    return fix.assignor or f"with fix {number}"
 
 
 def _fix(name: str, problem: KnownProblem, fix: Fix, number: int) -> str:
@@ -145,7 +147,7 @@ def _tickets(problem: KnownProblem) -> str:
 
 def _linked(text: str) -> str:
     """Return text with config names and other code in code style."""
-    return re.sub(r"(?<![`\w.])((?:[a-z]+\.){2,}[a-z]+\b|[a-z]+(?:_[a-z]+)+)(?![`\w])", r"`\1`", text)
+    return _CODE.sub(r"`\1`", text)
 
 
 def _sentence(text: str) -> str:

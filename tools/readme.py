@@ -16,7 +16,7 @@ from typing import Any
 from assignor_sim.api.loading import load
 from assignor_sim.api.results import RunResult
 from assignor_sim.api.running import run
-from assignors.replicas.registry import STRATEGIES
+from assignors.replicas.registry import built_in
 from reports.analysis.formatting import format_rate
 from tools.examples.figures import first_runs, show
 from tools.examples.run import refreshed as run_examples
@@ -69,7 +69,7 @@ def figures(result: RunResult) -> Mapping[str, str]:
         "predicted": predicted("number of rebalances"),
         "placed": predicted("tasks by process"),
         "problems": str(len(problem_scenarios())),
-        "strategies": str(len(STRATEGIES)),
+        "strategies": str(len(built_in())),
         "saved": f"{100 * saved:.0f} %",
         "converged": show(today, "time_to_converge_ms"),
         "downtime": show(rack_aware, "worst_downtime_ms"),
