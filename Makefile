@@ -93,10 +93,10 @@ bench: .venv ## Measure time and memory, and the time of Kafka (KAFKA=4.3.1 LIMI
 		--kafka='$(KAFKA)' --limit='$(LIMIT)' $(ARGS)
 	@.venv/bin/python -m tools.performance_page out/bench.json
 
-performance: bench ## Run bench and write docs/reference/performance.md
+performance: bench ## Run bench and write docs/development/performance.md
 	@.venv/bin/python -m tools.performance_page out/bench.json --write
 
-bench-pipeline: .venv ## Compare Spark with a process pool, and write docs/reference/pipeline-performance.md
+bench-pipeline: .venv ## Compare Spark with a process pool, and write docs/development/pipeline-performance.md
 	.venv/bin/python -m tools.pipeline_benchmark --write $(ARGS)
 
 spark-cluster: .venv ## Start a Spark master and two workers on this machine, until Ctrl-C

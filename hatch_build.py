@@ -5,7 +5,7 @@ with packages of a user's project, because Python imports the first match on `sy
 top-level package: `simulator` becomes `assignor_sim.simulator`, and every import of it is rewritten.
 Nothing else in the code changes; line numbers stay. Editable installs use the checkout as it is.
 
-docs/explanation/packaging.md compares the alternatives.
+docs/development/packaging.md compares the alternatives.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Make the tables of docs/reference/performance.md from the measurements of `make bench`.
+"""Make the tables of docs/development/performance.md from the measurements of `make bench`.
 
 python -m tools.performance_page out/bench.json            prints them
 python -m tools.performance_page out/bench.json --write    writes them into the page
@@ -17,7 +17,7 @@ from typing import Any
 
 Json = dict[str, Any]
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "performance.md"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "development" / "performance.md"
 MARK = "<!-- Below: made by `make performance`. -->\n"
 MISSING = "–"
 """Cell of a value that was not measured."""

@@ -2,7 +2,7 @@
 
 `python -m tools.pipeline_benchmark [--runs 1000] [--write]` measures the runs of a small scenario with a pool of two
 processes, with Spark on two cores, and with Spark on one core. All three write the same tables as Parquet; `--write`
-writes the figures into docs/reference/pipeline-performance.md.
+writes the figures into docs/development/pipeline-performance.md.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from scenarios.sweeps.design import load_sweep
 from scenarios.sweeps.prepared import prepare_sweep
 
 CORES = 2
-PAGE = Path(__file__).parent.parent / "docs" / "reference" / "pipeline-performance.md"
+PAGE = Path(__file__).parent.parent / "docs" / "development" / "pipeline-performance.md"
 MARK = "<!-- Measured by `python -m tools.pipeline_benchmark --write`. -->"
 SWEEP = """name: overhead
 scenario: {scenario}

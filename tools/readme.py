@@ -1,72 +1,130 @@
-"""Write current command output into the README: `python -m tools.readme`."""
+"""Write current output, figures and the picture into the README: `python -m tools.readme`.
+
+Commands are run by `tools.examples`. A figure in a sentence is between `<!--=NAME-->` and `<!--/-->`; the line after
+`<!-- picture -->` is the picture with its alternative text.
+"""
 
 from __future__ import annotations
 
-import os
+import gzip
+import hashlib
 import re
-import subprocess
-import sys
-import tempfile
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
+
+from assignor_sim.api.loading import load
+from assignor_sim.api.results import RunResult
+from assignor_sim.api.running import run
+from assignors.replicas.registry import built_in
+from reports.analysis.formatting import format_rate
+from tools.examples.figures import first_runs, show
+from tools.examples.run import refreshed as run_examples
+from tools.known_problems import problem_scenarios
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
-HOW_TO = ROOT / "docs" / "how-to" / "write-an-assignor.md"
+FIDELITY = ROOT / "docs" / "explanation" / "fidelity.md"
+PICTURE = ROOT / "docs" / "pictures" / "cross_rack_traffic.png"
+RECORDED = ("extras", "public", "rare")
+"""Files of tests/parity/data with answers of Kafka's own classes in the client."""
+SCENARIO, DEFAULT, RACK_AWARE = "order_processing", "HA", "HA min_traffic"
+WARMUPS = "application.configs.max.warmup.replicas"
 
-PLAN = (
-    *("plan", "cross_zone_bill", "--add-broker", "9:az1", "--add-broker", "10:az2", "--add-broker", "11:az3"),
-    *("--strategy", "kafka_generate", "--strategy", "kafka_assigner", "--strategy", "exact_flow"),
-)
-"""The `plan` command of the README."""
-
-MISTAKES = (
-    ("rack.aware.assignment.strategy: min_traffic", "rack.aware.assignment.strategy: cheapest"),
-    ("clients: app, down: 30s", "clients: apps, down: 30s"),
-    ("replication_factor: 2", "replication_factor: 9"),
-    ("threads: 4, starts", "threads: 4, start"),
-)
-"""Replacements in the README's scenario that cause the errors it shows."""
+_FIGURE = re.compile(r"<!--=([a-z_]+)-->(.*?)<!--/-->", re.DOTALL)
+_PICTURE = re.compile(r"(?<=<!-- picture -->\n)!\[.*?\]\((?P<path>.*?)\)")
 
 
-def assignor_sim(*arguments: str, folder: Path) -> str:
-    """Return the output of a command at a width of 120 columns."""
-    completed = subprocess.run(
-        [sys.executable, "-m", "assignor_sim", *arguments],
-        cwd=folder,
-        env={**os.environ, "COLUMNS": "120", "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
+def main() -> None:
+    """Write README and picture."""
+    result = demo()
+    draw_picture(result)
+    README.write_text(refreshed(README.read_text(encoding="utf-8"), result), encoding="utf-8")
+
+
+def demo() -> RunResult:
+    """Return the run that the README shows."""
+    return run(load(SCENARIO), [DEFAULT, RACK_AWARE], explain=False)
+
+
+def refreshed(text: str, result: RunResult | None = None) -> str:
+    """Return the README with current output of its commands, figures and alternative text."""
+    result = result or demo()
+    values = figures(result)
+    text = _FIGURE.sub(lambda match: f"<!--={match[1]}-->{values[match[1]]}<!--/-->", text)
+    text = _PICTURE.sub(lambda match: f"![{alternative_text(result)}]({match['path']})", text)
+    return run_examples(text)
+
+
+def figures(result: RunResult) -> Mapping[str, str]:
+    """Return the figures in the sentences of the README, by name."""
+    runs = first_runs(result.tables["runs"].to_pylist())
+    today, rack_aware = runs[DEFAULT], runs[RACK_AWARE]
+    saved = 1 - rack_aware["cross_rack_bytes_per_s"] / today["cross_rack_bytes_per_s"]
+    slow = first_runs(
+        run(load(SCENARIO, [(WARMUPS, "2"), ("duration", "48h")]), [DEFAULT], explain=False).tables["runs"].to_pylist()
+    )[DEFAULT]
+    return {
+        "recorded": f"{recorded_problems():,}",
+        "predicted": predicted("number of rebalances"),
+        "placed": predicted("tasks by process"),
+        "problems": str(len(problem_scenarios())),
+        "strategies": str(len(built_in())),
+        "saved": f"{100 * saved:.0f} %",
+        "converged": show(today, "time_to_converge_ms"),
+        "downtime": show(rack_aware, "worst_downtime_ms"),
+        "warmups": str(load(SCENARIO).assignment_configs.max_warmup_replicas),
+        "with_default": show(slow, "time_to_converge_ms"),
+    }
+
+
+def recorded_problems() -> int:
+    """Return the number of problems whose answers by Kafka's own classes are stored."""
+    folder = ROOT / "tests" / "parity" / "data"
+    return sum(len(gzip.decompress((folder / f"{name}.jsonl.gz").read_bytes()).splitlines()) for name in RECORDED)
+
+
+def predicted(dimension: str) -> str:
+    """Return how many predictions came true in runs of real Kafka, from the summary in the docs.
+
+    Raises:
+        LookupError: the summary has no such row.
+    """
+    for line in FIDELITY.read_text(encoding="utf-8").splitlines():
+        cells = [cell.strip() for cell in line.split("|")]
+        if cells[1:2] == [dimension] and len(cells) > 6:
+            return cells[6]
+    raise LookupError(f"{FIDELITY.name}: no row {dimension!r}")
+
+
+def alternative_text(result: RunResult) -> str:
+    """Return what the picture shows."""
+    rates = {label: format_rate(rate) for label, rate in steady_rates(result).items()}
+    return (
+        f"Cross-rack traffic over 24 hours: both assignors peak when three clients join after 30 minutes and restore "
+        f"state; then {DEFAULT} settles at {rates[DEFAULT]} and {RACK_AWARE} at {rates[RACK_AWARE]}"
     )
-    printed = (completed.stdout + completed.stderr).replace(f"{ROOT}{os.sep}", "")
-    return "\n".join(line.rstrip() for line in printed.strip().splitlines())
 
 
-def block(text: str, mark: str, content: str, language: str = "") -> str:
-    """Return the text with new content in the fenced block that follows the mark."""
-    pattern = re.compile(rf"(<!-- {re.escape(mark)}[^\n]*-->\n```{language}\n)(.*?)(```\n)", re.DOTALL)
-    return pattern.sub(lambda match: match[1] + content + "\n" + match[3], text, count=1)
+def steady_rates(result: RunResult) -> dict[str, float]:
+    """Return the cross-rack traffic at the end of the run in bytes per second, by assignor."""
+    runs = first_runs(result.tables["runs"].to_pylist())
+    return {label: row["cross_rack_bytes_per_s"] for label, row in runs.items()}
 
 
-def scenario(text: str) -> str:
-    """Return the README's scenario."""
-    return text.split("```yaml\n")[1].split("```")[0]
+def draw_picture(result: RunResult) -> None:
+    """Save the picture, with a digest of what it shows."""
+    figure: Any = result.plot.cross_rack_traffic()
+    figure.savefig(PICTURE, dpi=110, metadata={"Software": None, "Source": picture_digest(result)})
 
 
-def refreshed(text: str) -> str:
-    """Return the README with current output."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        invalid = scenario(text)
-        for right, wrong in MISTAKES:
-            invalid = invalid.replace(right, wrong)
-        (folder / "first.yaml").write_text(invalid, encoding="utf-8")
-        mistakes = "$ assignor-sim validate first.yaml\n" + assignor_sim("validate", "first.yaml", folder=folder)
-        text = block(text, "output", assignor_sim("run", "order_processing", folder=folder))
-        text = block(text, "plan", "$ assignor-sim " + " ".join(PLAN) + "\n" + assignor_sim(*PLAN, folder=folder))
-    text = block(text, "mistakes", mistakes)
-    code = HOW_TO.read_text(encoding="utf-8").split("```python\n")[1].split("```")[0].strip()
-    return block(text, "assignor", code, "python")
+def picture_digest(result: RunResult) -> str:
+    """Return a digest of the tables from which the picture is drawn."""
+    digest = hashlib.sha256()
+    for name in ("runs", "rounds", "events"):
+        digest.update(repr(result.tables[name].to_pylist()).encode())
+    return digest.hexdigest()
 
 
 if __name__ == "__main__":
-    README.write_text(refreshed(README.read_text(encoding="utf-8")), encoding="utf-8")
+    main()

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
@@ -13,10 +10,11 @@ from pipeline.aggregate.tables import AGGREGATE_SCHEMAS
 from pipeline.ingest.tables import TABLES as INGESTED_TABLES
 from pipeline.ingest.tables import Table
 from reports.analysis.plans.tables import PLAN_SCHEMAS
-from scenarios.language.schema import format_json_schema
 from scenarios.language.streams_group_configs import STREAMS_GROUP_CONFIGS, Effect
 from scenarios.sweeps.document import SweepDocument
 from simulator.results.tables import SCHEMAS
+from tools.api_reference import api_page
+from tools.scenario_reference import scenario_pages, section
 
 REFERENCE = Path(__file__).parent.parent / "docs" / "reference"
 
@@ -31,25 +29,6 @@ Later versions may add columns; a column's name and meaning do not change. Times
 the run, data in bytes.
 
 <!-- Made by `python -m tools.reference_pages` from the schemas in simulator/results/tables.py. -->
-"""
-
-SCENARIOS = """# Scenario files
-
-A scenario is one YAML file (YAML 1.2: `no` and `on` are text). Every key is checked, and every error is reported with
-file and line; unknown keys are errors. YAML tags have no effect, and a file cannot run code. `assignor-sim schema`
-writes the JSON Schema, with which editors complete and validate: put
-`# yaml-language-server: $schema=scenario.schema.json` on the first line.
-
-Times are numbers of milliseconds or text such as `20m`, `1h 30m`, `500ms`; sizes are bytes or `5 GB`, `512 MiB`; rates
-are bytes per second or `40 MB/s`; frequencies are text such as `2/h` or `5/d`. A topic's rate and size are totals of
-the topic, or a list with one entry per partition. File paths are relative to the scenario.
-`--set clients[0].count=6` on the command line changes a value before the file is validated; entries of lists can also
-be selected by name, as in `--set cluster.topics[orders].size='1 TB'`.
-
-Limits: 400 kB and 60,000 values per file, 1,000 brokers, 10,000 clients, 100,000 partitions and 20 million
-tasks × clients; 50 MB per imported file. Larger scenarios are rejected with advice.
-
-<!-- Made by `python -m tools.reference_pages` from the models that scenarios/language/schema.py gathers. -->
 """
 
 SWEEPS = """# Sweep files
@@ -126,63 +105,13 @@ them directly. Later versions may add columns; a column's name and meaning do no
 
 SWEEP_SECTIONS = {"FactorEntry": "factors[]", "DesignEntry": "design"}
 
-PLAIN_TYPES = {"integer": "number", "number": "number", "boolean": "true or false"}
-
-SECTIONS = {
-    "ProblemEntry": "problem",
-    "FixEntry": "problem.fixes[]",
-    "ClusterSection": "cluster",
-    "BrokerPool": "cluster.brokers, as a number",
-    "BrokerEntry": "cluster.brokers[], one by one",
-    "TopicEntry": "cluster.topics[]",
-    "TopicConfigs": "cluster.topics[].configs",
-    "PartitionDefaults": "cluster.partition_defaults",
-    "BrokerConfigs": "cluster.configs",
-    "ClusterFiles": "cluster.from",
-    "ApplicationSection": "application",
-    "TimesEntry": "application.times",
-    "SubtopologyEntry": "application.subtopologies[]",
-    "RepartitionEntry": "application.subtopologies[].repartition[]",
-    "StoreEntry": "application.subtopologies[].stores[], application.stores[]",
-    "StreamsConfigs": "application.configs",
-    "GroupOverrides": "application.group_configs",
-    "ApplicationFiles": "application.from",
-    "ClientEntry": "clients[]",
-    "TasksEntry": "clients[].tasks",
-    "HostEntry": "hosts[]",
-    "TrafficSection": "traffic",
-    "EventEntry": "events[]",
-    "StaggeredClientsEvent": "events[].join, scale_out",
-    "LeaveEvent": "events[].leave, scale_in",
-    "CrashEvent": "events[].crash",
-    "RollingBounceEvent": "events[].rolling_bounce",
-    "RollingUpdateEvent": "events[].rolling_update",
-    "NodeDrainEvent": "events[].node_drain",
-    "SpotInterruptionEvent": "events[].spot_interruption",
-    "RackOutageEvent": "events[].rack_outage",
-    "BrokerLossEvent": "events[].broker_loss",
-    "BrokerBounceEvent": "events[].broker_bounce",
-    "UpgradeEvent": "events[].upgrade",
-    "ReplicaMoveEvent": "events[].replica_move",
-    "ReassignmentEvent": "events[].reassignment",
-    "ConfigChangeEvent": "events[].config_change",
-    "TrafficEvent": "events[].traffic",
-    "ChurnEvent": "events[].churn",
-    "AutoscaleEvent": "events[].autoscale",
-    "ReplaceThreadEvent": "events[].replace_thread",
-    "StreamThreadsEvent": "events[].stream_threads",
-    "AssignorSettings": "assignors[]",
-    "AssignorEntryConfigs": "assignors[].configs",
-    "AssignorConfigs": "events[].config_change.configs, events[].rolling_bounce.configs",
-    "PriceEntry": "price",
-}
-
 
 def pages() -> dict[Path, str]:
     """Return the text of each page, by path."""
     return {
+        REFERENCE / "api.md": api_page(),
         REFERENCE / "tables.md": _tables(),
-        REFERENCE / "scenarios.md": _scenarios(),
+        **{REFERENCE / name: text for name, text in scenario_pages().items()},
         REFERENCE / "sweep-files.md": _sweeps(),
         REFERENCE / "aggregate-tables.md": _aggregates(),
         REFERENCE / "plan-tables.md": PLANS + "".join(_table(name, schema) for name, schema in PLAN_SCHEMAS.items()),
@@ -226,67 +155,11 @@ def _table(name: str, schema: pa.Schema) -> str:
     return "\n".join([f"\n## {name}\n", about, "", "| column | type | meaning |", "|---|---|---|", *rows, ""])
 
 
-def _scenarios() -> str:
-    schema = json.loads(format_json_schema())
-    models = schema["$defs"]
-    missing = set(models) - set(SECTIONS)
-    if missing:
-        raise LookupError(f"SECTIONS lacks {', '.join(sorted(missing))}")
-    sections = [_section("The file", schema)]
-    sections += [_section(f"`{path}`", models[name]) for name, path in SECTIONS.items()]
-    return SCENARIOS + "".join(sections)
-
-
 def _sweeps() -> str:
     schema = SweepDocument.model_json_schema(by_alias=True)
-    sections = [_section("The file", schema)]
-    sections += [_section(f"`{path}`", schema["$defs"][name]) for name, path in SWEEP_SECTIONS.items()]
+    sections = [section("The file", schema)]
+    sections += [section(f"`{path}`", schema["$defs"][name]) for name, path in SWEEP_SECTIONS.items()]
     return SWEEPS + "".join(sections)
-
-
-def _section(title: str, model: dict[str, Any]) -> str:
-    required = model.get("required", ())
-    rows = [
-        f"| `{key}` | {_kind(field)} | {'required' if key in required else _default(field)} | {_meaning(field)} |"
-        for key, field in model["properties"].items()
-    ]
-    head = ["| key | value | default | meaning |", "|---|---|---|---|"]
-    return "\n".join([f"\n## {title}\n", model.get("description", ""), "", *head, *rows, ""])
-
-
-def _kind(field: dict[str, Any]) -> str:
-    return " or ".join(dict.fromkeys(_kinds(field)))
-
-
-def _kinds(field: dict[str, Any]) -> Iterator[str]:
-    if isinstance(field.get("type"), list):
-        for kind in field["type"]:
-            yield from _kinds({**field, "type": kind})
-    elif "$ref" in field:
-        yield "section"
-    elif "enum" in field or "const" in field:
-        yield from (f"`{value}`" for value in field.get("enum", [field.get("const")]))
-    elif "anyOf" in field or "oneOf" in field:
-        for choice in field.get("anyOf", field.get("oneOf")):
-            yield from _kinds(choice)
-    elif field.get("type") == "array":
-        yield f"list of {_kind(field.get('items', {})) or 'anything'}".replace("list of section", "list of sections")
-    elif field.get("type") == "object":
-        yield "mapping"
-    elif field.get("type") == "string":
-        examples = field.get("examples")
-        yield f"text, as `{examples[0]}`" if examples else "text"
-    elif field.get("type") != "null":
-        yield PLAIN_TYPES.get(field.get("type", ""), "anything")
-
-
-def _default(field: dict[str, Any]) -> str:
-    default = field.get("default")
-    return "" if default is None or default in ([], {}) else f"`{json.dumps(default)}`"
-
-
-def _meaning(field: dict[str, Any]) -> str:
-    return str(field.get("description", "")).replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")
 
 
 if __name__ == "__main__":

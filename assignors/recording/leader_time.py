@@ -18,7 +18,7 @@ Source
     2024-10-25, a scan took 9.6 and 7.4 ns with 100 tasks x 10 clients, 9.3, 10.2 and 8.1 ns with 300 x 30, and 6.8 ns
     with 1,000 x 50 (149 s): 8.5 ns ± 20 %, independent of the size of the graph. On such a machine under load,
     Kafka 4.3.1 took 15 to 25 ns, and 40 ns for graphs of 180,000 edges, which then share the cache with other
-    processes; see docs/reference/performance.md.
+    processes; see docs/development/performance.md.
     The times of other work fit the eight shapes of ``StreamsAssignmentScaleTest``, each in two rounds, on the same
     idle machine; tests/assignors/recording/test_leader_work.py has the times. Under load, the sticky assignor of Kafka
     4.3.1 took 0.21, 2.5 and 24.6 s for 500, 1,000 and 2,000 tasks x 2, with 1, 5 or 20 subtopologies.

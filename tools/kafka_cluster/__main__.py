@@ -2,6 +2,7 @@
 
 python -m tools.kafka_cluster run --brokers 3 --seconds 600
 python -m tools.kafka_cluster capture OUT_DIR
+python -m tools.kafka_cluster storm --brokers 3 OUT_DIR
 """
 
 import argparse
@@ -14,6 +15,7 @@ from pathlib import Path
 from tools.kafka_cluster.capture import capture
 from tools.kafka_cluster.cluster import KAFKA_VERSION, ClusterSpec, KafkaCluster
 from tools.kafka_cluster.java import ClusterError
+from tools.kafka_cluster.rebalance_storm import capture_storm
 
 
 def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -35,6 +37,10 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         "capture", parents=[shared], help="run the order-processing application, save the output of Kafka's tools"
     )
     save.add_argument("out_dir", type=Path, metavar="OUT_DIR")
+    storm = verbs.add_parser(
+        "storm", parents=[shared], help="run a group with a client that crashes repeatedly, save the leader's log"
+    )
+    storm.add_argument("out_dir", type=Path, metavar="OUT_DIR")
     return parser.parse_args(arguments)
 
 
@@ -48,6 +54,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with KafkaCluster(spec) as cluster:
             if options.verb == "capture":
                 capture(cluster, options.out_dir)
+            elif options.verb == "storm":
+                capture_storm(cluster, options.out_dir)
             else:
                 print(f"bootstrap.servers={cluster.bootstrap_servers}", flush=True)
                 time.sleep(options.seconds)

@@ -1,0 +1,181 @@
+"""Write docs/known-problems from the section `problem` of the shipped scenarios: `python -m tools.known_problems`.
+
+Each page has the symptom, the cause, a command that reproduces the problem, and the figures before and after each fix.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from assignor_sim.api.running import run
+from reports.analysis.metrics import METRIC, NOT_CONVERGED
+from scenarios.load import Scenario, load
+from scenarios.resolution.known_problem import Fix, KnownProblem
+from scenarios.shipped import list_scenarios
+from tools.examples.figures import first_runs, markdown_table, show, title
+
+FOLDER = Path(__file__).parent.parent / "docs" / "known-problems"
+MADE = "<!-- Made by `python -m tools.known_problems` from the section `problem` of the scenario. -->\n"
+INDEX = """# Known problems
+
+Does one of the following look like yours? Each problem is reproduced by a shipped scenario, with what fixes it. The
+figures before and after are those of the same events with the same seed.
+
+"""
+KIPS = "https://cwiki.apache.org/confluence/display/KAFKA/Kafka+Improvement+Proposals"
+JIRA = "https://issues.apache.org/jira/browse"
+
+_CODE = re.compile(r"(?<![`\w.])((?:[a-z_]+\.)+[a-z_]+|[a-z]+(?:_[a-z]+)+|[A-Z]+_[A-Z_]+)(?![`\w])")
+
+Run = Mapping[str, Any]
+
+
+def problem_scenarios() -> dict[str, tuple[Scenario, KnownProblem]]:
+    """Return the shipped scenarios that reproduce a known problem, by name."""
+    scenarios = {path.stem: load(path) for path in list_scenarios()}
+    return {name: (scenario, scenario.problem) for name, scenario in scenarios.items() if scenario.problem}
+
+
+def pages(names: Sequence[str] = ()) -> Iterator[tuple[Path, str]]:
+    """Yield path and text of the pages of some scenarios, or of all and of the index."""
+    rows = []
+    for name, (scenario, problem) in problem_scenarios().items():
+        if names and name not in names:
+            continue
+        before, after = measure(name, problem)
+        yield FOLDER / f"{name}.md", page(name, scenario, problem, before, after)
+        rows.append([f"[{problem.title}]({name}.md)", _linked(problem.symptom), _linked(problem.fixes[0].change)])
+    if not names:
+        head = ["problem", "what you see", "what fixes it"]
+        table = markdown_table(head, rows).replace("---:", "---")
+        yield FOLDER / "README.md", INDEX + table + _USE
+
+
+def measure(name: str, problem: KnownProblem) -> tuple[Run, list[Run | None]]:
+    """Return the run with the problem, and for each fix the run with it; None for a fix that is only described."""
+    return _run(name, (), problem.shown_by), [_run_fix(name, problem, fix) for fix in problem.fixes]
+
+
+def page(name: str, scenario: Scenario, problem: KnownProblem, before: Run, after: Sequence[Run | None]) -> str:
+    """Return the page of a problem."""
+    measured = [(fix, run) for fix, run in zip(problem.fixes, after, strict=True) if run is not None]
+    keys = [key for key in problem.metrics if _value(key, before) is not None or "converge" in key]
+    head = ["", "before", *(_short(fix, number) for number, (fix, _) in enumerate(measured, start=1))]
+    rows = [[title(key), show(before, key), *(show(run, key) for _, run in measured)] for key in keys]
+    described = [fix.change for fix, run in zip(problem.fixes, after, strict=True) if run is None]
+    parts = [
+        f"# {problem.title}\n\n{MADE}\n{_linked(problem.symptom)}\n",
+        f"**Fix**: {_sentence(problem.fixes[0].change)} {_effect(keys, before, measured)}\n",
+        f"## Why\n\n{_linked(problem.cause)}\n",
+        _tickets(problem),
+        f"## Before and after\n\n{_sentence(scenario.description)}\n\n{markdown_table(head, rows)}",
+        "## Reproduce it\n\n" + _command(name, (), problem.shown_by),
+        "## Fixes\n",
+        *(_fix(name, problem, fix, number) for number, (fix, _) in enumerate(measured, start=1)),
+        "Not simulated:\n\n" + "".join(f"- {_sentence(text)}\n" for text in described) if described else "",
+        f"## Limits\n\n{_linked(problem.note)}\n" if problem.note else "",
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def _run(name: str, changes: Sequence[tuple[str, str]], assignor: str) -> Run:
+    scenario = load(_path(name), list(changes))
+    return first_runs(run(scenario, assignor, explain=False).tables["runs"].to_pylist())[assignor]
+
+
+def _path(name: str) -> Path:
+    return next(path for path in list_scenarios() if path.stem == name)
+
+
+def _run_fix(name: str, problem: KnownProblem, fix: Fix) -> Run | None:
+    if fix.assignor is not None:
+        return _run(name, (), fix.assignor)
+    return _run(name, fix.overrides, problem.shown_by) if fix.overrides else None
+
+
+def _effect(keys: Sequence[str], before: Run, measured: Sequence[tuple[Fix, Run]]) -> str:
+    """Return a sentence on the metric that the first measured fix lowers."""
+    if not measured:
+        return ""
+    _, after = measured[0]
+    for key in keys:
+        old, new = _value(key, before), _value(key, after)
+        if new is not None and (old is None or new < old):
+            return f"{title(key)}: {show(before, key)} before, **{show(after, key)}** with it."
+    return ""
+
+
+def _value(key: str, run: Run) -> float | None:
+    return {**METRIC, NOT_CONVERGED.name: NOT_CONVERGED}[key].of(run)
+
+
+def _short(fix: Fix, number: int) -> str:
+    return fix.assignor or f"with fix {number}"
+
+
+def _fix(name: str, problem: KnownProblem, fix: Fix, number: int) -> str:
+    assignor = fix.assignor or problem.shown_by
+    label = f" (the assignor `{fix.assignor}` of the scenario)" if fix.assignor else ""
+    return f"{number}. {_linked(fix.change)}{label}\n\n" + _indented(_command(name, fix.overrides, assignor))
+
+
+def _command(name: str, overrides: Sequence[tuple[str, str]], assignor: str) -> str:
+    words = ["assignor-sim", "run", name, *(word for path, value in overrides for word in ("--set", f"{path}={value}"))]
+    lines = " ".join(map(shlex.quote, words)).replace(" --set ", " \\\n    --set ")
+    lines += f" \\\n    --assignor {shlex.quote(assignor)}"
+    return f"```sh\n{lines}\n```\n"
+
+
+def _indented(text: str) -> str:
+    return "".join(f"    {line}" for line in text.splitlines(keepends=True))
+
+
+def _tickets(problem: KnownProblem) -> str:
+    if not problem.tickets:
+        return ""
+    links = [
+        f"[{ticket}]({JIRA}/{ticket})" if ticket.startswith("KAFKA-") else f"[{ticket}]({KIPS})"
+        for ticket in problem.tickets
+    ]
+    return f"Kafka: {', '.join(links)}.\n"
+
+
+def _linked(text: str) -> str:
+    """Return text with config names and other code in code style."""
+    return _CODE.sub(r"`\1`", text)
+
+
+def _sentence(text: str) -> str:
+    text = _linked(text.strip())
+    return text if text.endswith(".") else f"{text}."
+
+
+_USE = """
+Not in the list? [Diagnose a rebalance storm](../how-to/diagnose-a-rebalance-storm.md) from the leader's log, look at
+the [events cookbook](../how-to/events-cookbook.md), or [import your
+application](../how-to/import-a-running-cluster.md) and add the event.
+
+A scenario of your own can [name its problem](../reference/scenario-problem.md) in the same way.
+"""
+
+
+def main() -> None:
+    """Write the pages; remove those of problems that no longer exist."""
+    FOLDER.mkdir(exist_ok=True)
+    names = sys.argv[1:]
+    written = []
+    for path, text in pages(names):
+        path.write_text(text, encoding="utf-8")
+        written.append(path)
+    if not names:
+        for path in set(FOLDER.glob("*.md")) - set(written):
+            path.unlink()
+
+
+if __name__ == "__main__":
+    main()
