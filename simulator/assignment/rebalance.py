@@ -10,6 +10,7 @@ from typing import overload
 
 import numpy as np
 
+from assignors.containment.contained import assignor_name, innermost
 from assignors.errors import AssignorError
 from assignors.flow import FlowEffort
 from assignors.model.assignment import AssignmentColumns, TaskAssignor
@@ -63,8 +64,9 @@ def compute_assignment(
         assignment = recording.assign_recorded(state, compute_time)
         columns = AssignmentColumns.of(state, assignment)
     except AssignorError as error:
-        raise AssignorFailedError(f"{type(assignor).__name__}: {error}") from error
-    return ComputedAssignment(state, columns, compute_time.ms / leader_speed, is_recorded=recording is assignor)
+        raise AssignorFailedError(f"{assignor_name(assignor)}: {error}") from error
+    own = innermost(assignor)
+    return ComputedAssignment(state, columns, compute_time.ms / leader_speed, is_recorded=as_recording(own) is own)
 
 
 class _ComputeTime(Recorder):
