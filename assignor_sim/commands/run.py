@@ -79,11 +79,9 @@ def run(
     from reports.render.terminal.comparison import render
     from scenarios.load import ScenarioError
     from simulator.processes.run_budget import MAX_REBALANCES
-    from simulator.results.result_directory import ResultsError, check_writable
+    from simulator.results.result_directory import ResultsError, reserved_directory
 
-    with exit_on_error(ScenarioError, AssignorError, ResultsError, StoredScenarioError):
-        if out is not None:
-            check_writable(out)
+    with exit_on_error(ScenarioError, AssignorError, ResultsError, StoredScenarioError), reserved_directory(out):
         loaded = load(scenario, parse_overrides(set_))
         with show_progress() as on_progress:
             result = simulate(
