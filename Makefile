@@ -38,8 +38,9 @@ EXAMPLES := tests/docs/test_python_api.py tests/docs/test_readme.py tests/docs/t
 	tests/docs/test_tutorial_to_a_decision.py
 PAGES    := tests/reports/render/plan_page tests/assignor_sim/commands/test_report.py \
 	tests/assignor_sim/api/test_stored_scenario.py
+ISOLATED := tests/assignors/containment/test_isolated.py
 ANSWERS  := tests/parity tests/contract tests/relations tests/library/test_stored.py \
-	tests/library/test_known_problems.py $(PROJECTS) $(EXAMPLES) $(PAGES)
+	tests/library/test_known_problems.py $(PROJECTS) $(EXAMPLES) $(PAGES) $(ISOLATED)
 SLOW     := $(ANSWERS) tests/hostile tests/pipeline tests/browser tests/real_kafka
 
 test: .venv ## Set up, then run the tests (a part of them: ARGS="-k rack")

@@ -41,7 +41,9 @@ if TYPE_CHECKING:
     from assignor_sim.api.stored_scenario import StoredScenarioError as StoredScenarioError
     from assignor_sim.api.sweeps import SweepResult as SweepResult
     from assignor_sim.api.sweeps import sweep as sweep
+    from assignors.containment.limits import CallLimits as CallLimits
     from assignors.errors import AssignorError as AssignorError
+    from assignors.errors import CustomAssignorError as CustomAssignorError
     from assignors.errors import InvalidAssignmentError as InvalidAssignmentError
     from assignors.errors import UnknownAssignorError as UnknownAssignorError
     from assignors.model.assignment import AssignmentError as AssignmentError
@@ -107,7 +109,8 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "assignor_sim.api.running": ("run",),
     "assignor_sim.api.stored_scenario": ("StoredScenarioError",),
     "assignor_sim.api.sweeps": ("SweepResult", "sweep"),
-    "assignors.errors": ("AssignorError", "InvalidAssignmentError", "UnknownAssignorError"),
+    "assignors.containment.limits": ("CallLimits",),
+    "assignors.errors": ("AssignorError", "CustomAssignorError", "InvalidAssignmentError", "UnknownAssignorError"),
     "assignors.model.assignment": (
         "AssignmentError",
         "AssignmentProblem",

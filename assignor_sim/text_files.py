@@ -6,11 +6,12 @@ import gzip
 import io
 import os
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
+
+from simulator.results.output_lock import output_lock
 
 STANDARD = Path("-")
 
@@ -43,19 +44,16 @@ def open_to_write(path: Path) -> Iterator[TextIO]:
         yield sys.stdout
         sys.stdout.flush()
         return
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as raw:
+    if path.exists() and not path.is_file():  # a device or a pipe
+        with path.open("w", encoding="utf-8") as stream:
+            yield stream
+        return
+    with output_lock(path) as part:
+        with part.open("wb") as raw:
             binary = gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if path.suffix == ".gz" else raw
             with io.TextIOWrapper(binary, encoding="utf-8") as text:
                 yield text
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(temporary, 0o666 & ~umask)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+        os.replace(part, path)
 
 
 def write_text(path: Path, text: str) -> None:

@@ -4,6 +4,7 @@
 AssignorError                   base class
 ├── UnknownAssignorError        no assignor has this name, or it rejects its parameters
 ├── InvalidAssignmentError      an assignment violates the contract (see `validate_assignment`)
+├── CustomAssignorError         an assignor that is not of this project failed, in any way
 └── KafkaError                  Kafka's own assignor throws for this input
     ├── ConfigError             org.apache.kafka.common.config.ConfigException
     ├── IllegalStateError       java.lang.IllegalStateException
@@ -28,6 +29,10 @@ class UnknownAssignorError(AssignorError):
 
 class InvalidAssignmentError(AssignorError):
     """An assignor did not return a valid assignment of the application's tasks to its clients."""
+
+
+class CustomAssignorError(AssignorError):
+    """A custom assignor raised an exception, exited, took too long, changed its input, or was not deterministic."""
 
 
 class KafkaError(AssignorError):

@@ -22,7 +22,10 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from assignors.built_in_assignors import BUILT_IN, NOT_PASSED_TO_BROKERS, AssignorInfo, OfGroupSpec
-from assignors.errors import InvalidAssignmentError, UnknownAssignorError
+from assignors.containment.contained import Recipe, contain
+from assignors.containment.guarded_call import guarded_call
+from assignors.containment.limits import DEFAULT_LIMITS, CallLimits
+from assignors.errors import AssignorError, InvalidAssignmentError, UnknownAssignorError
 from assignors.model.assignment import TaskAssignment, TaskAssignor
 from assignors.model.group_spec import GroupSpec, MemberAssignment, StreamsGroupAssignor, TopologyDescriber
 from assignors.model.state import ApplicationState
@@ -40,6 +43,7 @@ __all__ = [
     "installed",
     "load",
     "make",
+    "make_contained",
     "resolve",
 ]
 
@@ -176,12 +180,28 @@ def load(name: str) -> AssignorInfo:
         return info
     if ":" in name:
         module, _, attribute = name.partition(":")
-        try:
-            return _describe(getattr(importlib.import_module(module), attribute), name)
-        except (ImportError, AttributeError) as error:
-            raise UnknownAssignorError(f"cannot import assignor '{name}': {error}") from error
+        return _describe(_import(name, lambda: getattr(importlib.import_module(module), attribute)), name)
     entries = entry_points(group=ENTRY_POINT_GROUP, name=name)
-    return _describe(next(iter(entries)).load(), name) if entries else find(name)
+    return _describe(_import(name, next(iter(entries)).load), name) if entries else find(name)
+
+
+def _import(name: str, importing: Callable[[], Any]) -> Any:
+    """Return what code of the user defines.
+
+    Raises:
+        UnknownAssignorError: the import fails, in any way.
+    """
+
+    def import_or_reject() -> Any:
+        try:
+            return importing()
+        except (ImportError, AttributeError) as error:
+            raise UnknownAssignorError(str(error)) from error
+
+    try:
+        return guarded_call(import_or_reject, DEFAULT_LIMITS.timeout_s)
+    except AssignorError as error:
+        raise UnknownAssignorError(f"cannot import assignor '{name}': {error}") from error
 
 
 def make(info: AssignorInfo, parameters: Mapping[str, Any] | None = None) -> TaskAssignor:
@@ -206,6 +226,27 @@ def make(info: AssignorInfo, parameters: Mapping[str, Any] | None = None) -> Tas
         return info.make(**given)
     except (TypeError, ValueError) as error:
         raise UnknownAssignorError(f"cannot build assignor '{info.name}': {error}") from error
+
+
+def make_contained(
+    info: AssignorInfo, parameters: Mapping[str, Any] | None = None, limits: CallLimits = DEFAULT_LIMITS
+) -> TaskAssignor:
+    """Build an assignor for a run; a custom one is contained (see `assignors.containment`).
+
+    Args:
+        info: the assignor.
+        parameters: as in `make`.
+        limits: limits of a custom assignor.
+
+    Returns:
+        The assignor. A custom one that cannot be built fails at its first call.
+
+    Raises:
+        UnknownAssignorError: a built-in assignor has no such parameter, or rejects the value.
+    """
+    if is_built_in(info):
+        return make(info, parameters)
+    return contain(Recipe(info.name, info.make, dict(parameters or {})), limits)
 
 
 def resolve(assignor: AssignorLike, *, may_import: bool = True) -> ResolvedAssignor:

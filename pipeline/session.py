@@ -15,6 +15,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from simulator.results.temporary_folder import temporary_folder
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -102,10 +104,12 @@ def _start(master: str | None, settings: Mapping[str, str], java_options: str) -
     submitted = SparkConf()
     chosen_master = master or submitted.get("spark.master", LOCAL) or LOCAL
     quiet = "-Dlog4j2.configurationFile=" + (Path(__file__).parent / "log4j2.properties").resolve().as_uri()
-    project_settings = {**_SETTINGS, "spark.driver.extraJavaOptions": f"{quiet} {java_options}".strip()}
+    # Java unpacks native libraries there, and leaves them if it is killed.
+    folder = f'"-Djava.io.tmpdir={temporary_folder()}"'
+    project_settings = {**_SETTINGS, "spark.driver.extraJavaOptions": f"{quiet} {folder} {java_options}".strip()}
     if chosen_master.startswith("local"):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-        project_settings |= _LOCAL_SETTINGS
+        project_settings |= {**_LOCAL_SETTINGS, "spark.local.dir": str(temporary_folder())}
     builder = SparkSession.builder.master(chosen_master)
     defaults = {key: value for key, value in project_settings.items() if not submitted.contains(key)}
     for key, value in {**defaults, **settings}.items():
@@ -130,7 +134,7 @@ def _redirected_stderr() -> Iterator[Path]:
     """
     saved_stderr = os.dup(2)
     # Java continues to write to the file after it is unlinked.
-    with tempfile.TemporaryDirectory(prefix="assignor-sim-") as folder:
+    with tempfile.TemporaryDirectory(dir=temporary_folder()) as folder:
         java_log = Path(folder) / "spark.log"
         with java_log.open("wb") as log:
             os.dup2(log.fileno(), 2)

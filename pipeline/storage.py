@@ -5,10 +5,13 @@ All access goes through Spark's Hadoop file systems, so the settings of Spark ap
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pipeline.session import SparkError
+from simulator.results.output_lock import output_lock, replace_directory
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -85,6 +88,49 @@ class Storage:
         target_path = self._hadoop_path(target)
         self._files.mkdirs(target_path.getParent())
         self._rename(self._hadoop_path(source), target_path)
+
+    def replace(self, source: str, target: str) -> None:
+        """Replace a folder by another one; on a local file system, readers see one or the other at any moment."""
+        local = self._local_folder
+        if local is not None:
+            replace_directory(local / source, local / target)
+            return
+        old = f".{target}.old"
+        self.remove(old)
+        if self.exists(target):
+            self.move([target], [old])
+        self.move([source], [target])
+        self.remove(old)
+
+    @contextmanager
+    def lock(self, name: str = "") -> Iterator[None]:
+        """Exclude other processes from writing to a folder; only on a local file system.
+
+        Args:
+            name: a folder in the root folder; the root folder itself by default.
+
+        Yields:
+            Nothing.
+
+        Raises:
+            SparkError: another process writes to it, or it cannot be written.
+        """
+        local = self._local_folder
+        with ExitStack() as stack:
+            if local is not None:
+                folder = local / name
+                try:
+                    folder.parent.mkdir(parents=True, exist_ok=True)
+                    stack.enter_context(output_lock(folder))
+                except OSError as error:
+                    reason = error.strerror or error
+                    raise SparkError(f"{folder}: cannot be written: {reason}; choose another --out") from error
+            yield
+
+    @property
+    def _local_folder(self) -> Path | None:
+        uri = self._root.toUri()
+        return Path(uri.getPath()) if uri.getScheme() == "file" else None
 
     def remove(self, *names: str) -> None:
         """Remove a file, or a folder with its contents; do nothing if it does not exist."""

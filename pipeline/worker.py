@@ -1,6 +1,6 @@
 """Simulation of runs on a Spark executor: takes one row per run, returns its result tables. Does not import Spark.
 
-If a run fails (its setting is invalid, or its assignor raises an exception), its row has the error, and the other runs
+If a run fails (its setting is invalid, or its custom assignor fails), its row has the error, and the other runs
 continue.
 """
 
@@ -11,7 +11,7 @@ import os
 import pickle
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 
 from assignors import registry
+from assignors.containment.limits import DEFAULT_LIMITS, CallLimits
 from assignors.registry import AssignorLike
 from scenarios.load import AssignorSpec, Scenario, loads
 from scenarios.run import run
@@ -57,6 +58,7 @@ class SweepInputs:
         tables: names of the tables to return for each run.
         assignors: pickled assignors that were passed as objects, as pairs (label, pickle of registration and
             parameters).
+        limits: limits of custom assignors.
     """
 
     name: str
@@ -65,6 +67,7 @@ class SweepInputs:
     files: tuple[tuple[str, bytes], ...]
     tables: tuple[str, ...]
     assignors: tuple[tuple[str, bytes], ...] = ()
+    limits: CallLimits = DEFAULT_LIMITS
 
 
 def pickle_assignors(assignors: Sequence[AssignorLike], labels: Sequence[str]) -> tuple[tuple[str, bytes], ...]:
@@ -123,7 +126,10 @@ def _run_row(sweep_inputs: SweepInputs, row: Mapping[str, Any]) -> tuple[dict[st
     try:
         scenario = _scenario(sweep_inputs, row["overrides"])
         spec = _assignor_spec(sweep_inputs, scenario, row["assignor"])
-        tables = tabulate(run(scenario, spec, row["seed"]), spec.label, row["seed"])
+        trace = run(scenario, spec, row["seed"])
+        if trace.failure is not None and not registry.is_built_in(spec.info):
+            return _failed_run(sweep_inputs, row), trace.failure
+        tables = tabulate(trace, spec.label, row["seed"])
         return {name: tables[name] for name in sweep_inputs.tables}, None
     except (Exception, SystemExit) as error:
         return _failed_run(sweep_inputs, row), f"{type(error).__name__}: {error}"
@@ -132,9 +138,9 @@ def _run_row(sweep_inputs: SweepInputs, row: Mapping[str, Any]) -> tuple[dict[st
 def _assignor_spec(sweep_inputs: SweepInputs, scenario: Scenario, label: str) -> AssignorSpec:
     pickled = dict(sweep_inputs.assignors).get(label)
     if pickled is None:
-        return scenario.assignor_spec(label)
+        return replace(scenario.assignor_spec(label), limits=sweep_inputs.limits)
     info, parameters = pickle.loads(pickled)
-    return AssignorSpec(label, info, parameters, scenario.assignment_configs)
+    return AssignorSpec(label, info, parameters, scenario.assignment_configs, limits=sweep_inputs.limits)
 
 
 @lru_cache(_CACHED_SCENARIOS)

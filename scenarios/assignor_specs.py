@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from assignors.containment.limits import DEFAULT_LIMITS, CallLimits
 from assignors.registry import AssignorLike
 from scenarios.load import AssignorSpec, Scenario
 
 
 def assignor_specs(
-    scenario: Scenario, assignors: Iterable[AssignorLike] = (), *, may_import: bool = True
+    scenario: Scenario,
+    assignors: Iterable[AssignorLike] = (),
+    *,
+    may_import: bool = True,
+    limits: CallLimits = DEFAULT_LIMITS,
 ) -> list[AssignorSpec]:
     """Return the specs of several assignors in a scenario, with unique labels.
 
@@ -18,12 +23,13 @@ def assignor_specs(
         scenario: the scenario.
         assignors: as in `Scenario.assignor_spec`; by default those that the scenario lists.
         may_import: as in `Scenario.assignor_spec`.
+        limits: limits of custom assignors.
 
     Raises:
         UnknownAssignorError: an assignor is unknown, or is not an assignor.
     """
     specs = [scenario.assignor_spec(assignor, may_import=may_import) for assignor in assignors]
-    return _with_unique_labels(specs or scenario.assignors)
+    return [replace(spec, limits=limits) for spec in _with_unique_labels(specs or scenario.assignors)]
 
 
 def _with_unique_labels(specs: Sequence[AssignorSpec]) -> list[AssignorSpec]:

@@ -14,7 +14,9 @@ from typing import Annotated, Any, Final, TextIO
 from pydantic import BaseModel, ConfigDict, Field
 
 from assignors import registry
-from assignors.errors import AssignorError, ConfigError, InvalidAssignmentError, KafkaError
+from assignors.containment.contained import ContainedAssignor, assignor_name
+from assignors.containment.limits import DEFAULT_LIMITS, CallLimits
+from assignors.errors import AssignorError, ConfigError, CustomAssignorError, InvalidAssignmentError, KafkaError
 from assignors.java.hash_order import CollectionOrder
 from assignors.model.assignment import AssignmentColumns, TaskType
 from assignors.model.configs import AssignmentConfigs, RackAwareStrategy
@@ -234,6 +236,7 @@ def solve_problem(
     name: str,
     assignor: registry.AssignorInfo | None = None,
     order: CollectionOrder = CollectionOrder.PRODUCTION,
+    limits: CallLimits = DEFAULT_LIMITS,
 ) -> ProblemAnswer:
     """Solve a problem with the assignor that it names, or with another one.
 
@@ -243,9 +246,11 @@ def solve_problem(
         assignor: replaces the assignor of the problem.
         order: the order of collections, for assignors whose answers depend on it; the default also keeps the order in
             which the problem lists tasks and clients.
+        limits: limits of a custom assignor.
 
     Returns:
-        The answer; `nanos` is the time of the assignor alone, and `error` holds a Kafka exception.
+        The answer; `nanos` is the time of the assignor alone, and `error` holds a Kafka exception,
+        or what went wrong with a custom assignor.
 
     Raises:
         ProblemError: the problem does not conform to the schema, or its assignor is unknown.
@@ -253,7 +258,7 @@ def solve_problem(
     try:
         info = assignor or registry.find(str(problem.problem["assignor"]))
         parameters = signature(info.make).parameters if info.parameter_names is None else info.parameter_names
-        strategy = registry.make(info, {"order": order} if "order" in parameters else {})
+        strategy = registry.make_contained(info, {"order": order} if "order" in parameters else {}, limits)
         state = parse_problem(problem.problem)
     except ConfigError as error:
         return _error_answer(problem, error, 0)
@@ -264,7 +269,12 @@ def solve_problem(
         assignment = strategy.assign(state)
     except KafkaError as error:
         return _error_answer(problem, error, time.perf_counter_ns() - started)
+    except (CustomAssignorError, InvalidAssignmentError) as error:
+        named = CustomAssignorError(f"{assignor_name(strategy)}: {error}")
+        return _error_answer(problem, named, time.perf_counter_ns() - started)
     nanos = time.perf_counter_ns() - started
+    if isinstance(strategy, ContainedAssignor):
+        nanos = strategy.nanos
     try:
         columns = AssignmentColumns.of(state, assignment)
     except InvalidAssignmentError as error:

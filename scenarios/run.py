@@ -43,11 +43,11 @@ def run(
         max_rebalances: the run is stopped after this many rebalances (`Trace.stopped`).
 
     Returns:
-        The trace. If the assignment is invalid or the assignor raises an `AssignorError`, the run ends there and
-        `Trace.failure` has the reason; other exceptions propagate.
+        The trace. If the assignment is invalid, a built-in assignor raises an `AssignorError` or a custom one fails in
+        any way (see `assignors.containment`), the run ends there and `Trace.failure` has the reason.
 
     Raises:
-        UnknownAssignorError: the assignor is unknown, or rejects its parameters.
+        UnknownAssignorError: the assignor is unknown, or a built-in one rejects its parameters.
     """
     spec = assignor if isinstance(assignor, AssignorSpec) else scenario.assignor_spec(assignor)
     run_seed = scenario.seeds[0] if seed is None else seed
@@ -93,12 +93,12 @@ def run_world(
         The trace.
     """
     neighbors = [
-        Neighbor(other, registry.make(other_spec.info, other_spec.parameters), other_spec.info.weights)
+        Neighbor(other, other_spec.make(), other_spec.info.weights)
         for other_spec, other in scenario.neighbor_worlds(world, seed)
     ]
     return simulate_alongside(
         world,
-        registry.make(spec.info, spec.parameters),
+        spec.make(),
         spec.info.weights,
         neighbors=neighbors,
         capture=capture,

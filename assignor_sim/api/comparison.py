@@ -11,6 +11,7 @@ import numpy as np
 
 from assignor_sim.api.loading import as_scenarios
 from assignor_sim.api.running import run
+from assignors.containment.limits import DEFAULT_LIMITS, CallLimits
 from assignors.registry import AssignorLike
 from reports.analysis.metrics import COMPARABLE_METRICS
 from reports.analysis.paired_comparison import (
@@ -77,6 +78,7 @@ def compare(
     seeds: int | Iterable[int] = 20,
     *,
     metrics: Sequence[str] = (),
+    limits: CallLimits = DEFAULT_LIMITS,
     on_progress: Callable[[str], None] | None = None,
 ) -> Comparison:
     """Compare assignors with significance tests over seeds; `assignor-sim compare` in Python.
@@ -89,6 +91,7 @@ def compare(
         assignors: two or more, as in `run`; the first is the baseline.
         seeds: the number of seeds (1, 2, …), or the seeds.
         metrics: names of metrics; by default the usual ones.
+        limits: limits of custom assignors, as in `run`.
         on_progress: called with a description of each run before it starts.
 
     Returns:
@@ -120,7 +123,16 @@ def compare(
     labels: tuple[str, ...] = ()
     for loaded in scenarios:
         progress = None if on_progress is None else _prefixed(loaded.name, on_progress)
-        result = run(loaded, assignors, all_seeds, explain=False, keep_traces=False, ranges=False, on_progress=progress)
+        result = run(
+            loaded,
+            assignors,
+            all_seeds,
+            explain=False,
+            keep_traces=False,
+            ranges=False,
+            limits=limits,
+            on_progress=progress,
+        )
         labels = result.labels
         warnings |= dict.fromkeys(f"{loaded.name}: {text}" for text in result.warnings)
         rows = result.tables["runs"].to_pylist()

@@ -22,6 +22,7 @@ from pipeline.sweep.run import Progress
 from reports.analysis.recommendation import Recommendation
 from scenarios.load import Scenario, load
 from scenarios.shipped import find_scenario
+from simulator.results.temporary_folder import temporary_folder
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -83,7 +84,7 @@ def recommend(
     check_price(loaded, parsed)
     request = RecommendationRequest(file, loaded, current, search_space(loaded, current, assignors, keep), runs, seeds)
     with ExitStack() as stack:
-        folder = sweeps or stack.enter_context(tempfile.TemporaryDirectory(prefix="assignor-sim-"))
+        folder = sweeps or stack.enter_context(tempfile.TemporaryDirectory(dir=temporary_folder()))
         session = stack.enter_context(spark_session(spark))
         if sweeps is None and not str(session.sparkContext.master).startswith("local"):
             raise RecommendError("on a cluster, name a folder for the sweeps that all machines reach (--sweeps URI)")

@@ -15,6 +15,7 @@ import pyarrow as pa
 from assignor_sim.api.loading import as_scenario
 from assignor_sim.api.results import RunResult
 from assignor_sim.api.stored_scenario import scenario_record
+from assignors.containment.limits import DEFAULT_LIMITS, CallLimits
 from assignors.registry import AssignorLike
 from scenarios.assignor_specs import assignor_specs
 from scenarios.load import AssignorSpec, Scenario
@@ -41,6 +42,7 @@ def run(
     keep_traces: bool = True,
     ranges: bool = True,
     max_rebalances: int = MAX_REBALANCES,
+    limits: CallLimits = DEFAULT_LIMITS,
     command: str = "",
     on_progress: Callable[[str], None] | None = None,
 ) -> RunResult:
@@ -59,6 +61,8 @@ def run(
         ranges: whether to simulate runs with warm-ups again with shorter and longer client times, and to report
             outcomes that depend on them (table `time_ranges`).
         max_rebalances: a run is stopped after this many rebalances, with the verdict `stopped`.
+        limits: limits of the calls of custom assignors, and whether they run in a process of their own. A run whose
+            assignor fails has the verdict `failed`; the other runs go on.
         command: the command line, for the manifest.
         on_progress: called with a description of each run before it starts.
 
@@ -78,7 +82,7 @@ def run(
         1
     """
     loaded = as_scenario(scenario)
-    specs = assignor_specs(loaded, _as_list(assignor))
+    specs = assignor_specs(loaded, _as_list(assignor), limits=limits)
     seeds = loaded.seeds if seed is None else (seed,) if isinstance(seed, int) else tuple(seed) or loaded.seeds
     request = ExplanationRequest(break_evens=False) if explain else None
     tables: list[dict[str, pa.Table]] = []

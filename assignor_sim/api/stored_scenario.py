@@ -11,6 +11,7 @@ from typing import Any
 from scenarios.load import Scenario, ScenarioError, load
 from scenarios.packed_imports import pack_imports, packed_scenario_folder
 from simulator.model_version import MODEL_VERSION
+from simulator.results.temporary_folder import temporary_folder
 
 FOLDER = PurePosixPath("scenario")
 
@@ -71,7 +72,7 @@ def _check_imports(files: Mapping[str, bytes], scenario: Scenario) -> None:
     Raises:
         StoredScenarioError: they differ.
     """
-    with tempfile.TemporaryDirectory(prefix="assignor-sim-") as directory:
+    with tempfile.TemporaryDirectory(dir=temporary_folder()) as directory:
         for name, content in files.items():
             file = Path(directory, name)
             file.parent.mkdir(parents=True, exist_ok=True)

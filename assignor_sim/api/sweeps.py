@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assignor_sim.api.spark import spark_session
+from assignors.containment.limits import DEFAULT_LIMITS, CallLimits
 from assignors.registry import AssignorLike
 from pipeline.aggregate import aggregate
 from pipeline.sweep.job import SweepJob
@@ -66,13 +67,18 @@ class SweepResult:
 
 
 def prepare(
-    sweep: str | os.PathLike[str], assignors: Sequence[AssignorLike] = (), *, command: str = ""
+    sweep: str | os.PathLike[str],
+    assignors: Sequence[AssignorLike] = (),
+    *,
+    limits: CallLimits = DEFAULT_LIMITS,
+    command: str = "",
 ) -> PreparedSweep:
     """Load a sweep and plan its runs; needs no Spark.
 
     Args:
         sweep: a sweep file, or the name of a shipped sweep.
         assignors: assignors in place of the sweep's.
+        limits: limits of custom assignors, as in `run`.
         command: the command line, for the manifest.
 
     Returns:
@@ -84,7 +90,7 @@ def prepare(
         SweepError: the baseline is not one of the assignors.
     """
     loaded = load_sweep(sweep)
-    return prepare_sweep(loaded, assignors, command)
+    return prepare_sweep(loaded, assignors, command, limits)
 
 
 def sweep(
@@ -93,6 +99,7 @@ def sweep(
     assignors: Sequence[AssignorLike] = (),
     *,
     resume: bool = False,
+    limits: CallLimits = DEFAULT_LIMITS,
     spark: SparkSession | None = None,
     on_progress: Callable[[Progress], None] | None = None,
 ) -> SweepResult:
@@ -104,6 +111,7 @@ def sweep(
         assignors: assignors in place of the sweep's, as in `run`. An object must be importable by the workers:
             defined in a module, not in a notebook cell. A prepared sweep has its assignors.
         resume: whether to complete an interrupted sweep in `out`.
+        limits: limits of custom assignors, as in `run`. A prepared sweep has its limits.
         spark: the Spark session; by default the active one, else Spark embedded in this process on all cores.
         on_progress: called with the number of completed runs from time to time.
 
@@ -118,7 +126,7 @@ def sweep(
         AggregateError: the runs cannot be aggregated.
         SparkError: Spark does not start, or fails.
     """
-    prepared = sweep if isinstance(sweep, PreparedSweep) else prepare(sweep, assignors)
+    prepared = sweep if isinstance(sweep, PreparedSweep) else prepare(sweep, assignors, limits=limits)
     job = SweepJob.of(prepared)
     with spark_session(spark) as session:
         state = run_sweep(session, job, os.fspath(out), resume=resume, on_progress=on_progress or (lambda _: None))

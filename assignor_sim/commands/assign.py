@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from assignor_sim.console.exits import DIFFERENT, exit_on_error
+from assignor_sim.console.assignor_options import AssignorMemory, AssignorTimeout, Isolate, call_limits
+from assignor_sim.console.exits import BAD_INPUT, DIFFERENT, exit_on_error
 
 if TYPE_CHECKING:
+    from assignors.containment.limits import CallLimits
     from assignors.java.hash_order import CollectionOrder
     from scenarios.problems import Problem
 
@@ -35,36 +37,46 @@ def assign(
         Literal["production", "sorted"],
         typer.Option(help="Iteration order of Java's hash collections, on which sticky assignors depend."),
     ] = "production",
+    assignor_timeout: AssignorTimeout = None,
+    isolate: Isolate = False,
+    assignor_memory: AssignorMemory = None,
 ) -> None:
     """Solve assignment problems, in order, in the schema in which Kafka's assignments are recorded.
 
     Example: [bold]assignor-sim assign --check problems.jsonl.gz[/bold]
     """
+    limits = call_limits(assignor_timeout, isolate, assignor_memory)
     from assignor_sim.text_files import STANDARD, open_to_write
     from assignors.errors import AssignorError
     from assignors.java.hash_order import CollectionOrder
     from scenarios.problems import ProblemError
 
     collections = CollectionOrder(order)
-    counts = AgreementCounts(collections)
+    counts, failures = AgreementCounts(collections), FailureCounts()
     with exit_on_error(ProblemError, AssignorError, OSError, EOFError, UnicodeDecodeError):
-        solutions = _solutions(problems, assignor, collections)
+        solutions = _solutions(problems, assignor, collections, limits)
         if check and output is None:
             for problem, solution in solutions:
                 counts.count(problem, solution)
+                failures.count(solution)
         else:
             with open_to_write(output or STANDARD) as stream:
                 for problem, solution in solutions:
                     stream.write(json.dumps(solution) + "\n")
                     counts.count(problem, solution)
+                    failures.count(solution)
+    if failures.failed:
+        print(failures, file=sys.stderr)
     if check:
         counts.print(sys.stderr if output == STANDARD else sys.stdout)
         if counts.different or not counts.compared:
             raise typer.Exit(DIFFERENT)
+    if failures.failed:
+        raise typer.Exit(BAD_INPUT)
 
 
 def _solutions(
-    problems: Path, assignor: str | None, order: CollectionOrder
+    problems: Path, assignor: str | None, order: CollectionOrder, limits: CallLimits
 ) -> Iterator[tuple[Problem, dict[str, Any]]]:
     from assignor_sim.text_files import open_to_read
     from assignors import registry
@@ -74,7 +86,27 @@ def _solutions(
     name = "standard input" if str(problems) == "-" else str(problems)
     with open_to_read(problems) as source:
         for problem in read_problems(source, name):
-            yield problem, solve_problem(problem, name, info, order)
+            yield problem, solve_problem(problem, name, info, order, limits)
+
+
+class FailureCounts:
+    """Number of problems on which a custom assignor failed; the exceptions of Kafka's assignors are answers."""
+
+    def __init__(self) -> None:
+        self.solved = 0
+        self.failed = 0
+        self._first = ""
+
+    def count(self, solution: dict[str, Any]) -> None:
+        """Count one answer."""
+        self.solved += 1
+        error = solution["error"]
+        if error is not None and not error.startswith(("java.", "org.apache.")):
+            self.failed += 1
+            self._first = self._first or f"{solution['id']}: {error}"
+
+    def __str__(self) -> str:
+        return f"{self.failed} of {self.solved} problems: the assignor failed; {self._first}"
 
 
 class AgreementCounts:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from assignor_sim.console.assignor_options import AssignorMemory, AssignorTimeout, Isolate, call_limits
 from assignor_sim.console.exits import BAD_INPUT, DIFFERENT, exit_on_error
 
 if TYPE_CHECKING:
@@ -43,12 +44,16 @@ def compare(
             metavar="METRIC",
         ),
     ] = None,
+    assignor_timeout: AssignorTimeout = None,
+    isolate: Isolate = False,
+    assignor_memory: AssignorMemory = None,
     format_: Annotated[CompareFormat, typer.Option("--format", help="Output format.")] = CompareFormat.TABLE,
 ) -> None:
     """Compare assignors with significance tests; the first is the baseline.
 
     Example: [bold]assignor-sim compare --assignor high_availability --assignor mypkg:Mine scenarios[/bold]
     """
+    limits_of_calls = call_limits(assignor_timeout, isolate, assignor_memory)
     from assignor_sim.api.comparison import compare as compare_assignors
     from assignor_sim.api.loading import as_scenarios
     from assignor_sim.api.regression import scenario_files
@@ -68,7 +73,9 @@ def compare(
         metrics = list(dict.fromkeys((*_metrics(metric or ()), *limits)))
         loaded = as_scenarios(scenario_files(scenarios))
         with show_progress() as on_progress:
-            comparison = compare_assignors(loaded, assignors, seeds, metrics=metrics, on_progress=on_progress)
+            comparison = compare_assignors(
+                loaded, assignors, seeds, metrics=metrics, limits=limits_of_calls, on_progress=on_progress
+            )
     for warning in comparison.warnings:
         print(f"warning: {warning}", file=sys.stderr)
     for scenario in loaded:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from assignor_sim.console.assignor_options import AssignorMemory, AssignorTimeout, Isolate, call_limits
 from assignor_sim.console.command_line import command_line
 from assignor_sim.console.exits import BAD_INPUT, exit_on_error
 
@@ -55,6 +56,9 @@ def run(
         int | None,
         typer.Option(help="Stop each run after this many rebalances (default: 10000).", min=1, metavar="N"),
     ] = None,
+    assignor_timeout: AssignorTimeout = None,
+    isolate: Isolate = False,
+    assignor_memory: AssignorMemory = None,
     format_: Annotated[RunFormat, typer.Option("--format", help="Output format.")] = RunFormat.TABLE,
 ) -> None:
     """Simulate a scenario, and compare assignors on it.
@@ -64,6 +68,7 @@ def run(
     if prove_limit is not None and not (prove and prove_limit > 0):
         print("--prove-limit: requires --prove and a number above 0", file=sys.stderr)
         raise typer.Exit(BAD_INPUT)
+    limits = call_limits(assignor_timeout, isolate, assignor_memory)
     from assignor_sim.api.loading import load
     from assignor_sim.api.running import run as simulate
     from assignor_sim.api.stored_scenario import StoredScenarioError, imports_not_stored
@@ -74,11 +79,9 @@ def run(
     from reports.render.terminal.comparison import render
     from scenarios.load import ScenarioError
     from simulator.processes.run_budget import MAX_REBALANCES
-    from simulator.results.result_directory import ResultsError, check_writable
+    from simulator.results.result_directory import ResultsError, reserved_directory
 
-    with exit_on_error(ScenarioError, AssignorError, ResultsError, StoredScenarioError):
-        if out is not None:
-            check_writable(out)
+    with exit_on_error(ScenarioError, AssignorError, ResultsError, StoredScenarioError), reserved_directory(out):
         loaded = load(scenario, parse_overrides(set_))
         with show_progress() as on_progress:
             result = simulate(
@@ -89,6 +92,7 @@ def run(
                 explain=out is not None,
                 keep_traces=False,
                 max_rebalances=max_rebalances or MAX_REBALANCES,
+                limits=limits,
                 command=command_line(),
                 on_progress=on_progress,
             )

@@ -8,8 +8,9 @@ from typing import Annotated
 
 import typer
 
+from assignor_sim.console.assignor_options import AssignorMemory, AssignorTimeout, Isolate, call_limits
 from assignor_sim.console.command_line import command_line
-from assignor_sim.console.exits import INTERRUPTED, exit_on_error
+from assignor_sim.console.exits import BAD_INPUT, INTERRUPTED, exit_on_error
 from assignor_sim.console.spark_options import Conf, Master, PyFiles, parse_spark_conf
 
 
@@ -22,6 +23,9 @@ def sweep(
         typer.Option(help="Assignor in place of the sweep's: a label, a name, or package.module:Class. Repeatable."),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the number of runs, and run nothing.")] = False,
+    assignor_timeout: AssignorTimeout = None,
+    isolate: Isolate = False,
+    assignor_memory: AssignorMemory = None,
     master: Master = None,
     conf: Conf = None,
     py_files: PyFiles = None,
@@ -32,6 +36,7 @@ def sweep(
 
     Example: [bold]assignor-sim sweep traffic_vs_movement --out out/sweep[/bold]
     """
+    limits = call_limits(assignor_timeout, isolate, assignor_memory)
     from assignor_sim.api.sweeps import prepare
     from assignor_sim.api.sweeps import sweep as run_sweep
     from assignor_sim.console.progress import show_run_progress
@@ -42,7 +47,7 @@ def sweep(
     from scenarios.sweeps.errors import SweepError
 
     with exit_on_error(ScenarioError, AssignorError, SweepError, AggregateError, SparkError):
-        prepared = prepare(file, assignor or (), command=command_line())
+        prepared = prepare(file, assignor or (), limits=limits, command=command_line())
         print(prepared)
         for remark in prepared.remarks:
             print(remark, file=sys.stderr)
@@ -61,3 +66,5 @@ def sweep(
         print(f"{result.failed} of {result.runs} runs failed: see the column error of the table runs", file=sys.stderr)
     print(result, end="")
     print(f"\nTables: {out}")
+    if result.failed:
+        raise typer.Exit(BAD_INPUT)

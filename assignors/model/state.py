@@ -8,9 +8,11 @@ on which the assignors of this project work. The accessors of KIP-924 serve assi
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from itertools import pairwise
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -164,10 +166,17 @@ class ApplicationState:
     task_end_offsets: Sequence[Mapping[TaskId, int]] = ()
 
     def __post_init__(self) -> None:
-        columns = (self.lags, self.tasks.subtopology, self.tasks.stateful, self.clients.threads, self.clients.rack)
-        for column in (*columns, self.task_insertion_order, self.client_insertion_order, self.previous_thread):
+        tasks, partitions = self.tasks, self.partitions
+        columns = (self.lags, tasks.subtopology, tasks.stateful, self.clients.threads, self.clients.rack)
+        lists = (tasks.source.offsets, tasks.source.values, tasks.changelog.offsets, tasks.changelog.values)
+        orders = (self.task_insertion_order, self.client_insertion_order, self.previous_thread)
+        for column in (*columns, *lists, partitions.in_rack, partitions.racks_known, *orders):
             if column is not None:
                 column.setflags(write=False)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the fields only: the state is read-only in another process, too, and caches stay here."""
+        return type(self), tuple(getattr(self, column.name) for column in fields(self))
 
     @classmethod
     def of(
@@ -241,12 +250,12 @@ class ApplicationState:
     @cached_property
     def all_tasks(self) -> Mapping[TaskId, TaskInfo]:
         """Return all tasks by id, in Kafka's order."""
-        return {task: self._task_info(row) for row, task in enumerate(self.tasks.ids)}
+        return MappingProxyType({task: self._task_info(row) for row, task in enumerate(self.tasks.ids)})
 
     @cached_property
     def kafka_streams_states(self) -> Mapping[ProcessId, KafkaStreamsState]:
         """Return all clients with their lags by process id, in Kafka's order."""
-        return {client: self._kafka_streams_state(row) for row, client in enumerate(self.clients.ids)}
+        return MappingProxyType({id_: self._kafka_streams_state(row) for row, id_ in enumerate(self.clients.ids)})
 
     def remote_partitions(self, partitions: Ragged) -> IntArray:
         """Return, for each task and client, the number of the task's partitions without a replica in the client's rack.
@@ -295,10 +304,12 @@ class ApplicationState:
             process_id=self.clients.ids[row],
             num_processing_threads=int(self.clients.threads[row]),
             rack_id=None if rack == NO_RACK else self.partitions.racks[rack],
-            client_tags=self.clients.tags[row],
+            client_tags=MappingProxyType(dict(self.clients.tags[row])),
             previous_active_tasks=self.previous_active[row],
             previous_standby_tasks=self.previous_standby[row],
-            task_lags={task: lag for task, lag in zip(self.tasks.ids, lags, strict=True) if lag != NO_LAG},
+            task_lags=MappingProxyType(
+                {task: lag for task, lag in zip(self.tasks.ids, lags, strict=True) if lag != NO_LAG}
+            ),
             task_offsets=self.task_offsets[row] if self.task_offsets else {},
             task_end_offsets=self.task_end_offsets[row] if self.task_end_offsets else {},
             instance_id=self.clients.instance_ids[row] if self.clients.instance_ids else None,

@@ -70,12 +70,13 @@ def aggregate(
     for name in ("sensitivity", "levels", "pairs"):
         tables[name] = all_effects.where(f"table = '{name}'").select(*AGGREGATE_SCHEMAS[name].names)
     try:
-        for name, table in tables.items():
-            output.write(table, name)
-        facts = [json.loads(row["facts"]) for row in fronts.where("facts is not null").select("facts").collect()]
-        strongest = tables["sensitivity"].where(f"rank <= {MAX_FACTORS}").collect()
-        summary = build_summary(sweeps, facts, [row.asDict() for row in strongest])
-        output.finish(json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+        with output.lock():
+            for name, table in tables.items():
+                output.write(table, name)
+            facts = [json.loads(row["facts"]) for row in fronts.where("facts is not null").select("facts").collect()]
+            strongest = tables["sensitivity"].where(f"rank <= {MAX_FACTORS}").collect()
+            summary = build_summary(sweeps, facts, [row.asDict() for row in strongest])
+            output.finish(json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
     finally:
         for cached in (*cells, fronts, all_effects):
             cached.unpersist()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from pipeline.aggregate.stored_sweeps import AggregateError
@@ -43,8 +45,18 @@ class AggregateDirectory:
         self._storage = Storage(spark, parent)
         if self._storage.children(self._name) and not self._storage.exists(self._name, SUMMARY):
             raise AggregateError(f"{root}: exists and is not an aggregate; choose another --out")
-        self._temporary, self._replaced = f".{self._name}.partial", f".{self._name}.replaced"
-        self._storage.remove(self._temporary)
+        self._temporary = f".{self._name}.part"
+
+    @contextmanager
+    def lock(self) -> Iterator[None]:
+        """Exclude other processes, and remove what a killed one has left.
+
+        Yields:
+            Nothing.
+        """
+        with self._storage.lock(self._name):
+            self._storage.remove(self._temporary)
+            yield
 
     def write(self, table: DataFrame, name: str) -> None:
         """Write a table as a folder with a single file of fixed name and reproducible bytes."""
@@ -59,8 +71,4 @@ class AggregateDirectory:
     def finish(self, summary: str) -> None:
         """Write the summary and move the directory to its final name."""
         self._storage.write_text(summary, self._temporary, SUMMARY)
-        self._storage.remove(self._replaced)
-        if self._storage.exists(self._name):
-            self._storage.move((self._name,), (self._replaced,))
-        self._storage.move((self._temporary,), (self._name,))
-        self._storage.remove(self._replaced)
+        self._storage.replace(self._temporary, self._name)

@@ -106,10 +106,32 @@ def ingest(
     Raises:
         IngestError: a source, the mapping or the folder cannot be used.
     """
-    from pyspark.errors import PySparkException
-
     sources.check()
     target = Target(spark, out)
+    with target.lock():
+        target.discard()
+        return _ingest(spark, sources, target, mapping, interval_ms, command, on_progress)
+
+
+def _ingest(
+    spark: SparkSession,
+    sources: IngestSources,
+    target: Target,
+    mapping: NamedMapping,
+    interval_ms: int | None,
+    command: str,
+    on_progress: Callable[[str], None],
+) -> IngestResult:
+    """Ingest sources into a folder that is locked.
+
+    Returns:
+        Counts of rows and tables.
+
+    Raises:
+        IngestError: a source or the folder cannot be used.
+    """
+    from pyspark.errors import PySparkException
+
     try:
         job = _IngestJob(spark, target, on_progress)
         if sources.metrics:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from pipeline.ingest.errors import IngestError
@@ -34,7 +35,10 @@ class Target:
         self._parent = Storage(spark, parent or ("/" if out.startswith("/") else "."))
         self._hidden = f".{name}.part"
         self._check()
-        self._parent.remove(self._hidden)
+
+    def lock(self) -> AbstractContextManager[None]:
+        """Return a context in which no other process writes to the folder."""
+        return self._parent.lock(self._name)
 
     def scratch(self, name: str) -> str:
         """Return the URI of a temporary folder, removed by `publish` and `discard`."""
@@ -59,17 +63,12 @@ class Target:
         return ordered.sparkSession.read.parquet(path).count()
 
     def publish(self, manifest: Mapping[str, Any]) -> None:
-        """Write the manifest and move the folder to its final name; an earlier one is removed last."""
+        """Write the manifest and move the folder to its final name; an earlier one is replaced."""
         for name in self._parent.children(self._hidden):
             if name.startswith("_"):
                 self._parent.remove(self._hidden, name)
         self._parent.write_text(json.dumps({"kind": KIND, **manifest}, indent=2) + "\n", self._hidden, MANIFEST)
-        old = f".{self._name}.old"
-        self._parent.remove(old)
-        if self._parent.exists(self._name):
-            self._parent.move([self._name], [old])
-        self._parent.move([self._hidden], [self._name])
-        self._parent.remove(old)
+        self._parent.replace(self._hidden, self._name)
 
     def discard(self) -> None:
         """Remove everything that was not published."""

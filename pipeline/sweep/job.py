@@ -58,6 +58,7 @@ class SweepJob:
             files=tuple(sorted(packed.files.items())),
             tables=(*ALWAYS_WRITTEN, *sweep.tables),
             assignors=pickled,
+            limits=prepared.limits,
         )
         return cls(prepared, sweep_inputs, batch_sizes)
 

@@ -82,6 +82,14 @@ def run_sweep(
         SweepError: the folder contains something else, or part of this sweep without `resume`.
     """
     storage = Storage(spark, out)
+    with storage.lock():
+        return _run_sweep(spark, job, storage, resume, on_progress)
+
+
+def _run_sweep(
+    spark: SparkSession, job: SweepJob, storage: Storage, resume: bool, on_progress: Callable[[Progress], None]
+) -> Progress:
+    """Simulate the missing runs of a sweep in a folder that is locked; return the final progress."""
     finished = set(storage.children("runs"))
     remaining = [batch for batch in job.batches if batch.name not in finished]
     _claim_directory(storage, job, is_begun=bool(finished), is_done=not remaining, resume=resume)
@@ -91,7 +99,8 @@ def run_sweep(
     on_progress(state)
     if not remaining:
         return state
-    storage.write(_settings_table(job.prepared.sweep), "settings", "settings.parquet")
+    if not storage.exists("settings", "settings.parquet"):
+        storage.write(_settings_table(job.prepared.sweep), "settings", "settings.parquet")
     state = _run_batches(spark, storage, job, remaining, state, on_progress)
     storage.remove(UNFINISHED)
     return state
@@ -104,7 +113,7 @@ def _claim_directory(storage: Storage, job: SweepJob, *, is_begun: bool, is_done
         SweepError: the folder contains something else, or part of this sweep without `resume`.
     """
     if not storage.exists(MANIFEST):
-        if storage.children():
+        if any(not name.startswith(".") for name in storage.children()):  # A killed sweep may leave a hidden file.
             raise SweepError(f"{storage.root}: exists and is not a sweep directory; choose another --out")
         storage.write_text(_json(job.manifest), MANIFEST)
         return

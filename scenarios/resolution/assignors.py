@@ -8,8 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from assignors import registry
+from assignors.containment.limits import DEFAULT_LIMITS, CallLimits
 from assignors.errors import UnknownAssignorError
 from assignors.kafka_releases import registered_release
+from assignors.model.assignment import TaskAssignor
 from assignors.model.configs import AssignmentConfigs
 from assignors.registry import AssignorInfo
 from assignors.renamed_parameters import describe_rename, rename_parameters
@@ -35,6 +37,7 @@ class AssignorSpec:
         changed: the keys of the overridden configs.
         protocol: group protocol of its runs; None for the application's.
         follows_brokers: whether it is the assignor of the brokers, whose release changes with an upgrade.
+        limits: limits of a custom assignor.
     """
 
     label: str
@@ -44,6 +47,18 @@ class AssignorSpec:
     changed: tuple[str, ...] = ()
     protocol: GroupProtocol | None = None
     follows_brokers: bool = False
+    limits: CallLimits = DEFAULT_LIMITS
+
+    def make(self) -> TaskAssignor:
+        """Build the assignor for a run; a custom one is contained.
+
+        Returns:
+            The assignor.
+
+        Raises:
+            UnknownAssignorError: see `registry.make_contained`.
+        """
+        return registry.make_contained(self.info, self.parameters, self.limits)
 
 
 def resolve_assignors(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from assignors.containment.limits import DEFAULT_LIMITS, CallLimits
 from assignors.registry import AssignorLike
 from scenarios.assignor_specs import assignor_specs
 from scenarios.language.errors import ScenarioError
@@ -38,6 +39,7 @@ class PreparedSweep:
         run_ms: shape (settings, assignors); predicted time per run.
         command: the command line.
         warnings: error messages for invalid factor values.
+        limits: limits of custom assignors.
     """
 
     sweep: Sweep
@@ -49,6 +51,7 @@ class PreparedSweep:
     run_ms: NDArray[np.float64]
     command: str
     warnings: tuple[str, ...]
+    limits: CallLimits = DEFAULT_LIMITS
 
     @property
     def total(self) -> int:
@@ -69,7 +72,9 @@ class PreparedSweep:
         )
 
 
-def prepare_sweep(sweep: Sweep, assignors: Sequence[AssignorLike] = (), command: str = "") -> PreparedSweep:
+def prepare_sweep(
+    sweep: Sweep, assignors: Sequence[AssignorLike] = (), command: str = "", limits: CallLimits = DEFAULT_LIMITS
+) -> PreparedSweep:
     """Load the scenario of a sweep and predict its run times.
 
     The scenario is loaded in the first setting, then with the other values of each factor, one factor at a time. The
@@ -79,6 +84,7 @@ def prepare_sweep(sweep: Sweep, assignors: Sequence[AssignorLike] = (), command:
         sweep: the sweep.
         assignors: assignors in place of the sweep's; names may import code.
         command: the command line, for the manifest.
+        limits: limits of custom assignors.
 
     Returns:
         The prepared sweep.
@@ -112,7 +118,9 @@ def prepare_sweep(sweep: Sweep, assignors: Sequence[AssignorLike] = (), command:
             varied_specs = assignor_specs(varied, names, may_import=may_import)
             run_ms[variant.settings] *= np.array([predict_run_ms(varied, spec) for spec in varied_specs]) / base_ms
     packed = pack_imports(sweep.scenario.parent.resolve(), sorted(imports))
-    return PreparedSweep(sweep, scenario, tuple(assignors), labels, imports, packed, run_ms, command, tuple(warnings))
+    return PreparedSweep(
+        sweep, scenario, tuple(assignors), labels, imports, packed, run_ms, command, tuple(warnings), limits
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from assignors.containment.contained import innermost
 from assignors.flow.decomposition import decompose_into_cycles
 from assignors.model.assignment import UNASSIGNED, TaskAssignor, TaskType
 from assignors.model.columns import BoolArray, IntArray
@@ -343,7 +344,7 @@ def _break_evens(
 
 def _repeatable(record: DecisionRecord, steps: StepRecorder) -> RepeatableDecision:
     configured = record.state.assignment_configs.rack_aware_non_overlap_cost
-    assignor = record.assignor
+    assignor = innermost(record.assignor)
     default = assignor.default_weights.non_overlap_cost if isinstance(assignor, WeightedAssignor) else 0
     current = default if configured is None else configured
     return RepeatableDecision(record.state, record.assignor, record.traffic_cost, current, steps.flows)

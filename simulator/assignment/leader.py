@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from assignors.containment.contained import innermost
 from assignors.java.hash_order import task_hash
 from assignors.model.assignment import UNASSIGNED, AssignmentColumns, TaskAssignor
 from assignors.model.columns import BoolArray, IntArray, PartitionTable
@@ -207,7 +208,7 @@ class Leader:
         state = self._build_state(rows, slots, configs, previous_copies, previous, reported_offsets or {})
         self._execution.restoration.record_reports(rows)
         steps = None if self._explain is None else StepRecorder()
-        falls_back = isinstance(self._assignor, HighAvailability) and not self.knows_lags
+        falls_back = isinstance(innermost(self._assignor), HighAvailability) and not self.knows_lags
         assignor = FallbackPrior() if falls_back else self._assignor
         try:
             computed = compute_assignment(state, assignor, self._speed, steps or NO_RECORDER)

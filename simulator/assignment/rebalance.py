@@ -10,6 +10,7 @@ from typing import overload
 
 import numpy as np
 
+from assignors.containment.contained import assignor_name, innermost
 from assignors.errors import AssignorError
 from assignors.flow import FlowEffort
 from assignors.model.assignment import AssignmentColumns, TaskAssignor
@@ -20,7 +21,6 @@ from assignors.model.state import ApplicationState
 from assignors.recording.leader_time import NEGLIGIBLE_MS, leader_time_ms, work_time_ms
 from assignors.recording.leader_work import LeaderWork
 from assignors.recording.recorder import NO_RECORDER, Exchange, PlacementStep, Recorder, as_recording
-from assignors.tasks.group_spec_assignor import GroupSpecAssignor
 from simulator.errors import AssignorFailedError
 
 
@@ -64,9 +64,9 @@ def compute_assignment(
         assignment = recording.assign_recorded(state, compute_time)
         columns = AssignmentColumns.of(state, assignment)
     except AssignorError as error:
-        own = assignor.assignor if isinstance(assignor, GroupSpecAssignor) else assignor
-        raise AssignorFailedError(f"{type(own).__name__}: {error}") from error
-    return ComputedAssignment(state, columns, compute_time.ms / leader_speed, is_recorded=recording is assignor)
+        raise AssignorFailedError(f"{assignor_name(assignor)}: {error}") from error
+    own = innermost(assignor)
+    return ComputedAssignment(state, columns, compute_time.ms / leader_speed, is_recorded=as_recording(own) is own)
 
 
 class _ComputeTime(Recorder):

@@ -1,15 +1,15 @@
 """Result directories: the tables as Parquet files, and a manifest that describes the runs.
 
-Everything is written to a temporary directory next to the target, which is then renamed. So an interrupted run leaves
-no incomplete results.
+Everything is written to a directory next to the target, which then takes its place (see `output_lock`). So a killed run
+leaves the old results or the new ones.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from simulator.results.output_lock import output_lock, replace_directory
 from simulator.results.renamed_keys import RENAMED_TABLES, rename_tables
 from simulator.results.run_table_rules import REFERENCES, RULES
 from simulator.results.table_checks import (
@@ -59,8 +60,7 @@ def write_results(
     check_writable(directory, manifest.get("kind"))
     try:
         directory.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=f".{directory.name}.", dir=directory.parent) as temporary:
-            complete = Path(temporary) / "complete"
+        with output_lock(directory) as complete:
             complete.mkdir()
             for name, table in tables.items():
                 pq.write_table(table, complete / f"{name}.parquet", compression="zstd")
@@ -69,11 +69,36 @@ def write_results(
             for name, content in (files or {}).items():
                 (complete / name).parent.mkdir(parents=True, exist_ok=True)
                 (complete / name).write_bytes(content)
-            if directory.exists():
-                directory.rename(Path(temporary) / "replaced")
-            complete.rename(directory)
+            replace_directory(complete, directory)
     except OSError as error:
         raise ResultsError(f"{directory}: cannot be written: {error.strerror or error}") from error
+
+
+@contextmanager
+def reserved_directory(directory: Path | None, kind: str | None = None) -> Iterator[None]:
+    """Check that results can be written to a directory, and lock it until they are.
+
+    Args:
+        directory: the target directory; None to do nothing.
+        kind: the kind in the manifest; None for runs.
+
+    Yields:
+        Nothing.
+
+    Raises:
+        ResultsError: it has other content, cannot be created, or another process writes to it.
+    """
+    if directory is None:
+        yield
+        return
+    check_writable(directory, kind)
+    with ExitStack() as stack:
+        try:
+            directory.parent.mkdir(parents=True, exist_ok=True)
+            stack.enter_context(output_lock(directory))
+        except OSError as error:
+            raise ResultsError(f"{directory}: cannot be written: {error.strerror or error}") from error
+        yield
 
 
 def check_writable(directory: Path, kind: str | None = None) -> None:

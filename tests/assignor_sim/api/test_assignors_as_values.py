@@ -88,15 +88,16 @@ def test_invalid_assignor_is_rejected() -> None:
         sim.compare(SCENARIO, ["high_availability"])
 
 
-def test_invalid_assignment_ends_the_run_and_exception_is_raised() -> None:
+def test_invalid_assignment_or_exception_ends_the_run() -> None:
     invalid = sim.run(SCENARIO, lambda state: sim.TaskAssignment(()))
     assert "MISSING_PROCESS_ID" in str(invalid.trace.failure)
 
     def divide(state: sim.ApplicationState) -> sim.TaskAssignment:
         raise ZeroDivisionError
 
-    with pytest.raises(ZeroDivisionError):
-        sim.run(SCENARIO, divide)
+    failed = sim.run(SCENARIO, ["high_availability", divide])
+    assert failed.to_pandas("runs")["verdict"].tolist() == ["stable", "failed"]
+    assert "ZeroDivisionError" in str(failed.traces["divide", 1].failure)
 
 
 def test_sweep_accepts_importable_assignors_only(tmp_path: Path) -> None:

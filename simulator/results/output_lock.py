@@ -1,0 +1,150 @@
+"""Writing files and directories: one writer at a time, and readers see the old content or the new one at any moment.
+
+Content is prepared as `.NAME.part` beside the target, and then takes its place in one operation of the file system. A
+lock `.NAME.lock` excludes other writers. The system releases it when its process ends, also by SIGKILL; the next writer
+removes what a killed one has left.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import errno
+import fcntl
+import json
+import os
+import shutil
+import socket
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+_EXCHANGE = 2
+"""`RENAME_EXCHANGE` of Linux, and `RENAME_SWAP` of macOS."""
+
+_CURRENT_FOLDER = -100 if sys.platform.startswith("linux") else -2
+_HELD: dict[tuple[str, int], int] = {}
+"""How often each thread holds the lock of each target."""
+
+
+class LockedError(OSError):
+    """Another process writes to the same target; the message names it."""
+
+    def __str__(self) -> str:
+        return f"{self.filename}: {self.strerror}"
+
+
+@contextmanager
+def output_lock(target: Path) -> Iterator[Path]:
+    """Lock a file or directory for writing, and remove what killed writers have left beside it.
+
+    A thread may take the lock again while it holds it.
+
+    Args:
+        target: the file or directory; its parent must exist.
+
+    Yields:
+        The path `.NAME.part` beside it, at which nothing exists when the lock is taken.
+
+    Raises:
+        LockedError: another process, or another thread, holds the lock.
+        OSError: the lock cannot be created.
+    """
+    target = target.absolute()
+    part = target.with_name(f".{target.name}.part")
+    key = (str(target), threading.get_ident())
+    if key in _HELD:
+        _HELD[key] += 1
+        try:
+            yield part
+        finally:
+            _HELD[key] -= 1
+        return
+    lock = target.with_name(f".{target.name}.lock")
+    with _locked_file(lock, target):
+        _HELD[key] = 1
+        try:
+            remove(part)
+            yield part
+        finally:
+            del _HELD[key]
+            with contextlib.suppress(OSError):
+                remove(part)
+            with contextlib.suppress(OSError):
+                lock.unlink()
+
+
+def replace_directory(part: Path, target: Path) -> None:
+    """Move a directory to its place; the old content is removed afterwards.
+
+    The exchange is one operation on Linux and macOS, on file systems that support it. On others, a killed writer may
+    leave the target missing for the moment between two operations.
+    """
+    if not target.exists():
+        part.rename(target)
+    elif _exchange(part, target):
+        remove(part)
+    else:
+        old = target.with_name(f".{target.name}.old")
+        remove(old)
+        target.rename(old)
+        part.rename(target)
+        remove(old)
+
+
+def remove(path: Path) -> None:
+    """Remove a file, or a directory with its content; do nothing if it does not exist."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+@contextmanager
+def _locked_file(lock: Path, target: Path) -> Iterator[None]:
+    while True:
+        handle = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            owner = os.pread(handle, 1000, 0)
+            os.close(handle)
+            raise LockedError(errno.EWOULDBLOCK, f"in use by {_describe(owner)}", str(target)) from None
+        except BaseException:
+            os.close(handle)
+            raise
+        # The former owner may have removed the file between opening and locking.
+        with contextlib.suppress(FileNotFoundError):
+            if os.stat(lock).st_ino == os.fstat(handle).st_ino:
+                break
+        os.close(handle)
+    try:
+        os.ftruncate(handle, 0)
+        os.pwrite(handle, json.dumps({"pid": os.getpid(), "host": socket.gethostname()}).encode(), 0)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _describe(owner: bytes) -> str:
+    try:
+        content = json.loads(owner)
+        return f"process {int(content['pid'])} on {ascii(content['host'])[1:-1]}"
+    except (ValueError, KeyError, TypeError):
+        return "another process"
+
+
+def _exchange(first: Path, second: Path) -> bool:
+    """Exchange two directories; return False if the system cannot."""
+    name = "renameat2" if sys.platform.startswith("linux") else "renameatx_np"
+    function = getattr(ctypes.CDLL(None, use_errno=True), name, None)
+    if function is None:
+        return False
+    paths = os.fsencode(first), os.fsencode(second)
+    if function(_CURRENT_FOLDER, paths[0], _CURRENT_FOLDER, paths[1], ctypes.c_uint(_EXCHANGE)) == 0:
+        return True
+    if ctypes.get_errno() in (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP):
+        return False
+    raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), str(second))
