@@ -10,7 +10,7 @@ from typing import Final
 
 from tests.hostile.kafka_output import IMPORTERS, import_failure, importer_failure
 from tests.hostile.problems import problem_failure
-from tests.hostile.result_directories import plans_failure, results_failure
+from tests.hostile.result_directories import plans_failure, results_failure, sweep_failure
 from tests.hostile.scenarios import scenario_failure, sweep_file_failure
 from tests.hostile.stored_results import stored_failure
 
@@ -31,6 +31,7 @@ _ATTACKS: Final[Mapping[str, tuple[str, Attack]]] = {
     "results": ("`show`, `diff`, `explain`", results_failure),
     "pages of results": ("`report`", partial(results_failure, with_page=True)),
     "pages of plans": ("`report`", plans_failure),
+    "pages of sweeps": ("`report`", sweep_failure),
     "stored results": ("`verify`", partial(_without_folder, attack=stored_failure)),
     "assignment problems": ("`assign --check`, every assignor", partial(_without_folder, attack=problem_failure)),
     **{
