@@ -195,7 +195,7 @@ def load(
     try:
         text = read_text(file, MAX_BYTES, TOO_LONG_MESSAGE)
     except UnreadableError as error:
-        raise ScenarioError([Mistake(str(file), None, "", str(error))]) from None
+        raise ScenarioError([Mistake(str(file), error.line, "", str(error))]) from None
     return _load(text, str(file), file, file.parent, tuple(overrides), name_override)
 
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from pipeline.aggregate.tables import AGGREGATE_SCHEMAS
 from pipeline.ingest.tables import TABLES as INGESTED_TABLES
 from pipeline.ingest.tables import Table
 from reports.analysis.plans.tables import PLAN_SCHEMAS
+from reports.analysis.sweeps.tables import AGGREGATE_SCHEMAS
 from scenarios.language.streams_group_configs import STREAMS_GROUP_CONFIGS, Effect
 from scenarios.sweeps.document import SweepDocument
 from simulator.results.tables import SCHEMAS
@@ -81,7 +81,7 @@ its objectives, the Pareto front up to 200 cells, and the best cell of each obje
 `against_baseline` (the number of settings with significant differences to the baseline), `sensitivity` (up to three
 factors per metric) and `left_out` (runs and metrics that are excluded, with the reason).
 
-<!-- Made by `python -m tools.reference_pages` from the schemas in pipeline/aggregate/tables.py. -->
+<!-- Made by `python -m tools.reference_pages` from the schemas in reports/analysis/sweeps/tables.py. -->
 """
 
 INGESTED = """# Ingested tables

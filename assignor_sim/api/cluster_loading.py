@@ -51,7 +51,7 @@ def load_cluster(
             text = cluster.read()
     except (UnreadableError, UnicodeDecodeError) as error:
         reason = "not UTF-8 text" if isinstance(error, UnicodeDecodeError) else str(error)
-        raise ScenarioError([Mistake(source, None, "", reason)]) from None
+        raise ScenarioError([Mistake(source, getattr(error, "line", None), "", reason)]) from None
     loaded = read_cluster(
         source,
         text,

@@ -171,7 +171,7 @@ def _text(path: Path) -> str:
     try:
         return read_text(path, MAX_IMPORT_BYTES, f"longer than {MAX_IMPORT_BYTES:,} bytes")
     except UnreadableError as error:
-        raise UnreadableError(f"'{path}': {error}") from None
+        raise UnreadableError(f"'{error.place(path)}': {error}") from None
 
 
 def _pair(option: str, text: str) -> tuple[str, str]:

@@ -23,7 +23,7 @@ from pipeline.aggregate.output import AggregateDirectory
 from pipeline.aggregate.sensitivity import EFFECTS, effects
 from pipeline.aggregate.stored_sweeps import AggregateError, StoredSweep, factor_columns, find_sweeps
 from pipeline.aggregate.summary import FRONT_AND_FACTS, MAX_FACTORS, build_summary, scenario_front
-from pipeline.aggregate.tables import AGGREGATE_SCHEMAS, OBJECTIVES
+from reports.analysis.sweeps.tables import AGGREGATE_SCHEMAS, OBJECTIVES
 from simulator.results.renamed_keys import RENAMED_RUN_KEYS
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ import numpy as np
 import pyarrow as pa
 
 from pipeline.aggregate.stored_sweeps import StoredSweep
-from pipeline.aggregate.tables import CELLS, DIFFERENCES
 from reports.analysis.metric import Run
 from reports.analysis.metrics import METRICS
 from reports.analysis.statistics import Floats, PairedDifference, SampleSummary, paired, summarize
+from reports.analysis.sweeps.tables import CELLS, DIFFERENCES
 from simulator.results.tables import RUNS
 from simulator.results.verdict import INCOMPARABLE, Verdict
 

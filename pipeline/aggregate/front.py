@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.aggregate.tables import FRONT, MONEY, OBJECTIVES
 from reports.analysis.pareto import NOT_DOMINATED, dominators, lexicographic_order
+from reports.analysis.sweeps.tables import FRONT, MONEY, OBJECTIVES
 
 Row = dict[str, Any]
 

@@ -15,8 +15,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pipeline.aggregate.stored_sweeps import ASSIGNOR, StoredSweep, Value, level_text
-from pipeline.aggregate.tables import LEVELS, PAIRS, SENSITIVITY
 from reports.analysis.statistics import Floats
+from reports.analysis.sweeps.tables import LEVELS, PAIRS, SENSITIVITY
 
 MAX_LEVELS = 10
 """Numeric factors with more distinct values are binned into this many bins, or fewer if quantiles coincide."""

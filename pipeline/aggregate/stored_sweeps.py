@@ -10,6 +10,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pipeline.storage import Storage
+from reports.analysis.sweeps.stored_manifest import SweepManifest
+from scenarios.language.errors import format_value
+from simulator.results.json_documents import JsonError, read_json, validated
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -144,30 +147,28 @@ def _manifest(storage: Storage) -> dict[str, Any]:
     if not storage.exists("manifest.json"):
         raise AggregateError(f"{storage.root}: not a sweep directory: manifest.json is missing")
     try:
-        manifest: dict[str, Any] = json.loads(storage.read_text("manifest.json"))
-        kind = manifest.get("kind", "run")
-    except (ValueError, AttributeError) as error:
+        manifest = read_json(storage.read_text("manifest.json"))
+        kind = manifest.get("kind", "run") if isinstance(manifest, dict) else None
+        if kind != "sweep":
+            raise JsonError(f"kind: expected 'sweep', found {format_value(kind)}")
+        validated(SweepManifest, manifest)
+    except (JsonError, UnicodeDecodeError) as error:
         raise AggregateError(f"{storage.root}: not a sweep directory: manifest.json: {error}") from None
-    if kind != "sweep":
-        raise AggregateError(f"{storage.root}: not a sweep directory: manifest.json has kind {kind!r}")
     if not storage.children("runs"):
         raise AggregateError(f"{storage.root}: the sweep has no runs yet; continue it with assignor-sim sweep --resume")
-    return manifest
+    return dict(manifest)
 
 
 def _sweep(root: str, manifest: Mapping[str, Any], name: str, scenario: str, baseline: str | None) -> StoredSweep:
-    try:
-        assignors = tuple(manifest["assignors"])
-        chosen_baseline = baseline or manifest["baseline"]
-        factors = tuple(
-            StoredFactor(factor["name"], tuple(factor["paths"]), factor["kind"] == "number")
-            for factor in manifest["factors"]
-        )
-        sweep = StoredSweep(
-            name, scenario, root, factors, assignors, len(manifest["seeds"]), chosen_baseline, manifest["runs"]
-        )
-    except (KeyError, TypeError) as error:
-        raise AggregateError(f"{root}: manifest.json: {error} is missing or invalid") from None
+    assignors = tuple(manifest["assignors"])
+    chosen_baseline = baseline or manifest["baseline"]
+    factors = tuple(
+        StoredFactor(factor["name"], tuple(factor["paths"]), factor.get("kind") == "number")
+        for factor in manifest["factors"]
+    )
+    sweep = StoredSweep(
+        name, scenario, root, factors, assignors, len(manifest["seeds"]), chosen_baseline, manifest["runs"]
+    )
     if chosen_baseline not in assignors:
         raise AggregateError(
             f"{root}: {chosen_baseline!r} is not an assignor of this sweep (assignors: {', '.join(assignors)})"
@@ -201,5 +202,5 @@ def _scenarios(manifests: Sequence[Mapping[str, Any]]) -> list[str]:
 def _hash(manifest: Mapping[str, Any]) -> str:
     """Return a hash of everything that defines a scenario: text, imported files and changes for all runs."""
     scenario = manifest["scenario"]
-    content = [scenario["sha256"], scenario.get("imports", {}), manifest.get("changes", [])]
+    content = [scenario.get("sha256", ""), scenario.get("imports", {}), manifest.get("changes", [])]
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

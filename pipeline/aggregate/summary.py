@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from pipeline.aggregate.front import pareto_front
 from pipeline.aggregate.stored_sweeps import StoredSweep
-from pipeline.aggregate.tables import FRONT, MONEY, OBJECTIVES
 from reports.analysis.statistics import CONFIDENCE, RESAMPLES
+from reports.analysis.sweeps.tables import FRONT, MONEY, OBJECTIVES
 
 Row = Mapping[str, Any]
 Json = dict[str, Any]

@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from pipeline.ingest.errors import IngestError
-from scenarios.language.yaml_reader import YamlReadError, read_yaml
+from scenarios.language.paths import format_path
+from scenarios.language.text_files import UnreadableError, read_text
+from scenarios.language.yaml_reader import MAX_BYTES, YamlReadError, read_yaml
 
 Measure = Literal["bytes", "messages", "size"]
 Kind = Literal["counter", "rate"]
@@ -171,13 +173,15 @@ def find_mapping(text: str) -> NamedMapping:
     if not path.is_file():
         raise IngestError(f"--map {text}: no such file or built-in mapping (mappings: {', '.join(BUILT_IN)})")
     try:
-        content: Any = read_yaml(path.read_text(encoding="utf-8")).value
-        return NamedMapping(text, SourceMapping.model_validate(content))
-    except (YamlReadError, UnicodeDecodeError) as error:
-        raise IngestError(f"{text}: {error}") from None
+        tree = read_yaml(read_text(path, MAX_BYTES, f"longer than the maximum of {MAX_BYTES:,} bytes"))
+    except (YamlReadError, UnreadableError) as error:
+        place = text if error.line is None else f"{text}:{error.line}"
+        raise IngestError(f"{place}: {error}") from None
+    try:
+        return NamedMapping(text, SourceMapping.model_validate(tree.value))
     except ValidationError as error:
         first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        raise IngestError(
-            f"{text}: {f'{where}: ' if where else ''}{first['msg'].removeprefix('Value error, ')}"
-        ) from None
+        known = next(first["loc"][:n] for n in range(len(first["loc"]), -1, -1) if first["loc"][:n] in tree.lines)
+        where = format_path(first["loc"])
+        problem = first["msg"].removeprefix("Value error, ")
+        raise IngestError(f"{text}:{tree.lines[known]}: {f'{where}: ' if where else ''}{problem}") from None

@@ -29,6 +29,7 @@ from pipeline.sweep.batches import Batch
 from pipeline.sweep.job import SweepJob
 from scenarios.sweeps.design import Sweep
 from scenarios.sweeps.errors import SweepError
+from simulator.results.json_documents import JsonError, read_json
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -117,7 +118,12 @@ def _claim_directory(storage: Storage, job: SweepJob, *, is_begun: bool, is_done
             raise SweepError(f"{storage.root}: exists and is not a sweep directory; choose another --out")
         storage.write_text(_json(job.manifest), MANIFEST)
         return
-    manifest = json.loads(storage.read_text(MANIFEST))
+    try:
+        manifest = read_json(storage.read_text(MANIFEST))
+    except (JsonError, UnicodeDecodeError) as error:
+        raise SweepError(f"{storage.root}: {MANIFEST}: {error}; choose another --out") from None
+    if not isinstance(manifest, dict):
+        raise SweepError(f"{storage.root}: {MANIFEST}: expected an object; choose another --out")
     if manifest.get("identity") != job.manifest["identity"]:
         changed = ", ".join(_changed(manifest, job.manifest)) or "the project's version"
         raise SweepError(f"{storage.root}: contains another sweep (different: {changed}); choose another --out")

@@ -297,7 +297,7 @@ def read_tool_output(path: Path, parse: Callable[[str], T]) -> T:
     try:
         text = read_text(path, MAX_IMPORT_BYTES, f"longer than the maximum of {MAX_IMPORT_BYTES:,} bytes")
     except UnreadableError as error:
-        raise ScenarioError([Mistake(str(path), None, "", str(error))]) from None
+        raise ScenarioError([Mistake(str(path), error.line, "", str(error))]) from None
     return _parse(str(path), text, parse)
 
 

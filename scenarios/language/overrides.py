@@ -58,9 +58,7 @@ def apply_overrides(
         source = name_override(path, value)
         try:
             set_path = _set(root, path, read_yaml_value(value))
-        except YamlReadError as error:
-            mistakes.append(Mistake(source, None, "", str(error)))
-        except _PathError as error:
+        except (YamlReadError, _PathError) as error:
             mistakes.append(Mistake(source, None, path, str(error)))
         else:
             sources = {key: override for key, override in sources.items() if key[: len(set_path)] != set_path}

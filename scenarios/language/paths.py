@@ -11,5 +11,6 @@ def format_path(path: Iterable[str | int]) -> str:
     """Format a path as in messages and in `--set path=value`."""
     text = ""
     for part in path:
-        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+        shown = "''" if part == "" else part
+        text += f"[{part}]" if isinstance(part, int) else f".{shown}" if text else str(shown)
     return text

@@ -10,7 +10,19 @@ MAX_IMPORT_BYTES: Final = 50_000_000
 
 
 class UnreadableError(ValueError):
-    """A file that cannot be read as text; the message gives the reason."""
+    """A file that cannot be read as text; the message gives the reason.
+
+    Attributes:
+        line: the first line that cannot be read, from 1; None if the file cannot be read at all.
+    """
+
+    def __init__(self, message: str, line: int | None = None) -> None:
+        super().__init__(message)
+        self.line = line
+
+    def place(self, file: object) -> str:
+        """Return a file with the line, if there is one, for messages."""
+        return str(file) if self.line is None else f"{file}:{self.line}"
 
 
 def read_text(path: Path, max_bytes: int, too_long: str) -> str:
@@ -34,9 +46,9 @@ def read_text(path: Path, max_bytes: int, too_long: str) -> str:
     except (OSError, ValueError) as error:
         raise UnreadableError(f"cannot be read: {getattr(error, 'strerror', None) or error}") from None
     if len(content) > max_bytes:
-        raise UnreadableError(too_long)
+        raise UnreadableError(too_long, content.count(b"\n", 0, max_bytes) + 1)
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise UnreadableError(f"not UTF-8 text (line {line}); save it as UTF-8") from None
+        raise UnreadableError("not UTF-8 text; save it as UTF-8", line) from None

@@ -77,6 +77,10 @@ class SourceMap:
             map(str, sorted(self._warnings, key=lambda warning: (warning.source != self.source, warning.line or 0)))
         )
 
+    def line(self, path: ScenarioPath) -> int | None:
+        """Return the line of a path, or of the closest path above it; None if an override set it."""
+        return self._locate(path)[1]
+
     def mark_invalid(self, path: ScenarioPath) -> None:
         """Mark a path as invalid, so that nothing below it is checked."""
         self._invalid.add(path)

@@ -65,10 +65,10 @@ class YamlReadError(ValueError):
     """A text that is not valid YAML or not plain data.
 
     Attributes:
-        line: the line of the error, from 1; None if unknown.
+        line: the line of the error, from 1.
     """
 
-    def __init__(self, line: int | None, message: str) -> None:
+    def __init__(self, line: int, message: str) -> None:
         super().__init__(message)
         self.line = line
 
@@ -101,7 +101,7 @@ def read_yaml(text: str, max_nodes: int = MAX_NODES) -> LocatedYaml:
             non-plain type, a duplicate key, a key that is not a scalar, or an alias that contains itself.
     """
     if len(text) > MAX_BYTES:
-        raise YamlReadError(None, TOO_LONG_MESSAGE)
+        raise YamlReadError(text.count("\n", 0, MAX_BYTES) + 1, TOO_LONG_MESSAGE)
     root = _compose(text)
     converter = _NodeConverter(max_nodes)
     return LocatedYaml(converter.convert(root, (), _line(root)), converter.lines)
@@ -130,6 +130,16 @@ class _CachingComposer(Composer):
     def resolver(self) -> Any:
         return self.loader.resolver
 
+    def get_single_node(self) -> Any:
+        try:
+            return super().get_single_node()
+        except (ArithmeticError, LookupError, TypeError, AttributeError, ValueError) as error:
+            if isinstance(error, YAMLError):
+                raise
+            # ruamel.yaml raises built-in exceptions without a line for some malformed escapes and directives.
+            line = self.loader.reader.line + 1
+            raise YamlReadError(line, "not YAML: invalid escape sequence or directive") from None
+
 
 class _NoResolver(VersionedResolver):
     """A resolver that gives nodes without an explicit tag a common tag, to distinguish them from tagged nodes."""
@@ -146,21 +156,20 @@ def _compose(text: str) -> Node:
     yaml.max_depth = MAX_DEPTH + 1
     try:
         root: Node | None = yaml.compose(text)
+    except YamlReadError:
+        raise
     except MaxDepthExceededError as error:
         raise _too_deep(error.problem_mark.line + 1) from None
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         problem = " ".join(str(part) for part in (error.context, error.problem) if part)
-        raise YamlReadError(None if mark is None else mark.line + 1, f"not YAML: {problem}") from None
+        raise YamlReadError(1 if mark is None else mark.line + 1, f"not YAML: {problem}") from None
     except YAMLError as error:
         position = getattr(error, "position", None)
-        line = text.count("\n", 0, position) + 1 if isinstance(position, int) else None
+        line = text.count("\n", 0, position) + 1 if isinstance(position, int) else 1
         raise YamlReadError(line, f"not YAML: {str(error).splitlines()[0]}") from None
-    except Exception as error:
-        # ruamel.yaml raises built-in exceptions for some malformed escapes and directives.
-        raise YamlReadError(None, f"not YAML: {type(error).__name__}: {error}") from None
     if root is None:
-        raise YamlReadError(None, "the file is empty; a scenario is a mapping with cluster, application and clients")
+        raise YamlReadError(1, "the file is empty; a scenario is a mapping with cluster, application and clients")
     return root
 
 

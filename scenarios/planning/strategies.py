@@ -126,7 +126,7 @@ def _read_constraints(file: Path) -> tuple[str, ...]:
     try:
         text = read_text(file, MAX_IMPORT_BYTES, f"longer than {MAX_IMPORT_BYTES:,} bytes")
     except UnreadableError as error:
-        raise ScenarioError([Mistake(str(file), None, "", str(error))]) from None
+        raise ScenarioError([Mistake(str(file), error.line, "", str(error))]) from None
     constraints: list[str] = []
     mistakes = []
     for number, line in enumerate(text.splitlines(), start=1):

@@ -69,7 +69,7 @@ class ImportedFiles:
             self.digests[name] = hashlib.sha256(text.encode()).hexdigest()
             return ImportedContent(source, parse(text))
         except UnreadableError as error:
-            self._source_map.add_mistake(path, f"'{source}': {error}")
+            self._source_map.add_mistake(path, f"'{error.place(source)}': {error}")
         except FormatError as error:
             self._mistakes.add(Mistake(source, error.line, "", str(error)))
         self._source_map.mark_invalid(path)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ import numpy as np
 
 from scenarios.language.errors import Mistake, Mistakes, ScenarioError, did_you_mean, format_value
 from scenarios.language.fields import valid_entries
+from scenarios.language.paths import ScenarioPath
 from scenarios.language.text_files import UnreadableError, read_text
 from scenarios.language.validation import SourceMap, parse_document
 from scenarios.language.yaml_reader import MAX_BYTES, TOO_LONG_MESSAGE, YamlReadError, read_yaml
@@ -68,6 +69,7 @@ class Sweep:
         baseline: the assignor that the others are compared with; None for the first.
         seeds: one run per setting, assignor and seed.
         tables: result tables besides `runs` and `rounds`.
+        lines: line of each entry that causes overrides, such as `factors[standbys]`, in the file.
     """
 
     name: str
@@ -82,6 +84,7 @@ class Sweep:
     baseline: str | None
     seeds: tuple[int, ...]
     tables: tuple[str, ...]
+    lines: Mapping[str, int] = field(default_factory=dict)
 
     def overrides(self, setting: Setting) -> list[tuple[str, str]]:
         """Return all overrides of the scenario for a setting, as with `--set`; the last one of a path applies."""
@@ -94,7 +97,8 @@ class Sweep:
         """Name an override in messages, by the entry of the sweep file that causes it."""
         factor = next((factor.name for factor in self.factors if path in factor.paths), None)
         entry = f"set[{path}]" if factor is None else f"factors[{factor}]"
-        return f"{self.file}: {entry}: {value}"
+        line = f":{self.lines[entry]}" if entry in self.lines else ""
+        return f"{self.file}{line}: {entry}: {value}"
 
 
 def load_sweep(path: str | os.PathLike[str]) -> Sweep:
@@ -116,9 +120,7 @@ def load_sweep(path: str | os.PathLike[str]) -> Sweep:
     try:
         text = read_text(file, MAX_BYTES, TOO_LONG_MESSAGE)
         tree = read_yaml(text)
-    except UnreadableError as error:
-        raise ScenarioError([Mistake(source, None, "", str(error))]) from None
-    except YamlReadError as error:
+    except (UnreadableError, YamlReadError) as error:
         raise ScenarioError([Mistake(source, error.line, "", str(error))]) from None
     if not isinstance(tree.value, dict):
         what = f"expected a mapping with scenario and factors, found {format_value(tree.value)}"
@@ -170,7 +172,18 @@ def _resolve(document: SweepDocument, text: str, file: Path, places: SourceMap) 
         baseline=document.baseline,
         seeds=tuple(document.seeds),
         tables=tuple(dict.fromkeys(document.tables)),
+        lines=_entry_lines(document, entries, places),
     )
+
+
+def _entry_lines(
+    document: SweepDocument, factors: Sequence[tuple[int, FactorEntry]], places: SourceMap
+) -> dict[str, int]:
+    """Return the line of each entry that causes overrides, by its name in messages."""
+    paths: dict[str, ScenarioPath] = {f"factors[{entry.name}]": ("factors", i) for i, entry in factors}
+    paths |= {f"set[{path}]": ("set", path) for path in document.changes}
+    lines = {entry: places.line(path) for entry, path in paths.items()}
+    return {entry: line for entry, line in lines.items() if line is not None}
 
 
 def _choose(

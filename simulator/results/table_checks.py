@@ -14,6 +14,9 @@ import pyarrow.parquet as pq
 MAX_INTEGER: Final = 2**53
 """Largest time or number that readers convert to a float without loss."""
 
+MAX_FLOAT: Final = 1e100
+"""Largest number that readers subtract, divide and square without overflow."""
+
 _SHOWN: Final = 60
 
 
@@ -111,7 +114,8 @@ def check_schema(path: Path, table: pa.Table, schema: pa.Schema, rules: TableRul
 
 def _check_values(path: Path, column_field: pa.Field, column: pa.ChunkedArray, rules: TableRules) -> None:
     if pa.types.is_floating(column_field.type):
-        _check_all(path, column_field.name, column, pc.is_finite(column), "a finite number")
+        is_valid = pc.less_equal(pc.abs(column), MAX_FLOAT)
+        _check_all(path, column_field.name, column, is_valid, f"a number from {-MAX_FLOAT:g} to {MAX_FLOAT:g}")
     elif pa.types.is_integer(column_field.type):
         least = -MAX_INTEGER if column_field.name in rules.signed else 0
         is_valid = pc.and_(pc.greater_equal(column, least), pc.less_equal(column, MAX_INTEGER))
@@ -157,12 +161,11 @@ def check_relations(
         target = reference.target, reference.target_columns
         if target not in known:
             known[target] = _distinct(tables[reference.target], reference.target_columns)
-        for values in _distinct(tables[reference.table], reference.columns):
-            if values[-1] is not None and values not in known[target]:
-                described = _described(reference.columns, values)
-                raise TableMistake(
-                    f"{path_of(reference.table)}: {described} is not in {path_of(reference.target).name}"
-                )
+        unknown = _distinct(tables[reference.table], reference.columns) - known[target]
+        referring = [values for values in unknown if values[-1] is not None]
+        if referring:
+            described = _described(reference.columns, min(referring, key=repr))
+            raise TableMistake(f"{path_of(reference.table)}: {described} is not in {path_of(reference.target).name}")
 
 
 def _distinct(table: pa.Table, columns: Sequence[str]) -> set[tuple[Any, ...]]:

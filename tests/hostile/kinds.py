@@ -10,7 +10,8 @@ from typing import Final
 
 from tests.hostile.kafka_output import IMPORTERS, import_failure, importer_failure
 from tests.hostile.problems import problem_failure
-from tests.hostile.result_directories import plans_failure, results_failure
+from tests.hostile.result_directories import plans_failure, results_failure, sweep_failure
+from tests.hostile.scenarios import scenario_failure, sweep_file_failure
 from tests.hostile.stored_results import stored_failure
 
 Attack = Callable[[random.Random, Path], str | None]
@@ -24,13 +25,24 @@ def _importer(rng: random.Random, folder: Path, *, importer: str) -> str | None:
     return importer_failure(rng, importer)
 
 
-KINDS: Final[Mapping[str, Attack]] = {
-    "results": results_failure,
-    "pages of results": partial(results_failure, with_page=True),
-    "pages of plans": plans_failure,
-    "stored results": partial(_without_folder, attack=stored_failure),
-    "assignment problems": partial(_without_folder, attack=problem_failure),
-    **{f"Kafka's {importer}": partial(_importer, importer=importer) for importer in IMPORTERS},
-    "folders of dumps": import_failure,
+_ATTACKS: Final[Mapping[str, tuple[str, Attack]]] = {
+    "scenarios": ("`validate`, `run`", partial(_without_folder, attack=scenario_failure)),
+    "sweep files": ("`sweep`", sweep_file_failure),
+    "results": ("`show`, `diff`, `explain`", results_failure),
+    "pages of results": ("`report`", partial(results_failure, with_page=True)),
+    "pages of plans": ("`report`", plans_failure),
+    "pages of sweeps": ("`report`", sweep_failure),
+    "stored results": ("`verify`", partial(_without_folder, attack=stored_failure)),
+    "assignment problems": ("`assign --check`, every assignor", partial(_without_folder, attack=problem_failure)),
+    **{
+        f"Kafka's {importer}": ("`import`, `plan`, `ingest`", partial(_importer, importer=importer))
+        for importer in IMPORTERS
+    },
+    "folders of dumps": ("`import --from`", import_failure),
 }
+
+KINDS: Final[Mapping[str, Attack]] = {kind: attack for kind, (_, attack) in _ATTACKS.items()}
 """What is wrong with the end of one random input of each kind; None if nothing is."""
+
+READERS: Final[Mapping[str, str]] = {kind: reader for kind, (reader, _) in _ATTACKS.items()}
+"""The commands that read each kind, for the table of counts."""

@@ -106,7 +106,7 @@ def changed_document(rng: random.Random, document: Any) -> Any:
     """Return the JSON document with one to three values replaced, removed, renamed or copied from elsewhere in it."""
     document = copy.deepcopy(document)
     for _ in range(rng.randint(1, 3)):
-        places = list(_places(document))
+        places = list(value_places(document))
         if not places:
             break
         parent, key = rng.choice(places)
@@ -135,7 +135,7 @@ def changed_json(rng: random.Random, text: str) -> str:
         case 2:
             depth = rng.choice((100, 900))
             document = json.loads(text)
-            parent, key = rng.choice(list(_places(document)))
+            parent, key = rng.choice(list(value_places(document)))
             parent[key] = json.loads('{"a":' * depth + "1" + "}" * depth)
             return json.dumps(document)
         case _:
@@ -208,7 +208,7 @@ def _hostile_value(rng: random.Random, type_: pa.DataType, values: list[Any]) ->
     return rng.random() < 0.5 if pa.types.is_boolean(type_) else rng.choice(HOSTILE_TEXTS)
 
 
-def _places(document: Any) -> list[tuple[Any, Any]]:
+def value_places(document: Any) -> list[tuple[Any, Any]]:
     """Return every value of a document as its container and its key or index."""
     places: list[tuple[Any, Any]] = []
     containers = [document]

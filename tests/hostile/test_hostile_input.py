@@ -16,7 +16,16 @@ from tests.hostile.kafka_output import IMPORTERS
 from tests.hostile.kinds import KINDS
 
 INPUTS = int(os.environ.get("HOSTILE_INPUTS", "0"))
-FEW = {"results": 5, "pages of results": 1, "pages of plans": 1, "folders of dumps": 2, "Kafka's client metrics": 10}
+FEW = {
+    "scenarios": 15,
+    "sweep files": 10,
+    "results": 5,
+    "pages of results": 1,
+    "pages of sweeps": 1,
+    "pages of plans": 1,
+    "folders of dumps": 2,
+    "Kafka's client metrics": 10,
+}
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -20,10 +20,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipeline.aggregate.tables import AGGREGATE_SCHEMAS
 from reports.analysis.sweeps.aggregated_sweep import AggregatedSweep
 from reports.analysis.sweeps.reading import read_sweep
 from reports.analysis.sweeps.sweep_directory import SweepAggregate
+from reports.analysis.sweeps.tables import AGGREGATE_SCHEMAS
 
 Row = dict[str, Any]
 
@@ -182,7 +182,14 @@ def _sensitivity(key: Row, factors: Sequence[str]) -> pa.Table:
     for metric, shares in SHARES.items():
         order = sorted(range(3), key=lambda number: -shares[number])
         for number, (factor, share) in enumerate(zip(factors, shares, strict=True)):
-            row = {"metric": metric, "factor": factor, "rank": order.index(number) + 1, "levels": 2, "share": share}
+            row = {
+                "metric": metric,
+                "factor": factor,
+                "rank": order.index(number) + 1,
+                "levels": 2,
+                "runs": 24,
+                "share": share,
+            }
             rows.append(key | row)
     return _table("sensitivity", rows)
 

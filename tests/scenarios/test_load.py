@@ -504,19 +504,21 @@ def test_path_that_is_not_a_file_is_rejected(tmp_path: Path) -> None:
 def test_file_that_is_not_utf_8_is_rejected(tmp_path: Path) -> None:
     file = tmp_path / "s.yaml"
     file.write_bytes(SMALL.encode() + "# Zürich\n".encode("latin-1"))
-    assert _load_error(file) == f"{file}: not UTF-8 text (line 23); save it as UTF-8"
+    assert _load_error(file) == f"{file}:23: not UTF-8 text; save it as UTF-8"
 
 
 def test_file_of_ten_megabytes_is_rejected(tmp_path: Path) -> None:
     file = tmp_path / "s.yaml"
     file.write_text(SMALL + "# comment\n" * 1_000_000)
-    assert _load_error(file).startswith(f"{file}: longer than the maximum of 400,000 bytes; save long lists of topics")
+    assert _load_error(file).startswith(
+        f"{file}:39954: longer than the maximum of 400,000 bytes; save long lists of topics"
+    )
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "s.yaml: the file is empty; a scenario is a mapping with cluster, application and clients"),
+        ("", "s.yaml:1: the file is empty; a scenario is a mapping with cluster, application and clients"),
         ("- a\n", "s.yaml:1: expected a mapping with cluster, application and clients, found a list"),
         ("\nhello\n", "s.yaml:2: expected a mapping with cluster, application and clients, found 'hello'"),
         ("a: 1\na: 2\n", "s.yaml:2: duplicate key 'a' in this mapping (first in line 1)"),

@@ -46,7 +46,7 @@ def _best(sweep: AggregatedSweep, by_index: Mapping[int, Sequence[Row]]) -> Iter
         lowest_metrics = (METRIC[row["objective"]] for row in best_rows)
         yield BestCell(
             tuple(
-                (metric.title, mean_cell(metric, sweep.means[metric.name].get(index)), row["others_equal"])
+                (metric.title, mean_cell(metric, sweep.means.get(metric.name, {}).get(index)), row["others_equal"])
                 for metric, row in zip(lowest_metrics, best_rows, strict=True)
             ),
             cell,

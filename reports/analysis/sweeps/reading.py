@@ -19,6 +19,7 @@ from reports.analysis.sweeps.aggregated_sweep import (
     SweepFactor,
 )
 from reports.analysis.sweeps.sweep_directory import SweepAggregate
+from simulator.results.result_directory import ResultsError
 
 _ASSIGNOR = "assignor"
 _LAST_COMMON_COLUMN = "ci_high"
@@ -28,7 +29,11 @@ Value = float | str | None
 
 
 def read_sweep(aggregate: SweepAggregate) -> AggregatedSweep:
-    """Return the sweep of an aggregate, with cells in their display order."""
+    """Return the sweep of an aggregate, with cells in their display order.
+
+    Raises:
+        ResultsError: no level of a factor contains the value of a setting.
+    """
     sweep_summary = aggregate.summary["sweeps"][0]
     objectives = [METRIC[name] for name in aggregate.summary["scenarios"][0]["objectives"]]
     rows = aggregate.tables["front"].to_pylist()
@@ -116,6 +121,7 @@ def _factors(
     rows: dict[str, dict[int, Row]] = {}
     for row in aggregate.tables["levels"].to_pylist():
         rows.setdefault(row["factor"], {})[row["position"]] = row
+    table = f"{aggregate.name}/aggregate/levels"
     factors = []
     columns: list[dict[int, int]] = []
     for number, name in enumerate(names):
@@ -123,23 +129,29 @@ def _factors(
         levels = [rows[name][position] for position in sorted(rows[name])] if name in rows else []
         texts = [row["level"] for row in levels] or sorted({level_text(value) for value in by_setting.values()})
         factors.append(SweepFactor(name, tuple(texts)))
-        columns.append({setting: _level_index(value, levels, texts) for setting, value in by_setting.items()})
+        columns.append(
+            {setting: _level_index(value, levels, texts, name, table) for setting, value in by_setting.items()}
+        )
     by_position = rows.get(_ASSIGNOR, {})
     known = [by_position[position]["level"] for position in sorted(by_position)]
     factors.append(SweepFactor(_ASSIGNOR, tuple(_in_order(known, assignors))))
     return factors, {setting: tuple(column[setting] for column in columns) for setting in values}
 
 
-def _level_index(value: Value, levels: Sequence[Row], texts: Sequence[str]) -> int:
-    """Return the index of the level of a value: its own level, or the bin that contains it."""
+def _level_index(value: Value, levels: Sequence[Row], texts: Sequence[str], factor: str, table: str) -> int:
+    """Return the index of the level of a value: its own level, or the bin that contains it.
+
+    Raises:
+        ResultsError: no level contains the value.
+    """
     text = level_text(value)
     if text in texts:
         return texts.index(text)
-    return next(
-        index
-        for index, row in enumerate(levels)
-        if isinstance(value, float) and row["low"] is not None and row["low"] <= value <= row["high"]
-    )
+    if isinstance(value, float):
+        for index, row in enumerate(levels):
+            if row["low"] is not None and row["high"] is not None and row["low"] <= value <= row["high"]:
+                return index
+    raise ResultsError(f"{table}: factor {factor!r}: no level contains {text[:60]!r} of the table cells")
 
 
 def _args(manifest: Mapping[str, Any], values: Sequence[Value]) -> tuple[str, ...]:

@@ -6,15 +6,23 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
+import pyarrow.compute as pc
 
 from reports.analysis.comparison import TableError
+from reports.analysis.sweeps.table_rules import AGGREGATE_REFERENCES, AGGREGATE_RULES
+from reports.analysis.sweeps.tables import AGGREGATE_SCHEMAS
+from simulator.results.json_documents import JsonError, read_json, validated
 from simulator.results.renamed_keys import RENAMED_KEYS, rename_columns, rename_keys, warn_of_old_keys
+from simulator.results.result_directory import ResultsError
+from simulator.results.table_checks import TableMistake, TableRules, check_relations, check_schema, read_table
 
-REQUIRED_TABLES = ("cells", "differences", "front", "sensitivity", "levels", "pairs")
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+REQUIRED_TABLES = tuple(AGGREGATE_SCHEMAS)
 """Tables of an aggregate."""
 
 _MANIFEST, _FOLDER, _SUMMARY = "manifest.json", "aggregate", "summary.json"
@@ -49,24 +57,79 @@ def is_sweep_directory(directory: Path) -> bool:
 def read_aggregate(directory: Path) -> SweepAggregate:
     """Read the aggregate of a sweep; warn if an earlier release wrote it with keys that were renamed since.
 
+    Readers need no further checks: manifest, summary, columns, types, nulls, numbers and references are valid.
+
+    Args:
+        directory: the directory of the sweep, possibly of an unknown author.
+
     Returns:
         The aggregate, with current keys.
 
     Raises:
         TableError: the sweep is not aggregated, or was aggregated together with other sweeps.
+        ResultsError: a file is not valid; names the file, the place and what would be right.
     """
+    from reports.analysis.sweeps.stored_manifest import AggregateSummary, SweepManifest
+
     remedy = f"run: assignor-sim aggregate {directory}"
     folder = directory / _FOLDER
     if not (folder / _SUMMARY).is_file():
         raise TableError(f"{directory}: not aggregated yet; {remedy}")
     try:
         manifest, summary = (_json(path) for path in (directory / _MANIFEST, folder / _SUMMARY))
-        tables = {name: pq.read_table(folder / name) for name in REQUIRED_TABLES}
-    except (OSError, ValueError, pa.ArrowException) as error:
-        raise TableError(f"{folder}: cannot be read ({error}); {remedy}") from error
-    if len(summary.get("sweeps", ())) != 1 or len(summary.get("scenarios", ())) != 1:
-        raise TableError(f"{folder}: aggregates other sweeps too; {remedy}")
-    return SweepAggregate(str(directory), manifest, *_with_current_keys(summary, tables, str(folder)))
+        read = {name: read_table(folder / name) for name in REQUIRED_TABLES}
+        summary, tables = _with_current_keys(summary, read, str(folder))
+        _validate(directory / _MANIFEST, SweepManifest, manifest)
+        _validate(folder / _SUMMARY, AggregateSummary, summary)
+        if len(summary["sweeps"]) != 1 or len(summary["scenarios"]) != 1:
+            raise TableError(f"{folder}: aggregates other sweeps too; {remedy}")
+        checked = _checked(folder, tables, remedy)
+        _check_cells(folder, manifest, summary, checked)
+    except OSError as error:
+        raise ResultsError(f"{folder}: cannot be read: {error.strerror or error}; {remedy}") from None
+    except TableMistake as error:
+        raise ResultsError(str(error)) from None
+    return SweepAggregate(str(directory), manifest, summary, checked)
+
+
+def _checked(folder: Path, tables: Mapping[str, pa.Table], remedy: str) -> dict[str, pa.Table]:
+    """Return the columns of the schemas, and the columns of the factors of the table `cells`."""
+    checked = {}
+    for name, schema in AGGREGATE_SCHEMAS.items():
+        table, rules = tables[name], AGGREGATE_RULES[name]
+        if name == "cells":
+            more = [field for field in table.schema if field.name not in schema.names]
+            known = [pa.field(field.name, pa.string()) if field.type != pa.float64() else field for field in more]
+            schema = pa.schema([*schema, *known])
+            rules = TableRules(rules.nullable | {field.name for field in more}, key=rules.key)
+        checked[name] = check_schema(folder / name, table, schema, rules, remedy)
+    check_relations(folder.joinpath, checked, AGGREGATE_RULES, AGGREGATE_REFERENCES)
+    return checked
+
+
+def _check_cells(
+    folder: Path, manifest: Mapping[str, Any], summary: Mapping[str, Any], tables: Mapping[str, pa.Table]
+) -> None:
+    """Check what the tables and the two documents say about cells and factors.
+
+    Raises:
+        TableMistake: they contradict each other.
+    """
+    front = tables["front"]
+    if pc.any(pc.and_(front["on_front"], pc.is_null(front["place"]))).as_py():
+        raise TableMistake(f"{folder / 'front'}: column 'place': null for a cell on the front, expected its rank")
+    cells = set(zip(front["setting"].to_pylist(), front["assignor"].to_pylist(), strict=True))
+    for number, best in enumerate(summary["scenarios"][0]["best"]):
+        if (best["setting"], best["assignor"]) not in cells:
+            where = f"scenarios[0].best[{number}]"
+            raise TableMistake(f"{folder / _SUMMARY}: {where}: setting and assignor are not in the table front")
+    names = [factor["name"] for factor in summary["sweeps"][0]["factors"]]
+    columns = tables["cells"].num_columns - len(AGGREGATE_SCHEMAS["cells"])
+    for number, source in ((len(manifest["factors"]), _MANIFEST), (columns, "the table cells")):
+        if number != len(names):
+            raise TableMistake(
+                f"{folder / _SUMMARY}: sweeps[0].factors: {len(names)} factors, but {source} has {number}"
+            )
 
 
 def _with_current_keys(
@@ -102,7 +165,17 @@ def _with_current_keys(
 
 
 def _json(path: Path) -> dict[str, Any]:
-    value = json.loads(path.read_text(encoding="utf-8"))
-    if not isinstance(value, dict):
-        raise ValueError(f"{path.name} is not an object")
+    try:
+        value = read_json(path.read_text(encoding="utf-8"))
+        if not isinstance(value, dict):
+            raise JsonError("expected an object")
+    except (JsonError, UnicodeDecodeError) as error:
+        raise ResultsError(f"{path}: {error}") from None
     return value
+
+
+def _validate(path: Path, model: type[BaseModel], value: Any) -> None:
+    try:
+        validated(model, value)
+    except JsonError as error:
+        raise ResultsError(f"{path}: {error}") from None

@@ -68,7 +68,7 @@ def _text(path: Path) -> str:
     try:
         return read_text(path, MAX_IMPORT_BYTES, _TOO_LONG)
     except UnreadableError as error:
-        raise ObservationError(f"client metrics '{path}': {error}") from None
+        raise ObservationError(f"client metrics '{error.place(path)}': {error}") from None
 
 
 def _fetch(address: str) -> str:

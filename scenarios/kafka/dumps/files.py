@@ -134,7 +134,7 @@ def _read_file(path: Path) -> str | None:
     except UnreadableError as error:
         if str(error).startswith("not UTF-8"):
             return None
-        raise ObservationError(f"{path.name}: {error}") from None
+        raise ObservationError(f"{error.place(path.name)}: {error}") from None
 
 
 def _parse_all(dumps: Dumps, texts: Mapping[str, Sequence[Dump[str]]]) -> None:

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from assignor_sim.cli import app
 from pipeline.aggregate import AggregateError, aggregate
 from pipeline.aggregate.stored_sweeps import find_sweeps
-from pipeline.aggregate.tables import AGGREGATE_SCHEMAS
+from reports.analysis.sweeps.tables import AGGREGATE_SCHEMAS
 from tests.pipeline.aggregate.sweep_files import run, write_sweep
 
 if TYPE_CHECKING:
@@ -183,7 +183,7 @@ def test_directory_without_sweep_is_rejected(spark: SparkSession, tmp_path: Path
     with pytest.raises(AggregateError, match=r"nowhere: not a sweep directory: manifest\.json is missing"):
         aggregate(spark, [str(tmp_path / "nowhere")])
     (tmp_path / "manifest.json").write_text('{"kind": "aggregate"}')
-    with pytest.raises(AggregateError, match=r"not a sweep directory: manifest\.json has kind 'aggregate'"):
+    with pytest.raises(AggregateError, match=r"manifest\.json: kind: expected 'sweep', found 'aggregate'"):
         aggregate(spark, [str(tmp_path)])
     (tmp_path / "manifest.json").write_text("[1")
     with pytest.raises(AggregateError, match="not a sweep directory: manifest"):

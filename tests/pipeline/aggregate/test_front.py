@@ -11,8 +11,8 @@ import pytest
 from pipeline.aggregate.cell_statistics import CELL_STATISTICS
 from pipeline.aggregate.front import pareto_front
 from pipeline.aggregate.summary import scenario_front
-from pipeline.aggregate.tables import OBJECTIVES
 from reports.analysis.pareto import NOT_DOMINATED, dominators
+from reports.analysis.sweeps.tables import OBJECTIVES
 
 INF = float("inf")
 Row = dict[str, Any]

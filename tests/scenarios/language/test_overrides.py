@@ -88,7 +88,7 @@ def test_invalid_override_is_named_in_the_message(path: str, value: str, message
 
 def test_value_that_is_not_yaml_is_rejected() -> None:
     [mistake] = mistakes_in(SMALL, ("seeds", "[1, 2"))
-    assert mistake.startswith("--set seeds=[1, 2: not YAML: ")
+    assert mistake.startswith("--set seeds=[1, 2: seeds: not YAML: ")
 
 
 def test_yaml_tag_in_a_value_is_rejected() -> None:

@@ -343,7 +343,7 @@ def test_mistake_about_imports_has_its_line(folder: Folder, before: str, after: 
 def test_dump_that_is_not_utf_8_is_rejected(folder: Folder) -> None:
     (folder.path / "dumps" / "topics.txt").write_bytes(TOPICS.encode("utf-16"))
     assert folder.mistakes() == [
-        "s.yaml:2: cluster.from.topics: 'dumps/topics.txt': not UTF-8 text (line 1); save it as UTF-8"
+        "s.yaml:2: cluster.from.topics: 'dumps/topics.txt:1': not UTF-8 text; save it as UTF-8"
     ]
 
 

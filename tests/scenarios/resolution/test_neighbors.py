@@ -192,7 +192,7 @@ def test_two_neighbors_with_the_same_application(tmp_path: Path) -> None:
         ("main.yaml", "alongside[0]: 'main.yaml' is this scenario itself; list the scenarios of other applications"),
         ("link.yaml", "alongside[0]: 'link.yaml' is this scenario itself; list the scenarios of other applications"),
         ("loop.yaml", "alongside[0]: 'loop.yaml': no such file"),
-        ("huge.yaml", "alongside[0]: 'huge.yaml': longer than 400,000 bytes"),
+        ("huge.yaml", "alongside[0]: 'huge.yaml:1': longer than 400,000 bytes"),
     ],
 )
 def test_files_that_are_no_neighbors(tmp_path: Path, listed: str, mistake: str) -> None:

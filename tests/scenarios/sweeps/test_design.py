@@ -109,7 +109,7 @@ def test_scenario_error_names_factor(tmp_path: Path) -> None:
     with pytest.raises(ScenarioError) as caught:
         prepare_sweep(sweep)
     (mistake,) = caught.value.mistakes
-    assert mistake.source == f"{tmp_path / 'sweep.yaml'}: factors[standbys]: -1"
+    assert mistake.source == f"{tmp_path / 'sweep.yaml'}:5: factors[standbys]: -1"
     assert mistake.path == "application.configs.num.standby.replicas"
     assert "must be at least 0" in mistake.message
 
