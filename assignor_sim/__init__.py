@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from assignor_sim.api.recommendations import recommend as recommend
     from assignor_sim.api.regression import record as record
     from assignor_sim.api.regression import verify as verify
-    from assignor_sim.api.releases import NoStreamsGroupError as NoStreamsGroupError
     from assignor_sim.api.releases import releases as releases
     from assignor_sim.api.results import RunResult as RunResult
     from assignor_sim.api.results import open as open
@@ -104,7 +103,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "assignor_sim.api.plan_comparison": ("PlanComparison", "plan"),
     "assignor_sim.api.recommendations": ("recommend",),
     "assignor_sim.api.regression": ("record", "verify"),
-    "assignor_sim.api.releases": ("NoStreamsGroupError", "releases"),
+    "assignor_sim.api.releases": ("releases",),
     "assignor_sim.api.results": ("RunResult", "open"),
     "assignor_sim.api.running": ("run",),
     "assignor_sim.api.stored_scenario": ("StoredScenarioError",),

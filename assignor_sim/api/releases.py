@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from assignor_sim.api.loading import load
@@ -15,11 +15,10 @@ from reports.analysis.release_differences import THREADS, measured_differences
 from scenarios.language.releases import UnknownReleaseError
 from scenarios.load import AssignorSpec, Scenario
 from scenarios.shipped import list_scenarios
+from simulator.timeline import timeline
+from simulator.world.changes import ClientDown
+from simulator.world.disturbances import Disk
 from simulator.world.world import GroupProtocol
-
-
-class NoStreamsGroupError(Exception):
-    """A scenario has no assignor that brokers run, so their release does not matter."""
 
 
 def releases(
@@ -29,15 +28,18 @@ def releases(
     scenarios: Iterable[str | os.PathLike[str]] | None = None,
     on_progress: Callable[[str], None] | None = None,
 ) -> ReleaseChanges:
-    """Compare the answers of two Kafka releases, and simulate scenarios with the brokers of both.
+    """Compare the answers of two Kafka releases, and simulate scenarios with the brokers and the clients of both.
 
-    The numbers of different answers were measured with the released classes on random problems. Scenarios are simulated
-    with `cluster.kafka` set to each release; only assignors that run in a streams group are compared.
+    The numbers of different answers were measured with the released classes on random problems. For an upgrade of the
+    brokers, scenarios are simulated with `cluster.kafka` set to each release; only assignors in streams groups are
+    compared. For an upgrade of the clients, `application.kafka` is set to each release, on brokers of the newer one
+    if its assignor of streams groups is known; the first assignor in a classic group is compared, and those in streams
+    groups. A scenario in which clients of both releases behave alike is not simulated for that.
 
     Args:
         older: release, such as `4.3`; by default the one before `newer`.
         newer: a later release; by default the newest.
-        scenarios: files, or names of shipped scenarios; by default all shipped ones that use a streams group.
+        scenarios: files, or names of shipped scenarios; by default all shipped ones.
         on_progress: called with a description of each simulation before it starts.
 
     Returns:
@@ -46,7 +48,6 @@ def releases(
     Raises:
         UnknownReleaseError: a release was not compared, or `newer` is not newer.
         ScenarioError: a scenario is invalid.
-        NoStreamsGroupError: a named scenario uses no streams group.
 
     Examples:
         >>> import assignor_sim as sim
@@ -58,22 +59,25 @@ def releases(
     before, after = _pair(older, newer, measured.releases)
     compared = {name: {before, after} <= set(history.releases) for name, history in measured.assignors.items()}
     effects: list[UpgradeEffect] = []
-    if {before, after} <= set(measured.brokers.patches):
-        paths = list_scenarios() if scenarios is None else scenarios
-        for path in paths:
-            found = list(_effects(path, before, after, on_progress))
-            if not found and scenarios is not None:
-                raise NoStreamsGroupError(
-                    f"{os.fspath(path)}: no assignor runs in a streams group (group.protocol: streams), "
-                    "so the release of the brokers does not change the assignment"
-                )
-            effects += found
+    client_effects: list[UpgradeEffect] = []
+    same_clients: list[str] = []
+    compares_brokers = {before, after} <= set(measured.brokers.patches)
+    for path in list_scenarios() if scenarios is None else scenarios:
+        if compares_brokers:
+            effects += _broker_effects(path, before, after, on_progress)
+        brokers = [("cluster.kafka", f'"{after}"')] if after in measured.brokers.patches else []
+        clients = [load(path, [("application.kafka", f'"{release}"'), *brokers]) for release in (before, after)]
+        found = list(_client_effects(clients, (before, after), on_progress))
+        client_effects += found
+        same_clients += [] if found else [clients[0].name]
     return ReleaseChanges(
         before,
         after,
         tuple(measured.assignors[name] for name in compared if compared[name]),
         tuple(name for name in compared if not compared[name] and name != THREADS),
         tuple(effects),
+        tuple(client_effects),
+        tuple(same_clients),
     )
 
 
@@ -102,25 +106,76 @@ def _known(release: str, known: tuple[str, ...]) -> str:
     return found
 
 
-def _effects(
+def _broker_effects(
     path: str | os.PathLike[str], older: str, newer: str, on_progress: Callable[[str], None] | None
 ) -> Iterator[UpgradeEffect]:
     """Yield the effect of the brokers' release on each assignor of a scenario that runs in a streams group."""
     scenarios = [load(path, [("cluster.kafka", f'"{release}"')]) for release in (older, newer)]
-    numbers = [i for i, spec in enumerate(scenarios[0].assignors) if _is_of_brokers(spec, scenarios[0])]
-    for number in numbers:
-        rows = []
-        for scenario, release in zip(scenarios, (older, newer), strict=True):
-            if on_progress is not None:
-                on_progress(f"{scenario.name} on brokers of Kafka {release}")
-            rows.append(_row(scenario, number))
-        label = scenarios[0].assignors[number].label.partition("@")[0]
-        yield UpgradeEffect(scenarios[0].name, label, rows[0], rows[1])
+    for number, spec in enumerate(scenarios[0].assignors):
+        if _protocol(spec, scenarios[0]) is GroupProtocol.STREAMS and spec.info.in_streams_groups:
+            yield _effect(scenarios, number, ("brokers", older, newer), on_progress)
 
 
-def _is_of_brokers(spec: AssignorSpec, scenario: Scenario) -> bool:
-    protocol = spec.protocol or scenario.blueprint.application.group_configs.protocol
-    return protocol is GroupProtocol.STREAMS and spec.info.in_streams_groups
+def _client_effects(
+    scenarios: Sequence[Scenario], releases_: tuple[str, str], on_progress: Callable[[str], None] | None
+) -> Iterator[UpgradeEffect]:
+    """Yield the effect of the clients' release on assignors of a scenario, unless clients behave alike.
+
+    Args:
+        scenarios: the scenario with clients of the older, and of the newer release.
+        releases_: the releases.
+        on_progress: as in `releases`.
+    """
+    is_first_classic = True
+    for number, spec in enumerate(scenarios[0].assignors):
+        is_classic = _protocol(spec, scenarios[0]) is GroupProtocol.CLASSIC
+        if not (is_first_classic if is_classic else spec.info.in_streams_groups):
+            continue
+        is_first_classic &= not is_classic
+        if any(
+            _behavior(scenarios[0], spec, seed) != _behavior(scenarios[1], spec, seed) for seed in scenarios[0].seeds
+        ):
+            yield _effect(scenarios, number, ("clients", *releases_), on_progress)
+
+
+def _behavior(scenario: Scenario, spec: AssignorSpec, seed: int) -> tuple[object, ...]:
+    """Return all on which a run depends in which releases of clients differ."""
+    world = scenario.world(seed, spec.configs, spec.protocol)
+    changes = timeline(world)
+    is_killed = any(
+        isinstance(timed.change, ClientDown) and timed.change.disk is Disk.UNFLUSHED_LOST for timed in changes
+    )
+    configs = world.application.group_configs
+    reports = configs.reports_task_offsets and configs.task_offset_interval_ms is not None
+    return changes, reports, world.application.state_configs if is_killed else None
+
+
+def _protocol(spec: AssignorSpec, scenario: Scenario) -> GroupProtocol:
+    return spec.protocol or scenario.blueprint.application.group_configs.protocol
+
+
+def _effect(
+    scenarios: Sequence[Scenario],
+    number: int,
+    upgrade: tuple[str, str, str],
+    on_progress: Callable[[str], None] | None,
+) -> UpgradeEffect:
+    """Return the effect of an upgrade on an assignor of a scenario.
+
+    Args:
+        scenarios: the scenario before and after the upgrade.
+        number: the position of the assignor.
+        upgrade: what is upgraded, and the two releases.
+        on_progress: as in `releases`.
+    """
+    rows = []
+    what, *both = upgrade
+    for scenario, release in zip(scenarios, both, strict=True):
+        if on_progress is not None:
+            on_progress(f"{scenario.name} with {what} of Kafka {release}")
+        rows.append(_row(scenario, number))
+    label = scenarios[0].assignors[number].label.partition("@")[0]
+    return UpgradeEffect(scenarios[0].name, label, rows[0], rows[1])
 
 
 def _row(scenario: Scenario, number: int) -> ComparisonRow:

@@ -20,17 +20,16 @@ def releases(
     scenario: Annotated[
         list[str] | None,
         typer.Option(
-            help="Scenario to simulate; by default all shipped ones with a streams group. Repeatable.",
+            help="Scenario to simulate; by default all shipped ones. Repeatable.",
             metavar="SCENARIO",
         ),
     ] = None,
     format_: Annotated[TableOrJson, typer.Option("--format", help="Output format.")] = TableOrJson.TABLE,
 ) -> None:
-    """Show which answers of assignors differ between two Kafka releases, and what an upgrade of brokers changes.
+    """Show which answers of assignors differ between two Kafka releases, and what an upgrade changes.
 
     Example: [bold]assignor-sim releases --from 4.3 --to 4.4 --scenario cold_start[/bold]
     """
-    from assignor_sim.api.releases import NoStreamsGroupError
     from assignor_sim.api.releases import releases as compare_releases
     from assignor_sim.console.progress import show_progress
     from assignors.errors import AssignorError
@@ -40,7 +39,7 @@ def releases(
     from scenarios.load import ScenarioError
 
     paths = None if scenario is None else [Path(name) for name in scenario]
-    with exit_on_error(ScenarioError, AssignorError, UnknownReleaseError, NoStreamsGroupError), show_progress() as step:
+    with exit_on_error(ScenarioError, AssignorError, UnknownReleaseError), show_progress() as step:
         changes = compare_releases(from_, to, scenarios=paths, on_progress=step)
     if format_ is TableOrJson.JSON:
         print(json.dumps(record(changes), indent=2, ensure_ascii=False))

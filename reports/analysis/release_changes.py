@@ -23,7 +23,7 @@ EFFECT_METRICS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class UpgradeEffect:
-    """A scenario under the older and under the newer release of the brokers.
+    """A scenario under the older and under the newer release of the brokers, or of the clients.
 
     Attributes:
         scenario: name of the scenario.
@@ -55,6 +55,8 @@ class ReleaseChanges:
         assignors: assignors that were compared in both releases.
         not_compared: assignors that were not, because a release has none, or is not published.
         effects: scenarios that use a streams group; empty if their brokers were not compared.
+        client_effects: scenarios in which clients of the two releases behave differently.
+        same_clients: scenarios in which clients of both releases behave alike, which were not simulated.
     """
 
     older: str
@@ -62,6 +64,8 @@ class ReleaseChanges:
     assignors: tuple[AssignorHistory, ...]
     not_compared: tuple[str, ...] = ()
     effects: tuple[UpgradeEffect, ...] = ()
+    client_effects: tuple[UpgradeEffect, ...] = ()
+    same_clients: tuple[str, ...] = ()
 
     def answers(self) -> Iterator[tuple[AssignorHistory, str, AnswerDifferences]]:
         """Yield assignor, family and differences: all problems, then each family if there are differences."""
@@ -112,18 +116,20 @@ def record(changes: ReleaseChanges) -> dict[str, Any]:
         ],
         "equal_without": {history.name: dict(counts) for history, counts in changes.causes()},
         "not_compared": list(changes.not_compared),
-        "scenarios": [
-            {
-                "scenario": effect.scenario,
-                "assignor": effect.assignor,
-                "seeds": list(effect.older.seeds),
-                "metrics": {
-                    name: {"from": _median(effect.older, name), "to": _median(effect.newer, name)}
-                    for name in EFFECT_METRICS
-                },
-            }
-            for effect in changes.effects
-        ],
+        "scenarios": list(map(_effect_record, changes.effects)),
+        "clients": list(map(_effect_record, changes.client_effects)),
+        "same_clients": list(changes.same_clients),
+    }
+
+
+def _effect_record(effect: UpgradeEffect) -> dict[str, Any]:
+    return {
+        "scenario": effect.scenario,
+        "assignor": effect.assignor,
+        "seeds": list(effect.older.seeds),
+        "metrics": {
+            name: {"from": _median(effect.older, name), "to": _median(effect.newer, name)} for name in EFFECT_METRICS
+        },
     }
 
 

@@ -111,7 +111,7 @@ def group_configs(
             ended_threads=ended_threads(clients),
             has_static_members=protocol is GroupProtocol.CLASSIC or has_static_streams_members(clients, release),
             passes_owned_tasks=passes_owned_tasks(release),
-            can_remain_in_streams_group=can_remain_in_streams_group(clients),
+            can_remain_in_streams_group=protocol is GroupProtocol.STREAMS and can_remain_in_streams_group(clients),
             reports_task_offsets=protocol is GroupProtocol.STREAMS and reports_task_offsets(clients),
             task_offset_interval_ms=brokers.streams_task_offset_interval_ms if reads_task_offsets(release) else None,
         )

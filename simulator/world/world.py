@@ -224,7 +224,7 @@ class GroupConfigs:
     passes_owned_tasks: bool = True
     can_remain_in_streams_group: bool = False
     reports_task_offsets: bool = False
-    task_offset_interval_ms: int | None = None
+    task_offset_interval_ms: int | None = 60_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -180,6 +180,7 @@ events:
       replace: 2m
       replacements: one
       volume: none
+  - {at: 17h, upgrade: {clients: app, to: 4.2.2, order: by_rack, down: 1m, pause: 1m, close: 1s, grace: 30s}}
   - {at: 0s, churn: {clients: app, crashes: 2/h, down: 10m, disk: lost, until: 20h}}
   - {at: 0s, churn: {clients: [one, late], joins: 1/d, crashes: 1/d}}
   - {at: 0s, autoscale: {clients: pool, bytes_per_s: 1 MB/s, every: 30m, min: 1, max: 3}}

@@ -52,8 +52,8 @@ def trace_of(events: str, **parts: str) -> Trace:
 
 def figures(trace: Trace) -> list[object]:
     rounds = [
-        (each.at_ms, each.reason, each.owner.tolist(), each.standby.tolist(), str(each.traffic))
-        for each in trace.rounds
+        (round_.at_ms, round_.reason, round_.owner.tolist(), round_.standby.tolist(), str(round_.traffic))
+        for round_ in trace.rounds
     ]
     return [rounds, trace.downtime_ms.tolist(), trace.end_ms]
 
@@ -87,7 +87,7 @@ def test_upgrade_of_clients_to_the_same_release_is_a_rolling_bounce(protocol: st
 def test_group_that_is_upgraded_before_its_first_assignment_has_the_new_release_from_the_start() -> None:
     upgraded = trace_of(f"{{at: 0s, upgrade: {{brokers: '4.4', down: 0s, pause: 0s}}}}, {LATER}", clients="4.4")
     new = trace_of(LATER, brokers="4.4", clients="4.4")
-    assert [each[2:] for each in figures(upgraded)[0]] == [each[2:] for each in figures(new)[0]]  # type: ignore[index,attr-defined]
+    assert [row[2:] for row in figures(upgraded)[0]] == [row[2:] for row in figures(new)[0]]  # type: ignore[index,attr-defined]
     assert upgraded.captured_rounds[-1].state.thread_offsets == new.captured_rounds[-1].state.thread_offsets
 
 
@@ -162,8 +162,8 @@ def test_dynamic_members_can_remain_in_streams_groups_from_4_4_on(event: str) ->
     assert stops == [("app-0", True), ("app-1", True), ("app-1", False)], (
         "clients close with the release that they have"
     )
-    removed = [each for each in trace.rounds if each.reason == "app-1: session timed out"]
-    assert all(each.at_ms >= 30 * 60_000 + 40_000 for each in removed)
+    removed = [round_ for round_ in trace.rounds if round_.reason == "app-1: session timed out"]
+    assert all(round_.at_ms >= 30 * 60_000 + 40_000 for round_ in removed)
     assert removed
 
 

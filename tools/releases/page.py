@@ -27,13 +27,28 @@ END = "<!-- Above: made by `make releases`. -->\n"
 def run_page() -> int:
     """Write docs/reference/releases.md, for which scenarios are simulated, and the table of parity.md."""
     measured = measured_differences()
-    changes = [
-        releases(older, newer, on_progress=lambda step: print(step, file=sys.stderr, flush=True))
-        for older, newer in pairwise(measured.brokers.patches)
+    brokers, clients = measured.brokers.patches, client_patches(measured)
+    pairs = list(dict.fromkeys([*pairwise(clients), *pairwise(brokers)]))
+    changes = {
+        pair: releases(*pair, on_progress=lambda step: print(step, file=sys.stderr, flush=True)) for pair in pairs
+    }
+    on_brokers = [(changes[pair], changes[pair].effects) for pair in pairwise(brokers)]
+    on_clients = [(changes[pair], changes[pair].client_effects) for pair in pairwise(clients)]
+    sections = [
+        answer_sections(measured),
+        effect_sections("brokers", on_brokers, brokers),
+        effect_sections("clients", on_clients, clients),
     ]
-    write_section(PAGE, f"{answer_sections(measured)}\n{effect_sections(changes, measured.brokers.patches)}")
+    write_section(PAGE, "\n".join(sections))
     write_section(parity_page.PAGE, parity_section(measured))
     return 0
+
+
+def client_patches(measured: ReleaseDifferences) -> dict[str, str]:
+    """Return the releases of clients to simulate, with their patches: the measured ones, and newer ones of brokers."""
+    newest = list(measured.clients.patches)[-1]
+    later = measured.releases[measured.releases.index(newest) + 1 :]
+    return {**measured.clients.patches, **{release: measured.brokers.patches[release] for release in later}}
 
 
 def answer_sections(measured: ReleaseDifferences) -> str:
@@ -75,31 +90,37 @@ def parity_section(measured: ReleaseDifferences) -> str:
     return f"{table}\n{_origin(measured.clients)}\n{_origin(measured.brokers)}"
 
 
-def effect_sections(changes: Sequence[ReleaseChanges], patches: Mapping[str, str]) -> str:
-    """Return what an upgrade of the brokers changes in the shipped scenarios.
+def effect_sections(
+    what: str, changes: Sequence[tuple[ReleaseChanges, Sequence[UpgradeEffect]]], patches: Mapping[str, str]
+) -> str:
+    """Return what an upgrade changes in the shipped scenarios.
 
     Args:
-        changes: the changes of each upgrade.
-        patches: compared patch of each release of brokers.
+        what: brokers or clients.
+        changes: the changes of each upgrade, and its effects.
+        patches: patch of each release.
     """
-    parts = ["## Upgrades of brokers in the shipped scenarios\n"]
-    for change in changes:
+    parts = [f"## Upgrades of {what} in the shipped scenarios\n"]
+    for change, effects in changes:
         older, newer = patches[change.older], patches[change.newer]
-        parts.append(f"### Kafka {older} to {newer}\n")
-        rows = [row for effect in change.effects for row in effect_rows(effect)]
-        heads = ["scenario", "figure", f"Kafka {older}", f"Kafka {newer}"]
-        same = [effect.scenario for effect in change.effects if not list(effect.changes())]
+        parts.append(f"### {what.capitalize()} from Kafka {older} to {newer}\n")
+        rows = [row for effect in effects for row in effect_rows(effect)]
+        heads = ["scenario", "assignor", "figure", f"Kafka {older}", f"Kafka {newer}"]
+        same = [f"{effect.scenario} ({effect.assignor})" for effect in effects if not list(effect.changes())]
         if rows:
             parts.append(_table(heads, rows))
         if same:
             parts.append(f"No figure changes in {', '.join(same)}.\n")
+        if what == "clients":
+            is_all = not effects
+            parts.append(f"Clients of both releases behave alike in {'all' if is_all else 'the other'} scenarios.\n")
     return "\n".join(parts)
 
 
 def effect_rows(effect: UpgradeEffect) -> Iterator[list[str]]:
     """Yield a row per figure that changes."""
     for title, before, after in effect.changes():
-        yield [effect.scenario, title, before, after]
+        yield [effect.scenario, effect.assignor, title, before, after]
 
 
 def write_section(page: Path, text: str) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from reports.analysis.release_changes import ReleaseChanges, cause_sentence, share
+from reports.analysis.release_changes import ReleaseChanges, UpgradeEffect, cause_sentence, share
 from reports.analysis.release_differences import ALL, AssignorHistory
 from reports.analysis.text import printable
 from reports.render.terminal.console import HEADER, QUIET, grid, lines, terminal_width
@@ -44,7 +44,14 @@ def _parts(changes: ReleaseChanges) -> Iterator[RenderableType]:
         yield Text(f"Not compared, as a release is unpublished or has no such assignor: {names}.")
     yield Text()
     if changes.effects:
-        yield from _effects(changes)
+        yield from _effects("Upgrade of the brokers", changes, changes.effects)
+        yield Text()
+    if changes.client_effects:
+        yield from _effects("Upgrade of the clients", changes, changes.client_effects)
+        yield Text()
+    if changes.same_clients:
+        names = ", ".join(map(printable, changes.same_clients))
+        yield Text(f"Clients of both releases behave alike in {names}.")
         yield Text()
     yield Text(
         "Order only: the answers differ for sorted or for hash collections, not for both. Answers were measured with "
@@ -69,15 +76,15 @@ def _title(history: AssignorHistory, family: str) -> str:
     return history.name if family == ALL else f"  {family}"
 
 
-def _effects(changes: ReleaseChanges) -> Iterator[RenderableType]:
-    yield Text("Upgrade of the brokers: changed figures, as medians over the seeds", style=HEADER)
+def _effects(title: str, changes: ReleaseChanges, effects: Sequence[UpgradeEffect]) -> Iterator[RenderableType]:
+    yield Text(f"{title}: changed figures, as medians over the seeds", style=HEADER)
     yield Text()
     table = grid()
     table.padding = (0, 2, 0, 0)
     table.add_column(Text("Scenario, assignor"))
     for release in (changes.older, changes.newer):
         table.add_column(Text(f"Kafka {release}"), justify="right", no_wrap=True)
-    for effect in changes.effects:
+    for effect in effects:
         found = list(effect.changes())
         name = f"{printable(effect.scenario)}, {printable(effect.assignor)}"
         table.add_row(Text(name), "" if found else "no change", "")

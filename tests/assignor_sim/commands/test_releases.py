@@ -78,7 +78,20 @@ def test_invalid_input_is_one_message(arguments: tuple[str, ...], message: str) 
     assert "Traceback" not in result.output
 
 
-def test_scenario_without_streams_group_is_an_error(tmp_path: Path) -> None:
-    result = run("--scenario", write_scenario(tmp_path, "classic", "[ha]"))
-    assert result.exit_code == 2
-    assert "no assignor runs in a streams group" in result.stderr
+def test_classic_scenario_has_the_effects_of_clients_only(tmp_path: Path) -> None:
+    path = write_scenario(tmp_path, "classic, internal.leave.group.on.close: true", "[ha, legacy_sticky]")
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace("events:", "events:\n  - {at: 1h, rolling_bounce: {clients: app}}"), encoding="utf-8")
+    for releases, differs in ((("4.1", "4.2"), True), (("3.9", "4.0"), False), (("4.3", "4.4"), False)):
+        changes = sim.releases(*releases, scenarios=[path])
+        assert not changes.effects
+        assert [effect.assignor for effect in changes.client_effects] == ["high_availability"] * differs
+        assert changes.same_clients == (() if differs else ("small",))
+
+
+def test_clients_that_report_offsets_have_an_effect_on_brokers_that_read_them(scenario: Path) -> None:
+    changes = sim.releases("4.3", "4.4", scenarios=[scenario])
+    assert [effect.assignor for effect in changes.client_effects] == ["streams_group_sticky", "newest"]
+    content = json.loads(run("--scenario", scenario, "--format", "json").stdout)
+    assert [row["assignor"] for row in content["clients"]] == ["streams_group_sticky", "newest"]
+    assert "Upgrade of the clients" in run("--scenario", scenario).stdout

@@ -87,7 +87,9 @@ def test_offsets_are_those_of_the_last_report_and_no_older_than_its_interval() -
         trace = run(reporting(Join(2 * HOUR, ("late",)), task_offset_interval_ms=interval_ms))
         [*_, captured] = trace.captured_rounds
         end_records = 600_000 + 100 * captured.round.at_ms / 1000
-        offsets = [n for of_client in captured.state.thread_offsets for each in of_client for n in each.values()]
+        offsets = [
+            n for of_client in captured.state.thread_offsets for reported in of_client for n in reported.values()
+        ]
         assert offsets
         ages_ms = [(end_records - offset) / 100 * 1000 for offset in offsets]
         assert min(ages_ms) >= -1_000

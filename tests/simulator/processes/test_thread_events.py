@@ -141,6 +141,9 @@ def test_rules_of_the_releases(
     assert leaves_when_replaced(streams, is_static=False)
     assert not leaves_when_replaced(streams, is_static=True)
     assert leaves_when_removed(streams, is_static=False)
+    newest = dataclasses.replace(streams, can_remain_in_streams_group=True)
+    assert not leaves_when_replaced(newest, is_static=False), "from Kafka 4.4 on"
+    assert leaves_when_removed(newest, is_static=False)
 
 
 def test_numbers_of_threads_cover_all_events() -> None:
