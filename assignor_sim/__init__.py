@@ -78,6 +78,7 @@ if TYPE_CHECKING:
     from assignors.tasks.rack_aware_variant import ReliableStandbys as ReliableStandbys
     from assignors.tasks.rack_aware_variant import SubtopologyBalance as SubtopologyBalance
     from assignors.tasks.sticky import Sticky as Sticky
+    from assignors.tasks.streams_group_preview import StreamsGroupPreview as StreamsGroupPreview
     from assignors.tasks.streams_group_sticky import StreamsGroupSticky as StreamsGroupSticky
     from assignors.tasks.streams_group_sticky import TaskAssignorError as TaskAssignorError
     from reports.analysis.explanation import ExplanationError as ExplanationError
@@ -138,6 +139,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "assignors.tasks.optimal": ("Optimal",),
     "assignors.tasks.rack_aware_variant": ("CurrentOverlap", "MinBytes", "ReliableStandbys", "SubtopologyBalance"),
     "assignors.tasks.sticky": ("Sticky",),
+    "assignors.tasks.streams_group_preview": ("StreamsGroupPreview",),
     "assignors.tasks.streams_group_sticky": ("StreamsGroupSticky", "TaskAssignorError"),
     "reports.analysis.explanation": ("ExplanationError",),
     "reports.analysis.frontier": ("TrafficFrontier",),

@@ -22,6 +22,7 @@ from assignors.tasks.legacy_sticky import LegacySticky
 from assignors.tasks.optimal import Optimal
 from assignors.tasks.rack_aware_variant import CurrentOverlap, MinBytes, ReliableStandbys, SubtopologyBalance
 from assignors.tasks.sticky import Sticky
+from assignors.tasks.streams_group_preview import StreamsGroupPreview
 from assignors.tasks.streams_group_sticky import RELEASES, StreamsGroupSticky
 
 CLIENT_RELEASES: Final = ("3.8", "3.9", "4.0", "4.1", "4.2", "4.3")
@@ -269,3 +270,21 @@ BUILT_IN = (
     ),
 )
 """The assignors of this project, in the order of listings."""
+
+PREVIEWS = (
+    AssignorInfo(
+        name="streams_group_sticky@trunk",
+        make=StreamsGroupPreview,
+        kafka_class="StickyTaskAssignor",
+        summary="preview: the broker's assignor of Kafka 4.4 with the announced warm-ups; needs the parameter preview",
+        ignored_configs=(
+            "probing.rebalance.interval.ms",
+            "rack.aware.assignment.",
+            "client.rack",
+            "client.tag.",
+        ),
+        in_streams_groups=True,
+        release="trunk",
+    ),
+)
+"""Assignors of unreleased Kafka, which only their full names find."""

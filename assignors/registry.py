@@ -21,7 +21,7 @@ from importlib.metadata import entry_points
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
-from assignors.built_in_assignors import BUILT_IN, NOT_PASSED_TO_BROKERS, AssignorInfo, OfGroupSpec
+from assignors.built_in_assignors import BUILT_IN, NOT_PASSED_TO_BROKERS, PREVIEWS, AssignorInfo, OfGroupSpec
 from assignors.containment.contained import Recipe, contain
 from assignors.containment.guarded_call import guarded_call
 from assignors.containment.limits import DEFAULT_LIMITS, CallLimits
@@ -292,7 +292,7 @@ def _resolve_instance(assignor: Any) -> ResolvedAssignor:
     parameters = _changed_fields(assignor)
     if info.releases and "release" in parameters:
         info = info.at(parameters.pop("release"))
-    settings = ", ".join(f"{name}={value}" for name, value in parameters.items() if name != RATES)
+    settings = ", ".join(f"{name}={value}" for name, value in parameters.items() if name not in (RATES, "preview"))
     label = info.name.rpartition(":")[2] + (f" ({settings})" if settings else "")
     if is_built_in(info):
         return ResolvedAssignor(info, MappingProxyType(parameters), label)
@@ -352,6 +352,9 @@ def is_built_in(info: AssignorInfo) -> bool:
 
 
 def _find_built_in(name: str) -> AssignorInfo | None:
+    preview = next((info for info in PREVIEWS if info.name == name), None)
+    if preview is not None:
+        return preview
     plain, at, release = name.partition("@")
     info = next((info for info in BUILT_IN if plain == info.name or plain in info.aliases), None)
     return info.at(release) if at and info is not None else info
@@ -363,7 +366,7 @@ def _describe(candidate: Any, name: str) -> AssignorInfo:
     Raises:
         UnknownAssignorError: the candidate is not an assignor.
     """
-    for info in BUILT_IN:
+    for info in (*BUILT_IN, *PREVIEWS):
         if candidate is info.make and not name:
             return info
     is_class = isinstance(candidate, type)

@@ -9,18 +9,22 @@ from types import MappingProxyType
 import numpy as np
 
 from assignors.containment.contained import innermost
+from assignors.errors import AssignorError
 from assignors.java.hash_order import task_hash
 from assignors.model.assignment import UNASSIGNED, AssignmentColumns, TaskAssignor
 from assignors.model.columns import BoolArray, IntArray, PartitionTable
 from assignors.model.configs import AssignmentConfigs
-from assignors.model.ids import TaskId
+from assignors.model.ids import ProcessId, TaskId
 from assignors.model.state import LATEST_OFFSET, NO_LAG, UNKNOWN_OFFSET_SUM, ApplicationState
 from assignors.objective.cost import CostAndBound, Weights, compute_cost_and_bound
 from assignors.optimum.proof import prove_bound
 from assignors.recording.recorder import NO_RECORDER, StepRecorder
+from assignors.registry import FunctionAssignor
 from assignors.tasks.fallback_prior import FallbackPrior
 from assignors.tasks.high_availability import HighAvailability
 from assignors.tasks.rack_aware import RackCosts, rack_costs
+from assignors.tasks.streams_group_preview import StreamsGroupPreview
+from assignors.tasks.warmup_refinement import RefinedAssignment
 from simulator.assignment.explanation import DecisionRecord, ExplanationRequest
 from simulator.assignment.measures import Measures, measure
 from simulator.assignment.rebalance import ComputedAssignment, build_state, compute_assignment
@@ -32,6 +36,25 @@ from simulator.group.fleet import Fleet
 from simulator.world.group_assignment import GroupAssignment
 from simulator.world.layout import Layout
 from simulator.world.world import GroupProtocol, World
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ApproachedTarget:
+    """A target assignment that a group approaches in steps, by warm-ups.
+
+    Attributes:
+        clients: process ids of the members, in the order of the columns.
+        columns: the target assignment.
+        warmups: shape (T, N); which standbys of the world's clients are warm-ups, in the last step.
+        awaited: shape (T, N); the copies that must catch up before another step.
+        acceptable_recovery_lag: maximum lag of a caught-up copy, in records.
+    """
+
+    clients: tuple[ProcessId, ...]
+    columns: AssignmentColumns
+    warmups: BoolArray
+    awaited: BoolArray
+    acceptable_recovery_lag: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,6 +72,7 @@ class Decision:
         record: the data from which it is explained; None unless requested.
         state: the assignor's input.
         columns: the assignment, along the rows of the state.
+        approached: the target that it approaches by warm-ups; None if it is a target itself.
     """
 
     members: IntArray
@@ -61,6 +85,7 @@ class Decision:
     record: DecisionRecord | None
     state: ApplicationState
     columns: AssignmentColumns
+    approached: ApproachedTarget | None = None
 
     def measured_with(self, partitions: PartitionTable) -> Measures:
         """Return the measures with the replicas of another moment, which affect only the cross-rack partitions."""
@@ -187,6 +212,9 @@ class Leader:
         instruction: ComputeAssignment,
         previous: GroupAssignment | None = None,
         reported_offsets: Mapping[Member, Mapping[int, int]] | None = None,
+        approached: ApproachedTarget | None = None,
+        *,
+        is_new_target: bool = True,
     ) -> Decision:
         """Assign the tasks to the members, from their current reports.
 
@@ -195,6 +223,8 @@ class Leader:
             previous: the previous assignment: the last target for a coordinator, which does not know disks; None for
                 the tasks that the members run and the copies on their disks.
             reported_offsets: the offsets by task row that members of a streams group reported; None if none did.
+            approached: the target that the group approaches by warm-ups; None if it approaches none.
+            is_new_target: whether to compute a new target; if not, the decision is the next step to `approached`.
 
         Returns:
             The decision.
@@ -210,6 +240,12 @@ class Leader:
         steps = None if self._explain is None else StepRecorder()
         falls_back = isinstance(innermost(self._assignor), HighAvailability) and not self.knows_lags
         assignor = FallbackPrior() if falls_back else self._assignor
+        step: RefinedAssignment | None = None
+        if isinstance(assignor, StreamsGroupPreview):
+            warmups = np.zeros_like(previous_copies[0]) if approached is None else approached.warmups[:, rows]
+            is_kept = not is_new_target and approached is not None and approached.clients == state.clients.ids
+            kept = approached.columns if is_kept and approached is not None else None
+            assignor, step, goal = self._next_step(assignor, state, kept, warmups)
         try:
             computed = compute_assignment(state, assignor, self._speed, steps or NO_RECORDER)
         except AssignorFailedError:
@@ -230,7 +266,46 @@ class Leader:
             record=self._record(computed, steps),
             state=state,
             columns=computed.columns,
+            approached=None if step is None else self._approached(state, rows, goal, step),
         )
+
+    @staticmethod
+    def _next_step(
+        assignor: StreamsGroupPreview, state: ApplicationState, target: AssignmentColumns | None, warmups: BoolArray
+    ) -> tuple[TaskAssignor, RefinedAssignment, AssignmentColumns]:
+        """Return an assignor that takes the next step to a target, the step and the target; None for a new target.
+
+        Raises:
+            AssignorFailedError: the assignor raised an error.
+        """
+        try:
+            goal = assignor.target(state) if target is None else target
+        except AssignorError as error:
+            raise AssignorFailedError(f"{type(assignor).__name__}: {error}") from error
+        step = assignor.step(state, goal, warmups)
+        return FunctionAssignor(step.columns.to_assignment), step, goal
+
+    def _approached(
+        self, state: ApplicationState, rows: IntArray, goal: AssignmentColumns, step: RefinedAssignment
+    ) -> ApproachedTarget | None:
+        if not step.staged.any():
+            return None
+        shape = self._execution.assignment.standby.shape
+        warmups: BoolArray = np.zeros(shape, dtype=np.bool_)
+        warmups[:, rows] = step.warmup
+        awaited: BoolArray = np.zeros(shape, dtype=np.bool_)
+        tasks = np.flatnonzero(step.staged)
+        awaited[tasks, rows[goal.active[tasks]]] = True
+        limit = state.assignment_configs.acceptable_recovery_lag
+        return ApproachedTarget(state.clients.ids, goal, warmups, awaited, limit)
+
+    def has_caught_up(self, approached: ApproachedTarget) -> bool:
+        """Return whether a copy that the next step to a target needs has caught up."""
+        restoration, running = self._execution.restoration, self._execution.running
+        rows = np.flatnonzero(approached.awaited.any(axis=0))
+        lags = restoration.lags(rows, running)
+        copies = approached.awaited[:, rows] & self._execution.assignment.standby[:, rows]
+        return bool((copies & (lags >= 0) & (lags <= approached.acceptable_recovery_lag)).any())
 
     @property
     def knows_lags(self) -> bool:

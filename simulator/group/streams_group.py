@@ -161,6 +161,13 @@ class StreamsGroupProtocolState:
         self.epoch += 1
         return ComputeAssignment(self.epoch, tuple(self.members), self.members[0], reason)
 
+    def refine(self) -> ComputeAssignment | None:
+        """Begin another step towards the target, with an epoch of its own; None if a new target is due."""
+        if self.is_waiting or not self.members:
+            return None
+        self.epoch += 1
+        return ComputeAssignment(self.epoch, tuple(self.members), self.members[0], "copies have caught up")
+
     def _due(self) -> list[Instruction]:
         self.is_waiting = True
         return [ComputeTarget()]

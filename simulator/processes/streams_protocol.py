@@ -30,7 +30,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from assignors.model.ids import ProcessId
-from simulator.group.classic_group import AwaitFirstMembers, Member
+from simulator.assignment.leader import ApproachedTarget
+from simulator.group.classic_group import AwaitFirstMembers, ComputeAssignment, Member
 from simulator.group.heartbeats import Heartbeats
 from simulator.group.rebalance_causes import Cause
 from simulator.group.reconciliation import (
@@ -66,6 +67,7 @@ class StreamsProtocol:
         self._heartbeats = Heartbeats(context.fleet, interval_ms, seed, are_late=False)
         self._reported_offsets = self._read_offsets()
         self._reconciling: set[Member] = set()
+        self._approached: ApproachedTarget | None = None
         self._requested_at_ms: int | None = None
         self._computed_at_ms: int | None = None
 
@@ -76,8 +78,10 @@ class StreamsProtocol:
 
     @property
     def is_stable(self) -> bool:
-        """Return whether every member has its target, and no member is down."""
-        return self._is_reconciled and set(self._group.members) == self._context.fleet.members_up()
+        """Return whether every member has its target, none waits for a warm-up, and no member is down."""
+        if self._approached is not None or not self._is_reconciled:
+            return False
+        return set(self._group.members) == self._context.fleet.members_up()
 
     @property
     def _is_reconciled(self) -> bool:
@@ -260,12 +264,39 @@ class StreamsProtocol:
         if instruction is None:
             return
         assert requested_at_ms is not None  # A target is due only if it was requested.
+        self._take_step(instruction, requested_at_ms, triggered_by, is_new_target=True)
+
+    def _refine(self) -> Process:
+        """Take the next step towards a target when a copy has caught up and all members have taken the last step.
+
+        The coordinator learns that from heartbeats.
+
+        Yields:
+            The time between two heartbeats.
+        """
+        approached = self._approached
+        while approached is not None and approached is self._approached:
+            yield self._context.env.timeout(self._configs.streams_heartbeat_interval_ms)
+            is_due = approached is self._approached and self._is_reconciled
+            if is_due and self._context.leader.has_caught_up(approached):
+                instruction = self._group.refine()
+                if instruction is not None:
+                    self._take_step(instruction, self._context.now_ms, None, is_new_target=False)
+
+    def _take_step(
+        self, instruction: ComputeAssignment, requested_at_ms: int, triggered_by: Member | None, *, is_new_target: bool
+    ) -> None:
         now_ms, execution, recorder = self._context.now_ms, self._context.execution, self._context.recorder
         execution.delete_expired_copies(now_ms)
         self._context.budget.count_rebalance()
         previous = self._owned if self._configs.passes_owned_tasks else self._target
         reported = None if self._reported_offsets is None else self._reported_offsets.of(instruction.members)
-        decision = self._context.leader.decide(instruction, previous, reported)
+        decision = self._context.leader.decide(
+            instruction, previous, reported, self._approached, is_new_target=is_new_target
+        )
+        self._approached = decision.approached
+        if self._approached is not None:
+            self._context.env.process(self._refine())
         is_warm_start = instruction.generation == 1 and self._context.world.start is Start.WARM
         target = without_stopped_threads(decision.target, self._context.fleet.running)
         current = execution.assignment

@@ -67,7 +67,7 @@ def coordinator(classes: Path) -> Iterator[ProtocolConnection]:
 def state_of(members: Sequence[StreamsMember]) -> ApplicationState:
     """Return the state of a group, whose members own the tasks that they have reported, by thread."""
     by_process: dict[str, list[StreamsMember]] = {}
-    for member in sorted(members, key=lambda one: one.id):
+    for member in sorted(members, key=lambda member: member.id):
         by_process.setdefault(member.process_id, []).append(member)
     tasks = [
         TaskInfo(TaskId(int(name), partition), is_stateful=name in STATEFUL)
@@ -117,7 +117,7 @@ def _ids(tasks: Tasks) -> list[TaskId]:
 
 
 def by_subtopology(state: ApplicationState, rows: BoolArray) -> Tasks:
-    """Return the tasks of these rows, as partitions by subtopology."""
+    """Return the tasks in some rows, as partitions by subtopology."""
     partitions: dict[str, set[int]] = {}
     for row in np.flatnonzero(rows).tolist():
         task = state.tasks.ids[row]

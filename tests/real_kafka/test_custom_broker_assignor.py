@@ -59,7 +59,7 @@ def test_broker_assigns_as_predicted(connection: ProtocolConnection, name: str) 
     for _ in range(STEPS):
         members = joined_or_left(connection, name, rng, members)
         ids = {member.id for member in members}
-        process_ids = {one: process for one, process in described.process_ids.items() if one in ids}
+        process_ids = {member: process for member, process in described.process_ids.items() if member in ids}
         process_ids |= {member.id: member.process_id for member in members if member.id not in process_ids}
         expected = predicted_target(assignor_of(name, process_ids), members)
         if members[-1].epoch == 0:

@@ -134,7 +134,7 @@ def predicted_targets() -> list[list[Targets]]:
     captured = run.trace.captured_rounds
     ends = [*range(MINUTE_MS, 6 * MINUTE_MS, MINUTE_MS), 6 * MINUTE_MS]
     return [
-        [_by_process(one.state, one.columns) for one in captured if start <= one.round.requested_at_ms < end]
+        [_by_process(taken.state, taken.columns) for taken in captured if start <= taken.round.requested_at_ms < end]
         for start, end in pairwise([0, *ends])
     ]
 

@@ -45,7 +45,7 @@ def argument_parser() -> argparse.ArgumentParser:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the command of these options; return 1 if an answer differs."""
+    """Run the command that the options name; return 1 if an answer differs."""
     parser = argument_parser()
     if options.kafka.count(".") != 2:
         parser.error(f"--kafka {options.kafka}: not a release such as {NEWEST_KAFKA}")

@@ -105,7 +105,7 @@ class AssignmentInfo:
 
 
 @dataclass(frozen=True, slots=True)
-class MemberAssignment:
+class ClassicMemberAssignment:
     """The assignment of a group member.
 
     Attributes:
@@ -140,7 +140,7 @@ def decode_subscription(data: bytes) -> MemberSubscription:
     return MemberSubscription(version, topics, owned, generation, rack, decode_subscription_info(user_data or b""))
 
 
-def decode_assignment(data: bytes) -> MemberAssignment:
+def decode_assignment(data: bytes) -> ClassicMemberAssignment:
     """Decode a member's assignment, as DescribeGroups returns it.
 
     Returns:
@@ -158,7 +158,7 @@ def decode_assignment(data: bytes) -> MemberAssignment:
     active: dict[str, list[TopicPartition]] = {}
     for task, partition in zip(info.active_tasks, partitions, strict=True):
         active.setdefault(task, []).append(partition)
-    return MemberAssignment(version, partitions, {task: tuple(inputs) for task, inputs in active.items()}, info)
+    return ClassicMemberAssignment(version, partitions, {task: tuple(inputs) for task, inputs in active.items()}, info)
 
 
 def decode_subscription_info(data: bytes) -> SubscriptionInfo:

@@ -13,7 +13,7 @@ from typing import Final
 from assignors.model.ids import TaskId
 from scenarios.kafka.formats.consumer_protocol import (
     LATEST_OFFSET,
-    MemberAssignment,
+    ClassicMemberAssignment,
     MemberSubscription,
     decode_assignment,
     decode_subscription,
@@ -61,7 +61,7 @@ class _Member:
     client_id: str
     is_static: bool
     subscription: MemberSubscription
-    assignment: MemberAssignment
+    assignment: ClassicMemberAssignment
 
 
 def is_stable(response: AdminResponse) -> bool:
