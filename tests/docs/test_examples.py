@@ -32,12 +32,12 @@ def blocks(page: Path) -> list[Part]:
 def simulator_commands(block: Part) -> list[list[str]]:
     """Return the arguments of the `assignor-sim` commands in a block that are complete, without ellipses."""
     lines = re.sub(r"\\\n\s*", " ", block.text).splitlines()
-    found = []
+    commands = []
     for line in lines:
         words = shlex.split(line, comments=True) if line.count("'") % 2 == 0 and line.count('"') % 2 == 0 else []
         if words[:1] == ["assignor-sim"] and "…" not in line and not set(words) & {"|", ">", "&&"}:
-            found.append(words[1:])
-    return found
+            commands.append(words[1:])
+    return commands
 
 
 @pytest.mark.parametrize("page", [page for page in all_pages() if "```" in page.read_text(encoding="utf-8")], ids=name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tools.known_problems import FOLDER, pages, problem_scenarios
+from tools.known_problems import FOLDER, index_page, pages, problem_scenarios
 
 NAMES = sorted(problem_scenarios())
 
@@ -18,6 +18,7 @@ def test_page_is_current(name: str) -> None:
 
 def test_every_problem_has_a_page_that_the_index_links() -> None:
     index = (FOLDER / "README.md").read_text(encoding="utf-8")
+    assert index == index_page(), "run `python -m tools.known_problems`"
     assert sorted(path.stem for path in FOLDER.glob("*.md")) == sorted([*NAMES, "README"])
     for name in NAMES:
         assert f"({name}.md)" in index
