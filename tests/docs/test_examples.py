@@ -11,7 +11,7 @@ import typer
 
 from assignor_sim.cli import app
 from scenarios.load import loads
-from tools.examples.page import Part, parts
+from tools.examples.page import PagePart, parts
 from tools.examples.pages import all_pages, executed_pages
 from tools.examples.run import ExampleError, refreshed, replace_sections
 from tools.scenario_examples import BASE, EXAMPLES
@@ -25,11 +25,11 @@ def name(page: Path) -> str:
     return page.relative_to(ROOT).as_posix()
 
 
-def blocks(page: Path) -> list[Part]:
+def blocks(page: Path) -> list[PagePart]:
     return [part for part in parts(page.read_text(encoding="utf-8")) if part.kind not in ("setup", "figures")]
 
 
-def simulator_commands(block: Part) -> list[list[str]]:
+def simulator_commands(block: PagePart) -> list[list[str]]:
     """Return the arguments of the `assignor-sim` commands in a block that are complete, without ellipses."""
     lines = re.sub(r"\\\n\s*", " ", block.text).splitlines()
     commands = []
