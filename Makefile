@@ -16,7 +16,7 @@ unexport PYTHONDONTWRITEBYTECODE
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-answers test-spark test-kafka test-browser javascript lint types layers check bench performance bench-pipeline spark-cluster \
-	parity parity-brokers releases new-releases changed-classes wheel-test lock clean .venv machine
+	parity parity-brokers releases new-releases changed-classes docs docs-build docs-version readme wheel release wheel-test lock clean .venv machine
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' Makefile
@@ -35,7 +35,7 @@ demo: .venv ## Set up, compare assignors on a shipped scenario, run a sweep on S
 PROJECTS := tests/packaging/test_name_collisions.py tests/packaging/test_typed_consumer.py \
 	tests/assignor_sim/test_pytest_plugin.py
 EXAMPLES := tests/docs/test_python_api.py tests/docs/test_readme.py tests/docs/test_regression_howtos.py \
-	tests/docs/test_tutorial_to_a_decision.py
+	tests/docs/test_examples.py tests/docs/test_known_problems.py
 PAGES    := tests/reports/render/plan_page tests/assignor_sim/commands/test_report.py \
 	tests/assignor_sim/api/test_stored_scenario.py
 ISOLATED := tests/assignors/containment/test_isolated.py
@@ -129,6 +129,29 @@ TO   := 4.4.0
 
 changed-classes: .venv ## Print what changed in the classes that assign tasks (FROM=4.3.1 TO=4.4.0; needs Maven)
 	.venv/bin/python -m tools.releases classes --from $(FROM) --to $(TO)
+
+MKDOCS := NO_MKDOCS_2_WARNING=1 .venv/bin/python -m mkdocs
+
+docs: .venv ## Serve the documentation as a site on http://127.0.0.1:8000, until Ctrl-C
+	@$(MKDOCS) serve --no-strict
+
+docs-build: .venv ## Build the site in build/site; fail at a broken link or a page without a place in the navigation
+	@$(MKDOCS) build --strict --quiet
+
+VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
+
+docs-version: .venv ## Build the site of VERSION (default: that of pyproject.toml) on the branch gh-pages, as the latest
+	@NO_MKDOCS_2_WARNING=1 .venv/bin/mike deploy --update-aliases $(VERSION) latest
+	@.venv/bin/mike set-default latest
+
+readme: .venv ## Write current output, figures and the picture into the README
+	@.venv/bin/python -m tools.readme
+
+wheel: .venv ## Build the wheel in dist/
+	@.venv/bin/python -m build --wheel --no-isolation --outdir dist
+
+release: .venv ## Move changes/ to the changelog as VERSION, build sdist and wheel in dist/ and check them with twine
+	@sh tools/release.sh $(VERSION)
 
 wheel-test: .venv ## Build the wheel, install it in an empty environment and run it
 	@sh tools/check_wheel.sh $(notdir $(DEMO_SCENARIO))

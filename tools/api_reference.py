@@ -18,7 +18,7 @@ notebooks](../how-to/use-python-and-notebooks.md) a complete session.
 GROUPS = {
     "Functions": "Simulate, compare, explain, plan and import.",
     "Results": "What the functions return.",
-    "Task assignors": "Kafka's assignors and others, with their parameters; each is accepted where a name is.",
+    "Task assignors": "Kafka's assignors and others, with their parameters; functions take instances or names.",
     "Interface of an assignor": "The state that an assignor gets, and the assignment that it returns (KIP-924).",
     "Errors": "What the functions raise for an invalid input.",
 }

@@ -1,20 +1,35 @@
-"""Write current command output into docs/explanation/broker-strategies.md: `python -m tools.broker_strategies`."""
+"""Write current command output into docs/explanation/broker-strategies.md: `python -m tools.broker_strategies`.
+
+It takes minutes, so the tests do not run it. Tables are 120 columns wide.
+"""
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
-from tools.readme import ROOT, assignor_sim
-
+ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "explanation" / "broker-strategies.md"
-BLOCK = re.compile(r"<!-- (?P<command>[^\n]*) -->\n```\n(?P<output>.*?)```\n", re.DOTALL)
+BLOCK = re.compile(
+    r"(?P<shown>```sh\nassignor-sim (?P<command>plan [^\n]*)\n```\n\n```text\n)(?P<output>.*?)(?=```\n)", re.DOTALL
+)
 
 
-def commands(text: str) -> list[str]:
-    """Return the commands whose output the page shows."""
-    return [match["command"] for match in BLOCK.finditer(text)]
+def assignor_sim(*arguments: str, folder: Path) -> str:
+    """Return the output of a command at a width of 120 columns."""
+    completed = subprocess.run(
+        [sys.executable, "-m", "assignor_sim", *arguments],
+        cwd=folder,
+        env={**os.environ, "COLUMNS": "120", "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+    )
+    printed = (completed.stdout + completed.stderr).replace(f"{ROOT}{os.sep}", "")
+    return "".join(f"{line.rstrip()}\n" for line in printed.strip().splitlines())
 
 
 def refreshed(text: str) -> str:
@@ -22,13 +37,7 @@ def refreshed(text: str) -> str:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         assignor_sim("generate", "cluster", "--out", "forty", folder=folder)
-
-        def current_block(match: re.Match[str]) -> str:
-            command = match["command"]
-            output = assignor_sim(*command.split(), folder=folder)
-            return f"<!-- {command} -->\n```\n$ assignor-sim {command}\n{output}\n```\n"
-
-        return BLOCK.sub(current_block, text)
+        return BLOCK.sub(lambda match: match["shown"] + assignor_sim(*match["command"].split(), folder=folder), text)
 
 
 if __name__ == "__main__":

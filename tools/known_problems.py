@@ -43,17 +43,22 @@ def problem_scenarios() -> dict[str, tuple[Scenario, KnownProblem]]:
 
 def pages(names: Sequence[str] = ()) -> Iterator[tuple[Path, str]]:
     """Yield path and text of the pages of some scenarios, or of all and of the index."""
-    rows = []
     for name, (scenario, problem) in problem_scenarios().items():
         if names and name not in names:
             continue
         before, after = measure(name, problem)
         yield FOLDER / f"{name}.md", page(name, scenario, problem, before, after)
-        rows.append([f"[{problem.title}]({name}.md)", _linked(problem.symptom), _linked(problem.fixes[0].change)])
     if not names:
-        head = ["problem", "what you see", "what fixes it"]
-        table = markdown_table(head, rows).replace("---:", "---")
-        yield FOLDER / "README.md", INDEX + table + _USE
+        yield FOLDER / "README.md", index_page()
+
+
+def index_page() -> str:
+    """Return the page that lists the problems: what is observed, and what fixes it."""
+    entries = [
+        f"- **[{problem.title}]({name}.md)**. {_linked(problem.symptom)} *Fix*: {_sentence(problem.fixes[0].change)}\n"
+        for name, (_, problem) in problem_scenarios().items()
+    ]
+    return INDEX + "".join(entries) + _USE
 
 
 def measure(name: str, problem: KnownProblem) -> tuple[Run, list[Run | None]]:

@@ -101,7 +101,7 @@ def alternative_text(result: RunResult) -> str:
     """Return what the picture shows."""
     rates = {label: format_rate(rate) for label, rate in steady_rates(result).items()}
     return (
-        f"Cross-rack traffic over 24 hours: both assignors peak when three clients join after 30 minutes and restore "
+        "Cross-rack traffic over time: both assignors send more when three clients join after 30 minutes and restore "
         f"state; then {DEFAULT} settles at {rates[DEFAULT]} and {RACK_AWARE} at {rates[RACK_AWARE]}"
     )
 

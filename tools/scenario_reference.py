@@ -48,7 +48,7 @@ PAGES: Mapping[str, tuple[str, str]] = {
     ),
     "problem": (
         "A known problem",
-        "What a scenario reproduces and what fixes it. The [known problems](../known-problems/README.md) are made from it.",
+        "What a scenario reproduces and what fixes it; [known problems](../known-problems/README.md) are made from it.",
     ),
     "assignors": ("Assignors, traffic and prices", "What is compared, under which traffic, and what a byte costs."),
 }

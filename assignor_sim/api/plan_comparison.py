@@ -235,7 +235,7 @@ def plan(
 ) -> PlanComparison:
     """Plan replica placements for a cluster and compare the plans; `assignor-sim plan` in Python.
 
-    Example:
+    Examples:
         >>> import assignor_sim as sim
         >>> comparison = sim.plan("order_processing", ["exact_flow", "kafka_assigner"], num_orders=0)
         >>> [result.strategy for result in comparison.results]

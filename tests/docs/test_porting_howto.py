@@ -21,7 +21,7 @@ PAGE = (ROOT / "docs" / "how-to" / "port-an-assignor.md").read_text(encoding="ut
 SHOWN = re.findall(r"^<!-- from: (\S+) -->\n```\w+\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 COMMANDS = [
     shlex.split(command.replace("\\\n", ""))
-    for command in re.findall(r"^\$ (.*?[^\\])$", PAGE, re.MULTILINE | re.DOTALL)
+    for command in re.findall(r"^```sh\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 ]
 
 

@@ -1,51 +1,43 @@
-"""The README shows current output, its examples run, and links in docs are valid."""
+"""The README shows current output, figures and a current picture, and fits into 80 columns."""
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
-from tests.assignor_sim.conftest import Shell
-from tools.readme import refreshed
+from assignor_sim.api.results import RunResult
+from tools.readme import DEFAULT, PICTURE, RACK_AWARE, demo, picture_digest, refreshed, steady_rates
 
-ROOT = Path(__file__).parents[2]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-
-
-@pytest.fixture
-def shell(tmp_path: Path) -> Shell:
-    return Shell(tmp_path)
+README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+HINT = "run `python -m tools.readme`"
 
 
-def test_readme_shows_current_output() -> None:
-    assert refreshed(README) == README, "run `python -m tools.readme`"
+@pytest.fixture(scope="module")
+def result() -> RunResult:
+    return demo()
 
 
-def test_readme_scenario_runs(shell: Shell) -> None:
-    shell.write("first.yaml", README.split("```yaml\n")[1].split("```")[0])
-    result = shell("run", "first.yaml", "--format", "json")
-    assert result.code == 0, result.err
-    assert [row["assignor"] for row in json.loads(result.out)] == ["high_availability", "min_traffic", "sticky"]
+def test_readme_shows_current_output(result: RunResult) -> None:
+    assert refreshed(README, result) == README, HINT
 
 
-def test_readme_assignor_runs(shell: Shell) -> None:
-    shell.write("nearest.py", README.split("```python\n")[1].split("```")[0])
-    arguments = ["run", "order_processing", "--assignor", "nearest:Nearest", "--assignor", "HA min_traffic"]
-    result = shell(*arguments, "--format", "json", PYTHONPATH=str(shell.folder))
-    assert result.code == 0, result.err
-    nearest, _ = json.loads(result.out)
-    assert nearest["assignor"] == "nearest:Nearest"
+def test_picture_shows_the_current_run(result: RunResult) -> None:
+    with Image.open(PICTURE) as picture:
+        assert picture.info["Source"] == picture_digest(result), HINT
 
 
-def test_every_linked_page_exists() -> None:
-    pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-    missing = [
-        f"{page.relative_to(ROOT)}: {link}"
-        for page in pages
-        for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
-        if not (page.parent / link).exists()
-    ]
-    assert missing == []
+def test_conclusion_holds(result: RunResult) -> None:
+    rates = steady_rates(result)
+    assert rates[RACK_AWARE] < rates[DEFAULT]
+    partitions = {row["assignor"]: row["cross_rack_source_partitions"] for row in result.tables["runs"].to_pylist()}
+    assert partitions[RACK_AWARE] == 0 < partitions[DEFAULT]
+
+
+def test_tables_fit_into_80_columns() -> None:
+    blocks = re.findall(r"^```\w*\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+    assert blocks
+    assert [line for block in blocks for line in block.splitlines() if len(line) > 80] == []
+    assert not re.search(r"^\|", README, re.MULTILINE)

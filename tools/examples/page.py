@@ -16,7 +16,7 @@ KINDS = ("file", "changes", "output", "error", "not run", "from")
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PagePart:
     """A fenced block, hidden commands or a generated table.
 
     Attributes:
@@ -38,16 +38,16 @@ class Part:
     end: int
 
 
-def parts(page: str) -> Iterator[Part]:
+def parts(page: str) -> Iterator[PagePart]:
     """Yield the parts of a page in order."""
     for match in _PART.finditer(page):
         line = page.count("\n", 0, match.start()) + 1
         if match["setup"] is not None:
-            yield Part("setup", "", "sh", match["setup"], line, *match.span("setup"))
+            yield PagePart("setup", "", "sh", match["setup"], line, *match.span("setup"))
         elif match["figures"] is not None:
-            yield Part("figures", match["figures"], "", match["table"], line, *match.span("table"))
+            yield PagePart("figures", match["figures"], "", match["table"], line, *match.span("table"))
         else:
             kind, _, argument = (match["mark"] or "").partition(": ")
             known = kind in KINDS
             text, span = match["text"], match.span("text")
-            yield Part(kind if known else "block", argument if known else "", match["language"], text, line, *span)
+            yield PagePart(kind if known else "block", argument if known else "", match["language"], text, line, *span)

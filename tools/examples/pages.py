@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tools.examples.page import Part, parts
+from tools.examples.page import PagePart, parts
 
 ROOT = Path(__file__).parents[2]
 
@@ -19,5 +19,5 @@ def executed_pages() -> list[Path]:
     return [page for page in all_pages() if any(map(_runs, parts(page.read_text(encoding="utf-8"))))]
 
 
-def _runs(part: Part) -> bool:
+def _runs(part: PagePart) -> bool:
     return part.kind == "figures" or (part.kind == "block" and part.language == "sh")

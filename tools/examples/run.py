@@ -14,7 +14,7 @@ from pathlib import Path
 from assignor_sim.api.running import run
 from scenarios.load import load
 from tools.examples.figures import figures_table
-from tools.examples.page import Part, parts
+from tools.examples.page import PagePart, parts
 
 ROOT = Path(__file__).parents[2]
 COLUMNS = 80
@@ -48,7 +48,7 @@ def refreshed(page: str) -> str:
     return "".join([*pieces, page[position:]])
 
 
-def _contents(session: _Session, found: Sequence[Part]) -> Iterator[tuple[Part, str]]:
+def _contents(session: _Session, found: Sequence[PagePart]) -> Iterator[tuple[PagePart, str]]:
     """Yield each part with its current content."""
     for part, following in zip(found, [*found[1:], None], strict=True):
         if part.kind == "setup" or (part.kind == "block" and part.language == "sh"):
@@ -87,7 +87,7 @@ class _Session:
         launcher.write_text(LAUNCHER.format(python=sys.executable), encoding="utf-8")
         launcher.chmod(0o755)
 
-    def run(self, part: Part, *, may_fail: bool) -> None:
+    def run(self, part: PagePart, *, may_fail: bool) -> None:
         """Run commands; keep their output."""
         path = os.pathsep.join([str(self.folder / "bin"), str(Path(sys.executable).parent), os.environ["PATH"]])
         python_path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
@@ -132,7 +132,7 @@ class _Session:
             lines = [*lines[:size], "…"] if limit[1] == "first" else ["…", *lines[-size:]]
         return "".join(f"{line}\n" for line in lines)
 
-    def figures(self, part: Part) -> str:
+    def figures(self, part: PagePart) -> str:
         """Return a Markdown table of metrics of a scenario file, one row per assignor."""
         name, _, listed = part.argument.partition(": ")
         scenario = load(self.work / name)

@@ -1,0 +1,111 @@
+"""The examples of README and docs: every block has a language, every command runs, and its output is as shown."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+import typer
+
+from assignor_sim.cli import app
+from scenarios.load import loads
+from tools.examples.page import PagePart, parts
+from tools.examples.pages import all_pages, executed_pages
+from tools.examples.run import ExampleError, refreshed, replace_sections
+from tools.scenario_examples import BASE, EXAMPLES
+
+ROOT = Path(__file__).parents[2]
+README = ROOT / "README.md"
+LANGUAGES = {"sh", "text", "yaml", "python", "java", "sql", "toml", "properties", "json"}
+
+
+def name(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+def blocks(page: Path) -> list[PagePart]:
+    return [part for part in parts(page.read_text(encoding="utf-8")) if part.kind not in ("setup", "figures")]
+
+
+def simulator_commands(block: PagePart) -> list[list[str]]:
+    """Return the arguments of the `assignor-sim` commands in a block that are complete, without ellipses."""
+    lines = re.sub(r"\\\n\s*", " ", block.text).splitlines()
+    commands = []
+    for line in lines:
+        words = shlex.split(line, comments=True) if line.count("'") % 2 == 0 and line.count('"') % 2 == 0 else []
+        if words[:1] == ["assignor-sim"] and "…" not in line and not set(words) & {"|", ">", "&&"}:
+            commands.append(words[1:])
+    return commands
+
+
+@pytest.mark.parametrize("page", [page for page in all_pages() if "```" in page.read_text(encoding="utf-8")], ids=name)
+def test_every_block_has_a_language(page: Path) -> None:
+    assert [f"line {block.line}" for block in blocks(page) if block.language not in LANGUAGES] == []
+    fences = re.findall(r"^ *```+", page.read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(fences) % 2 == 0
+
+
+@pytest.mark.parametrize("page", all_pages(), ids=name)
+def test_commands_can_be_copied(page: Path) -> None:
+    prompts = [f"line {block.line}" for block in blocks(page) if re.search(r"^[$>] ", block.text, re.MULTILINE)]
+    assert prompts == [], "remove the prompt"
+
+
+@pytest.mark.parametrize("page", all_pages(), ids=name)
+def test_commands_that_are_not_run_have_valid_options(page: Path) -> None:
+    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    for block in blocks(page):
+        for verb, *arguments in simulator_commands(block) if block.language == "sh" else []:
+            command = commands[verb]
+            if "--help" not in arguments and not hasattr(command, "commands"):
+                known = {option for parameter in command.params for option in parameter.opts}
+                used = {word.partition("=")[0] for word in arguments if re.match(r"--?[a-z]", word)}
+                assert used <= known, f"{name(page)}:{block.line}: {verb}"
+
+
+@pytest.mark.parametrize("page", [page for page in executed_pages() if page != README], ids=name)
+def test_commands_print_what_is_shown(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert refreshed(text) == text, f"run `python -m tools.examples {name(page)}`"
+
+
+@pytest.mark.parametrize("model", EXAMPLES)
+def test_examples_of_scenario_sections_are_valid(model: str) -> None:
+    loads(replace_sections(BASE.read_text(encoding="utf-8"), EXAMPLES[model]))
+
+
+PAGE = """\
+<!-- file: a.txt -->
+```text
+one
+```
+
+```sh
+cat a.txt
+```
+
+<!-- output -->
+```text
+old
+```
+"""
+
+
+def test_output_is_replaced_by_that_of_the_command() -> None:
+    assert refreshed(PAGE) == PAGE.replace("old", "one")
+
+
+def test_command_that_fails_is_an_error() -> None:
+    with pytest.raises(ExampleError, match="line 6: exit code 1"):
+        refreshed(PAGE.replace("cat a.txt", "cat b.txt"))
+
+
+def test_command_that_should_fail_and_does_not_is_an_error() -> None:
+    with pytest.raises(ExampleError, match="no error"):
+        refreshed(PAGE.replace("<!-- output -->", "<!-- error -->"))
+
+
+def test_sections_are_replaced_and_added() -> None:
+    assert replace_sections("a: 1\nb:\n  - c\n", "b: 2\nd: 3\n") == "a: 1\nb: 2\nd: 3\n"
