@@ -55,7 +55,7 @@ def page(
     has_simulations = tables is not None or bool(sweeps)
     title = f"{', '.join(names) or 'no runs'} – {'assignors' if has_simulations else 'plans'} compared"
     sections = [
-        *(() if tables is None else run_sections(tables, rows)),
+        *(() if tables is None else run_sections(tables, rows, manifests)),
         *sweep_sections(sweeps),
         *plan_sections(plans),
         *_closing_sections(manifests, has_simulations=has_simulations),
