@@ -27,12 +27,12 @@ def test_ticks_are_round_and_inside(seed: int) -> None:
         bytes_unit(high),
         duration_unit(high),
     ):
-        found = ticks(0.0, high, unit, 5)
-        values = [value for value, _ in found]
+        marks = ticks(0.0, high, unit, 5)
+        values = [value for value, _ in marks]
         assert values[0] == 0
         assert all(0 <= value <= high * (1 + 1e-6) for value in values)
         assert len(values) <= 8
-        assert len({text for _, text in found}) == len(found)
+        assert len({text for _, text in marks}) == len(marks)
         if unit.is_whole:
             assert all(value == int(value) for value in values)
 
