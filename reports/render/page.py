@@ -55,7 +55,7 @@ def page(
     has_simulations = tables is not None or bool(sweeps)
     title = f"{', '.join(names) or 'no runs'} – {'assignors' if has_simulations else 'plans'} compared"
     sections = [
-        *(() if tables is None else run_sections(tables, rows)),
+        *(() if tables is None else run_sections(tables, rows, manifests)),
         *sweep_sections(sweeps),
         *plan_sections(plans),
         *_closing_sections(manifests, has_simulations=has_simulations),
@@ -76,14 +76,28 @@ def _closing_sections(manifests: Sequence[Manifest], *, has_simulations: bool) -
         metrics = [
             (group, list(group_metrics)) for group, group_metrics in groupby(METRICS, key=lambda metric: metric.group)
         ]
-        yield Section("reading", "Definitions", "run/definitions.html.j2", {"metrics": metrics})
+        sentence = f"Definitions of the {len(METRICS)} metrics, in {len(metrics)} groups."
+        yield Section("reading", "Definitions", "run/definitions.html.j2", {"metrics": metrics}, sentence=sentence)
     if manifests:
         yield Section(
             "making",
             "How this report was made",
             "run/provenance.html.j2",
             {"results": [_provenance(manifest) for manifest in manifests]},
+            sentence=_provenance_sentence(manifests),
         )
+
+
+def _provenance_sentence(manifests: Sequence[Manifest]) -> str:
+    """Return how many results, assignors and seeds the page is made from, for manifests with any structure."""
+    counts = dict.fromkeys(("assignors", "seeds"), 0)
+    for manifest in manifests:
+        for name in counts:
+            values = manifest.get(name)
+            counts[name] = max(counts[name], len(values) if isinstance(values, list | tuple) else 0)
+    parts = [(len(manifests), "result"), (counts["assignors"], "assignor"), (counts["seeds"], "seed")]
+    texts = [f"{number} {noun}{'' if number == 1 else 's'}" for number, noun in parts if number]
+    return f"Made from {texts[0]}" + (f" with {' and '.join(texts[1:])}" if texts[1:] else "") + "."
 
 
 def _provenance(manifest: Manifest) -> dict[str, Any]:

@@ -40,11 +40,11 @@ def sweep_page() -> str:
 def violations(page: Page, axe: str) -> list[str]:
     """Return the violations that axe-core finds, with the elements."""
     page.evaluate(f"() => {{ {axe} }}")
-    found: dict[str, Any] = page.evaluate(f"axe.run(document, {json.dumps(RULES)})")
-    assert len(found["passes"]) > 15
+    result: dict[str, Any] = page.evaluate(f"axe.run(document, {json.dumps(RULES)})")
+    assert len(result["passes"]) > 15
     return [
         f"{violation['id']} ({violation['help']}): {node['html'][:160]} {node['failureSummary'][:200]}"
-        for violation in found["violations"]
+        for violation in result["violations"]
         for node in violation["nodes"]
     ]
 

@@ -299,7 +299,7 @@ def drawn_share(screenshot: bytes) -> float:
 def test_every_part_is_drawn_legibly(open_page: Open, width: int, scheme: str) -> None:
     page = open_page(comparison_page(), width, scheme)
     visible = [figure for figure in page.locator("figure").all() if figure.is_visible()]
-    assert len(visible) == 8
+    assert len(visible) == 7
     for part in (*visible, page.locator("table.comparison"), page.locator("#player-here")):
         box = part.bounding_box()
         assert box is not None

@@ -177,7 +177,7 @@ def load_sentence(loads: dict[str, list[ClientLoad]]) -> str:
 
 def moves_sentence(moves: Breakdown) -> str:
     """Return the assignor with the most active task moves, and their most frequent reason."""
-    known = [(bar.label, bar.values) for bar in moves.bars if bar.values is not None and sum(bar.values)]
+    known = [(bar.label, bar.values) for bar in moves.bars if bar.values is not None and sum(bar.values) > 0]
     if not known:
         return "No active task moves after the first assignment."
     label, values = max(known, key=lambda bar: sum(bar[1]))

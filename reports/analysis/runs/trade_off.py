@@ -74,7 +74,8 @@ class TradeOff:
             for point in self.points
             if point.dominated_by is not None
         ]
-        more = [f"{len(worse) - _MAX_DOMINATED} more are dominated"] if len(worse) > _MAX_DOMINATED else []
+        rest = len(worse) - _MAX_DOMINATED
+        more = [f"{rest} more {'is' if rest == 1 else 'are'} dominated"] if rest > 0 else []
         return f"{'; '.join((first, *worse[:_MAX_DOMINATED], *more))}."
 
 

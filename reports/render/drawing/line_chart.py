@@ -129,10 +129,7 @@ def _line(name: str, x1: float, y1: float, x2: float, y2: float) -> str:
 
 def _stroke(line: ChartLine, chart: LineChart, across: Scale, up: Scale) -> str:
     """Return the path of a line; unknown values interrupt it."""
-    path = []
-    for run in _known_runs(line.x, line.y):
-        points = _points(run, chart, across, up)
-        path.append("M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in points))
+    path = (_path(_points(corners, across, up)) for corners in _stretches(line.x, line.y, chart))
     return element("path", d="".join(path), class_=f"line {style_class(line.index)}")
 
 
@@ -140,43 +137,41 @@ def _band(line: ChartLine, chart: LineChart, across: Scale, up: Scale) -> str:
     """Return the shaded range of a line; empty if it has none."""
     if not line.low or list(line.low) == list(line.high):
         return ""
-    path = []
-    for low, high in zip(_known_runs(line.x, line.low), _known_runs(line.x, line.high), strict=True):
-        there = _points(high, chart, across, up)
-        back = _points(low, chart, across, up)[::-1]
-        path.append("M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in (*there, *back)) + "Z")
+    lows, highs = (_stretches(line.x, ends, chart) for ends in (line.low, line.high))
+    path = [
+        _path([*_points(high, across, up), *reversed(_points(low, across, up))]) + "Z"
+        for low, high in zip(lows, highs, strict=True)
+    ]
     return element("path", d="".join(path), class_=f"band {style_class(line.index)}")
 
 
-def _known_runs(x: Sequence[float], y: Sequence[float | None]) -> list[list[tuple[float, float]]]:
-    """Return the uninterrupted stretches of known values as points."""
-    runs: list[list[tuple[float, float]]] = [[]]
-    for at, value in zip(x, y, strict=True):
-        if value is None:
-            runs.append([])
+def _path(points: Sequence[tuple[float, float]]) -> str:
+    return "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
+
+
+def _stretches(x: Sequence[float], y: Sequence[float | None], chart: LineChart) -> list[list[tuple[float, float]]]:
+    """Return the corners of each stretch of known values up to the end of the axis."""
+    stretches: list[list[tuple[float, float]]] = [[]]
+    for at, value, end in zip(x, y, (*x[1:], chart.until), strict=True):
+        if value is None or at > chart.until:
+            stretches.append([])
         else:
-            runs[-1].append((at, value))
-    return [run for run in runs if run]
+            stretches[-1].append((at, value))
+            if chart.is_stepped:
+                stretches[-1].append((min(end, chart.until), value))
+    return [stretch for stretch in stretches if stretch]
 
 
-def _points(
-    run: Sequence[tuple[float, float]], chart: LineChart, across: Scale, up: Scale
-) -> list[tuple[float, float]]:
-    """Return the corners of a stretch in the chart; several in one column of pixels become their extremes."""
-    corners = [(min(at, chart.until), value) for at, value in run if at <= chart.until] or [(chart.start, run[0][1])]
-    if chart.is_stepped:
-        after = [at for at, _ in corners[1:]] + [chart.until]
-        corners = [
-            corner for (at, value), end in zip(corners, after, strict=True) for corner in ((at, value), (end, value))
-        ]
-    drawn = [(across.at(at), up.at(value)) for at, value in corners]
+def _points(corners: Sequence[tuple[float, float]], across: Scale, up: Scale) -> list[tuple[float, float]]:
+    """Return the positions of corners; several in one column of pixels become their extremes."""
     columns: dict[int, list[tuple[float, float]]] = {}
-    for x, y in drawn:
-        columns.setdefault(int(x / _COLUMN), []).append((x, y))
+    for at, value in corners:
+        x = across.at(at)
+        columns.setdefault(int(x / _COLUMN), []).append((x, up.at(value)))
     points: list[tuple[float, float]] = []
     for column in columns.values():
         extremes = (column[0], min(column, key=lambda p: p[1]), max(column, key=lambda p: p[1]), column[-1])
-        points += extremes if len(column) > 4 else column
+        points += extremes if len(column) > len(extremes) else column
     return [points[0], *(point for before, point in pairwise(points) if point != before)]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from reports.analysis.comparison import ComparisonRow, Tables, rows_by_scenario
+from reports.analysis.conclusion import conclude
 from reports.analysis.formatting import format_clock, format_count, format_rate
 from reports.analysis.runs.breakdowns import cross_rack_by_kind, moves_by_reason, tasks_by_downtime
 from reports.analysis.runs.client_loads import client_loads, load_grid
@@ -41,12 +42,15 @@ from reports.render.run_page.player import player_data
 from reports.render.run_page.round_table import HEADERS, MAX_ROUNDS, first_runs
 
 
-def run_sections(tables: Tables, rows: Sequence[ComparisonRow]) -> Iterator[Section]:
+def run_sections(
+    tables: Tables, rows: Sequence[ComparisonRow], manifests: Sequence[Mapping[str, Any]]
+) -> Iterator[Section]:
     """Yield the sections of runs, the answer of each scenario first.
 
     Args:
         tables: must contain `REQUIRED_TABLES`.
         rows: the comparison of the runs.
+        manifests: manifests of the results, which hold the configs of the assignors.
 
     Yields:
         The sections.
@@ -56,11 +60,19 @@ def run_sections(tables: Tables, rows: Sequence[ComparisonRow]) -> Iterator[Sect
     """
     seeds = max((len(row.seeds) for row in rows), default=0)
     by_scenario = rows_by_scenario(rows)
+    concluded = conclude(tables, list(filter(_has_configs, manifests)))
+    conclusions = {conclusion.scenario: conclusion for conclusion in concluded}
     for number, (scenario, scenario_rows) in enumerate(by_scenario.items(), 1):
         several = len(by_scenario) > 1
         id = f"answer-{number}" if several else "answer"
         title = f"Conclusion: {printable(scenario)}" if several else "Conclusion"
-        context = {"id": id, "seeds": seeds, "colors": COLORS, **answer(_of_scenario(tables, scenario), scenario_rows)}
+        context = {
+            "id": id,
+            "seeds": seeds,
+            "colors": COLORS,
+            "conclusion": conclusions[scenario],
+            **answer(_of_scenario(tables, scenario), scenario_rows),
+        }
         yield Section(id, title, "run/answer.html.j2", context, leads=True)
     shared = {"seeds": seeds, "figures": inline_figures(tables)}
     comparisons = comparison_tables(rows)
@@ -79,6 +91,22 @@ def run_sections(tables: Tables, rows: Sequence[ComparisonRow]) -> Iterator[Sect
     load = {"load": load_grid(loads), "chart": load_chart(loads)}
     yield section("load", "Load per thread", load, load_sentence(loads))
     yield _traffic(tables, shared)
+
+
+def _has_configs(manifest: Mapping[str, Any]) -> bool:
+    """Return whether a manifest has the structure that `run` writes: pages accept any JSON."""
+    scenario, assignors = manifest.get("scenario"), manifest.get("assignors")
+    return (
+        isinstance(scenario, Mapping)
+        and isinstance(scenario.get("name"), str)
+        and isinstance(assignors, Sequence)
+        and all(
+            isinstance(assignor, Mapping)
+            and isinstance(assignor.get("label"), str)
+            and isinstance(assignor.get("configs", {}), Mapping)
+            for assignor in assignors
+        )
+    )
 
 
 def _of_scenario(tables: Tables, scenario: str) -> Tables:

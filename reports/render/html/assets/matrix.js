@@ -3,7 +3,7 @@ withData('matrix-data', (data) => {
   const choice = document.getElementById('matrix-kind');
   if (!choice) return;
   const cellsOf = (table) => [...table.tBodies[0].rows].map((row) => [...row.cells].slice(1));
-  const tables = [...document.querySelectorAll('table.matrix')].map((table) => [table, cellsOf(table)]);
+  const tables = [...document.querySelectorAll('.matrices table.matrix')].map((table) => [table, cellsOf(table)]);
   const crossing = (matrix, sent, from, to) => from !== to && !matrix.unknown_racks.includes(from) && !matrix.unknown_racks.includes(to) && sent;
 
   function show(kind) {

@@ -1,0 +1,103 @@
+"""Size and first paint of a page of many tasks, clients and rebalances, and its compressed data."""
+
+from __future__ import annotations
+
+from functools import cache
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from playwright.sync_api import expect
+
+from reports.render.html import embedded
+from reports.render.page import page as report_page
+from simulator.results.tables import SCHEMAS
+from tests.browser.conftest import Open
+from tests.browser.test_page import chips, panel, seek
+from tests.reports.sample_player_runs import player_runs
+from tests.reports.sample_runs import MANIFEST, MINUTE_MS, run_rounds, tables
+from tests.reports.sample_sweep import sweep
+
+TASKS, CLIENTS, ROUNDS, MOVES = 1_000, 100, 200, 12
+MAX_BYTES = 1_500_000
+MAX_FIRST_PAINT_MS = 1_000
+ASSIGNORS = ("HA", "HA min_traffic", "streams sticky", "legacy sticky")
+
+
+def large_run(assignor: str, seed: int) -> dict[str, list[dict[str, Any]]]:
+    """Return a run that moves some tasks in each of 200 rounds; each move is a short downtime."""
+    random = Random(seed)
+    names = [f"{number // 500}_{number % 500}" for number in range(TASKS)]
+    clients = [f"client-{number}" for number in range(CLIENTS)]
+    owners = [random.randrange(CLIENTS) for _ in names]
+    standbys = [random.randrange(CLIENTS) for _ in names]
+    rows: dict[str, list[dict[str, Any]]] = {name: [] for name in ("assignments", "moves", "task_states")}
+    for number in range(1, ROUNDS + 1):
+        at_ms = (number - 1) * 2 * MINUTE_MS
+        moved = random.sample(range(TASKS), MOVES) if number > 1 else range(TASKS)
+        for task in moved:
+            old = clients[owners[task]]
+            owners[task], standbys[task] = standbys[task], random.randrange(CLIENTS)
+            new, name = clients[owners[task]], names[task]
+            if number > 1:
+                move = {"round": number, "at_ms": at_ms, "task": name, "from_client": old, "to_client": new}
+                rows["moves"].append({**move, "role": "active", "reason": "promoted"})
+            for after_ms, state in ((0, "assigned"), (random.randrange(1, 9_000), "running")):
+                rows["task_states"].append({"at_ms": at_ms + after_ms, "task": name, "state": state, "client": new})
+        for task, name in enumerate(names):
+            for role, client in (("active", owners[task]), ("standby", standbys[task])):
+                rows["assignments"].append({"round": number, "task": name, "client": clients[client], "role": role})
+    rows["task_states"].sort(key=lambda row: row["at_ms"])
+    rows["clients"] = [
+        {"client": client, "rack": f"az{n % 3}", "threads": 4, "from_round": 1} for n, client in enumerate(clients)
+    ]
+    rows["tasks"] = [{"task": name, "stateful": True, "downtime_ms": random.randrange(99_999)} for name in names]
+    points = [(2 * number, random.uniform(3e8, 4e8), random.randrange(400)) for number in range(ROUNDS)]
+    rows["rounds"] = run_rounds(assignor, points, until_min=500)
+    return {
+        name: [{**MANIFEST_KEY, **row, "assignor": assignor} for row in of_table] for name, of_table in rows.items()
+    }
+
+
+MANIFEST_KEY = {"scenario": "rack_outage", "seed": 7}
+
+
+@cache
+def large_page() -> str:
+    runs = [large_run(assignor, seed) for seed, assignor in enumerate(ASSIGNORS)]
+    results = tables([{"assignor": assignor} for assignor in ASSIGNORS], [row for run in runs for row in run["rounds"]])
+    for name in ("assignments", "moves", "task_states", "clients", "tasks"):
+        rows = [row for run in runs for row in run[name]]
+        results[name] = pa.Table.from_pylist(rows, schema=SCHEMAS[name])
+    return report_page(results, MANIFEST)
+
+
+def test_large_page_is_small_and_paints_quickly(open_page: Open) -> None:
+    text = large_page()
+    assert len(text.encode()) < MAX_BYTES
+    assert text.count('type="application/gzip"') == 1
+    page = open_page(text)
+    expect(panel(page, 1)).to_contain_text(f"Round 1 of {ROUNDS}")
+    paints = "performance.getEntriesByType('paint').map((entry) => entry.startTime)"
+    # The minimum of a few loads: other processes of the machine delay single ones.
+    times = [max(page.evaluate(paints))]
+    for _ in range(3):
+        page.reload()
+        expect(panel(page, 1)).to_contain_text(f"Round 1 of {ROUNDS}")
+        times.append(max(page.evaluate(paints)))
+    assert min(times) < MAX_FIRST_PAINT_MS
+
+
+def test_compressed_data_give_the_same_page(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embedded, "COMPRESSED_FROM", 0)
+    text = report_page(player_runs(), MANIFEST, sweeps=[sweep()])
+    assert text.count('type="application/gzip"') == 3
+    assert text == report_page(player_runs(), MANIFEST, sweeps=[sweep()])
+    page = open_page(text)
+    expect(panel(page, 1)).to_be_visible()
+    seek(page, 2)
+    assert chips(page, 2, "first")[0] == "0_0, running"
+    expect(page.locator("#sweep-1-front-here .mark")).to_have_count(8)
+    page.get_by_label("Kind of traffic").select_option("restore_read")
+    expect(page.locator("table.matrix").first.locator("tbody tr").first.locator("td").nth(1)).to_have_text("1 GB")
