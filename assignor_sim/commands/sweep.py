@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from assignor_sim.console.command_line import command_line
-from assignor_sim.console.exits import INTERRUPTED, exit_on_error
+from assignor_sim.console.exits import INTERRUPTED, exit_on_error, print_error
 from assignor_sim.console.spark_options import Conf, Master, PyFiles, parse_spark_conf
 
 
@@ -58,6 +58,6 @@ def sweep(
             print(f"\nInterrupted. The finished runs are in {out}; resume with --resume.", file=sys.stderr)
             raise typer.Exit(INTERRUPTED) from None
     if result.failed:
-        print(f"{result.failed} of {result.runs} runs failed: see the column error of the table runs", file=sys.stderr)
+        print_error(f"{result.failed} of {result.runs} runs failed: see the column error of the table runs")
     print(result, end="")
     print(f"\nTables: {out}")
