@@ -8,7 +8,7 @@ import typer
 
 Columns = Annotated[
     str | None,
-    typer.Option(help="Metrics to show, by key, separated by commas (assignor-sim list metrics).", metavar="KEYS"),
+    typer.Option(help="Metrics to show, by key, separated by commas (keys: --format json).", metavar="KEYS"),
 ]
 Wide = Annotated[bool, typer.Option("--wide", help="One row per assignor, however wide; for less -S.")]
 

@@ -232,7 +232,7 @@ def best_rows(rows: Sequence[ComparisonRow], metric: Metric) -> tuple[Comparison
 
     Returns:
         Empty if all compared rows are equal, if lower values of the metric are not better, or if several rows are at
-        their lower bounds: each has its own bound, so being at it does not make them best.
+        their lower bounds: assignors have bounds of their own, so being at one does not make them best.
     """
     if not metric.lower_is_better:
         return ()
