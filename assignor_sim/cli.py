@@ -1,11 +1,14 @@
 """The command line: `assignor-sim COMMAND`.
 
-Exit codes: 0 success, 1 a difference or regression, 2 invalid input, with a message but no traceback.
+Exit codes: 0 success; 1 a difference, a regression or an unmet expectation; 2 invalid input, with a message but no
+traceback; 3 a failed run.
 """
 
 from __future__ import annotations
 
 import sys
+from importlib.metadata import version
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -33,49 +36,106 @@ from assignor_sim.commands import (
     verify,
 )
 from assignor_sim.console.encoding import tolerate_encodings
+from assignor_sim.console.exits import INTERRUPTED, UsageError, exit_with_error, exit_with_usage_error
+from assignor_sim.console.verbosity import set_verbosity
 
 app = typer.Typer(
     name="assignor-sim",
-    help="Compare Kafka Streams assignors on a simulated cluster before you touch the real one.",
+    help="Try a Kafka Streams rebalance before production does: compare assignors on a simulated cluster.",
     no_args_is_help=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-SCENARIOS = "Scenarios"
-SIMULATION = "Simulation"
-RESULTS = "Results"
-PIPELINE = "Pipeline"
+START = "Start"
+UNDERSTAND = "Understand"
+DECIDE = "Decide"
+TEST = "Test"
+BROKERS = "Brokers"
+DATA = "Data"
 
-app.command("validate", rich_help_panel=SCENARIOS)(validate.validate)
-app.command("schema", rich_help_panel=SCENARIOS)(schema.schema)
-app.command("list", rich_help_panel=SCENARIOS)(listing.list_)
-app.command("import", rich_help_panel=SCENARIOS)(import_.import_)
-app.command("run", rich_help_panel=SIMULATION)(run.run)
-app.command("assign", rich_help_panel=SIMULATION)(assign.assign)
-app.command("frontier", rich_help_panel=SIMULATION)(frontier.frontier)
-app.command("plan", rich_help_panel=SIMULATION)(plan.plan)
-app.command("releases", rich_help_panel=SIMULATION)(releases.releases)
-app.command("recommend", rich_help_panel=SIMULATION)(recommend.recommend)
-app.command("report", rich_help_panel=RESULTS)(report.report)
-app.command("show", rich_help_panel=RESULTS)(show.show)
-app.command("diff", rich_help_panel=RESULTS)(diff.diff)
-app.command("explain", rich_help_panel=RESULTS)(explain.explain)
-app.command("compare", rich_help_panel=RESULTS)(compare.compare)
-app.command("record", rich_help_panel=RESULTS)(record.record)
-app.command("verify", rich_help_panel=RESULTS)(verify.verify)
-app.command("ingest", rich_help_panel=PIPELINE)(ingest.ingest)
-app.add_typer(generate.generate, name="generate", rich_help_panel=PIPELINE)
-app.command("sweep", rich_help_panel=PIPELINE)(sweep.sweep)
-app.command("aggregate", rich_help_panel=PIPELINE)(aggregate.aggregate)
+COMMANDS: Final = (
+    ("list", listing.list_, START),
+    ("run", run.run, START),
+    ("import", import_.import_, START),
+    ("validate", validate.validate, START),
+    ("show", show.show, UNDERSTAND),
+    ("explain", explain.explain, UNDERSTAND),
+    ("diff", diff.diff, UNDERSTAND),
+    ("report", report.report, UNDERSTAND),
+    ("releases", releases.releases, UNDERSTAND),
+    ("compare", compare.compare, DECIDE),
+    ("recommend", recommend.recommend, DECIDE),
+    ("frontier", frontier.frontier, DECIDE),
+    ("sweep", sweep.sweep, DECIDE),
+    ("aggregate", aggregate.aggregate, DECIDE),
+    ("record", record.record, TEST),
+    ("verify", verify.verify, TEST),
+    ("assign", assign.assign, TEST),
+    ("plan", plan.plan, BROKERS),
+    ("ingest", ingest.ingest, DATA),
+    ("schema", schema.schema, DATA),
+)
+"""Each command with its panel of the help: what the reader wants to do."""
+
+for _name, _command, _panel in COMMANDS:
+    app.command(_name, rich_help_panel=_panel)(_command)
+app.add_typer(generate.generate, name="generate", rich_help_panel=DATA)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"assignor-sim {version('assignor-sim')}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version_: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no warnings and notes.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Print each step to standard error.")] = False,
+) -> None:
+    """Compare assignors on a simulated cluster.
+
+    Exit codes: 0 success; 1 difference, regression or unmet expectation; 2 invalid input; 3 failed run.
+    """
+    set_verbosity(quiet=quiet, verbose=verbose)
+
+
+@app.command("help", rich_help_panel=START)
+def help_(
+    context: typer.Context,
+    command: Annotated[str | None, typer.Argument(help="Command; all by default.", metavar="COMMAND")] = None,
+) -> None:
+    """Show the help of a command.
+
+    Example: [bold]assignor-sim help run[/bold]
+    """
+    from scenarios.language.errors import did_you_mean
+
+    root = context.find_root()
+    if command is None:
+        print(root.get_help(), end="")
+        return
+    group: Any = root.command
+    found = group.get_command(root, command)
+    if found is None:
+        exit_with_error(f"help {command}: unknown command ({did_you_mean(command, group.list_commands(root))})")
+    print(found.get_help(typer.Context(found, parent=root, info_name=command)), end="")
 
 
 def main() -> None:
     """Run the command line."""
     tolerate_encodings()
     try:
-        app()
+        sys.exit(app(standalone_mode=False))
+    except UsageError as error:
+        exit_with_usage_error(error)
+    except (typer.Abort, KeyboardInterrupt):
+        sys.exit(INTERRUPTED)
     except BrokenPipeError:
         # The reader has closed the pipe, as in `assignor-sim list | head`.
         sys.stderr.close()

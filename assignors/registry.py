@@ -12,6 +12,7 @@ of KIP-1357 if it takes two: the group and the topology.
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import inspect
 import sys
@@ -159,11 +160,13 @@ def find(name: str) -> AssignorInfo:
     info = _find_built_in(name)
     if info is not None:
         return info
-    known = ", ".join(info.name for info in BUILT_IN)
+    names = [name for info in BUILT_IN for name in (info.name, *info.aliases)]
+    close = difflib.get_close_matches(name, names, n=1)
+    known = f"did you mean '{close[0]}'?" if close else f"built in: {', '.join(info.name for info in BUILT_IN)}"
     hint = ""
     if ":" in name or name in installed():
         hint = f"; to run installed code, name it on the command line: --assignor {name}"
-    raise UnknownAssignorError(f"unknown assignor '{name}' (built in: {known}){hint}")
+    raise UnknownAssignorError(f"unknown assignor '{name}' ({known}){hint}")
 
 
 def load(name: str) -> AssignorInfo:
@@ -357,7 +360,16 @@ def _find_built_in(name: str) -> AssignorInfo | None:
         return preview
     plain, at, release = name.partition("@")
     info = next((info for info in BUILT_IN if plain == info.name or plain in info.aliases), None)
+    if info is None:
+        classes = [info for info in BUILT_IN if plain in _class_names(info)]
+        info = classes[0] if len(classes) == 1 else None
     return info.at(release) if at and info is not None else info
+
+
+def _class_names(info: AssignorInfo) -> tuple[str, ...]:
+    """Return the name of Kafka's class with and without its package, as in the config task.assignor.class."""
+    qualified = info.kafka_class or ""
+    return (qualified, qualified.rpartition(".")[2]) if qualified else ()
 
 
 def _describe(candidate: Any, name: str) -> AssignorInfo:

@@ -15,7 +15,7 @@ from typing import Any
 from assignors import registry
 from assignors.model.configs import AssignmentConfigs
 from assignors.registry import AssignorLike
-from scenarios.language.errors import Mistake, Mistakes, ScenarioError, format_value
+from scenarios.language.errors import Mistake, Mistakes, ScenarioError, did_you_mean, format_value
 from scenarios.language.fields import valid_entries
 from scenarios.language.overrides import NameOverride, apply_overrides, format_override
 from scenarios.language.releases import NEWEST, NEWEST_BROKERS
@@ -51,7 +51,7 @@ from scenarios.resolution.unmodeled_warnings import check_config_releases, warn_
 from scenarios.resolution.upgrades import Releases
 from scenarios.sampling.blueprint import MAX_TASK_CLIENT_PAIRS, Blueprint, TopicDefaults
 from scenarios.sampling.neighbor_worlds import neighbor_world, without_cluster_events
-from scenarios.shipped import find_scenario
+from scenarios.shipped import find_scenario, list_scenarios
 from simulator.world.world import Application, GroupProtocol, Start, World
 
 __all__ = ["AssignorSpec", "Mistake", "Scenario", "ScenarioError", "load", "loads"]
@@ -195,8 +195,14 @@ def load(
     try:
         text = read_text(file, MAX_BYTES, TOO_LONG_MESSAGE)
     except UnreadableError as error:
-        raise ScenarioError([Mistake(str(file), error.line, "", str(error))]) from None
+        hint = "" if file.exists() or len(file.parts) > 1 else _shipped_hint(file)
+        raise ScenarioError([Mistake(str(file), error.line, "", f"{error}{hint}")]) from None
     return _load(text, str(file), file, file.parent, tuple(overrides), name_override)
+
+
+def _shipped_hint(file: Path) -> str:
+    names = [shipped.stem for shipped in list_scenarios()]
+    return f", and no shipped scenario ({did_you_mean(file.name.removesuffix('.yaml'), names)})"
 
 
 def loads(

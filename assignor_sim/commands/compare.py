@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assignor_sim.console.assignor_options import AssignorMemory, AssignorTimeout, Isolate, call_limits
-from assignor_sim.console.exits import BAD_INPUT, DIFFERENT, exit_on_error
+from assignor_sim.console.exits import BAD_INPUT, DIFFERENT, RUN_FAILED, exit_on_error, print_error
 
 if TYPE_CHECKING:
     from reports.analysis.paired_comparison import PairedComparison
@@ -58,7 +57,7 @@ def compare(
     from assignor_sim.api.loading import as_scenarios
     from assignor_sim.api.regression import scenario_files
     from assignor_sim.console.progress import show_progress
-    from assignor_sim.console.remarks import print_notes
+    from assignor_sim.console.remarks import print_notes, print_remark
     from assignors.errors import AssignorError
     from reports.analysis.stored.results import StoredResultsError
     from reports.analysis.stored.tolerance import ToleranceError
@@ -77,7 +76,7 @@ def compare(
                 loaded, assignors, seeds, metrics=metrics, limits=limits_of_calls, on_progress=on_progress
             )
     for warning in comparison.warnings:
-        print(f"warning: {warning}", file=sys.stderr)
+        print_remark("warning", warning)
     for scenario in loaded:
         print_notes(scenario, named=True)
     print(render(comparison.paired, format_.value), end="")
@@ -109,18 +108,18 @@ def _limits(texts: Sequence[str]) -> dict[str, Tolerance]:
 
 
 def _exit_if_failed_or_worse(comparison: PairedComparison, limits: Mapping[str, Tolerance]) -> None:
-    """Print failures and significantly worse metrics; exit with 2 or 1 if there are any."""
+    """Print failures and significantly worse metrics; exit with 3 or 1 if there are any."""
     worse = list(_worse(comparison, limits))
     for line in worse:
-        print(line, file=sys.stderr)
+        print_error(line)
     if comparison.failures:
         count = len(comparison.failures)
-        print(f"{count} run{'' if count == 1 else 's'} failed", file=sys.stderr)
-        raise typer.Exit(BAD_INPUT)
+        print_error(f"{count} run{'' if count == 1 else 's'} failed")
+        raise typer.Exit(RUN_FAILED)
     if worse:
         raise typer.Exit(DIFFERENT)
     if limits and not comparison.is_decidable:
-        print(f"--fail-if-worse: {comparison.seeds} seeds are too few for a significant difference", file=sys.stderr)
+        print_error(f"--fail-if-worse: {comparison.seeds} seeds are too few for a significant difference")
         raise typer.Exit(BAD_INPUT)
 
 

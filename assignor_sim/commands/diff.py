@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from assignor_sim.console.exits import BAD_INPUT, exit_on_error
+from assignor_sim.console.exits import BAD_INPUT, exit_on_error, print_error
 from assignor_sim.console.formats import TableOrJson
 
 
@@ -37,7 +36,7 @@ def diff(
     from simulator.results.result_directory import ResultsError, read_results
 
     if len(assignor or ()) > 2:
-        print("--assignor: expected one, or two to compare", file=sys.stderr)
+        print_error("--assignor: expected one, or two to compare")
         raise typer.Exit(BAD_INPUT)
     with exit_on_error(ResultsError, TableError, RunLookupError):
         tables, _ = read_results(directory)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from assignor_sim.console.exits import BAD_INPUT, exit_on_error
+from assignor_sim.console.exits import BAD_INPUT, exit_on_error, print_error
 from assignor_sim.console.formats import TableOrJson
 
 
@@ -66,5 +65,5 @@ def _check_out(out: Path | None) -> None:
     from reports.render.figures.run_figures import FORMATS
 
     if out is not None and out.suffix[1:] not in FORMATS:
-        print(f"--out {out}: a figure ends in {', '.join(f'.{name}' for name in FORMATS)}", file=sys.stderr)
+        print_error(f"--out {out}: a figure ends in {', '.join(f'.{name}' for name in FORMATS)}")
         raise typer.Exit(BAD_INPUT)

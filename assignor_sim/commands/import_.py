@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assignor_sim.console.exits import exit_on_error
+from assignor_sim.console.remarks import print_remark
 
 if TYPE_CHECKING:
     from assignor_sim.api.cluster_import import ImportedScenario
@@ -140,7 +141,7 @@ def _write(out: Path, imported: ImportedScenario) -> None:
     for measurement in imported.measurements:
         print(f"measured: {measurement}", file=stream)
     for warning in imported.warnings:
-        print(f"warning: {warning}", file=sys.stderr)
+        print_remark("warning", warning)
     for assumption in imported.assumptions:
         print(f"assumed: {assumption}", file=stream)
     for note in imported.scenario.notes:

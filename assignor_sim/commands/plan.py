@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assignor_sim.console.command_line import command_line
-from assignor_sim.console.exits import DIFFERENT, exit_on_error
+from assignor_sim.console.exits import DIFFERENT, exit_on_error, print_error
+from assignor_sim.console.remarks import print_remark
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -179,7 +180,7 @@ def plan(
                 on_progress=on_progress,
             )
         for warning in comparison.warnings:
-            print(f"warning: {warning}", file=sys.stderr)
+            print_remark("warning", warning)
         is_saved = out is not None and comparison.has_plan
         if out is not None and is_saved:
             comparison.save(out, command_line())
@@ -190,7 +191,7 @@ def plan(
         if out is not None and is_saved and format_ is PlanFormat.TEXT:
             print(f"\nFigures and page: {out / PAGE}")
     if not comparison.has_plan:
-        print("no plan found; nothing written", file=sys.stderr)
+        print_error("no plan found; nothing written")
         raise typer.Exit(DIFFERENT)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assignor_sim.console.assignor_options import AssignorMemory, AssignorTimeout, Isolate, call_limits
+from assignor_sim.console.columns import ColumnError, Columns, Wide, parse_columns
 from assignor_sim.console.command_line import command_line
-from assignor_sim.console.exits import BAD_INPUT, exit_on_error
+from assignor_sim.console.exits import RUN_FAILED, exit_on_error, exit_with_error, print_error
 
 if TYPE_CHECKING:
     from assignor_sim.api.results import RunResult
@@ -60,28 +60,39 @@ def run(
     isolate: Isolate = False,
     assignor_memory: AssignorMemory = None,
     format_: Annotated[RunFormat, typer.Option("--format", help="Output format.")] = RunFormat.TABLE,
+    columns: Columns = None,
+    wide: Wide = False,
+    open_: Annotated[bool, typer.Option("--open", help="Open the report in a browser; requires --out.")] = False,
 ) -> None:
     """Simulate a scenario, and compare assignors on it.
 
     Example: [bold]assignor-sim run order_processing --out out/first[/bold]
     """
     if prove_limit is not None and not (prove and prove_limit > 0):
-        print("--prove-limit: requires --prove and a number above 0", file=sys.stderr)
-        raise typer.Exit(BAD_INPUT)
+        exit_with_error("--prove-limit: requires --prove and a number above 0")
+    if open_ and out is None:
+        exit_with_error("--open: requires --out DIR, to which the report is written")
     limits = call_limits(assignor_timeout, isolate, assignor_memory)
     from assignor_sim.api.loading import load
     from assignor_sim.api.running import run as simulate
     from assignor_sim.api.stored_scenario import StoredScenarioError, imports_not_stored
+    from assignor_sim.console.browser import open_in_browser
     from assignor_sim.console.overrides import parse_overrides
     from assignor_sim.console.progress import show_progress
-    from assignor_sim.console.remarks import print_notes
+    from assignor_sim.console.remarks import print_notes, print_remark
     from assignors.errors import AssignorError
+    from reports.analysis.conclusion import conclude
     from reports.render.terminal.comparison import render
+    from reports.render.terminal.conclusion import draw as draw_conclusion
     from scenarios.load import ScenarioError
     from simulator.processes.run_budget import MAX_REBALANCES
     from simulator.results.result_directory import ResultsError, reserved_directory
 
-    with exit_on_error(ScenarioError, AssignorError, ResultsError, StoredScenarioError), reserved_directory(out):
+    with (
+        exit_on_error(ScenarioError, AssignorError, ResultsError, StoredScenarioError, ColumnError),
+        reserved_directory(out),
+    ):
+        metrics = parse_columns(columns)
         loaded = load(scenario, parse_overrides(set_))
         with show_progress() as on_progress:
             result = simulate(
@@ -97,24 +108,28 @@ def run(
                 on_progress=on_progress,
             )
         for warning in result.warnings:
-            print(f"warning: {warning}", file=sys.stderr)
+            print_remark("warning", warning)
         print_notes(loaded)
-        print(render(result.tables, format_.value), end="")
+        print(render(result.tables, format_.value, wide=wide, metrics=metrics), end="")
+        if format_ is RunFormat.TABLE:
+            print(f"\n{draw_conclusion(conclude(result.tables, [result.manifest]))}", end="")
         if out is not None:
             result.save(out)
             if format_ is RunFormat.TABLE:
                 print(f"\nTables, figures and report: {out / 'report.html'}")
             for name in imports_not_stored(loaded):
-                print(f"note: explain will read {name} again, which is not copied to {out}", file=sys.stderr)
+                print_remark("note", f"explain will read {name} again, which is not copied to {out}")
+            if open_:
+                open_in_browser(out / "report.html")
     _exit_if_failed(result)
 
 
 def _exit_if_failed(result: RunResult) -> None:
-    """Print the runs that failed or were stopped, and exit with code 2 if there are any."""
+    """Print the runs that failed or were stopped, and exit with code 3 if there are any."""
     from simulator.results.verdict import Verdict
 
     failed = [row for row in result.tables["runs"].to_pylist() if row["verdict"] in (Verdict.FAILED, Verdict.STOPPED)]
     for row in failed:
-        print(f"{row['assignor']}, seed {row['seed']}: {row['cause']}", file=sys.stderr)
+        print_error(f"{row['assignor']}, seed {row['seed']}: {row['cause']}")
     if failed:
-        raise typer.Exit(BAD_INPUT)
+        raise typer.Exit(RUN_FAILED)

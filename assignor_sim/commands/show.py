@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from assignor_sim.console.columns import ColumnError, Columns, Wide, parse_columns
 from assignor_sim.console.exits import exit_on_error
 from assignor_sim.console.formats import TableOrJson
 
@@ -18,6 +19,8 @@ def show(
         typer.Option(help="Label of an assignor whose rebalances to show; all by default. Repeatable."),
     ] = None,
     format_: Annotated[TableOrJson, typer.Option("--format", help="Output format.")] = TableOrJson.TABLE,
+    columns: Columns = None,
+    wide: Wide = False,
 ) -> None:
     """Show results: the comparison, and the rebalances of each assignor's first run.
 
@@ -27,17 +30,21 @@ def show(
 
     from reports.analysis.comparison import TableError, compare_runs
     from reports.analysis.comparison_records import records
+    from reports.analysis.conclusion import conclude
     from reports.analysis.runs.run_rows import RunLookupError, select_assignors
     from reports.render.terminal import rounds as terminal_rounds
     from reports.render.terminal.comparison import render
+    from reports.render.terminal.conclusion import draw as draw_conclusion
     from simulator.results.result_directory import ResultsError, read_results
 
-    with exit_on_error(ResultsError, TableError, RunLookupError):
-        tables, _ = read_results(directory)
+    with exit_on_error(ResultsError, TableError, RunLookupError, ColumnError):
+        metrics = parse_columns(columns)
+        tables, manifest = read_results(directory)
         labels = select_assignors(tables, assignor or ())
         if format_ is TableOrJson.JSON:
             rounds = [row for row in terminal_rounds.records(tables) if row["assignor"] in labels]
             print(json.dumps({"runs": records(compare_runs(tables)), "rounds": rounds}, indent=2, ensure_ascii=False))
             return
-        print(render(tables), end="")
+        print(render(tables, wide=wide, metrics=metrics), end="")
+        print(f"\n{draw_conclusion(conclude(tables, [manifest]))}", end="")
         print(terminal_rounds.draw(tables, labels), end="")

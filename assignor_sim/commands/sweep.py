@@ -10,7 +10,7 @@ import typer
 
 from assignor_sim.console.assignor_options import AssignorMemory, AssignorTimeout, Isolate, call_limits
 from assignor_sim.console.command_line import command_line
-from assignor_sim.console.exits import BAD_INPUT, INTERRUPTED, exit_on_error
+from assignor_sim.console.exits import INTERRUPTED, RUN_FAILED, exit_on_error, print_error
 from assignor_sim.console.spark_options import Conf, Master, PyFiles, parse_spark_conf
 
 
@@ -63,8 +63,8 @@ def sweep(
             print(f"\nInterrupted. The finished runs are in {out}; resume with --resume.", file=sys.stderr)
             raise typer.Exit(INTERRUPTED) from None
     if result.failed:
-        print(f"{result.failed} of {result.runs} runs failed: see the column error of the table runs", file=sys.stderr)
+        print_error(f"{result.failed} of {result.runs} runs failed: see the column error of the table runs")
     print(result, end="")
     print(f"\nTables: {out}")
     if result.failed:
-        raise typer.Exit(BAD_INPUT)
+        raise typer.Exit(RUN_FAILED)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assignor_sim.console.exits import BAD_INPUT
+from assignor_sim.console.exits import BAD_INPUT, print_error
 
 if TYPE_CHECKING:
     from scenarios.sampling.blueprint import Blueprint
@@ -35,7 +34,7 @@ def validate(
             scenario = load(find_scenario(file))
         except ScenarioError as error:
             has_errors = True
-            print(error, file=sys.stderr)
+            print_error(error)
         else:
             print(f"{file}: OK ({scenario.name})")
             for warning in scenario.warnings:

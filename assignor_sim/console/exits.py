@@ -1,19 +1,57 @@
-"""Exit codes of the commands."""
+"""Exit codes of the commands, and errors in one form: `error: file:line: path: what (what would be right)`."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any, Final, NoReturn
 
-DIFFERENT = 1
-"""A difference or regression, or no feasible result."""
+import typer
 
-BAD_INPUT = 2
-"""Invalid input, or failed runs."""
+DIFFERENT: Final = 1
+"""A difference, a regression or an unmet expectation; or no feasible result."""
 
-INTERRUPTED = 130
+BAD_INPUT: Final = 2
+"""Invalid input or usage."""
+
+RUN_FAILED: Final = 3
+"""A run failed: its assignor failed, or it was stopped; other runs are complete."""
+
+INTERRUPTED: Final = 130
 """Ctrl-C: 128 + SIGINT, as shells report it."""
+
+
+UsageError: Final[type[Exception]] = next(
+    kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException"
+)
+"""The base class of errors in options and arguments; depending on its release, typer has its own copy of click."""
+
+_PROGRAM = "assignor-sim"
+_MODULE = "python -m assignor_sim"
+
+
+def print_error(error: Exception | str) -> None:
+    """Print an error to standard error; further lines are errors, too, unless they are indented."""
+    for line in str(error).splitlines():
+        print(line if line.startswith(" ") else f"error: {line}", file=sys.stderr)
+
+
+def exit_with_error(error: Exception | str, code: int = BAD_INPUT) -> NoReturn:
+    """Print an error to standard error and exit."""
+    print_error(error)
+    sys.exit(code)
+
+
+def exit_with_usage_error(error: Exception) -> NoReturn:
+    """Print an error of options or arguments in the form of other errors, and exit."""
+    context: Any = getattr(error, "ctx", None)
+    if type(error).__name__ == "NoArgsIsHelpError":  # The help is its text, and is already printed.
+        sys.exit(BAD_INPUT)
+    message = getattr(error, "format_message", error.__str__)().rstrip(".").replace("\n", " ")
+    command = "" if context is None else context.command_path.removeprefix(_MODULE).removeprefix(_PROGRAM).strip()
+    hint = "" if "Did you mean" in message else f" (help: {_PROGRAM} {f'{command} ' if command else ''}--help)"
+    exit_with_error(f"{f'{command}: ' if command else ''}{message[:1].lower()}{message[1:]}{hint}")
 
 
 @contextmanager
@@ -22,5 +60,4 @@ def exit_on_error(*kinds: type[Exception]) -> Iterator[None]:
     try:
         yield
     except kinds as error:
-        print(error, file=sys.stderr)
-        sys.exit(BAD_INPUT)
+        exit_with_error(error)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 
 import typer
 
-from assignor_sim.console.exits import BAD_INPUT
+from assignor_sim.console.exits import BAD_INPUT, print_error
 
 
 def parse_overrides(texts: Sequence[str] | None) -> list[tuple[str, str]]:
@@ -18,6 +17,6 @@ def parse_overrides(texts: Sequence[str] | None) -> list[tuple[str, str]]:
 def _override(text: str) -> tuple[str, str]:
     path, equals, value = text.partition("=")
     if not equals or not path:
-        print(f"--set {text}: expected PATH=VALUE, as in clients[0].count=6", file=sys.stderr)
+        print_error(f"--set {text}: expected PATH=VALUE, as in clients[0].count=6")
         raise typer.Exit(BAD_INPUT)
     return path, value

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from assignor_sim.console.verbosity import VERBOSITY
+
 if TYPE_CHECKING:
     from pipeline.sweep.run import Progress
 
@@ -21,7 +23,10 @@ def show_progress() -> Iterator[Callable[[str], None]]:
     Yields:
         A function that takes the description of each step.
     """
-    if not sys.stderr.isatty():
+    if VERBOSITY.verbose:
+        yield lambda step: print(step, file=sys.stderr)
+        return
+    if VERBOSITY.quiet or not sys.stderr.isatty():
         yield lambda step: None
         return
     from rich.console import Console

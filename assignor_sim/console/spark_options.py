@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 
-from assignor_sim.console.exits import BAD_INPUT
+from assignor_sim.console.exits import BAD_INPUT, print_error
 
 Master = Annotated[
     str | None,
@@ -27,7 +26,7 @@ def parse_spark_conf(conf: Sequence[str] | None) -> dict[str, str]:
     for text in conf or ():
         key, equals, value = text.partition("=")
         if not equals or not key.startswith("spark."):
-            print(f"--conf {text}: expected KEY=VALUE, as in spark.executor.memory=4g", file=sys.stderr)
+            print_error(f"--conf {text}: expected KEY=VALUE, as in spark.executor.memory=4g")
             raise typer.Exit(BAD_INPUT)
         configs[key] = value
     return configs

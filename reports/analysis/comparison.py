@@ -19,6 +19,9 @@ from reports.analysis.metrics import METRICS
 from reports.analysis.neighbors import NeighborFigures, neighbor_figures
 from simulator.results.verdict import INCOMPARABLE
 
+_ABOVE_BOUND = "_above_bound"
+"""Ends the keys of metrics that are differences to a lower bound."""
+
 Tables = Mapping[str, pa.Table]
 """Result tables of one or several runs by name, as in `simulator.results.tables.SCHEMAS`."""
 
@@ -228,7 +231,8 @@ def best_rows(rows: Sequence[ComparisonRow], metric: Metric) -> tuple[Comparison
     the metric is unknown in some run.
 
     Returns:
-        Empty if all compared rows are equal, or if lower values of the metric are not better.
+        Empty if all compared rows are equal, if lower values of the metric are not better, or if several rows are at
+        their lower bounds: assignors have bounds of their own, so being at one does not make them best.
     """
     if not metric.lower_is_better:
         return ()
@@ -240,6 +244,9 @@ def best_rows(rows: Sequence[ComparisonRow], metric: Metric) -> tuple[Comparison
     if not medians:
         return ()
     lowest = metric.write(min(median for median, _ in medians))
+    at_bound = [row for median, row in medians if not median] if metric.name.endswith(_ABOVE_BOUND) else []
+    if len(at_bound) > 1:
+        return ()
     winners = tuple(row for median, row in medians if metric.write(median) == lowest)
     return () if len(winners) == len(medians) else winners
 

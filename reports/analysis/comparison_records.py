@@ -9,20 +9,17 @@ from reports.analysis.comparison import ComparisonRow, verdict_text
 from reports.analysis.metrics import METRICS
 from reports.analysis.notes import notes
 
-RECORD_KEYS: tuple[str, ...] = (
-    "scenario",
-    "assignor",
-    "seeds",
-    "verdict",
-    "cause",
-    "notes",
-    *(metric.name + part for metric in METRICS for part in ("", "_min", "_max", "_runs")),
-)
-"""Keys of a record, in order."""
+_LABEL_KEYS = ("scenario", "assignor", "seeds", "verdict", "cause", "notes")
+
+
+def record_keys(metrics: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return the keys of a record in order, with those of the given metrics; by default of all."""
+    names = metrics or [metric.name for metric in METRICS]
+    return (*_LABEL_KEYS, *(name + part for name in names for part in ("", "_min", "_max", "_runs")))
 
 
 def records(rows: Sequence[ComparisonRow]) -> list[dict[str, Any]]:
-    """Return the rows as flat records with the keys `RECORD_KEYS`.
+    """Return the rows as flat records with the keys `record_keys`.
 
     Each metric has its median, `_min`, `_max` and the number of `_runs` in which it is known. `cause` is the first
     problem of a run, `notes` are the notes on the assignor. If other applications ran at the same time, `neighbors` has
@@ -41,7 +38,7 @@ def _record(row: ComparisonRow, row_notes: list[str]) -> dict[str, Any]:
     for metric in METRICS:
         spread = row.spreads[metric.name]
         values += [spread.median, spread.minimum, spread.maximum, spread.runs] if spread else [None, None, None, 0]
-    record = dict(zip(RECORD_KEYS, values, strict=True))
+    record = dict(zip(record_keys(), values, strict=True))
     if row.neighbors:
         record["neighbors"] = [neighbor.record() for neighbor in row.neighbors]
     return record

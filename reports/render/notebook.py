@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from reports.analysis.cells import Column
 from reports.analysis.comparison import ComparisonRow, Tables, best_rows, compare_runs, rows_by_scenario, table
-from reports.analysis.comparison_records import RECORD_KEYS, records
+from reports.analysis.comparison_records import record_keys, records
 from reports.analysis.notes import notes
 from reports.analysis.text import printable
 from reports.render.terminal.comparison import columns_for
@@ -64,7 +64,7 @@ def data_frame(tables: Tables, name: str | None = None) -> pd.DataFrame:
     if name is not None:
         frame: pd.DataFrame = table(tables, name).to_pandas()
         return frame
-    return pd.DataFrame(records(compare_runs(tables)), columns=list(RECORD_KEYS))
+    return pd.DataFrame(records(compare_runs(tables)), columns=list(record_keys()))
 
 
 def comparison_html(tables: Tables, warnings: Sequence[str] = ()) -> str:

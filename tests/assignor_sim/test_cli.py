@@ -16,7 +16,7 @@ COMMANDS = tuple(str(command.name) for command in app.registered_commands)
 def test_help_lists_all_commands(shell: Shell) -> None:
     result = shell("--help")
     assert result.code == 0
-    for word in ("Scenarios", "Simulation", "Results", *COMMANDS):
+    for word in ("Start", "Understand", "Decide", "Test", "Brokers", "Data", *COMMANDS):
         assert word in result.out
 
 

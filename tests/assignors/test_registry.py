@@ -224,3 +224,9 @@ def test_release_is_not_a_parameter() -> None:
         UnknownAssignorError, match=r"the release is part of the name, as in streams_group_sticky@4\.2\.1"
     ):
         registry.make(registry.find("streams_group_sticky@4.4"), {"release": "4.3"})
+
+
+def test_class_name_of_kafka_is_accepted_if_it_is_unique() -> None:
+    assert registry.find("HighAvailabilityTaskAssignor") is registry.find("high_availability")
+    with pytest.raises(UnknownAssignorError, match="did you mean 'high_availability'"):
+        registry.find("high_avialability")

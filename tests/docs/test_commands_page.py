@@ -41,13 +41,14 @@ def option_names(text: str) -> set[str]:
 def test_every_command_is_documented_with_all_options(verb: str, command: Any) -> None:
     assert re.search(rf"^\| `{verb}[ `]", VERBS, re.MULTILINE)
     options = {name for parameter in command.params for name in parameter.opts if name.startswith("-")}
-    assert options - {"--help"} - SPARK <= option_names(section_of(verb))
+    assert options - {"--help", "-h"} - SPARK <= option_names(section_of(verb))
     assert not options & SPARK or "options of Spark" in section_of(verb)
 
 
 def test_every_documented_option_exists() -> None:
     known = {name for _, command in commands() for parameter in command.params for name in parameter.opts}
-    assert option_names("\n".join(SECTIONS)) <= known | plugin_options()
+    root = {name for parameter in typer.main.get_command(app).params for name in parameter.opts}
+    assert option_names("\n".join(SECTIONS)) <= known | root | plugin_options() | {"-h", "--help"}
 
 
 def test_spark_and_plugin_options_are_documented() -> None:

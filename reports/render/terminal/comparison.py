@@ -5,11 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import json
+import textwrap
 from collections.abc import Sequence
+from typing import Any
 
 from reports.analysis.cells import Column, convergence_cell, cost_above_bound_cell, metric_column, rack_redundancy_cell
 from reports.analysis.comparison import ComparisonRow, Tables, best_rows, compare_runs, rows_by_scenario
-from reports.analysis.comparison_records import RECORD_KEYS, records
+from reports.analysis.comparison_records import record_keys, records
+from reports.analysis.metrics import METRIC
 from reports.analysis.notes import MIN_NOTED_COMPUTE_MS, notes
 from reports.render.markdown import markdown_text
 
@@ -37,12 +40,16 @@ COLUMNS: tuple[Column, ...] = (
 The legend below the table replaces the qualifiers of three titles.
 """
 
+_HEADER_WIDTH = 10
 _SHOWN_FROM = {"cross_rack_usd": 0, "leader_compute_ms": MIN_NOTED_COMPUTE_MS}
 """Metrics that are shown only if an assignor reaches this value."""
 
 
-def columns_for(rows: Sequence[ComparisonRow]) -> list[Column]:
-    """Return the relevant columns for rows."""
+def columns_for(rows: Sequence[ComparisonRow], metrics: Sequence[str] = ()) -> list[Column]:
+    """Return the columns of the given metrics, or by default the relevant columns for rows."""
+    if metrics:
+        known = {column.metric.name: column for column in COLUMNS}
+        return [known.get(name) or metric_column(name, _header(METRIC[name].title)) for name in metrics]
 
     def maximum(name: str) -> float:
         return max((spread.maximum for row in rows if (spread := row.spreads[name])), default=-1)
@@ -54,7 +61,20 @@ def columns_for(rows: Sequence[ComparisonRow]) -> list[Column]:
     ]
 
 
-def render(tables: Tables, format: str = "table", *, width: int | None = None, color: bool | None = None) -> str:
+def _header(title: str) -> str:
+    """Return a title in several short lines."""
+    return "\n".join(textwrap.wrap(title.lower(), _HEADER_WIDTH, break_long_words=False))
+
+
+def render(
+    tables: Tables,
+    format: str = "table",
+    *,
+    width: int | None = None,
+    color: bool | None = None,
+    wide: bool = False,
+    metrics: Sequence[str] = (),
+) -> str:
     """Render the comparison as text that ends with a newline.
 
     Args:
@@ -63,6 +83,8 @@ def render(tables: Tables, format: str = "table", *, width: int | None = None, c
             full precision; `table` and `markdown` have the most important metrics, rounded, and notes below.
         width: columns of the terminal; detected by default. Used for `table` only.
         color: whether to color the best values; detected by default. They have a star in any case.
+        wide: whether a `table` has one row per assignor, however wide it becomes.
+        metrics: keys of the metrics to show; by default the most important ones, and in `json` and `csv` all.
 
     Returns:
         The text.
@@ -76,31 +98,36 @@ def render(tables: Tables, format: str = "table", *, width: int | None = None, c
         case "table":
             from reports.render.terminal.comparison_table import draw
 
-            return draw(rows, columns_for(rows), notes(rows), width, color=color)
+            return draw(rows, columns_for(rows, metrics), notes(rows), width, color=color, wide=wide)
         case "json":
-            return json.dumps(records(rows), indent=2, ensure_ascii=False) + "\n"
+            return json.dumps(_records(rows, metrics), indent=2, ensure_ascii=False) + "\n"
         case "csv":
-            return _csv(rows)
+            return _csv(rows, metrics)
         case "markdown":
-            return _markdown(rows)
+            return _markdown(rows, metrics)
     raise ValueError(f"{format!r} is not a format (formats: {', '.join(FORMATS)})")
 
 
 _LISTS = ("seeds", "notes")
 
 
-def _csv(rows: Sequence[ComparisonRow]) -> str:
+def _records(rows: Sequence[ComparisonRow], metrics: Sequence[str]) -> list[dict[str, Any]]:
+    keys = set(record_keys(metrics)) | {"neighbors"}
+    return [{key: value for key, value in record.items() if key in keys} for record in records(rows)]
+
+
+def _csv(rows: Sequence[ComparisonRow], metrics: Sequence[str]) -> str:
     """Return CSV; lists are separated by spaces, and unknown values are empty."""
     out = io.StringIO()
     flat = [{**record, **{key: " ".join(map(str, record[key])) for key in _LISTS}} for record in records(rows)]
-    writer = csv.DictWriter(out, fieldnames=RECORD_KEYS, extrasaction="ignore", lineterminator="\n")
+    writer = csv.DictWriter(out, fieldnames=record_keys(metrics), extrasaction="ignore", lineterminator="\n")
     writer.writeheader()
     writer.writerows(flat)
     return out.getvalue()
 
 
-def _markdown(rows: Sequence[ComparisonRow]) -> str:
-    groups, columns = rows_by_scenario(rows), columns_for(rows)
+def _markdown(rows: Sequence[ComparisonRow], metrics: Sequence[str]) -> str:
+    groups, columns = rows_by_scenario(rows), columns_for(rows, metrics)
     parts = []
     for scenario, group in groups.items():
         title = f"**{markdown_text(scenario)}**\n\n" if len(groups) > 1 else ""

@@ -1,7 +1,7 @@
 """The comparison as a table for a terminal of a given width.
 
-The table has one row per assignor if that fits; less important columns are dropped first. Otherwise it is transposed:
-one row per metric, and as many assignors side by side as fit.
+From `MIN_WIDTH` columns, the table has one row per assignor if that fits. Otherwise it is transposed: one row per
+metric, and as many assignors side by side as fit. No metric is dropped for lack of width.
 """
 
 from __future__ import annotations
@@ -23,9 +23,18 @@ from reports.render.terminal.console import GOOD, HEADER, QUIET, grid, lines, te
 _LABEL = range(18, 41)
 """Minimum and maximum width of the label column; longer labels are wrapped."""
 
-_LEGEND = "Bound: at equal balance, deciding round. Converge: worst event. Skew: maximum minus minimum."
-_DISPENSABLE = ("standby_moves", "restored_bytes", "load_skew", "rebalances_to_converge")
-"""Metrics whose columns are dropped on narrow terminals, in this order."""
+_LEGENDS = {
+    "bound": "Bound: at equal balance, deciding round.",
+    "converge": "Converge: worst event.",
+    "skew": "Skew: maximum minus minimum.",
+}
+"""Explanations by a part of the keys of the metrics that need them."""
+
+MIN_WIDTH = 100
+"""Minimum width of a terminal for a table with one row per assignor."""
+
+WIDE = 2_000
+"""Width of the text with the option `wide`."""
 
 
 def draw(
@@ -35,6 +44,7 @@ def draw(
     width: int | None,
     *,
     color: bool | None,
+    wide: bool = False,
 ) -> str:
     """Draw one table per scenario with a legend and notes below.
 
@@ -44,11 +54,12 @@ def draw(
         notes: notes below the tables.
         width: width of the terminal in characters; detected by default.
         color: whether to use colors; detected by default.
+        wide: whether to have one row per assignor and no line breaks, however wide the lines become.
 
     Returns:
         The text.
     """
-    characters = terminal_width(width)
+    characters = WIDE if wide else terminal_width(width)
     return lines(_parts(rows, columns, notes, characters), characters, color=color)
 
 
@@ -86,23 +97,19 @@ def _table(rows: Sequence[ComparisonRow], columns: Sequence[Column], width: int)
     min_label_width = min(
         _LABEL[-1], max(_LABEL[0], *(cell_len(part) for label in labels for part in name_parts(label)))
     )
-    for dropped in range(len(_DISPENSABLE) + 1):
-        hidden = _DISPENSABLE[:dropped]
-        kept = [column for column in drawn_columns if column.column.metric.name not in hidden]
-        label_width = width - sum(1 + column.width() for column in kept)
-        if label_width >= min_label_width:
-            yield _one_row_per_assignor(labels, kept, min(label_width, _LABEL[-1]))
-            if hidden:
-                titles = ", ".join(column.title.lower() for column in columns if column.metric.name in hidden)
-                yield Text(f"Hidden for lack of width: {titles}.", style=QUIET)
-            yield _legend(_LEGEND, rows)
-            return
+    label_width = width - sum(1 + column.width() for column in drawn_columns)
+    if width >= MIN_WIDTH and label_width >= min_label_width:
+        yield _one_row_per_assignor(labels, drawn_columns, min(label_width, _LABEL[-1]))
+        yield _legend(columns, rows)
+        return
     yield from _one_row_per_metric(labels, [_draw_column(rows, verdict_column()), *drawn_columns], width)
-    yield _legend(_LEGEND, rows)
+    yield _legend(columns, rows)
 
 
-def _legend(text: str, rows: Sequence[ComparisonRow]) -> Text:
-    return Text(f"*: best. {text}" if len(rows) > 1 else text, style=QUIET)
+def _legend(columns: Sequence[Column], rows: Sequence[ComparisonRow]) -> Text:
+    keys = " ".join(column.metric.name for column in columns)
+    texts = [text for part, text in _LEGENDS.items() if part in keys]
+    return Text(" ".join(["*: best."] * (len(rows) > 1) + texts), style=QUIET)
 
 
 def _one_row_per_assignor(labels: Sequence[str], columns: Sequence[_DrawnColumn], label_width: int) -> Table:

@@ -56,5 +56,9 @@ def terminal_width(width: int | None) -> int:
 
 
 def wants_color() -> bool:
-    """Return whether standard output is a terminal that supports colors and NO_COLOR is not set."""
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    """Return whether to use colors: NO_COLOR and FORCE_COLOR decide, or else whether standard output is a terminal."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"

@@ -81,7 +81,7 @@ def test_directory_of_scenarios_and_custom_assignor_are_compared(file: Path, mon
     assert "compared_assignor:Own vs. sticky: 2 scenarios, 1 seed each" in result.stdout
 
 
-def test_failed_run_is_reported_and_exits_with_2(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_run_is_reported_and_exits_with_3(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     broken = (
         "import assignor_sim as sim\n\n\nclass Broken:\n    '''Assigns no task.'''\n\n"
         "    def assign(self, state):\n        return sim.TaskAssignment(())\n"
@@ -89,7 +89,7 @@ def test_failed_run_is_reported_and_exits_with_2(file: Path, monkeypatch: pytest
     (file.parent / "broken_assignor.py").write_text(broken, encoding="utf-8")
     monkeypatch.syspath_prepend(file.parent)
     result = run(file, "--assignor", "sticky", "--assignor", "broken_assignor:Broken", "--seeds", "1")
-    assert result.exit_code == 2
+    assert result.exit_code == 3
     assert "small, broken_assignor:Broken, seed 1: " in result.stdout
     assert "1 run failed" in result.stderr
 

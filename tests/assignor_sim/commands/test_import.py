@@ -169,7 +169,7 @@ def test_invalid_properties_file_is_reported_by_line_without_its_content(folder:
     (folder / "client.properties").write_text("a=b\n=hunter2\n")
     result = run_import("--bootstrap", "h:1", "--group", "shop", "-o", "x", "--command-config", "client.properties")
     assert result.exit_code == 2
-    assert result.stderr == "client.properties:2: not a property (key=value)\n"
+    assert result.stderr == "error: client.properties:2: not a property (key=value)\n"
 
 
 METRICS = """\

@@ -47,7 +47,7 @@ def test_plan_directory_of_an_earlier_version_is_rejected(folder: Path) -> None:
     moves = (folder / "out" / "moves.parquet").rename(folder / "moves.parquet")
     result = report("out")
     assert result.exit_code == 2
-    assert result.stderr == "out: table 'moves' is missing; plan again with this version\n"
+    assert result.stderr == "error: out: table 'moves' is missing; plan again with this version\n"
     (folder / "out" / "manifest.json").write_text('{"kind": "plan", "plans": [{}]}')
     moves.rename(folder / "out" / "moves.parquet")
     result = report("out")
@@ -87,8 +87,8 @@ def test_unknown_topics_to_move_are_reported_with_lines(folder: Path) -> None:
     result = plan_three_brokers(*ROUND_ROBIN, *topics_option(folder, "pya", "orders", "logs"), "--out", "out")
     assert result.exit_code == 2
     assert result.stderr.splitlines() == [
-        "topics-to-move.json:4: unknown topic 'pya' (did you mean 'pay'?)",
-        "topics-to-move.json:10: unknown topic 'logs' (topics: orders, pay)",
+        "error: topics-to-move.json:4: unknown topic 'pya' (did you mean 'pay'?)",
+        "error: topics-to-move.json:10: unknown topic 'logs' (topics: orders, pay)",
     ]
     assert not (folder / "out").exists()
 

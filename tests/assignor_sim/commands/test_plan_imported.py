@@ -119,7 +119,7 @@ def test_entries_of_other_topics_are_skipped(folder: Path) -> None:
     assert "2 entries of other topics skipped" in result.notes
     none = plan_three_brokers("--from", write_plan(folder, PLAN[1:]), "--topics", "pay")
     assert none.exit_code == 2
-    assert none.stderr == "imported.json: no entry for the topics that may change (topics: pay)\n"
+    assert none.stderr == "error: imported.json: no entry for the topics that may change (topics: pay)\n"
 
 
 def test_all_mistakes_of_a_plan_are_reported_with_lines(folder: Path) -> None:
@@ -131,9 +131,9 @@ def test_all_mistakes_of_a_plan_are_reported_with_lines(folder: Path) -> None:
     result = plan_three_brokers("--from", write_plan(folder, entries), "--out", "out")
     assert result.exit_code == 2
     assert result.stderr.splitlines() == [
-        "imported.json:3: ordres-0: unknown topic 'ordres' (did you mean 'orders'?)",
-        "imported.json:10: pay-2: unknown partition (partitions: 0, 1)",
-        "imported.json:17: pay-0: unknown broker 9 (brokers: 1, 2, 3)",
+        "error: imported.json:3: ordres-0: unknown topic 'ordres' (did you mean 'orders'?)",
+        "error: imported.json:10: pay-2: unknown partition (partitions: 0, 1)",
+        "error: imported.json:17: pay-0: unknown broker 9 (brokers: 1, 2, 3)",
     ]
     assert not (folder / "out").exists()
 

@@ -157,7 +157,7 @@ def test_goals_are_ordered_and_unknown_goal_is_rejected(folder: Path) -> None:
     assert plan_row(result, "goal_chain")["aims"] == ["storage", "constraints", "determinism"]
     wrong = plan_three_brokers(*chained, "RackAwareGoal,RackGoal")
     assert wrong.exit_code == 2
-    assert wrong.stderr.startswith("--goals: unknown goal 'RackGoal' (goals: RackAwareGoal, ")
+    assert wrong.stderr.startswith("error: --goals: unknown goal 'RackGoal' (goals: RackAwareGoal, ")
 
 
 def test_constraints_from_a_file_hold(folder: Path) -> None:
@@ -175,9 +175,9 @@ def test_invalid_constraints_are_reported_with_their_lines(folder: Path) -> None
     result = plan_three_brokers("--strategy", "preferred_leader_ilp", "--constraints", "own.txt")
     assert result.exit_code == 2
     assert result.stderr.splitlines() == [
-        "own.txt:2: 'leaders(broker=1) < 1' is not a constraint: cannot parse '< 1' "
+        "error: own.txt:2: 'leaders(broker=1) < 1' is not a constraint: cannot parse '< 1' "
         "(example: leaders(topic=orders) per broker <= 2)",
-        "own.txt:3: 'replicas(host=2) <= 1': 'host=2' is not a selector "
+        "error: own.txt:3: 'replicas(host=2) <= 1': 'host=2' is not a selector "
         "(selectors: topic, partition, broker, rack; example: broker=3)",
     ]
     (folder / "own.txt").write_text("# none\n")

@@ -184,7 +184,7 @@ def test_unusable_out_is_rejected_before_anything_is_simulated(
     assert result.code == 2
     folder = shell.folder.resolve()
     assert result.err == (
-        f"file/results: cannot be written: {folder / 'file'} is not a directory; choose another --out\n"
+        f"error: file/results: cannot be written: {folder / 'file'} is not a directory; choose another --out\n"
     )
 
 
@@ -292,4 +292,4 @@ def test_reason_for_never_converging_is_printed(shell: Shell, small: Path) -> No
 def test_prove_limit_requires_prove(shell: Shell, small: Path, options: list[str]) -> None:
     result = shell("run", "small.yaml", *options)
     assert (result.code, result.out) == (2, "")
-    assert result.err == "--prove-limit: requires --prove and a number above 0\n"
+    assert result.err == "error: --prove-limit: requires --prove and a number above 0\n"

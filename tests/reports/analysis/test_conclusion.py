@@ -155,4 +155,4 @@ def test_findings_never_contradict_the_figures(figures: list[tuple[int, int | No
 def test_headline_has_figures_with_units() -> None:
     results = conclude(four_assignors())
     assert [result.scenario for result in results] == ["rack_outage"]
-    assert METRIC["cross_rack_bytes_per_s"].write(48.25e6) in results[0].headline
+    assert METRIC["cross_rack_bytes_per_s"].write(48.3e6) in results[0].headline
