@@ -16,7 +16,7 @@ unexport PYTHONDONTWRITEBYTECODE
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-answers test-spark test-kafka test-browser lint types layers check bench performance bench-pipeline spark-cluster \
-	parity parity-brokers releases new-releases changed-classes wheel-test lock clean .venv machine
+	parity parity-brokers releases new-releases changed-classes wheel-test lock sbom clean .venv machine
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' Makefile
@@ -38,8 +38,8 @@ EXAMPLES := tests/docs/test_python_api.py tests/docs/test_readme.py tests/docs/t
 	tests/docs/test_tutorial_to_a_decision.py
 PAGES    := tests/reports/render/plan_page tests/assignor_sim/commands/test_report.py \
 	tests/assignor_sim/api/test_stored_scenario.py
-ISOLATED := tests/assignors/containment/test_isolated.py
-ANSWERS  := tests/parity tests/contract tests/relations tests/library/test_stored.py $(PROJECTS) $(EXAMPLES) $(PAGES) $(ISOLATED)
+FAULTS   := tests/faults tests/assignors/containment/test_isolated.py
+ANSWERS  := tests/parity tests/contract tests/relations tests/library/test_stored.py $(PROJECTS) $(EXAMPLES) $(PAGES) $(FAULTS)
 SLOW     := $(ANSWERS) tests/hostile tests/pipeline tests/browser tests/real_kafka
 
 test: .venv ## Set up, then run the tests (a part of them: ARGS="-k rack")
@@ -128,6 +128,9 @@ lock: machine ## Update requirements.lock; keep versions that still fit (newest 
 		--no-header $(ARGS) --output-file build/lock/pins.txt pyproject.toml
 	{ grep '^#' requirements.lock; cat build/lock/pins.txt; } > build/lock/requirements.lock
 	mv build/lock/requirements.lock requirements.lock
+
+sbom: .venv ## Write the bill of materials of all pinned packages, out/sbom.json (CycloneDX)
+	@.venv/bin/python -m tools.sbom out/sbom.json
 
 clean: ## Remove build products, measurements and caches; keep .venv
 	rm -rf build dist out .benchmarks .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

@@ -5,6 +5,7 @@ Exit codes: 0 success, 1 a difference or regression, 2 invalid input, with a mes
 
 from __future__ import annotations
 
+import errno
 import sys
 
 import typer
@@ -33,6 +34,8 @@ from assignor_sim.commands import (
     verify,
 )
 from assignor_sim.console.encoding import tolerate_encodings
+from assignor_sim.console.exits import BAD_INPUT
+from assignor_sim.console.streams import discard_output, replace_closed_streams
 
 app = typer.Typer(
     name="assignor-sim",
@@ -73,10 +76,20 @@ app.command("aggregate", rich_help_panel=PIPELINE)(aggregate.aggregate)
 
 def main() -> None:
     """Run the command line."""
+    replace_closed_streams()
     tolerate_encodings()
     try:
-        app()
+        try:
+            app()
+        finally:
+            sys.stdout.flush()
     except BrokenPipeError:
         # The reader has closed the pipe, as in `assignor-sim list | head`.
         sys.stderr.close()
         sys.exit(0)
+    except OSError as error:
+        if error.filename is not None or error.errno not in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO):
+            raise
+        print(f"error: standard output cannot be written: {error.strerror}", file=sys.stderr)
+        discard_output()
+        sys.exit(BAD_INPUT)

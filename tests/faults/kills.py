@@ -88,24 +88,26 @@ class KillTest:
         self.command = command
         self._folder = folder
         self._old = folder / "old"
-        self._old.mkdir(parents=True)
-        (self._old / "small.yaml").write_text(SMALL)
-        (self._old / "sweep.yaml").write_text(SWEEP)
-        (self._old / "readings.csv").write_text(READINGS)
-        (self._old / "older.csv").write_text(READINGS.replace("60000", "30000"))
+        self._place = place = folder / "work"  # Always the same one: results contain absolute paths.
+        place.mkdir(parents=True)
+        (place / "small.yaml").write_text(SMALL)
+        (place / "sweep.yaml").write_text(SWEEP)
+        (place / "readings.csv").write_text(READINGS)
+        (place / "older.csv").write_text(READINGS[: len(READINGS) // 2].rpartition("\n")[0])
         for arguments in command.before:
-            self._call(self._old, arguments)
-        new = folder / "new"
-        shutil.copytree(self._old, new)
+            self._call(place, arguments)
+        shutil.copytree(place, self._old)
+        old = snapshot(place / command.output)
         started = time.monotonic()
-        self._call(new, command.arguments)
+        self._call(place, command.arguments)
         self._duration_s = time.monotonic() - started
-        self._snapshots = [snapshot(at / command.output) for at in (self._old, new)]
+        self._snapshots = [old, snapshot(place / command.output)]
+        shutil.rmtree(place)
         assert self._snapshots[0] != self._snapshots[1], "the command changes nothing"
 
     def try_moment(self, rng: random.Random, number: int) -> list[str]:
         """Kill the command at a moment, then call it again; return what is wrong."""
-        place = self._folder / f"moment-{number}"
+        place = self._place
         shutil.copytree(self._old, place)
         temporary = self._folder / f"tmp-{number}"
         temporary.mkdir()
