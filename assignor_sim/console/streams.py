@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 
@@ -14,7 +15,8 @@ def replace_closed_streams() -> None:
             if handle != number:
                 os.dup2(handle, number)
                 os.close(handle)
-            setattr(sys, name, open(number, "w", encoding="utf-8", closefd=False))
+            file = io.FileIO(number, "w", closefd=False)
+            setattr(sys, name, io.TextIOWrapper(file, encoding="utf-8"))
 
 
 def discard_output() -> None:

@@ -54,7 +54,7 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_results_do_not_depend_on_the_process(tmp_path: Path, expected: dict[str, bytes], variant: str) -> None:
-    found = results(tmp_path / "another folder, ö" / "deeper", **VARIANTS[variant])
-    assert found.keys() == expected.keys()
-    assert [name for name in found if found[name] != expected[name]] == []
-    assert {"out/manifest.json", "out/report.html", "page.html", "small.expected.json"} <= found.keys()
+    written = results(tmp_path / "another folder, ö" / "deeper", **VARIANTS[variant])
+    assert written.keys() == expected.keys()
+    assert [name for name in written if written[name] != expected[name]] == []
+    assert {"out/manifest.json", "out/report.html", "page.html", "small.expected.json"} <= written.keys()
