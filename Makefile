@@ -16,7 +16,7 @@ unexport PYTHONDONTWRITEBYTECODE
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-answers test-spark test-kafka test-browser javascript lint types layers check bench performance bench-pipeline spark-cluster \
-	parity parity-brokers releases new-releases changed-classes docs docs-build docs-version readme wheel release wheel-test lock clean .venv machine
+	parity parity-brokers releases new-releases changed-classes docs docs-build docs-version readme wheel release wheel-test lock sbom clean .venv machine
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' Makefile
@@ -38,9 +38,9 @@ EXAMPLES := tests/docs/test_python_api.py tests/docs/test_readme.py tests/docs/t
 	tests/docs/test_examples.py tests/docs/test_known_problems.py
 PAGES    := tests/reports/render/plan_page tests/assignor_sim/commands/test_report.py \
 	tests/assignor_sim/api/test_stored_scenario.py
-ISOLATED := tests/assignors/containment/test_isolated.py
+FAULTS   := tests/faults tests/assignors/containment/test_isolated.py
 ANSWERS  := tests/parity tests/contract tests/relations tests/library/test_stored.py \
-	tests/library/test_known_problems.py $(PROJECTS) $(EXAMPLES) $(PAGES) $(ISOLATED)
+	tests/library/test_known_problems.py $(PROJECTS) $(EXAMPLES) $(PAGES) $(FAULTS)
 SLOW     := $(ANSWERS) tests/hostile tests/pipeline tests/browser tests/real_kafka
 
 test: .venv ## Set up, then run the tests (a part of them: ARGS="-k rack")
@@ -164,6 +164,9 @@ lock: machine ## Update requirements.lock; keep versions that still fit (newest 
 		--no-header $(ARGS) --output-file build/lock/pins.txt pyproject.toml
 	{ grep '^#' requirements.lock; cat build/lock/pins.txt; } > build/lock/requirements.lock
 	mv build/lock/requirements.lock requirements.lock
+
+sbom: .venv ## Write the bill of materials of all pinned packages, out/sbom.json (CycloneDX)
+	@.venv/bin/python -m tools.sbom out/sbom.json
 
 clean: ## Remove build products, measurements and caches; keep .venv
 	rm -rf build dist out tests/javascript/node_modules .benchmarks .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

@@ -6,6 +6,7 @@ traceback; 3 a failed run.
 
 from __future__ import annotations
 
+import errno
 import sys
 from importlib.metadata import version
 from typing import Annotated, Any, Final
@@ -36,7 +37,15 @@ from assignor_sim.commands import (
     verify,
 )
 from assignor_sim.console.encoding import tolerate_encodings
-from assignor_sim.console.exits import INTERRUPTED, UsageError, exit_with_error, exit_with_usage_error
+from assignor_sim.console.exits import (
+    BAD_INPUT,
+    INTERRUPTED,
+    UsageError,
+    exit_with_error,
+    exit_with_usage_error,
+    print_error,
+)
+from assignor_sim.console.streams import discard_output, replace_closed_streams
 from assignor_sim.console.verbosity import set_verbosity
 
 app = typer.Typer(
@@ -129,9 +138,13 @@ def help_(
 
 def main() -> None:
     """Run the command line."""
+    replace_closed_streams()
     tolerate_encodings()
     try:
-        sys.exit(app(standalone_mode=False))
+        try:
+            sys.exit(app(standalone_mode=False))
+        finally:
+            sys.stdout.flush()
     except UsageError as error:
         exit_with_usage_error(error)
     except (typer.Abort, KeyboardInterrupt):
@@ -140,3 +153,9 @@ def main() -> None:
         # The reader has closed the pipe, as in `assignor-sim list | head`.
         sys.stderr.close()
         sys.exit(0)
+    except OSError as error:
+        if error.filename is not None or error.errno not in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO):
+            raise
+        print_error(f"standard output cannot be written: {error.strerror}")
+        discard_output()
+        sys.exit(BAD_INPUT)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assignor_sim.console.exits import BAD_INPUT
+from assignor_sim.console.exits import exit_with_error
 
 if TYPE_CHECKING:
     from assignors.containment.limits import CallLimits
@@ -33,11 +32,9 @@ def call_limits(timeout_s: float | None, isolate: bool, memory_gib: float | None
     from assignors.containment.limits import DEFAULT_MEMORY_BYTES, DEFAULT_TIMEOUT_S, CallLimits
 
     if memory_gib is not None and not (isolate and 0 < memory_gib < math.inf):
-        print("--assignor-memory: requires --isolate and a number above 0", file=sys.stderr)
-        raise typer.Exit(BAD_INPUT)
+        exit_with_error("--assignor-memory: requires --isolate and a number above 0")
     if timeout_s is not None and math.isnan(timeout_s):
-        print("--assignor-timeout: expected seconds, 0 for no limit", file=sys.stderr)
-        raise typer.Exit(BAD_INPUT)
+        exit_with_error("--assignor-timeout: expected seconds, 0 for no limit")
     return CallLimits(
         DEFAULT_TIMEOUT_S if timeout_s is None else timeout_s or math.inf,
         isolate,

@@ -46,7 +46,7 @@ def output_lock(target: Path) -> Iterator[Path]:
         target: the file or directory; its parent must exist.
 
     Yields:
-        The path `.NAME.part` beside it, at which nothing exists when the lock is taken.
+        The path `.NAME.part` beside it, which does not exist when the lock is taken.
 
     Raises:
         LockedError: another process, or another thread, holds the lock.

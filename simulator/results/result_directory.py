@@ -63,7 +63,9 @@ def write_results(
         with output_lock(directory) as complete:
             complete.mkdir()
             for name, table in tables.items():
-                pq.write_table(table, complete / f"{name}.parquet", compression="zstd")
+                # Arrow cannot open every path: not one with characters that the locale's encoding lacks.
+                with (complete / f"{name}.parquet").open("wb") as file:
+                    pq.write_table(table, file, compression="zstd")
             text = json.dumps(manifest, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
             (complete / MANIFEST).write_text(text, encoding="utf-8")
             for name, content in (files or {}).items():

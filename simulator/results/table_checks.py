@@ -72,7 +72,8 @@ def read_table(path: Path) -> pa.Table:
         FileNotFoundError: the file does not exist.
     """
     try:
-        table = pq.read_table(path)
+        with path.open("rb") as file:  # Arrow cannot open every path; see `write_results`.
+            table = pq.read_table(file)
         table.validate(full=True)
     except FileNotFoundError:
         raise

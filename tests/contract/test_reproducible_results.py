@@ -1,0 +1,60 @@
+"""The same command writes the same bytes, whatever the process, the machine's settings and the folder are."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.assignor_sim.conftest import SMALL
+
+ROOT = Path(__file__).parents[2]
+COMMANDS = (
+    ("run", "small.yaml", "--out", "out", "--assignor", "high_availability", "--assignor", "optimal"),
+    ("report", "out", "-o", "page.html"),
+    ("record", "small.yaml"),
+)
+RACK_AWARE = SMALL.replace(
+    "configs: {num.standby.replicas: 1}",
+    "configs: {num.standby.replicas: 1, rack.aware.assignment.strategy: min_traffic}",
+)
+VARIANTS = {
+    "hash seed": {"PYTHONHASHSEED": "4711"},
+    "locale": {"LC_ALL": "C", "LANG": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+    "time zone": {"TZ": "Pacific/Kiritimati"},
+    "without Numba": {"NUMBA_DISABLE_JIT": "1"},
+    "threads": {"OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"},
+    "terminal": {"COLUMNS": "20", "TERM": "dumb", "NO_COLOR": "1"},
+    "optimized": {"PYTHONOPTIMIZE": "1"},
+}
+
+
+def results(folder: Path, **environment: str) -> dict[str, bytes]:
+    folder.mkdir(parents=True)
+    (folder / "small.yaml").write_text(RACK_AWARE)
+    for arguments in COMMANDS:
+        subprocess.run(
+            [sys.executable, "-m", "assignor_sim", *arguments],
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": "0", "TZ": "UTC", **environment},
+            check=True,
+            capture_output=True,
+            timeout=240,
+        )
+    return {str(file.relative_to(folder)): file.read_bytes() for file in sorted(folder.rglob("*")) if file.is_file()}
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    return results(tmp_path_factory.mktemp("expected") / "a")
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_results_do_not_depend_on_the_process(tmp_path: Path, expected: dict[str, bytes], variant: str) -> None:
+    written = results(tmp_path / "another folder, ö" / "deeper", **VARIANTS[variant])
+    assert written.keys() == expected.keys()
+    assert [name for name in written if written[name] != expected[name]] == []
+    assert {"out/manifest.json", "out/report.html", "page.html", "small.expected.json"} <= written.keys()

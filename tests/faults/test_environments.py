@@ -1,0 +1,126 @@
+"""Commands in poor environments succeed, or end with one error; they never leave half a result or a traceback."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from simulator.results.output_lock import output_lock
+from tests.assignor_sim.conftest import SMALL
+
+ROOT = Path(__file__).parents[2]
+RUN = ("run", "small.yaml", "--out", "out")
+NO_OUTPUT = ("run", "small.yaml")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / "small.yaml").write_text(SMALL)
+    return work
+
+
+def call(
+    folder: Path,
+    *arguments: str,
+    limit: Callable[[], None] | None = None,
+    stdout: int = subprocess.PIPE,
+    **environ: str,
+) -> subprocess.CompletedProcess[bytes]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "80", **environ}
+    return subprocess.run(
+        [sys.executable, "-m", "assignor_sim", *arguments],
+        cwd=folder,
+        env={key: value for key, value in environment.items() if value != "unset"},
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        preexec_fn=limit,
+        timeout=240,
+    )
+
+
+@pytest.mark.parametrize(
+    "environ",
+    [
+        {"HOME": "unset", "XDG_CACHE_HOME": "unset", "USER": "unset", "LOGNAME": "unset"},
+        {"HOME": "/nonexistent", "NUMBA_CACHE_DIR": "/proc/nonexistent", "MPLCONFIGDIR": "/proc/nonexistent"},
+        {"LC_ALL": "C", "LANG": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+        {"PYTHONIOENCODING": "cp1252"},
+        {"COLUMNS": "20"},
+        {"TMPDIR": "/nonexistent"},
+    ],
+    ids=["no home", "no cache", "C locale", "cp1252", "20 columns", "no temporary folder"],
+)
+def test_run_succeeds(folder: Path, environ: dict[str, str]) -> None:
+    result = call(folder, *RUN, **environ)
+    assert result.returncode == 0, result.stderr.decode()
+    assert b"Traceback" not in result.stderr
+    assert b"small" in result.stdout
+    assert (folder / "out" / "manifest.json").exists()
+
+
+def test_few_open_files_suffice(folder: Path) -> None:
+    result = call(folder, *RUN, limit=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64)))
+    assert (result.returncode, result.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize(
+    "arguments", [RUN, ("record", "small.yaml"), ("report", "old", "-o", "page.html"), ("schema", "-o", "schema.json")]
+)
+def test_full_disk_leaves_the_old_state(folder: Path, arguments: tuple[str, ...]) -> None:
+    if "old" in arguments:
+        assert call(folder, "run", "small.yaml", "--out", "old").returncode == 0
+    before = sorted(path.name for path in folder.iterdir())
+    limit = 2_000  # bytes per file
+    result = call(folder, *arguments, limit=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
+    assert result.returncode == 2, result.stderr.decode()
+    assert b"Traceback" not in result.stderr
+    assert b"File too large" in result.stderr
+    assert sorted(path.name for path in folder.iterdir()) == before
+
+
+def test_directory_that_cannot_be_written_is_an_error(folder: Path) -> None:
+    for out in ("/proc/assignor-sim", "small.yaml/out", "/dev/null/out"):
+        result = call(folder, "run", "small.yaml", "--out", out)
+        assert result.returncode == 2, (out, result.stderr.decode())
+        assert result.stderr.startswith(out.encode()), result.stderr.decode()
+        assert len(result.stderr.splitlines()) == 1
+
+
+def test_closed_standard_output_is_no_traceback(folder: Path) -> None:
+    for close in (lambda: os.close(1), None):
+        reading, writing = os.pipe()
+        os.close(reading)
+        try:
+            result = call(folder, *NO_OUTPUT, stdout=writing, limit=close)
+        finally:
+            os.close(writing)
+        assert b"Traceback" not in result.stderr, result.stderr.decode()
+        assert b"Exception ignored" not in result.stderr, result.stderr.decode()
+
+
+def test_full_standard_output_is_an_error(folder: Path) -> None:
+    with open("/dev/full", "wb") as full:
+        result = call(folder, *NO_OUTPUT, stdout=full.fileno())
+    assert result.returncode != 0
+    assert b"Traceback" not in result.stderr, result.stderr.decode()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "target"),
+    [(RUN, "out"), (("record", "small.yaml"), "small.expected.json"), (("schema", "-o", "schema.json"), "schema.json")],
+)
+def test_second_writer_is_an_error_that_names_the_first(folder: Path, arguments: tuple[str, ...], target: str) -> None:
+    with output_lock(folder / target):
+        result = call(folder, *arguments)
+    assert result.returncode == 2
+    assert f"in use by process {os.getpid()} on ".encode() in result.stderr
+    assert not (folder / target).exists()
+    assert sorted(path.name for path in folder.iterdir()) == ["small.yaml"]
