@@ -14,6 +14,7 @@ from assignor_sim.console.exits import BAD_INPUT, exit_on_error
 
 if TYPE_CHECKING:
     from assignor_sim.api.results import RunResult
+    from scenarios.run_estimate import RunEstimate
 
 PROOF_LIMIT_S = 60.0
 """Default of `--prove-limit`."""
@@ -55,6 +56,13 @@ def run(
         int | None,
         typer.Option(help="Stop each run after this many rebalances (default: 10000).", min=1, metavar="N"),
     ] = None,
+    max_seconds: Annotated[
+        float | None,
+        typer.Option(help="Stop each run after this wall-clock time; no limit by default.", metavar="SECONDS"),
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Run even if the estimated time or memory exceeds its limit.")
+    ] = False,
     format_: Annotated[RunFormat, typer.Option("--format", help="Output format.")] = RunFormat.TABLE,
 ) -> None:
     """Simulate a scenario, and compare assignors on it.
@@ -64,7 +72,11 @@ def run(
     if prove_limit is not None and not (prove and prove_limit > 0):
         print("--prove-limit: requires --prove and a number above 0", file=sys.stderr)
         raise typer.Exit(BAD_INPUT)
+    if max_seconds is not None and not max_seconds > 0:
+        print("--max-seconds: requires a number above 0", file=sys.stderr)
+        raise typer.Exit(BAD_INPUT)
     from assignor_sim.api.loading import load
+    from assignor_sim.api.running import estimate
     from assignor_sim.api.running import run as simulate
     from assignor_sim.api.stored_scenario import StoredScenarioError, imports_not_stored
     from assignor_sim.console.overrides import parse_overrides
@@ -80,6 +92,7 @@ def run(
         if out is not None:
             check_writable(out)
         loaded = load(scenario, parse_overrides(set_))
+        _announce(estimate(loaded, list(assignor or ()), seed or None), may_exceed=force or max_seconds is not None)
         with show_progress() as on_progress:
             result = simulate(
                 loaded,
@@ -89,6 +102,7 @@ def run(
                 explain=out is not None,
                 keep_traces=False,
                 max_rebalances=max_rebalances or MAX_REBALANCES,
+                max_seconds=max_seconds,
                 command=command_line(),
                 on_progress=on_progress,
             )
@@ -103,6 +117,15 @@ def run(
             for name in imports_not_stored(loaded):
                 print(f"note: explain will read {name} again, which is not copied to {out}", file=sys.stderr)
     _exit_if_failed(result)
+
+
+def _announce(estimate: RunEstimate, *, may_exceed: bool) -> None:
+    """Print the estimate of long runs; exit with code 2 if it exceeds a limit."""
+    if estimate.is_long:
+        print(f"note: estimate: {estimate}", file=sys.stderr)
+    if estimate.excess is not None and not may_exceed:
+        print(f"error: {estimate.excess}; run a smaller scenario, or use --force or --max-seconds", file=sys.stderr)
+        raise typer.Exit(BAD_INPUT)
 
 
 def _exit_if_failed(result: RunResult) -> None:
