@@ -9,7 +9,7 @@ from scenarios.load import AssignorSpec, Scenario
 from scenarios.resolution.assignors import assignor_of_brokers
 from simulator.assignment.explanation import ExplanationRequest
 from simulator.processes.neighbors import Neighbor, simulate_alongside
-from simulator.processes.run_budget import MAX_REBALANCES
+from simulator.processes.run_budget import DEFAULT_LIMITS, RunLimits
 from simulator.processes.simulation import Observer
 from simulator.results.trace import Trace
 from simulator.world.disturbances import BrokerUpgrade
@@ -24,7 +24,7 @@ def run(
     capture: bool = False,
     prove: float | None = None,
     explain: ExplanationRequest | None = None,
-    max_rebalances: int = MAX_REBALANCES,
+    limits: RunLimits = DEFAULT_LIMITS,
 ) -> Trace:
     """Simulate a scenario with one assignor and one seed.
 
@@ -40,7 +40,7 @@ def run(
         prove: time limit in seconds per rebalance for proving the minimum cost, which then replaces the lower bound
             in `Round.appraisal`; None to keep the lower bound.
         explain: the tasks whose moves to explain (`Round.explanation`).
-        max_rebalances: the run is stopped after this many rebalances (`Trace.stopped`).
+        limits: the run is stopped at these limits (`Trace.stopped`).
 
     Returns:
         The trace. If the assignment is invalid, a built-in assignor raises an `AssignorError` or a custom one fails in
@@ -60,7 +60,7 @@ def run(
         capture=capture,
         prove=prove,
         explain=explain,
-        max_rebalances=max_rebalances,
+        limits=limits,
     )
 
 
@@ -74,7 +74,7 @@ def run_world(
     prove: float | None = None,
     explain: ExplanationRequest | None = None,
     observe: Observer | None = None,
-    max_rebalances: int = MAX_REBALANCES,
+    limits: RunLimits = DEFAULT_LIMITS,
 ) -> Trace:
     """Simulate a world of a scenario, together with the scenario's neighbors.
 
@@ -87,7 +87,7 @@ def run_world(
         prove: as in `run`.
         explain: as in `run`.
         observe: as in `simulator.processes.neighbors.simulate_alongside`.
-        max_rebalances: as in `run`.
+        limits: as in `run`.
 
     Returns:
         The trace.
@@ -105,7 +105,7 @@ def run_world(
         prove=prove,
         explain=explain,
         observe=observe,
-        max_rebalances=max_rebalances,
+        limits=limits,
         upgraded=_upgraded_assignors(world, spec),
     )
 

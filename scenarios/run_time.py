@@ -25,6 +25,16 @@ def count_tasks(scenario: Scenario) -> int:
     )
 
 
+def predict_rebalances(scenario: Scenario, spec: AssignorSpec) -> float:
+    """Predict the number of rebalances of a run: one per event, and with warm-ups those that probe."""
+    blueprint, configs = scenario.blueprint, spec.configs
+    events = len(blueprint.events)
+    if spec.info.name_without_release != "high_availability" or not events:
+        return 1.0 + events
+    moves = 0.4 * count_tasks(scenario) / max(1, configs.max_warmup_replicas)
+    return 1.0 + events + min(events * moves, blueprint.duration_ms / max(1, configs.probing_rebalance_interval_ms))
+
+
 def predict_run_ms(scenario: Scenario, spec: AssignorSpec) -> float:
     """Predict how long one run of a scenario with an assignor takes, in ms.
 
@@ -45,10 +55,7 @@ def _predict_ms(scenario: Scenario, spec: AssignorSpec) -> float:
     blueprint, configs = scenario.blueprint, spec.configs
     tasks = count_tasks(scenario)
     events = len(blueprint.events)
-    rounds = 1.0 + events
-    if spec.info.name_without_release == "high_availability" and events:
-        moves = 0.4 * tasks / max(1, configs.max_warmup_replicas)
-        rounds += min(events * moves, blueprint.duration_ms / max(1, configs.probing_rebalance_interval_ms))
+    rounds = predict_rebalances(scenario, spec)
     is_rack_aware = configs.rack_aware_assignment_strategy is not RackAwareStrategy.NONE
     pairs_ms = _PAIR_MS * tasks * len(blueprint.clients) if is_rack_aware else 0.0
     return _RUN_MS + events * _EVENT_MS + rounds * (_ROUND_MS + _TASK_MS * tasks + pairs_ms)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import time
 
 import pyarrow as pa
 
 from scenarios.load import AssignorSpec, Scenario
 from scenarios.run import run_world
+from simulator.processes.run_budget import RunLimits
 from simulator.processes.simulation import Observer
 from simulator.results.time_ranges import (
     CaughtUpTimes,
@@ -23,7 +25,9 @@ from simulator.world.client_times import ClientTimes
 from simulator.world.world import GroupProtocol
 
 
-def time_ranges(scenario: Scenario, trace: Trace, spec: AssignorSpec, seed: int) -> pa.Table:
+def time_ranges(
+    scenario: Scenario, trace: Trace, spec: AssignorSpec, seed: int, max_seconds: float | None = None
+) -> pa.Table:
     """Simulate a run again with copies that begin to read early and late, and compare how it converges.
 
     A streams group assigns tasks regardless of lags, so client times do not decide its outcome.
@@ -33,9 +37,10 @@ def time_ranges(scenario: Scenario, trace: Trace, spec: AssignorSpec, seed: int)
         trace: the run.
         spec: its assignor.
         seed: its seed.
+        max_seconds: limit of wall-clock time; None without a limit.
 
     Returns:
-        The table `time_ranges`: one row if the outcomes differ, otherwise none.
+        The table `time_ranges`: one row if the outcomes differ, otherwise none; none either after the time limit.
     """
     key: dict[str, object] = {"scenario": trace.world.name, "assignor": spec.label, "seed": seed}
     times = trace.world.application.times
@@ -45,8 +50,11 @@ def time_ranges(scenario: Scenario, trace: Trace, spec: AssignorSpec, seed: int)
     may_differ = early_times != late_times and is_classic and trace.failure is None and may_depend_on_times(trace)
     if not may_differ:
         return time_range_table(key, [])
-    run = _Repetition(scenario, trace, spec, seed)
+    deadline = None if max_seconds is None else time.monotonic() + max_seconds
+    run = _Repetition(scenario, trace, spec, seed, deadline)
     early, late = run.simulate(early_times), run.simulate(late_times)
+    if early.stopped or late.stopped:
+        return time_range_table(key, [])
     outcomes = [Outcome.of(outcome) for outcome in (early, trace, late)]
     if not any(one.differs(other) for one in outcomes for other in outcomes):
         return time_range_table(key, [])
@@ -77,18 +85,22 @@ class _Repetition:
         trace: the run.
         spec: its assignor.
         seed: its seed.
+        deadline: when to stop, as `time.monotonic` counts; None without a limit.
     """
 
     scenario: Scenario
     trace: Trace
     spec: AssignorSpec
     seed: int
+    deadline: float | None
 
     def simulate(self, times: ClientTimes, observe: Observer | None = None) -> Trace:
         """Simulate the run with other client times."""
         application = dataclasses.replace(self.trace.world.application, times=times)
         world = dataclasses.replace(self.trace.world, application=application)
-        return run_world(self.scenario, world, self.spec, self.seed, observe=observe)
+        seconds = None if self.deadline is None else self.deadline - time.monotonic()
+        limits = RunLimits(max_seconds=seconds)
+        return run_world(self.scenario, world, self.spec, self.seed, observe=observe, limits=limits)
 
     def describe(self, copy: DecisiveCopy) -> dict[str, object]:
         """Return which copy decides, and when it has caught up; that is unknown if other applications run alongside."""

@@ -6,6 +6,7 @@ import dataclasses
 import json
 import os
 import platform
+import time
 from collections.abc import Callable, Iterable, Sequence
 from importlib.metadata import version
 from typing import Any
@@ -20,10 +21,11 @@ from assignors.registry import AssignorLike
 from scenarios.assignor_specs import assignor_specs
 from scenarios.load import AssignorSpec, Scenario
 from scenarios.run import run as run_once
+from scenarios.run_estimate import RunEstimate, estimate_runs
 from scenarios.time_ranges import time_ranges
 from simulator.assignment.explanation import ExplanationRequest
 from simulator.model_version import MODEL_VERSION
-from simulator.processes.run_budget import MAX_REBALANCES
+from simulator.processes.run_budget import MAX_REBALANCES, RunLimits
 from simulator.results.tables import concat_tables
 from simulator.results.tabulation import tabulate
 from simulator.results.trace import Trace
@@ -42,6 +44,7 @@ def run(
     keep_traces: bool = True,
     ranges: bool = True,
     max_rebalances: int = MAX_REBALANCES,
+    max_seconds: float | None = None,
     limits: CallLimits = DEFAULT_LIMITS,
     command: str = "",
     on_progress: Callable[[str], None] | None = None,
@@ -61,10 +64,12 @@ def run(
         ranges: whether to simulate runs with warm-ups again with shorter and longer client times, and to report
             outcomes that depend on them (table `time_ranges`).
         max_rebalances: a run is stopped after this many rebalances, with the verdict `stopped`.
+        max_seconds: a run is stopped after this wall-clock time, with the verdict `stopped`, but not within a call of
+            the assignor; None, the default, for results that depend on the scenario only.
         limits: limits of the calls of custom assignors, and whether they run in a process of their own. A run whose
             assignor fails has the verdict `failed`; the other runs go on.
         command: the command line, for the manifest.
-        on_progress: called with a description of each run before it starts.
+        on_progress: called with a description of each run and of each of its rebalances before it starts.
 
     Returns:
         The result: tables of all runs, and methods to summarize, plot, explain, report and save them.
@@ -91,12 +96,17 @@ def run(
         for run_seed in seeds:
             if on_progress is not None:
                 on_progress(f"{spec.label}, seed {run_seed}")
-            trace = run_once(
-                loaded, spec, run_seed, capture=capture, prove=prove, explain=request, max_rebalances=max_rebalances
+            started = time.monotonic()
+            run_limits = RunLimits(
+                max_rebalances,
+                max_seconds=max_seconds,
+                on_rebalance=_rebalance_progress(on_progress, f"{spec.label}, seed {run_seed}"),
             )
+            trace = run_once(loaded, spec, run_seed, capture=capture, prove=prove, explain=request, limits=run_limits)
             run_tables = tabulate(trace, spec.label, run_seed)
             if ranges and trace.stopped is None:
-                run_tables["time_ranges"] = time_ranges(loaded, trace, spec, run_seed)
+                remaining = None if max_seconds is None else max_seconds - (time.monotonic() - started)
+                run_tables["time_ranges"] = time_ranges(loaded, trace, spec, run_seed, remaining)
             tables.append(run_tables)
             if keep_traces:
                 traces[spec.label, run_seed] = trace
@@ -104,6 +114,29 @@ def run(
     if prove is not None:
         manifest["proofs"] = _proof_counts(joined["proofs"], prove)
     return RunResult(joined, manifest, loaded, {spec.label: spec for spec in specs}, traces)
+
+
+def estimate(
+    scenario: Scenario,
+    assignor: AssignorLike | Sequence[AssignorLike] | None = None,
+    seed: int | Iterable[int] | None = None,
+) -> RunEstimate:
+    """Estimate the time and the memory of `run` with the same arguments.
+
+    Returns:
+        The times of all runs added, the memory of the largest.
+
+    Raises:
+        AssignorError: an assignor is unknown, or rejects its parameters.
+    """
+    seeds = scenario.seeds if seed is None else (seed,) if isinstance(seed, int) else tuple(seed) or scenario.seeds
+    return estimate_runs(scenario, assignor_specs(scenario, _as_list(assignor)), len(seeds))
+
+
+def _rebalance_progress(on_progress: Callable[[str], None] | None, run: str) -> Callable[[int], None] | None:
+    if on_progress is None:
+        return None
+    return lambda number: on_progress(f"{run}: rebalance {number:,}")
 
 
 def _as_list(assignor: AssignorLike | Sequence[AssignorLike] | None) -> list[AssignorLike]:

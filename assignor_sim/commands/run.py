@@ -15,6 +15,7 @@ from assignor_sim.console.exits import RUN_FAILED, exit_on_error, exit_with_erro
 
 if TYPE_CHECKING:
     from assignor_sim.api.results import RunResult
+    from scenarios.run_estimate import RunEstimate
 
 PROOF_LIMIT_S = 60.0
 """Default of `--prove-limit`."""
@@ -56,6 +57,13 @@ def run(
         int | None,
         typer.Option(help="Stop each run after this many rebalances (default: 10000).", min=1, metavar="N"),
     ] = None,
+    max_seconds: Annotated[
+        float | None,
+        typer.Option(help="Stop each run after this wall-clock time; no limit by default.", metavar="SECONDS"),
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Run even if the estimated time or memory exceeds its limit.")
+    ] = False,
     assignor_timeout: AssignorTimeout = None,
     isolate: Isolate = False,
     assignor_memory: AssignorMemory = None,
@@ -72,8 +80,11 @@ def run(
         exit_with_error("--prove-limit: requires --prove and a number above 0")
     if open_ and out is None:
         exit_with_error("--open: requires --out DIR, to which the report is written")
+    if max_seconds is not None and not max_seconds > 0:
+        exit_with_error("--max-seconds: requires a number above 0")
     limits = call_limits(assignor_timeout, isolate, assignor_memory)
     from assignor_sim.api.loading import load
+    from assignor_sim.api.running import estimate
     from assignor_sim.api.running import run as simulate
     from assignor_sim.api.stored_scenario import StoredScenarioError, imports_not_stored
     from assignor_sim.console.browser import open_in_browser
@@ -94,6 +105,7 @@ def run(
     ):
         metrics = parse_columns(columns)
         loaded = load(scenario, parse_overrides(set_))
+        _announce(estimate(loaded, list(assignor or ()), seed or None), may_exceed=force or max_seconds is not None)
         with show_progress() as on_progress:
             result = simulate(
                 loaded,
@@ -103,6 +115,7 @@ def run(
                 explain=out is not None,
                 keep_traces=False,
                 max_rebalances=max_rebalances or MAX_REBALANCES,
+                max_seconds=max_seconds,
                 limits=limits,
                 command=command_line(),
                 on_progress=on_progress,
@@ -122,6 +135,16 @@ def run(
             if open_:
                 open_in_browser(out / "report.html")
     _exit_if_failed(result)
+
+
+def _announce(estimate: RunEstimate, *, may_exceed: bool) -> None:
+    """Print the estimate of long runs; exit with code 2 if it exceeds a limit."""
+    from assignor_sim.console.remarks import print_remark
+
+    if estimate.is_long:
+        print_remark("note", f"estimate: {estimate}")
+    if estimate.excess is not None and not may_exceed:
+        exit_with_error(f"{estimate.excess}; run a smaller scenario, or use --force or --max-seconds")
 
 
 def _exit_if_failed(result: RunResult) -> None:

@@ -20,7 +20,7 @@ from simulator.assignment.explanation import ExplanationRequest
 from simulator.errors import AssignorFailedError, BudgetExceededError, SimulationError
 from simulator.flows.execution import Execution
 from simulator.flows.shared_bandwidth import SharedBandwidth
-from simulator.processes.run_budget import MAX_REBALANCES, RunBudget
+from simulator.processes.run_budget import DEFAULT_LIMITS, RunBudget, RunLimits
 from simulator.processes.simulation import Observer, Simulation, simulate
 from simulator.results.trace import Trace
 from simulator.world.world import World
@@ -53,7 +53,7 @@ def simulate_alongside(
     prove: float | None = None,
     explain: ExplanationRequest | None = None,
     observe: Observer | None = None,
-    max_rebalances: int = MAX_REBALANCES,
+    limits: RunLimits = DEFAULT_LIMITS,
     upgraded: Mapping[str, TaskAssignor] = MappingProxyType({}),
 ) -> Trace:
     """Simulate a world together with the neighbors of its application.
@@ -70,7 +70,7 @@ def simulate_alongside(
         prove: as in `simulate`, for the first application only.
         explain: as in `simulate`, for the first application only.
         observe: as in `simulate`; called with the execution of the application that changed.
-        max_rebalances: as in `simulate`, for each application.
+        limits: as in `simulate`, for each application.
         upgraded: as in `simulate`, for the first application only.
 
     Returns:
@@ -86,7 +86,7 @@ def simulate_alongside(
             prove=prove,
             explain=explain,
             observe=observe,
-            max_rebalances=max_rebalances,
+            limits=limits,
             upgraded=upgraded,
         )
     own = Neighbor(world, assignor, weights, upgraded)
@@ -98,7 +98,7 @@ def simulate_alongside(
             prove=prove,
             explain=explain,
             observe=observe,
-            max_rebalances=max_rebalances,
+            limits=limits,
         )
         return joint.run()
 
@@ -114,7 +114,7 @@ class _JointSimulation:
         prove: float | None,
         explain: ExplanationRequest | None,
         observe: Observer | None,
-        max_rebalances: int,
+        limits: RunLimits,
     ) -> None:
         self._env = simpy.Environment(initial_time=0)
         self._duration_ms = applications[0].world.duration_ms
@@ -131,7 +131,7 @@ class _JointSimulation:
                 prove=prove if index == 0 else None,
                 explain=explain if index == 0 else None,
                 observe=partial(self._note_change, index),
-                budget=RunBudget(max_rebalances),
+                budget=RunBudget(limits if index == 0 else replace(limits, on_rebalance=None)),
                 upgraded=application.upgraded,
                 env=self._env,
                 bandwidth=self._bandwidth.of_application(index),

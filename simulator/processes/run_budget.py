@@ -1,8 +1,10 @@
-"""The budget of a run: limits on rebalances and events, so that every run ends."""
+"""The budget of a run: limits on rebalances, events and time, so that every run ends."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Final
 
 from simulator.errors import BudgetExceededError
@@ -14,19 +16,39 @@ MAX_EVENTS: Final = 1_000_000
 """Limit of events: moments at which a rate changes, since a copy catches up or falls behind, or the world changes."""
 
 
-@dataclass(slots=True)
-class RunBudget:
-    """Counts the rebalances and events of one application in a run.
+@dataclass(frozen=True, slots=True)
+class RunLimits:
+    """The limits of a run.
 
     Attributes:
-        max_rebalances: the limit of rebalances.
-        max_events: the limit of events.
-        verdict: why the run was stopped, such as `stopped after 10,000 rebalances`; None if it was not.
+        max_rebalances: limit of rebalances of each application.
+        max_events: limit of events of each application.
+        max_seconds: limit of wall-clock time; None, the default, for results that depend on the scenario only. It is
+            checked between rebalances and events: a call of an assignor is not interrupted.
+        on_rebalance: called with the number of each rebalance of the application before it starts.
     """
 
     max_rebalances: int = MAX_REBALANCES
     max_events: int = MAX_EVENTS
+    max_seconds: float | None = None
+    on_rebalance: Callable[[int], None] | None = None
+
+
+DEFAULT_LIMITS: Final = RunLimits()
+
+
+@dataclass(slots=True)
+class RunBudget:
+    """Counts the rebalances and events of one application in a run, and its time.
+
+    Attributes:
+        limits: the limits.
+        verdict: why the run was stopped, such as `stopped after 10,000 rebalances`; None if it was not.
+    """
+
+    limits: RunLimits = DEFAULT_LIMITS
     verdict: str | None = None
+    _started: float = field(default_factory=time.monotonic)
     _rebalances: int = 0
     _events: int = 0
 
@@ -36,9 +58,12 @@ class RunBudget:
         Raises:
             BudgetExceededError: the run has had as many as it may.
         """
-        if self._rebalances >= self.max_rebalances:
-            self._stop(f"stopped after {self._rebalances:,} rebalances")
+        if self._rebalances >= self.limits.max_rebalances:
+            self._stop(f"stopped after {_count(self._rebalances, 'rebalance')}")
+        self._check_time()
         self._rebalances += 1
+        if self.limits.on_rebalance is not None:
+            self.limits.on_rebalance(self._rebalances)
 
     def count_event(self) -> None:
         """Count an event.
@@ -46,10 +71,21 @@ class RunBudget:
         Raises:
             BudgetExceededError: the run has had as many as it may.
         """
-        if self._events >= self.max_events:
-            self._stop(f"stopped after {self._events:,} events and {self._rebalances:,} rebalances")
+        if self._events >= self.limits.max_events:
+            events, rebalances = _count(self._events, "event"), _count(self._rebalances, "rebalance")
+            self._stop(f"stopped after {events} and {rebalances}")
+        self._check_time()
         self._events += 1
+
+    def _check_time(self) -> None:
+        limit = self.limits.max_seconds
+        if limit is not None and time.monotonic() - self._started > limit:
+            self._stop(f"stopped after {_count(self._rebalances, 'rebalance')}: more than {limit:g} s")
 
     def _stop(self, verdict: str) -> None:
         self.verdict = verdict
         raise BudgetExceededError(verdict)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -23,7 +23,7 @@ from simulator.group.classic_group import Member
 from simulator.group.fleet import Fleet
 from simulator.group.rebalance_causes import START, Cause, RebalanceCauses
 from simulator.processes.classic_protocol import ClassicProtocol
-from simulator.processes.run_budget import MAX_REBALANCES, RunBudget
+from simulator.processes.run_budget import DEFAULT_LIMITS, RunBudget, RunLimits
 from simulator.processes.simulation_context import GroupProtocolProcess, Process, SimulationContext
 from simulator.processes.streams_protocol import StreamsProtocol
 from simulator.results.recording import TraceRecorder
@@ -62,7 +62,7 @@ def simulate(
     prove: float | None = None,
     explain: ExplanationRequest | None = None,
     observe: Observer | None = None,
-    max_rebalances: int = MAX_REBALANCES,
+    limits: RunLimits = DEFAULT_LIMITS,
     upgraded: Mapping[str, TaskAssignor] = MappingProxyType({}),
 ) -> Trace:
     """Simulate a world for its duration.
@@ -77,7 +77,7 @@ def simulate(
             in `Round.appraisal`; None to keep the lower bound.
         explain: the tasks whose moves to explain; affects no other figure.
         observe: called with the execution after every change of it; must not modify it.
-        max_rebalances: the run is stopped after this many rebalances.
+        limits: the run is stopped at these limits.
         upgraded: the assignors that replace `assignor` when brokers of a release coordinate the group, by release;
             `""` for the brokers that were not upgraded.
 
@@ -95,7 +95,7 @@ def simulate(
             prove=prove,
             explain=explain,
             observe=observe,
-            budget=RunBudget(max_rebalances),
+            budget=RunBudget(limits),
             upgraded=upgraded,
         ).run()
 

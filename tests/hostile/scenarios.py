@@ -65,7 +65,7 @@ def scenario_failure(rng: random.Random) -> str | None:
     except ScenarioError as error:
         failure = unlocated(error.mistakes, "input.yaml", text)
     else:
-        failure = next((f"not located: {each}" for each in loaded.warnings if ": " not in each), None)
+        failure = next((f"not located: {text}" for text in loaded.warnings if ": " not in text), None)
     seconds = time.perf_counter() - started
     failure = f"{seconds:.0f} s" if seconds > TIME_LIMIT_S else failure
     return None if failure is None else f"{failure}\n{described}"

@@ -9,7 +9,7 @@ from assignors.model.assignment import KafkaStreamsAssignment, TaskAssignment
 from assignors.model.state import ApplicationState
 from scenarios.load import loads
 from simulator.errors import BudgetExceededError
-from simulator.processes.run_budget import RunBudget
+from simulator.processes.run_budget import RunBudget, RunLimits
 from simulator.results.verdict import Verdict
 from tests.assignor_sim.conftest import SMALL
 
@@ -26,17 +26,17 @@ class ReturnsNone:
         """Return no assignment."""
 
 
-@pytest.mark.parametrize("limit", [1, 25])
-def test_endless_run_is_stopped_after_the_given_rebalances(limit: int) -> None:
+@pytest.mark.parametrize(("limit", "count"), [(1, "1 rebalance"), (25, "25 rebalances")])
+def test_endless_run_is_stopped_after_the_given_rebalances(limit: int, count: str) -> None:
     result = sim.run(loads(SMALL), never_satisfied, max_rebalances=limit)
     [row] = result.tables["runs"].to_pylist()
     assert (row["verdict"], row["cause"], row["rebalances"]) == (
         Verdict.STOPPED,
-        f"stopped after {limit} rebalances",
+        f"stopped after {count}",
         limit,
     )
     assert result.trace.end_ms < result.trace.world.duration_ms
-    assert f"stopped after {limit} rebalances" in str(result)
+    assert f"stopped after {count}" in str(result)
 
 
 def test_limit_above_the_rebalances_of_a_run_changes_nothing() -> None:
@@ -49,12 +49,27 @@ def test_limit_above_the_rebalances_of_a_run_changes_nothing() -> None:
 
 
 def test_limit_of_events_stops_a_run() -> None:
-    budget = RunBudget(max_events=2)
+    budget = RunBudget(RunLimits(max_events=2))
     budget.count_rebalance()
     budget.count_event()
     budget.count_event()
-    with pytest.raises(BudgetExceededError, match="stopped after 2 events and 1 rebalances"):
+    with pytest.raises(BudgetExceededError, match="stopped after 2 events and 1 rebalance"):
         budget.count_event()
+
+
+def test_endless_run_is_stopped_after_the_given_time_with_its_figures() -> None:
+    steps: list[str] = []
+    result = sim.run(loads(SMALL), never_satisfied, max_seconds=1e-9, on_progress=steps.append)
+    [row] = result.tables["runs"].to_pylist()
+    assert (row["verdict"], row["cause"]) == (Verdict.STOPPED, "stopped after 0 rebalances: more than 1e-09 s")
+    result = sim.run(loads(SMALL), never_satisfied, max_rebalances=3, max_seconds=1e9, on_progress=steps.append)
+    assert result.tables["runs"]["cause"].to_pylist() == ["stopped after 3 rebalances"]
+    assert [step.rpartition(": ")[2] for step in steps[-3:]] == ["rebalance 1", "rebalance 2", "rebalance 3"]
+
+
+def test_time_limit_that_is_not_reached_changes_nothing() -> None:
+    free, limited = sim.run(loads(SMALL)), sim.run(loads(SMALL), max_seconds=1e9)
+    assert limited.tables == free.tables
 
 
 def test_assignor_without_an_assignment_is_named_with_its_round() -> None:

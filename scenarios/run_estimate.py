@@ -1,0 +1,127 @@
+"""An estimate of the time and the memory of runs, before they start."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from assignors.model.configs import RackAwareStrategy
+from scenarios.load import AssignorSpec, Scenario
+from scenarios.run_time import count_tasks, predict_rebalances
+
+MAX_SECONDS: Final = 3_600.0
+"""Longest estimated time that `assignor-sim run` starts without `--force`."""
+
+MAX_BYTES: Final = 16_000_000_000
+"""Largest estimated memory that `assignor-sim run` starts without `--force`."""
+
+LONG_SECONDS: Final = 20.0
+"""Estimated time from which `assignor-sim run` prints the estimate."""
+
+_START_SECONDS = 1.0
+_TASK_SECONDS = 1e-4
+_BASE_BYTES = 150e6
+_TASK_BYTES = 20e3
+_PAIR_BYTES = 150.0
+_PAIR_SECONDS: Final = {
+    RackAwareStrategy.NONE: 3.5e-7,
+    RackAwareStrategy.MIN_TRAFFIC: 7e-7,
+    RackAwareStrategy.BALANCE_SUBTOPOLOGY: 5e-6,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RunEstimate:
+    """An estimate of the resources of some runs, one after the other.
+
+    Attributes:
+        runs: number of runs.
+        tasks: number of tasks, those of the neighbors included.
+        clients: number of clients, those of the neighbors included.
+        rebalances: rebalances of all runs.
+        seconds: CPU time of all runs.
+        memory_bytes: memory of the largest run.
+    """
+
+    runs: int
+    tasks: int
+    clients: int
+    rebalances: int
+    seconds: float
+    memory_bytes: float
+
+    @property
+    def is_long(self) -> bool:
+        """Whether users should know the estimate before the runs start."""
+        return self.seconds >= LONG_SECONDS or self.memory_bytes > MAX_BYTES
+
+    @property
+    def excess(self) -> str | None:
+        """Which limit the estimate exceeds, with its value; None if it exceeds none."""
+        if self.seconds > MAX_SECONDS:
+            return f"estimated time {_duration(self.seconds)} exceeds the limit of {_duration(MAX_SECONDS)}"
+        if self.memory_bytes > MAX_BYTES:
+            return f"estimated memory {_gigabytes(self.memory_bytes)} exceeds the limit of {_gigabytes(MAX_BYTES)}"
+        return None
+
+    def __str__(self) -> str:
+        size = f"{self.tasks:,} tasks on {self.clients:,} clients"
+        work = f"{_counted(self.runs, 'run')}, about {_counted(self.rebalances, 'rebalance')}"
+        return f"about {_duration(self.seconds)} and {_gigabytes(self.memory_bytes)} ({size}; {work})"
+
+
+def estimate_runs(scenario: Scenario, specs: Sequence[AssignorSpec], seeds: int) -> RunEstimate:
+    """Estimate the runs of a scenario with some assignors and a number of seeds.
+
+    The time of a rebalance grows with the number of tasks and, mostly in rack-aware flows, with pairs of task and
+    client. The constants were measured on 2 cores of an AMD EPYC; other machines differ by a factor of about two, and
+    the number of rebalances is a prediction.
+
+    Returns:
+        The times of all runs added, the memory of the largest.
+    """
+    applications = [(scenario, spec) for spec in specs]
+    applications += [(other, other.assignors[0]) for other in scenario.neighbors for _ in specs]
+    worlds = (scenario, *scenario.neighbors)
+    return RunEstimate(
+        runs=len(specs) * seeds,
+        tasks=sum(map(count_tasks, worlds)),
+        clients=sum(len(world.blueprint.clients) for world in worlds),
+        rebalances=round(seeds * sum(predict_rebalances(*application) for application in applications)),
+        seconds=_START_SECONDS + seeds * sum(_seconds(*application) for application in applications),
+        memory_bytes=_BASE_BYTES + sum(map(_memory_bytes, worlds)),
+    )
+
+
+def _seconds(scenario: Scenario, spec: AssignorSpec) -> float:
+    tasks = count_tasks(scenario)
+    per_rebalance = tasks * _TASK_SECONDS + _pairs(scenario, tasks) * _PAIR_SECONDS[_strategy(spec)]
+    return predict_rebalances(scenario, spec) * per_rebalance
+
+
+def _memory_bytes(scenario: Scenario) -> float:
+    tasks = count_tasks(scenario)
+    return tasks * _TASK_BYTES + _pairs(scenario, tasks) * _PAIR_BYTES
+
+
+def _pairs(scenario: Scenario, tasks: int) -> int:
+    return tasks * len(scenario.blueprint.clients)
+
+
+def _strategy(spec: AssignorSpec) -> RackAwareStrategy:
+    return spec.configs.rack_aware_assignment_strategy
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5_400 else f"{seconds / 3600:,.1f} h"
+
+
+def _gigabytes(memory_bytes: float) -> str:
+    return f"{memory_bytes / 1e9:.1f} GB"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
