@@ -85,11 +85,11 @@ def parsed(text: str) -> dict[str, tuple[list[int], list[int], list[int]]]:
 
 
 def entries(text: str) -> list[tuple[str, str, str]]:
-    found = []
+    parts = []
     for part in filter(None, text.split("|")):
         name, _, words = part.strip().partition(":")
-        found += [(name, *word.partition("=")[::2]) for word in words.split()]
-    return found
+        parts += [(name, *word.partition("=")[::2]) for word in words.split()]
+    return parts
 
 
 def shown(names: list[str], numbers: list[int], step: RefinedAssignment) -> tuple[str, str]:
@@ -281,7 +281,7 @@ def test_warmups_replace_downtime_in_a_simulation() -> None:
     stateful = without.layout.tasks.stateful
     assert without.downtime_ms[stateful].max() > 20_000
     assert with_warmups.downtime_ms[stateful].max() < 10_000
-    steps = [one for one in with_warmups.rounds if one.reason == "copies have caught up"]
+    steps = [step for step in with_warmups.rounds if step.reason == "copies have caught up"]
     assert len(steps) > 2
-    assert all(len(one.standby) <= 3 for one in with_warmups.rounds)
+    assert all(len(step.standby) <= 3 for step in with_warmups.rounds)
     assert len(with_warmups.rounds[-1].standby) == 0
