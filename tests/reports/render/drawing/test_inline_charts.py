@@ -72,7 +72,6 @@ def test_lines_stay_inside_and_reach_their_extremes(seed: int) -> None:
     assert min(heights) == pytest.approx(34 + 135 * (1 - 1 / 1.06), abs=0.2)
 
 
-@pytest.mark.parametrize("name", HOSTILE)
 def test_steps_end_where_the_value_is_unknown() -> None:
     line = ChartLine("a", 0, (0.0, 2.0, 4.0, 6.0), (1.0, None, 2.0, 2.0))
     chart = LineChart("t", [line], Unit(1.0, "s"), Unit(1.0, "u"), "time", 10.0, is_stepped=True)
@@ -84,6 +83,7 @@ def test_steps_end_where_the_value_is_unknown() -> None:
     assert [round((x - first[0]) / width, 2) for x in second[::2]] == [0.4, 0.6, 1]
 
 
+@pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_names_are_text(name: str) -> None:
     line = ChartLine(name, 0, (0.0, 1.0), (1.0, 2.0))
     chart = LineChart(name, [line], Unit(1.0, "s"), Unit(1.0, "u"), "time", 2.0)
