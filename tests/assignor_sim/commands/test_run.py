@@ -160,7 +160,7 @@ def test_invalid_assignor_is_rejected(shell: Shell, small: Path, name: str, mess
 def test_invalid_assignment_ends_the_run(shell: Shell, small: Path, importable_folder: Path) -> None:
     shell.write("mine.py", CUSTOM_ASSIGNOR.replace("*(sim.KafkaStreamsAssignment(c, {}) for c in others)", ""))
     result = shell("run", "small.yaml", "--assignor", "mine:Mine")
-    assert result.code == 2
+    assert result.code == 3
     assert "MISSING_PROCESS_ID" in result.err
 
 
