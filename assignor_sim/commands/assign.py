@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from assignor_sim.console.assignor_options import AssignorMemory, AssignorTimeout, Isolate, call_limits
-from assignor_sim.console.exits import BAD_INPUT, DIFFERENT, exit_on_error
+from assignor_sim.console.exits import DIFFERENT, RUN_FAILED, exit_on_error, print_error
 
 if TYPE_CHECKING:
     from assignors.containment.limits import CallLimits
@@ -66,13 +66,13 @@ def assign(
                     counts.count(problem, solution)
                     failures.count(solution)
     if failures.failed:
-        print(failures, file=sys.stderr)
+        print_error(str(failures))
     if check:
         counts.print(sys.stderr if output == STANDARD else sys.stdout)
         if counts.different or not counts.compared:
             raise typer.Exit(DIFFERENT)
     if failures.failed:
-        raise typer.Exit(BAD_INPUT)
+        raise typer.Exit(RUN_FAILED)
 
 
 def _solutions(

@@ -32,9 +32,9 @@ _MODULE = "python -m assignor_sim"
 
 
 def print_error(error: Exception | str) -> None:
-    """Print an error to standard error; further lines are errors, too, unless they are indented."""
+    """Print an error to standard error; further lines are errors, too, unless they are indented or items of a list."""
     for line in str(error).splitlines():
-        print(line if line.startswith(" ") else f"error: {line}", file=sys.stderr)
+        print(line if line.startswith((" ", "- ")) else f"error: {line}", file=sys.stderr)
 
 
 def exit_with_error(error: Exception | str, code: int = BAD_INPUT) -> NoReturn:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -59,10 +60,10 @@ class Reference:
 
 
 def read_table(path: Path) -> pa.Table:
-    """Read a Parquet file.
+    """Read a Parquet file, or the files of a table that Spark has written.
 
     Args:
-        path: the file.
+        path: the file, or the directory of the files.
 
     Returns:
         The table; all columns have the same length, and all texts are valid UTF-8.
@@ -72,8 +73,7 @@ def read_table(path: Path) -> pa.Table:
         FileNotFoundError: the file does not exist.
     """
     try:
-        with path.open("rb") as file:  # Arrow cannot open every path; see `write_results`.
-            table = pq.read_table(file)
+        table = pa.concat_tables([_read_file(file) for file in _files_of(path)])
         table.validate(full=True)
     except FileNotFoundError:
         raise
@@ -82,6 +82,25 @@ def read_table(path: Path) -> pa.Table:
     if len(set(table.column_names)) < table.num_columns:
         raise TableMistake(f"{path}: two columns have the same name")
     return table
+
+
+def _files_of(path: Path) -> list[Path]:
+    """Return the files of a table; Spark names other files with a leading underscore or dot.
+
+    Raises:
+        FileNotFoundError: a directory has no file of the table.
+    """
+    if not path.is_dir():
+        return [path]
+    files = sorted(file for file in path.iterdir() if not file.name.startswith(("_", ".")))
+    if not files:
+        raise FileNotFoundError(errno.ENOENT, "no Parquet file in it", str(path))
+    return files
+
+
+def _read_file(path: Path) -> pa.Table:
+    with path.open("rb") as file:  # Arrow cannot open every path; see `write_results`.
+        return pq.read_table(file)
 
 
 def check_schema(path: Path, table: pa.Table, schema: pa.Schema, rules: TableRules, remedy: str) -> pa.Table:

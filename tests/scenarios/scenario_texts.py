@@ -32,6 +32,18 @@ duration: 2h
 FULL = """\
 name: full
 description: Every kind of event, and every key that is not about files.
+problem:
+  title: too many moves
+  symptom: Tasks move at each restart.
+  cause: Clients leave the group.
+  tickets: [KAFKA-1]
+  shown_by: broker
+  metrics: [active_moves]
+  fixes:
+    - change: Stay in the group.
+      set: {application.configs.internal.leave.group.on.close: "false"}
+    - change: Use another assignor.
+  note: Crashes are noticed later.
 cluster:
   brokers: {count: 3, racks: [az1, az2, az3], first_id: 0, restore: 200 MB/s, capacity: 4 TB, throughput: 100 MB/s}
   configs:

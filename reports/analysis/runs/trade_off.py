@@ -22,7 +22,7 @@ _MAX_DOMINATED = 2
 
 
 @dataclass(frozen=True, slots=True)
-class TradeOffPoint:
+class DisruptionPoint:
     """An assignor in a trade-off.
 
     Attributes:
@@ -53,7 +53,7 @@ class TradeOff:
 
     cost: Metric
     disruption: Metric
-    points: tuple[TradeOffPoint, ...]
+    points: tuple[DisruptionPoint, ...]
     left_out: tuple[str, ...]
 
     @property
@@ -106,7 +106,7 @@ def _trade_off(rows: Sequence[ComparisonRow], cost: Metric, disruption: Metric) 
     for column, metric in enumerate((cost, disruption)):
         values[:, column] = _merge_equal(values[:, column].tolist(), metric)
     points = tuple(
-        TradeOffPoint(row.assignor, index, first, second, None if by == NOT_DOMINATED else known[by][1].assignor)
+        DisruptionPoint(row.assignor, index, first, second, None if by == NOT_DOMINATED else known[by][1].assignor)
         for (index, row, first, second), by in zip(known, dominators(values).tolist(), strict=True)
     )
     present = {point.assignor for point in points}
@@ -122,7 +122,7 @@ def _merge_equal(values: Sequence[float], metric: Metric) -> list[float]:
     return [merged[value] for value in values]
 
 
-def _lowest(points: Sequence[tuple[float, TradeOffPoint]], metric: Metric) -> list[TradeOffPoint]:
+def _lowest(points: Sequence[tuple[float, DisruptionPoint]], metric: Metric) -> list[DisruptionPoint]:
     lowest = metric.write(min(value for value, _ in points))
     return [point for value, point in points if metric.write(value) == lowest]
 
@@ -131,6 +131,6 @@ def _lower(title: str) -> str:
     return title[:1].lower() + title[1:]
 
 
-def _names(points: Sequence[TradeOffPoint]) -> str:
+def _names(points: Sequence[DisruptionPoint]) -> str:
     names = [printable(point.assignor) for point in points]
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -85,7 +85,7 @@ def test_exception_of_kafka_is_a_solution(shell: Shell) -> None:
 def test_invalid_problem_is_reported_and_nothing_is_written(shell: Shell, line: str, message: str) -> None:
     result = shell("assign", "-", "-o", "solutions.jsonl", stdin=read_lines(1)[0] + line)
     assert result.code == 2
-    assert result.err.startswith("standard input:2: ")
+    assert result.err.startswith("error: standard input:2: ")
     assert message in result.err
     assert list(shell.folder.iterdir()) == []
 

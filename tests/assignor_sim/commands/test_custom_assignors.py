@@ -21,7 +21,7 @@ def test_run_shows_the_assignors_that_worked(shell: Shell, small: Path) -> None:
     rows = {row["assignor"]: row for row in json.loads(result.out)}
     assert list(rows) == names
     assert rows[HA]["active_moves"] is not None
-    assert result.code == 2
+    assert result.code == 3
     assert f"{BAD}, seed 1: round 2: Raising: raised KeyError" in result.err
     assert f"{ENDLESS}, seed 1: round 2: Endless: took longer than 0.3 s" in result.err
     assert (shell.folder / "out" / "report.html").exists()
@@ -29,7 +29,7 @@ def test_run_shows_the_assignors_that_worked(shell: Shell, small: Path) -> None:
 
 def test_compare_names_failed_runs(shell: Shell, small: Path) -> None:
     result = shell("compare", str(small), "--assignor", HA, "--assignor", BAD, "--assignor", "sticky", "--seeds", "2")
-    assert result.code == 2
+    assert result.code == 3
     assert "2 runs failed" in result.err
     assert "sticky" in result.out
 
@@ -50,7 +50,7 @@ def test_assign_answers_the_other_problems(shell: Shell, importable_folder: Path
     result = shell("assign", "problems.jsonl", "--assignor", "failing_once:Mine")
     answers = [json.loads(line) for line in result.out.splitlines()]
     assert [answer["error"] for answer in answers] == [None, "Mine: raised KeyError: 'x' (failing_once.py:8)", None]
-    assert (result.code, "1 of 3 problems: the assignor failed; p2: Mine" in result.err) == (2, True)
+    assert (result.code, "1 of 3 problems: the assignor failed; p2: Mine" in result.err) == (3, True)
 
 
 @pytest.mark.parametrize(
@@ -73,4 +73,4 @@ def test_module_that_cannot_be_imported_is_an_error(
 
 def test_contradicting_options_are_errors(shell: Shell, small: Path) -> None:
     result = shell("run", str(small), "--assignor-memory", "2")
-    assert (result.code, result.err) == (2, "--assignor-memory: requires --isolate and a number above 0\n")
+    assert (result.code, result.err) == (2, "error: --assignor-memory: requires --isolate and a number above 0\n")

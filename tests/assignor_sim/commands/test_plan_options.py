@@ -205,4 +205,4 @@ def test_rates_follow_from_retention_or_measurements(folder: Path) -> None:
     measured = plan_row(plan_three_brokers(*packing, "--rates", "measured", cluster="topics.txt"), "capacity_packing")
     assert (measured["value"], measured["status"]) == (2, "optimal")
     rejected = plan_three_brokers(*packing, "--rates", "nowhere", cluster="topics.txt")
-    assert (rejected.exit_code, rejected.stderr) == (2, "nowhere: no such folder\n")
+    assert (rejected.exit_code, rejected.stderr) == (2, "error: nowhere: no such folder\n")

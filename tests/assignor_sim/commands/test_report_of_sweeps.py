@@ -36,4 +36,4 @@ def test_unaggregated_sweep_is_rejected(shell: Shell) -> None:
     (directory / "aggregate" / "summary.json").unlink()
     result = shell("report", "weights")
     assert (result.code, result.out) == (2, "")
-    assert result.err.splitlines() == ["weights: not aggregated yet; run: assignor-sim aggregate weights"]
+    assert result.err.splitlines() == ["error: weights: not aggregated yet; run: assignor-sim aggregate weights"]

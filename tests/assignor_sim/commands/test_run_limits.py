@@ -71,7 +71,7 @@ def test_run_above_the_limit_is_refused_at_once_unless_forced(shell: Shell, smal
     assert note.startswith("note: estimate: about ")
     assert error.endswith("exceeds the limit of 60 min; run a smaller scenario, or use --force or --max-seconds")
     stopped = shell("run", small.name, "--assignor", "sticky", "--max-seconds", "0.000001", "--force")
-    assert stopped.code == 2
+    assert stopped.code == 3
     assert "stopped after 0 rebalances: more than 1e-06 s" in stopped.err
     assert "estimate" not in stopped.err
     assert shell("run", small.name, "--max-seconds", "0").code == 2
