@@ -133,6 +133,27 @@ class AssignorInfo:
             self, name=f"{name}@{registered}", make=make, kafka_version=registered, aliases=(), release=registered
         )
 
+    def on_brokers(self, release: str | None) -> AssignorInfo:
+        """Return the assignor as brokers of a release run it; one of clients, or of a named release, stays as it is.
+
+        Args:
+            release: the release of the brokers; None for the newest.
+
+        Raises:
+            UnknownAssignorError: brokers of this release have no such assignor, or one that is not supported.
+        """
+        if release is None or not self.runs_on_brokers or self.release:
+            return self
+        if registered_release(release, self.releases) is None:
+            known = ", ".join(self.releases)
+            raise UnknownAssignorError(f"{self.name} is not known for brokers of Kafka {release} (known: {known})")
+        return self.at(release)
+
+    @property
+    def runs_on_brokers(self) -> bool:
+        """Return whether brokers run the assignor, so that its release is theirs."""
+        return self.in_streams_groups and bool(self.releases)
+
     @property
     def differs_by_release(self) -> bool:
         """Return whether the answers depend on the Kafka release."""

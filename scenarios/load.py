@@ -26,8 +26,6 @@ from scenarios.language.yaml_reader import MAX_BYTES, TOO_LONG_MESSAGE, YamlRead
 from scenarios.resolution.application import resolve_application
 from scenarios.resolution.assignors import (
     AssignorSpec,
-    assignor_of_brokers,
-    follows_brokers,
     resolve_assignors,
 )
 from scenarios.resolution.availability_warnings import warn_about_availability
@@ -129,8 +127,8 @@ class Scenario:
         resolved = registry.resolve(assignor, may_import=may_import)
         label = assignor if isinstance(assignor, str) else resolved.label
         if assignor in (resolved.info.name, *resolved.info.aliases):  # An object or a release is what it is.
-            info = assignor_of_brokers(resolved.info, self.broker_release)
-            name, follows = info.name if info.release else label, follows_brokers(resolved.info)
+            info = resolved.info.on_brokers(self.broker_release)
+            name, follows = info.name if info.release else label, resolved.info.runs_on_brokers
             return AssignorSpec(name, info, {}, self.assignment_configs, follows_brokers=follows)
         return AssignorSpec(label, resolved.info, resolved.parameters, self.assignment_configs)
 

@@ -6,7 +6,6 @@ from assignors import registry
 from assignors.model.assignment import TaskAssignor
 from assignors.registry import AssignorLike
 from scenarios.load import AssignorSpec, Scenario
-from scenarios.resolution.assignors import assignor_of_brokers
 from simulator.assignment.explanation import ExplanationRequest
 from simulator.processes.neighbors import Neighbor, simulate_alongside
 from simulator.processes.run_budget import DEFAULT_LIMITS, RunLimits
@@ -116,5 +115,5 @@ def _upgraded_assignors(world: World, spec: AssignorSpec) -> dict[str, TaskAssig
     if not releases or not spec.follows_brokers:
         return {}
     plain = registry.find(spec.info.name.partition("@")[0])
-    infos = {release: assignor_of_brokers(plain, release) for release in sorted(releases)}
+    infos = {release: plain.on_brokers(release) for release in sorted(releases)}
     return {release: registry.make(info, spec.parameters) for release, info in {"": spec.info, **infos}.items()}

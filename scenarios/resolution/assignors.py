@@ -10,7 +10,6 @@ from typing import Any
 from assignors import registry
 from assignors.containment.limits import DEFAULT_LIMITS, CallLimits
 from assignors.errors import UnknownAssignorError
-from assignors.kafka_releases import registered_release
 from assignors.model.assignment import TaskAssignor
 from assignors.model.configs import AssignmentConfigs
 from assignors.registry import AssignorInfo
@@ -93,7 +92,7 @@ def resolve_assignors(
         info = _check_assignor(entry, broker_release, path, source_map)
         parameters, _ = rename_parameters(entry.parameters)
         label = entry.label or _label(entry.assignor if info is None else info.name, parameters, entry)
-        follows = info is not None and "@" not in entry.assignor and follows_brokers(info)
+        follows = info is not None and "@" not in entry.assignor and info.runs_on_brokers
         if info is not None and not entry.label and follows and (is_upgraded or label in named_releases):
             # The release changes, or another entry names it: this one keeps the name without a release.
             label = _label(info.name.partition("@")[0], parameters, entry)
@@ -119,38 +118,12 @@ def resolve_assignors(
     return tuple(specs)
 
 
-def follows_brokers(info: AssignorInfo) -> bool:
-    """Return whether the brokers run an assignor, so that its release is theirs."""
-    return info.in_streams_groups and bool(info.releases)
-
-
-def assignor_of_brokers(info: AssignorInfo, broker_release: str | None) -> AssignorInfo:
-    """Return the release of an assignor that brokers run; an assignor that names its release stays.
-
-    Args:
-        info: the assignor.
-        broker_release: the release of the brokers; None for the newest.
-
-    Raises:
-        UnknownAssignorError: the brokers have no such assignor, or one that is not supported.
-    """
-    if broker_release is None or not info.in_streams_groups or info.release or not info.releases:
-        return info
-    release = registered_release(broker_release, info.releases)
-    if release is None:
-        raise UnknownAssignorError(
-            f"{info.name} is not known for brokers of Kafka {broker_release}, which cluster.kafka states "
-            f"(known: {', '.join(info.releases)})"
-        )
-    return info.at(release)
-
-
 def _check_assignor(
     entry: AssignorSettings, broker_release: str | None, path: ScenarioPath, source_map: SourceMap
 ) -> AssignorInfo | None:
     """Return the registration of an assignor, and report mistakes; None if the name is unknown."""
     try:
-        info = assignor_of_brokers(registry.find(entry.assignor), broker_release)
+        info = registry.find(entry.assignor).on_brokers(broker_release)
     except UnknownAssignorError as error:
         source_map.add_mistake((*path, "assignor"), str(error))
         return None

@@ -74,8 +74,8 @@ def test_assignor_that_is_listed_twice_needs_a_label(assignors: str) -> None:
         (
             "4.1",
             "[streams_group_sticky]",
-            "assignors[0].assignor: streams_group_sticky is not known for brokers of Kafka 4.1, which cluster.kafka "
-            "states (known: 4.2.1, 4.2, 4.3, 4.4)",
+            "assignors[0].assignor: streams_group_sticky is not known for brokers of Kafka 4.1 "
+            "(known: 4.2.1, 4.2, 4.3, 4.4)",
         ),
         ("4.4", "[streams_group_sticky@4.5]", "unknown release '4.5' of streams_group_sticky (known: "),
         (
