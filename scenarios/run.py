@@ -91,6 +91,7 @@ def run_world(
     Returns:
         The trace.
     """
+    upgraded = _upgraded_assignors(world, spec)
     neighbors = [
         Neighbor(other, other_spec.make(), other_spec.info.weights)
         for other_spec, other in scenario.neighbor_worlds(world, seed)
@@ -105,7 +106,7 @@ def run_world(
         explain=explain,
         observe=observe,
         limits=limits,
-        upgraded=_upgraded_assignors(world, spec),
+        upgraded=upgraded,
     )
 
 
