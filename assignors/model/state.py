@@ -125,6 +125,11 @@ class KafkaStreamsState:
         held = {*self.previous_active_tasks, *self.previous_standby_tasks}
         return sorted((task for task in held if task in self.task_lags), key=lambda task: (self.lag_for(task), task))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle and copy read-only mappings, too, as dictionaries."""
+        values = (getattr(self, column.name) for column in fields(self))
+        return type(self), tuple(dict(value) if isinstance(value, MappingProxyType) else value for value in values)
+
 
 @dataclass(frozen=True, eq=False)
 class ApplicationState:
