@@ -41,6 +41,7 @@ def open_to_write(path: Path) -> Iterator[TextIO]:
         The stream.
 
     Raises:
+        LockedError: another process writes the file.
         OSError: the file cannot be written.
     """
     if path == STANDARD:

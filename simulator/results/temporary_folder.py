@@ -39,7 +39,7 @@ def _new_lock() -> tuple[Path, int]:
     """
     while True:
         shared = _shared_folder()
-        # A process that ends meanwhile removes the shared folder if it is empty.
+        # A process that ends at the same time removes the shared folder if it is empty.
         with contextlib.suppress(FileNotFoundError):
             _remove_unused(shared)
             handle, name = tempfile.mkstemp(prefix=f"{os.getpid()}-", suffix=".lock", dir=shared)
@@ -64,7 +64,8 @@ def _shared_folder() -> Path:
 def _remove_unused(shared: Path) -> None:
     """Remove the folders of processes that have ended.
 
-    Java may write to a folder after its command has ended and removed the lock, so folders without lock are removed, too.
+    Java may write to a folder after its command has ended and removed the lock, so folders without a lock are removed,
+    too.
     """
     for path in shared.iterdir():
         if path.suffix == ".lock":
