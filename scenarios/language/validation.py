@@ -81,6 +81,11 @@ class SourceMap:
         """Return the line of a path, or of the closest path above it; None if an override set it."""
         return self._locate(path)[1]
 
+    def place(self, path: ScenarioPath) -> str:
+        """Return the source, line and path as messages name them."""
+        source, line = self._locate(path)
+        return str(Mistake(source, line, format_path(path), ""))
+
     def mark_invalid(self, path: ScenarioPath) -> None:
         """Mark a path as invalid, so that nothing below it is checked."""
         self._invalid.add(path)
