@@ -7,7 +7,7 @@ Steps: `yaml_reader` (YAML to data with lines), `overrides` (`--set`), `validati
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -130,6 +130,8 @@ class Scenario:
             if spec.label == assignor:
                 return spec
         resolved = registry.resolve(assignor, may_import=may_import)
+        if isinstance(assignor, str) and assignor.partition("@")[0] in resolved.info.class_names:
+            assignor = resolved.info.name
         label = assignor if isinstance(assignor, str) else resolved.label
         if assignor in (resolved.info.name, *resolved.info.aliases):  # An object or a release is what it is.
             info = resolved.info.on_brokers(self.broker_release)
@@ -198,14 +200,23 @@ def load(
     try:
         text = read_text(file, MAX_BYTES, TOO_LONG_MESSAGE)
     except UnreadableError as error:
-        hint = "" if file.exists() or len(file.parts) > 1 else _shipped_hint(file)
+        hint = shipped_hint(file, list_scenarios(), "scenario")
         raise ScenarioError([Mistake(str(file), error.line, "", f"{error}{hint}")]) from None
     return _load(text, str(file), file, file.parent, tuple(overrides), name_override)
 
 
-def _shipped_hint(file: Path) -> str:
-    names = [shipped.stem for shipped in list_scenarios()]
-    return f", and no shipped scenario ({did_you_mean(file.name.removesuffix('.yaml'), names)})"
+def shipped_hint(file: Path, shipped: Iterable[Path], kind: str) -> str:
+    """Return the closest shipped name for a file that does not exist; nothing for a path with folders.
+
+    Args:
+        file: the file.
+        shipped: the shipped files.
+        kind: `scenario` or `sweep`.
+    """
+    if file.exists() or len(file.parts) > 1:
+        return ""
+    names = [path.stem for path in shipped]
+    return f", and no shipped {kind} ({did_you_mean(file.name.removesuffix('.yaml'), names)})"
 
 
 def loads(

@@ -12,8 +12,7 @@ from scenarios.language.paths import ScenarioPath
 from scenarios.language.schema import ScenarioDocument
 from scenarios.language.validation import SourceMap
 from simulator.results.expectation import Condition, Expectation
-from simulator.results.renamed_keys import RENAMED_RUN_KEYS
-from simulator.results.run_metrics import METRIC_UNITS, Unit
+from simulator.results.run_metrics import METRIC_UNITS, Unit, metric_hint
 
 
 def resolve_expectations(
@@ -61,9 +60,7 @@ def check_metric(metric: str, path: ScenarioPath, source_map: SourceMap) -> bool
     """Return whether a key is that of a metric; report it otherwise."""
     if metric in METRIC_UNITS:
         return True
-    renamed = RENAMED_RUN_KEYS.get(metric)
-    hint = f"renamed to '{renamed}'" if renamed in METRIC_UNITS else did_you_mean(metric, list(METRIC_UNITS))
-    source_map.add_mistake(path, f"unknown metric ({hint})")
+    source_map.add_mistake(path, f"unknown metric ({metric_hint(metric)})")
     return False
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import difflib
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
+
+from simulator.results.renamed_keys import RENAMED_RUN_KEYS
 
 
 class Unit(StrEnum):
@@ -80,3 +83,12 @@ METRIC_UNITS: Final[Mapping[str, Unit]] = MappingProxyType(
     }
 )
 """The unit of each metric by key, in display order; `reports.analysis.metrics` adds titles and computes the values."""
+
+
+def metric_hint(name: str, known: Sequence[str] = tuple(METRIC_UNITS)) -> str:
+    """Return what may be meant by an unknown key of a metric: its new key, the closest one, or all known ones."""
+    renamed = RENAMED_RUN_KEYS.get(name)
+    if renamed in known:
+        return f"renamed to '{renamed}'"
+    close = difflib.get_close_matches(name[:100], known, n=1)
+    return f"did you mean '{close[0]}'?" if close else f"metrics: {', '.join(known)}"
