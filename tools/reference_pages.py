@@ -17,6 +17,7 @@ from simulator.results.run_metrics import METRIC_UNITS
 from simulator.results.tables import SCHEMAS
 from tools.api_reference import api_page
 from tools.scenario_reference import scenario_pages, section
+from tools.unmodeled_configs import unmodeled_configs_page
 
 REFERENCE = Path(__file__).parent.parent / "docs" / "reference"
 
@@ -128,6 +129,7 @@ def pages() -> dict[Path, str]:
         REFERENCE / "aggregate-tables.md": _aggregates(),
         REFERENCE / "plan-tables.md": PLANS + "".join(_table(name, schema) for name, schema in PLAN_SCHEMAS.items()),
         REFERENCE / "streams-group-configs.md": STREAMS_GROUPS + _streams_group_configs(),
+        REFERENCE / "unmodeled-configs.md": unmodeled_configs_page(),
         REFERENCE / "ingested-tables.md": INGESTED + "".join(map(_ingested, INGESTED_TABLES)),
     }
 

@@ -85,18 +85,18 @@ def test_override_sets_a_condition_and_is_its_place() -> None:
     ],
 )
 def test_mistake_is_located(expect: str, mistake: str) -> None:
-    (found,) = mistakes_in(TWO + f"expect:\n  {expect}\n")
-    assert found.startswith(f"s.yaml:24: {mistake}")
+    (line,) = mistakes_in(TWO + f"expect:\n  {expect}\n")
+    assert line.startswith(f"s.yaml:24: {mistake}")
 
 
 def test_an_assignor_is_not_compared_with_itself() -> None:
-    (found,) = mistakes_in(TWO.replace("expect: {}", "expect: {against: sticky, active_moves: '<= +1%'}"))
-    assert "compares sticky with itself" in found
+    (line,) = mistakes_in(TWO.replace("expect: {}", "expect: {against: sticky, active_moves: '<= +1%'}"))
+    assert "compares sticky with itself" in line
 
 
 def test_unknown_assignor_is_the_only_mistake_of_a_scenario_whose_expectations_name_its_label() -> None:
-    (found,) = mistakes_in(TWO.replace("legacy_sticky", "legacy_stiky") + EXPECT)
-    assert "unknown assignor 'legacy_stiky'" in found
+    (line,) = mistakes_in(TWO.replace("legacy_sticky", "legacy_stiky") + EXPECT)
+    assert "unknown assignor 'legacy_stiky'" in line
 
 
 @pytest.mark.parametrize(

@@ -29,14 +29,14 @@ def test_run_meets_expectations_with_exit_code_0(shell: Shell) -> None:
 def test_unmet_expectation_is_an_error_with_its_place_and_both_values(shell: Shell) -> None:
     write(shell, UNMET)
     result = shell("run", "small.yaml")
-    found = sim.run(str(shell.folder / "small.yaml")).to_pandas("runs")["restored_bytes"].tolist()
+    values = sim.run(str(shell.folder / "small.yaml")).to_pandas("runs")["restored_bytes"].tolist()
     assert result.code == 1
     assert result.out.endswith("\nExpectations: 2 met, 2 not met\n")
     first, second = result.err.splitlines()
     start = "error: small.yaml:23: expect.restored_bytes: "
     assert first.startswith(f"{start}high_availability: expected < 1; found ")
     assert second.startswith(f"{start}sticky: expected < 1; found ")
-    assert all(value > 1 for value in found)
+    assert all(value > 1 for value in line)
     assert first.endswith(" (seed 1)")
 
 
