@@ -11,7 +11,7 @@ from assignor_sim.console.exits import exit_on_error
 from assignor_sim.console.formats import FactFormat
 
 
-class Topic(StrEnum):
+class ListTopic(StrEnum):
     """What to list."""
 
     ASSIGNORS = "assignors"
@@ -24,7 +24,7 @@ class Topic(StrEnum):
 
 
 def list_(
-    topic: Annotated[Topic | None, typer.Argument(help="What to list; all by default.")] = None,
+    topic: Annotated[ListTopic | None, typer.Argument(help="What to list; all by default.")] = None,
     format_: Annotated[FactFormat, typer.Option("--format", help="Output format.")] = FactFormat.TABLE,
 ) -> None:
     """List assignors, shipped scenarios and sweeps, known problems with fixes, strategies, metrics and releases.

@@ -16,7 +16,7 @@ from reports.analysis.formatting import (
     format_rate,
     format_usd,
 )
-from simulator.results.run_metrics import METRIC_UNITS, Unit
+from simulator.results.run_metrics import METRIC_UNITS, MetricUnit
 
 Run = Mapping[str, Any]
 """A row of the table `runs`."""
@@ -47,14 +47,14 @@ class Metric:
     of: Callable[[Run], float | None]
 
 
-FORMATS: Final[Mapping[Unit, NumberFormat]] = {
-    Unit.COUNT: format_count,
-    Unit.NUMBER: format_number,
-    Unit.PERCENT: format_percent,
-    Unit.MS: format_duration,
-    Unit.BYTES: format_bytes,
-    Unit.BYTES_PER_S: format_rate,
-    Unit.USD: format_usd,
+FORMATS: Final[Mapping[MetricUnit, NumberFormat]] = {
+    MetricUnit.COUNT: format_count,
+    MetricUnit.NUMBER: format_number,
+    MetricUnit.PERCENT: format_percent,
+    MetricUnit.MS: format_duration,
+    MetricUnit.BYTES: format_bytes,
+    MetricUnit.BYTES_PER_S: format_rate,
+    MetricUnit.USD: format_usd,
 }
 """How values of each unit are formatted."""
 

@@ -10,24 +10,24 @@ from typing import Final
 from scenarios.language.errors import format_value
 from scenarios.language.units import parse_bytes, parse_bytes_per_s, parse_duration_ms
 from simulator.results.expectation import COMPARISONS, Condition
-from simulator.results.run_metrics import Unit
+from simulator.results.run_metrics import MetricUnit
 
 CONDITION_PATTERN: Final = r"^ *(<=|>=|==|<|>) *\S.*$"
 _CONDITION: Final = re.compile(rf" *({'|'.join(COMPARISONS)}) *(\S(?:.*\S)?) *")
 _SHARE: Final = re.compile(r"([+-]\d{1,9}(?:\.\d{1,9})?) ?%")
 _NUMBER: Final = re.compile(r"\d{1,18}(?:\.\d{1,9})?")
-_EXAMPLES: Final[Mapping[Unit, str]] = {
-    Unit.COUNT: "<= 12",
-    Unit.NUMBER: "<= 1.5",
-    Unit.PERCENT: "<= 10 %",
-    Unit.MS: "< 60s",
-    Unit.BYTES: "<= 5 GB",
-    Unit.BYTES_PER_S: "<= 40 MB/s",
-    Unit.USD: "<= $50",
+_EXAMPLES: Final[Mapping[MetricUnit, str]] = {
+    MetricUnit.COUNT: "<= 12",
+    MetricUnit.NUMBER: "<= 1.5",
+    MetricUnit.PERCENT: "<= 10 %",
+    MetricUnit.MS: "< 60s",
+    MetricUnit.BYTES: "<= 5 GB",
+    MetricUnit.BYTES_PER_S: "<= 40 MB/s",
+    MetricUnit.USD: "<= $50",
 }
 
 
-def parse_condition(text: str, unit: Unit) -> Condition:
+def parse_condition(text: str, unit: MetricUnit) -> Condition:
     """Parse a condition on a metric.
 
     Args:
@@ -74,12 +74,12 @@ def _or_number(parse: Callable[[object], int]) -> Callable[[str], float]:
     return lambda value: parse(int(value) if value.isascii() and value.isdigit() else value)
 
 
-_PARSERS: Final[Mapping[Unit, Callable[[str], float]]] = {
-    Unit.COUNT: _parse_number,
-    Unit.NUMBER: _parse_number,
-    Unit.PERCENT: lambda value: _parse_number(value.removesuffix("%").rstrip()),
-    Unit.MS: _or_number(parse_duration_ms),
-    Unit.BYTES: _or_number(parse_bytes),
-    Unit.BYTES_PER_S: _or_number(parse_bytes_per_s),
-    Unit.USD: lambda value: _parse_number(value.removeprefix("$")),
+_PARSERS: Final[Mapping[MetricUnit, Callable[[str], float]]] = {
+    MetricUnit.COUNT: _parse_number,
+    MetricUnit.NUMBER: _parse_number,
+    MetricUnit.PERCENT: lambda value: _parse_number(value.removesuffix("%").rstrip()),
+    MetricUnit.MS: _or_number(parse_duration_ms),
+    MetricUnit.BYTES: _or_number(parse_bytes),
+    MetricUnit.BYTES_PER_S: _or_number(parse_bytes_per_s),
+    MetricUnit.USD: lambda value: _parse_number(value.removeprefix("$")),
 }

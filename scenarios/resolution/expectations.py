@@ -12,7 +12,7 @@ from scenarios.language.paths import ScenarioPath
 from scenarios.language.schema import ScenarioDocument
 from scenarios.language.validation import SourceMap
 from simulator.results.expectation import Condition, Expectation
-from simulator.results.run_metrics import METRIC_UNITS, Unit, metric_hint
+from simulator.results.run_metrics import METRIC_UNITS, MetricUnit, metric_hint
 
 
 def resolve_expectations(
@@ -71,7 +71,7 @@ def _conditions(
         metric_path: ScenarioPath = (*path, metric)
         if not check_metric(metric, metric_path, source_map):
             continue
-        if METRIC_UNITS[metric] is Unit.USD and not has_price:
+        if METRIC_UNITS[metric] is MetricUnit.USD and not has_price:
             source_map.add_mistake(metric_path, "unknown without a price (as in price: aws)")
             continue
         for text in texts:

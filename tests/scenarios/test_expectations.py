@@ -10,7 +10,7 @@ from reports.analysis.metric import FORMATS
 from reports.analysis.metrics import ALL_METRICS
 from scenarios.language.conditions import parse_condition
 from simulator.results.expectation import COMPARISONS
-from simulator.results.run_metrics import METRIC_UNITS, Unit
+from simulator.results.run_metrics import METRIC_UNITS, MetricUnit
 from tests.scenarios.scenario_texts import SMALL, load_text, mistakes_in
 
 EXPECT = """
@@ -102,17 +102,17 @@ def test_unknown_assignor_is_the_only_mistake_of_a_scenario_whose_expectations_n
 @pytest.mark.parametrize(
     ("unit", "text", "limit"),
     [
-        (Unit.MS, "<60000", 60_000),
-        (Unit.MS, "<= 1h30m", 5_400_000),
-        (Unit.BYTES, ">= 1 GiB", 2**30),
-        (Unit.BYTES_PER_S, "< 40 MB/s", 40_000_000),
-        (Unit.USD, "< $12.50", 12.5),
-        (Unit.USD, "< 12.50", 12.5),
-        (Unit.PERCENT, "<= 5 %", 5),
-        (Unit.NUMBER, "== 0.5", 0.5),
+        (MetricUnit.MS, "<60000", 60_000),
+        (MetricUnit.MS, "<= 1h30m", 5_400_000),
+        (MetricUnit.BYTES, ">= 1 GiB", 2**30),
+        (MetricUnit.BYTES_PER_S, "< 40 MB/s", 40_000_000),
+        (MetricUnit.USD, "< $12.50", 12.5),
+        (MetricUnit.USD, "< 12.50", 12.5),
+        (MetricUnit.PERCENT, "<= 5 %", 5),
+        (MetricUnit.NUMBER, "== 0.5", 0.5),
     ],
 )
-def test_values_have_the_units_of_the_language(unit: Unit, text: str, limit: float) -> None:
+def test_values_have_the_units_of_the_language(unit: MetricUnit, text: str, limit: float) -> None:
     condition = parse_condition(text, unit)
     assert condition.limit == limit
     assert not condition.is_relative
@@ -121,9 +121,9 @@ def test_values_have_the_units_of_the_language(unit: Unit, text: str, limit: flo
 @given(st.sampled_from(sorted(COMPARISONS)), st.integers(0, 10**6), st.integers(0, 10**6))
 def test_a_condition_and_its_negation_exclude_each_other(comparison: str, value: int, limit: int) -> None:
     negation = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}.get(comparison)
-    condition = parse_condition(f"{comparison} {limit}", Unit.COUNT)
+    condition = parse_condition(f"{comparison} {limit}", MetricUnit.COUNT)
     assert not condition.is_met(None, limit)
     assert not condition.is_met(value, None)
     if negation is not None:
-        negated = parse_condition(f"{negation} {limit}", Unit.COUNT)
+        negated = parse_condition(f"{negation} {limit}", MetricUnit.COUNT)
         assert condition.is_met(value, limit) != negated.is_met(value, limit)

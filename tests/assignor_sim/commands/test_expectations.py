@@ -36,7 +36,7 @@ def test_unmet_expectation_is_an_error_with_its_place_and_both_values(shell: She
     start = "error: small.yaml:23: expect.restored_bytes: "
     assert first.startswith(f"{start}high_availability: expected < 1; found ")
     assert second.startswith(f"{start}sticky: expected < 1; found ")
-    assert all(value > 1 for value in line)
+    assert all(value > 1 for value in values)
     assert first.endswith(" (seed 1)")
 
 

@@ -8,7 +8,7 @@ import json
 
 import pytest
 
-from assignor_sim.commands.listing import Topic
+from assignor_sim.commands.listing import ListTopic
 from assignors import registry
 from assignors.replicas.registry import built_in as strategies
 from reports.analysis.metrics import ALL_METRICS
@@ -27,8 +27,8 @@ NAMES = {
 }
 
 
-@pytest.mark.parametrize("topic", list(Topic))
-def test_every_name_is_on_a_line_of_its_own_at_80_columns(shell: Shell, topic: str) -> None:
+@pytest.mark.parametrize("topic", list(ListTopic))
+def test_every_name_has_its_own_line_at_80_columns(shell: Shell, topic: str) -> None:
     output = shell("list", topic, COLUMNS="80").out
     lines = output.splitlines()
     assert [line for line in lines if line in NAMES[topic]] == NAMES[topic]
@@ -36,7 +36,7 @@ def test_every_name_is_on_a_line_of_its_own_at_80_columns(shell: Shell, topic: s
     assert all(line.split()[0] == "--set" or ("." in line and " " not in line.strip()) for line in too_long)
 
 
-@pytest.mark.parametrize("topic", list(Topic))
+@pytest.mark.parametrize("topic", list(ListTopic))
 def test_formats_have_the_same_names(shell: Shell, topic: str) -> None:
     rows = json.loads(shell("list", topic, "--format", "json").out)
     key = next(iter(rows[0]))
@@ -49,7 +49,7 @@ def test_formats_have_the_same_names(shell: Shell, topic: str) -> None:
 
 def test_without_a_topic_all_are_listed_and_csv_is_refused(shell: Shell) -> None:
     everything = json.loads(shell("list", "--format", "json").out)
-    assert list(everything) == list(Topic)
+    assert list(everything) == list(ListTopic)
     result = shell("list", "--format", "csv")
     assert (result.code, result.out) == (2, "")
     assert "csv holds one table (choose one of: assignors, " in result.err
@@ -75,7 +75,7 @@ INTERNAL = "org.apache.kafka.streams.processor.internals.assignment"
 
 
 @pytest.mark.parametrize(
-    ("name", "found"),
+    ("name", "registered"),
     [
         ("HighAvailabilityTaskAssignor", "high_availability"),
         (f"{INTERNAL}.HighAvailabilityTaskAssignor", "high_availability"),
@@ -87,12 +87,12 @@ INTERNAL = "org.apache.kafka.streams.processor.internals.assignment"
     ],
 )
 def test_kafkas_class_names_are_accepted_on_the_command_line_and_in_scenarios(
-    shell: Shell, name: str, found: str
+    shell: Shell, name: str, registered: str
 ) -> None:
-    assert registry.find(name).name == registry.load(name).name == found
-    assert load("order_processing").assignor_spec(name).label == found
+    assert registry.find(name).name == registry.load(name).name == registered
+    assert load("order_processing").assignor_spec(name).label == registered
     own = load("order_processing", [("assignors", f'["{name}"]')])
-    assert [spec.label for spec in own.assignors] == [found]
+    assert [spec.label for spec in own.assignors] == [registered]
 
 
 @pytest.mark.parametrize(
