@@ -170,8 +170,10 @@ def find(name: str) -> AssignorInfo:
     info = _find_built_in(name)
     if info is not None:
         return info
-    names = [name for info in BUILT_IN for name in (info.name, *info.aliases)]
-    close = difflib.get_close_matches(name, names, n=1)
+    names = [name for info in BUILT_IN for name in (info.name, *info.aliases, info.kafka_class) if name]
+    plain, _, release = name.partition("@")
+    close = difflib.get_close_matches(plain.rpartition(".")[2], names, n=1)
+    close = [f"{match}@{release}" if release else match for match in close]
     known = f"did you mean '{close[0]}'?" if close else f"built in: {', '.join(info.name for info in BUILT_IN)}"
     hint = ""
     if ":" in name or name in installed():
@@ -371,15 +373,14 @@ def _find_built_in(name: str) -> AssignorInfo | None:
     plain, at, release = name.partition("@")
     info = next((info for info in BUILT_IN if plain == info.name or plain in info.aliases), None)
     if info is None:
-        classes = [info for info in BUILT_IN if plain in _class_names(info)]
-        info = classes[0] if len(classes) == 1 else None
+        classes = [info for info in BUILT_IN if plain in info.class_names]
+        if len(classes) > 1:
+            known = ", ".join(f"{info.name} ({info.qualified_class})" for info in classes)
+            raise UnknownAssignorError(
+                f"ambiguous assignor '{name}': several classes of Kafka have that name; use one of {known}"
+            )
+        info = classes[0] if classes else None
     return info.at(release) if at and info is not None else info
-
-
-def _class_names(info: AssignorInfo) -> tuple[str, ...]:
-    """Return the name of Kafka's class with and without its package, as in the config task.assignor.class."""
-    qualified = info.kafka_class or ""
-    return (qualified, qualified.rpartition(".")[2]) if qualified else ()
 
 
 def _describe(candidate: Any, name: str) -> AssignorInfo:

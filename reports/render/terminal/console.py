@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from rich.box import SIMPLE_HEAD
 from rich.console import Console, RenderableType
 from rich.table import Table
+from rich.text import Text
 
 HEADER, QUIET, GOOD, BAD = "bold", "dim", "bold green", "bold red"
 """Styles."""
@@ -41,7 +42,8 @@ def lines(parts: Iterable[RenderableType], width: int | None = None, *, color: b
     )
     with console.capture() as captured:
         for part in parts:
-            console.print(part)
+            # soft_wrap: text that must not be broken, so that it can be copied, is neither wrapped nor cropped.
+            console.print(part, soft_wrap=isinstance(part, Text) and bool(part.no_wrap))
     return "".join(f"{line.rstrip()}\n" for line in captured.get().splitlines())
 
 
