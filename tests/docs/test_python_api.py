@@ -34,6 +34,7 @@ INTERNAL = {
     "explain",
     "folder_names",
     "imports_not_stored",
+    "list_moves",
     "load_cluster",
     "plan_tables",
     "prepare",
