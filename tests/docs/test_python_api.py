@@ -36,6 +36,7 @@ INTERNAL = {
     "imports_not_stored",
     "list_moves",
     "load_cluster",
+    "partition_changes",
     "plan_tables",
     "prepare",
     "read_stored_scenario",
