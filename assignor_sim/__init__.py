@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from assignor_sim.api.cluster_import import import_cluster as import_cluster
     from assignor_sim.api.comparison import Comparison as Comparison
     from assignor_sim.api.comparison import compare as compare
+    from assignor_sim.api.explanations import MoveLists as MoveLists
     from assignor_sim.api.explanations import TaskExplanations as TaskExplanations
     from assignor_sim.api.frontier import FrontierError as FrontierError
     from assignor_sim.api.frontier import frontier as frontier
@@ -98,7 +99,7 @@ if TYPE_CHECKING:
 _MODULES: dict[str, tuple[str, ...]] = {
     "assignor_sim.api.cluster_import": ("ImportedScenario", "import_cluster"),
     "assignor_sim.api.comparison": ("Comparison", "compare"),
-    "assignor_sim.api.explanations": ("TaskExplanations",),
+    "assignor_sim.api.explanations": ("MoveLists", "TaskExplanations"),
     "assignor_sim.api.frontier": ("FrontierError", "frontier"),
     "assignor_sim.api.loading": ("load",),
     "assignor_sim.api.plan_comparison": ("PlanComparison", "plan"),

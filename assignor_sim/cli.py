@@ -23,6 +23,7 @@ from assignor_sim.commands import (
     generate,
     import_,
     ingest,
+    init,
     listing,
     plan,
     recommend,
@@ -65,6 +66,7 @@ BROKERS = "Brokers"
 DATA = "Data"
 
 COMMANDS: Final = (
+    ("init", init.init, START),
     ("list", listing.list_, START),
     ("run", run.run, START),
     ("import", import_.import_, START),

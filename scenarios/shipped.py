@@ -1,7 +1,9 @@
-"""Shipped scenarios and sweeps."""
+"""Shipped scenarios and sweeps, and the starter scenario."""
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterable
 from importlib.resources import files
 from pathlib import Path
@@ -20,6 +22,17 @@ def list_scenarios() -> list[Path]:
 def find_scenario(path: Path) -> Path:
     """Return the path of a scenario: the path itself, or the shipped scenario of that name if no such file exists."""
     return find_shipped(path, list_scenarios())
+
+
+def starter_scenario(name: str) -> str:
+    """Return the text of a commented scenario to start from.
+
+    Args:
+        name: name of the scenario.
+    """
+    text = (Path(str(files("scenarios"))) / "starter.yaml").read_text(encoding="utf-8")
+    quoted = name if re.fullmatch(r"[A-Za-z][\w-]*", name) else json.dumps(name)
+    return text.replace("name: starter\n", f"name: {quoted}\n", 1)
 
 
 def list_sweeps() -> list[Path]:

@@ -1,4 +1,4 @@
-"""`RunResult.explain`: why a task moved."""
+"""`RunResult.explain` and `RunResult.list_moves`: why tasks moved."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ import pyarrow.compute as pc
 from assignor_sim.api.stored_scenario import StoredScenarioError, read_stored_scenario
 from assignors.errors import AssignorError
 from assignors.model.ids import TaskId
-from reports.analysis.explanation import Explanation
+from reports.analysis.explanation import Explanation, MoveList
 from reports.analysis.explanation import explain as explain_tables
+from reports.analysis.explanation import list_moves as list_moves_of_run
 from reports.analysis.runs.run_rows import select_assignors
 from scenarios.load import AssignorSpec, Scenario
 from scenarios.run import run
@@ -49,6 +50,53 @@ class TaskExplanations:
         from reports.render.terminal.explanation import draw
 
         return draw(self.explanations)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MoveLists:
+    """The moves of all tasks, one list per assignor; `print` shows them as `assignor-sim explain` does.
+
+    Attributes:
+        lists: the lists, in the order of the assignors.
+    """
+
+    lists: tuple[MoveList, ...]
+
+    def __iter__(self) -> Iterator[MoveList]:
+        return iter(self.lists)
+
+    def __len__(self) -> int:
+        return len(self.lists)
+
+    def __getitem__(self, index: int) -> MoveList:
+        return self.lists[index]
+
+    def __str__(self) -> str:
+        from reports.render.terminal.move_list import draw
+
+        return draw(self.lists)
+
+
+def list_moves(
+    result: RunResult, round_: int | None = None, assignors: Sequence[str] = (), seed: int | None = None
+) -> MoveLists:
+    """List the moves of all tasks with their reasons, for each assignor.
+
+    Args:
+        result: the result, with recorded reasons.
+        round_: number of a rebalance; by default all after the initial assignment.
+        assignors: labels; by default all.
+        seed: random seed of the run; by default the first of each assignor.
+
+    Returns:
+        The moves.
+
+    Raises:
+        ExplanationError: the result has no such round or seed, or its runs recorded no reasons.
+        RunLookupError: the result has no assignor of that label.
+    """
+    labels = select_assignors(result.tables, assignors)
+    return MoveLists(tuple(list_moves_of_run(result.tables, label, seed, round_) for label in labels))
 
 
 def explain(

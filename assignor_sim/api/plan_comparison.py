@@ -13,10 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from assignor_sim.api.cluster_loading import ClusterLike, load_cluster
+from assignor_sim.api.plan_changes import partition_changes
 from assignor_sim.api.plan_tables import batch_rows, plan_tables
 from assignors.replicas.plan import LpWriter, ReplicaAssignor
 from assignors.replicas.planning import PlanError
 from assignors.replicas.state import NO_BROKER
+from reports.analysis.plans.changes import BrokerChange, PartitionChange
 from reports.analysis.plans.plan_row import CRITERIA, TODAY, PlanRow, records
 from reports.analysis.plans.results import PLAN_KIND, PlanResults
 from scenarios.kafka.plan_files.batches import BatchLimits
@@ -106,6 +108,25 @@ class PlanComparison:
             for key in [state.partition_id(row)]
         }
 
+    def changes(self, strategy: str) -> list[PartitionChange]:
+        """Return the changed partitions of a plan, by topic and partition.
+
+        Raises:
+            KeyError: there is no such strategy.
+        """
+        return partition_changes(self.plan_input.state, self[strategy])
+
+    def broker_loads(self, strategy: str) -> list[BrokerChange]:
+        """Return what each broker holds before and after a plan, by broker id.
+
+        Raises:
+            KeyError: there is no such strategy, or it has no plan.
+        """
+        loads: dict[str, list[dict[str, Any]]] = {}
+        for row in self._tables["brokers"].to_pylist():
+            loads.setdefault(row["strategy"], []).append(row)
+        return [BrokerChange.of(before, after) for before, after in zip(loads[TODAY], loads[strategy], strict=True)]
+
     def lp_text(self) -> str:
         """Return the integer program of the strategy that has one, in the LP format of lp_solve.
 
@@ -123,6 +144,20 @@ class PlanComparison:
         from reports.render.terminal.plans import render
 
         return render(self.describe(), self.rows(), "text")
+
+    def diff(self, strategy: str, max_changes: int | None = None) -> str:
+        """Return the changes of a plan as text: the brokers before and after, then one line per partition.
+
+        Args:
+            strategy: the name of a strategy with a plan.
+            max_changes: the maximum number of partitions to list; by default all.
+
+        Raises:
+            KeyError: there is no such strategy, or it has no plan.
+        """
+        from reports.render.terminal.plan_changes import draw
+
+        return draw(strategy, self.changes(strategy), self.broker_loads(strategy), max_changes)
 
     def to_pandas(self) -> pd.DataFrame:
         """Return the rows of the comparison as a data frame."""
@@ -213,9 +248,11 @@ class PlanComparison:
 
 
 def plan(
-    cluster: ClusterLike,
+    cluster: ClusterLike | None = None,
     strategies: StrategyLike | Sequence[StrategyLike] | Mapping[str, ReplicaAssignor] = "exact_flow",
     *,
+    bootstrap: str | None = None,
+    properties: Mapping[str, str] | None = None,
     imported_plans: Sequence[str | os.PathLike[str]] = (),
     brokers: str | os.PathLike[str] | None = None,
     log_dirs: str | os.PathLike[str] | None = None,
@@ -244,6 +281,9 @@ def plan(
     Args:
         cluster: a scenario, a file or text stream (a scenario, JSON of `kafka-reassign-partitions.sh`, or the output of
             `kafka-topics.sh --describe`), the name of a shipped scenario, or a cluster state.
+        bootstrap: HOST:PORT of a running cluster, which is only read; in place of `cluster`. Requires the extra
+            `assignor-sim[kafka]`.
+        properties: with `bootstrap`: client properties for the connection.
         strategies: registered names, `package.module:Class` or instances; a name may be followed by parameters, for
             example `leader_max_flow,pruning=none`. A mapping gives instances by name.
         imported_plans: files with plans made by other tools, to evaluate beside the strategies.
@@ -269,11 +309,14 @@ def plan(
     Raises:
         ScenarioError: a file cannot be read, or is invalid.
         PlanError: an option is invalid.
+        ObservationError: the running cluster cannot be reached or denies a request.
         UnknownAssignorError: a strategy is unknown, or rejects a parameter.
     """
     seeded = {"seed": seed} if seed is not None else {}
     chosen = _resolve_strategies(strategies, {**seeded, **(parameters or {})})
-    loaded = load_cluster(cluster, brokers=brokers, log_dirs=log_dirs, rates=rates, seed=seed)
+    loaded = load_cluster(
+        cluster, bootstrap=bootstrap, properties=properties, brokers=brokers, log_dirs=log_dirs, rates=rates, seed=seed
+    )
     options = PlanOptions(remove_brokers, add_brokers, replication_factor, topics, rack_aware)
     plan_input = build_plan_input(loaded.state, options, loaded.log_dirs)
     if batch_bytes is not None and plan_input.state.size_bytes is None:

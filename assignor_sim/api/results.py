@@ -21,7 +21,7 @@ from simulator.world.world import GroupProtocol
 if TYPE_CHECKING:
     import pandas as pd
 
-    from assignor_sim.api.explanations import TaskExplanations
+    from assignor_sim.api.explanations import MoveLists, TaskExplanations
     from reports.analysis.expectations import ExpectationResult
     from reports.render.notebook import Plots
 
@@ -148,6 +148,27 @@ class RunResult:
         from assignor_sim.api.explanations import explain
 
         return explain(self, task, round, [] if assignor is None else [assignor], seed, on_progress)
+
+    def list_moves(
+        self, round: int | None = None, *, assignor: str | None = None, seed: int | None = None
+    ) -> MoveLists:
+        """List the moves of all tasks, with their reasons and downtimes.
+
+        Args:
+            round: number of a rebalance; by default all after the initial assignment.
+            assignor: label of an assignor; by default all.
+            seed: random seed of the run; by default the first of each assignor.
+
+        Returns:
+            One list per assignor; printable.
+
+        Raises:
+            ExplanationError: the result has no such round or seed, or its runs recorded no reasons.
+            RunLookupError: the result has no assignor of that label.
+        """
+        from assignor_sim.api.explanations import list_moves
+
+        return list_moves(self, round, [] if assignor is None else [assignor], seed)
 
     def report(self, path: str | os.PathLike[str]) -> Path:
         """Write an HTML page with tables and figures.

@@ -1,20 +1,29 @@
-"""`assignor-sim explain`: why a task moved."""
+"""`assignor-sim explain`: why tasks moved."""
 
 from __future__ import annotations
 
+import json
+import shlex
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from assignor_sim.console.exits import exit_on_error
 from assignor_sim.console.formats import TableOrJson
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from assignor_sim.api.results import RunResult
+
 
 def explain(
     directory: Annotated[Path, typer.Argument(help="Result directory of run --out.", metavar="DIR")],
-    task: Annotated[str, typer.Option(help="Task id, as in 0_3.", metavar="TASK")],
+    task: Annotated[
+        str | None, typer.Option(help="Task id, as in 0_3, to show each step; all moves by default.", metavar="TASK")
+    ] = None,
     round_: Annotated[
         int | None, typer.Option("--round", help="Rebalance; all by default.", min=1, metavar="N")
     ] = None,
@@ -24,30 +33,73 @@ def explain(
     seed: Annotated[int | None, typer.Option(help="Seed of the run; the first by default.")] = None,
     format_: Annotated[TableOrJson, typer.Option("--format", help="Output format.")] = TableOrJson.TABLE,
 ) -> None:
-    """Explain why a task moved: each step of the assignor, and the cost at which the task would have stayed.
+    """List the moves of tasks, with reasons and downtimes; with --task, each step of the assignor.
 
-    To find that cost, simulate the scenario stored in DIR again.
+    With --task, the scenario stored in DIR is simulated again to find the cost at which the task would have stayed.
 
-    Example: [bold]assignor-sim explain out/first --task 0_3[/bold]
+    Example: [bold]assignor-sim explain out/first --round 2[/bold]
     """
-    import json
-
-    from assignor_sim.api.explanations import explain as explain_task
     from assignor_sim.api.results import open as open_result
-    from assignor_sim.console.progress import show_progress
     from reports.analysis.comparison import TableError
     from reports.analysis.explanation import ExplanationError
     from reports.analysis.runs.run_rows import RunLookupError
-    from reports.render.terminal.explanation import record
     from simulator.results.result_directory import ResultsError
 
+    is_json = format_ is TableOrJson.JSON
     with exit_on_error(ResultsError, TableError, RunLookupError, ExplanationError):
         result = open_result(directory)
-        with show_progress() as on_progress:
-            explanations = explain_task(result, task, round_, assignor or (), seed, on_progress)
+        if task is None:
+            _list_moves(result, directory, round_, assignor or (), seed, is_json=is_json)
+        else:
+            _explain(result, task, round_, assignor or (), seed, is_json=is_json)
+
+
+def _list_moves(
+    result: RunResult,
+    directory: Path,
+    round_: int | None,
+    assignors: Sequence[str],
+    seed: int | None,
+    *,
+    is_json: bool,
+) -> None:
+    """Print all moves, and the command that explains one of them."""
+    from assignor_sim.api.explanations import list_moves
+    from reports.analysis.text import printable
+    from reports.render.terminal.move_list import record
+
+    lists = list_moves(result, round_, assignors, seed)
+    if is_json:
+        print(json.dumps([record(move_list) for move_list in lists], indent=2, ensure_ascii=False))
+        return
+    print(lists, end="")
+    moves = [(move_list, move) for move_list in lists for move in move_list.moves if move.role == "active"]
+    if moves:
+        move_list, move = moves[0]
+        command = ["assignor-sim", "explain", str(directory), "--task", move.task, "--round", str(move.round["round"])]
+        command += ["--assignor", move_list.assignor, *([] if seed is None else ["--seed", str(seed)])]
+        print(f"\nTo show each step of a move:\n{printable(shlex.join(command))}")
+
+
+def _explain(
+    result: RunResult,
+    task: str,
+    round_: int | None,
+    assignors: Sequence[str],
+    seed: int | None,
+    *,
+    is_json: bool,
+) -> None:
+    """Print the explanations of a task."""
+    from assignor_sim.api.explanations import explain as explain_task
+    from assignor_sim.console.progress import show_progress
+    from reports.render.terminal.explanation import record
+
+    with show_progress() as on_progress:
+        explanations = explain_task(result, task, round_, assignors, seed, on_progress)
     for remark in explanations.remarks:
         print(remark, file=sys.stderr)
-    if format_ is TableOrJson.JSON:
+    if is_json:
         print(json.dumps([record(explanation) for explanation in explanations], indent=2, ensure_ascii=False))
     else:
         print(explanations, end="")

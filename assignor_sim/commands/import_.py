@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from assignor_sim.console.client_properties import Bootstrap, CommandConfig, read_input, read_properties
 from assignor_sim.console.exits import exit_on_error
 from assignor_sim.console.remarks import print_remark
 
@@ -28,17 +29,12 @@ def import_(
     out: Annotated[
         Path, typer.Option("-o", "--output", help="Scenario file to write; - for standard output.", metavar="FILE")
     ],
-    bootstrap: Annotated[
-        str | None, typer.Option(help="Running cluster to observe; it is not changed.", metavar="HOST:PORT")
-    ] = None,
+    bootstrap: Bootstrap = None,
     from_: Annotated[
         Path | None,
         typer.Option("--from", help="Folder with the output of Kafka's tools, in files of any name.", metavar="DIR"),
     ] = None,
-    command_config: Annotated[
-        Path | None,
-        typer.Option(help="With --bootstrap: client properties, in the format of Kafka's tools.", metavar="FILE"),
-    ] = None,
+    command_config: CommandConfig = None,
     seconds: Annotated[
         float | None,
         typer.Option(help=f"With --bootstrap: time for measuring produce rates (default: {MEASURED_S:g}).", min=0),
@@ -90,9 +86,9 @@ def import_(
         only_live = {"--command-config": command_config, "--seconds": seconds, "--topology": topology}
         only_dumps = {"--last": last or None}
         _check_options(bootstrap, from_, only_live, only_dumps)
-        configs = {**_properties(streams_config), **dict(_pair("--config", text) for text in config or ())}
+        configs = {**read_properties(streams_config), **dict(_pair("--config", text) for text in config or ())}
         racks = [(pattern, name or None) for pattern, name in (_pair("--rack", text) for text in rack or ())]
-        properties, described = _properties(command_config), None if topology is None else _text(topology)
+        properties, described = read_properties(command_config), None if topology is None else read_input(topology)
         with show_progress() as on_progress:
             on_progress(f"observing '{group}'")
             imported = import_cluster(
@@ -152,27 +148,6 @@ def _write(out: Path, imported: ImportedScenario) -> None:
     if imported.history is not None:
         print(f"{len(imported.history.rebalances)} logged rebalances: {rounds_path(out)}")
     print(shlex.join(["assignor-sim", "run", str(out)]))
-
-
-def _properties(path: Path | None) -> Mapping[str, str]:
-    from scenarios.kafka.formats.lines import FormatError
-    from scenarios.kafka.formats.properties import parse_properties
-
-    if path is None:
-        return {}
-    try:
-        return parse_properties(_text(path))
-    except FormatError as error:
-        raise FormatError(error.line, f"{path}:{error.line}: {error}") from None
-
-
-def _text(path: Path) -> str:
-    from scenarios.language.text_files import MAX_IMPORT_BYTES, UnreadableError, read_text
-
-    try:
-        return read_text(path, MAX_IMPORT_BYTES, f"longer than {MAX_IMPORT_BYTES:,} bytes")
-    except UnreadableError as error:
-        raise UnreadableError(f"'{error.place(path)}': {error}") from None
 
 
 def _pair(option: str, text: str) -> tuple[str, str]:

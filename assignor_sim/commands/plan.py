@@ -5,21 +5,24 @@ from __future__ import annotations
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from assignor_sim.console.client_properties import Bootstrap, CommandConfig, read_properties
 from assignor_sim.console.command_line import command_line
 from assignor_sim.console.exits import DIFFERENT, exit_on_error, print_error
 from assignor_sim.console.remarks import print_remark
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from assignor_sim.api.cluster_loading import ClusterLike
+    from assignor_sim.api.plan_comparison import PlanComparison
     from assignors.replicas.plan import ReplicaAssignor
 
 _DEFAULT = "exact_flow"
+_MAX_CHANGES_ON_TERMINALS = 20
 
 
 class PlanFormat(StrEnum):
@@ -31,13 +34,15 @@ class PlanFormat(StrEnum):
 
 def plan(
     cluster: Annotated[
-        Path,
+        Path | None,
         typer.Argument(
             help="Scenario (file or shipped name), JSON of kafka-reassign-partitions.sh, or output of "
             "kafka-topics.sh --describe; - for standard input.",
             metavar="CLUSTER",
         ),
-    ],
+    ] = None,
+    bootstrap: Bootstrap = None,
+    command_config: CommandConfig = None,
     strategy: Annotated[
         list[str] | None,
         typer.Option(
@@ -131,9 +136,17 @@ def plan(
         Path | None,
         typer.Option("--write-lp", help="Write the integer program of a strategy that has one.", metavar="FILE"),
     ] = None,
+    changes: Annotated[
+        int | None,
+        typer.Option(
+            help="List at most N changed partitions per plan (default: all of a single plan, 20 on a terminal).",
+            min=0,
+            metavar="N",
+        ),
+    ] = None,
     format_: Annotated[PlanFormat, typer.Option("--format", help="Output format.")] = PlanFormat.TEXT,
 ) -> None:
-    """Plan replicas and preferred leaders, and compare strategies by six criteria.
+    """Plan replicas and preferred leaders: what changes, the brokers before and after, and six criteria.
 
     Example: [bold]assignor-sim plan order_processing --add-broker 7:az1 --out out/plan[/bold]
     """
@@ -146,12 +159,17 @@ def plan(
     from assignors.replicas.registry import built_in
     from reports.analysis.plans.results import PLAN_KIND
     from reports.render.terminal.plans import render
+    from scenarios.kafka.formats.lines import FormatError
+    from scenarios.kafka.observation.errors import ObservationError
     from scenarios.language.errors import ScenarioError
+    from scenarios.language.text_files import UnreadableError
     from scenarios.planning.plan_input import read_topics
     from scenarios.planning.strategies import StrategyOptions, build_strategies, strategy_parameters
     from simulator.results.result_directory import ResultsError, check_writable
 
-    with exit_on_error(ScenarioError, AssignorError, ResultsError, OSError):
+    with exit_on_error(
+        ScenarioError, AssignorError, ResultsError, ObservationError, FormatError, UnreadableError, OSError
+    ):
         if strategy and all_:
             raise AssignorError("--all: cannot be combined with --strategy")
         names = [info.name for info in built_in()] if all_ else strategy or ([] if from_ else [_DEFAULT])
@@ -161,7 +179,17 @@ def plan(
             _check_lp_file(write_lp, strategies)
         if out is not None:
             check_writable(out, PLAN_KIND)
-        loaded = load_cluster(_input(cluster), brokers=brokers, log_dirs=log_dirs, rates=rates, seed=seed)
+        _check_source(cluster, bootstrap, command_config)
+        properties = None if bootstrap is None else read_properties(command_config)
+        loaded = load_cluster(
+            _input(cluster),
+            bootstrap=bootstrap,
+            properties=properties,
+            brokers=brokers,
+            log_dirs=log_dirs,
+            rates=rates,
+            seed=seed,
+        )
         listed_topics = read_topics(topics_file, loaded.state) if topics_file is not None else ()
         with show_progress() as on_progress:
             comparison = compare_plans(
@@ -187,7 +215,12 @@ def plan(
         if write_lp is not None:
             write_text(write_lp, comparison.lp_text())
         rows = comparison.rows(out if is_saved else None)
-        print(render(comparison.describe(), rows, format_.value), end="")
+        if format_ is PlanFormat.JSON:
+            print(render(_with_changes(comparison), rows, "json"), end="")
+        else:
+            print(render(comparison.describe(), rows, "text"), end="")
+            for text in _diffs(comparison, changes):
+                print(f"\n{text}", end="")
         if out is not None and is_saved and format_ is PlanFormat.TEXT:
             print(f"\nFigures and page: {out / PAGE}")
     if not comparison.has_plan:
@@ -195,7 +228,39 @@ def plan(
         raise typer.Exit(DIFFERENT)
 
 
-def _input(cluster: Path) -> ClusterLike:
+def _check_source(cluster: Path | None, bootstrap: str | None, command_config: Path | None) -> None:
+    from assignors.replicas.planning import PlanError
+
+    if (cluster is None) == (bootstrap is None):
+        raise PlanError("give either CLUSTER (a scenario or file) or --bootstrap HOST:PORT (a running cluster)")
+    if command_config is not None and bootstrap is None:
+        raise PlanError("--command-config requires --bootstrap")
+
+
+def _diffs(comparison: PlanComparison, max_changes: int | None) -> Iterator[str]:
+    """Yield the changes of a single plan, or of all plans if their number is given."""
+    planned = [result.strategy for result in comparison.results if result.has_plan]
+    if max_changes is None and len(planned) > 1:
+        return
+    if max_changes is None and sys.stdout.isatty():
+        max_changes = _MAX_CHANGES_ON_TERMINALS
+    for strategy in planned:
+        yield comparison.diff(strategy, max_changes)
+
+
+def _with_changes(comparison: PlanComparison) -> dict[str, Any]:
+    """Return the description of the cluster, and the changes of each plan."""
+    from reports.analysis.plans.changes import change_records
+
+    planned = [result.strategy for result in comparison.results if result.has_plan]
+    changes = {
+        strategy: change_records(comparison.changes(strategy), comparison.broker_loads(strategy))
+        for strategy in planned
+    }
+    return {**comparison.describe(), "changes": changes}
+
+
+def _input(cluster: Path | None) -> ClusterLike | None:
     """Return the argument, or the cluster on standard input."""
     from assignor_sim.text_files import STANDARD
 

@@ -26,6 +26,10 @@ CLEANUP_POLICY: Final = "cleanup.policy"
 REMOTE_STORAGE: Final = "remote.storage.enable"
 LOCAL_RETENTION_MS: Final = "local.retention.ms"
 LOCAL_RETENTION_BYTES: Final = "local.retention.bytes"
+RETENTION_CONFIGS: Final = (
+    RETENTION_MS, RETENTION_BYTES, CLEANUP_POLICY, REMOTE_STORAGE, LOCAL_RETENTION_MS, LOCAL_RETENTION_BYTES,
+)  # fmt: skip
+"""All configs that `parse_retention` reads."""
 
 _UNLIMITED: Final = -1
 _SAME_AS_TOTAL: Final = -2

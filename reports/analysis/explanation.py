@@ -1,21 +1,25 @@
-"""Why a task moved: its rows in the tables `reasons` and `cycles`, grouped by move."""
+"""Why tasks moved: the rows of the tables `reasons` and `cycles`, grouped by move."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from reports.analysis.comparison import TableError, Tables
+from reports.analysis.text import natural_key
 
 Row = Mapping[str, Any]
 
 NOT_REQUESTED = "not_requested"
 """Value of `no_break_even` if the break-even cost was not requested."""
+
+
+_NO_REASONS: Final = "these results have no reasons; run the scenario again with --out"
 
 
 class ExplanationError(Exception):
@@ -27,6 +31,7 @@ class ExplainedMove:
     """A copy of the task that was assigned to a new client.
 
     Attributes:
+        task: task id.
         round: row of its round.
         role: active or standby.
         source: client that ran it in the previous round; None for standbys, or if it was not running.
@@ -39,6 +44,7 @@ class ExplainedMove:
         downtime_ms: downtime of the active task from the round until it ran there or moved again; 0 for standbys.
     """
 
+    task: str
     round: Row
     role: str
     source: str | None
@@ -81,6 +87,35 @@ class Explanation:
         return any(move.no_break_even == NOT_REQUESTED for move in moves)
 
 
+@dataclass(frozen=True, slots=True)
+class MoveList:
+    """The moves of all tasks in one run, or in one of its rounds.
+
+    Attributes:
+        scenario: name of the scenario.
+        assignor: label of the assignor.
+        seed: seed of the run.
+        initial: number of tasks that the first round assigned.
+        requested: rows of the listed rounds.
+        moves: moves in these rounds, by round and task; of each task, its active copy first.
+        why: why each active task moved, as in the table `moves`, by round and task.
+        is_single_round: whether one round was requested.
+    """
+
+    scenario: str
+    assignor: str
+    seed: int
+    initial: int
+    requested: tuple[Row, ...]
+    moves: tuple[ExplainedMove, ...]
+    why: Mapping[tuple[int, str], str]
+    is_single_round: bool
+
+    def count(self, role: str) -> int:
+        """Return the number of listed moves of active tasks or of standbys."""
+        return sum(move.role == role for move in self.moves)
+
+
 def explain(tables: Tables, assignor: str, seed: int | None, task: str, round_: int | None = None) -> Explanation:
     """Return the moves of a task and their reasons.
 
@@ -95,24 +130,16 @@ def explain(tables: Tables, assignor: str, seed: int | None, task: str, round_: 
         ExplanationError: the results have no such assignor, seed, task or round, or no reasons.
         TableError: a table is missing.
     """
-    runs = _rows(tables, "runs", assignor=assignor)
-    seeds = [row["seed"] for row in runs]
-    if not seeds or (seed is not None and seed not in seeds):
-        raise ExplanationError(f"no seed {seed} of {assignor} (seeds: {', '.join(map(str, seeds)) or 'none'})")
-    run = {"assignor": assignor, "seed": seeds[0] if seed is None else seed}
+    scenario, run = _find_run(tables, assignor, seed)
     _check_task(tables, run, task)
     rounds = _rows(tables, "rounds", **run)
-    requested = [row for row in rounds if round_ is None or row["round"] == round_]
-    if round_ is not None and not requested:
-        raise ExplanationError(
-            f"no round {round_} of {assignor} (rounds: {rounds[0]['round']} to {rounds[-1]['round']})"
-        )
-    moves = _moves(tables, run, task, {row["round"]: row for row in rounds})
+    requested = _requested(rounds, assignor, round_)
+    moves = _read_moves(tables, {**run, "task": task}, {row["round"]: row for row in rounds})
     if rounds and not moves:
-        raise ExplanationError("these results have no reasons; run the scenario again with --out")
+        raise ExplanationError(_NO_REASONS)
     numbers = {row["round"] for row in requested}
     return Explanation(
-        scenario=str(runs[0]["scenario"]),
+        scenario=scenario,
         assignor=assignor,
         seed=int(run["seed"]),
         task=task,
@@ -120,6 +147,76 @@ def explain(tables: Tables, assignor: str, seed: int | None, task: str, round_: 
         moves=tuple(move for move in moves if move.round["round"] in numbers),
         stays=tuple(_stays(moves, requested)),
     )
+
+
+def list_moves(tables: Tables, assignor: str, seed: int | None = None, round_: int | None = None) -> MoveList:
+    """Return the moves of all tasks and their reasons.
+
+    Args:
+        tables: the result tables.
+        assignor: label of the assignor.
+        seed: seed of the run; by default, the first one.
+        round_: number of the round; by default, all rounds after the initial assignment.
+
+    Raises:
+        ExplanationError: the results have no such assignor, seed or round, or no reasons.
+        TableError: a table is missing.
+    """
+    scenario, run = _find_run(tables, assignor, seed)
+    rounds = _rows(tables, "rounds", **run)
+    requested = _requested(rounds, assignor, round_)
+    by_number = {row["round"]: row for row in rounds}
+    moves = _read_moves(tables, run, by_number)
+    if rounds and not moves:
+        raise ExplanationError(_NO_REASONS)
+    first = rounds[0]["round"] if rounds else None
+    if round_ is None:
+        requested = [row for row in requested if row["round"] != first]
+    numbers = {row["round"] for row in requested}
+    listed = [move for move in moves if move.round["round"] in numbers]
+    listed.sort(
+        key=lambda move: (move.round["round"], natural_key(move.task), move.role, natural_key(move.target or ""))
+    )
+    return MoveList(
+        scenario=scenario,
+        assignor=assignor,
+        seed=int(run["seed"]),
+        initial=sum(move.role == "active" and move.round["round"] == first for move in moves),
+        requested=tuple(requested),
+        moves=tuple(listed),
+        why={
+            (row["round"], row["task"]): row["reason"]
+            for row in _rows(tables, "moves", **run)
+            if row["role"] == "active" and row["round"] in numbers
+        },
+        is_single_round=round_ is not None,
+    )
+
+
+def _find_run(tables: Tables, assignor: str, seed: int | None) -> tuple[str, dict[str, Any]]:
+    """Return the scenario of a run, and the columns that identify its rows.
+
+    Raises:
+        ExplanationError: the results have no such run.
+    """
+    runs = _rows(tables, "runs", assignor=assignor)
+    seeds = [row["seed"] for row in runs]
+    if not seeds or (seed is not None and seed not in seeds):
+        raise ExplanationError(f"no seed {seed} of {assignor} (seeds: {', '.join(map(str, seeds)) or 'none'})")
+    return str(runs[0]["scenario"]), {"assignor": assignor, "seed": seeds[0] if seed is None else seed}
+
+
+def _requested(rounds: Sequence[Row], assignor: str, round_: int | None) -> list[Row]:
+    """Return the rows of the requested rounds.
+
+    Raises:
+        ExplanationError: there is no such round.
+    """
+    requested = [row for row in rounds if round_ is None or row["round"] == round_]
+    if round_ is not None and not requested:
+        available = f"{rounds[0]['round']} to {rounds[-1]['round']}" if rounds else "none"
+        raise ExplanationError(f"no round {round_} of {assignor} (rounds: {available})")
+    return requested
 
 
 def _check_task(tables: Tables, run: Row, task: str) -> None:
@@ -144,40 +241,59 @@ def _rows(tables: Tables, name: str, **wanted: object) -> list[dict[str, Any]]:
     return rows
 
 
-def _moves(tables: Tables, run: Row, task: str, rounds: Mapping[int, Row]) -> list[ExplainedMove]:
-    reasons = _rows(tables, "reasons", **run, task=task)
-    needed_cycles = {(row["round"], row["cycle"]) for row in reasons if row["cycle"] is not None}
+def _read_moves(tables: Tables, wanted: Row, rounds: Mapping[int, Row]) -> list[ExplainedMove]:
+    """Return the moves of one task or all tasks of a run, task by task.
+
+    Args:
+        tables: the result tables.
+        wanted: the run, and the task unless all are wanted, by column.
+        rounds: rows of the rounds by number.
+    """
+    reasons: dict[str, list[Row]] = {}
+    for row in _rows(tables, "reasons", **wanted):
+        reasons.setdefault(row["task"], []).append(row)
+    needed_cycles = {
+        (row["round"], row["cycle"]) for rows in reasons.values() for row in rows if row["cycle"] is not None
+    }
     edges: dict[tuple[int, int], list[Row]] = {}
+    run = {column: value for column, value in wanted.items() if column != "task"}
     for row in _rows(tables, "cycles", **run) if needed_cycles else ():
         if (row["round"], row["cycle"]) in needed_cycles:
             edges.setdefault((row["round"], row["cycle"]), []).append(row)
-    states = _rows(tables, "task_states", **run, task=task)
+    states: dict[str, list[Row]] = {}
+    for row in _rows(tables, "task_states", **wanted):
+        states.setdefault(row["task"], []).append(row)
+    return [move for task, rows in reasons.items() for move in _moves(rows, states.get(task, ()), edges, rounds)]
+
+
+def _moves(
+    reasons: Sequence[Row],
+    states: Sequence[Row],
+    edges: Mapping[tuple[int, int], Sequence[Row]],
+    rounds: Mapping[int, Row],
+) -> Iterator[ExplainedMove]:
+    """Yield the moves of one task from its rows in the tables `reasons` and `task_states`."""
     by_move = groupby(reasons, key=lambda row: (row["round"], row["role"], row["from_client"], row["to_client"]))
     actives = [row for row in reasons if row["role"] == "active" and row["step"] == 1]
     next_move_ms = {before["round"]: rounds[after["round"]]["at_ms"] for before, after in pairwise(actives)}
-    moves = []
     for (number, role, source, target), group in by_move:
         steps = tuple(group)
         runs_at_ms, downtime_ms = None, 0
         if role == "active":
             runs_at_ms, downtime_ms = _wait(states, target, rounds[number]["at_ms"], next_move_ms.get(number))
-        moves.append(
-            ExplainedMove(
-                round=rounds[number],
-                role=role,
-                source=source,
-                target=target,
-                steps=steps,
-                cycles={
-                    step["cycle"]: tuple(edges[number, step["cycle"]]) for step in steps if step["cycle"] is not None
-                },
-                break_even=steps[0]["break_even"],
-                no_break_even=steps[0]["no_break_even"],
-                runs_at_ms=runs_at_ms,
-                downtime_ms=downtime_ms,
-            )
+        yield ExplainedMove(
+            task=steps[0]["task"],
+            round=rounds[number],
+            role=role,
+            source=source,
+            target=target,
+            steps=steps,
+            cycles={step["cycle"]: tuple(edges[number, step["cycle"]]) for step in steps if step["cycle"] is not None},
+            break_even=steps[0]["break_even"],
+            no_break_even=steps[0]["no_break_even"],
+            runs_at_ms=runs_at_ms,
+            downtime_ms=downtime_ms,
         )
-    return moves
 
 
 def _wait(states: Sequence[Row], target: str | None, since_ms: int, until_ms: int | None) -> tuple[int | None, int]:

@@ -32,6 +32,11 @@ def name_parts(name: str) -> list[str]:
     return re.findall(r"[^\s_.,:=/()-]+[\s_.,:=/()-]*|^[\s_.,:=/()-]+", name)
 
 
+def natural_key(name: str) -> list[tuple[int, int, str]]:
+    """Return a sort key that orders numbers in names by value: `0_2` before `0_10`."""
+    return [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in re.split(r"(\d+)", name) if part]
+
+
 def _is_harmful(char: str) -> bool:
     return unicodedata.category(char) in _CONTROL or char in _DIRECTION_MARKS
 

@@ -1,7 +1,7 @@
 """Read a cluster as input of replica assignors.
 
-The source is a scenario, a reassignment JSON of `kafka-reassign-partitions.sh`, or the output of
-`kafka-topics.sh --describe`; the format is detected from the text.
+The source is a running cluster, a scenario, a reassignment JSON of `kafka-reassign-partitions.sh`, or the output of
+`kafka-topics.sh --describe`; the format of a text is detected.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from scenarios.kafka.formats.lines import FormatError
 from scenarios.kafka.formats.log_dirs import parse_partition_sizes
 from scenarios.kafka.formats.reassignment import ANY_LOG_DIR, parse_reassignment
 from scenarios.kafka.formats.topics import DescribedTopic, parse_topics
+from scenarios.kafka.live.describe import describe_cluster
 from scenarios.kafka.plan_files.changes import LogDirs
 from scenarios.language.errors import Mistake, ScenarioError, format_count, format_list
 from scenarios.language.text_files import MAX_IMPORT_BYTES, UnreadableError, read_text
@@ -41,7 +42,7 @@ _PROPOSED = "Proposed partition reassignment configuration"
 
 @dataclass(frozen=True, slots=True)
 class LoadedCluster:
-    """A cluster that was read from a file.
+    """A cluster that was read from a file, or is running.
 
     Attributes:
         source: the name of the source in messages.
@@ -69,7 +70,7 @@ class _ClusterDraft:
     in_sync: Mapping[PartitionKey, tuple[int, ...]] | None = None
     log_dirs: LogDirs = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
-    lines: Mapping[str, int] = field(default_factory=dict)
+    lines: Mapping[str, int | None] = field(default_factory=dict)
     """The line of each topic in the source."""
 
 
@@ -100,7 +101,54 @@ def read_cluster(
     Raises:
         ScenarioError: a file is invalid, or the files are inconsistent.
     """
-    draft = _read(source, text, path, seed)
+    return _loaded(source, _read(source, text, path, seed), brokers, log_dirs, rates)
+
+
+def read_running_cluster(
+    bootstrap: str,
+    properties: Mapping[str, str],
+    *,
+    brokers: Path | None = None,
+    log_dirs: Path | None = None,
+    rates: Path | None = None,
+) -> LoadedCluster:
+    """Read a running cluster, without changing it.
+
+    Args:
+        bootstrap: `host:port` of some brokers, separated by commas.
+        properties: connection properties, in the format of Kafka's tools.
+        brokers: a file with the brokers, which replaces those of the cluster; for capacities.
+        log_dirs: output of `kafka-log-dirs.sh --describe`, if the cluster does not show sizes.
+        rates: as in `read_cluster`.
+
+    Returns:
+        The cluster with remarks.
+
+    Raises:
+        ObservationError: the cluster cannot be reached or denies a request.
+        ScenarioError: a file is invalid, or a reassignment is in progress.
+    """
+    described = describe_cluster(bootstrap, properties)
+    source = f"cluster {bootstrap}"
+    draft = _described(source, described.topics)
+    draft.brokers = tuple(map(_broker, described.brokers))
+    draft.sizes = (
+        None
+        if described.sizes is None
+        else {(topic, number): size for (topic, number), size in described.sizes.items()}
+    )
+    draft.remarks.extend(described.remarks)
+    if brokers is None:
+        down = _unknown_brokers(draft)
+        if down:
+            draft.remarks.append(f"assumed decommissioned, as they are down: {', '.join(map(str, down))} (broker ids)")
+    return _loaded(source, draft, brokers, log_dirs, rates)
+
+
+def _loaded(
+    source: str, draft: _ClusterDraft, brokers: Path | None, log_dirs: Path | None, rates: Path | None
+) -> LoadedCluster:
+    """Return the cluster of a draft, with data of further files."""
     _check_leaders(source, draft)
     if brokers is not None:
         listed = read_tool_output(brokers, parse_broker_list)
@@ -229,12 +277,17 @@ def _broker(listed: ListedBroker) -> BrokerState:
 
 
 def _remark_on_unknown_brokers(draft: _ClusterDraft, source: str) -> None:
-    known = {broker.id for broker in draft.brokers or ()}
-    unknown = sorted({broker for ids in draft.replicas.values() for broker in ids} - known)
+    unknown = _unknown_brokers(draft)
     if unknown:
         draft.remarks.append(
             f"{format_list('brokers', unknown)} hold replicas but are not in {source}; assumed decommissioned"
         )
+
+
+def _unknown_brokers(draft: _ClusterDraft) -> list[int]:
+    """Return the ids of the brokers that hold replicas but are not among the brokers, sorted."""
+    known = {broker.id for broker in draft.brokers or ()}
+    return sorted({broker for ids in draft.replicas.values() for broker in ids} - known)
 
 
 def _sizes(draft: _ClusterDraft, path: Path) -> Mapping[PartitionKey, int]:

@@ -114,6 +114,35 @@ def test_broker_is_decommissioned_as_in_the_how_to(cluster: KafkaCluster, broker
     assert operator.throttles() == []
 
 
+def test_running_cluster_is_planned_like_the_output_of_the_tools(
+    cluster: KafkaCluster, brokers: Path, tmp_path: Path
+) -> None:
+    operator = Operator(cluster, "live", tmp_path)
+    operator.create(CROWDED)
+    shell = Shell(tmp_path)
+    shell.write("topics.txt", cluster.run_tool("TopicCommand", "--describe"))
+    shell.write("sizes.txt", cluster.run_tool("LogDirsCommand", "--describe"))
+    request = ["--remove-broker", "2", "--topics", "live-orders,live-clicks", "--shuffles", "0"]
+    live = ["--bootstrap", cluster.bootstrap_servers, *request]
+    result = shell("plan", *live, "--format", "json")
+    assert (result.code, result.err) == (0, "")
+    dumps = ["topics.txt", "--brokers", str(brokers), "--log-dirs", "sizes.txt", *request]
+    expected = shell("plan", *dumps, "--format", "json")
+    assert (expected.code, expected.err) == (0, "")
+    assert json.loads(result.out)["changes"] == json.loads(expected.out)["changes"]
+
+    result = shell("plan", *live, "--out", "plan")
+    assert (result.code, result.err) == (0, "")
+    operator.execute(tmp_path / "plan")
+    after = replicas_and_leaders(operator.read_cluster_state(brokers))
+    listed = json.loads(expected.out)["changes"]["exact_flow"]["partitions"]
+    assert listed
+    for change in listed:
+        assert after[f"{change['topic']}-{change['partition']}"] == (tuple(change["after"]), change["new_leader"])
+    result = shell("plan", *live, "--format", "json")
+    assert json.loads(result.out)["changes"]["exact_flow"]["partitions"] == []
+
+
 def tools_of(cluster: KafkaCluster, folder: Path) -> Path:
     """Write shell scripts with the names of a Kafka installation's tools; return their folder."""
     folder.mkdir()

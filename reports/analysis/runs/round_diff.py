@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -13,6 +12,7 @@ from reports.analysis.explanation_text import step_text
 from reports.analysis.runs.breakdowns import MOVE_REASONS
 from reports.analysis.runs.run_rows import RunRows
 from reports.analysis.stored.rounds import TaskPlacements
+from reports.analysis.text import natural_key
 
 TaskHolders = tuple[str | None, ...]
 """Client of the active task, None if it is not running, then the clients of its standbys; empty without copies."""
@@ -142,7 +142,7 @@ def diff_assignors(tables: Tables, assignors: tuple[str, str], round_: int, seed
 
 
 def _diff(runs: Sequence[RunRows], sides: tuple[str, str], before: TaskPlacements, after: TaskPlacements) -> RoundDiff:
-    tasks = sorted({*before, *after}, key=_natural)
+    tasks = sorted({*before, *after}, key=natural_key)
     changes = [TaskChange(task, tuple(before.get(task, ())), tuple(after.get(task, ())), None) for task in tasks]
     return RoundDiff(
         scenario=runs[0].scenario,
@@ -160,7 +160,7 @@ def _diff(runs: Sequence[RunRows], sides: tuple[str, str], before: TaskPlacement
 
 def _clients(before: TaskPlacements, after: TaskPlacements, changes: Sequence[TaskChange]) -> list[ClientChange]:
     (actives_before, standbys_before), (actives_after, standbys_after) = _counts(before), _counts(after)
-    names = sorted({*actives_before, *standbys_before, *actives_after, *standbys_after}, key=_natural)
+    names = sorted({*actives_before, *standbys_before, *actives_after, *standbys_after}, key=natural_key)
     moved = [change for change in changes if change.is_move]
     return [
         ClientChange(
@@ -215,8 +215,3 @@ def record(diff: RoundDiff) -> dict[str, Any]:
             for client in diff.clients
         ],
     }
-
-
-def _natural(name: str) -> list[tuple[int, int, str]]:
-    """Return a sort key that orders numbers in names by value: `0_2` before `0_10`."""
-    return [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in re.split(r"(\d+)", name) if part]

@@ -34,7 +34,7 @@ class DescribedTopic:
 
     Attributes:
         name: Topic name.
-        line: Number of the first line of its description.
+        line: Number of the first line of its description; None if it was not read from a text.
         replicas: Broker ids by partition.
         leaders: Leading broker by partition, NO_LEADER if none.
         configs: Configs that differ from the brokers' defaults.
@@ -43,7 +43,7 @@ class DescribedTopic:
     """
 
     name: str
-    line: int
+    line: int | None
     replicas: tuple[tuple[int, ...], ...]
     leaders: tuple[int, ...]
     configs: Mapping[str, str]

@@ -51,6 +51,12 @@ class AdminApi(Protocol):
     def group_configs(self, group: str) -> Mapping[str, str | None]:
         """DescribeConfigs: return the configs of a group."""
 
+    def topic_configs(self, topics: Sequence[str], keys: Sequence[str]) -> Mapping[str, Mapping[str, str | None]]:
+        """DescribeConfigs: return configs of topics; no configs of a topic whose configs are not visible."""
+
+    def moving_partitions(self) -> Sequence[TopicPartition]:
+        """ListPartitionReassignments: return the partitions that are being reassigned."""
+
     def now_ms(self) -> int:
         """Return the current time in ms since 1970."""
 

@@ -96,6 +96,21 @@ class LiveCluster:
         """Return the configs of a group (DescribeConfigs)."""
         return self._describe_configs(ConfigResource(ConfigResourceType.GROUP, group))
 
+    def topic_configs(self, topics: Sequence[str], keys: Sequence[str]) -> Mapping[str, Mapping[str, str | None]]:
+        """Return configs of topics (DescribeConfigs)."""
+        if not topics:
+            return {}
+        resources = [ConfigResource(ConfigResourceType.TOPIC, topic, list(keys)) for topic in topics]
+        configs = self._request(
+            "configs of topics", lambda: self._admin.describe_configs(resources, config_filter="all")
+        ).get("topic", {})
+        return {topic: {key: entry["value"] for key, entry in configs.get(topic, {}).items()} for topic in topics}
+
+    def moving_partitions(self) -> Sequence[TopicPartition]:
+        """Return the partitions that are being reassigned (ListPartitionReassignments)."""
+        moving = self._request("ongoing reassignments", self._admin.list_partition_reassignments)
+        return [TopicPartition(key.topic, key.partition) for key in moving]
+
     def now_ms(self) -> int:
         """Return the time of this machine in ms since 1970."""
         return time.time_ns() // 1_000_000

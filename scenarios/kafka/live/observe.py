@@ -11,10 +11,10 @@ from dataclasses import replace
 
 from scenarios.kafka.live.admin_api import AdminApi, AdminResponse
 from scenarios.kafka.live.client_properties import client_settings
+from scenarios.kafka.live.opening import open_cluster
 from scenarios.kafka.live.running_group import RunningGroup, observe_group
 from scenarios.kafka.live.standbys import STANDBYS, infer_num_standbys, with_caught_up_standbys
 from scenarios.kafka.live.topics import measure_topics
-from scenarios.kafka.observation.errors import ObservationError
 from scenarios.kafka.observation.observation import Observation, ObservedBroker, ObservedTopic
 from scenarios.kafka.observation.stated_racks import StatedRacks, with_stated_racks
 from scenarios.language.broker_configs import BrokerConfigs
@@ -54,14 +54,7 @@ def observe_cluster(
             password.
     """
     settings = client_settings(properties)
-    try:
-        from scenarios.kafka.live.connection import connect
-    except ModuleNotFoundError as error:
-        raise ObservationError(
-            f"kafka-python is required to observe a running cluster ({error.name} is missing): "
-            "pip install assignor-sim[kafka]"
-        ) from None
-    with connect(bootstrap, settings) as cluster:
+    with open_cluster(bootstrap, settings) as cluster:
         observation = observe(
             cluster, group, seconds=seconds, topology=topology, configs=configs, racks=racks, all_topics=all_topics
         )

@@ -48,13 +48,13 @@ def measure_topics(
     Raises:
         ObservationError: The cluster does not respond, or a topic is being created or deleted.
     """
-    topics = [_topic_of_metadata(topic) for topic in sorted(metadata, key=lambda topic: str(topic["name"]))]
+    topics = [observed_topic(topic) for topic in sorted(metadata, key=lambda topic: str(topic["name"]))]
     with_leader = [partition for partition, leader in _leaders(topics).items() if leader != NO_LEADER]
     partitions_of = {topic.name: range(len(topic.replicas)) for topic in topics}
 
     def sample() -> _Sample:
         return _Sample(
-            cluster.now_ms(), cluster.end_offsets(with_leader), _sizes(topics, cluster.log_dirs(partitions_of))
+            cluster.now_ms(), cluster.end_offsets(with_leader), partition_sizes(topics, cluster.log_dirs(partitions_of))
         )
 
     start_offsets, first = cluster.start_offsets(with_leader), sample()
@@ -91,7 +91,12 @@ def _leaders(topics: Iterable[ObservedTopic]) -> dict[TopicPartition, int]:
     }
 
 
-def _topic_of_metadata(topic: AdminResponse) -> ObservedTopic:
+def observed_topic(topic: AdminResponse) -> ObservedTopic:
+    """Return a topic of the metadata, without sizes and offsets.
+
+    Raises:
+        ObservationError: The topic is being created or deleted.
+    """
     partitions = sorted(topic["partitions"], key=lambda partition: int(partition["partition_index"]))
     if [partition["partition_index"] for partition in partitions] != list(range(len(partitions))) or not partitions:
         raise ObservationError(f"topic {topic['name']} is being created or deleted; try again later")
@@ -143,7 +148,7 @@ def _first_offsets_on_disk(
     )
 
 
-def _sizes(topics: Iterable[ObservedTopic], log_dirs: Sequence[AdminResponse]) -> dict[TopicPartition, int]:
+def partition_sizes(topics: Iterable[ObservedTopic], log_dirs: Sequence[AdminResponse]) -> dict[TopicPartition, int]:
     """Return the size of each partition's leader replica, or of its largest replica if the leader's is unknown."""
     sizes: dict[TopicPartition, dict[int, int]] = {}
     for broker, partition, size_bytes in _replica_sizes(log_dirs):

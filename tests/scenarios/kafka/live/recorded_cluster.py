@@ -18,7 +18,7 @@ from scenarios.kafka.live.admin_api import AdminApi, AdminResponse
 
 FOLDER = Path(__file__).parent / "recorded"
 _BYTES = "base64"
-_NOT_READ = ("authorized_operations", "topic_id", "leader_epoch", "isr_nodes", "offline_replicas", "topic_configs")
+_NOT_READ = ("authorized_operations", "topic_id", "leader_epoch", "offline_replicas", "topic_configs")
 
 
 def _packed(value: Any) -> Any:
@@ -76,6 +76,14 @@ class Recorder:
 
     def group_configs(self, group: str) -> Mapping[str, str | None]:
         return self._record("group_configs", self._cluster.group_configs(group))
+
+    def topic_configs(self, topics: Sequence[str], keys: Sequence[str]) -> Mapping[str, Mapping[str, str | None]]:
+        return self._record("topic_configs", self._cluster.topic_configs(topics, keys))
+
+    def moving_partitions(self) -> Sequence[TopicPartition]:
+        moving = self._cluster.moving_partitions()
+        self._record("moving_partitions", [list(partition) for partition in moving])
+        return moving
 
     def now_ms(self) -> int:
         return int(self._record("now_ms", self._cluster.now_ms()))
@@ -140,6 +148,13 @@ class Recorded:
 
     def group_configs(self, group: str) -> Mapping[str, str | None]:
         return self._next("group_configs")
+
+    def topic_configs(self, topics: Sequence[str], keys: Sequence[str]) -> Mapping[str, Mapping[str, str | None]]:
+        configs = self._next("topic_configs")
+        return {topic: {key: configs[topic][key] for key in keys if key in configs[topic]} for topic in topics}
+
+    def moving_partitions(self) -> Sequence[TopicPartition]:
+        return [TopicPartition(topic, partition) for topic, partition in self._next("moving_partitions")]
 
     def now_ms(self) -> int:
         return int(self._next("now_ms"))

@@ -1,0 +1,112 @@
+"""The moves of all tasks of a run, round by round, as text and as records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from reports.analysis.explanation import ExplainedMove, MoveList
+from reports.analysis.explanation_text import move_text, step_text
+from reports.analysis.formatting import format_bytes, format_clock, format_count, format_duration
+from reports.analysis.runs.round_diff import move_reason_text
+from reports.analysis.text import printable
+from reports.render.terminal.console import HEADER, QUIET, grid, lines
+
+
+def draw(move_lists: Sequence[MoveList], width: int | None = None, *, color: bool | None = None) -> str:
+    """Draw lists of moves one below the other; `width` and `color` as in `reports.render.terminal.console.lines`."""
+    return lines(_parts(move_lists), width, color=color)
+
+
+def _parts(move_lists: Sequence[MoveList]) -> Iterator[RenderableType]:
+    for number, move_list in enumerate(move_lists):
+        if number:
+            yield Text()
+        yield Text(f"{printable(move_list.assignor)}, seed {move_list.seed}: {summary(move_list)}", HEADER)
+        moves = {key: list(group) for key, group in groupby(move_list.moves, key=lambda move: move.round["round"])}
+        for row in move_list.requested:
+            if row["round"] in moves:
+                yield Text()
+                yield _heading(row, moves[row["round"]])
+                yield _table(moves[row["round"]], move_list.why)
+
+
+def summary(move_list: MoveList) -> str:
+    """Return the number of moves as a sentence.
+
+    For example `60 active and 60 standby moves in 62 rebalances after the initial assignment of 60 tasks.`
+    """
+    counts = (
+        f"{format_count(move_list.count('active'))} active and {_counted(move_list.count('standby'), 'standby move')}"
+    )
+    if move_list.is_single_round:
+        return f"{counts} in round {move_list.requested[0]['round']}."
+    rounds = _counted(len(move_list.requested), "rebalance")
+    return f"{counts} in {rounds} after the initial assignment of {_counted(move_list.initial, 'task')}."
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{format_count(number)} {noun}{'' if number == 1 else 's'}"
+
+
+def _heading(row: Mapping[str, Any], moves: Sequence[ExplainedMove]) -> Text:
+    """Return number, time and reason of a round, and what its moves cost."""
+    down_ms = sum(move.downtime_ms for move in moves)
+    costs = [f"downtime {format_duration(down_ms)}"] if down_ms else []
+    if row["restored_bytes"]:
+        costs.append(f"{format_bytes(row['restored_bytes'])} restored until the next round")
+    text = Text(f"Round {row['round']}", HEADER)
+    text.append(f"  {format_clock(row['at_ms'])}, {printable(row['reason'])}", "not bold")
+    return text.append(f"\n{_counted(len(moves), 'move')}{''.join(f'; {cost}' for cost in costs)}", f"not bold {QUIET}")
+
+
+def _table(moves: Sequence[ExplainedMove], why: Mapping[tuple[int, str], str]) -> Table:
+    table = grid()
+    table.padding = (0, 1)
+    table.add_column(Text("task"), no_wrap=True)
+    table.add_column(Text("move"), max_width=34)
+    table.add_column(Text("downtime"), justify="right", no_wrap=True)
+    table.add_column(Text("why"), ratio=1)
+    for move in moves:
+        downtime = format_duration(move.downtime_ms) if move.downtime_ms else ""
+        table.add_row(Text(printable(move.task)), Text(move_text(move)), Text(downtime), Text(_why(move, why)))
+    return table
+
+
+def _why(move: ExplainedMove, why: Mapping[tuple[int, str], str]) -> str:
+    """Return the reason of a move, and the last step of the assignor."""
+    reason = move_reason_text(why.get((move.round["round"], move.task))) if move.role == "active" else ""
+    step = step_text(move.steps[-1]).rstrip(":")
+    return f"{reason}: {step}" if reason else step
+
+
+def record(move_list: MoveList) -> dict[str, Any]:
+    """Return a list of moves as a JSON-serializable record."""
+    return {
+        "scenario": move_list.scenario,
+        "assignor": move_list.assignor,
+        "seed": move_list.seed,
+        "initial_tasks": move_list.initial,
+        "rounds": len(move_list.requested),
+        "moves": [
+            {
+                "round": move.round["round"],
+                "at_ms": move.round["at_ms"],
+                "round_reason": move.round["reason"],
+                "task": move.task,
+                "role": move.role,
+                "from_client": move.source,
+                "to_client": move.target,
+                "reason": move_list.why.get((move.round["round"], move.task)) if move.role == "active" else None,
+                "steps": [step_text(step) for step in move.steps],
+                "runs_at_ms": move.runs_at_ms,
+                "downtime_ms": move.downtime_ms if move.role == "active" else None,
+            }
+            for move in move_list.moves
+        ],
+    }
