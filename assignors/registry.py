@@ -107,7 +107,7 @@ class FunctionAssignor:
 class AssignGroup(Protocol):
     """A function that computes the tasks of a streams group; its arguments have the names of KIP-1357.
 
-    With these names, type checkers tell it from a function of one argument, also if that is a lambda.
+    By these names, type checkers distinguish it from a function of one argument, such as a lambda.
     """
 
     def __call__(self, group_spec: GroupSpec, topology_describer: TopologyDescriber) -> Mapping[str, MemberAssignment]:

@@ -170,7 +170,9 @@ def predictions() -> list[list[Prediction]]:
 
 
 def _offsets(state: ApplicationState) -> Offsets:
-    by_client = state.thread_offsets or [[{}]] * len(state.clients.ids)  # Nobody has reported before the first one.
+    by_client = state.thread_offsets or [[{}]] * len(
+        state.clients.ids
+    )  # No member has reported before the first rebalance.
     return {
         str(process): {(str(task.subtopology), task.partition): offset for task, offset in reported.items()}
         for process, [reported] in zip(state.clients.ids, by_client, strict=True)
