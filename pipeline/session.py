@@ -250,7 +250,8 @@ def _uninterrupted() -> Iterator[None]:
 def _end_orphans() -> None:
     """End the Java processes of killed commands whose temporary folders have been removed.
 
-    Java ends with its command unless it is still starting when its folder is removed. Processes are found on Linux only.
+    Java ends with its command unless it is still starting when its folder is removed. Processes are found on Linux
+    only.
     """
     shared = os.fsencode(temporary_folder().parent)
     pattern = re.compile(rb"-Djava\.io\.tmpdir=(" + re.escape(shared) + rb"/[^\0 \"]+)")
