@@ -74,7 +74,7 @@ def test_no_command_fails(calls: dict[str, CommandResult]) -> None:
 
 
 def test_no_output_has_characters_that_terminals_obey(calls: dict[str, CommandResult]) -> None:
-    assert {command: found for command, result in calls.items() if (found := harmful(result.out + result.err))} == {}
+    assert {command: chars for command, result in calls.items() if (chars := harmful(result.out + result.err))} == {}
 
 
 def test_terminal_shows_markup_as_it_is(calls: dict[str, CommandResult]) -> None:
