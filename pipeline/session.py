@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -15,7 +16,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -142,7 +143,7 @@ def _end_java() -> None:
     from pyspark.sql import SparkSession
 
     process = getattr(SparkContext._gateway, "proc", None)
-    if process is None:  # It does not run yet and ends by itself, or it is that of spark-submit.
+    if process is None:  # It is not started, or it is that of spark-submit.
         return
     context = SparkContext._active_spark_context
     if context is not None and context._accumulatorServer is not None:
@@ -171,6 +172,7 @@ def _start(master: str | None, settings: Mapping[str, str], java_options: str) -
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
+    _end_orphans()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     submitted = SparkConf()
     chosen_master = master or submitted.get("spark.master", LOCAL) or LOCAL
@@ -185,7 +187,7 @@ def _start(master: str | None, settings: Mapping[str, str], java_options: str) -
     defaults = {key: value for key, value in project_settings.items() if not submitted.contains(key)}
     for key, value in {**defaults, **settings}.items():
         builder = builder.config(key, value)
-    with _redirected_stderr() as java_log, _own_handler_and_folder():
+    with _redirected_stderr() as java_log, _uninterrupted():
         try:
             session = builder.getOrCreate()
         except (PySparkException, RuntimeError, OSError) as error:
@@ -217,22 +219,47 @@ def _redirected_stderr() -> Iterator[Path]:
 
 
 @contextmanager
-def _own_handler_and_folder() -> Iterator[None]:
-    """Keep this process's handler of Ctrl-C, and PySpark's temporary files in the folder of this process.
+def _uninterrupted() -> Iterator[None]:
+    """Delay Ctrl-C to the end of the block, and keep PySpark's temporary files in the folder of this process.
 
-    Spark's handler sends a request to Java while another one may be unanswered.
+    A Java process whose start is interrupted does not find the folder for its port, and then never ends. The handler of
+    this process is restored: Spark's sends a request to Java while another one may be unanswered.
 
     Yields:
         Nothing.
+
+    Raises:
+        KeyboardInterrupt: the user has pressed Ctrl-C.
     """
+    interrupts: list[int] = []
+    in_main_thread = threading.current_thread() is threading.main_thread()
     handler, folder = signal.getsignal(signal.SIGINT), tempfile.tempdir
     tempfile.tempdir = str(temporary_folder())
+    if in_main_thread:
+        signal.signal(signal.SIGINT, lambda number, frame: interrupts.append(number))
     try:
         yield
     finally:
         tempfile.tempdir = folder
-        if handler is not None and threading.current_thread() is threading.main_thread():
+        if in_main_thread and handler is not None:
             signal.signal(signal.SIGINT, handler)
+    if interrupts:
+        raise KeyboardInterrupt
+
+
+def _end_orphans() -> None:
+    """End the Java processes of killed commands whose temporary folders have been removed.
+
+    Java ends with its command unless it is still starting when its folder is removed. Processes are found on Linux
+    only.
+    """
+    shared = os.fsencode(temporary_folder().parent)
+    pattern = re.compile(rb"-Djava\.io\.tmpdir=(" + re.escape(shared) + rb"/[^\0 \"]+)")
+    for file in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):  # It has ended, or belongs to another user.
+            found = pattern.search(file.read_bytes())
+            if found and not os.path.exists(found[1]):
+                os.kill(int(file.parent.name), signal.SIGKILL)
 
 
 def _tail(java_log: Path) -> str:

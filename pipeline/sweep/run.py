@@ -167,7 +167,9 @@ def _run_batches(
                 begun = sum(count_finished_runs(spark, batch) for batch in running.values())
                 on_progress(Progress(state.total, state.finished_before, state.done + begun, state.failed))
         except BaseException:
-            spark.sparkContext.cancelAllJobs()
+            while any(not future.done() for future in running):  # A thread may begin a job after the first call.
+                spark.sparkContext.cancelAllJobs()
+                wait(running, _POLL_INTERVAL_S)
             raise
     return state
 

@@ -160,12 +160,9 @@ def test_client_that_is_named_like_a_formula_is_text_in_the_csv(tmp_path: Path, 
     imported = _import(tmp_path, trace)
     assert imported.history is not None
     observation = imported.observation
-    processes = {
-        process_id: replace(process, client_id=client_id) for process_id, process in observation.processes.items()
-    }
-    rows = list(
-        csv.DictReader(io.StringIO(rebalances_csv(replace(observation, processes=processes), imported.history)))
-    )
+    processes = tuple(replace(process, client_id=client_id) for process in observation.processes)
+    table = rebalances_csv(replace(observation, processes=processes), imported.history)
+    rows = list(csv.DictReader(io.StringIO(table)))
     assert any(row["client"].startswith(f"'{client_id}-") for row in rows)
     assert not [cell for row in rows for cell in row.values() if cell.startswith(("=", "+", "-", "@"))]
 

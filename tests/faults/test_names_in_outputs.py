@@ -1,0 +1,114 @@
+"""Names with markup, escape sequences and direction marks are text in the output of every command."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Sequence
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from tests.assignor_sim.conftest import SMALL, CommandResult, InProcessShell
+
+SCRIPT, MARKUP, MARKDOWN = "<script>alert(1)</script>", "[bold red]x[/] [link=http://a]", "| `a` **b** ![c](d)"
+FORMULA = "=1+1"
+COMPARE = "compare a.yaml --assignor high_availability --assignor MARKDOWN --seeds 2"
+NAMES = {"name: small": SCRIPT, "name: app": FORMULA, "name: late": MARKUP, "label: sticky": MARKDOWN}
+HARMFUL = ("\x1b[31m", "\u202eabc", "\x07", "a\u2028b", "\x9b1m", "\u2066x")
+
+
+def hostile(changes: dict[str, str]) -> str:
+    """Return the small scenario with names replaced, and what refers to them."""
+    text = SMALL
+    for key, name in changes.items():
+        field, old = key.split(": ")
+        text = re.sub(rf"\b{field}: {old}\b", lambda _, field=field, name=name: f"{field}: {json.dumps(name)}", text)
+        text = text.replace(f"clients: {old}}}", f"clients: {json.dumps(name)}}}")
+    return text
+
+
+def harmful(text: str) -> list[str]:
+    """Return the characters that a terminal obeys or that change the direction of text; line ends are allowed."""
+    return [char for char in text if char != "\n" and unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp")]
+
+
+@pytest.fixture(scope="module")
+def calls(tmp_path_factory: pytest.TempPathFactory) -> dict[str, CommandResult]:
+    """Return the results of commands on a scenario whose names are markup."""
+    shell = InProcessShell(tmp_path_factory.mktemp("names"))
+    scenario = hostile(NAMES)
+    (shell.folder / "a.yaml").write_text(scenario, encoding="utf-8")
+    commands: Sequence[str] = (
+        "validate a.yaml",
+        "run a.yaml --out out",
+        "show out",
+        "show out --format json",
+        "explain out --task 0_0",
+        "run a.yaml --format markdown",
+        "run a.yaml --format json",
+        COMPARE,
+        f"{COMPARE} --format markdown",
+        "record a.yaml",
+        "verify a.yaml --format markdown --junit junit.xml",
+        "verify a.yaml --format github",
+    )
+
+    def call(command: str) -> CommandResult:
+        return shell(*(MARKDOWN if word == "MARKDOWN" else word for word in command.split()))
+
+    results = {command: call(command) for command in commands[:10]}
+    changed = scenario.replace("num.standby.replicas: 1", "num.standby.replicas: 0")
+    (shell.folder / "a.yaml").write_text(changed, encoding="utf-8")
+    results |= {command: call(command) for command in commands[10:]}
+    results["junit.xml"] = CommandResult(0, (shell.folder / "junit.xml").read_text(encoding="utf-8"), "")
+    return results
+
+
+def test_no_command_fails(calls: dict[str, CommandResult]) -> None:
+    codes = {command: (result.code, result.err) for command, result in calls.items() if result.code not in (0, 1)}
+    assert codes == {}
+    assert calls["verify a.yaml --format github"].code == 1, "the names of changed runs are not tested"
+
+
+def test_no_output_has_characters_that_terminals_obey(calls: dict[str, CommandResult]) -> None:
+    assert {command: chars for command, result in calls.items() if (chars := harmful(result.out + result.err))} == {}
+
+
+def test_terminal_shows_markup_as_it_is(calls: dict[str, CommandResult]) -> None:
+    assert SCRIPT in calls["run a.yaml --out out"].out
+    joined = {command: re.sub(r"\s+", "", result.out) for command, result in calls.items()}
+    for command in ("run a.yaml --out out", "show out", COMPARE):
+        assert re.sub(r"\s+", "", MARKDOWN) in joined[command], command
+
+
+def test_markdown_has_no_markup_of_names(calls: dict[str, CommandResult]) -> None:
+    for command, result in calls.items():
+        if "markdown" in command:
+            assert "<script" not in result.out, command
+            assert "![c](d)" not in result.out, command
+            assert "**b**" not in result.out, command
+            tables = [line for line in result.out.splitlines() if line.startswith("|")]
+            bars = {len(re.findall(r"(?<!\\)\|", line)) for line in tables}
+            assert len(bars) <= 1 or "verify" in command, (command, bars)
+
+
+def test_json_and_junit_are_well_formed(calls: dict[str, CommandResult]) -> None:
+    for command, result in calls.items():
+        if "json" in command:
+            assert MARKDOWN in json.dumps(json.loads(result.out), ensure_ascii=False), command
+    suites = ElementTree.fromstring(calls["junit.xml"].out)
+    assert any(MARKDOWN in str(case.get("name")) for case in suites.iter("testcase"))
+
+
+@pytest.mark.parametrize("name", HARMFUL, ids=ascii)
+@pytest.mark.parametrize("key", NAMES)
+def test_names_that_no_output_may_contain_are_refused_without_obeying_them(tmp_path: Path, key: str, name: str) -> None:
+    shell = InProcessShell(tmp_path)
+    (tmp_path / "a.yaml").write_text(hostile({key: name}), encoding="utf-8")
+    result = shell("run", "a.yaml")
+    assert result.code == 2
+    assert result.err.startswith("error: a.yaml:")
+    assert harmful(result.out + result.err) == []
