@@ -40,7 +40,7 @@ PAGES    := tests/reports/render/plan_page tests/assignor_sim/commands/test_repo
 	tests/assignor_sim/api/test_stored_scenario.py
 FAULTS   := tests/faults tests/assignors/containment/test_isolated.py
 ANSWERS  := tests/parity tests/contract tests/relations tests/library/test_stored.py \
-	tests/library/test_known_problems.py $(PROJECTS) $(EXAMPLES) $(PAGES) $(FAULTS)
+	tests/library/test_known_problems.py tests/library/test_readable_results.py $(PROJECTS) $(EXAMPLES) $(PAGES) $(FAULTS)
 SLOW     := $(ANSWERS) tests/hostile tests/pipeline tests/browser tests/real_kafka
 
 test: .venv ## Set up, then run the tests (a part of them: ARGS="-k rack")

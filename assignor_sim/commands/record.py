@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from assignor_sim.console.exits import exit_on_error
+from assignor_sim.console.formats import FactFormat
 
 
 def record(
@@ -19,6 +20,7 @@ def record(
         list[str] | None,
         typer.Option(help="Assignor in place of the scenario's, as in run. Repeatable."),
     ] = None,
+    format_: Annotated[FactFormat, typer.Option("--format", help="Output format.")] = FactFormat.TABLE,
 ) -> None:
     """Simulate scenarios and store their results beside them, as NAME.expected.json.
 
@@ -30,10 +32,18 @@ def record(
     from assignor_sim.console.progress import show_progress
     from assignors.errors import AssignorError
     from reports.analysis.stored.results import StoredResultsError
+    from reports.render.terminal.facts import FactTable, render
     from scenarios.load import ScenarioError
 
+    rows: list[dict[str, str]] = []
     with exit_on_error(ScenarioError, AssignorError, StoredResultsError, OSError):
         for file in regression.scenario_files(scenarios):
             with show_progress() as on_progress:
                 outcome = regression.record(file, assignor or (), on_progress=on_progress)
-            print(f"{regression.stored_results_path(file)}: {outcome}")
+            target = regression.stored_results_path(file)
+            rows.append({"file": str(target), "outcome": outcome})
+            if format_ is FactFormat.TABLE:
+                print(f"{target}: {outcome}")
+    if format_ is not FactFormat.TABLE:
+        table = FactTable("files", "Stored results", {"file": "file", "outcome": "outcome"}, rows)
+        print(render([table], format_.value), end="")

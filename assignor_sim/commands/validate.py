@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from assignor_sim.console.exits import BAD_INPUT, print_error
+from assignor_sim.console.formats import FactFormat
 
 if TYPE_CHECKING:
     from scenarios.sampling.blueprint import Blueprint
@@ -18,6 +19,7 @@ def validate(
     files: Annotated[
         list[Path], typer.Argument(help="Scenario files, or names of shipped scenarios.", metavar="FILE…")
     ],
+    format_: Annotated[FactFormat, typer.Option("--format", help="Output format.")] = FactFormat.TABLE,
 ) -> None:
     """Check scenario files; report every mistake with file and line.
 
@@ -29,18 +31,31 @@ def validate(
     from scenarios.shipped import find_scenario
 
     has_errors = False
+    rows: list[dict[str, Any]] = []
     for file in files:
         try:
             scenario = load(find_scenario(file))
         except ScenarioError as error:
             has_errors = True
             print_error(error)
-        else:
+            rows.append({"file": str(file), "valid": False, "errors": [str(mistake) for mistake in error.mistakes]})
+            continue
+        notes = [*_running_state(scenario.blueprint), *scenario.notes]
+        warnings = list(scenario.warnings)
+        rows.append({"file": str(file), "valid": True, "name": scenario.name, "warnings": warnings, "notes": notes})
+        if format_ is FactFormat.TABLE:
             print(f"{file}: OK ({scenario.name})")
             for warning in scenario.warnings:
                 print(f"  warning: {warning}")
-            for note in (*_running_state(scenario.blueprint), *scenario.notes):
+            for note in notes:
                 print(f"  note: {note}")
+    if format_ is not FactFormat.TABLE:
+        from reports.render.terminal.facts import FactTable, render
+
+        titles = ("file", "valid", "name", "errors", "warnings", "notes")
+        print(
+            render([FactTable("files", "Files", dict(zip(titles, titles, strict=True)), rows)], format_.value), end=""
+        )
     if has_errors:
         raise typer.Exit(BAD_INPUT)
 

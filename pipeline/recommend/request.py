@@ -57,5 +57,5 @@ def check_price(scenario: Scenario, objective: Objective) -> None:
     if scenario.blueprint.price is None and any(name in _MONEY for name in objective.metrics):
         raise RecommendError(
             f"--objective: {objective.text}: the scenario has no price, so traffic costs are unknown; "
-            "use --set price=aws, or add price: aws (or cross_rack_usd_per_gb) to the scenario"
+            "use --set price=aws, or add price: aws (or price: {provider: mine, usd_per_gb: 0.03}) to the scenario"
         )

@@ -22,6 +22,9 @@ _MOVE_REASONS: Final = frozenset(
 _NEVER_NULL_IN_RUNS: Final = frozenset((*RUN, "verdict"))
 _NEVER_NULL_IN_REASONS: Final = frozenset((*RUN, "round", "task", "role", "step", "kind"))
 _NEVER_NULL_IN_NEIGHBORS: Final = frozenset((*RUN, "application", "neighbor", "verdict"))
+_UNKNOWN_WITHOUT_RACKS: Final = frozenset(
+    name for name in SCHEMAS["rounds"].names if name.startswith("cross_rack_") or name.endswith("_rack_redundancy")
+)
 _COSTS: Final = frozenset(
     (
         "stateful_cost",
@@ -42,9 +45,7 @@ def _all_but(table: str, never_null: frozenset[str]) -> frozenset[str]:
 RULES: Final[Mapping[str, TableRules]] = MappingProxyType(
     {
         "runs": TableRules(_all_but("runs", _NEVER_NULL_IN_RUNS), {"verdict": _VERDICTS}, _COSTS, RUN),
-        "rounds": TableRules(
-            _COSTS | {"followup_delay_ms", "cross_rack_bytes_per_s", "cross_rack_bytes"}, {}, _COSTS, (*RUN, "round")
-        ),
+        "rounds": TableRules(_COSTS | _UNKNOWN_WITHOUT_RACKS | {"followup_delay_ms"}, {}, _COSTS, (*RUN, "round")),
         "tasks": TableRules(frozenset({"unqueryable_ms"}), key=(*RUN, "task")),
         "assignments": TableRules(values={"role": _ROLES}, key=(*RUN, "round", "task", "client")),
         "moves": TableRules(

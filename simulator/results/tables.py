@@ -156,13 +156,13 @@ ROUNDS = table_schema(
     (
         "cross_rack_source_partitions",
         pa.int64(),
-        "source partitions without a replica in the rack of the client that reads them",
+        "source partitions without a replica in the rack of the client that reads them; null if racks are unknown",
     ),
-    ("cross_rack_source_partitions_bound", pa.int64(), "lower bound of cross_rack_source_partitions"),
+    ("cross_rack_source_partitions_bound", pa.int64(), "lower bound of cross_rack_source_partitions, or null"),
     (
         "cross_rack_standby_partitions",
         pa.int64(),
-        "changelog partitions without a replica in the rack of the standby that reads them",
+        "changelog partitions without a replica in the rack of the standby that reads them; null if racks are unknown",
     ),
     ("stateful_cost", pa.int64(), "Kafka's cost of stateful actives, null where rack-aware assignment is off"),
     ("stateless_cost", pa.int64(), "Kafka's cost of stateless tasks"),
@@ -195,7 +195,7 @@ ROUNDS = table_schema(
     ("stateless_skew", pa.float64(), "maximum minus minimum of stateless active tasks per thread"),
     ("standby_skew", pa.float64(), "maximum minus minimum of standbys and warm-ups per thread"),
     ("subtopology_skew", pa.int64(), "largest difference between two clients in active tasks of one subtopology"),
-    ("tasks_without_rack_redundancy", pa.int64(), "stateful tasks all of whose copies are in one rack"),
+    ("tasks_without_rack_redundancy", pa.int64(), "stateful tasks with all copies in one rack; null if unknown"),
 )
 
 TASKS = table_schema(
