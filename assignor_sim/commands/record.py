@@ -7,13 +7,18 @@ from typing import Annotated
 
 import typer
 
+from assignor_sim.console.completion import complete_scenario
 from assignor_sim.console.exits import exit_on_error
 
 
 def record(
     scenarios: Annotated[
         list[Path],
-        typer.Argument(help="Scenario files, directories of them, or names of shipped ones.", metavar="SCENARIO…"),
+        typer.Argument(
+            help="Scenario files, directories of them, or names of shipped ones.",
+            metavar="SCENARIO…",
+            autocompletion=complete_scenario,
+        ),
     ],
     assignor: Annotated[
         list[str] | None,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from assignor_sim.console.completion import complete_scenario
 from assignor_sim.console.exits import BAD_INPUT, print_error
 
 if TYPE_CHECKING:
@@ -16,7 +17,10 @@ if TYPE_CHECKING:
 
 def validate(
     files: Annotated[
-        list[Path], typer.Argument(help="Scenario files, or names of shipped scenarios.", metavar="FILE…")
+        list[Path],
+        typer.Argument(
+            help="Scenario files, or names of shipped scenarios.", metavar="FILE…", autocompletion=complete_scenario
+        ),
     ],
 ) -> None:
     """Check scenario files; report every mistake with file and line.
