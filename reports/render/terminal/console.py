@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from rich.box import SIMPLE_HEAD
 from rich.console import Console, RenderableType
 from rich.table import Table
+from rich.text import Text
 
 HEADER, QUIET, GOOD, BAD = "bold", "dim", "bold green", "bold red"
 """Styles."""
@@ -41,7 +42,11 @@ def lines(parts: Iterable[RenderableType], width: int | None = None, *, color: b
     )
     with console.capture() as captured:
         for part in parts:
-            console.print(part)
+            if isinstance(part, Text) and part.no_wrap:
+                # `print` joins texts, and would forget that this one must not be broken.
+                console.print(part, no_wrap=True, overflow="ignore", crop=False)
+            else:
+                console.print(part)
     return "".join(f"{line.rstrip()}\n" for line in captured.get().splitlines())
 
 
