@@ -1,7 +1,7 @@
 """pytest plug-in: scenarios as tests, with `pytest --assignor-scenarios DIR`.
 
-Each scenario with stored results becomes a test that verifies them, as `assignor-sim verify` does. Other tests can use
-the fixtures `scenario`, for which they run once per scenario, and `assignor_sim`.
+Each scenario with expectations or stored results becomes a test of them, as `assignor-sim verify` does. Other tests can
+use the fixtures `scenario`, for which they run once per scenario, and `assignor_sim`.
 
 pytest imports this module wherever the package is installed, so it imports nothing else until an option is used.
 """
@@ -101,11 +101,15 @@ class ScenarioFile(pytest.File):
 
     def collect(self) -> Iterable[pytest.Item]:
         """Yield the test of the scenario."""
-        yield ScenarioItem.from_parent(self, name="as_stored")
+        from assignor_sim.api.regression import may_state_expectations, stored_results_path
+
+        is_stored = stored_results_path(self.path).exists() or self.config.getoption(_UPDATE)
+        is_expected = not is_stored and may_state_expectations(self.path)
+        yield ScenarioItem.from_parent(self, name="as_expected" if is_expected else "as_stored")
 
 
 class ScenarioItem(pytest.Item):
-    """Test that verifies the stored results of a scenario, or stores them."""
+    """Test that verifies expectations and stored results of a scenario, or stores its results."""
 
     def runtest(self) -> None:
         """Verify or record.
@@ -129,8 +133,11 @@ class ScenarioItem(pytest.Item):
             assignors=option(_ASSIGNORS),
         )
         if verification.status is VerificationStatus.NOT_STORED:
-            pytest.skip(f"no stored results: assignor-sim record {self.path.name}, or pytest --assignor-update")
-        if verification.status is not VerificationStatus.SAME:
+            pytest.skip(
+                f"no expectations and no stored results: assignor-sim record {self.path.name}, "
+                "or pytest --assignor-update"
+            )
+        if not verification.passes:
             raise NotAsStoredError(as_text(verification))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
@@ -148,7 +155,7 @@ class ScenarioItem(pytest.Item):
 
 
 class NotAsStoredError(Exception):
-    """The results of a scenario differ from the stored ones; the message has the differences."""
+    """The results of a scenario differ from the stored ones or from its expectations; the message says where."""
 
 
 def _directories(config: pytest.Config) -> list[Path]:

@@ -7,11 +7,11 @@ import io
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TextIO
 
-from simulator.results.output_lock import output_lock
+from simulator.results.output_lock import LockedError, output_lock
 
 STANDARD = Path("-")
 
@@ -39,6 +39,10 @@ def open_to_write(path: Path) -> Iterator[TextIO]:
 
     Yields:
         The stream.
+
+    Raises:
+        LockedError: another process writes the file.
+        OSError: the file cannot be written.
     """
     if path == STANDARD:
         yield sys.stdout
@@ -48,7 +52,14 @@ def open_to_write(path: Path) -> Iterator[TextIO]:
         with path.open("w", encoding="utf-8") as stream:
             yield stream
         return
-    with output_lock(path) as part:
+    with ExitStack() as stack:
+        try:
+            part = stack.enter_context(output_lock(path))
+        except LockedError:
+            raise
+        except OSError as error:
+            # The system names the lock, which users do not know.
+            raise OSError(error.errno, f"cannot be written: {error.strerror}", str(path)) from error
         with part.open("wb") as raw:
             binary = gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if path.suffix == ".gz" else raw
             with io.TextIOWrapper(binary, encoding="utf-8") as text:

@@ -38,6 +38,11 @@ NOT_PASSED_TO_BROKERS: Final = (
 )
 """Config keys of clients that no coordinator passes to an assignor (`AssignmentConfigs`, Kafka 4.4.0)."""
 
+_INTERNAL: Final = "org.apache.kafka.streams.processor.internals.assignment"
+_PUBLIC: Final = "org.apache.kafka.streams.processor.assignment.assignors"
+_BROKERS: Final = "org.apache.kafka.coordinator.group.streams.assignor"
+"""Packages of Kafka's assignors."""
+
 _ALL_CLIENTS: Final = f"{CLIENT_RELEASES[0]} to {CLIENT_RELEASES[-1]}"
 
 
@@ -90,6 +95,7 @@ class AssignorInfo:
             Kafka's. The name alone is the newest release.
         release: the chosen release; empty for the newest.
         kafka_class: simple name of Kafka's class; empty for an assignor that is not Kafka's.
+        kafka_package: package of Kafka's class.
         summary: one-line description.
         aliases: other names.
         identical: whether its assignments were verified to equal Kafka's, task for task.
@@ -112,6 +118,17 @@ class AssignorInfo:
     in_streams_groups: bool = False
     releases: tuple[str, ...] = ()
     release: str = ""
+    kafka_package: str = ""
+
+    @property
+    def qualified_class(self) -> str:
+        """Kafka's class with its package, as in the config `task.assignor.class`; empty if it is not Kafka's."""
+        return f"{self.kafka_package}.{self.kafka_class}" if self.kafka_class else ""
+
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        """The names of Kafka's class, with and without its package; empty if it is not Kafka's."""
+        return (self.qualified_class, self.kafka_class) if self.kafka_class else ()
 
     def at(self, release: str) -> AssignorInfo:
         """Return the assignor of a release, which is named `name@release`; that of a patch has its registered release.
@@ -192,6 +209,7 @@ BUILT_IN = (
         kafka_version=_ALL_CLIENTS,
         releases=CLIENT_RELEASES,
         kafka_class="HighAvailabilityTaskAssignor",
+        kafka_package=_INTERNAL,
         summary="the default: balanced; tasks run where their state is while other clients warm up (KIP-441, 708, 925)",
         aliases=("ha",),
         identical=True,
@@ -203,6 +221,7 @@ BUILT_IN = (
         kafka_version=_ALL_CLIENTS,
         releases=CLIENT_RELEASES,
         kafka_class="LegacyStickyTaskAssignor",
+        kafka_package=_INTERNAL,
         summary="keeps tasks on their clients within each client's share; ignores lags (KIP-925)",
         aliases=("sticky",),
         identical=True,
@@ -214,6 +233,7 @@ BUILT_IN = (
         kafka_version=_ALL_CLIENTS,
         releases=CLIENT_RELEASES,
         kafka_class="StickyTaskAssignor",
+        kafka_package=_PUBLIC,
         summary="the sticky assignor, rewritten for the pluggable interface, with small differences (KIP-924)",
         aliases=("sticky_public",),
         identical=True,
@@ -226,6 +246,7 @@ BUILT_IN = (
         kafka_version=_ALL_CLIENTS,
         releases=CLIENT_RELEASES,
         kafka_class="FallbackPriorTaskAssignor",
+        kafka_package=_INTERNAL,
         summary="Kafka's fallback for unknown lags: tasks stay, and a probing rebalance follows (KIP-441)",
         identical=True,
     ),
@@ -234,6 +255,7 @@ BUILT_IN = (
         make=StreamsGroupSticky,
         kafka_version=RELEASES[-1],
         kafka_class="StickyTaskAssignor",
+        kafka_package=_BROKERS,
         summary="the broker's assignor for streams groups: sticky, with even shares (KIP-1071)",
         identical=True,
         ignored_configs=(
@@ -297,6 +319,7 @@ PREVIEWS = (
         name="streams_group_sticky@trunk",
         make=StreamsGroupPreview,
         kafka_class="StickyTaskAssignor",
+        kafka_package=_BROKERS,
         summary="preview: the broker's assignor of Kafka 4.4 with the announced warm-ups; needs the parameter preview",
         ignored_configs=(
             "probing.rebalance.interval.ms",

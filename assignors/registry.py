@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass, replace
 from importlib.metadata import entry_points
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from assignors.built_in_assignors import BUILT_IN, NOT_PASSED_TO_BROKERS, PREVIEWS, AssignorInfo, OfGroupSpec
 from assignors.containment.contained import Recipe, contain
@@ -104,6 +104,16 @@ class FunctionAssignor:
         return assignment
 
 
+class AssignGroup(Protocol):
+    """A function that computes the tasks of a streams group; its arguments have the names of KIP-1357.
+
+    By these names, type checkers distinguish it from a function of one argument, such as a lambda.
+    """
+
+    def __call__(self, group_spec: GroupSpec, topology_describer: TopologyDescriber) -> Mapping[str, MemberAssignment]:
+        """Return the tasks of each member."""
+
+
 @dataclass(frozen=True, slots=True)
 class StreamsGroupFunction:
     """An assignor of a streams group that calls a function.
@@ -112,7 +122,7 @@ class StreamsGroupFunction:
         function: computes the tasks of all members from a group and a topology; must be pure and deterministic.
     """
 
-    function: Callable[[GroupSpec, TopologyDescriber], Mapping[str, MemberAssignment]]
+    function: AssignGroup
 
     def assign(self, group_spec: GroupSpec, topology_describer: TopologyDescriber) -> Mapping[str, MemberAssignment]:
         """Call the function.
@@ -132,7 +142,7 @@ AssignorLike: TypeAlias = (
     | Callable[[ApplicationState], TaskAssignment]
     | StreamsGroupAssignor
     | type[StreamsGroupAssignor]
-    | Callable[[GroupSpec, TopologyDescriber], Mapping[str, MemberAssignment]]
+    | AssignGroup
 )
 """All types that `resolve` accepts as an assignor."""
 
@@ -160,8 +170,10 @@ def find(name: str) -> AssignorInfo:
     info = _find_built_in(name)
     if info is not None:
         return info
-    names = [name for info in BUILT_IN for name in (info.name, *info.aliases)]
-    close = difflib.get_close_matches(name, names, n=1)
+    names = [name for info in BUILT_IN for name in (info.name, *info.aliases, info.kafka_class) if name]
+    plain, _, release = name.partition("@")
+    close = difflib.get_close_matches(plain.rpartition(".")[2], names, n=1)
+    close = [f"{match}@{release}" if release else match for match in close]
     known = f"did you mean '{close[0]}'?" if close else f"built in: {', '.join(info.name for info in BUILT_IN)}"
     hint = ""
     if ":" in name or name in installed():
@@ -361,15 +373,14 @@ def _find_built_in(name: str) -> AssignorInfo | None:
     plain, at, release = name.partition("@")
     info = next((info for info in BUILT_IN if plain == info.name or plain in info.aliases), None)
     if info is None:
-        classes = [info for info in BUILT_IN if plain in _class_names(info)]
-        info = classes[0] if len(classes) == 1 else None
+        classes = [info for info in BUILT_IN if plain in info.class_names]
+        if len(classes) > 1:
+            known = ", ".join(f"{info.name} ({info.qualified_class})" for info in classes)
+            raise UnknownAssignorError(
+                f"ambiguous assignor '{name}': several classes of Kafka have that name; use one of {known}"
+            )
+        info = classes[0] if classes else None
     return info.at(release) if at and info is not None else info
-
-
-def _class_names(info: AssignorInfo) -> tuple[str, ...]:
-    """Return the name of Kafka's class with and without its package, as in the config task.assignor.class."""
-    qualified = info.kafka_class or ""
-    return (qualified, qualified.rpartition(".")[2]) if qualified else ()
 
 
 def _describe(candidate: Any, name: str) -> AssignorInfo:

@@ -6,12 +6,16 @@ By default, Spark runs in a Java process on this machine (`local[*]`). `--master
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
+import signal
+import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,6 +42,8 @@ _SETTINGS = {
 _LOCAL_SETTINGS = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 _FAST_START_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 _MAX_CHARS = 2_000
+_JAVA_END_S = 10.0
+"""Time that Java has to stop Spark after Ctrl-C, before it is killed."""
 
 
 class SparkError(Exception):
@@ -70,21 +76,86 @@ def connect(
     Raises:
         SparkError: Spark does not start, or a job fails.
     """
-    from py4j.protocol import Py4JError
-    from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
     running = SparkSession.getActiveSession() if master is None else None
-    session = running or _start(master, settings or {}, _FAST_START_JAVA if fast_start else "")
-    try:
+    with ExitStack() as stack:
+        if running is None:
+            stack.enter_context(_java_ends_at_interrupt())
+            session = _start(master, settings or {}, _FAST_START_JAVA if fast_start else "")
+            stack.push(lambda kind, *_: None if kind is KeyboardInterrupt else session.stop())
+        else:
+            session = running
+        stack.enter_context(_spark_errors())
         for file in py_files:
             _ship(session, file)
         yield session
+
+
+@contextmanager
+def _spark_errors() -> Iterator[None]:
+    """Turn errors of Spark into `SparkError`.
+
+    Yields:
+        Nothing.
+
+    Raises:
+        SparkError: a job fails.
+    """
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
     except (PySparkException, Py4JError) as error:
         raise SparkError(f"Spark failed: {_without_stack_frames(str(error))}") from error
+
+
+@contextmanager
+def _java_ends_at_interrupt() -> Iterator[None]:
+    """End the Java process at Ctrl-C, without a request to it: the interrupted one may be unanswered.
+
+    Yields:
+        Nothing.
+
+    Raises:
+        KeyboardInterrupt: the user pressed Ctrl-C.
+    """
+    root_logger = logging.getLogger()
+    root_logger.addFilter(_is_no_interrupt)  # py4j logs it there, with a traceback.
+    try:
+        yield
+    except KeyboardInterrupt:
+        _end_java()
+        raise
     finally:
-        if running is None:
-            session.stop()
+        root_logger.removeFilter(_is_no_interrupt)
+
+
+def _is_no_interrupt(record: logging.LogRecord) -> bool:
+    return not (record.exc_info and isinstance(record.exc_info[1], KeyboardInterrupt))
+
+
+def _end_java() -> None:
+    """End the Java process of PySpark, and let the next session start another one."""
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    process = getattr(SparkContext._gateway, "proc", None)
+    if process is None:  # It does not run yet and ends by itself, or it is that of spark-submit.
+        return
+    context = SparkContext._active_spark_context
+    if context is not None and context._accumulatorServer is not None:
+        # It prints a traceback when Java closes the connection.
+        context._accumulatorServer.handle_error = lambda *_: None  # type: ignore[method-assign]
+    process.terminate()
+    try:
+        process.wait(_JAVA_END_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
+    SparkSession._instantiatedSession = SparkSession._activeSession = None
 
 
 def _start(master: str | None, settings: Mapping[str, str], java_options: str) -> SparkSession:
@@ -114,7 +185,7 @@ def _start(master: str | None, settings: Mapping[str, str], java_options: str) -
     defaults = {key: value for key, value in project_settings.items() if not submitted.contains(key)}
     for key, value in {**defaults, **settings}.items():
         builder = builder.config(key, value)
-    with _redirected_stderr() as java_log:
+    with _redirected_stderr() as java_log, _own_handler_and_folder():
         try:
             session = builder.getOrCreate()
         except (PySparkException, RuntimeError, OSError) as error:
@@ -143,6 +214,25 @@ def _redirected_stderr() -> Iterator[Path]:
         finally:
             os.dup2(saved_stderr, 2)
             os.close(saved_stderr)
+
+
+@contextmanager
+def _own_handler_and_folder() -> Iterator[None]:
+    """Keep this process's handler of Ctrl-C, and PySpark's temporary files in the folder of this process.
+
+    Spark's handler sends a request to Java while another one may be unanswered.
+
+    Yields:
+        Nothing.
+    """
+    handler, folder = signal.getsignal(signal.SIGINT), tempfile.tempdir
+    tempfile.tempdir = str(temporary_folder())
+    try:
+        yield
+    finally:
+        tempfile.tempdir = folder
+        if handler is not None and threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, handler)
 
 
 def _tail(java_log: Path) -> str:

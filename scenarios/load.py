@@ -7,7 +7,7 @@ Steps: `yaml_reader` (YAML to data with lines), `overrides` (`--set`), `validati
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,9 +36,11 @@ from scenarios.resolution.config_warnings import WarningContext, warn_about_conf
 from scenarios.resolution.configs import check_configs, resolve_group_configs, resolve_state_configs, resolve_times
 from scenarios.resolution.event_context import EventContext
 from scenarios.resolution.events import resolve_events
+from scenarios.resolution.expectations import resolve_expectations
 from scenarios.resolution.hosts import resolve_hosts
 from scenarios.resolution.imported_files import ImportedFiles
 from scenarios.resolution.known_problem import KnownProblem, resolve_problem
+from scenarios.resolution.limits import check_seeds, check_size
 from scenarios.resolution.neighbors import MainScenario, check_neighbors, load_neighbors
 from scenarios.resolution.price import resolve_price
 from scenarios.resolution.reassignment_checks import check_reassignments
@@ -47,9 +49,10 @@ from scenarios.resolution.subtopology_drafts import APPLICATION
 from scenarios.resolution.traffic import resolve_traffic
 from scenarios.resolution.unmodeled_warnings import check_config_releases, warn_about_unmodeled_configs
 from scenarios.resolution.upgrades import Releases
-from scenarios.sampling.blueprint import MAX_TASK_CLIENT_PAIRS, Blueprint, TopicDefaults
+from scenarios.sampling.blueprint import Blueprint, TopicDefaults
 from scenarios.sampling.neighbor_worlds import neighbor_world, without_cluster_events
 from scenarios.shipped import find_scenario, list_scenarios
+from simulator.results.expectation import Expectation
 from simulator.world.world import Application, GroupProtocol, Start, World
 
 __all__ = ["AssignorSpec", "Mistake", "Scenario", "ScenarioError", "load", "loads"]
@@ -75,6 +78,7 @@ class Scenario:
         neighbors: the scenarios of the other applications that run on the cluster at the same time.
         broker_release: the Kafka release of the brokers; None for the newest.
         problem: the known problem that the scenario reproduces; None if it names none.
+        expectations: conditions that its runs must meet.
     """
 
     name: str
@@ -92,6 +96,7 @@ class Scenario:
     neighbors: tuple[Scenario, ...] = ()
     broker_release: str | None = None
     problem: KnownProblem | None = None
+    expectations: tuple[Expectation, ...] = ()
 
     @property
     def assignment_configs(self) -> AssignmentConfigs:
@@ -125,6 +130,8 @@ class Scenario:
             if spec.label == assignor:
                 return spec
         resolved = registry.resolve(assignor, may_import=may_import)
+        if isinstance(assignor, str) and assignor.partition("@")[0] in resolved.info.class_names:
+            assignor = resolved.info.name
         label = assignor if isinstance(assignor, str) else resolved.label
         if assignor in (resolved.info.name, *resolved.info.aliases):  # An object or a release is what it is.
             info = resolved.info.on_brokers(self.broker_release)
@@ -193,14 +200,23 @@ def load(
     try:
         text = read_text(file, MAX_BYTES, TOO_LONG_MESSAGE)
     except UnreadableError as error:
-        hint = "" if file.exists() or len(file.parts) > 1 else _shipped_hint(file)
+        hint = shipped_hint(file, list_scenarios(), "scenario")
         raise ScenarioError([Mistake(str(file), error.line, "", f"{error}{hint}")]) from None
     return _load(text, str(file), file, file.parent, tuple(overrides), name_override)
 
 
-def _shipped_hint(file: Path) -> str:
-    names = [shipped.stem for shipped in list_scenarios()]
-    return f", and no shipped scenario ({did_you_mean(file.name.removesuffix('.yaml'), names)})"
+def shipped_hint(file: Path, shipped: Iterable[Path], kind: str) -> str:
+    """Return the closest shipped name for a file that does not exist; nothing for a path with folders.
+
+    Args:
+        file: the file.
+        shipped: the shipped files.
+        kind: `scenario` or `sweep`.
+    """
+    if file.exists() or len(file.parts) > 1:
+        return ""
+    names = [path.stem for path in shipped]
+    return f", and no shipped {kind} ({did_you_mean(file.name.removesuffix('.yaml'), names)})"
 
 
 def loads(
@@ -256,6 +272,7 @@ def _load(
     check_config_releases(tree.value, document.cluster.kafka, source_map)
     blueprint, assignors, notes = _resolve(document, name, files, source_map, mistakes, is_main=main is None)
     problem = resolve_problem(document.problem, tree.value, [spec.label for spec in assignors], source_map)
+    expectations = resolve_expectations(document, [spec.label for spec in assignors], source_map)
     neighbors = []
     if main is None and document.alongside:
         main = MainScenario(document, file or folder / source, folder)
@@ -279,6 +296,7 @@ def _load(
         neighbors=tuple(neighbor.scenario for neighbor in neighbors),
         broker_release=document.cluster.kafka,
         problem=problem,
+        expectations=expectations,
     )
 
 
@@ -340,8 +358,8 @@ def _resolve(
     check_membership(document.clients, groups[protocol], releases, source_map)
     check_start(document, {spec.protocol or protocol for spec in assignors}, source_map)
     price = resolve_price(document.price, source_map)
-    _check_seeds(document.seeds, source_map)
-    _check_size(application.num_tasks, len(clients.plans), source_map)
+    check_seeds(document.seeds, source_map)
+    check_size(application.num_tasks, len(clients.plans), source_map)
     defaults = TopicDefaults(broker_configs.min_insync_replicas, broker_configs.unclean_leader_election)
     blueprint = Blueprint(
         name=name,
@@ -378,17 +396,3 @@ def _resolve(
         )
         warn_about_closing(document, clients, assignors, source_map)
     return blueprint, assignors, (*application.notes, *traffic.notes, *task_notes)
-
-
-def _check_size(num_tasks: int, num_clients: int, source_map: SourceMap) -> None:
-    if num_tasks * num_clients > MAX_TASK_CLIENT_PAIRS:
-        product = f"{num_tasks:,} tasks on {num_clients:,} clients are {num_tasks * num_clients:,} pairs"
-        source_map.add_mistake((), f"{product}, more than the {MAX_TASK_CLIENT_PAIRS:,} that can be simulated")
-
-
-def _check_seeds(seeds: Sequence[int], source_map: SourceMap) -> None:
-    seen: set[int] = set()
-    for i, seed in enumerate(seeds):
-        if seed in seen:
-            source_map.add_mistake(("seeds", i), f"duplicate seed {seed}")
-        seen.add(seed)

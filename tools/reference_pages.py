@@ -8,13 +8,16 @@ import pyarrow as pa
 
 from pipeline.ingest.tables import TABLES as INGESTED_TABLES
 from pipeline.ingest.tables import Table
+from reports.analysis.metrics import ALL_METRICS
 from reports.analysis.plans.tables import PLAN_SCHEMAS
 from reports.analysis.sweeps.tables import AGGREGATE_SCHEMAS
 from scenarios.language.streams_group_configs import STREAMS_GROUP_CONFIGS, Effect
 from scenarios.sweeps.document import SweepDocument
+from simulator.results.run_metrics import METRIC_UNITS
 from simulator.results.tables import SCHEMAS
 from tools.api_reference import api_page
 from tools.scenario_reference import scenario_pages, section
+from tools.unmodeled_configs import unmodeled_configs_page
 
 REFERENCE = Path(__file__).parent.parent / "docs" / "reference"
 
@@ -103,6 +106,15 @@ them directly. Later versions may add columns; a column's name and meaning do no
 <!-- Made by `python -m tools.reference_pages` from the schemas in reports/analysis/plans/tables.py. -->
 """
 
+METRIC_PAGE = """# Metrics
+
+The figures of a run. Options such as `--columns`, [expectations](scenario-expect.md) and results use the key;
+terminals and pages show the title. `not_converged` has no column in comparisons, which show the verdict.
+`assignor-sim list metrics` prints this list.
+
+<!-- Made by `python -m tools.reference_pages` from reports/analysis/metrics.py. -->
+"""
+
 SWEEP_SECTIONS = {"FactorEntry": "factors[]", "DesignEntry": "design"}
 
 
@@ -112,10 +124,12 @@ def pages() -> dict[Path, str]:
         REFERENCE / "api.md": api_page(),
         REFERENCE / "tables.md": _tables(),
         **{REFERENCE / name: text for name, text in scenario_pages().items()},
+        REFERENCE / "metrics.md": METRIC_PAGE + _metrics(),
         REFERENCE / "sweep-files.md": _sweeps(),
         REFERENCE / "aggregate-tables.md": _aggregates(),
         REFERENCE / "plan-tables.md": PLANS + "".join(_table(name, schema) for name, schema in PLAN_SCHEMAS.items()),
         REFERENCE / "streams-group-configs.md": STREAMS_GROUPS + _streams_group_configs(),
+        REFERENCE / "unmodeled-configs.md": unmodeled_configs_page(),
         REFERENCE / "ingested-tables.md": INGESTED + "".join(map(_ingested, INGESTED_TABLES)),
     }
 
@@ -130,6 +144,18 @@ def _streams_group_configs() -> str:
         warns = "; a warning" if config.effect is Effect.WARNING else ""
         rows.append(f"| {'<br>'.join(keys)} | {default} | {config.valid}{internal} | {effect}{warns} |")
     return "\n".join(["| keys (first release) | default | valid | in a simulation |", "|---|---|---|---|", *rows, ""])
+
+
+def _metrics() -> str:
+    text = ""
+    for group in dict.fromkeys(metric.group for metric in ALL_METRICS.values()):
+        rows = [
+            f"| `{metric.name}` | {metric.title} | {METRIC_UNITS[metric.name].value} | {metric.meaning} |"
+            for metric in ALL_METRICS.values()
+            if metric.group == group
+        ]
+        text += "\n".join([f"\n## {group}\n", "| key | title | value | meaning |", "|---|---|---|---|", *rows, ""])
+    return text
 
 
 def _tables() -> str:

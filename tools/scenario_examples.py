@@ -150,6 +150,15 @@ problem:
   fixes:
     - {change: A second standby, set: {application.configs.num.standby.replicas: 2}}
 """,
+    "ExpectEntry": """\
+assignors:
+  - high_availability
+  - assignor: optimal
+    expect: {cross_rack_bytes_per_s: "<= -10%"}        # relative to high_availability, the first assignor
+expect:
+  worst_downtime_ms: "< 60s"
+  rebalances_to_converge: ["> 0", "<= 8"]              # all conditions of a list must be met
+""",
     "PriceEntry": "price: {provider: aws, usd_per_gb: 0.02}\n",
 }
 """Examples by the name of the section's model."""

@@ -50,6 +50,12 @@ PAGES: Mapping[str, tuple[str, str]] = {
         "A known problem",
         "What a scenario reproduces and what fixes it; [known problems](../known-problems/README.md) are made from it.",
     ),
+    "expect": (
+        "Expectations",
+        "What runs must meet; `run`, `verify` and the pytest plug-in check it. "
+        "[How to keep regression tests](../how-to/keep-regression-tests.md) shows the commands, "
+        "[the metrics](metrics.md) have a table.",
+    ),
     "assignors": ("Assignors, traffic and prices", "What is compared, under which traffic, and what a byte costs."),
 }
 """Title and introduction of each page, by the end of its file name."""
@@ -105,6 +111,7 @@ SECTIONS = {
     "AssignorEntryConfigs": "assignors[].configs",
     "AssignorConfigs": "events[].config_change.configs, events[].rolling_bounce.configs",
     "PriceEntry": "price",
+    "ExpectEntry": "expect, assignors[].expect",
 }
 
 
@@ -134,7 +141,7 @@ def scenario_pages() -> dict[str, str]:
 
 def _page(path: str) -> str:
     """Return the page of a section."""
-    first = path.partition(".")[0].removesuffix("[]")
+    first = path.partition(",")[0].partition(".")[0].removesuffix("[]")
     return {"hosts": "clients", "traffic": "assignors", "price": "assignors"}.get(first, first)
 
 
@@ -145,6 +152,9 @@ def section(title: str, model: dict[str, Any], example: str | None = None) -> st
         f"| `{key}` | {_kind(field)} | {'required' if key in required else _default(field)} | {_meaning(field)} |"
         for key, field in model["properties"].items()
     ]
+    if "propertyNames" in model:
+        kind = _kind(model["additionalProperties"])
+        rows.append(f"| a metric, as `worst_downtime_ms` | {kind} |  | A condition, or several that must all be met. |")
     head = ["| key | value | default | meaning |", "|---|---|---|---|"]
     shown = ["<!-- changes: shop.yaml -->", "```yaml", *example.splitlines(), "```", ""] if example else []
     return "\n".join([f"\n## {title}\n", model.get("description", ""), "", *shown, *head, *rows, ""])

@@ -15,6 +15,7 @@ from assignor_sim.api.running import run
 from assignor_sim.text_files import write_text
 from assignors.errors import AssignorError
 from assignors.registry import AssignorLike
+from reports.analysis.expectations import ExpectationResult, summarize
 from reports.analysis.stored.changes import compare_origins, compare_results
 from reports.analysis.stored.results import (
     ResultOrigin,
@@ -71,7 +72,8 @@ def record(
         on_progress: called with a description of each run before it starts.
 
     Returns:
-        The outcome as text: `stored`, `unchanged`, or the number of differences.
+        The outcome as text: `stored`, `unchanged`, or the number of differences; and how many expectations of the
+        scenario are not met, which does not prevent storing.
 
     Raises:
         ScenarioError: the scenario is invalid.
@@ -80,16 +82,17 @@ def record(
     """
     file = find_scenario(Path(scenario))
     target = stored_results_path(file)
-    results = _results(load(file), assignors, on_progress)
+    results, expectations = _results(load(file), assignors, on_progress)
     before = _read_if_possible(target)
     if (
         before is not None
         and not compare_results(before, results)
         and not _has_other_inputs(before.origin, results.origin)
     ):
-        return "unchanged"
+        return "; ".join(("unchanged", *_unmet(expectations)))
     write_text(target, write_stored(results))
-    return "; ".join(("stored" if before is None else _differences(before, results), *_failed_runs(results)))
+    outcome = "stored" if before is None else _differences(before, results)
+    return "; ".join((outcome, *_failed_runs(results), *_unmet(expectations)))
 
 
 def verify(
@@ -100,7 +103,7 @@ def verify(
     metrics_only: bool = False,
     on_progress: Callable[[str], None] | None = None,
 ) -> list[Verification]:
-    """Simulate scenarios again and compare with the results stored beside them; `assignor-sim verify` in Python.
+    """Check expectations and stored results of scenarios; `assignor-sim verify` in Python.
 
     Args:
         scenarios: one or several scenario files, names of shipped scenarios, or directories of them.
@@ -151,25 +154,43 @@ def verify_file(
     """
     started = time.perf_counter()
     target = stored_results_path(file)
-    if file.exists() and not target.exists():
+    is_stored = target.exists() or not file.exists()
+    if not is_stored and not may_state_expectations(file):
         return Verification(str(file), VerificationStatus.NOT_STORED)
     try:
         scenario = load(file)
-        before = read_stored(target.read_text(encoding="utf-8"), str(target))
-        now = _results(scenario, assignors, on_progress)
+        if not is_stored and not scenario.expectations:
+            return Verification(str(file), VerificationStatus.NOT_STORED)
+        before = read_stored(target.read_text(encoding="utf-8"), str(target)) if is_stored else None
+        now, expectations = _results(scenario, assignors, on_progress)
     except (ScenarioError, AssignorError, StoredResultsError, OSError, UnicodeDecodeError) as error:
         return Verification(
             str(file), VerificationStatus.UNREADABLE, error=str(error), seconds=time.perf_counter() - started
         )
-    differences = compare_results(before, now, allowed, metrics_only=metrics_only)
+    differences = [] if before is None else compare_results(before, now, allowed, metrics_only=metrics_only)
+    if not all(expectation.is_met for expectation in expectations):
+        status = VerificationStatus.UNMET
+    elif before is None:
+        status = VerificationStatus.MET
+    else:
+        status = VerificationStatus.CHANGED if differences else VerificationStatus.SAME
     return Verification(
         str(file),
-        VerificationStatus.CHANGED if differences else VerificationStatus.SAME,
+        status,
         differences,
-        compare_origins(before.origin, now.origin),
+        None if before is None else compare_origins(before.origin, now.origin),
         runs=list(now.runs),
         seconds=time.perf_counter() - started,
+        expectations=expectations,
     )
+
+
+def may_state_expectations(file: Path) -> bool:
+    """Return whether a file mentions expectations; an invalid scenario with expectations must not be skipped."""
+    try:
+        return "expect" in file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return False
 
 
 def _files(argument: Path) -> Iterator[Path]:
@@ -184,7 +205,9 @@ def _files(argument: Path) -> Iterator[Path]:
 
 def _results(
     scenario: Scenario, assignors: Sequence[AssignorLike], on_progress: Callable[[str], None] | None
-) -> StoredResults:
+) -> tuple[StoredResults, list[ExpectationResult]]:
+    """Simulate a scenario; return what is stored of it, and its checked expectations."""
+
     def prefixed(text: str) -> None:
         if on_progress is not None:
             on_progress(f"{scenario.name}: {text}")
@@ -196,7 +219,7 @@ def _results(
         model=MODEL_VERSION,
         versions={"python": platform.python_version(), **{name: version(name) for name in _PACKAGES}},
     )
-    return collect_results(result.tables, scenario.name, origin)
+    return collect_results(result.tables, scenario.name, origin), result.expectations()
 
 
 def _read_if_possible(target: Path) -> StoredResults | None:
@@ -219,6 +242,11 @@ def _failed_runs(results: StoredResults) -> Iterator[str]:
     for (assignor, seed), stored_run in results.runs.items():
         if stored_run.figures["verdict"] == Verdict.FAILED:
             yield f"{assignor}, seed {seed}, failed: {stored_run.figures['cause']}"
+
+
+def _unmet(expectations: Sequence[ExpectationResult]) -> Iterator[str]:
+    if not all(expectation.is_met for expectation in expectations):
+        yield f"expectations: {summarize(expectations)}"
 
 
 def _has_other_inputs(before: ResultOrigin, now: ResultOrigin) -> bool:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from assignor_sim.api.explanations import MoveLists, TaskExplanations
+    from reports.analysis.expectations import ExpectationResult
     from reports.render.notebook import Plots
 
 
@@ -104,6 +105,18 @@ class RunResult:
         from reports.render.notebook import data_frame
 
         return data_frame(self.tables, table)
+
+    def expectations(self) -> list[ExpectationResult]:
+        """Return the expectations of the scenario, checked on these runs: `is_met`, and the text of `str`.
+
+        Raises:
+            ResultsError: the result was read from a directory, and holds no scenario.
+        """
+        from reports.analysis.expectations import check_expectations
+
+        if self.scenario is None:
+            raise ResultsError(f"{self.directory}: holds no expectations; simulate again with sim.run")
+        return check_expectations(self.tables["runs"].to_pylist(), self.scenario.expectations)
 
     def explain(
         self,

@@ -12,7 +12,7 @@ from assignor_sim.console.assignor_options import AssignorMemory, AssignorTimeou
 from assignor_sim.console.columns import ColumnError, Columns, Wide, parse_columns
 from assignor_sim.console.command_line import command_line
 from assignor_sim.console.completion import complete_assignor, complete_scenario
-from assignor_sim.console.exits import RUN_FAILED, exit_on_error, exit_with_error, print_error
+from assignor_sim.console.exits import DIFFERENT, RUN_FAILED, exit_on_error, exit_with_error, print_error
 
 if TYPE_CHECKING:
     from assignor_sim.api.results import RunResult
@@ -83,6 +83,8 @@ def run(
 ) -> None:
     """Simulate a scenario, and compare assignors on it.
 
+    Exit code 1 if a run does not meet an expectation of the scenario (section expect).
+
     Example: [bold]assignor-sim run order_processing --out out/first[/bold]
     """
     if prove_limit is not None and not (prove and prove_limit > 0):
@@ -144,6 +146,7 @@ def run(
             if open_:
                 open_in_browser(out / "report.html")
     _exit_if_failed(result)
+    _exit_if_unmet(result, prints_summary=format_ is RunFormat.TABLE)
 
 
 def _announce(estimate: RunEstimate, *, may_exceed: bool) -> None:
@@ -165,3 +168,21 @@ def _exit_if_failed(result: RunResult) -> None:
         print_error(f"{row['assignor']}, seed {row['seed']}: {row['cause']}")
     if failed:
         raise typer.Exit(RUN_FAILED)
+
+
+def _exit_if_unmet(result: RunResult, *, prints_summary: bool) -> None:
+    """Print the expectations that are not met, and exit with code 1 if there are any."""
+    from assignor_sim.console.remarks import print_remark
+    from reports.analysis.expectations import summarize
+
+    checked = result.expectations()
+    if checked and prints_summary:
+        print(f"\nExpectations: {summarize(checked)}")
+    for expectation in checked:
+        if not expectation.runs:
+            print_remark("warning", str(expectation))
+    unmet = [str(expectation) for expectation in checked if expectation.unmet]
+    for message in unmet:
+        print_error(message)
+    if unmet:
+        raise typer.Exit(DIFFERENT)

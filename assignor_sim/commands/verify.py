@@ -47,10 +47,10 @@ def verify(
     junit: Annotated[Path | None, typer.Option(help="Also write JUnit XML to this file.", metavar="FILE")] = None,
     format_: Annotated[VerifyFormat, typer.Option("--format", help="Output format.")] = VerifyFormat.TEXT,
 ) -> None:
-    """Simulate scenarios again and compare with the results stored beside them.
+    """Simulate scenarios again, check their expectations, and compare with the results stored beside them.
 
-    Exit codes: 0 if all results are the same, 1 if any differs, 2 if a scenario is invalid or has no stored results. In
-    a directory, scenarios without stored results are listed and skipped.
+    Exit codes: 0 if all results are the same and meet the expectations, 1 if any does not, 2 if a scenario is invalid
+    or has neither. In a directory, scenarios without expectations and stored results are listed and skipped.
 
     Example: [bold]assignor-sim verify scenarios --tolerance time_to_converge_ms=5% --junit out/verify.xml[/bold]
     """
@@ -84,5 +84,5 @@ def verify(
     only_directories = all(argument.is_dir() for argument in scenarios)
     if unreadable in statuses or (not_stored in statuses and not only_directories) or statuses == {not_stored}:
         raise typer.Exit(BAD_INPUT)
-    if VerificationStatus.CHANGED in statuses:
+    if not all(verification.passes or verification.status is not_stored for verification in verifications):
         raise typer.Exit(DIFFERENT)

@@ -8,7 +8,7 @@ import typer
 
 Columns = Annotated[
     str | None,
-    typer.Option(help="Metrics to show, by key, separated by commas (keys: --format json).", metavar="KEYS"),
+    typer.Option(help="Metrics to show, by key, separated by commas (keys: list metrics).", metavar="KEYS"),
 ]
 Wide = Annotated[bool, typer.Option("--wide", help="One row per assignor, however wide; for less -S.")]
 
@@ -26,12 +26,12 @@ def parse_columns(text: str | None) -> list[str]:
     if text is None:
         return []
     from reports.analysis.metrics import METRIC
-    from scenarios.language.errors import did_you_mean
+    from simulator.results.run_metrics import metric_hint
 
     keys = [key.strip() for key in text.split(",") if key.strip()]
     for key in keys:
         if key not in METRIC:
-            raise ColumnError(f"--columns: {key}: unknown metric ({did_you_mean(key, list(METRIC))})")
+            raise ColumnError(f"--columns: {key}: unknown metric ({metric_hint(key, list(METRIC))})")
     if not keys:
         raise ColumnError("--columns: names no metric (as in --columns active_moves,restored_bytes)")
     return list(dict.fromkeys(keys))

@@ -33,8 +33,15 @@ _MODULE = "python -m assignor_sim"
 
 def print_error(error: Exception | str) -> None:
     """Print an error to standard error; further lines are errors, too, unless they are indented or items of a list."""
-    for line in str(error).splitlines():
+    for line in _message(error).splitlines():
         print(line if line.startswith((" ", "- ")) else f"error: {line}", file=sys.stderr)
+
+
+def _message(error: Exception | str) -> str:
+    """Return the message; that of the system without its number, and with the file first as in other errors."""
+    if isinstance(error, OSError) and type(error).__str__ is OSError.__str__ and error.strerror:
+        return error.strerror if error.filename is None else f"{error.filename}: {error.strerror}"
+    return str(error)
 
 
 def exit_with_error(error: Exception | str, code: int = BAD_INPUT) -> NoReturn:

@@ -1,4 +1,4 @@
-"""Output format of several commands."""
+"""Output formats of commands."""
 
 from __future__ import annotations
 
@@ -10,3 +10,12 @@ class TableOrJson(StrEnum):
 
     TABLE = "table"
     JSON = "json"
+
+
+class FactFormat(StrEnum):
+    """Output format of lists of facts, as in `reports.render.terminal.facts`."""
+
+    TABLE = "table"
+    JSON = "json"
+    CSV = "csv"
+    MARKDOWN = "markdown"

@@ -6,6 +6,7 @@ Built-in strategies are imported only when an instance is created. Other strateg
 
 from __future__ import annotations
 
+import difflib
 import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -178,9 +179,11 @@ def find_strategy(name: str) -> StrategyInfo:
     for info in _BUILT_IN:
         if name == info.name:
             return info
-    known = ", ".join(info.name for info in _BUILT_IN)
+    names = [info.name for info in _BUILT_IN]
+    close = difflib.get_close_matches(name, names, n=1)
+    known = f"did you mean '{close[0]}'?" if close else f"built in: {', '.join(names)}"
     hint = f"; to run your own code, pass --strategy {name} on the command line" if ":" in name else ""
-    raise UnknownAssignorError(f"'{name}' is not a replica assignor (built in: {known}){hint}")
+    raise UnknownAssignorError(f"'{name}' is not a replica assignor ({known}){hint}")
 
 
 def load(name: str) -> StrategyInfo:

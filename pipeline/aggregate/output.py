@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from pipeline.aggregate.stored_sweeps import AggregateError
+from pipeline.parquet import write_parquet
 from pipeline.storage import Storage
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class AggregateDirectory:
     def write(self, table: DataFrame, name: str) -> None:
         """Write a table as a folder with a single file of fixed name and reproducible bytes."""
         ordered = table.repartition(1).sortWithinPartitions(*_ORDER[name])
-        ordered.write.parquet(self._storage.path(self._temporary, f"{name}.spark"))
+        write_parquet(ordered, self._storage.path(self._temporary, f"{name}.spark"))
         [file] = [
             child for child in self._storage.children(self._temporary, f"{name}.spark") if child.endswith(".parquet")
         ]

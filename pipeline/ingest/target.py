@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pipeline.ingest.errors import IngestError
 from pipeline.ingest.tables import Table
+from pipeline.parquet import write_parquet
 from pipeline.storage import Storage
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class Target:
         named = rows.selectExpr(*columns)
         ordered = named.orderBy(*table.sorted_by) if large else _in_one_partition(named, table)
         path = self._parent.path(self._hidden, table.name)
-        ordered.write.parquet(path)
+        write_parquet(ordered, path)
         return ordered.sparkSession.read.parquet(path).count()
 
     def publish(self, manifest: Mapping[str, Any]) -> None:

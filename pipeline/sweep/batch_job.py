@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from pipeline.parquet import write_parquet
 from pipeline.storage import Storage
 from pipeline.sweep.batches import Batch
 from pipeline.sweep.job import SweepJob
@@ -69,7 +70,7 @@ def run_batch(spark: SparkSession, storage: Storage, job: SweepJob, batch: Batch
         assert counts is not None
         for name in sweep_inputs.tables:
             files = 1 + (counts[name] or 0) // _ROWS_PER_FILE
-            _rows(outcomes, name, files).write.mode("overwrite").parquet(storage.path(UNFINISHED, batch.name, name))
+            write_parquet(_rows(outcomes, name, files), storage.path(UNFINISHED, batch.name, name))
     finally:
         outcomes.unpersist()
     for name in reversed(sweep_inputs.tables):

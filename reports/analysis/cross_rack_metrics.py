@@ -4,14 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from reports.analysis.formatting import (
-    format_bytes,
-    format_count,
-    format_number,
-    format_percent,
-    format_rate,
-    format_usd,
-)
 from reports.analysis.metric import (
     CostAndBound,
     Metric,
@@ -22,6 +14,7 @@ from reports.analysis.metric import (
     mean_cost,
     partitions_above_bound,
     partitions_above_bound_percent,
+    run_metric,
     usd_per_day,
     worst_cost,
 )
@@ -33,13 +26,12 @@ def _cost_above_bound(prefix: str, which: str, cost: CostAndBound, meaning: str)
     """Return two metrics: a cost minus its lower bound, and that difference in percent of the bound."""
     name, title = f"{prefix}cost_above_bound", f"Cost above lower bound ({which})"
     return (
-        Metric(name, title, CROSS_RACK, meaning, format_number, True, above_bound(cost)),
-        Metric(
+        run_metric(name, title, CROSS_RACK, meaning, True, above_bound(cost)),
+        run_metric(
             f"{name}_percent",
             f"{title}, percent",
             CROSS_RACK,
             "KIP-925 cost above its lower bound as a percentage of the bound; unknown if the bound is 0.",
-            format_percent,
             False,
             above_bound_percent(cost),
         ),
@@ -61,21 +53,19 @@ CROSS_RACK_METRICS: Final[tuple[Metric, ...]] = (
         "No assignment has fewer cross-rack source partitions, however unbalanced it is.",
         lower_is_better=False,
     ),
-    Metric(
+    run_metric(
         "cross_rack_source_partitions_above_bound",
         "Cross-rack source partitions above lower bound",
         CROSS_RACK,
         "Difference to the lower bound. A balanced assignment may be unable to reach the bound.",
-        format_count,
         True,
         partitions_above_bound,
     ),
-    Metric(
+    run_metric(
         "cross_rack_source_partitions_above_bound_percent",
         "Cross-rack source partitions above lower bound, percent",
         CROSS_RACK,
         "Cross-rack source partitions above their lower bound as a percentage of it; unknown if the bound is 0.",
-        format_percent,
         False,
         partitions_above_bound_percent,
     ),
@@ -87,14 +77,12 @@ CROSS_RACK_METRICS: Final[tuple[Metric, ...]] = (
         "with leaders and replicas as they are at the end of the run: reads, writes and replication. Consumers read "
         "from the leader unless brokers serve the nearest replica, so this can be high without cross-rack source "
         "partitions.",
-        format_rate,
     ),
-    Metric(
+    run_metric(
         "cross_rack_usd_per_day",
         "Cross-rack cost per day (steady state)",
         CROSS_RACK,
         "Cost of a day of steady-state cross-rack traffic; unknown if the scenario has no price.",
-        format_usd,
         True,
         usd_per_day,
     ),
@@ -103,14 +91,12 @@ CROSS_RACK_METRICS: Final[tuple[Metric, ...]] = (
         "Cross-rack bytes (whole run)",
         CROSS_RACK,
         "Bytes sent from one rack to another since the first assignment, including restoration and warm-up.",
-        format_bytes,
     ),
     column_metric(
         "cross_rack_usd",
         "Cross-rack cost (whole run)",
         CROSS_RACK,
         "Cost of the cross-rack bytes; unknown if the scenario has no price.",
-        format_usd,
     ),
     column_metric(
         "cross_rack_standby_partitions",

@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
-from reports.analysis.formatting import NumberFormat, format_count
+from reports.analysis.formatting import (
+    NumberFormat,
+    format_bytes,
+    format_count,
+    format_duration,
+    format_number,
+    format_percent,
+    format_rate,
+    format_usd,
+)
+from simulator.results.run_metrics import METRIC_UNITS, MetricUnit
 
 Run = Mapping[str, Any]
 """A row of the table `runs`."""
@@ -37,11 +47,28 @@ class Metric:
     of: Callable[[Run], float | None]
 
 
-def column_metric(
-    name: str, title: str, group: str, meaning: str, write: NumberFormat = format_count, *, lower_is_better: bool = True
+FORMATS: Final[Mapping[MetricUnit, NumberFormat]] = {
+    MetricUnit.COUNT: format_count,
+    MetricUnit.NUMBER: format_number,
+    MetricUnit.PERCENT: format_percent,
+    MetricUnit.MS: format_duration,
+    MetricUnit.BYTES: format_bytes,
+    MetricUnit.BYTES_PER_S: format_rate,
+    MetricUnit.USD: format_usd,
+}
+"""How values of each unit are formatted."""
+
+
+def run_metric(
+    name: str, title: str, group: str, meaning: str, lower_is_better: bool, of: Callable[[Run], float | None]
 ) -> Metric:
+    """Return a metric of a run; its unit is that of its key in `METRIC_UNITS`."""
+    return Metric(name, title, group, meaning, FORMATS[METRIC_UNITS[name]], lower_is_better, of)
+
+
+def column_metric(name: str, title: str, group: str, meaning: str, *, lower_is_better: bool = True) -> Metric:
     """Return a metric that is a column of the table `runs`."""
-    return Metric(name, title, group, meaning, write, lower_is_better, lambda run: run[name])
+    return run_metric(name, title, group, meaning, lower_is_better, lambda run: run[name])
 
 
 def partitions_above_bound(run: Run) -> int | None:

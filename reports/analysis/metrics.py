@@ -5,15 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from reports.analysis.cross_rack_metrics import CROSS_RACK_METRICS
-from reports.analysis.formatting import (
-    format_bytes,
-    format_duration,
-    format_number,
-    format_percent,
-)
 from reports.analysis.metric import (
     Metric,
     column_metric,
+    run_metric,
     without_rack_redundancy_percent,
 )
 from simulator.results.verdict import Verdict
@@ -74,7 +69,10 @@ _MOVES: tuple[Metric, ...] = (
         "How often a client got a new standby or warm-up after the first round.",
     ),
     column_metric(
-        "restored_bytes", "Restored state", MOVES, "Bytes read from changelogs to restore state.", format_bytes
+        "restored_bytes",
+        "Restored state",
+        MOVES,
+        "Bytes read from changelogs to restore state.",
     ),
     column_metric(
         "restored_again_bytes",
@@ -82,7 +80,6 @@ _MOVES: tuple[Metric, ...] = (
         MOVES,
         "Restored bytes that the same client had held before and lost: by cleanup of its state directory, by a kill, "
         "or with its disk.",
-        format_bytes,
     ),
 )
 
@@ -92,42 +89,36 @@ _DOWNTIME: tuple[Metric, ...] = (
         "Worst task downtime (total)",
         DOWNTIME,
         "Total time since the first assignment in which the task with the longest downtime was not processed.",
-        format_duration,
     ),
     column_metric(
         "p99_downtime_ms",
         "Task downtime (99th percentile)",
         DOWNTIME,
         "Downtime of a task since the first assignment, 99th percentile over all tasks.",
-        format_duration,
     ),
     column_metric(
         "mean_downtime_ms",
         "Task downtime (mean)",
         DOWNTIME,
         "Downtime of a task since the first assignment, mean over all tasks.",
-        format_duration,
     ),
     column_metric(
         "downtime_ms",
         "Task downtime (sum)",
         DOWNTIME,
         "Downtime since the first assignment, sum over all tasks.",
-        format_duration,
     ),
     column_metric(
         "max_processing_delay_ms",
         "Maximum processing delay",
         DOWNTIME,
         "Maximum unprocessed input of a task, as the time in which that much input usually arrives.",
-        format_duration,
     ),
     column_metric(
         "unqueryable_ms",
         "Time without a queryable copy",
         DOWNTIME,
         "Time in which no client had a copy that serves interactive queries, sum over the stateful tasks.",
-        format_duration,
     ),
     column_metric(
         "unavailable_partitions",
@@ -142,7 +133,6 @@ _DOWNTIME: tuple[Metric, ...] = (
         "Worst partition unavailability (total)",
         DOWNTIME,
         "Total time of the partition that was unavailable longest.",
-        format_duration,
         lower_is_better=False,
     ),
 )
@@ -162,7 +152,6 @@ _CONVERGENCE: tuple[Metric, ...] = (
         CONVERGENCE,
         "Maximum time from an event until its last rebalance was complete, every task ran and all standbys and "
         "warm-ups had caught up. Events and unknown values as for the rebalances to converge.",
-        format_duration,
     ),
     column_metric(
         "leader_compute_ms",
@@ -170,7 +159,6 @@ _CONVERGENCE: tuple[Metric, ...] = (
         CONVERGENCE,
         "Maximum time that Kafka's group leader needs to compute an assignment, predicted from the work it does. "
         "Members wait for their tasks until then; after max.poll.interval.ms, the leader is removed from the group.",
-        format_duration,
     ),
 )
 
@@ -180,35 +168,30 @@ _BALANCE: tuple[Metric, ...] = (
         "Load skew",
         BALANCE,
         "Maximum minus minimum tasks per thread over clients at the end of the run, standbys included.",
-        format_number,
     ),
     column_metric(
         "active_skew",
         "Active skew",
         BALANCE,
         "Maximum minus minimum active tasks per thread over clients at the end of the run.",
-        format_number,
     ),
     column_metric(
         "stateful_skew",
         "Stateful skew",
         BALANCE,
         "Maximum minus minimum stateful active tasks per thread over clients at the end of the run.",
-        format_number,
     ),
     column_metric(
         "stateless_skew",
         "Stateless skew",
         BALANCE,
         "Maximum minus minimum stateless active tasks per thread over clients at the end of the run.",
-        format_number,
     ),
     column_metric(
         "standby_skew",
         "Standby skew",
         BALANCE,
         "Maximum minus minimum standbys and warm-ups per thread over clients at the end of the run.",
-        format_number,
     ),
     column_metric(
         "subtopology_skew",
@@ -225,12 +208,11 @@ _SAFETY: tuple[Metric, ...] = (
         SAFETY,
         "Stateful tasks with all copies in one rack at the end of the run. If that rack fails, they must be restored.",
     ),
-    Metric(
+    run_metric(
         "tasks_without_rack_redundancy_percent",
         "Tasks without rack redundancy, percent",
         SAFETY,
         "Stateful tasks with all copies in one rack as a percentage of all stateful tasks.",
-        format_percent,
         False,
         without_rack_redundancy_percent,
     ),
@@ -263,17 +245,19 @@ METRICS: Final = (*CROSS_RACK_METRICS, *_MOVES, *_DOWNTIME, *_CONVERGENCE, *_BAL
 METRIC: Final[dict[str, Metric]] = {metric.name: metric for metric in METRICS}
 """All metrics by key."""
 
-NOT_CONVERGED: Final = Metric(
+NOT_CONVERGED: Final = run_metric(
     "not_converged",
     "Runs that did not converge",
     CONVERGENCE,
     "1 if the run did not converge, else 0. The time to converge is compared only between runs that converged.",
-    format_number,
     True,
     lambda run: float(run["verdict"] != Verdict.STABLE),
 )
 
+ALL_METRICS: Final[dict[str, Metric]] = {metric.name: metric for metric in (*METRICS, NOT_CONVERGED)}
+"""All metrics by key, with that of runs that did not converge, which has no column in comparisons."""
+
 COMPARABLE_METRICS: Final[dict[str, Metric]] = {
-    metric.name: metric for metric in (*METRICS, NOT_CONVERGED) if metric.lower_is_better
+    name: metric for name, metric in ALL_METRICS.items() if metric.lower_is_better
 }
 """Metrics of which lower values are better, by key: those that significance tests can compare."""

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from reports.analysis.stored.verification import Verification, VerificationStatus
 from reports.analysis.text import printable
-from reports.render.verification import lines_by_run
+from reports.render.verification import lines_by_run, unmet_lines
+
+EXPECTATIONS: Final = "expectations"
+"""Name of the test case of a scenario's expectations."""
 
 
 def junit(verifications: Sequence[Verification]) -> bytes:
@@ -24,13 +28,16 @@ def _suite(root: Element, verification: Verification) -> None:
     changed = dict(lines_by_run(verification.changes))
     titles = [f"{printable(assignor)}, seed {seed}" for assignor, seed in verification.runs]
     # A scenario that could not be run has no runs but still gets a test case.
-    names = list(dict.fromkeys((*titles, *changed))) or ["as stored"]
+    expected = [EXPECTATIONS] if verification.expectations else []
+    names = list(dict.fromkeys((*titles, *changed, *expected))) or ["as stored"]
+    if unmet := list(unmet_lines(verification)):
+        changed[EXPECTATIONS] = unmet
     suite = SubElement(
         root,
         "testsuite",
         name=_line(verification.file),
         tests=str(len(names)),
-        failures=str(len(changed) if status is VerificationStatus.CHANGED else 0),
+        failures=str(len(changed)),
         errors=str(int(status is VerificationStatus.UNREADABLE)),
         skipped=str(int(status is VerificationStatus.NOT_STORED)),
         time=f"{verification.seconds:.3f}",

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from itertools import groupby
 from typing import Any, Final
 
+from reports.analysis.expectations import records as expectation_records
 from reports.analysis.stored.changes import ResultChange
 from reports.analysis.stored.verification import Verification, VerificationStatus
 from reports.analysis.text import printable
@@ -28,6 +29,11 @@ def lines_by_run(changes: Iterable[ResultChange]) -> Iterator[tuple[str, list[st
             last = max(change.round or 0 for change in omitted)
             lines.append(f"… and {len(omitted)} more up to round {last}; --format json lists them all")
         yield f"{printable(assignor)}, seed {seed}", lines
+
+
+def unmet_lines(verification: Verification) -> Iterator[str]:
+    """Yield a line per expectation that is not met or could not be checked."""
+    return (printable(str(expectation)) for expectation in verification.unmet)
 
 
 def render(verifications: Sequence[Verification], format: str) -> str:
@@ -51,6 +57,7 @@ def as_text(verification: Verification) -> str:
     if verification.status is VerificationStatus.UNREADABLE:
         return "".join(f"{printable(line)}\n" for line in verification.error.split("\n"))
     text = f"{printable(verification.file)}: {verification.headline}\n"
+    text += "".join(f"  {line}\n" for line in unmet_lines(verification))
     for title, lines in lines_by_run(verification.changes):
         text += f"  {title}\n" + "".join(f"    {line}\n" for line in lines)
     return text
@@ -74,6 +81,7 @@ def _record(verification: Verification) -> dict[str, Any]:
         "since": asdict(causes) if causes else None,
         "runs": [{"assignor": assignor, "seed": seed} for assignor, seed in verification.runs],
         "changes": [asdict(change) for change in verification.changes],
+        "expectations": expectation_records(verification.expectations),
     }
 
 
@@ -81,6 +89,9 @@ def _markdown(verifications: Sequence[Verification]) -> str:
     rows = [(verification.file, verification.status, verification.headline) for verification in verifications]
     text = markdown_table(("scenario", "result", ""), rows)
     for verification in verifications:
+        if unmet := list(unmet_lines(verification)):
+            text += f"\n**{markdown_text(f'{verification.file}: expectations')}**\n\n"
+            text += "".join(f"- {markdown_text(line)}\n" for line in unmet)
         for title, lines in lines_by_run(verification.changes):
             text += f"\n**{markdown_text(f'{verification.file}: {title}')}**\n\n"
             text += "".join(f"- {markdown_text(line)}\n" for line in lines)
@@ -88,13 +99,15 @@ def _markdown(verifications: Sequence[Verification]) -> str:
 
 
 def _github(verifications: Sequence[Verification]) -> str:
-    changed = [verification for verification in verifications if verification.status is not VerificationStatus.SAME]
-    return "".join(map(_annotation, changed)) or "::notice::all scenarios as stored\n"
+    changed = [verification for verification in verifications if not verification.passes]
+    is_stored = all(verification.status is VerificationStatus.SAME for verification in verifications)
+    return "".join(map(_annotation, changed)) or f"::notice::all scenarios as {'stored' if is_stored else 'expected'}\n"
 
 
 def _annotation(verification: Verification) -> str:
     level = "warning" if verification.status is VerificationStatus.NOT_STORED else "error"
-    message = verification.headline + "".join(
+    message = verification.headline + "".join(f"\n{line}" for line in unmet_lines(verification))
+    message += "".join(
         f"\n{title}\n" + "\n".join(f"  {line}" for line in lines) for title, lines in lines_by_run(verification.changes)
     )
     title = f"{verification.file}: {verification.status}"

@@ -15,6 +15,7 @@ from pydantic import BeforeValidator, Field
 from scenarios.language.application_entries import ApplicationSection, ClientEntry
 from scenarios.language.cluster_entries import BROKER_LIST, BROKER_POOL, ClusterSection
 from scenarios.language.event_entries import EventEntry
+from scenarios.language.expect_entry import ExpectEntry
 from scenarios.language.fields import (
     FLAT_LIST,
     PER_PARTITION,
@@ -63,6 +64,10 @@ class AssignorSettings(ScenarioSection):
     configs: AssignorEntryConfigs = Field(
         default_factory=AssignorEntryConfigs,
         description="Configs that override the application's, with Kafka's own keys.",
+    )
+    expect: ExpectEntry | None = Field(
+        default=None,
+        description="What runs of this assignor must meet; replaces conditions of the scenario for the same metrics.",
     )
 
 
@@ -139,6 +144,9 @@ class ScenarioDocument(ScenarioSection):
     )
     price: PriceField | None = Field(
         default=None, description="Price of cross-rack traffic: a provider's name, or a custom price."
+    )
+    expect: ExpectEntry | None = Field(
+        default=None, description="What runs of every assignor must meet; run, verify and pytest check it."
     )
 
 

@@ -84,6 +84,12 @@ class ConfigsOutsideTheModel:
         """Return whether the simulator knows a config without reading it."""
         return self.find(key) is not None or self.has_no_effect(key)
 
+    def keys_like(self, key: str) -> list[str]:
+        """Return the keys without wildcards, with the prefix of a key if it has one, for hints."""
+        prefix = next((prefix for prefix in self.prefixes if key.startswith(prefix)), "")
+        keys = [*self.unmodeled, *(pattern for pattern in self.without_effect if not pattern.endswith("*"))]
+        return [f"{prefix}{name}" for name in keys]
+
     def without(self, section: Any, modeled: frozenset[str]) -> Any:
         """Return a section without these configs, except for those that the simulator reads."""
         if not isinstance(section, dict):

@@ -81,6 +81,11 @@ class SourceMap:
         """Return the line of a path, or of the closest path above it; None if an override set it."""
         return self._locate(path)[1]
 
+    def place(self, path: ScenarioPath) -> str:
+        """Return the source, line and path as messages name them."""
+        source, line = self._locate(path)
+        return str(Mistake(source, line, format_path(path), ""))
+
     def mark_invalid(self, path: ScenarioPath) -> None:
         """Mark a path as invalid, so that nothing below it is checked."""
         self._invalid.add(path)
@@ -254,7 +259,8 @@ def _describe_unknown(path: ScenarioPath, document: type[BaseModel]) -> str:
     models = list(_models_at(path[:-1], document))
     known = sorted({_key(name, field) for model in models for name, field in model.model_fields.items()})
     if any(issubclass(model, AssignorConfigs | BrokerConfigs | GroupOverrides) for model in models):
-        known += [key for model, _, outside in _CONFIG_SECTIONS if model in models for key in outside.unmodeled]
+        for model, _, outside in _CONFIG_SECTIONS:
+            known += outside.keys_like(key) if model in models else ()
         proper_place = _proper_place(key, models)
         return f"unknown or misplaced config ({proper_place or did_you_mean(key, known)})"
     return f"unknown key ({did_you_mean(key, known)})"

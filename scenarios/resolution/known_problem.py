@@ -15,6 +15,7 @@ from scenarios.language.paths import ScenarioPath
 from scenarios.language.problem_entry import FixEntry, ProblemEntry
 from scenarios.language.validation import SourceMap
 from scenarios.language.yaml_reader import YamlReadError, read_yaml_value
+from scenarios.resolution.expectations import check_metric
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +82,18 @@ def resolve_problem(
         overrides = tuple((key, _as_yaml(value)) for key, value in fix.changes.items())
         _check_fix(fix, overrides, root, labels, path, source_map)
         fixes.append(Fix(fix.change, overrides, fix.assignor))
+    metrics = tuple(
+        metric
+        for number, metric in valid_entries(entry.metrics)
+        if check_metric(metric, ("problem", "metrics", number), source_map)
+    )
     return KnownProblem(
         title=entry.title,
         symptom=entry.symptom,
         cause=entry.cause,
         tickets=tuple(ticket for _, ticket in valid_entries(entry.tickets)),
         shown_by=entry.shown_by or next(iter(labels), ""),
-        metrics=tuple(metric for _, metric in valid_entries(entry.metrics)),
+        metrics=metrics,
         fixes=tuple(fixes),
         note=entry.note or "",
     )

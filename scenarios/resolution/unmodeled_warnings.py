@@ -36,7 +36,7 @@ def warn_about_unmodeled_configs(root: Any, source_map: SourceMap) -> None:
         for key, value in _mapping_at(root, path).items():
             found = None if key in modeled else outside.find(str(key))
             if found is not None and found.applies(value):
-                source_map.add_warning((*path, str(key)), f"not modeled: {found.effect}")
+                source_map.add_warning((*path, str(key)), f"valid, but not modeled (no effect): {found.effect}")
 
 
 def check_config_releases(root: Any, broker_release: str | None, source_map: SourceMap) -> None:

@@ -21,6 +21,7 @@ from scenarios.language.paths import ScenarioPath
 from scenarios.language.text_files import UnreadableError, read_text
 from scenarios.language.validation import SourceMap, parse_document
 from scenarios.language.yaml_reader import MAX_BYTES, TOO_LONG_MESSAGE, YamlReadError, read_yaml
+from scenarios.load import shipped_hint
 from scenarios.shipped import find_scenario, find_shipped, list_sweeps
 from scenarios.sweeps.document import MAX_SETTINGS, DesignEntry, FactorEntry, SweepDocument
 from scenarios.sweeps.settings import Setting, Value, count_settings, generate_settings, is_number
@@ -121,7 +122,8 @@ def load_sweep(path: str | os.PathLike[str]) -> Sweep:
         text = read_text(file, MAX_BYTES, TOO_LONG_MESSAGE)
         tree = read_yaml(text)
     except (UnreadableError, YamlReadError) as error:
-        raise ScenarioError([Mistake(source, error.line, "", str(error))]) from None
+        hint = shipped_hint(file, list_sweeps(), "sweep")
+        raise ScenarioError([Mistake(source, error.line, "", f"{error}{hint}")]) from None
     if not isinstance(tree.value, dict):
         what = f"expected a mapping with scenario and factors, found {format_value(tree.value)}"
         raise ScenarioError([Mistake(source, tree.lines[()], "", what)])

@@ -9,9 +9,10 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-import pyarrow as pa
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 REMOVED_IN: Final = "0.3.0"
 """The release that no longer reads the old keys."""
@@ -132,6 +133,8 @@ def rename_values(table: pa.Table, renamed: Mapping[str, Mapping[str, str]]) -> 
         table: any table of results.
         renamed: current values by old ones, by column.
     """
+    import pyarrow as pa
+
     old_values: list[str] = []
     for name in [name for name in table.column_names if name in renamed and pa.types.is_string(table[name].type)]:
         old = sorted(renamed[name].keys() & set(table[name].unique().to_pylist()))

@@ -17,20 +17,37 @@ from pathlib import Path
 def temporary_folder() -> Path:
     """Return a folder that only this user can read, and that is removed when this process ends.
 
-    The first call also removes the folders of processes that were killed: the system releases their locks.
+    The first call also removes the folders of processes that have ended: the system releases their locks.
 
     Raises:
         OSError: it cannot be created.
     """
-    shared = _shared_folder()
-    for lock in shared.glob("*.lock"):
-        _remove_if_unused(lock)
-    folder = Path(tempfile.mkdtemp(prefix=f"{os.getpid()}-", dir=shared))
-    lock = folder.with_suffix(".lock")
-    handle = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    fcntl.flock(handle, fcntl.LOCK_EX)
+    lock, handle = _new_lock()
+    folder = lock.with_suffix("")
+    folder.mkdir(mode=0o700)
     atexit.register(_remove, folder, lock, handle, os.getpid())
     return folder
+
+
+def _new_lock() -> tuple[Path, int]:
+    """Create a lock file and lock it; a folder of the same name without `.lock` belongs to this process.
+
+    The lock is older than its folder, so a folder without a lock is never in use.
+
+    Returns:
+        The file, and its open descriptor.
+    """
+    while True:
+        shared = _shared_folder()
+        # A process that ends at the same time removes the shared folder if it is empty.
+        with contextlib.suppress(FileNotFoundError):
+            _remove_unused(shared)
+            handle, name = tempfile.mkstemp(prefix=f"{os.getpid()}-", suffix=".lock", dir=shared)
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            # Another process may have removed the file between its creation and its lock.
+            if os.fstat(handle).st_nlink:
+                return Path(name), handle
+            os.close(handle)
 
 
 def _shared_folder() -> Path:
@@ -42,6 +59,19 @@ def _shared_folder() -> Path:
     if stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid():
         return folder
     return Path(tempfile.mkdtemp(prefix="assignor-sim-"))
+
+
+def _remove_unused(shared: Path) -> None:
+    """Remove the folders of processes that have ended.
+
+    Java may write to a folder after its command has ended and removed the lock, so folders without a lock are removed,
+    too.
+    """
+    for path in shared.iterdir():
+        if path.suffix == ".lock":
+            _remove_if_unused(path)
+        elif not path.with_name(f"{path.name}.lock").exists():
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def _remove_if_unused(lock: Path) -> None:

@@ -116,3 +116,13 @@ def test_unused_plugin_imports_no_package_of_this_project(project: Project) -> N
     )
     process = project.pytest("tests")
     assert process.returncode == 0, process.stdout
+
+
+def test_expectations_are_a_test_without_stored_results(project: Project) -> None:
+    project.write("scenarios/met.yaml", SMALL + "expect: {worst_downtime_ms: '< 1h'}\n")
+    project.write("scenarios/unmet.yaml", SMALL + "expect: {rebalances: '< 1'}\n")
+    result = project.pytest("--assignor-scenarios", "scenarios", "-v")
+    assert "scenarios/met.yaml::as_expected PASSED" in result.stdout
+    assert "scenarios/unmet.yaml::as_expected FAILED" in result.stdout
+    assert "unmet.yaml:23: expect.rebalances: sticky: expected < 1; found " in result.stdout
+    assert "1 failed, 1 passed, 1 skipped" in result.stdout

@@ -54,6 +54,13 @@ def test_commands_can_be_copied(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", all_pages(), ids=name)
+def test_code_from_files_equals_the_files(page: Path) -> None:
+    for block in blocks(page):
+        if block.kind == "from":
+            assert block.text in (ROOT / block.argument).read_text(encoding="utf-8"), f"line {block.line}"
+
+
+@pytest.mark.parametrize("page", all_pages(), ids=name)
 def test_commands_that_are_not_run_have_valid_options(page: Path) -> None:
     commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
     for block in blocks(page):

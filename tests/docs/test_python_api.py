@@ -31,6 +31,7 @@ INTERNAL = {
     "as_scenario",
     "as_scenarios",
     "batch_rows",
+    "estimate",
     "explain",
     "folder_names",
     "imports_not_stored",

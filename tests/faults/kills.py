@@ -28,8 +28,8 @@ factors:
   - {name: standbys, path: application.configs.num.standby.replicas, values: [0, 1]}
 seeds: [1, 2]
 """
-READINGS = "time,topic,partition,bytes_in\n" + "".join(
-    f"{time_s},orders,{partition},{(time_s // 60) * (partition + 1) * 60_000}\n"
+READINGS = "timestamp,topic,partition,bytes_in_total,messages_in_total\n" + "".join(
+    f"{time_s},orders,{partition},{(time_s // 60) * (partition + 1) * 60_000},{time_s * 10}\n"
     for time_s in range(1_700_000_000, 1_700_003_600, 60)
     for partition in range(6)
 )
@@ -118,7 +118,9 @@ class KillTest:
         try:
             err = process.communicate(timeout=moment_s)[1]
         except subprocess.TimeoutExpired:
-            process.send_signal(number_of_signal)
+            # Terminals send Ctrl-C to all processes of the command.
+            kill = os.killpg if number_of_signal is signal.SIGINT and rng.random() < 0.5 else os.kill
+            kill(process.pid, number_of_signal)
             err = process.communicate()[1]
         wrong = []
         # Without its handler, before main and after it, Python ends by the signal, which shells report as 130, too.

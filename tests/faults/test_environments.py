@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import resource
 import subprocess
@@ -90,8 +91,32 @@ def test_directory_that_cannot_be_written_is_an_error(folder: Path) -> None:
     for out in ("/proc/assignor-sim", "small.yaml/out", "/dev/null/out"):
         result = call(folder, "run", "small.yaml", "--out", out)
         assert result.returncode == 2, (out, result.stderr.decode())
-        assert result.stderr.startswith(out.encode()), result.stderr.decode()
+        assert result.stderr.startswith(f"error: {out}: ".encode()), result.stderr.decode()
         assert len(result.stderr.splitlines()) == 1
+
+
+def without_root_permissions() -> None:
+    """Give up the capability with which root writes to read-only folders; the system has none of it for other users."""
+    if os.getuid() == 0:
+        drop_from_bounding_set, dac_override = 24, 1
+        assert ctypes.CDLL(None).prctl(drop_from_bounding_set, dac_override, 0, 0, 0) == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "out"),
+    [(RUN, "out"), (("record", "small.yaml"), "small.expected.json"), (("schema", "-o", "schema.json"), "schema.json")],
+)
+def test_read_only_folder_is_an_error(folder: Path, arguments: tuple[str, ...], out: str) -> None:
+    folder.chmod(0o555)
+    try:
+        result = call(folder, *arguments, limit=without_root_permissions)
+    finally:
+        folder.chmod(0o755)
+    assert result.returncode == 2, result.stderr.decode()
+    assert result.stderr.startswith(f"error: {out}: ".encode()), result.stderr.decode()
+    assert b"ermission" in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+    assert sorted(path.name for path in folder.iterdir()) == ["small.yaml"]
 
 
 def test_closed_standard_output_is_no_traceback(folder: Path) -> None:

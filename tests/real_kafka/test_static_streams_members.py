@@ -6,7 +6,7 @@ The simulated members have the same process ids and member ids, so that ties are
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -71,6 +71,8 @@ duration: 6m
 """
 
 Targets = dict[str, tuple[Tasks, Tasks]]
+Offsets = dict[str, Mapping[tuple[str, int], int]]
+"""What members report, by process id: sums of changelog offsets by subtopology and partition."""
 
 
 @dataclass
@@ -109,6 +111,18 @@ class Application:
             rack_id="az1",
         )
 
+    def join(self, client: str, process_id: str, offsets: Offsets, *, number: int = 0) -> None:
+        """Start a member that reports offsets, and let it join."""
+        member = self.members[client] = self.start(client, process_id, number=number)
+        member.offsets = offsets[process_id]
+        member.join()
+
+    def report(self, offsets: Offsets) -> None:
+        """Let the members that are up report offsets."""
+        for member in self.members.values():
+            member.offsets = offsets[member.process_id]
+            member.heartbeat()
+
     def settle(self, new_targets: int) -> GroupDescription:
         """Let the members reconcile after a number of new target assignments, and note the last one if there is any."""
         described = settle(list(self.members.values()), min_epoch=self.epoch + new_targets)
@@ -128,15 +142,41 @@ class Application:
             time.sleep(0.2)
 
 
-def predicted_targets() -> list[list[Targets]]:
-    """Return the target assignments of the simulated run between its events, by process id."""
+@dataclass(frozen=True)
+class Prediction:
+    """A simulated rebalance.
+
+    Attributes:
+        target: the target assignment.
+        offsets: what the members have reported.
+    """
+
+    target: Targets
+    offsets: Offsets
+
+
+def predictions() -> list[list[Prediction]]:
+    """Return the rebalances of the simulated run between its events."""
     run = sim.run(sim.loads(SCENARIO), "streams_group_sticky", seed=1, capture=True)
-    captured = run.trace.captured_rounds
     ends = [*range(MINUTE_MS, 6 * MINUTE_MS, MINUTE_MS), 6 * MINUTE_MS]
     return [
-        [_by_process(taken.state, taken.columns) for taken in captured if start <= taken.round.requested_at_ms < end]
+        [
+            Prediction(_by_process(taken.state, taken.columns), _offsets(taken.state))
+            for taken in run.trace.captured_rounds
+            if start <= taken.round.requested_at_ms < end
+        ]
         for start, end in pairwise([0, *ends])
     ]
+
+
+def _offsets(state: ApplicationState) -> Offsets:
+    by_client = state.thread_offsets or [[{}]] * len(
+        state.clients.ids
+    )  # No member has reported before the first rebalance.
+    return {
+        str(process): {(str(task.subtopology), task.partition): offset for task, offset in reported.items()}
+        for process, [reported] in zip(state.clients.ids, by_client, strict=True)
+    }
 
 
 def _by_process(state: ApplicationState, columns: AssignmentColumns) -> Targets:
@@ -155,23 +195,21 @@ def application(connection: ProtocolConnection) -> Application:
 
 
 def test_static_members_behave_as_predicted(application: Application) -> None:
-    first, bounced, crashed, left, moved, gone = predicted_targets()
-    assert [len(targets) for targets in (first, bounced, crashed, left, moved, gone)] == [1, 0, 2, 2, 1, 1]
+    first, bounced, crashed, left, moved, gone = predictions()
+    assert [len(rebalances) for rebalances in (first, bounced, crashed, left, moved, gone)] == [1, 0, 2, 2, 1, 1]
     members, connection = application.members, application.connection
 
     for client, process in PROCESSES.items():
-        members[client] = application.start(client, process)
-        members[client].join()
+        application.join(client, process, first[0].offsets)
     started = settle(list(members.values()))
     application.epoch = started.epoch  # The creation of the changelog adds epochs.
-    assert {started.process_ids[member]: tasks for member, tasks in started.target.items()} == first[-1]
+    assert {started.process_ids[member]: tasks for member, tasks in started.target.items()} == first[0].target
 
     # A member that closes keeps its tasks; another one with its instance id gets them, without a new target.
     before = members.pop("a")
     before.leave(returns=True)
     assert before.id in describe(connection, "static").target
-    members["a"] = application.start("a", PROCESSES["a"], number=1)
-    members["a"].join()
+    application.join("a", PROCESSES["a"], first[0].offsets, number=1)
     application.settle(new_targets=0)
     assert (members["a"].active, members["a"].standby) == (before.active, before.standby)
     with pytest.raises(HeartbeatError) as fenced:
@@ -184,38 +222,41 @@ def test_static_members_behave_as_predicted(application: Application) -> None:
         application.start("b", PROCESSES["b"], number=1).join()
     assert refused.value.code == UNRELEASED_INSTANCE_ID
     epoch = application.epoch
+    application.report(crashed[0].offsets)
     application.heartbeat_until_epoch(epoch + 1)
     assert killed.id not in application.settle(new_targets=1).target
-    members["b"] = application.start("b", PROCESSES["b"])
-    members["b"].join()
+    application.report(crashed[1].offsets)
+    application.join("b", PROCESSES["b"], crashed[1].offsets)
     application.settle(new_targets=1)
-    assert application.targets == crashed
+    assert application.targets == [rebalance.target for rebalance in crashed]
 
     # A static member that leaves for good gives up its tasks at once.
     application.targets.clear()
+    application.report(left[0].offsets | left[1].offsets)
     members.pop("c").leave()
     application.settle(new_targets=1)
-    members["c"] = application.start("c", PROCESSES["c"])
-    members["c"].join()
+    application.report(left[1].offsets)
+    application.join("c", PROCESSES["c"], left[1].offsets)
     application.settle(new_targets=1)
-    assert application.targets == left
+    assert application.targets == [rebalance.target for rebalance in left]
 
     # A member that returns as another process, because its disk is lost, causes a new target.
     application.targets.clear()
     members.pop("b").leave(returns=True)
-    [process] = moved[0].keys() - set(PROCESSES.values())
-    members["b"] = application.start("b", process)
-    members["b"].join()
+    [process] = moved[0].target.keys() - set(PROCESSES.values())
+    application.report(moved[0].offsets)
+    application.join("b", process, moved[0].offsets)
     application.settle(new_targets=1)
-    assert application.targets == moved
+    assert application.targets == [rebalance.target for rebalance in moved]
 
     # A member that closes and does not return is removed when its session times out.
     application.targets.clear()
     closed = members.pop("a")
     closed.leave(returns=True)
+    application.report(gone[0].offsets)
     application.heartbeat_until_epoch(application.epoch + 1)
     assert closed.id not in application.settle(new_targets=1).target
-    assert application.targets == gone
+    assert application.targets == [rebalance.target for rebalance in gone]
 
 
 def test_second_member_with_the_same_instance_id_is_refused(application: Application) -> None:

@@ -201,10 +201,19 @@ events:
 traffic: {hourly: [1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 1, 1, 1, 1, 1, 0.5, 0.5, 0.5]}
 assignors:
   - high_availability
-  - {label: broker, assignor: streams_group_sticky, parameters: {}, configs: {group.protocol: streams}}
+  - label: broker
+    assignor: streams_group_sticky
+    parameters: {}
+    configs: {group.protocol: streams}
+    expect: {active_moves: "<= +50%"}
 duration: 24h
 seeds: [1, 2]
 price: {provider: aws, usd_per_gb: 0.015}
+expect:
+  against: high_availability
+  worst_downtime_ms: "< 6h"
+  cross_rack_usd: ["<= $500", "> 0"]
+  cross_rack_bytes: "<= +50%"
 """
 
 RUNNING = """\

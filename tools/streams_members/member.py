@@ -18,6 +18,7 @@ LOADING = (14, 15, 16)
 LEAVES, RETURNS = -1, -2
 """Epochs of a member that leaves for good, and of a static member that leaves temporarily."""
 
+OFFSET_FIELDS = ("taskOffsets", "taskEndOffsets")
 SETTLE_TIMEOUT_S = 60
 PAUSE_S = 0.05
 
@@ -92,6 +93,8 @@ class StreamsMember:
         epoch: member epoch; 0 before it joins.
         active: its active tasks: partitions by subtopology.
         standby: its standbys.
+        offsets: sums of changelog offsets that it reports with every heartbeat, by subtopology and partition; None to
+            report none.
     """
 
     connection: ProtocolConnection
@@ -105,6 +108,7 @@ class StreamsMember:
     epoch: int = 0
     active: Tasks = field(default_factory=dict)
     standby: Tasks = field(default_factory=dict)
+    offsets: Mapping[tuple[str, int], int] | None = None
 
     def join(self) -> None:
         """Join the group without tasks.
@@ -123,16 +127,13 @@ class StreamsMember:
             }
         )
 
-    def heartbeat(self, offsets: Mapping[tuple[str, int], int] | None = None) -> None:
+    def heartbeat(self) -> None:
         """Report the current tasks, and take what the coordinator assigns.
-
-        Args:
-            offsets: sums of changelog offsets to report, by task; None to report none.
 
         Raises:
             HeartbeatError: the coordinator refuses it.
         """
-        self._send({} if offsets is None else {"taskOffsets": _offsets(offsets), "taskEndOffsets": _offsets(offsets)})
+        self._send({})
 
     def leave(self, *, returns: bool = False) -> None:
         """Leave the group; a static member may leave temporarily.
@@ -144,7 +145,8 @@ class StreamsMember:
 
     def _send(self, fields: Json) -> None:
         owned = {"activeTasks": _messages(self.active), "standbyTasks": _messages(self.standby), "warmupTasks": []}
-        response = self._request({"memberEpoch": self.epoch, **owned, **fields})
+        reported = {} if self.offsets is None else {name: _offsets(self.offsets) for name in OFFSET_FIELDS}
+        response = self._request({"memberEpoch": self.epoch, **owned, **reported, **fields})
         self.epoch = response["memberEpoch"]
         if response["activeTasks"] is not None:
             self.active, self.standby = _tasks(response["activeTasks"]), _tasks(response["standbyTasks"])
@@ -154,7 +156,7 @@ class StreamsMember:
     def _request(self, fields: Json) -> Json:
         empty = ("rackId", "topology", "activeTasks", "standbyTasks", "warmupTasks", "processId", "userEndpoint")
         request = {
-            **dict.fromkeys((*empty, "clientTags", "taskOffsets", "taskEndOffsets")),
+            **dict.fromkeys((*empty, "clientTags", *OFFSET_FIELDS)),
             "groupId": self.group,
             "memberId": self.id,
             "endpointInformationEpoch": -1,

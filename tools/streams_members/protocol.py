@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
@@ -70,7 +71,8 @@ class ProtocolConnection:
         self._process.wait()
         for stream in (self._process.stdin, self._process.stdout):
             if stream is not None:
-                stream.close()
+                with suppress(BrokenPipeError):  # A request that the process has not read.
+                    stream.close()
         self._errors.close()
 
     def send(self, api: int, request: Json, version: int = 1) -> Json:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from simulator.results.renamed_keys import RENAMED_RUN_KEYS
+from simulator.results.run_metrics import metric_hint
 from simulator.results.tables import SCHEMAS
 
 _STORED_PRECISION: Final = 1e-8
@@ -85,10 +85,7 @@ def parse_tolerance(option: str, text: str, metrics: Sequence[str]) -> Tolerance
     """
     name, _, size = text.partition("=")
     if name not in metrics:
-        renamed = RENAMED_RUN_KEYS.get(name)
-        if renamed in metrics:
-            raise ToleranceError(f"{option} {text}: '{name}' was renamed to '{renamed}'")
-        raise ToleranceError(f"{option} {text}: '{name}' is not a metric (metrics: {', '.join(metrics)})")
+        raise ToleranceError(f"{option} {text}: '{name}' is not a metric ({metric_hint(name, metrics)})")
     try:
         value = float(size.removesuffix("%"))
     except ValueError:

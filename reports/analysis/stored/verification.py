@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from reports.analysis.expectations import ExpectationResult, summarize
 from reports.analysis.stored.changes import InputChanges, ResultChange
 from reports.analysis.text import printable
 
@@ -15,13 +16,17 @@ class VerificationStatus(StrEnum):
 
     Attributes:
         SAME: the current results are the stored ones.
+        MET: the scenario has no stored results; its expectations are met.
         CHANGED: the current results differ from the stored ones.
+        UNMET: expectations of the scenario are not met, or cannot be checked; the results may differ, too.
         UNREADABLE: the scenario could not be read or run, or its stored results could not be read.
         NOT_STORED: the scenario has no stored results.
     """
 
     SAME = "same"
+    MET = "met"
     CHANGED = "changed"
+    UNMET = "not met"
     UNREADABLE = "error"
     NOT_STORED = "not stored"
 
@@ -38,6 +43,7 @@ class Verification:
         error: why it could not be verified; empty if it could.
         runs: assignor and seed of each compared run.
         seconds: duration of the verification.
+        expectations: the expectations of the scenario, checked.
     """
 
     file: str
@@ -47,6 +53,17 @@ class Verification:
     error: str = ""
     runs: Sequence[tuple[str, int]] = ()
     seconds: float = 0.0
+    expectations: Sequence[ExpectationResult] = ()
+
+    @property
+    def passes(self) -> bool:
+        """Whether the results are the stored ones, if there are any, and meet the expectations."""
+        return self.status in (VerificationStatus.SAME, VerificationStatus.MET)
+
+    @property
+    def unmet(self) -> list[ExpectationResult]:
+        """The expectations that are not met or could not be checked."""
+        return [expectation for expectation in self.expectations if not expectation.is_met]
 
     @property
     def headline(self) -> str:
@@ -54,11 +71,24 @@ class Verification:
         match self.status:
             case VerificationStatus.SAME:
                 has_changes = self.causes is not None and self.causes.kind != "other"
-                return "as stored" + (f", although {self.causes}" if has_changes else "")
+                expected = f", expectations: {summarize(self.expectations)}" if self.expectations else ""
+                return f"as stored{expected}" + (f", although {self.causes}" if has_changes else "")
+            case VerificationStatus.MET:
+                return f"expectations: {summarize(self.expectations)}; no stored results"
             case VerificationStatus.CHANGED:
-                count = len(self.changes)
-                return f"{count} difference{'s' if count > 1 else ''}; {self.causes}"
+                return self._differences
+            case VerificationStatus.UNMET:
+                if self.causes is None:
+                    stored = "no stored results"
+                else:
+                    stored = self._differences if self.changes else "results as stored"
+                return f"expectations: {summarize(self.expectations)}; {stored}"
             case VerificationStatus.NOT_STORED:
                 return f"no stored results; run assignor-sim record {printable(self.file)}"
             case VerificationStatus.UNREADABLE:
                 return self.error
+
+    @property
+    def _differences(self) -> str:
+        count = len(self.changes)
+        return f"{count} difference{'s' if count > 1 else ''}; {self.causes}"

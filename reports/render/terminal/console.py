@@ -42,11 +42,8 @@ def lines(parts: Iterable[RenderableType], width: int | None = None, *, color: b
     )
     with console.capture() as captured:
         for part in parts:
-            if isinstance(part, Text) and part.no_wrap:
-                # `print` joins texts, and would forget that this one must not be broken.
-                console.print(part, no_wrap=True, overflow="ignore", crop=False)
-            else:
-                console.print(part)
+            # soft_wrap: text that must not be broken, so that it can be copied, is neither wrapped nor cropped.
+            console.print(part, soft_wrap=isinstance(part, Text) and bool(part.no_wrap))
     return "".join(f"{line.rstrip()}\n" for line in captured.get().splitlines())
 
 

@@ -11,12 +11,14 @@ from scenarios.kafka.observation.history import ObservedRebalance, RebalanceHist
 from scenarios.kafka.observation.observation import Observation
 
 COLUMNS = ("round", "at_ms", "task", "client", "process_id", "role")
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def rebalances_csv(observation: Observation, history: RebalanceHistory) -> str:
     """Return a CSV table with one line for each task copy of each rebalance.
 
-    The role is `active` or `standby`; clients have their names in the scenario.
+    The role is `active` or `standby`; clients have their names in the scenario, after an apostrophe if a spreadsheet
+    would read the name as a formula.
     """
     names = client_names([*observation.processes, *history.newcomers])
     text = io.StringIO()
@@ -24,8 +26,14 @@ def rebalances_csv(observation: Observation, history: RebalanceHistory) -> str:
     writer.writerow(COLUMNS)
     for rebalance in history.rebalances:
         for task, process, role in _assignments(rebalance):
-            writer.writerow((rebalance.number, rebalance.at_ms, task, names[process], process, role))
+            cells = (_text_cell(cell) for cell in (task, names[process], process, role))
+            writer.writerow((rebalance.number, rebalance.at_ms, *cells))
     return text.getvalue()
+
+
+def _text_cell(text: str) -> str:
+    """Return a cell that spreadsheets do not calculate."""
+    return f"'{text}" if text.startswith(_FORMULA_STARTS) else text
 
 
 def _assignments(rebalance: ObservedRebalance) -> Iterator[tuple[str, str, str]]:

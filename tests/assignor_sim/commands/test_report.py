@@ -51,7 +51,7 @@ def test_figures_are_saved_on_request(shell: Shell, results: Path, arguments: tu
 def test_missing_result_directory_is_rejected(shell: Shell, results: Path) -> None:
     result = shell("report", "first", "nowhere")
     assert result.code == 2
-    assert result.err.startswith("nowhere: not a result directory")
+    assert result.err.startswith("error: nowhere: not a result directory")
     assert not (shell.folder / "report.html").exists()
 
 

@@ -60,7 +60,7 @@ def test_only_configs_with_another_effect_cause_a_warning(config: StreamsGroupCo
         if config.effect is not Effect.MODELED:
             warnings = [text for text in loaded(None, (path, value)).warnings if path in text]
             assert len(warnings) == (config.effect is Effect.WARNING)
-            assert not warnings or warnings[0].endswith(f"not modeled: {config.remark}")
+            assert not warnings or warnings[0].endswith(f"not modeled (no effect): {config.remark}")
 
 
 def test_modeled_configs_are_those_of_the_schema() -> None:

@@ -45,7 +45,9 @@ def _load(streams: str = "", brokers: str = "") -> Scenario:
 
 def test_warning_names_the_line_the_config_and_the_effect() -> None:
     [warning] = _load("max.task.idle.ms: 500").warnings
-    assert warning.startswith("scenario:9: application.configs.max.task.idle.ms: not modeled: tasks never wait")
+    assert warning.startswith(
+        "scenario:9: application.configs.max.task.idle.ms: valid, but not modeled (no effect): tasks"
+    )
 
 
 @pytest.mark.parametrize(
@@ -96,6 +98,9 @@ def test_configs_of_brokers_cause_warnings_too(config: str, warns: bool) -> None
     [
         ("max.task.idel.ms: 1", "did you mean 'max.task.idle.ms'?"),
         ("producer.nonsense: 1", ""),
+        ("bootstrap.server: a:9092", "did you mean 'bootstrap.servers'?"),
+        ("consumer.max.pol.records: 1", "did you mean 'consumer.max.poll.records'?"),
+        ("num.standby.replica: 1", "did you mean 'num.standby.replicas'?"),
         ("group.max.size: 5", "it belongs in cluster.configs"),
     ],
 )

@@ -45,6 +45,25 @@ def test_folder_of_a_killed_process_is_removed_by_the_next_one(tmp_path: Path) -
     assert not list(tmp_path.iterdir())
 
 
+def test_folder_that_was_written_after_its_process_had_ended_is_removed(tmp_path: Path) -> None:
+    shared = tmp_path / f"assignor-sim-{os.getuid()}"
+    (shared / "4711-java").mkdir(parents=True)
+    (shared / "4711-java" / "native.so").write_text("x")
+    process, folder = start(tmp_path)
+    assert [path.name for path in shared.iterdir() if path.suffix != ".lock"] == [folder.name]
+    process.communicate("")
+    assert not list(tmp_path.iterdir())
+
+
+def test_folders_of_processes_that_start_at_once_are_kept(tmp_path: Path) -> None:
+    started = [start(tmp_path) for _ in range(4)]
+    assert all((folder / "native.so").exists() for _, folder in started)
+    assert len({folder for _, folder in started}) == 4
+    for process, _ in started:
+        process.communicate("")
+    assert not list(tmp_path.iterdir())
+
+
 def test_foreign_folder_is_not_used(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / f"assignor-sim-{os.getuid()}").symlink_to(tmp_path / "elsewhere")

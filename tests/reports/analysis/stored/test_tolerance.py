@@ -40,5 +40,5 @@ def test_tolerance_without_valid_size_is_rejected(text: str) -> None:
 
 @pytest.mark.parametrize("name", ["speed", "verdict", "seed", "scenario"])
 def test_tolerance_for_unknown_metric_is_rejected(name: str) -> None:
-    with pytest.raises(ToleranceError, match=r"is not a metric \(metrics: .*downtime_ms.*\)"):
+    with pytest.raises(ToleranceError, match=r"is not a metric \((metrics: .*downtime_ms|did you mean 'verdict_)"):
         parse_tolerances([f"{name}=5%"])

@@ -146,7 +146,7 @@ def test_plans_follow_runs_on_a_common_page() -> None:
     text = page(player_runs(), MANIFEST, plans=[results(sizes=False, racks=False)] * 2)
     sections = [element.get("id", "") for element in parse(text).iter("h2")]
     assert sections[-4:] == ["plan-1", "plan-2", "reading", "making"]
-    assert sections[0] == "comparison"
+    assert sections[0] == "answer"
     assert "reading" not in [element.get("id", "") for element in parse(sample_page()).iter("h2")]
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -150,6 +153,21 @@ def test_replay_reproduces_every_logged_assignment(tmp_path: Path, trace: Trace)
     assert [_simulated_assignment(replayed, round_) for round_ in replayed.rounds] == [
         _logged_assignment(rebalance) for rebalance in imported.history.rebalances
     ]
+
+
+@pytest.mark.parametrize("client_id", ["=1+1", "+1", "-1+1", "@SUM(A1)", '=HYPERLINK("http://a","b")'])
+def test_client_that_is_named_like_a_formula_is_text_in_the_csv(tmp_path: Path, trace: Trace, client_id: str) -> None:
+    imported = _import(tmp_path, trace)
+    assert imported.history is not None
+    observation = imported.observation
+    processes = {
+        process_id: replace(process, client_id=client_id) for process_id, process in observation.processes.items()
+    }
+    rows = list(
+        csv.DictReader(io.StringIO(rebalances_csv(replace(observation, processes=processes), imported.history)))
+    )
+    assert any(row["client"].startswith(f"'{client_id}-") for row in rows)
+    assert not [cell for row in rows for cell in row.values() if cell.startswith(("=", "+", "-", "@"))]
 
 
 def test_rebalances_csv_has_a_row_per_assigned_task_copy(tmp_path: Path, trace: Trace) -> None:
