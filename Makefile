@@ -32,7 +32,7 @@ demo: .venv ## Set up, compare assignors on a shipped scenario, run a sweep on S
 
 # Slow tests have their own targets. Those of PROJECTS run users' projects in processes of their own, those of EXAMPLES
 # what README and docs show; those of PAGES draw many pages and figures.
-PROJECTS := tests/packaging/test_name_collisions.py tests/packaging/test_typed_consumer.py \
+PROJECTS := tests/packaging/test_name_collisions.py tests/packaging/test_typed_consumer.py tests/packaging/test_without_java.py \
 	tests/assignor_sim/test_pytest_plugin.py
 EXAMPLES := tests/docs/test_python_api.py tests/docs/test_readme.py tests/docs/test_regression_howtos.py \
 	tests/docs/test_examples.py tests/docs/test_known_problems.py tests/docs/test_warmup_preview_page.py

@@ -18,6 +18,7 @@ from assignor_sim.commands import (
     assign,
     compare,
     diff,
+    doctor,
     explain,
     frontier,
     generate,
@@ -46,6 +47,7 @@ from assignor_sim.console.exits import (
     exit_with_usage_error,
     print_error,
 )
+from assignor_sim.console.help_page import CommandWithHelp
 from assignor_sim.console.streams import discard_output, replace_closed_streams
 from assignor_sim.console.verbosity import set_verbosity
 
@@ -71,6 +73,7 @@ COMMANDS: Final = (
     ("run", run.run, START),
     ("import", import_.import_, START),
     ("validate", validate.validate, START),
+    ("doctor", doctor.doctor, START),
     ("show", show.show, UNDERSTAND),
     ("explain", explain.explain, UNDERSTAND),
     ("diff", diff.diff, UNDERSTAND),
@@ -91,7 +94,7 @@ COMMANDS: Final = (
 """Each command with its panel of the help: what the reader wants to do."""
 
 for _name, _command, _panel in COMMANDS:
-    app.command(_name, rich_help_panel=_panel)(_command)
+    app.command(_name, cls=CommandWithHelp, rich_help_panel=_panel)(_command)
 app.add_typer(generate.generate, name="generate", rich_help_panel=DATA)
 
 
@@ -116,7 +119,7 @@ def options(
     set_verbosity(quiet=quiet, verbose=verbose)
 
 
-@app.command("help", rich_help_panel=START)
+@app.command("help", cls=CommandWithHelp, rich_help_panel=START)
 def help_(
     context: typer.Context,
     command: Annotated[str | None, typer.Argument(help="Command; all by default.", metavar="COMMAND")] = None,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from assignor_sim.console.assignor_options import AssignorMemory, AssignorTimeout, Isolate, call_limits
+from assignor_sim.console.completion import complete_assignor
 from assignor_sim.console.exits import DIFFERENT, RUN_FAILED, exit_on_error, print_error
 
 if TYPE_CHECKING:
@@ -31,7 +32,11 @@ def assign(
         bool, typer.Option("--check", help="Compare with the expected assignments; exit with 1 on any difference.")
     ] = False,
     assignor: Annotated[
-        str | None, typer.Option(help="Assignor in place of the problem's: a name, or package.module:Class.")
+        str | None,
+        typer.Option(
+            help="Assignor in place of the problem's: a name, or package.module:Class.",
+            autocompletion=complete_assignor,
+        ),
     ] = None,
     order: Annotated[
         Literal["production", "sorted"],

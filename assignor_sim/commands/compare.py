@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assignor_sim.console.assignor_options import AssignorMemory, AssignorTimeout, Isolate, call_limits
+from assignor_sim.console.completion import complete_assignor, complete_scenario
 from assignor_sim.console.exits import BAD_INPUT, DIFFERENT, RUN_FAILED, exit_on_error, print_error
 
 if TYPE_CHECKING:
@@ -28,11 +29,18 @@ class CompareFormat(StrEnum):
 def compare(
     scenarios: Annotated[
         list[Path],
-        typer.Argument(help="Scenario files, directories of them, or names of shipped ones.", metavar="SCENARIO…"),
+        typer.Argument(
+            help="Scenario files, directories of them, or names of shipped ones.",
+            metavar="SCENARIO…",
+            autocompletion=complete_scenario,
+        ),
     ],
     assignor: Annotated[
         list[str],
-        typer.Option(help="Two or more, as in run; the first is the baseline."),
+        typer.Option(
+            help="Two or more, as in run; the first is the baseline.",
+            autocompletion=complete_assignor,
+        ),
     ],
     seeds: Annotated[int, typer.Option(help="Number of seeds: 1, 2 and so on.", min=1)] = 20,
     metric: Annotated[list[str] | None, typer.Option(help="Key of a metric to compare. Repeatable.")] = None,

@@ -8,15 +8,24 @@ from typing import Annotated
 
 import typer
 
+from assignor_sim.console.completion import complete_assignor, complete_scenario
 from assignor_sim.console.exits import BAD_INPUT, exit_on_error, print_error
 from assignor_sim.console.formats import TableOrJson
 
 
 def frontier(
-    scenario: Annotated[Path, typer.Argument(help="Scenario file, or name of a shipped scenario.", metavar="SCENARIO")],
+    scenario: Annotated[
+        Path,
+        typer.Argument(
+            help="Scenario file, or name of a shipped scenario.", metavar="SCENARIO", autocompletion=complete_scenario
+        ),
+    ],
     assignor: Annotated[
         str | None,
-        typer.Option(help="Assignor that runs the scenario: a label or a name; the scenario's first by default."),
+        typer.Option(
+            help="Assignor that runs the scenario: a label or a name; the scenario's first by default.",
+            autocompletion=complete_assignor,
+        ),
     ] = None,
     round_: Annotated[
         int | None,

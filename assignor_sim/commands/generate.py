@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from assignor_sim.console.exits import exit_on_error
+from assignor_sim.console.help_page import CommandWithHelp
 from assignor_sim.console.spark_options import Conf, Master, PyFiles, parse_spark_conf
 
 generate = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
@@ -26,7 +27,7 @@ def _generate() -> None:
     """Generate synthetic metrics and clusters of any size."""
 
 
-@generate.command("metrics")
+@generate.command("metrics", cls=CommandWithHelp)
 def metrics(
     out: Annotated[str, typer.Option(help="New folder: a path or URI.", metavar="DIR")],
     partitions: Annotated[int, typer.Option(help="Number of partitions.", min=1)] = 1_000,
@@ -72,7 +73,7 @@ def metrics(
     print(f"{written.rows:,} samples: {out}/metrics")
 
 
-@generate.command("cluster")
+@generate.command("cluster", cls=CommandWithHelp)
 def cluster(
     out: Annotated[str, typer.Option(help="New folder.", metavar="DIR")],
     brokers: Annotated[int, typer.Option(help="Number of brokers.", min=1)] = 40,

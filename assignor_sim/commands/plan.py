@@ -11,6 +11,7 @@ import typer
 
 from assignor_sim.console.client_properties import Bootstrap, CommandConfig, read_properties
 from assignor_sim.console.command_line import command_line
+from assignor_sim.console.completion import complete_scenario, complete_strategy
 from assignor_sim.console.exits import DIFFERENT, exit_on_error, print_error
 from assignor_sim.console.remarks import print_remark
 
@@ -39,6 +40,7 @@ def plan(
             help="Scenario (file or shipped name), JSON of kafka-reassign-partitions.sh, or output of "
             "kafka-topics.sh --describe; - for standard input.",
             metavar="CLUSTER",
+            autocompletion=complete_scenario,
         ),
     ] = None,
     bootstrap: Bootstrap = None,
@@ -47,7 +49,8 @@ def plan(
         list[str] | None,
         typer.Option(
             help=f"Use this strategy instead of {_DEFAULT}: a name or package.module:Class, with parameters as in "
-            "leader_max_flow,pruning=none. Repeatable."
+            "leader_max_flow,pruning=none. Repeatable.",
+            autocompletion=complete_strategy,
         ),
     ] = None,
     all_: Annotated[bool, typer.Option("--all", help="Use every built-in strategy.")] = False,

@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from assignor_sim.console.command_line import command_line
+from assignor_sim.console.completion import complete_assignor, complete_scenario
 from assignor_sim.console.exits import DIFFERENT, INTERRUPTED, exit_on_error
 from assignor_sim.console.spark_options import Conf, Master, PyFiles, parse_spark_conf
 
@@ -25,7 +26,12 @@ class RecommendFormat(StrEnum):
 
 
 def recommend(
-    scenario: Annotated[Path, typer.Argument(help="Scenario file, or name of a shipped scenario.", metavar="SCENARIO")],
+    scenario: Annotated[
+        Path,
+        typer.Argument(
+            help="Scenario file, or name of a shipped scenario.", metavar="SCENARIO", autocompletion=complete_scenario
+        ),
+    ],
     objective: Annotated[
         str,
         typer.Option(
@@ -59,7 +65,8 @@ def recommend(
         list[str] | None,
         typer.Option(
             help="Built-in assignor to consider beside the current one, in place of high_availability and "
-            "sticky_task_assignor. Repeatable."
+            "sticky_task_assignor. Repeatable.",
+            autocompletion=complete_assignor,
         ),
     ] = None,
     keep: Annotated[

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from assignor_sim.console.completion import complete_scenario
 from assignor_sim.console.exits import exit_on_error
 from assignor_sim.console.formats import FactFormat
 
@@ -14,7 +15,11 @@ from assignor_sim.console.formats import FactFormat
 def record(
     scenarios: Annotated[
         list[Path],
-        typer.Argument(help="Scenario files, directories of them, or names of shipped ones.", metavar="SCENARIO…"),
+        typer.Argument(
+            help="Scenario files, directories of them, or names of shipped ones.",
+            metavar="SCENARIO…",
+            autocompletion=complete_scenario,
+        ),
     ],
     assignor: Annotated[
         list[str] | None,

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from assignor_sim.console.completion import complete_scenario
 from assignor_sim.console.exits import exit_on_error
 from assignor_sim.console.formats import TableOrJson
 
@@ -21,6 +22,7 @@ def releases(
         list[str] | None,
         typer.Option(
             help="Scenario to simulate; by default all shipped ones. Repeatable.",
+            autocompletion=complete_scenario,
             metavar="SCENARIO",
         ),
     ] = None,

@@ -11,6 +11,7 @@ import typer
 from assignor_sim.console.assignor_options import AssignorMemory, AssignorTimeout, Isolate, call_limits
 from assignor_sim.console.columns import ColumnError, Columns, Wide, parse_columns
 from assignor_sim.console.command_line import command_line
+from assignor_sim.console.completion import complete_assignor, complete_scenario
 from assignor_sim.console.exits import DIFFERENT, RUN_FAILED, exit_on_error, exit_with_error, print_error
 
 if TYPE_CHECKING:
@@ -31,10 +32,18 @@ class RunFormat(StrEnum):
 
 
 def run(
-    scenario: Annotated[Path, typer.Argument(help="Scenario file, or name of a shipped scenario.", metavar="SCENARIO")],
+    scenario: Annotated[
+        Path,
+        typer.Argument(
+            help="Scenario file, or name of a shipped scenario.", metavar="SCENARIO", autocompletion=complete_scenario
+        ),
+    ],
     assignor: Annotated[
         list[str] | None,
-        typer.Option(help="Assignor: label of the scenario, name, or package.module:Class. Repeatable."),
+        typer.Option(
+            help="Assignor: label of the scenario, name, or package.module:Class. Repeatable.",
+            autocompletion=complete_assignor,
+        ),
     ] = None,
     set_: Annotated[
         list[str] | None,

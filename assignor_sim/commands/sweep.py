@@ -10,17 +10,28 @@ import typer
 
 from assignor_sim.console.assignor_options import AssignorMemory, AssignorTimeout, Isolate, call_limits
 from assignor_sim.console.command_line import command_line
+from assignor_sim.console.completion import complete_assignor, complete_sweep
 from assignor_sim.console.exits import INTERRUPTED, RUN_FAILED, exit_on_error, print_error
 from assignor_sim.console.spark_options import Conf, Master, PyFiles, parse_spark_conf
 
 
 def sweep(
-    file: Annotated[Path, typer.Argument(help="Sweep file, or name of a shipped sweep.", metavar="SWEEP")],
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="Sweep file, or name of a shipped sweep.",
+            metavar="SWEEP",
+            autocompletion=complete_sweep,
+        ),
+    ],
     out: Annotated[str, typer.Option(help="Folder for the tables: a path, or a URI that Spark knows.", metavar="DIR")],
     resume: Annotated[bool, typer.Option("--resume", help="Resume an interrupted sweep.")] = False,
     assignor: Annotated[
         list[str] | None,
-        typer.Option(help="Assignor in place of the sweep's: a label, a name, or package.module:Class. Repeatable."),
+        typer.Option(
+            help="Assignor in place of the sweep's: a label, a name, or package.module:Class. Repeatable.",
+            autocompletion=complete_assignor,
+        ),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the number of runs, and run nothing.")] = False,
     assignor_timeout: AssignorTimeout = None,

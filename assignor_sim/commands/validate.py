@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from assignor_sim.console.completion import complete_scenario
 from assignor_sim.console.exits import BAD_INPUT, print_error
 from assignor_sim.console.formats import FactFormat
 
@@ -17,7 +18,10 @@ if TYPE_CHECKING:
 
 def validate(
     files: Annotated[
-        list[Path], typer.Argument(help="Scenario files, or names of shipped scenarios.", metavar="FILE…")
+        list[Path],
+        typer.Argument(
+            help="Scenario files, or names of shipped scenarios.", metavar="FILE…", autocompletion=complete_scenario
+        ),
     ],
     format_: Annotated[FactFormat, typer.Option("--format", help="Output format.")] = FactFormat.TABLE,
 ) -> None:

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from assignor_sim.console.completion import complete_scenario
 from assignor_sim.console.exits import BAD_INPUT, DIFFERENT, exit_on_error
 
 
@@ -24,7 +25,11 @@ class VerifyFormat(StrEnum):
 def verify(
     scenarios: Annotated[
         list[Path],
-        typer.Argument(help="Scenario files, directories of them, or names of shipped ones.", metavar="SCENARIO…"),
+        typer.Argument(
+            help="Scenario files, directories of them, or names of shipped ones.",
+            metavar="SCENARIO…",
+            autocompletion=complete_scenario,
+        ),
     ],
     tolerance: Annotated[
         list[str] | None,

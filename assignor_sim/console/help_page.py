@@ -1,0 +1,101 @@
+"""The help of a command at any width: no name or value is cut."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Final
+
+from typer.core import TyperArgument, TyperCommand
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+_MAX_NAME_CHARS: Final = 30
+
+
+class CommandWithHelp(TyperCommand):
+    """A command that prints its help in two columns: names with their values, and what they mean."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Print the help."""
+        from reports.render.terminal.console import lines
+
+        print(lines(_parts(self, ctx)), end="")
+
+
+def _parts(command: Any, context: Any) -> Iterator[RenderableType]:
+    from rich.text import Text
+
+    parameters = [parameter for parameter in command.get_params(context) if not getattr(parameter, "hidden", False)]
+    arguments = [parameter for parameter in parameters if isinstance(parameter, TyperArgument)]
+    options = [parameter for parameter in parameters if not isinstance(parameter, TyperArgument)]
+    usage = [
+        name if argument.required else f"[{name}]" for argument in arguments for name in [_value(argument, context)]
+    ]
+    yield Text(" ".join(["Usage:", context.command_path, *usage, "[options]"]))
+    for paragraph in (command.help or "").split("\n\n"):
+        yield Text()
+        yield Text.from_markup(" ".join(paragraph.split()))
+    for title, listed in (("Arguments", arguments), ("Options", options)):
+        if listed:
+            yield Text()
+            yield Text(title, "bold")
+            yield _table(listed, context)
+
+
+def _table(parameters: list[Any], context: Any) -> RenderableType:
+    from rich.padding import Padding
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(max_width=_MAX_NAME_CHARS, overflow="fold")
+    table.add_column(overflow="fold", ratio=1)
+    for parameter in parameters:
+        about = Text.from_markup(parameter.help or "")
+        remarks = []
+        if parameter.required and not isinstance(parameter, TyperArgument):
+            remarks.append("required")
+        if (default := _default(parameter)) is not None:
+            remarks.append(f"default: {default}")
+        if remarks:
+            about.append(f" [{', '.join(remarks)}]", "dim")
+        table.add_row(Text(_name(parameter, context)), about)
+    return Padding(table, (0, 0, 0, 2))
+
+
+def _name(parameter: Any, context: Any) -> str:
+    """Return an argument, or the names of an option with its value, the short one first."""
+    if isinstance(parameter, TyperArgument):
+        return _value(parameter, context)
+    names = ", ".join(sorted(parameter.opts, key=len))
+    if parameter.is_flag:
+        return names
+    value = _value(parameter, context)
+    return f"{names} {value}" if len(names) + len(value) < _MAX_NAME_CHARS else f"{names}\n  {value}"
+
+
+def _value(parameter: Any, context: Any) -> str:
+    """Return the placeholder of a value, or its choices."""
+    if parameter.metavar:
+        return str(parameter.metavar)
+    if isinstance(parameter, TyperArgument):
+        return str(parameter.name).strip("_").upper()
+    shown = (
+        parameter.display_type_rich(ctx=context)
+        if hasattr(parameter, "display_type_rich")
+        else parameter.make_metavar(context)
+    )
+    kind = str(shown or "").strip("<>[]")
+    if "|" in kind:
+        return kind
+    return "N" if "int" in kind.lower() else str(parameter.name).strip("_").upper()
+
+
+def _default(parameter: Any) -> str | None:
+    """Return the default value as text; None for a flag, or without one."""
+    default = parameter.default
+    if default is None or isinstance(default, bool) or callable(default) or not parameter.show_default:
+        return None
+    return str(default.value if isinstance(default, Enum) else default) or None
