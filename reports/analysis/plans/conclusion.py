@@ -74,8 +74,8 @@ def conclude_plans(results: PlanResults) -> PlanConclusion:
     """Compare the plans of a folder.
 
     Guarantees:
-        The recommended plan has the fewest rule violations of all plans; of these, the most even replicas (leaders, if
-        no plan evens out replicas); of these, it copies the least, and then changes the fewest leaders.
+        Among the plans with the fewest rule violations, the recommended one has the most even replicas (leaders, if no
+        plan evens out replicas). Ties are broken by the least copying, then by the fewest changed leaders.
 
     Returns:
         The question, the recommendation, and the headline figures.
