@@ -41,7 +41,7 @@ def test_page_fits_its_width(open_page: Open, width: int, make: type[str]) -> No
 def test_every_part_is_drawn_legibly(open_page: Open, width: int, scheme: str) -> None:
     page = open_page(sample_page(), width, scheme)
     visible = [figure for figure in page.locator("figure").all() if figure.is_visible()]
-    assert len(visible) == 6
+    assert len(visible) == 7
     for part in (*visible, page.locator("table.comparison"), page.locator("table.matrix >> nth=0")):
         assert 0.005 < drawn_share(part.screenshot()) < 0.6
 

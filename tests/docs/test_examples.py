@@ -12,7 +12,7 @@ import typer
 from assignor_sim.cli import app
 from scenarios.load import loads
 from tools.examples.page import PagePart, parts
-from tools.examples.pages import all_pages, executed_pages
+from tools.examples.pages import all_pages, executed_pages, not_run_list
 from tools.examples.run import ExampleError, refreshed, replace_sections
 from tools.scenario_examples import BASE, EXAMPLES
 
@@ -35,6 +35,8 @@ def simulator_commands(block: PagePart) -> list[list[str]]:
     commands = []
     for line in lines:
         words = shlex.split(line, comments=True) if line.count("'") % 2 == 0 and line.count('"') % 2 == 0 else []
+        if words[:1] == ["PYTHONPATH=."]:
+            words = words[1:]
         if words[:1] == ["assignor-sim"] and "…" not in line and not set(words) & {"|", ">", "&&"}:
             commands.append(words[1:])
     return commands
@@ -81,6 +83,14 @@ def test_commands_print_what_is_shown(page: Path) -> None:
 @pytest.mark.parametrize("model", EXAMPLES)
 def test_examples_of_scenario_sections_are_valid(model: str) -> None:
     loads(replace_sections(BASE.read_text(encoding="utf-8"), EXAMPLES[model]))
+
+
+def test_list_of_blocks_that_are_not_run_has_each_with_its_reason() -> None:
+    marks = sum(page.read_text(encoding="utf-8").count("<!-- not run: ") for page in all_pages())
+    in_table = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").count("`<!-- not run: REASON -->`")
+    listed = not_run_list(all_pages()).splitlines()
+    assert len([line for line in listed if line.startswith("  ")]) == marks - in_table > 0
+    assert not [line for line in listed if line.startswith(" (")]
 
 
 PAGE = """\

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from tools.examples.pages import executed_pages
+from tools.examples.pages import all_pages, executed_pages, not_run_list
 from tools.examples.run import ExampleError, refreshed
 
 
@@ -16,7 +16,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.examples", description=__doc__)
     parser.add_argument("pages", nargs="*", type=Path, help="default: README.md and all pages of docs")
     parser.add_argument("--check", action="store_true", help="only report pages that are not current")
+    parser.add_argument("--not-run", action="store_true", help="only list the blocks that are not run, by reason")
     options = parser.parse_args(arguments)
+    if options.not_run:
+        print(not_run_list(options.pages or all_pages()), end="")
+        return 0
     code = 0
     for path in options.pages or executed_pages():
         text = path.read_text(encoding="utf-8")

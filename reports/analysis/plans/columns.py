@@ -38,6 +38,11 @@ class PlanColumn:
     figures: tuple[str, ...]
     meaning: str
 
+    @property
+    def full_title(self) -> str:
+        """Title, and how the value is computed if the title does not say so."""
+        return f"{self.title} per broker (max − min)" if self.header.endswith("max−min") else self.title
+
     def value(self, row: PlanRow) -> float | None:
         """Return the value without rounding; None if it is unknown or not applicable."""
         known = [value for name in self.figures if (value := row.figures.get(name)) is not None]

@@ -11,6 +11,10 @@ _ON_PAGE = {INK: "currentColor", FAINT: "var(--faint)", PAPER: "var(--paper)", E
 """Colors that the style sheet of the page defines."""
 
 _REFERENCE = re.compile(r"url\(#([^)]*)\)")
+_REFERRED = re.compile(r"^(?:url\()?#([^)]*)\)?$")
+_DECIMALS = re.compile(r"-?\d+\.\d{3,}")
+_NO_ROTATION = re.compile(r"rotate\(-?0(?:\.0*)?( [-\d.]+)*\)")
+_COORDINATES = frozenset(("d", "x", "y", "width", "height", "points"))
 
 
 def inline_svg(svg: bytes, prefix: str, title: str) -> str:
@@ -30,6 +34,7 @@ def inline_svg(svg: bytes, prefix: str, title: str) -> str:
     for parent in list(root.iter()):
         for child in [child for child in parent if child.tag in ("metadata", "style")]:
             parent.remove(child)
+    _compact(root)
     for size in ("width", "height", "version"):
         root.attrib.pop(size, None)
     root.set("role", "img")
@@ -56,6 +61,36 @@ def _make_local(element: ElementTree.Element, prefix: str) -> None:
         elif name in ("clip-path", "fill", "stroke"):
             value = _page_color(value, prefix)
         element.set(name, value)
+
+
+def _compact(root: ElementTree.Element) -> None:
+    """Remove what is not drawn: decimals beyond 1/100 px, ids without references, empty groups, and indentation."""
+    values = [value for element in root.iter() for value in element.attrib.values()]
+    referred = {match[1] for value in values if (match := _REFERRED.match(value))}
+    for element in root.iter():
+        if element.get("id", "") not in referred:
+            element.attrib.pop("id", None)
+        if _NO_ROTATION.fullmatch(element.get("transform", "")):
+            del element.attrib["transform"]
+        for name in _COORDINATES & element.attrib.keys():
+            element.set(name, " ".join(_DECIMALS.sub(_rounded, element.attrib[name]).split()))
+        for part in ("text", "tail"):
+            if not (getattr(element, part) or "").strip():
+                setattr(element, part, None)
+    _merge_groups(root)
+
+
+def _merge_groups(element: ElementTree.Element) -> None:
+    """Replace groups without attributes by their content."""
+    children: list[ElementTree.Element] = []
+    for child in element:
+        _merge_groups(child)
+        children += child if child.tag == "g" and not child.attrib else [child]
+    element[:] = children
+
+
+def _rounded(match: re.Match[str]) -> str:
+    return f"{float(match[0]):.2f}".rstrip("0").rstrip(".")
 
 
 def _page_color(value: str, prefix: str) -> str:

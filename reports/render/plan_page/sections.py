@@ -19,6 +19,7 @@ from reports.render.figures.plan_figures import draw_load
 from reports.render.html.inline_figures import InlineFigure, inline_figure
 from reports.render.html.manifest_lines import manifest_lines
 from reports.render.html.shell import Section
+from reports.render.plan_page.answer import answer_section
 
 _FACTS = ("command", "directory", "versions")
 
@@ -37,8 +38,13 @@ class CriterionLine:
 
 
 def plan_sections(plans: Sequence[PlanResults]) -> list[Section]:
-    """Return one section per plan directory."""
-    return [_section(results, f"plan-{number}") for number, results in enumerate(plans, 1)]
+    """Return the conclusion of each plan directory, then the section of each."""
+    numbered = [(f"plan-{number}", results) for number, results in enumerate(plans, 1)]
+    conclusions = [
+        answer_section(results, f"{id}-answer", _answer_title(results, is_only=len(plans) == 1))
+        for id, results in numbered
+    ]
+    return [*conclusions, *(_section(results, id) for id, results in numbered)]
 
 
 def criterion_lines(rows: Sequence[PlanRow]) -> list[CriterionLine]:
@@ -75,6 +81,13 @@ def _section(results: PlanResults, id: str) -> Section:
     folder = results.manifest.get("directory")
     location = f"in {folder}: " if folder else "for "
     return Section(id, f"Plans {printable(location + results.title)}", "plan/plan.html.j2", context)
+
+
+def _answer_title(results: PlanResults, *, is_only: bool) -> str:
+    folder = results.manifest.get("directory")
+    if is_only:
+        return "Conclusion"
+    return f"Conclusion: {printable(f'{folder}: {results.source}' if folder else results.source)}"
 
 
 def _cells(column: PlanColumn, rows: Sequence[PlanRow]) -> Iterator[tuple[Cell, bool, bool]]:

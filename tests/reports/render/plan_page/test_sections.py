@@ -9,6 +9,7 @@ from functools import cache
 
 import pytest
 
+from reports.analysis.plans.conclusion import conclude_plans
 from reports.analysis.plans.load_distributions import disk_usage_grid, load_distributions
 from reports.analysis.plans.move_matrices import move_matrices
 from reports.analysis.plans.plan_row import TODAY
@@ -50,10 +51,28 @@ def table_names(text: str) -> list[str]:
 def test_comparison_marks_lowest_values_and_brackets_non_objectives() -> None:
     lines = {line[0]: line[1:] for line in table(sample_page(), "plan-1-comparison")}
     assert lines[""] == ["today", "evenfeasible", "greedyfeasible"]
-    assert lines["Replicas"] == ["44", "★ 00", "22"]
-    assert lines["Leaders"] == ["33", "★ 11", "(2)2"]
+    assert lines["Replicas per broker (max − min)"] == ["44", "★ 00", "22"]
+    assert lines["Leaders per broker (max − min)"] == ["33", "★ 11", "(2)2"]
     assert lines["Replicas moved"] == ["–", "4", "★ (2)"]
     assert "Second run" not in lines
+
+
+def test_page_starts_with_recommendation_and_its_figures() -> None:
+    conclusion = conclude_plans(results())
+    texts = [text_of(element) for element in parse(sample_page()).iter("p") if element.get("class") == "conclusion"]
+    assert texts == [" ".join(conclusion.sentences)]
+    head, today, chosen, *_ = table(sample_page(), "plan-1-answer-headline")
+    assert head[0] == "Plan"
+    assert today[0].startswith("today")
+    assert chosen[0].startswith("evenrecommended")
+    assert chosen[1] == "★ 0"
+    assert table_names(sample_page())[0] == "plan-1-answer-headline"
+
+
+def test_page_of_many_plans_is_small() -> None:
+    plans = {f"plan-{number}": EVEN for number in range(12)}
+    text = page(None, plans=[results(plans=plans, extra=6)])
+    assert len(text.encode()) < 1_500_000
 
 
 def test_notes_and_reasons_are_below_comparison() -> None:
@@ -155,6 +174,7 @@ def test_plans_of_several_folders_have_titles_and_common_definitions() -> None:
     folders = [replace(plans, manifest={"directory": name, **plans.manifest}) for name in ("before", "after")]
     tree = parse(page(None, plans=folders))
     assert [text_of(element) for element in tree.iter("h2")] == [
+        "Conclusion: before: prod", "Conclusion: after: prod",
         "Plans in before: prod: 5 brokers", "Plans in after: prod: 5 brokers",
     ]  # fmt: skip
     assert sum(text_of(element) == "Definitions" for element in tree.iter("h3")) == 1
