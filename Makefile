@@ -37,6 +37,7 @@ PROJECTS := tests/packaging/test_name_collisions.py tests/packaging/test_typed_c
 EXAMPLES := tests/docs/test_python_api.py tests/docs/test_readme.py tests/docs/test_regression_howtos.py \
 	tests/docs/test_examples.py tests/docs/test_known_problems.py tests/docs/test_warmup_preview_page.py
 PAGES    := tests/reports/render/plan_page tests/assignor_sim/commands/test_report.py \
+	tests/assignor_sim/commands/test_plan_directory.py tests/assignor_sim/commands/test_run_alongside.py \
 	tests/assignor_sim/api/test_stored_scenario.py
 FAULTS   := tests/faults tests/assignors/containment/test_isolated.py
 ANSWERS  := tests/parity tests/contract tests/relations tests/library/test_stored.py \
