@@ -1,12 +1,15 @@
-"""The help of a command at any width: no name or value is cut."""
+"""What all commands share: help in which no name or value is cut at any width, and the options of the program."""
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final
 
 from typer.core import TyperArgument, TyperCommand
+
+from assignor_sim.console.verbosity import VERBOSITY
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -15,13 +18,34 @@ _MAX_NAME_CHARS: Final = 30
 
 
 class CommandWithHelp(TyperCommand):
-    """A command that prints its help in two columns: names with their values, and what they mean."""
+    """A command that prints its help in two columns: names with their values, and what they mean.
+
+    `-q` and `-v` may follow its name, too.
+    """
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the arguments and options of the command, and those of the program that may follow its name."""
+        *own, help_option = super().get_params(ctx)
+        root = ctx.find_root().command
+        return [*own, *(_as_own(option) for option in root.params if option.name in ("quiet", "verbose")), help_option]
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Print the help."""
         from reports.render.terminal.console import lines
 
         print(lines(_parts(self, ctx)), end="")
+
+
+def _as_own(option: Any) -> Any:
+    """Return an option of the program as one of a command, which adds to what precedes the name of the command."""
+    own = copy.copy(option)
+    own.expose_value, own.callback = False, _add_verbosity
+    return own
+
+
+def _add_verbosity(_context: Any, option: Any, is_given: bool) -> None:
+    if is_given:
+        setattr(VERBOSITY, option.name, True)
 
 
 def _parts(command: Any, context: Any) -> Iterator[RenderableType]:
