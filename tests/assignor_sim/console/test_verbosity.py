@@ -17,12 +17,12 @@ def file(shell: Shell) -> str:
     return str(shell.write("scenario.yaml", SCENARIO))
 
 
-@pytest.mark.parametrize("arguments", [("-q", "validate"), ("validate", "-q"), ("validate", "--quiet")])
+@pytest.mark.parametrize("arguments", [("-q", "run"), ("run", "-q"), ("run", "--quiet")])
 def test_quiet_command_prints_no_warnings(shell: Shell, file: str, arguments: tuple[str, ...]) -> None:
-    assert WARNING in shell("validate", file).err
+    assert WARNING in shell("run", file).err
     quiet = shell(*arguments, file)
     assert (quiet.code, quiet.err) == (0, "")
-    assert WARNING in shell("validate", file).err, "the option must not outlast its command"
+    assert WARNING in shell("run", file).err, "the option must not outlast its command"
 
 
 @pytest.mark.parametrize("arguments", [("-v", "run"), ("run", "-v")])
