@@ -5,6 +5,8 @@ Rules:
     aspect's `share` of the lower value and its `floor`; with several seeds, the ranges over the seeds must not overlap
     either. An assignor is best in an aspect if no other one is better by such a difference. A run that does not
     converge is worse than any that does. Failed runs are not compared.
+
+    Labels are free text, such as "Kafka's defaults", so that no verb depends on their number.
 """
 
 from __future__ import annotations
@@ -31,6 +33,7 @@ class Aspect:
         metric: key of the metric; lower is better.
         best: the best value in words, such as "the least cross-rack traffic".
         worse: any other value in words; `{}` is the value.
+        singular: the same for the value 1, if it differs.
         floor: differences up to this one do not count.
         share: differences up to this share of the lower value do not count.
     """
@@ -40,6 +43,14 @@ class Aspect:
     worse: str
     floor: float
     share: float = 0.1
+    singular: str = ""
+
+    def phrase(self, value: float) -> str:
+        """Return a value in words."""
+        if value == _NEVER:
+            return "no convergence"
+        words = self.singular if value == 1 and self.singular else self.worse
+        return words.format(METRIC[self.metric].write(value))
 
     def write(self, low: float, high: float) -> str:
         """Return a value, or a range of values."""
@@ -67,12 +78,20 @@ MAIN_ASPECTS: Final = (
         "{} tasks without rack redundancy",
         floor=1,
         share=0.25,
+        singular="{} task without rack redundancy",
     ),
 )
 """The aspects that are always compared, most important first. The cost replaces the traffic if a price is known."""
 
 MORE_ASPECTS: Final = (
-    Aspect("worst_pair_loss", "the fewest tasks on two clients only", "{} tasks on two clients only", 2, 1),
+    Aspect(
+        "worst_pair_loss",
+        "the fewest tasks on two clients only",
+        "{} tasks on two clients only",
+        floor=2,
+        share=1,
+        singular="{} task on two clients only",
+    ),
     Aspect("stateful_skew", "the most even distribution of state", "a stateful skew of {}", 1, 1),
     Aspect("subtopology_skew", "the most even subtopologies", "a subtopology skew of {}", 2, 1),
 )
@@ -101,11 +120,6 @@ class Conclusion:
         """The conclusion in at most two sentences, without next steps."""
         return " ".join(self.findings[:2])
 
-    @property
-    def sentences(self) -> tuple[str, ...]:
-        """The findings and next steps as sentences."""
-        return (*self.findings, *(step.sentence for step in self.next_steps))
-
 
 def conclude(tables: Tables, manifests: Sequence[Mapping[str, Any]] = ()) -> list[Conclusion]:
     """Return the conclusion of each scenario.
@@ -125,7 +139,7 @@ def conclude(tables: Tables, manifests: Sequence[Mapping[str, Any]] = ()) -> lis
 def _conclude(scenario: str, rows: Sequence[ComparisonRow], evidence: RunEvidence) -> Conclusion:
     compared = [row for row in rows if row.is_comparable]
     excluded = [
-        f"{_quoted(row.assignor)} is not compared: {verdict_text(row)}." for row in rows if not row.is_comparable
+        f"Not compared: {_quoted(row.assignor)} ({verdict_text(row)})." for row in rows if not row.is_comparable
     ]
     if not compared:
         return Conclusion(scenario, tuple(excluded))
@@ -202,7 +216,7 @@ def _differing(values: Mapping[Aspect, _Values]) -> dict[Aspect, frozenset[str]]
 def _alone(row: ComparisonRow, values: Mapping[Aspect, _Values]) -> str:
     """Return a sentence on the only assignor."""
     figures = [
-        _worse(aspect, value.median)
+        aspect.phrase(value.median)
         for aspect, by_name in values.items()
         if aspect in MAIN_ASPECTS and (value := by_name[row.assignor]).median
     ]
@@ -223,8 +237,7 @@ def _compared(
     champions = [name for name in names if all(name in best for best in winners.values())]
     if winners and champions:
         wins = [_win(aspect, values[aspect], best) for aspect, best in winners.items()]
-        verb = "is" if len(champions) == 1 else "are"
-        yield f"{_listed(map(_quoted, champions))} {verb} best in everything that differs: {_listed(wins)}."
+        yield f"{_listed(map(_quoted, champions))}: best in everything that differs, with {_listed(wins)}."
     else:
         yield from _trade_offs(names, values, winners)
 
@@ -237,14 +250,14 @@ def _trade_offs(
         by_winners.setdefault(best, []).append(_win(aspect, values[aspect], best))
     for best, wins in by_winners.items():
         group = [name for name in names if name in best]
-        yield f"{_subject(group, names)} {'has' if len(group) == 1 else 'have'} {_listed(wins)}."
+        yield f"{_subject(group, names)}: {_listed(wins)}."
     prices: dict[str, list[str]] = {}
     for name in names:
         lost = [aspect for aspect, best in winners.items() if name not in best]
         if len(lost) < len(winners):
             prices.setdefault(_price(name, lost, values), []).append(_quoted(name))
         elif better := next((other for other in names if _dominates(other, name, values)), None):
-            yield f"{_quoted(name)} is nowhere better than {_quoted(better)}."
+            yield f"{_quoted(name)}: nowhere better than {_quoted(better)}."
     for price, group in prices.items():
         yield f"{_listed(group)} in exchange: {price}."
 
@@ -258,11 +271,7 @@ def _win(aspect: Aspect, values: _Values, best: frozenset[str]) -> str:
 
 def _price(name: str, lost: Sequence[Aspect], values: Mapping[Aspect, _Values]) -> str:
     """Return the aspects in which an assignor is worse than the best, most important first."""
-    return _listed([_worse(aspect, values[aspect][name].median) for aspect in lost[:_MAX_PRICES]])
-
-
-def _worse(aspect: Aspect, value: float) -> str:
-    return "no convergence" if value == _NEVER else aspect.worse.format(METRIC[aspect.metric].write(value))
+    return _listed([aspect.phrase(values[aspect][name].median) for aspect in lost[:_MAX_PRICES]])
 
 
 def _dominates(name: str, other: str, values: Mapping[Aspect, _Values]) -> bool:

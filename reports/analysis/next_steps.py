@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -48,9 +49,13 @@ class NextStep:
 
     @property
     def sentence(self) -> str:
-        """The step as a sentence with the options of the command line."""
-        options = "".join(f" --set {path}={value}" for path, value in self.overrides)
-        return f"Try {self.change}: {self.reason}{options and f' ({options[1:]})'}."
+        """The step as a sentence, without options."""
+        return f"Try {self.change}: {self.reason}."
+
+    @property
+    def options(self) -> str:
+        """The options of the command line in one line, quoted for a shell; empty without overrides."""
+        return " ".join(f"--set {shlex.quote(f'{path}={value}')}" for path, value in self.overrides)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +107,7 @@ def _steps(rows: Sequence[ComparisonRow], target: ComparisonRow, evidence: RunEv
     if Verdict.NEVER in verdicts:
         yield NextStep(
             "more restore bandwidth for the clients (clients[].restore), or a larger acceptable.recovery.lag",
-            f"{target.assignor} never converges",
+            f"the run with {target.assignor} never converges",
         )
     elif verdicts & {Verdict.RESTORING, Verdict.REBALANCING}:
         yield NextStep("a longer duration", f"{target.assignor} had not converged at its end")
@@ -123,17 +128,21 @@ def _faster_convergence(target: ComparisonRow, configs: Mapping[str, Any], verdi
     is_slow = Verdict.PROBING in verdicts or (time is not None and time.median >= _SLOW_MS)
     if not (is_slow and promoted and promoted.median > warmups):
         return
-    takes = "had not converged when the run ended" if time is None else f"takes {format_duration(time.median)}"
+    takes = (
+        f"{target.assignor} had not converged when the run ended"
+        if time is None
+        else f"convergence with {target.assignor} takes {format_duration(time.median)}"
+    )
     if warmups <= _FEW_WARMUPS:
         yield NextStep(
             "more warm-ups",
-            f"{target.assignor} {takes}, with {format_count(warmups)} warm-up{'' if warmups == 1 else 's'} at a time",
+            f"{takes}, with {_counted(warmups, 'warm-up', 'warm-ups')} at a time",
             (("application.configs.max.warmup.replicas", str(max(10, 5 * warmups))),),
         )
     elif probing_ms > _LONG_PROBING_MS:
         yield NextStep(
             "more frequent probing rebalances",
-            f"{target.assignor} {takes} and checks its warm-ups every {format_duration(probing_ms)}",
+            f"{takes}, with warm-ups checked every {format_duration(probing_ms)}",
             (("application.configs.probing.rebalance.interval.ms", "2m"),),
         )
 
@@ -160,7 +169,8 @@ def _less_traffic(
     elif partitions.median and is_classic and strategies == {"none"}:
         yield NextStep(
             "rack-aware assignment",
-            f"{format_count(partitions.median)} source partitions have no replica in the rack of their client, "
+            f"{_counted(partitions.median, 'source partition has', 'source partitions have')} no replica in the rack "
+            f"of {'its' if partitions.median == 1 else 'their'} client, "
             f"with {format_rate(traffic.median)} between racks",
             (("application.configs.rack.aware.assignment.strategy", "min_traffic"),),
         )
@@ -183,8 +193,12 @@ def _tags(target: ComparisonRow, configs: Mapping[str, Any], *, is_classic: bool
     if may_help and alone and alone.median:
         yield NextStep(
             "client tags (rack.aware.assignment.tags), which put standbys into other racks",
-            f"{format_count(alone.median)} tasks have all copies in one rack",
+            f"{_counted(alone.median, 'task has', 'tasks have')} all copies in one rack",
         )
+
+
+def _counted(number: float, singular: str, plural: str) -> str:
+    return f"{format_count(number)} {singular if number == 1 else plural}"
 
 
 def _read_shares(tables: Tables) -> dict[tuple[str, str], float]:

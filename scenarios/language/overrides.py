@@ -24,6 +24,9 @@ _NAMES = ("name", "label", "id")
 
 _SYNTAX = "write it like clients[0].count or cluster.topics[orders].size"
 _STEP = re.compile(r"\.?([^.\[\]]+)|\[([^\[\]]+)\]")
+_POSITION = re.compile(r"[0-9]{1,9}")
+_SELECTABLE = re.compile(r"[\w.-]{1,60}")
+_MAX_SELECTORS = 3
 
 
 NameOverride = Callable[[str, str], str]
@@ -88,7 +91,7 @@ def _set(root: Any, path: str, value: Any) -> ScenarioPath:
         else:
             parent = format_path(resolved_path) or "the scenario"
             wanted = "a list" if isinstance(step, _Selector) else "a mapping"
-            raise _PathError(f"{parent} is {format_value(target)}, not {wanted}")
+            raise _PathError(f"{parent} is {format_value(target)}, not {wanted}{_selectors(target, parent)}")
     return tuple(resolved_path)
 
 
@@ -117,7 +120,7 @@ def _split(path: str) -> list[str | _Selector]:
 
 def _find(items: list[Any], selector: _Selector, parent: str) -> int:
     text = selector.text
-    if re.fullmatch(r"[0-9]{1,9}", text):
+    if _POSITION.fullmatch(text):
         if int(text) < len(items):
             return int(text)
         positions = f"[0] to [{len(items) - 1}]" if items else "none"
@@ -127,6 +130,24 @@ def _find(items: list[Any], selector: _Selector, parent: str) -> int:
         return names.index(text)
     known = format_list("entries", [name for name in names if name is not None])
     raise _PathError(f"{parent} has no entry named {format_value(text)} ({known})")
+
+
+def _selectors(target: Any, parent: str) -> str:
+    """Return how to select an entry of a list that is not empty."""
+    if not isinstance(target, list) or not target:
+        return ""
+    shown = range(min(len(target), _MAX_SELECTORS))
+    selectors = [f"{parent}[{_selector(target, position)}]" for position in shown]
+    more = ", …" if len(target) > _MAX_SELECTORS else ""
+    return f" (select an entry: {', '.join(selectors)}{more})"
+
+
+def _selector(items: list[Any], position: int) -> str:
+    """Return the name of an entry; its position if the name is missing, ambiguous or not readable as one."""
+    names = [_name(item) for item in items]
+    name = names[position]
+    is_clear = name is not None and _SELECTABLE.fullmatch(name) and not _POSITION.fullmatch(name)
+    return name if name is not None and is_clear and names.count(name) == 1 else str(position)
 
 
 def _name(item: Any) -> str | None:

@@ -49,6 +49,11 @@ class PlanColumn:
         return sum(known) if known else None
 
 
+def violations(row: PlanRow) -> float:
+    """Return the number of violated rules."""
+    return sum(row.figures.get(name) or 0 for name in _VIOLATIONS)
+
+
 def _storage(row: PlanRow) -> tuple[str, str]:
     storage_range, cv = row.figures.get("storage_bytes_range"), row.figures.get("storage_bytes_cv")
     return _known(storage_range, format_bytes), "" if cv is None else f"cv {cv:.2f}"
@@ -63,7 +68,7 @@ def _broken(row: PlanRow) -> tuple[str, str]:
     violated = [word for word, count in counts.items() if count]
     no_racks = "" if row.figures.get("broken_rack") is not None else "no racks"
     more = "…" if len(violated) > 1 else ""
-    return format_count(sum(counts.values())), f"{violated[0]}{more}" if violated else no_racks
+    return format_count(violations(row)), f"{violated[0]}{more}" if violated else no_racks
 
 
 def _moved(row: PlanRow) -> tuple[str, str]:

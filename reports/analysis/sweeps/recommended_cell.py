@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
+from reports.analysis.cells import Cell
 from reports.analysis.metric import Metric
-from reports.analysis.sweeps.aggregated_sweep import AggregatedCell, AggregatedSweep, command
-from reports.analysis.sweeps.formatting import excludes_zero, signed
+from reports.analysis.sweeps.aggregated_sweep import AggregatedCell, AggregatedSweep, MeanEstimate, command
+from reports.analysis.sweeps.formatting import difference_cell, excludes_zero, mean_cell
 from reports.analysis.text import printable
+
+
+@dataclass(frozen=True, slots=True)
+class RecommendedRow:
+    """A row of figures of the recommendation.
+
+    Attributes:
+        title: what the figures are.
+        cells: per objective, the figure and whether the recommended combination has the lowest mean on the front.
+    """
+
+    title: str
+    cells: tuple[tuple[Cell, bool], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,14 +31,16 @@ class RecommendedCell:
 
     Attributes:
         cell: assignor and setting.
-        choice: what is recommended and how close it is to the lowest mean of each objective.
-        comparison: how it differs from the baseline in the same setting.
+        choice: what is recommended, in one sentence.
+        titles: titles of the objectives.
+        rows: its means, the lowest on the front, and the differences from the baseline in the same setting.
         command: command that repeats its runs.
     """
 
     cell: AggregatedCell
     choice: str
-    comparison: str
+    titles: tuple[str, ...]
+    rows: tuple[RecommendedRow, ...]
     command: str
 
 
@@ -54,30 +71,38 @@ def recommended_cell(sweep: AggregatedSweep) -> RecommendedCell | None:
 
     chosen = min(candidates, key=lambda index: (max(regrets(index)), sum(regrets(index)), index))
     cell = sweep.cells[chosen]
-    figures = [
-        _figure(metric, known[chosen].mean, low)
-        for metric, known, (low, _) in zip(sweep.objectives, means, ranges, strict=True)
-    ]
-    choice = f"{printable(cell.assignor)} with {printable(cell.label)}: {'; '.join(figures)}."
-    return RecommendedCell(cell, choice, _comparison(sweep, chosen), command(sweep, cell.assignor, cell.args))
+    lowest = [low for low, _ in ranges]
+    is_baseline = ", the baseline" if cell.assignor == sweep.baseline else ""
+    choice = f"Start with {printable(cell.assignor)} and {printable(cell.label)}{is_baseline}."
+    titles = tuple(metric.title for metric in sweep.objectives)
+    return RecommendedCell(
+        cell, choice, titles, tuple(_rows(sweep, chosen, lowest)), command(sweep, cell.assignor, cell.args)
+    )
 
 
-def _figure(metric: Metric, mean: float, lowest: float) -> str:
-    text, best = metric.write(mean), metric.write(lowest)
-    return f"{metric.title} {text} ({'lowest' if text == best else f'lowest on the front: {best}'})"
+def _rows(sweep: AggregatedSweep, index: int, lowest: Sequence[float]) -> Iterator[RecommendedRow]:
+    means = [sweep.means[metric.name][index] for metric in sweep.objectives]
+    known = list(zip(sweep.objectives, means, lowest, strict=True))
+    yield RecommendedRow(
+        "Recommended",
+        tuple((mean_cell(metric, mean), metric.write(mean.mean) == metric.write(low)) for metric, mean, low in known),
+    )
+    yield RecommendedRow(
+        "Lowest on the front", tuple((Cell(metric.write(low), (), low), False) for metric, _, low in known)
+    )
+    differences = [sweep.differences.get(metric.name, {}).get(index) for metric in sweep.objectives]
+    if sweep.cells[index].assignor != sweep.baseline and any(differences):
+        yield RecommendedRow(
+            f"Difference from the baseline {printable(sweep.baseline)}",
+            tuple(
+                (_difference(metric, difference), False)
+                for metric, difference in zip(sweep.objectives, differences, strict=True)
+            ),
+        )
 
 
-def _comparison(sweep: AggregatedSweep, index: int) -> str:
-    """Return the differences from the baseline in the same setting, as a sentence."""
-    cell = sweep.cells[index]
-    if cell.assignor == sweep.baseline:
-        return f"{printable(sweep.baseline)} is the baseline."
-    texts = []
-    for metric in sweep.objectives:
-        difference = sweep.differences.get(metric.name, {}).get(index)
-        if difference is not None:
-            note = "" if excludes_zero(difference) else ", not significant"
-            texts.append(f"{metric.title} {signed(metric, difference.mean)}{note}")
-    if not texts:
-        return ""
-    return f"Difference from the baseline {printable(sweep.baseline)} in this setting: {'; '.join(texts)}."
+def _difference(metric: Metric, difference: MeanEstimate | None) -> Cell:
+    cell = difference_cell(metric, difference)
+    if difference is None or excludes_zero(difference):
+        return cell
+    return replace(cell, notes=(*cell.notes, "not significant"))

@@ -8,7 +8,7 @@ from itertools import groupby
 
 from reports.analysis.cells import Cell
 from reports.analysis.plans.batches import batch_grid
-from reports.analysis.plans.columns import COLUMNS, PlanColumn
+from reports.analysis.plans.columns import COLUMNS, PlanColumn, violations
 from reports.analysis.plans.load_distributions import LoadDistribution, disk_usage_grid, load_distributions, load_grid
 from reports.analysis.plans.move_matrices import ADDITIONAL, MAX_PAIRS, move_matrices, pair_grid
 from reports.analysis.plans.plan_row import TODAY, PlanRow
@@ -20,6 +20,10 @@ from reports.render.html.inline_figures import InlineFigure, inline_figure
 from reports.render.html.manifest_lines import manifest_lines
 from reports.render.html.shell import Section
 from reports.render.plan_page.answer import answer_section
+
+_LEADERS_CHANGED = ("leaders_changed_by_order", "leaders_changed_by_copy")
+_OF_LEADERS = ("leadership", "failover")
+"""Criteria that a change of leaders alone improves."""
 
 _FACTS = ("command", "directory", "versions")
 
@@ -48,7 +52,11 @@ def plan_sections(plans: Sequence[PlanResults]) -> list[Section]:
 
 
 def criterion_lines(rows: Sequence[PlanRow]) -> list[CriterionLine]:
-    """Return the criteria that at least one plan has; the lowest figure of all plans is best if they differ."""
+    """Return the criteria that at least one plan has.
+
+    The lowest figure is best if figures differ, among plans that violate no rule and copy replicas: a plan that copies
+    nothing trivially moves the least. Where leaders are an objective, plans that change only leaders count, too.
+    """
     known = [column for column in COLUMNS if any(column.cell(row)[0] for row in rows)]
     return [CriterionLine(column, tuple(_cells(column, rows))) for column in known]
 
@@ -91,14 +99,25 @@ def _answer_title(results: PlanResults, *, is_only: bool) -> str:
 
 
 def _cells(column: PlanColumn, rows: Sequence[PlanRow]) -> Iterator[tuple[Cell, bool, bool]]:
-    planned = [value for row in rows if row.strategy != TODAY and (value := column.value(row)) is not None]
-    lowest = min(planned) if len(set(planned)) > 1 else None
+    candidates = [row for row in rows if row.strategy != TODAY and _can_be_best(row, column)]
+    values = {value for row in candidates if (value := column.value(row)) is not None}
+    lowest = min(values) if len(values) > 1 else None
     for row in rows:
         text, note = column.cell(row)
         value = column.value(row) if text else None
-        is_plan = row.strategy != TODAY
+        is_aim = row.strategy == TODAY or column.criterion in row.aims
         cell = Cell(text or "–", (note,) if note else (), value)
-        yield cell, is_plan and value is not None and value == lowest, not is_plan or column.criterion in row.aims
+        yield cell, row in candidates and value is not None and value == lowest, is_aim
+
+
+def _can_be_best(row: PlanRow, column: PlanColumn) -> bool:
+    """Return whether a plan violates no rule and copies replicas, or changes leaders if they are its objective."""
+    if violations(row):
+        return False
+    if row.figures.get("replicas_moved") != 0:  # None is unknown.
+        return True
+    changed = sum(row.figures.get(name) or 0 for name in _LEADERS_CHANGED)
+    return bool(changed) and column.criterion in _OF_LEADERS and column.criterion in row.aims
 
 
 def _loads_by_measure(results: PlanResults) -> list[list[LoadDistribution]]:

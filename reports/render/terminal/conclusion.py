@@ -37,9 +37,9 @@ def _parts(conclusions: Sequence[Conclusion]) -> Iterator[RenderableType]:
             if not number:
                 yield Text("Try next", style=HEADER)
             yield _point(f"{step.change[0].upper()}{step.change[1:]}: {step.reason}.")
-            for path, value in step.overrides:
+            if step.options:
                 # Never broken, so that it can be copied.
-                yield Text(f"  --set {printable(path)}={printable(value)}", no_wrap=True, overflow="ignore")
+                yield Text(f"  {printable(step.options)}", no_wrap=True, overflow="ignore")
 
 
 def _point(text: str) -> RenderableType:

@@ -179,7 +179,10 @@ class _DumpObserver:
             )
         if dumps.sizes is None:
             self.assumptions.append("No output of kafka-log-dirs.sh: topics and changelogs are assumed empty.")
-        self.assumptions.append("Dumps contain no rates: nothing is produced until you set bytes_per_s of topics.")
+        self.assumptions.append(
+            "Dumps contain no rates: nothing is produced until you set bytes_per_s of topics, as in "
+            "--set 'cluster.topics[NAME].bytes_per_s=10 MB/s'."
+        )
 
     def _fail_if_missing(self) -> None:
         if self.missing:

@@ -41,7 +41,8 @@ def test_dumps_become_a_scenario_with_remarks_and_assumptions(folder: Path) -> N
         "shop (classic): 2 clients with 3 threads, 4 active tasks, 0 standbys, 3 topics on 2 brokers in 2 racks",
         "read: a (topics), b (brokers), c (log dirs), d (topology), e (consumer group members)",
         "ignored: f",
-        "assumed: Dumps contain no rates: nothing is produced until you set bytes_per_s of topics.",
+        "assumed: Dumps contain no rates: nothing is produced until you set bytes_per_s of topics, as in "
+        "--set 'cluster.topics[NAME].bytes_per_s=10 MB/s'.",
         "assumed: Store cache has no changelog topic in the cluster; assumed not logged.",
         "assumed: kafka-consumer-groups.sh does not print standbys: the scenario starts without any; the first "
         "rebalance places them.",

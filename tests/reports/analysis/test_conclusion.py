@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from typing import Any
 
 import pytest
@@ -12,6 +13,8 @@ from hypothesis import strategies as st
 from reports.analysis.comparison import compare_runs
 from reports.analysis.conclusion import MAIN_ASPECTS, Conclusion, conclude
 from reports.analysis.metrics import METRIC
+from reports.analysis.next_steps import NextStep
+from reports.render.terminal.conclusion import draw
 from tests.reports.sample_runs import MANIFEST, four_assignors, tables
 
 EQUAL = {"cross_rack_bytes_per_s": 1e6, "worst_downtime_ms": 60_000, "time_to_converge_ms": 600_000}
@@ -35,15 +38,15 @@ def conclusion(*runs: dict[str, Any], configs: dict[str, Any] | None = None) -> 
 def test_assignor_that_is_best_in_everything_is_the_only_finding() -> None:
     result = conclusion({"assignor": "a", "cross_rack_bytes_per_s": 5e5}, {"assignor": "b"})
     assert result.findings == (
-        "a is best in everything that differs: the least cross-rack traffic (500 kB/s; other 1 MB/s).",
+        "a: best in everything that differs, with the least cross-rack traffic (500 kB/s; other 1 MB/s).",
     )
 
 
 def test_trade_off_names_what_each_assignor_gains_and_loses() -> None:
     result = conclusion({"assignor": "a", "restored_bytes": 1e9}, {"assignor": "b", "worst_downtime_ms": 10_000})
     assert result.findings == (
-        "b has the shortest task downtime (10 s; other 60 s).",
-        "a has the least restored state (1 GB; other 52.4 GB).",
+        "b: the shortest task downtime (10 s; other 60 s).",
+        "a: the least restored state (1 GB; other 52.4 GB).",
         "a in exchange: up to 60 s of task downtime.",
         "b in exchange: 52.4 GB of restored state.",
     )
@@ -73,7 +76,7 @@ def test_assignor_that_never_wins_is_named() -> None:
         {"assignor": "b", "worst_downtime_ms": 10_000},
         {"assignor": "c", "worst_downtime_ms": 90_000},
     )
-    assert "c is nowhere better than a." in result.findings
+    assert "c: nowhere better than a." in result.findings
 
 
 def test_no_convergence_is_worse_than_any_time() -> None:
@@ -87,9 +90,9 @@ def test_no_convergence_is_worse_than_any_time() -> None:
 def test_failed_run_is_not_compared() -> None:
     failed = {"assignor": "b", "verdict": "failed", "cause": "boom", "worst_downtime_ms": 0}
     result = conclusion({"assignor": "a"}, failed)
-    assert "b is not compared: failed." in result.findings
-    assert not any("b has" in finding for finding in result.findings)
-    assert conclusion(failed).findings == ("b is not compared: failed.",)
+    assert "Not compared: b (failed)." in result.findings
+    assert not any(finding.startswith("b") for finding in result.findings)
+    assert conclusion(failed).findings == ("Not compared: b (failed).",)
 
 
 def test_price_replaces_traffic() -> None:
@@ -102,9 +105,8 @@ def test_next_steps_follow_from_configs_and_figures() -> None:
     slow = {"assignor": "a", "time_to_converge_ms": 4 * 3_600_000, "moves_promoted": 40}
     [more] = [step for step in conclusion(slow, configs=CONFIGS).next_steps if "warm-ups" in step.change]
     assert more.overrides == (("application.configs.max.warmup.replicas", "10"),)
-    assert more.sentence == (
-        "Try more warm-ups: a takes 4 h, with 2 warm-ups at a time (--set application.configs.max.warmup.replicas=10)."
-    )
+    assert more.sentence == "Try more warm-ups: convergence with a takes 4 h, with 2 warm-ups at a time."
+    assert more.options == "--set application.configs.max.warmup.replicas=10"
     probing = conclusion(slow, configs={**CONFIGS, "max_warmup_replicas": 20}).next_steps
     assert probing[0].overrides[0][0] == "application.configs.probing.rebalance.interval.ms"
     assert not any("warm-ups" in step.change for step in conclusion(slow).next_steps), "configs are unknown"
@@ -114,7 +116,69 @@ def test_next_steps_follow_from_configs_and_figures() -> None:
 
 def test_labels_with_separators_are_quoted() -> None:
     result = conclusion({"assignor": "tags and racks", "worst_downtime_ms": 1}, {"assignor": "b"})
-    assert result.findings[0].startswith("'tags and racks' is best")
+    assert result.findings[0].startswith("'tags and racks': best")
+
+
+@pytest.mark.parametrize("count", [0, 1, 2])
+def test_counts_agree_with_their_nouns(count: int) -> None:
+    configs = {**CONFIGS, "num_standby_replicas": 1}
+    for metric, noun in (
+        ("tasks_without_rack_redundancy", "task"),
+        ("cross_rack_source_partitions", "source partition"),
+    ):
+        result = conclusion({"assignor": "a", metric: count}, configs=configs)
+        text = " ".join([*result.findings, *(step.sentence for step in result.next_steps)])
+        [verb] = set(re.findall(rf"{re.escape(str(count))} {noun}s? (has|have)", text)) or {""}
+        assert verb == ("" if not count else "has" if count == 1 else "have"), text
+        assert not re.search(rf"\b1 {noun}s\b", text), text
+        assert not re.search(rf"\b(0|2) {noun}\b", text), text
+
+
+@pytest.mark.parametrize("label", ["Kafka's defaults", "HA", "two standbys"])
+def test_no_verb_depends_on_the_number_of_a_label(label: str) -> None:
+    """Every rule of the conclusion is used; a label is followed by punctuation, a preposition or a past tense."""
+    slow = {"assignor": label, "time_to_converge_ms": 4 * 3_600_000, "moves_promoted": 40}
+    runs: list[tuple[list[dict[str, Any]], dict[str, Any]]] = [
+        ([{**slow, "worst_downtime_ms": 1}, {"assignor": "b"}], CONFIGS),
+        ([slow], {**CONFIGS, "max_warmup_replicas": 20}),
+        ([{**slow, "time_to_converge_ms": None, "verdict": "probing"}], CONFIGS),
+        ([{**slow, "time_to_converge_ms": None, "verdict": "never"}], CONFIGS),
+        ([{**slow, "time_to_converge_ms": None, "verdict": "restoring"}], CONFIGS),
+        ([{"assignor": label, "worst_downtime_ms": 1}, {"assignor": "b"}], CONFIGS),
+        ([{"assignor": label, "worst_downtime_ms": 90_000}, {"assignor": "b"}, {"assignor": "c"}], CONFIGS),
+        ([{"assignor": label, "verdict": "failed", "cause": "boom"}, {"assignor": "b"}], CONFIGS),
+        (
+            [
+                {"assignor": label, "restored_bytes": 1e9},
+                {"assignor": "b", "worst_downtime_ms": 10_000},
+                {"assignor": "c", "worst_downtime_ms": 90_000},
+            ],
+            CONFIGS,
+        ),
+    ]
+    followed = re.compile(
+        rf"(?<!\w){re.escape(label)}(?!: |\.| in exchange: | had not | takes? \d| never | \(|, | and )"
+    )
+    for compared, configs in runs:
+        result = conclusion(*compared, configs=configs)
+        for text in (*result.findings, *(step.sentence for step in result.next_steps)):
+            assert not followed.search(text), text
+            assert not re.search(rf"(?<!convergence with ){re.escape(label)} takes", text), text
+            assert not re.search(rf"(?<!the run with ){re.escape(label)} never", text), text
+
+
+@pytest.mark.parametrize("width", [20, 40, 80, 200])
+def test_options_of_a_next_step_are_one_line_that_a_shell_reads(width: int) -> None:
+    nearest = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
+    overrides = (
+        ("cluster.configs.replica.selector.class", nearest),
+        ("cluster.topics[my orders].bytes_per_s", "10 MB/s"),
+        ("events", "[{at: 1m, crash: {clients: it's}}]"),
+    )
+    step = NextStep("another setting", "reason", overrides)
+    drawn = draw([Conclusion("shop", ("a: x.",), (step,))], width, color=False).splitlines()
+    [line] = [line for line in drawn if "--set" in line]
+    assert shlex.split(line) == [part for path, value in overrides for part in ("--set", f"{path}={value}")]
 
 
 @given(
@@ -138,14 +202,14 @@ def test_findings_never_contradict_the_figures(figures: list[tuple[int, int | No
     assert result.findings
     for finding in result.findings:
         for aspect in MAIN_ASPECTS:
-            won = re.fullmatch(r"(a\d) has .*", finding) if aspect.best in finding else None
+            won = re.fullmatch(r"(a\d): (?!best in everything).*", finding) if aspect.best in finding else None
             if won is None:
                 continue
             value = rows[won[1]].spreads[aspect.metric]
             assert value is not None
             others = [spread.median for row in rows.values() if (spread := row.spreads[aspect.metric])]
             assert value.median == min(others)
-        if dominated := re.fullmatch(r"(a\d) is nowhere better than (a\d)\.", finding):
+        if dominated := re.fullmatch(r"(a\d): nowhere better than (a\d)\.", finding):
             for key in keys:
                 ours, theirs = (rows[name].spreads[key] for name in dominated.groups())
                 if ours is not None and theirs is not None:

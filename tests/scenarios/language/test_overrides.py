@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from scenarios.language.overrides import apply_overrides
 from tests.scenarios.scenario_texts import SMALL, load_text, mistakes_in, replace_in_small
 
 PROCESS_ID = "80000000-0000-0000-0000-000000000001"
@@ -67,7 +68,11 @@ def test_overrides_are_stored_and_the_text_is_unchanged() -> None:
         ("clients[0].threads", "many", "clients[0].threads: expected a whole number, found the text 'many'"),
         ("clients[7].threads", "3", "clients[7].threads: clients has no [7] (positions: [0] to [1])"),
         ("clients[pap].threads", "3", "clients[pap].threads: clients has no entry named 'pap' (entries: app, late)"),
-        ("clients.threads", "3", "clients.threads: clients is a list, not a mapping"),
+        (
+            "clients.threads",
+            "3",
+            "clients.threads: clients is a list, not a mapping (select an entry: clients[app], clients[late])",
+        ),
         ("duration.hours", "3", "duration.hours: duration is '2h', not a mapping"),
         ("application[0]", "3", "application[0]: application is a mapping, not a list"),
         ("", "3", ": not a path; write it like clients[0].count or cluster.topics[orders].size"),
@@ -84,6 +89,25 @@ def test_invalid_override_is_named_in_the_message(path: str, value: str, message
     )
     separator = "" if path == "" else ": "
     assert mistakes_in(SMALL, (path, value)) == [f"--set {path}={value}{separator}{expected}"]
+
+
+@pytest.mark.parametrize(
+    ("names", "selectors"),
+    [
+        (["orders.v1", "pay-ments"], "cluster.topics[orders.v1], cluster.topics[pay-ments]"),
+        (["7", "0"], "cluster.topics[0], cluster.topics[1]"),
+        (["a", "b", "c", "d"], "cluster.topics[a], cluster.topics[b], cluster.topics[c], …"),
+        (["a", "a"], "cluster.topics[0], cluster.topics[1]"),
+        (["a]b", "c"], "cluster.topics[0], cluster.topics[c]"),
+    ],
+)
+def test_message_on_a_list_offers_selectors_that_work(names: list[str], selectors: str) -> None:
+    topics = [{"name": name} for name in names]
+    [mistake] = apply_overrides({"cluster": {"topics": topics}}, [("cluster.topics.size", "1")])[1]
+    assert mistake.message.endswith(f" (select an entry: {selectors})")
+    for selector, topic in zip(selectors.removesuffix(", …").split(", "), topics, strict=False):
+        assert not apply_overrides({"cluster": {"topics": topics}}, [(f"{selector}.size", "1")])[1]
+        assert topic.pop("size") == 1
 
 
 def test_value_that_is_not_yaml_is_rejected() -> None:

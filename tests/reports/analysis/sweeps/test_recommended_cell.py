@@ -67,14 +67,18 @@ def test_no_other_considered_cell_has_a_lower_maximum_regret(seed: int) -> None:
     assert regret(index) == min(map(regret, considered))
 
 
-def test_recommendation_shows_regret_and_difference_from_baseline() -> None:
+def test_recommendation_says_one_thing_and_its_figures_follow() -> None:
     chosen = recommended_cell(sweep())
     assert chosen is not None
-    assert chosen.choice == (
-        "steady with rate=1, standbys=0: Cross-rack cost (whole run) $10.00 (lowest on the front: $8.00); "
-        "Active task moves 4 (lowest on the front: 1); Time to converge (worst event) 1 s (lowest)."
-    )
-    assert chosen.comparison == "steady is the baseline."
+    assert chosen.choice == "Start with steady and rate=1, standbys=0, the baseline."
+    assert chosen.titles == ("Cross-rack cost (whole run)", "Active task moves", "Time to converge (worst event)")
+    assert [row.title for row in chosen.rows] == ["Recommended", "Lowest on the front"]
+    assert [(cell.text, best) for cell, best in chosen.rows[0].cells] == [
+        ("$10.00", False), ("4", False), ("1 s", True),
+    ]  # fmt: skip
+    assert [(cell.text, best) for cell, best in chosen.rows[1].cells] == [
+        ("$8.00", False), ("1", False), ("1 s", False),
+    ]  # fmt: skip
     assert chosen.command.startswith("assignor-sim run orders.yaml --assignor steady")
 
 
@@ -87,7 +91,12 @@ def test_other_assignor_is_compared_with_baseline() -> None:
     chosen = recommended_cell(replace(sample, cells=cells))
     assert chosen is not None
     assert chosen.cell.assignor == "rival"
-    assert chosen.comparison.startswith("Difference from the baseline steady in this setting: Cross-rack cost")
+    assert "baseline" not in chosen.choice
+    assert chosen.rows[-1].title == "Difference from the baseline steady"
+    index = sample.cells.index(chosen.cell)
+    for metric, (cell, best) in zip(sample.objectives, chosen.rows[-1].cells, strict=True):
+        assert cell.value == sample.differences[metric.name][index].mean
+        assert not best
 
 
 def test_every_part_has_a_sentence_from_its_figures() -> None:

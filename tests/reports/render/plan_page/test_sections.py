@@ -12,10 +12,11 @@ import pytest
 from reports.analysis.plans.conclusion import conclude_plans
 from reports.analysis.plans.load_distributions import disk_usage_grid, load_distributions
 from reports.analysis.plans.move_matrices import move_matrices
-from reports.analysis.plans.plan_row import TODAY
+from reports.analysis.plans.plan_row import CRITERIA, TODAY, PlanRow
 from reports.analysis.text import printable
 from reports.render.figures.plan_figures import plan_figures
 from reports.render.page import page
+from reports.render.plan_page.sections import criterion_lines
 from tests.reports.render.test_page import inner, parse, text_of
 from tests.reports.sample_plans import EVEN, NAMES, results
 from tests.reports.sample_player_runs import player_runs
@@ -48,9 +49,10 @@ def table_names(text: str) -> list[str]:
     return [element.get("data-csv", "") for element in parse(text).iter("table")]
 
 
-def test_comparison_marks_lowest_values_and_brackets_non_objectives() -> None:
+def test_comparison_brackets_non_objectives_and_has_no_star_if_all_plans_but_one_violate_rules() -> None:
     lines = {line[0]: line[1:] for line in table(sample_page(), "plan-1-comparison")}
     assert lines[""] == ["today", "evenfeasible", "greedyfeasible"]
+<<<<<<< HEAD
     assert lines["Replicas per broker (max − min)"] == ["44", "★ 00", "22"]
     assert lines["Leaders per broker (max − min)"] == ["33", "★ 11", "(2)2"]
     assert lines["Replicas moved"] == ["–", "4", "★ (2)"]
@@ -73,6 +75,46 @@ def test_page_of_many_plans_is_small() -> None:
     plans = {f"plan-{number}": EVEN for number in range(12)}
     text = page(None, plans=[results(plans=plans, extra=6)])
     assert len(text.encode()) < 1_500_000
+=======
+    assert lines["Replicas"] == ["44", "00", "22"]
+    assert lines["Leaders"] == ["33", "11", "(2)2"]
+    assert lines["Replicas moved"] == ["–", "4", "(2)"]
+    assert "Second run" not in lines
+
+
+def starred(figures: Sequence[dict[str, float]], aims: Sequence[str] = CRITERIA) -> dict[str, list[int]]:
+    """Return the positions of the plans with a star, by title of the criterion."""
+    rows = [PlanRow(TODAY, figures={"replicas_range": 9, "leaders_range": 9}, aims=frozenset(CRITERIA))]
+    rows += [PlanRow(f"plan{n}", "feasible", figures=row, aims=frozenset(aims)) for n, row in enumerate(figures)]
+    return {
+        line.column.title: stars
+        for line in criterion_lines(rows)
+        if (stars := [position for position, (_, best, _) in enumerate(line.cells, -1) if best])
+    }
+
+
+def test_plan_that_copies_nothing_has_no_star() -> None:
+    idle = {"replicas_moved": 0, "bytes_moved": 0, "replicas_range": 3, "leaders_range": 3}
+    some = {"replicas_moved": 4, "bytes_moved": 40, "replicas_range": 2, "leaders_range": 2}
+    more = {"replicas_moved": 6, "bytes_moved": 90, "replicas_range": 1, "leaders_range": 1}
+    assert starred([idle, some, more]) == {
+        "Replicas": [2], "Leaders": [2], "Replicas moved": [1], "Bytes copied": [1],
+    }  # fmt: skip
+    assert starred([idle, some]) == {}, "one plan is not better than another"
+
+
+def test_plan_that_only_changes_leaders_can_be_best_for_leaders() -> None:
+    led = {"replicas_moved": 0, "leaders_changed_by_order": 2, "leaders_changed_by_copy": 0, "leaders_range": 0}
+    copied = {"replicas_moved": 4, "leaders_changed_by_order": 3, "leaders_changed_by_copy": 1, "leaders_range": 1}
+    assert starred([led, copied]) == {"Leaders": [0]}
+    assert starred([led, copied], aims=["storage"]) == {}, "not an objective"
+
+
+def test_plan_that_violates_a_rule_has_no_star() -> None:
+    broken = {"replicas_moved": 1, "replicas_range": 0, "broken_rack": 1}
+    kept = [{"replicas_moved": 2 + n, "replicas_range": 5 - n, "broken_rack": 0} for n in range(2)]
+    assert starred([broken, *kept]) == {"Replicas": [2], "Replicas moved": [1]}
+>>>>>>> 984f03667d729e83c52e00bbbe4abca158c8d734
 
 
 def test_notes_and_reasons_are_below_comparison() -> None:

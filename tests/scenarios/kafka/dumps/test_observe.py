@@ -167,7 +167,8 @@ def test_pattern_subscribes_to_the_matching_topics_of_the_cluster(folder: Path, 
 def test_assumptions_are_listed(folder: Path) -> None:
     observed = _observe(folder, GROUP, DumpOptions({"num.standby.replicas": "1"}, RACKS)).observation
     assert observed.assumptions == (
-        "Dumps contain no rates: nothing is produced until you set bytes_per_s of topics.",
+        "Dumps contain no rates: nothing is produced until you set bytes_per_s of topics, as in "
+        "--set 'cluster.topics[NAME].bytes_per_s=10 MB/s'.",
         "Store cache has no changelog topic in the cluster; assumed not logged.",
         "kafka-consumer-groups.sh does not print standbys: the scenario starts without any; the first rebalance places "
         "them.",
