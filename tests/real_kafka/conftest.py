@@ -23,8 +23,8 @@ def custom_classes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def connection(custom_classes: Path) -> Iterator[ProtocolConnection]:
-    """Yield a connection to the broker."""
+    """Yield a connection to a broker, which closes connections that are idle (`connections.max.idle.ms`)."""
     with coordinator(custom_classes) as connected:
         yield connected
