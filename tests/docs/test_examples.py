@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
@@ -64,11 +65,12 @@ def test_code_from_files_equals_the_files(page: Path) -> None:
 
 @pytest.mark.parametrize("page", all_pages(), ids=name)
 def test_commands_that_are_not_run_have_valid_options(page: Path) -> None:
-    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    program: Any = typer.main.get_command(app)
     for block in blocks(page):
-        for verb, *arguments in simulator_commands(block) if block.language == "sh" else []:
-            command = commands[verb]
-            if "--help" not in arguments and not hasattr(command, "commands"):
+        for arguments in simulator_commands(block) if block.language == "sh" else []:
+            verb = arguments[0]
+            command = program if verb.startswith("-") else program.commands[verb]
+            if "--help" not in arguments and (command is program or not hasattr(command, "commands")):
                 known = {option for parameter in command.params for option in parameter.opts}
                 used = {word.partition("=")[0] for word in arguments if re.match(r"--?[a-z]", word)}
                 assert used <= known, f"{name(page)}:{block.line}: {verb}"

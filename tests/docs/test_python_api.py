@@ -37,6 +37,7 @@ INTERNAL = {
     "imports_not_stored",
     "list_moves",
     "load_cluster",
+    "may_state_expectations",
     "partition_changes",
     "plan_tables",
     "prepare",
