@@ -50,7 +50,7 @@ SLOW     := $(ANSWERS) tests/hostile tests/pipeline tests/browser tests/real_kaf
 test: .venv ## Set up, then run the tests (a part of them: ARGS="-k rack")
 	.venv/bin/python -m pytest --numprocesses=auto --dist=loadfile $(SLOW:%=--ignore=%) $(ARGS)
 
-HOSTILE_INPUTS := 150
+HOSTILE_INPUTS := 100
 
 test-answers: .venv ## Compare with Kafka's recorded assignments and times; test contracts, relations, examples, hostile input
 	.venv/bin/python -m pytest --numprocesses=auto --dist=load $(ANSWERS) $(ARGS)
