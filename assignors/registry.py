@@ -20,15 +20,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass, replace
 from importlib.metadata import entry_points
 from types import MappingProxyType
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 from assignors.built_in_assignors import BUILT_IN, NOT_PASSED_TO_BROKERS, PREVIEWS, AssignorInfo, OfGroupSpec
 from assignors.containment.contained import Recipe, contain
 from assignors.containment.guarded_call import guarded_call
 from assignors.containment.limits import DEFAULT_LIMITS, CallLimits
-from assignors.errors import AssignorError, InvalidAssignmentError, UnknownAssignorError
+from assignors.errors import AssignorError, UnknownAssignorError
+from assignors.functions import AssignGroup, FunctionAssignor, StreamsGroupFunction
 from assignors.model.assignment import TaskAssignment, TaskAssignor
-from assignors.model.group_spec import GroupSpec, MemberAssignment, StreamsGroupAssignor, TopologyDescriber
+from assignors.model.group_spec import StreamsGroupAssignor
 from assignors.model.state import ApplicationState
 from assignors.model.traffic_rates import RATES
 from assignors.renamed_parameters import rename_parameters, warn_of_old_parameters
@@ -37,7 +38,6 @@ __all__ = [
     "ENTRY_POINT_GROUP",
     "AssignorInfo",
     "AssignorLike",
-    "FunctionAssignor",
     "ResolvedAssignor",
     "built_in",
     "find",
@@ -75,62 +75,6 @@ class ResolvedAssignor:
             UnknownAssignorError: the class rejects the parameters.
         """
         return make(self.info, self.parameters)
-
-
-@dataclass(frozen=True, slots=True)
-class FunctionAssignor:
-    """A task assignor that calls a function.
-
-    Attributes:
-        function: computes an assignment from a state; must be pure and deterministic.
-    """
-
-    function: Callable[[ApplicationState], TaskAssignment]
-
-    def assign(self, state: ApplicationState) -> TaskAssignment:
-        """Call the function.
-
-        Returns:
-            Its assignment.
-
-        Raises:
-            InvalidAssignmentError: the function returns something else than a `TaskAssignment`.
-        """
-        assignment = self.function(state)
-        if not isinstance(assignment, TaskAssignment):
-            name = getattr(self.function, "__name__", repr(self.function))
-            kind = type(assignment).__name__
-            raise InvalidAssignmentError(f"{name} returned {kind} (expected: TaskAssignment)")
-        return assignment
-
-
-class AssignGroup(Protocol):
-    """A function that computes the tasks of a streams group; its arguments have the names of KIP-1357.
-
-    By these names, type checkers distinguish it from a function of one argument, such as a lambda.
-    """
-
-    def __call__(self, group_spec: GroupSpec, topology_describer: TopologyDescriber) -> Mapping[str, MemberAssignment]:
-        """Return the tasks of each member."""
-
-
-@dataclass(frozen=True, slots=True)
-class StreamsGroupFunction:
-    """An assignor of a streams group that calls a function.
-
-    Attributes:
-        function: computes the tasks of all members from a group and a topology; must be pure and deterministic.
-    """
-
-    function: AssignGroup
-
-    def assign(self, group_spec: GroupSpec, topology_describer: TopologyDescriber) -> Mapping[str, MemberAssignment]:
-        """Call the function.
-
-        Returns:
-            The tasks of each member.
-        """
-        return self.function(group_spec, topology_describer)
 
 
 AssignorLike: TypeAlias = (

@@ -10,6 +10,7 @@ import numpy as np
 
 from assignors.containment.contained import innermost
 from assignors.errors import AssignorError
+from assignors.functions import FunctionAssignor
 from assignors.java.hash_order import task_hash
 from assignors.model.assignment import UNASSIGNED, AssignmentColumns, TaskAssignor
 from assignors.model.columns import BoolArray, IntArray, PartitionTable
@@ -19,7 +20,6 @@ from assignors.model.state import LATEST_OFFSET, NO_LAG, UNKNOWN_OFFSET_SUM, App
 from assignors.objective.cost import CostAndBound, Weights, compute_cost_and_bound
 from assignors.optimum.proof import prove_bound
 from assignors.recording.recorder import NO_RECORDER, StepRecorder
-from assignors.registry import FunctionAssignor
 from assignors.tasks.fallback_prior import FallbackPrior
 from assignors.tasks.high_availability import HighAvailability
 from assignors.tasks.rack_aware import RackCosts, rack_costs
