@@ -2,7 +2,7 @@
 
 Every release runs the experiments of `tools.fidelity.steps` once; each test checks one dimension of the results, which
 are stored in out/fidelity-VERSION.json. The page docs/explanation/fidelity.md publishes the exact shares. The limits
-here are lower, because a slow machine delays applications by seconds.
+here are lower, and times may be late: a busy machine delays applications by seconds. It makes none earlier.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ import pytest
 
 from tools.fidelity.confirmation import Confirmation
 from tools.fidelity.report import MANY_APPLICATIONS
-from tools.fidelity.shares import CONVERGENCE, REBALANCES, RESTORED, THREADS, TIMES, Share
+from tools.fidelity.shares import REBALANCES, RESTORED, THREADS, Share
+from tools.fidelity.step_outcome import count_close_times, is_close
 from tools.fidelity.steps import BROKERS_ONLY, RELEASES, applications_of, applications_on, experiments_on, run_steps
 from tools.fidelity.stored_confirmation import StoredConfirmation, to_stored, write_confirmations
 
@@ -24,9 +25,11 @@ STEPS = {"assignors": 8, "crash": 3, "crash-standby": 3, "close": 4, "threads": 
 ALWAYS_MOVING = ("assignors", "crash", "threads")
 """Experiments in which every step moves a task."""
 
-MIN_REBALANCES = 0.92
+MIN_REBALANCES = 0.9
 MIN_TIMES = 0.85
-MIN_CONVERGENCE = 0.8
+MIN_CONVERGENCE = 0.85
+MAX_DELAY_MS = 15_000
+"""By how much a busy machine may delay a rebalance or the end of the last move."""
 MIN_RESTORED = 0.9
 MIN_THREADS = 0.75
 FEW = 2
@@ -66,6 +69,27 @@ def stored_of(version: str) -> list[StoredConfirmation]:
 
 def has_few_misses(share: Share, minimum: float) -> bool:
     return share.total - share.correct <= max(FEW, (1 - minimum) * share.total)
+
+
+def share_of_times(confirmations: Sequence[StoredConfirmation]) -> Share:
+    """Return the share of rebalances that were neither early nor later than by `MAX_DELAY_MS`."""
+    in_time = [
+        count_close_times(stored.predicted_rebalances_ms, stored.rebalances_ms, delay_ms=MAX_DELAY_MS)
+        for stored in confirmations
+    ]
+    return Share(sum(in_time), sum(stored.times for stored in confirmations))
+
+
+def share_of_convergence(confirmations: Sequence[StoredConfirmation]) -> Share:
+    """Return the share of steps whose last move ended neither early nor later than by `MAX_DELAY_MS`."""
+    times = [(stored.predicted_converged_ms, stored.converged_ms) for stored in confirmations]
+    in_time = [
+        predicted_ms == observed_ms
+        if predicted_ms is None or observed_ms is None
+        else is_close(predicted_ms, observed_ms, delay_ms=MAX_DELAY_MS)
+        for predicted_ms, observed_ms in times
+    ]
+    return Share(sum(in_time), len(times))
 
 
 def differences_by_step(confirmations: list[Confirmation]) -> dict[str, list[str]]:
@@ -119,14 +143,14 @@ def test_every_step_moves_a_task(version: str) -> None:
 
 @pytest.mark.parametrize("version", RELEASES)
 def test_rebalances_are_mostly_as_predicted(version: str) -> None:
-    """Times count where an application has its host almost to itself."""
+    """Times count where an application has its host almost to itself; a busy machine may delay them."""
     all_steps = stored_of(version)
     alone = [stored for stored in all_steps if stored.experiment != MANY_APPLICATIONS]
     wrong = [stored.summary() for stored in all_steps if not stored.has_predicted_count]
     assert has_few_misses(REBALANCES.share(all_steps), MIN_REBALANCES), wrong
     summaries = [stored.summary() for stored in alone if stored.misses()]
-    assert has_few_misses(TIMES.share(alone), MIN_TIMES), summaries
-    assert has_few_misses(CONVERGENCE.share(alone), MIN_CONVERGENCE), summaries
+    assert has_few_misses(share_of_times(alone), MIN_TIMES), summaries
+    assert has_few_misses(share_of_convergence(alone), MIN_CONVERGENCE), summaries
 
 
 @pytest.mark.parametrize("version", CLIENT_RELEASES)

@@ -46,18 +46,28 @@ def predict_outcome(trace: Trace, from_ms: int, until_ms: int) -> StepOutcome:
     )
 
 
-def is_close(predicted_ms: float, observed_ms: float) -> bool:
-    """Return whether two times differ by no more than the larger of 3 s and 15 % of the observed time."""
-    return abs(predicted_ms - observed_ms) <= max(TOLERANCE_MS, TOLERANCE_SHARE * observed_ms)
+def is_close(predicted_ms: float, observed_ms: float, *, delay_ms: float = 0) -> bool:
+    """Return whether two times differ by no more than the larger of 3 s and 15 % of the observed time.
+
+    Args:
+        predicted_ms: Predicted time.
+        observed_ms: Observed time.
+        delay_ms: By how much more the observed time may be later, because the machine was busy.
+    """
+    tolerance_ms = max(TOLERANCE_MS, TOLERANCE_SHARE * observed_ms)
+    return -tolerance_ms <= observed_ms - predicted_ms <= tolerance_ms + delay_ms
 
 
-def count_close_times(predicted_ms: Sequence[int], observed_ms: Sequence[int]) -> int:
-    """Return the maximum number of pairs of a predicted and an observed time, both in order, that are close."""
+def count_close_times(predicted_ms: Sequence[int], observed_ms: Sequence[int], *, delay_ms: float = 0) -> int:
+    """Return the maximum number of pairs of a predicted and an observed time, both in order, that are close.
+
+    The arguments are those of `is_close`.
+    """
     best = [0] * (len(observed_ms) + 1)
     for predicted in predicted_ms:
         row = [0]
         for column, observed in enumerate(observed_ms):
-            row.append(max(best[column + 1], row[-1], best[column] + is_close(predicted, observed)))
+            row.append(max(best[column + 1], row[-1], best[column] + is_close(predicted, observed, delay_ms=delay_ms)))
         best = row
     return best[-1]
 

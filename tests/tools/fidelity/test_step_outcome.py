@@ -63,6 +63,12 @@ def test_rebalances_are_paired_in_order(predicted_ms: list[int], observed_ms: li
     assert count_close_times(predicted_ms, observed_ms) == close
 
 
+@pytest.mark.parametrize(("observed_ms", "expected"), [(6_000, False), (8_000, True), (29_000, True), (36_000, False)])
+def test_delay_excuses_only_what_is_late(observed_ms: int, expected: bool) -> None:
+    assert is_close(10_000, observed_ms, delay_ms=15_000) is expected
+    assert count_close_times([10_000], [observed_ms], delay_ms=15_000) == expected
+
+
 def test_no_pairing_beats_the_result() -> None:
     rng = random.Random(7)
     for _ in range(200):
