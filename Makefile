@@ -41,7 +41,11 @@ PAGES    := tests/reports/render/plan_page tests/assignor_sim/commands/test_repo
 	tests/assignor_sim/commands/test_plan.py tests/assignor_sim/commands/test_plan_options.py \
 	tests/assignor_sim/commands/test_explain_moves.py tests/assignor_sim/console/test_encoding.py \
 	tests/reports/render/sweep_page tests/reports/render/figures/test_run_figures.py \
-	tests/assignor_sim/api/test_stored_scenario.py
+	tests/assignor_sim/api/test_stored_scenario.py tests/reports/render/figures/test_plan_figures.py \
+	tests/assignor_sim/commands/test_formats.py tests/assignor_sim/commands/test_list.py \
+	tests/assignor_sim/console/test_completion.py tests/assignor_sim/commands/test_report_of_sweeps.py \
+	tests/assignor_sim/commands/test_plan_changes.py tests/assignor_sim/console/test_verbosity.py \
+	tests/docs/test_releases_page.py tests/packaging/test_wheel.py tests/assignor_sim/commands/test_custom_assignors.py
 FAULTS   := tests/faults tests/assignors/containment/test_isolated.py
 ANSWERS  := tests/parity tests/contract tests/relations tests/library/test_stored.py \
 	tests/library/test_known_problems.py tests/library/test_readable_results.py $(PROJECTS) $(EXAMPLES) $(PAGES) $(FAULTS)
