@@ -13,12 +13,12 @@ MIN_WORDS = 8
 
 
 def pictures(text: str) -> list[tuple[str, str]]:
-    """Return the alternative text and the target of each picture, also of those in HTML."""
-    found = []
+    """Return the alternative text and the target of each picture, in Markdown or HTML."""
+    texts = []
     for match in PICTURES.finditer(re.sub(r"^(```|~~~).*?^\1", "", text, flags=re.MULTILINE | re.DOTALL)):
         attributes = dict(re.findall(r"(\w+)=\"([^\"]*)\"", match["attributes"] or ""))
-        found.append((match["alt"] or attributes.get("alt", ""), match["target"] or attributes.get("src", "")))
-    return found
+        texts.append((match["alt"] or attributes.get("alt", ""), match["target"] or attributes.get("src", "")))
+    return texts
 
 
 def problems(text: str, folder: Path) -> list[str]:

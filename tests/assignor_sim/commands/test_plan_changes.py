@@ -150,7 +150,7 @@ def test_json_has_all_changes_of_every_plan(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("width", range(40, 90, 5))
-def test_change_wider_than_the_terminal_continues_on_a_line_of_its_own(width: int) -> None:
+def test_change_wider_than_the_terminal_continues_on_the_next_line(width: int) -> None:
     change = PartitionChange("order-processing-spending-changelog", 5, (6, 4), (4, 7), 6, 4, 1_200_000_000)
     drawn = draw("exact_flow", [change], [], width=width, color=False)
     name, note = "order-processing-spending-changelog-5: [6,4] → [4,7]", "  leader 6 → 4, copy 1.2 GB"
