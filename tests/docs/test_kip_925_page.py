@@ -60,9 +60,9 @@ def test_moves_are_current() -> None:
 def test_balance_is_current() -> None:
     keys = ("subtopology_skew", "cross_rack_source_partitions", "cross_rack_bytes_per_s")
     names = ["min_traffic", "balance_subtopology", "ha_subtopology_balance", "ha_min_bytes"]
-    found = figures("min_traffic_and_balance", names, keys, ("clients[0].count", "5"))
+    current = figures("min_traffic_and_balance", names, keys, ("clients[0].count", "5"))
     for name in names[:3]:
-        assert row(f"`{name}`" if name.startswith("ha_") else name, found[name]) in PAGE
-    (_, partitions, by_bytes), (_, _, by_partitions) = found["ha_min_bytes"], found["min_traffic"]
+        assert row(f"`{name}`" if name.startswith("ha_") else name, current[name]) in PAGE
+    (_, partitions, by_bytes), (_, _, by_partitions) = current["ha_min_bytes"], current["min_traffic"]
     assert f"Both read {partitions} partitions across racks" in TEXT
     assert f"but `ha_min_bytes` {by_bytes} and `min_traffic` {by_partitions}" in TEXT
