@@ -17,7 +17,8 @@ from assignor_sim.api.loading import load
 from assignor_sim.api.results import RunResult
 from assignor_sim.api.running import run
 from assignors.replicas.registry import built_in
-from reports.analysis.formatting import format_rate
+from reports.analysis.formatting import format_duration, format_rate
+from reports.analysis.runs.time_series import cross_rack_rate, series
 from tools.examples.figures import first_runs, show
 from tools.examples.run import refreshed as run_examples
 from tools.known_problems import problem_scenarios
@@ -98,12 +99,50 @@ def predicted(dimension: str) -> str:
 
 
 def alternative_text(result: RunResult) -> str:
-    """Return what the picture shows."""
+    """Return what the picture shows.
+
+    Raises:
+        ValueError: the clients do not join at the same time, or an assignor does not send more after that.
+    """
+    at_ms, joining = joined(result)
+    peaks = {label: format_rate(rate) for label, rate in peak_rates(result, at_ms).items()}
     rates = {label: format_rate(rate) for label, rate in steady_rates(result).items()}
     return (
-        "Cross-rack traffic over time: both assignors send more when three clients join after 30 minutes and restore "
-        f"state; then {DEFAULT} settles at {rates[DEFAULT]} and {RACK_AWARE} at {rates[RACK_AWARE]}"
+        f"Cross-rack traffic over time: {joining} clients join after {format_duration(at_ms)} and restore state, "
+        f"with up to {peaks[DEFAULT]} for {DEFAULT} and {peaks[RACK_AWARE]} for {RACK_AWARE}; then {DEFAULT} settles "
+        f"at {rates[DEFAULT]} and {RACK_AWARE} at {rates[RACK_AWARE]}"
     )
+
+
+def joined(result: RunResult) -> tuple[int, int]:
+    """Return when clients join in a run, in milliseconds, and how many.
+
+    Raises:
+        ValueError: there are other events.
+    """
+    rows = result.tables["events"].to_pylist()
+    starts = {(row["at_ms"], row["event"]) for row in rows if row["event"].endswith(" starts")}
+    times = {at_ms for at_ms, _ in starts}
+    if len(times) != 1 or len({row["event"] for row in rows}) != len(starts):
+        raise ValueError(f"not a single join: {sorted({row['event'] for row in rows})}")
+    return times.pop(), len(starts)
+
+
+def peak_rates(result: RunResult, at_ms: int) -> dict[str, float]:
+    """Return the highest traffic in the picture from a time on in bytes per second, by assignor.
+
+    Raises:
+        ValueError: the traffic is not higher than before.
+    """
+    peaks = {}
+    for line in series(result.tables, cross_rack_rate):
+        known = [(time, value) for time, value in zip(line.at_ms, line.maximums, strict=True) if value is not None]
+        before, peaks[line.label] = (
+            max(value for time, value in known if (time >= at_ms) == is_after) for is_after in (False, True)
+        )
+        if before >= peaks[line.label]:
+            raise ValueError(f"{line.label} does not send more after the event")
+    return peaks
 
 
 def steady_rates(result: RunResult) -> dict[str, float]:

@@ -9,6 +9,8 @@ from typing import Any, Final, NoReturn
 
 import typer
 
+from assignor_sim.console.wrapping import print_message
+
 DIFFERENT: Final = 1
 """A difference, a regression or an unmet expectation; or no feasible result."""
 
@@ -34,7 +36,7 @@ _MODULE = "python -m assignor_sim"
 def print_error(error: Exception | str) -> None:
     """Print an error to standard error; further lines are errors, too, unless they are indented or items of a list."""
     for line in _message(error).splitlines():
-        print(line if line.startswith((" ", "- ")) else f"error: {line}", file=sys.stderr)
+        print_message(line if line.startswith((" ", "- ")) else f"error: {line}")
 
 
 def _message(error: Exception | str) -> str:

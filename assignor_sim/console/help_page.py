@@ -111,7 +111,7 @@ def _value(parameter: Any, context: Any) -> str:
         if hasattr(parameter, "display_type_rich")
         else parameter.make_metavar(context)
     )
-    kind = str(shown or "").strip("<>[]")
+    kind = str(shown or "").strip("<>[]").removeprefix("list[")
     if "|" in kind:
         return kind
     return "N" if "int" in kind.lower() else str(parameter.name).strip("_").upper()

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 from assignor_sim.console.verbosity import VERBOSITY
+from assignor_sim.console.wrapping import print_message
 
 if TYPE_CHECKING:
     from scenarios.load import Scenario
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def print_remark(kind: str, text: str) -> None:
     """Print a warning or note to standard error, unless the command is quiet."""
     if not VERBOSITY.quiet:
-        print(f"{kind}: {text}", file=sys.stderr)
+        print_message(f"{kind}: {text}")
 
 
 def print_notes(scenario: Scenario, *, named: bool = False) -> None:

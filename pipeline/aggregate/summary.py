@@ -188,7 +188,7 @@ def _objectives_left_out(scenarios: Sequence[Json]) -> Iterator[Json]:
             yield {"scenario": name, "what": "objectives", "number": 1, "why": why}
         for objective, known in scenario["cells_with"].items():
             if known < considered:
-                why = f"{objective} is unknown for some of their runs: treated as worse than any value"
+                why = f"{objective} is unknown for some runs: treated as worse than any value"
                 yield {"scenario": name, "what": "cells", "number": considered - known, "why": why}
         if (shown := len(scenario["front"])) < scenario["cells_on_front"]:
             why = f"only the first {shown} cells of the front are listed; table front has all"

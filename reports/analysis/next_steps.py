@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -31,6 +33,8 @@ _CONFIGS = (
 )
 _TAGS = "rack_aware_assignment_tags"
 _READS = ("source_read", "repartition_read")
+_PLAIN_NAME = re.compile(r"[A-Za-z][\w.-]*")
+"""Names that YAML reads as text without quotes in a list or mapping."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +71,14 @@ class RunEvidence:
         protocols: group protocols, from the manifests.
         read_shares: cross-rack reads of topics as a share of all cross-rack bytes.
         returns: how often a client joined while its old session timed out.
+        clients: the first client of each run.
     """
 
     configs: Mapping[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
     protocols: Mapping[tuple[str, str], str] = field(default_factory=dict)
     read_shares: Mapping[tuple[str, str], float] = field(default_factory=dict)
     returns: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    clients: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, tables: Tables, manifests: Sequence[Mapping[str, Any]]) -> RunEvidence:
@@ -85,7 +91,7 @@ class RunEvidence:
                 protocols[key] = str(assignor.get("protocol", "unknown"))
                 if set(_CONFIGS) <= set(assignor.get("configs", ())):
                     configs[key] = assignor["configs"]
-        return cls(configs, protocols, _read_shares(tables), _returns(tables))
+        return cls(configs, protocols, _read_shares(tables), _returns(tables), _clients(tables))
 
 
 def next_steps(rows: Sequence[ComparisonRow], target: ComparisonRow, evidence: RunEvidence) -> Iterator[NextStep]:
@@ -116,10 +122,36 @@ def _steps(rows: Sequence[ComparisonRow], target: ComparisonRow, evidence: RunEv
             "static membership (clients[].static_membership: true)",
             f"{format_count(evidence.returns[key])} rebalances waited for the session of a client that had returned",
         )
+    yield from _something_to_see(rows, evidence.clients.get(key))
     yield from _faster_convergence(target, configs, verdicts) if is_classic and configs else ()
     yield from _standbys(target, configs)
     yield from _less_traffic(rows, target, evidence, is_classic=is_classic)
     yield from _tags(target, configs, is_classic=is_classic)
+
+
+def _something_to_see(rows: Sequence[ComparisonRow], client: str | None) -> Iterator[NextStep]:
+    """Yield an event and rates of topics for scenarios without them, as `import` writes them from dumps."""
+
+    def is_zero(metric: str) -> bool:
+        return all(spread is not None and not spread.maximum for row in rows for spread in [row.spreads[metric]])
+
+    if client is not None and is_zero("rebalances"):
+        name = client if _PLAIN_NAME.fullmatch(client) else json.dumps(client)
+        yield NextStep(
+            "an event, such as a crash",
+            "the group keeps its assignment until an event causes a rebalance",
+            (("events", f"[{{at: 1m, crash: {{clients: {name}, down: 1m}}}}]"),),
+        )
+    if is_zero("cross_rack_bytes_per_s") and any(_has_remote_reads(row) for row in rows):
+        yield NextStep(
+            "rates of the topics (cluster.topics[NAME].bytes_per_s)",
+            "source partitions are read across racks, but without rates there is no traffic",
+        )
+
+
+def _has_remote_reads(row: ComparisonRow) -> bool:
+    partitions = row.spreads["cross_rack_source_partitions"]
+    return partitions is not None and partitions.median > 0
 
 
 def _faster_convergence(target: ComparisonRow, configs: Mapping[str, Any], verdicts: set[str]) -> Iterator[NextStep]:
@@ -214,6 +246,13 @@ def _read_shares(tables: Tables) -> dict[tuple[str, str], float]:
         if row["kind"] in _READS:
             reads[key] = reads.get(key, 0) + row["bytes"]
     return {key: reads.get(key, 0) / total for key, total in totals.items() if total}
+
+
+def _clients(tables: Tables) -> dict[tuple[str, str], str]:
+    first: dict[tuple[str, str], str] = {}
+    for row in table_rows(tables, "clients") if "clients" in tables else ():
+        first.setdefault((row["scenario"], row["assignor"]), row["client"])
+    return first
 
 
 def _returns(tables: Tables) -> dict[tuple[str, str], int]:

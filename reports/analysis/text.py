@@ -27,6 +27,17 @@ def shortened(text: str, width: int) -> str:
     return f"{text[:head].rstrip()}…{text[len(text) - tail :].lstrip()}"
 
 
+def shortened_list(text: str, width: int) -> str:
+    """Return a list without its last parts if it is longer than `width`, as in `a joined, b joined and 7 more`."""
+    parts = text.split(", ")
+    if len(text) <= width or len(parts) < 3:
+        return shortened(text, width)
+    shown = len(parts)
+    while shown > 1 and len(", ".join(parts[:shown])) > width - len(" and 999 more"):
+        shown -= 1
+    return f"{shortened(', '.join(parts[:shown]), width)} and {len(parts) - shown} more"
+
+
 def name_parts(name: str) -> list[str]:
     """Split a name where a line may break, after the characters that separate words in names."""
     return re.findall(r"[^\s_.,:=/()-]+[\s_.,:=/()-]*|^[\s_.,:=/()-]+", name)

@@ -9,7 +9,19 @@ import pytest
 from PIL import Image
 
 from assignor_sim.api.results import RunResult
-from tools.readme import DEFAULT, PICTURE, RACK_AWARE, demo, picture_digest, refreshed, steady_rates
+from reports.analysis.formatting import format_rate
+from tools.readme import (
+    DEFAULT,
+    PICTURE,
+    RACK_AWARE,
+    alternative_text,
+    demo,
+    joined,
+    peak_rates,
+    picture_digest,
+    refreshed,
+    steady_rates,
+)
 
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
 HINT = "run `python -m tools.readme`"
@@ -27,6 +39,18 @@ def test_readme_shows_current_output(result: RunResult) -> None:
 def test_picture_shows_the_current_run(result: RunResult) -> None:
     with Image.open(PICTURE) as picture:
         assert picture.info["Source"] == picture_digest(result), HINT
+
+
+def test_alternative_text_has_the_figures_of_the_run(result: RunResult) -> None:
+    text = alternative_text(result)
+    at_ms, joining = joined(result)
+    assert (at_ms, joining) == (30 * 60_000, 3)
+    assert f"{joining} clients join after 30 min" in text
+    for rates in (peak_rates(result, at_ms), steady_rates(result)):
+        for rate in rates.values():
+            assert format_rate(rate) in text
+    figures = re.findall(r"\d[\d.,]* ?(?:[kMG]?B/s|min)?", text)
+    assert len(figures) == 6, f"each figure of {text!r} must be one of those above"
 
 
 def test_conclusion_holds(result: RunResult) -> None:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import markdown
 import pytest
 from ruamel.yaml import YAML
+
+from tools.site_tables import on_page_content
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -49,3 +52,12 @@ def test_navigation_has_every_page_once() -> None:
 def test_known_problems_are_the_first_section() -> None:
     nav = YAML(typ="safe").load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))["nav"]
     assert [next(iter(entry)) for entry in nav][:2] == ["Home", "Known problems"]
+
+
+def test_choices_in_tables_have_no_backslashes() -> None:
+    html = markdown.markdown(
+        "| option | means |\n|---|---|\n| `--format table\\|json` | a format |\n\n`a\\|b`", extensions=["tables"]
+    )
+    assert r"table\|json" in html, "Python-Markdown removes them itself: the hook is superfluous"
+    assert "<code>--format table|json</code>" in on_page_content(html)
+    assert r"<code>a\|b</code>" in on_page_content(html), "outside of tables, a backslash is text"

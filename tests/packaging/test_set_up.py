@@ -45,6 +45,8 @@ SLOW = (
     "tests/docs/test_python_api.py",
     "tests/docs/test_readme.py",
     "tests/docs/test_regression_howtos.py",
+    "tests/docs/test_kip_925_page.py",
+    "tests/docs/test_optimal_page.py",
     "tests/docs/test_examples.py",
     "tests/docs/test_known_problems.py",
     "tests/docs/test_warmup_preview_page.py",

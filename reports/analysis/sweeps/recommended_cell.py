@@ -72,8 +72,8 @@ def recommended_cell(sweep: AggregatedSweep) -> RecommendedCell | None:
     chosen = min(candidates, key=lambda index: (max(regrets(index)), sum(regrets(index)), index))
     cell = sweep.cells[chosen]
     lowest = [low for low, _ in ranges]
-    is_baseline = ", the baseline" if cell.assignor == sweep.baseline else ""
-    choice = f"Start with {printable(cell.assignor)} and {printable(cell.label)}{is_baseline}."
+    is_baseline = " (the baseline)" if cell.assignor == sweep.baseline else ""
+    choice = f"Start with {printable(cell.assignor)}{is_baseline} and {printable(cell.label)}."
     titles = tuple(metric.title for metric in sweep.objectives)
     return RecommendedCell(
         cell, choice, titles, tuple(_rows(sweep, chosen, lowest)), command(sweep, cell.assignor, cell.args)

@@ -77,11 +77,15 @@ def scatter_chart(
         parts.append(text(words, across.at(value), _BOTTOM + 16, text_anchor="middle"))
     parts.append(text(_with_unit(y_title, y_unit), 4.0, 14.0, class_="axis"))
     parts.append(text(_with_unit(x_title, x_unit), _RIGHT, HEIGHT - 8.0, text_anchor="end", class_="axis"))
-    parts.append(text("better", _LEFT + 10, _BOTTOM - 8, class_="better"))
     arrow = f"M{_LEFT + 6:.0f} {_BOTTOM - 12:.0f}L{_LEFT:.0f} {_BOTTOM:.0f}m0 -6v6h6"
     parts.append(element("path", d=arrow, class_="better"))
     spots = [(across.at(point.x), up.at(point.y)) for point in points]
-    for point, (x, y), (label_x, label_y, anchor) in zip(points, spots, _placed(points, spots), strict=True):
+    taken = [_Box(x - _RADIUS, x + _RADIUS, y - _RADIUS, y + _RADIUS) for x, y in spots]
+    corner = _box(_LEFT + 10, _BOTTOM - 8 - FONT_PX / 3, "start", CHAR_PX * len("better"))
+    if not any(corner.overlaps(point) for point in taken):
+        parts.append(text("better", _LEFT + 10, _BOTTOM - 8, class_="better"))
+        taken.append(corner)
+    for point, (x, y), (label_x, label_y, anchor) in zip(points, spots, _placed(points, spots, taken), strict=True):
         state = "filled" if point.is_filled else "hollow"
         name = printable(point.label)
         if abs(label_y - FONT_PX / 3 - y) > _LINE:
@@ -98,9 +102,13 @@ def _with_unit(title: str, unit: Unit) -> str:
     return f"{title} ({unit.name})" if unit.name else title
 
 
-def _placed(points: Sequence[ScatterPoint], spots: Sequence[tuple[float, float]]) -> list[tuple[float, float, str]]:
-    """Return position and anchor of each label, next to its point and clear of other labels and points."""
-    taken = [_Box(x - _RADIUS, x + _RADIUS, y - _RADIUS, y + _RADIUS) for x, y in spots]
+def _placed(
+    points: Sequence[ScatterPoint], spots: Sequence[tuple[float, float]], taken: list[_Box]
+) -> list[tuple[float, float, str]]:
+    """Return position and anchor of each label, next to its point and clear of other labels and points.
+
+    `taken` has the boxes of the points, in order, then others; those of the labels are added.
+    """
     places = []
     for number, (point, (x, y)) in enumerate(zip(points, spots, strict=True)):
         width = CHAR_PX * len(shortened(printable(point.label), _LABEL_CHARS))

@@ -16,7 +16,7 @@ import pyarrow as pa
 from reports.analysis.comparison import Tables, rows_of_run
 from reports.analysis.runs.breakdowns import MOVE_REASONS, Key, assignor_label, runs_by_assignor
 from reports.analysis.runs.warmups import Copy, warm_ups
-from reports.analysis.text import printable, shortened
+from reports.analysis.text import printable, shortened_list
 from reports.render.run_page.step_sentences import step_sentences
 
 MAX_BYTES = 3_000_000
@@ -98,7 +98,7 @@ def _run(tables: Tables, key: Key, run: Mapping[str, Any], label: str, max_sente
             {
                 "n": row["round"],
                 "at": row["at_ms"],
-                "reason": shortened(printable(row["reason"] or ""), _REASON_CHARS),
+                "reason": shortened_list(printable(row["reason"] or ""), _REASON_CHARS),
                 **delta,
             }
             for row, delta in zip(rounds, deltas, strict=True)

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from reports.analysis.conclusion import Conclusion
 from reports.analysis.text import printable
-from reports.render.terminal.console import HEADER, lines
+from reports.render.terminal.console import HEADER, keep_figures, lines
 
 
 def draw(conclusions: Sequence[Conclusion], width: int | None = None, *, color: bool | None = None) -> str:
@@ -45,5 +45,5 @@ def _parts(conclusions: Sequence[Conclusion]) -> Iterator[RenderableType]:
 def _point(text: str) -> RenderableType:
     """Return a point of a list, whose further lines are indented."""
     table = Table.grid()
-    table.add_row(Text("– "), Text(printable(text), overflow="fold"))
+    table.add_row(Text("– "), Text(keep_figures(printable(text)), overflow="fold"))
     return table

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import shutil
 import sys
 from collections.abc import Iterable
@@ -12,6 +13,11 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
+
+_JOINT = "\ue000"
+"""Takes the place of a space at which a line must not break; rich breaks lines at non-breaking spaces, too."""
+
+_FIGURE = re.compile(r"(?<=\d) (?=(?:ms|s|min|h|d|[kMGTPE]?B(?:/s)?|%)(?![\w-]))")
 
 HEADER, QUIET, GOOD, BAD = "bold", "dim", "bold green", "bold red"
 """Styles."""
@@ -44,7 +50,12 @@ def lines(parts: Iterable[RenderableType], width: int | None = None, *, color: b
         for part in parts:
             # soft_wrap: text that must not be broken, so that it can be copied, is neither wrapped nor cropped.
             console.print(part, soft_wrap=isinstance(part, Text) and bool(part.no_wrap))
-    return "".join(f"{line.rstrip()}\n" for line in captured.get().splitlines())
+    return "".join(f"{line.rstrip()}\n" for line in captured.get().replace(_JOINT, " ").splitlines())
+
+
+def keep_figures(text: str) -> str:
+    """Return a text whose figures `lines` leaves on the line of their units, as in `48.2 s`."""
+    return _FIGURE.sub(_JOINT, text)
 
 
 def grid() -> Table:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -15,7 +16,7 @@ from rich.text import Text
 
 from reports.analysis.text import printable
 from reports.render.markdown import markdown_table, markdown_text
-from reports.render.terminal.console import HEADER, QUIET, lines
+from reports.render.terminal.console import HEADER, QUIET, lines, terminal_width
 
 FORMATS: Final = ("table", "json", "csv", "markdown")
 """Formats of `render`."""
@@ -61,7 +62,7 @@ def render(tables: Sequence[FactTable], format: str, width: int | None = None, *
     """
     match format:
         case "table":
-            return lines(_parts(tables), width, color=color)
+            return lines(_parts(tables, terminal_width(width) - 2), width, color=color)
         case "json":
             by_key = {table.key: list(table.rows) for table in tables}
             data: Any = by_key if len(tables) != 1 else by_key[tables[0].key]
@@ -75,7 +76,7 @@ def render(tables: Sequence[FactTable], format: str, width: int | None = None, *
     raise ValueError(f"unknown format {format!r} (formats: {', '.join(FORMATS)})")
 
 
-def _parts(tables: Sequence[FactTable]) -> Iterator[RenderableType]:
+def _parts(tables: Sequence[FactTable], width: int) -> Iterator[RenderableType]:
     for number, table in enumerate(tables):
         if number:
             yield Text("")
@@ -88,11 +89,18 @@ def _parts(tables: Sequence[FactTable]) -> Iterator[RenderableType]:
             for key, title in columns:
                 for value in _paragraphs(row.get(key)):
                     text, *options = value.split("\n")
-                    yield Padding(Text(f"{title}: {printable(text)}" if title else printable(text)), (0, 0, 0, 2))
+                    shown = _broken_at_dots(printable(text), width)
+                    yield Padding(Text(f"{title}: {shown}" if title else shown), (0, 0, 0, 2))
                     for option in options:
                         yield Text(f"    {printable(option)}", no_wrap=True, overflow="ignore")
         if table.note:
             yield Text(f"\n{table.note}", style=QUIET)
+
+
+def _broken_at_dots(text: str, width: int) -> str:
+    """Return a text in which a name that is longer than a line, as of a class, continues on the next after a dot."""
+    last_dot = re.compile(rf"(?<=\.)(?=[^.]{{1,{width}}}$)")
+    return " ".join(last_dot.sub("\n", word) if len(word) > width else word for word in text.split(" "))
 
 
 def _csv(table: FactTable) -> str:

@@ -10,7 +10,7 @@ from rich.text import Text
 from reports.analysis.formatting import format_bytes, format_count
 from reports.analysis.plans.changes import BrokerChange, PartitionChange
 from reports.analysis.text import printable
-from reports.render.terminal.console import BAD, GOOD, HEADER, QUIET, grid, lines
+from reports.render.terminal.console import BAD, GOOD, HEADER, QUIET, grid, lines, terminal_width
 
 
 def draw(
@@ -35,11 +35,15 @@ def draw(
     Returns:
         The text, which ends with a newline.
     """
-    return lines(_parts(strategy, changes, brokers, max_changes), width, color=color)
+    return lines(_parts(strategy, changes, brokers, max_changes, terminal_width(width)), width, color=color)
 
 
 def _parts(
-    strategy: str, changes: Sequence[PartitionChange], brokers: Sequence[BrokerChange], max_changes: int | None
+    strategy: str,
+    changes: Sequence[PartitionChange],
+    brokers: Sequence[BrokerChange],
+    max_changes: int | None,
+    width: int,
 ) -> Iterator[RenderableType]:
     yield Text(f"Changes by {printable(strategy)}: {summary(changes)}", HEADER)
     yield Text()
@@ -48,7 +52,7 @@ def _parts(
         yield Text()
     listed = changes[:max_changes]
     for change in listed:
-        yield _line(change)
+        yield _line(change, width)
     if len(listed) < len(changes):
         hidden = format_count(len(changes) - len(listed))
         yield Text(f"… {hidden} more (all: --changes {len(changes)}, or --out DIR)", QUIET)
@@ -73,8 +77,11 @@ def _counted(number: int, noun: str) -> str:
     return f"{format_count(number)} {noun}{'' if number == 1 else 's'}"
 
 
-def _line(change: PartitionChange) -> Text:
-    """Return a partition, as in `orders-3: [1,2,3] → [1,2,10]  leader 3 → 1, copy 1.2 GB`."""
+def _line(change: PartitionChange, width: int) -> Text:
+    """Return a partition, as in `orders-3: [1,2,3] → [1,2,10]  leader 3 → 1, copy 1.2 GB`.
+
+    If that is wider than the terminal, what follows the replicas has a line of its own.
+    """
     text = Text(overflow="fold")
     text.append(f"{printable(change.topic)}-{change.partition}: ")
     text.append_text(_replicas(change.before, frozenset(change.after), BAD))
@@ -86,7 +93,10 @@ def _line(change: PartitionChange) -> Text:
         notes.append(f"leader {'none' if change.leader is None else change.leader} → {change.new_leader}")
     if change.num_copies and change.copied_bytes is not None:
         notes.append(f"copy {format_bytes(change.copied_bytes)}")
-    return text.append(f"  {', '.join(notes)}" if notes else "", QUIET)
+    note = "  " + ", ".join(notes)
+    if text.cell_len + len(note) > width:
+        text.append("\n  ")
+    return text.append(note if notes else "", QUIET)
 
 
 def _replicas(brokers: Sequence[int], others: frozenset[int], style: str) -> Text:

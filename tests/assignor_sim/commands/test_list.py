@@ -55,6 +55,14 @@ def test_without_a_topic_all_are_listed_and_csv_is_refused(shell: Shell) -> None
     assert "csv holds one table (choose one of: assignors, " in result.err
 
 
+def test_kafkas_classes_are_broken_only_at_dots(shell: Shell) -> None:
+    lines = shell("list", "assignors", COLUMNS="80").out.splitlines()
+    assert max(map(len, lines)) <= 80
+    classes = [row["kafka_class"] for row in json.loads(shell("list", "assignors", "--format", "json").out)]
+    for name in filter(None, classes):
+        assert any(line.endswith(name.rpartition(".")[2]) for line in lines), name
+
+
 def test_each_known_problem_has_its_symptom_tickets_and_fixes(shell: Shell) -> None:
     rows = {row["scenario"]: row for row in json.loads(shell("list", "problems", "--format", "json").out)}
     printed = shell("list", "problems", COLUMNS="80").out

@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 from assignor_sim.api.plan_comparison import PlanComparison, plan
+from reports.analysis.plans.changes import PartitionChange
+from reports.render.terminal.plan_changes import draw
 from tests.assignor_sim.commands.plan_commands import (
     PLANNERS,
     ROUND_ROBIN,
@@ -145,3 +147,15 @@ def test_json_has_all_changes_of_every_plan(folder: Path) -> None:
         "orders-1", "orders-2", "pay-0", "pay-1",
     ]  # fmt: skip
     assert [broker["broker"] for broker in plan_changes["brokers"]] == [1, 2, 3]
+
+
+@pytest.mark.parametrize("width", range(40, 90, 5))
+def test_change_wider_than_the_terminal_continues_on_the_next_line(width: int) -> None:
+    change = PartitionChange("order-processing-spending-changelog", 5, (6, 4), (4, 7), 6, 4, 1_200_000_000)
+    drawn = draw("exact_flow", [change], [], width=width, color=False)
+    name, note = "order-processing-spending-changelog-5: [6,4] → [4,7]", "  leader 6 → 4, copy 1.2 GB"
+    if width >= len(name + note):
+        assert drawn.endswith(f"{name}{note}\n")
+    elif width >= len(name):
+        assert drawn.endswith(f"{name}\n  {note}\n")
+    assert "leader 6 → 4, copy 1.2 GB\n" in drawn

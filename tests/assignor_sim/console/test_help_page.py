@@ -28,6 +28,7 @@ def test_no_name_value_or_word_is_cut(shell: Shell, name: str, command: Any, wid
     assert result.code == 0
     assert max(map(len, result.out.splitlines())) <= width
     assert "<bool>" not in result.out
+    assert result.out.count("[") == result.out.count("]")
     if width == 80:
         words = set(re.findall(r"\S+", result.out))
         for parameter in command.params:

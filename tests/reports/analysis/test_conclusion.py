@@ -6,7 +6,9 @@ import re
 import shlex
 from typing import Any
 
+import pyarrow as pa
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -165,6 +167,25 @@ def test_no_verb_depends_on_the_number_of_a_label(label: str) -> None:
             assert not followed.search(text), text
             assert not re.search(rf"(?<!convergence with ){re.escape(label)} takes", text), text
             assert not re.search(rf"(?<!the run with ){re.escape(label)} never", text), text
+
+
+def test_run_without_rebalances_or_rates_suggests_an_event_and_rates() -> None:
+    idle = {"assignor": "a", "rebalances": 0, "cross_rack_bytes_per_s": 0.0, "cross_rack_source_partitions": 3}
+    manifest = {**MANIFEST, "assignors": [{"label": "a", "protocol": "classic", "configs": CONFIGS}]}
+    results = {**tables([{**EQUAL, **idle}])}
+    runs = results["runs"].to_pylist()[0]
+    for name in ("app-0", "a: b, c"):
+        results["clients"] = pa.Table.from_pylist(
+            [{**{key: runs[key] for key in ("scenario", "assignor")}, "client": name}]
+        )
+        [result] = conclude(results, [manifest])
+        event, rates = result.next_steps
+        [(path, value)] = event.overrides
+        assert path == "events"
+        assert yaml.safe_load(value) == [{"at": "1m", "crash": {"clients": name, "down": "1m"}}]
+        assert "bytes_per_s" in rates.change
+    busy = conclusion({**idle, "rebalances": 1, "cross_rack_bytes_per_s": 1.0}, configs=CONFIGS)
+    assert not any("event" in step.change or "rates" in step.change for step in busy.next_steps)
 
 
 @pytest.mark.parametrize("width", [20, 40, 80, 200])

@@ -70,7 +70,7 @@ def test_no_other_considered_cell_has_a_lower_maximum_regret(seed: int) -> None:
 def test_recommendation_says_one_thing_and_its_figures_follow() -> None:
     chosen = recommended_cell(sweep())
     assert chosen is not None
-    assert chosen.choice == "Start with steady and rate=1, standbys=0, the baseline."
+    assert chosen.choice == "Start with steady (the baseline) and rate=1, standbys=0."
     assert chosen.titles == ("Cross-rack cost (whole run)", "Active task moves", "Time to converge (worst event)")
     assert [row.title for row in chosen.rows] == ["Recommended", "Lowest on the front"]
     assert [(cell.text, best) for cell, best in chosen.rows[0].cells] == [

@@ -1,0 +1,68 @@
+"""The tables of docs/explanation/kip-925-alternatives.md that compare assignors in scenarios show current figures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from assignor_sim.api.loading import load
+from assignor_sim.api.running import run
+from tools.examples.figures import first_runs, show
+
+PAGE = (Path(__file__).parents[2] / "docs" / "explanation" / "kip-925-alternatives.md").read_text(encoding="utf-8")
+TEXT = " ".join(PAGE.split())
+STRATEGY = "application.configs.rack.aware.assignment.strategy"
+
+
+def figures(
+    scenario: str, assignors: list[str], keys: tuple[str, ...], *overrides: tuple[str, str]
+) -> dict[str, list[str]]:
+    result = run(load(scenario, overrides), assignors, explain=False)
+    rows = first_runs(result.tables["runs"].to_pylist())
+    return {label: [show(row, key) for key in keys] for label, row in rows.items()}
+
+
+def row(label: str, values: list[str]) -> str:
+    return f"| {label} | {' | '.join(values)} |\n"
+
+
+def test_standbys_are_current() -> None:
+    keys = ("tasks_without_rack_redundancy", "cross_rack_bytes_per_s", "active_moves", "worst_downtime_ms")
+    names = ["no tags", "min_traffic", "tags", "ha_reliable_standbys"]
+    warmups = ("application.configs.max.warmup.replicas", "10")
+    for name, values in figures("standbys_in_one_zone", names, keys, warmups).items():
+        assert row(f"`{name}`" if name.startswith("ha_") else name, values) in PAGE
+
+
+def test_moves_are_current() -> None:
+    keys = ("active_moves", "restored_bytes", "time_to_converge_ms")
+    names = ["high_availability", "ha_current_overlap", "incremental"]
+    returned = figures("slow_return_of_balance", names, keys, (STRATEGY, "min_traffic"))
+    names = ["HA min_traffic", "ha_current_overlap", "incremental", "ha_subtopology_balance"]
+    joined = figures("order_processing", names, (*keys, "rebalances_to_converge", "subtopology_skew"))
+    assert row("*slow_return_of_balance*: Kafka", returned["high_availability"]) in PAGE
+    assert row("*order_processing*: Kafka, min_traffic", joined["HA min_traffic"][:3]) in PAGE
+    for name in ("ha_current_overlap", "incremental"):
+        assert row(f"`{name}`", returned[name]) in PAGE
+        assert row(f"`{name}`", joined[name][:3]) in PAGE
+    (*_, rebalances, skew), (*_, rebalances_of_kafka, skew_of_kafka) = (
+        joined["ha_current_overlap"],
+        joined["HA min_traffic"],
+    )
+    assert f"takes {rebalances} rebalances instead of {rebalances_of_kafka}" in TEXT
+    assert f"(skew {skew} instead of {skew_of_kafka})" in TEXT
+    [[moves]] = figures(
+        "order_processing", ["high_availability"], ("active_moves",), (STRATEGY, "balance_subtopology")
+    ).values()
+    exact = joined["ha_subtopology_balance"][0]
+    assert f"in *order_processing* it takes {exact} moves, Kafka's variant {moves}" in TEXT
+
+
+def test_balance_is_current() -> None:
+    keys = ("subtopology_skew", "cross_rack_source_partitions", "cross_rack_bytes_per_s")
+    names = ["min_traffic", "balance_subtopology", "ha_subtopology_balance", "ha_min_bytes"]
+    current = figures("min_traffic_and_balance", names, keys, ("clients[0].count", "5"))
+    for name in names[:3]:
+        assert row(f"`{name}`" if name.startswith("ha_") else name, current[name]) in PAGE
+    (_, partitions, by_bytes), (_, _, by_partitions) = current["ha_min_bytes"], current["min_traffic"]
+    assert f"Both read {partitions} partitions across racks" in TEXT
+    assert f"but `ha_min_bytes` {by_bytes} and `min_traffic` {by_partitions}" in TEXT
