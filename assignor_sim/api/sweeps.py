@@ -58,9 +58,9 @@ class SweepResult:
         return pd.read_parquet(path)
 
     def __str__(self) -> str:
-        from reports.render.terminal.sweep import render
+        from reports.render.terminal.sweep import draw
 
-        return render(dict(self.summary))
+        return draw(self.summary)
 
     def __repr__(self) -> str:
         return f"<SweepResult of {self.runs} runs in {self.directory}>"

@@ -1,4 +1,4 @@
-"""Verifications of stored results as text for terminals, JSON, Markdown and GitHub Actions."""
+"""Verifications of stored results as text for terminals, JSON, CSV, Markdown and GitHub Actions."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from reports.analysis.stored.changes import ResultChange
 from reports.analysis.stored.verification import Verification, VerificationStatus
 from reports.analysis.text import printable
 from reports.render.markdown import markdown_table, markdown_text
+from reports.render.terminal.facts import FactTable
+from reports.render.terminal.facts import render as render_tables
 
 _MAX_LINES: Final = 12
 """Maximum number of lines on the rounds of a run; JSON has them all."""
@@ -98,6 +100,21 @@ def _markdown(verifications: Sequence[Verification]) -> str:
     return text
 
 
+def _csv(verifications: Sequence[Verification]) -> str:
+    """Return one row per expectation that is not met and per change, and one for a scenario that has neither."""
+    keys = ("scenario", "status", "assignor", "seed", "kind", "what")
+    rows: list[dict[str, object]] = []
+    for verification in verifications:
+        row = {"scenario": verification.file, "status": verification.status}
+        found: list[dict[str, object]] = [{"kind": "expectation", "what": line} for line in unmet_lines(verification)]
+        found += [
+            {"assignor": change.assignor, "seed": change.seed, "kind": change.kind, "what": str(change)}
+            for change in verification.changes
+        ]
+        rows += [{**row, **part} for part in found or [{"what": verification.headline}]]
+    return render_tables([FactTable("verifications", "", {key: key for key in keys}, rows)], "csv")
+
+
 def _github(verifications: Sequence[Verification]) -> str:
     changed = [verification for verification in verifications if not verification.passes]
     is_stored = all(verification.status is VerificationStatus.SAME for verification in verifications)
@@ -125,6 +142,7 @@ def _property(text: str) -> str:
 _WRITERS: Final[dict[str, Callable[[Sequence[Verification]], str]]] = {
     "text": _text,
     "json": _json,
+    "csv": _csv,
     "markdown": _markdown,
     "github": _github,
 }

@@ -23,8 +23,10 @@ from reports.analysis.statistics import ALPHA
 from reports.analysis.text import printable
 from reports.render.markdown import markdown_table, markdown_text
 from reports.render.terminal.console import BAD, GOOD, HEADER, QUIET, grid, lines
+from reports.render.terminal.facts import FactTable
+from reports.render.terminal.facts import render as render_tables
 
-FORMATS: Final = ("table", "json", "markdown")
+FORMATS: Final = ("table", "json", "csv", "markdown")
 """Formats of `render`."""
 
 _VERDICTS: Final = tuple(verdict for verdict in ComparisonVerdict if verdict is not ComparisonVerdict.UNKNOWN)
@@ -41,7 +43,7 @@ def render(
 
     Args:
         comparison: the comparison.
-        format: one of `FORMATS`; `json` has all findings, the others only significant ones.
+        format: one of `FORMATS`; `json` and `csv` have all findings, the others only significant ones.
         width: columns of the terminal; detected by default. Used for `table` only.
         color: whether to color better and worse; detected by default.
 
@@ -56,9 +58,17 @@ def render(
             return lines(_parts(comparison), width, color=color)
         case "json":
             return json.dumps(comparison_record(comparison), indent=2, ensure_ascii=False) + "\n"
+        case "csv":
+            return render_tables([_table_of_findings(comparison)], "csv")
         case "markdown":
             return _markdown(comparison)
     raise ValueError(f"{format!r} is not a format (formats: {', '.join(FORMATS)})")
+
+
+def _table_of_findings(comparison: PairedComparison) -> FactTable:
+    findings = comparison_record(comparison)["findings"]
+    keys = ("scenario", "assignor", "metric", "pairs", "baseline", "mean", "difference", "low", "high", "p", "verdict")
+    return FactTable("findings", "Findings", dict(zip(keys, keys, strict=True)), findings)
 
 
 def notes(comparison: PairedComparison) -> list[str]:
