@@ -18,6 +18,7 @@ from assignor_sim.api.results import RunResult
 from assignor_sim.api.stored_scenario import scenario_record
 from assignors.containment.limits import DEFAULT_LIMITS, CallLimits
 from assignors.registry import AssignorLike
+from reports.analysis.expectations import check_expectations, records
 from scenarios.assignor_specs import assignor_specs
 from scenarios.load import AssignorSpec, Scenario
 from scenarios.run import run as run_once
@@ -113,6 +114,8 @@ def run(
     joined, manifest = concat_tables(tables), _manifest(loaded, specs, seeds, command)
     if prove is not None:
         manifest["proofs"] = _proof_counts(joined["proofs"], prove)
+    if loaded.expectations:
+        manifest["expectations"] = records(check_expectations(joined["runs"].to_pylist(), loaded.expectations))
     return RunResult(joined, manifest, loaded, {spec.label: spec for spec in specs}, traces)
 
 

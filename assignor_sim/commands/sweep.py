@@ -90,7 +90,13 @@ def sweep(
     print_in_format(
         format_,
         text=lambda: f"{result}\nTables: {out}\n",
-        record=lambda: {"out": out, "runs": result.runs, "failed": result.failed, **result.summary},
+        record=lambda: {
+            "out": out,
+            "runs": result.runs,
+            "failed": result.failed,
+            "expectations": [count.record() for count in result.expectations],
+            **result.summary,
+        },
         tables=lambda: tables(result.summary),
     )
     if result.failed:

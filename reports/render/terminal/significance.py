@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from reports.analysis.cells import UNKNOWN
+from reports.analysis.expectations import summarize
 from reports.analysis.metrics import COMPARABLE_METRICS
 from reports.analysis.paired_comparison import (
     ComparisonVerdict,
@@ -147,6 +148,9 @@ def _parts(comparison: PairedComparison) -> Iterator[RenderableType]:
         yield Text()
     for note in notes(comparison):
         yield Text(f"– {printable(note)}", style=QUIET)
+    if comparison.expectations:
+        yield Text(f"\nExpectations: {summarize(comparison.expectations)}")
+        yield from (Text(f"– {printable(text)}", overflow="fold") for text in _unmet(comparison))
 
 
 def _table(headers: Sequence[str], rows: Sequence[tuple[tuple[str, ...], str]], right: range) -> Table:
@@ -172,4 +176,12 @@ def _markdown(comparison: PairedComparison) -> str:
         headers = _significant_headers(comparison, assignor)
         parts.append(markdown_table(headers, rows, right=range(2, 8)) if rows else f"{_NO_DIFFERENCE}\n")
     parts.append("".join(f"- {markdown_text(note)}\n" for note in notes(comparison)))
+    if comparison.expectations:
+        parts.append(f"Expectations: {summarize(comparison.expectations)}\n")
+        parts.append("".join(f"- {markdown_text(text)}\n" for text in _unmet(comparison)))
     return "\n".join(parts)
+
+
+def _unmet(comparison: PairedComparison) -> Iterator[str]:
+    """Yield the expectations that are not met or not checked."""
+    return (str(expectation) for expectation in comparison.expectations if not expectation.is_met)
