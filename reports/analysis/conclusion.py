@@ -273,13 +273,12 @@ def _compared(
     champions = [name for name in names if all(name in best for best in winners.values())]
     if winners and champions:
         wins = [
-            _win(aspect, values[aspect], best)
+            f"{'' if _is_lowest(champions, aspect, values[aspect]) else 'nearly '}{_win(aspect, values[aspect], best)}"
             for aspect, best in winners.items()
-            if _is_lowest(champions, aspect, values[aspect])
         ]
         lower = list(_lower_elsewhere([row for row in rows if row.assignor in champions], rows))
         claim = "" if lower else "best in everything that differs, with "
-        yield f"{_listed(map(_quoted, champions))}: {claim}{_listed(wins) or 'no other is clearly better'}."
+        yield f"{_listed(map(_quoted, champions))}: {claim}{_listed(wins)}."
         yield from lower
     else:
         yield from _trade_offs(rows, values, winners)

@@ -204,7 +204,7 @@ def test_findings_never_contradict_the_figures(figures: list[tuple[int, int | No
     for finding in result.findings:
         for aspect in MAIN_ASPECTS:
             won = re.fullmatch(r"(a\d): (?!best in everything).*", finding) if aspect.best in finding else None
-            if won is None:
+            if won is None or f"nearly {aspect.best}" in finding:
                 continue
             value = rows[won[1]].spreads[aspect.metric]
             assert value is not None
