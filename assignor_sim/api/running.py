@@ -178,10 +178,15 @@ def _assignor_record(scenario: Scenario, spec: AssignorSpec) -> dict[str, Any]:
         "parameters": {name: _json_value(value) for name, value in spec.parameters.items()},
         "configs": dataclasses.asdict(spec.configs),
         "protocol": str(protocol),
+        "unused": [key for key in _RACK_AWARE if spec.info.ignores(key)],
         "ignored": [key for key in stated if spec.info.ignores(key)],
         # Before 4.4, Kafka does not start a streams group with static membership.
         "refused": [key for key in stated if not group.has_static_members and key == "group.instance.id"],
     }
+
+
+_RACK_AWARE = ("rack.aware.assignment.strategy", "rack.aware.assignment.tags")
+"""Configs that next steps may suggest, of which some assignors read none."""
 
 
 def _json_value(value: object) -> object:

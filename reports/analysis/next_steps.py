@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Final
 
-from assignors.built_in_assignors import BUILT_IN
 from reports.analysis.comparison import ComparisonRow, Tables, table_rows
 from reports.analysis.formatting import format_count, format_duration, format_percent, format_rate
 from simulator.results.verdict import Verdict
@@ -72,7 +71,7 @@ class RunEvidence:
         clients: number of clients.
         racks: number of racks of clients; 0 if no client has one.
         events: number of events.
-        assignors: names of the assignors.
+        unused: Streams configs that the assignors do not read.
     """
 
     configs: Mapping[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
@@ -82,18 +81,19 @@ class RunEvidence:
     clients: Mapping[tuple[str, str], int] = field(default_factory=dict)
     racks: Mapping[tuple[str, str], int] = field(default_factory=dict)
     events: Mapping[tuple[str, str], int] = field(default_factory=dict)
-    assignors: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    unused: Mapping[tuple[str, str], Sequence[str]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, tables: Tables, manifests: Sequence[Mapping[str, Any]]) -> RunEvidence:
         """Collect the evidence from result tables and manifests; missing ones are skipped."""
         configs: dict[tuple[str, str], Mapping[str, Any]] = {}
         protocols: dict[tuple[str, str], str] = {}
-        assignors: dict[tuple[str, str], str] = {}
+        unused: dict[tuple[str, str], Sequence[str]] = {}
         for manifest in manifests:
             for assignor in manifest.get("assignors", ()):
                 key = manifest["scenario"]["name"], assignor["label"]
-                assignors[key] = str(assignor.get("assignor", ""))
+                listed = assignor.get("unused")
+                unused[key] = listed if isinstance(listed, list) else []
                 protocols[key] = str(assignor.get("protocol", "unknown"))
                 if set(_CONFIGS) <= set(assignor.get("configs", ())):
                     configs[key] = assignor["configs"]
@@ -105,7 +105,7 @@ class RunEvidence:
             clients=_distinct(tables, "clients", "client"),
             racks=_distinct(tables, "clients", "rack"),
             events=_distinct(tables, "events", "number"),
-            assignors=assignors,
+            unused=unused,
         )
 
     def has_several_racks(self, key: tuple[str, str]) -> bool:
@@ -117,9 +117,8 @@ class RunEvidence:
         return [configs[config] for (name, _), configs in self.configs.items() if name == scenario]
 
     def uses(self, key: tuple[str, str], config: str) -> bool:
-        """Return whether an assignor uses a Streams config; custom ones are assumed to."""
-        info = next((info for info in BUILT_IN if info.name == self.assignors.get(key)), None)
-        return info is None or not info.ignores(config)
+        """Return whether an assignor uses a Streams config; those of older results are assumed to."""
+        return config not in self.unused.get(key, ())
 
 
 def next_steps(rows: Sequence[ComparisonRow], target: ComparisonRow, evidence: RunEvidence) -> Iterator[NextStep]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
@@ -13,8 +15,6 @@ from reports.analysis.stored.changes import ResultChange
 from reports.analysis.stored.verification import Verification, VerificationStatus
 from reports.analysis.text import printable
 from reports.render.markdown import markdown_table, markdown_text
-from reports.render.terminal.facts import FactTable
-from reports.render.terminal.facts import render as render_tables
 
 _MAX_LINES: Final = 12
 """Maximum number of lines on the rounds of a run; JSON has them all."""
@@ -112,7 +112,11 @@ def _csv(verifications: Sequence[Verification]) -> str:
             for change in verification.changes
         ]
         rows += [{**row, **part} for part in found or [{"what": verification.headline}]]
-    return render_tables([FactTable("verifications", "", {key: key for key in keys}, rows)], "csv")
+    out = io.StringIO()
+    writer = csv.DictWriter(out, keys, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return out.getvalue()
 
 
 def _github(verifications: Sequence[Verification]) -> str:

@@ -92,7 +92,7 @@ def check_claims(conclusion: Conclusion, rows: list[ComparisonRow], table: str) 
                 if a and b and a.runs == b.runs and METRIC[metric].write(a.median) != METRIC[metric].write(b.median):
                     assert a.median > b.median, (finding, metric)
         elif won := re.match(r"(\w+): the ", finding):
-            # Whoever is best by a clear difference in a figure of the table has its star.
+            # The assignor that is best by a clear difference in a figure of the table has its star.
             for column in COLUMNS:
                 if f"the least {column.metric.title.partition(' (')[0].lower()}" in finding:
                     assert cells[won[1]][column.title].startswith("**"), (finding, table)
@@ -101,18 +101,20 @@ def check_claims(conclusion: Conclusion, rows: list[ComparisonRow], table: str) 
 def check_step(step: NextStep, scenario: dict[str, Any]) -> None:
     """Check that a step changes something that no compared assignor has, and that can matter in the scenario."""
     changed = dict(step.overrides)
-    configs = [{**scenario["application"]["configs"], **one.get("configs", {})} for one in scenario["assignors"]]
+    configs = [
+        {**scenario["application"]["configs"], **configured.get("configs", {})} for configured in scenario["assignors"]
+    ]
     started = [group for group in scenario["clients"] if group.get("starts", True) or scenario.get("events")]
     client_racks = {
         rack for group in started for rack in (group.get("racks") or [])[: group["count"]] if group.get("racks")
     }
     if "application.configs.rack.aware.assignment.strategy" in changed or "client tags" in step.change:
         assert len(client_racks) > 1, step
-        assert all(one.get("rack.aware.assignment.strategy", "none") == "none" for one in configs), step
+        assert all(configured.get("rack.aware.assignment.strategy", "none") == "none" for configured in configs), step
     if "client tags" in step.change:
         assert scenario.get("events"), step
     if warmups := changed.get("application.configs.max.warmup.replicas"):
-        assert all(int(one.get("max.warmup.replicas", 2)) < int(warmups) for one in configs), step
+        assert all(int(configured.get("max.warmup.replicas", 2)) < int(warmups) for configured in configs), step
     if "application.configs.num.standby.replicas" in changed:
         assert sum(group["count"] for group in started) > 1, step
         assert scenario["application"]["configs"]["num.standby.replicas"] == 0, step

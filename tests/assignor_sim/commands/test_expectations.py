@@ -146,7 +146,7 @@ def test_compare_shows_which_expectations_are_met(shell: Shell) -> None:
     assert "\nExpectations: 2 met, 2 not met\n" in result.out
     assert "sticky: expected < 1; found" in " ".join(result.out.split())
     checked = json.loads(shell(*command, "--format", "json").out)["expectations"]
-    assert [(one["assignor"], one["metric"], one["met"]) for one in checked] == [
+    assert [(result["assignor"], result["metric"], result["met"]) for result in checked] == [
         ("high_availability", "restored_bytes", False),
         ("sticky", "restored_bytes", False),
         ("high_availability", "rebalances", True),
@@ -159,7 +159,7 @@ def test_page_and_manifest_have_the_checked_expectations(shell: Shell) -> None:
     assert shell("run", "small.yaml", "--out", "out").code == 1
     stored = json.loads((shell.folder / "out" / "manifest.json").read_text())["expectations"]
     page = (shell.folder / "out" / "report.html").read_text()
-    assert [one["met"] for one in stored] == [False, False, True, True]
+    assert [record["met"] for record in stored] == [False, False, True, True]
     assert (page.count("<strong>Not met:</strong>"), page.count("<strong>Met:</strong>")) == (2, 2)
     write(shell, "")
     shell("run", "small.yaml", "--out", "plain")
