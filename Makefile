@@ -40,6 +40,7 @@ EXAMPLES := tests/docs/test_python_api.py tests/docs/test_readme.py tests/docs/t
 PAGES    := tests/reports/render/plan_page tests/assignor_sim/commands/test_report.py \
 	tests/assignor_sim/commands/test_plan_directory.py tests/assignor_sim/commands/test_run_alongside.py \
 	tests/assignor_sim/commands/test_plan.py tests/assignor_sim/commands/test_plan_options.py \
+	tests/assignor_sim/commands/test_format_contents.py \
 	tests/assignor_sim/commands/test_explain_moves.py tests/assignor_sim/console/test_encoding.py \
 	tests/reports/render/sweep_page tests/reports/render/figures/test_run_figures.py \
 	tests/assignor_sim/api/test_stored_scenario.py tests/reports/render/figures/test_plan_figures.py \

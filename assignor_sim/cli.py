@@ -47,12 +47,13 @@ from assignor_sim.console.exits import (
     exit_with_usage_error,
     print_error,
 )
-from assignor_sim.console.help_page import CommandWithHelp
+from assignor_sim.console.help_page import CommandWithHelp, GroupWithHelp
 from assignor_sim.console.streams import discard_output, replace_closed_streams
 from assignor_sim.console.verbosity import set_verbosity
 
 app = typer.Typer(
     name="assignor-sim",
+    cls=GroupWithHelp,
     help="Try a Kafka Streams rebalance before production does: compare assignors on a simulated cluster.",
     no_args_is_help=True,
     rich_markup_mode="rich",

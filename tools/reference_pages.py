@@ -109,7 +109,7 @@ them directly. Later versions may add columns; a column's name and meaning do no
 METRIC_PAGE = """# Metrics
 
 The figures of a run. Options such as `--columns`, [expectations](scenario-expect.md) and results use the key;
-terminals and pages show the title. `not_converged` has no column in comparisons, which show the verdict.
+terminals and pages show the title. Comparisons show `not_converged` only if `--columns` names it.
 `assignor-sim list metrics` prints this list.
 
 <!-- Made by `python -m tools.reference_pages` from reports/analysis/metrics.py. -->

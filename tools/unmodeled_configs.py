@@ -20,7 +20,9 @@ modeled (no effect): …`. Those of the second table would not change what is si
 
 `consumer.`, `main.consumer.` and `producer.` before a key make no difference. `consumer.session.timeout.ms`,
 `consumer.heartbeat.interval.ms` and `consumer.max.poll.interval.ms`, also with `main.consumer.`, cause a warning: the
-simulator reads these configs without a prefix only. Any other unknown key is a mistake, which names the closest key.
+simulator reads these configs without a prefix only. `restore.consumer.`, `global.consumer.`, `admin.` and `topic.` are
+accepted, too. A `*` is any of the names that Kafka's classes know (StreamsConfig, ConsumerConfig, ProducerConfig,
+AdminClientConfig and TopicConfig of Kafka 3.8 to 4.3). Any other key is a mistake, which names the closest key.
 
 <!-- Made by `python -m tools.reference_pages` from scenarios/language/unmodeled_configs.py. -->
 """

@@ -176,15 +176,27 @@ def _make_scenario(
     )
 
 
-def _summary(observation: Observation) -> str:
+def observed_counts(observation: Observation) -> dict[str, int]:
+    """Return the number of observed clients, threads, tasks, topics, brokers and racks."""
     threads = [thread for process in observation.processes for thread in process.threads]
-    active, standby = (sum(len(getattr(thread, role)) for thread in threads) for role in ("active", "standby"))
-    racks = {broker.rack for broker in observation.brokers if broker.rack is not None}
+    return {
+        "clients": len(observation.processes),
+        "threads": len(threads),
+        "active_tasks": sum(len(thread.active) for thread in threads),
+        "standbys": sum(len(thread.standby) for thread in threads),
+        "topics": len(observation.topics),
+        "brokers": len(observation.brokers),
+        "racks": len({broker.rack for broker in observation.brokers if broker.rack is not None}),
+    }
+
+
+def _summary(observation: Observation) -> str:
+    counts = observed_counts(observation)
     return (
-        f"{observation.application_id} ({observation.protocol}): {_count(len(observation.processes), 'client')} with "
-        f"{_count(len(threads), 'thread')}, {_count(active, 'active task')}, {_count(standby, 'standby')}, "
-        f"{_count(len(observation.topics), 'topic')} on {_count(len(observation.brokers), 'broker')} in "
-        f"{_count(len(racks), 'rack')}"
+        f"{observation.application_id} ({observation.protocol}): {_count(counts['clients'], 'client')} with "
+        f"{_count(counts['threads'], 'thread')}, {_count(counts['active_tasks'], 'active task')}, "
+        f"{_count(counts['standbys'], 'standby')}, {_count(counts['topics'], 'topic')} on "
+        f"{_count(counts['brokers'], 'broker')} in {_count(counts['racks'], 'rack')}"
     )
 
 

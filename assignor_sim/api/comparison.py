@@ -13,6 +13,7 @@ from assignor_sim.api.loading import as_scenarios
 from assignor_sim.api.running import run
 from assignors.containment.limits import DEFAULT_LIMITS, CallLimits
 from assignors.registry import AssignorLike
+from reports.analysis.expectations import ExpectationResult, check_expectations
 from reports.analysis.metrics import COMPARABLE_METRICS
 from reports.analysis.paired_comparison import (
     DEFAULT_METRICS,
@@ -119,6 +120,7 @@ def compare(
     scenarios = as_scenarios(scenario)
     findings: list[tuple[MetricComparison, float]] = []
     failures: list[FailedRun] = []
+    expectations: list[ExpectationResult] = []
     warnings: dict[str, None] = {}
     labels: tuple[str, ...] = ()
     for loaded in scenarios:
@@ -137,6 +139,7 @@ def compare(
         warnings |= dict.fromkeys(f"{loaded.name}: {text}" for text in result.warnings)
         rows = result.tables["runs"].to_pylist()
         failures += _failures(rows)
+        expectations += check_expectations(rows, loaded.expectations)
         findings += _findings(loaded.name, rows, labels, names)
     paired_comparison = PairedComparison(
         baseline=labels[0],
@@ -145,6 +148,7 @@ def compare(
         seeds=len(all_seeds),
         findings=tuple(_corrected(findings)),
         failures=tuple(failures),
+        expectations=tuple(expectations),
     )
     return Comparison(paired_comparison, tuple(warnings))
 

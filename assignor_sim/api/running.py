@@ -18,6 +18,7 @@ from assignor_sim.api.results import RunResult
 from assignor_sim.api.stored_scenario import scenario_record
 from assignors.containment.limits import DEFAULT_LIMITS, CallLimits
 from assignors.registry import AssignorLike
+from reports.analysis.expectations import check_expectations, records
 from scenarios.assignor_specs import assignor_specs
 from scenarios.load import AssignorSpec, Scenario
 from scenarios.run import run as run_once
@@ -113,6 +114,8 @@ def run(
     joined, manifest = concat_tables(tables), _manifest(loaded, specs, seeds, command)
     if prove is not None:
         manifest["proofs"] = _proof_counts(joined["proofs"], prove)
+    if loaded.expectations:
+        manifest["expectations"] = records(check_expectations(joined["runs"].to_pylist(), loaded.expectations))
     return RunResult(joined, manifest, loaded, {spec.label: spec for spec in specs}, traces)
 
 
@@ -175,10 +178,15 @@ def _assignor_record(scenario: Scenario, spec: AssignorSpec) -> dict[str, Any]:
         "parameters": {name: _json_value(value) for name, value in spec.parameters.items()},
         "configs": dataclasses.asdict(spec.configs),
         "protocol": str(protocol),
+        "unused": [key for key in _RACK_AWARE if spec.info.ignores(key)],
         "ignored": [key for key in stated if spec.info.ignores(key)],
         # Before 4.4, Kafka does not start a streams group with static membership.
         "refused": [key for key in stated if not group.has_static_members and key == "group.instance.id"],
     }
+
+
+_RACK_AWARE = ("rack.aware.assignment.strategy", "rack.aware.assignment.tags")
+"""Configs that next steps may suggest, of which some assignors read none."""
 
 
 def _json_value(value: object) -> object:

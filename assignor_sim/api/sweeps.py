@@ -14,12 +14,15 @@ from assignors.registry import AssignorLike
 from pipeline.aggregate import aggregate
 from pipeline.sweep.job import SweepJob
 from pipeline.sweep.run import Progress, run_sweep
+from reports.analysis.expectations import SettingCount, count_settings
 from scenarios.sweeps.design import load_sweep
 from scenarios.sweeps.prepared import PreparedSweep, prepare_sweep
 
 if TYPE_CHECKING:
     import pandas as pd
     from pyspark.sql import SparkSession
+
+    from simulator.results.expectation import Expectation
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -31,12 +34,14 @@ class SweepResult:
         summary: Pareto-optimal combinations, best values and most influential factors, JSON-serializable.
         runs: number of runs, failed ones included.
         failed: number of runs that ended with an error; see the column `error` of the table `runs`.
+        expectations: in how many settings each assignor meets the expectations of the scenario.
     """
 
     directory: str
     summary: Mapping[str, Any]
     runs: int
     failed: int
+    expectations: tuple[SettingCount, ...] = ()
 
     def to_pandas(self, table: str = "cells") -> pd.DataFrame:
         """Return an aggregate table of a sweep in a local folder.
@@ -58,9 +63,10 @@ class SweepResult:
         return pd.read_parquet(path)
 
     def __str__(self) -> str:
-        from reports.render.terminal.sweep import render
+        from reports.render.terminal.sweep import draw
 
-        return render(dict(self.summary))
+        lines = [f"– {count}\n" for count in self.expectations]
+        return draw(self.summary) + "".join(["\nExpectations\n", *lines] if lines else ())
 
     def __repr__(self) -> str:
         return f"<SweepResult of {self.runs} runs in {self.directory}>"
@@ -131,4 +137,13 @@ def sweep(
     with spark_session(spark) as session:
         state = run_sweep(session, job, os.fspath(out), resume=resume, on_progress=on_progress or (lambda _: None))
         summary = aggregate(session, [os.fspath(out)])
-    return SweepResult(os.fspath(out), summary, state.total, state.failed)
+        counts = _count_settings(session, os.fspath(out), prepared.scenario.expectations)
+    return SweepResult(os.fspath(out), summary, state.total, state.failed, counts)
+
+
+def _count_settings(spark: SparkSession, out: str, expectations: Sequence[Expectation]) -> tuple[SettingCount, ...]:
+    """Check the expectations of the scenario on the runs of a sweep, setting by setting."""
+    if not expectations:
+        return ()
+    rows = spark.read.parquet(f"{out}/runs").orderBy("setting", "assignor", "seed").toLocalIterator()
+    return tuple(count_settings((row.asDict() for row in rows), expectations))

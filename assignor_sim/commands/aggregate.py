@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from assignor_sim.console.exits import exit_on_error
-from assignor_sim.console.formats import TableOrJson
+from assignor_sim.console.formats import FormatOfTables, OutputFormat, print_in_format
 from assignor_sim.console.spark_options import Conf, Master, PyFiles, parse_spark_conf
 
 
@@ -26,7 +26,7 @@ def aggregate(
     master: Master = None,
     conf: Conf = None,
     py_files: PyFiles = None,
-    format_: Annotated[TableOrJson, typer.Option("--format", help="Output format.")] = TableOrJson.TABLE,
+    format_: FormatOfTables = OutputFormat.TABLE,
 ) -> None:
     """Aggregate sweeps: means, differences, the Pareto front, and the most influential factors.
 
@@ -35,11 +35,11 @@ def aggregate(
     from pipeline.aggregate import AggregateError
     from pipeline.aggregate import aggregate as aggregate_sweeps
     from pipeline.session import SparkError, connect
-    from reports.render.terminal.sweep import render
+    from reports.render.terminal.sweep import draw, tables
 
     with (
         exit_on_error(AggregateError, SparkError),
         connect(master, parse_spark_conf(conf), py_files or ()) as spark,
     ):
         summary = aggregate_sweeps(spark, directories, out, baseline)
-    print(render(summary, format_.value), end="")
+    print_in_format(format_, text=lambda: draw(summary), record=lambda: summary, tables=lambda: tables(summary))

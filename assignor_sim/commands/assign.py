@@ -13,14 +13,19 @@ import typer
 
 from assignor_sim.console.assignor_options import AssignorMemory, AssignorTimeout, Isolate, call_limits
 from assignor_sim.console.completion import complete_assignor
-from assignor_sim.console.exits import DIFFERENT, RUN_FAILED, exit_on_error, print_error
+from assignor_sim.console.exits import DIFFERENT, RUN_FAILED, exit_on_error, exit_with_error, print_error
+from assignor_sim.console.formats import OutputFormat, print_in_format
 
 if TYPE_CHECKING:
+    from typing import TextIO
+
     from assignors.containment.limits import CallLimits
     from assignors.java.hash_order import CollectionOrder
+    from reports.render.terminal.facts import FactTable
     from scenarios.problems import Problem
 
 _SHOWN_DIFFERENCES = 10
+_MAX_CHARS = 400
 
 
 def assign(
@@ -45,11 +50,16 @@ def assign(
     assignor_timeout: AssignorTimeout = None,
     isolate: Isolate = False,
     assignor_memory: AssignorMemory = None,
+    format_: Annotated[
+        OutputFormat | None, typer.Option("--format", help="With --check: format of the counts (default: table).")
+    ] = None,
 ) -> None:
     """Solve assignment problems, in order, in the schema in which Kafka's assignments are recorded.
 
     Example: [bold]assignor-sim assign --check problems.jsonl.gz[/bold]
     """
+    if format_ is not None and not check:
+        exit_with_error("--format: requires --check; assignments are JSON lines")
     limits = call_limits(assignor_timeout, isolate, assignor_memory)
     from assignor_sim.text_files import STANDARD, open_to_write
     from assignors.errors import AssignorError
@@ -73,7 +83,7 @@ def assign(
     if failures.failed:
         print_error(str(failures))
     if check:
-        counts.print(sys.stderr if output == STANDARD else sys.stdout)
+        counts.print(sys.stderr if output == STANDARD else sys.stdout, format_ or OutputFormat.TABLE)
         if counts.different or not counts.compared:
             raise typer.Exit(DIFFERENT)
     if failures.failed:
@@ -137,27 +147,55 @@ class AgreementCounts:
         else:
             self.agreed[problem.kind] += 1
 
-    def print(self, stream: Any) -> None:
-        """Print one row per assignor and strategy, and the first differences."""
-        from rich import box
-        from rich.console import Console
-        from rich.table import Table
+    def print(self, stream: TextIO, format_: OutputFormat) -> None:
+        """Print one row per assignor and strategy, and the differences; the first ones only, except as JSON."""
+        print_in_format(format_, text=self._text, record=self._record, tables=self._tables, stream=stream)
 
-        console = Console(file=stream)
+    def _rows(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "assignor": assignor,
+                "strategy": strategy,
+                "compared": compared,
+                "identical": self.agreed[assignor, strategy],
+                "different": compared - self.agreed[assignor, strategy],
+            }
+            for (assignor, strategy), compared in sorted(self.compared.items())
+        ]
+
+    def _record(self) -> dict[str, Any]:
+        return {"counts": self._rows(), "differences": self.different}
+
+    def _tables(self) -> list[FactTable]:
+        from reports.render.terminal.facts import FactTable
+
+        keys = ("assignor", "strategy", "compared", "identical", "different")
+        tables = [FactTable("counts", "Problems", {key: key for key in keys}, self._rows())]
+        if self.different:
+            rows = [{"difference": line} for line in self._first_differences()]
+            tables.append(FactTable("differences", "Differences", {"difference": "difference"}, rows))
+        return tables
+
+    def _first_differences(self) -> list[str]:
+        lines = [line[:_MAX_CHARS] for line in self.different[:_SHOWN_DIFFERENCES]]
+        if len(self.different) > _SHOWN_DIFFERENCES:
+            lines.append(f"… and {len(self.different) - _SHOWN_DIFFERENCES} more")
+        return lines
+
+    def _text(self) -> str:
+        from rich.text import Text
+
+        from reports.render.terminal.console import grid, lines
+
         if not self.compared:
-            console.print("nothing to compare: no problem has an expected assignment")
-            return
-        table = Table("assignor", "strategy", box=box.SIMPLE_HEAD)
-        for header in ("compared", "identical", "different"):
-            table.add_column(header, justify="right")
-        for kind in sorted(self.compared):
-            compared, agreed = self.compared[kind], self.agreed[kind]
-            table.add_row(*kind, str(compared), str(agreed), str(compared - agreed))
+            return "nothing to compare: no problem has an expected assignment\n"
+        table = grid()
+        table.padding = (0, 2, 0, 0)
+        for header in ("assignor", "strategy", "compared", "identical", "different"):
+            table.add_column(Text(header), justify="left" if header in ("assignor", "strategy") else "right")
+        for row in self._rows():
+            table.add_row(*(Text(str(value)) for value in row.values()))
         total, agreed = self.compared.total(), self.agreed.total()
         table.add_section()
         table.add_row("all", "", str(total), str(agreed), str(total - agreed))
-        console.print(table)
-        for line in self.different[:_SHOWN_DIFFERENCES]:
-            console.print(line[:400], markup=False, highlight=False)
-        if len(self.different) > _SHOWN_DIFFERENCES:
-            console.print(f"… and {len(self.different) - _SHOWN_DIFFERENCES} more")
+        return lines([table, *(Text(line, no_wrap=True, overflow="ignore") for line in self._first_differences())])

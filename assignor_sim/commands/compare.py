@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,18 +11,11 @@ import typer
 from assignor_sim.console.assignor_options import AssignorMemory, AssignorTimeout, Isolate, call_limits
 from assignor_sim.console.completion import complete_assignor, complete_scenario
 from assignor_sim.console.exits import BAD_INPUT, DIFFERENT, RUN_FAILED, exit_on_error, print_error
+from assignor_sim.console.formats import Format, OutputFormat
 
 if TYPE_CHECKING:
     from reports.analysis.paired_comparison import PairedComparison
     from reports.analysis.stored.tolerance import Tolerance
-
-
-class CompareFormat(StrEnum):
-    """Output format of the comparison."""
-
-    TABLE = "table"
-    JSON = "json"
-    MARKDOWN = "markdown"
 
 
 def compare(
@@ -54,7 +46,7 @@ def compare(
     assignor_timeout: AssignorTimeout = None,
     isolate: Isolate = False,
     assignor_memory: AssignorMemory = None,
-    format_: Annotated[CompareFormat, typer.Option("--format", help="Output format.")] = CompareFormat.TABLE,
+    format_: Format = OutputFormat.TABLE,
 ) -> None:
     """Compare assignors with significance tests; the first is the baseline.
 

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from assignor_sim.console.exits import BAD_INPUT, exit_on_error, print_error
-from assignor_sim.console.formats import TableOrJson
+from assignor_sim.console.formats import FormatOfTables, OutputFormat, print_in_format
 
 
 def diff(
@@ -20,19 +20,18 @@ def diff(
         typer.Option(help="Label of an assignor; given twice, the two are compared."),
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the run; the first by default.")] = None,
-    format_: Annotated[TableOrJson, typer.Option("--format", help="Output format.")] = TableOrJson.TABLE,
+    format_: FormatOfTables = OutputFormat.TABLE,
 ) -> None:
     """Show which clients lost and gained tasks in a rebalance, and why; or how two assignors differ in it.
 
     Example: [bold]assignor-sim diff out/first --round 2 --assignor HA --assignor 'HA min_traffic'[/bold]
     """
-    import json
-
     from reports.analysis.comparison import TableError
     from reports.analysis.runs.round_diff import diff_assignors, diff_rounds, record
     from reports.analysis.runs.run_rows import RunLookupError, select_assignors
     from reports.analysis.text import printable
     from reports.render.terminal.round_diff import draw
+    from reports.render.terminal.round_diff import tables as tables_of
     from simulator.results.result_directory import ResultsError, read_results
 
     if len(assignor or ()) > 2:
@@ -45,10 +44,13 @@ def diff(
             diffs = [diff_assignors(tables, (assignor[0], assignor[1]), round_, seed)]
         else:
             diffs = [diff_rounds(tables, label, round_, seed) for label in labels]
-    if format_ is TableOrJson.JSON:
-        print(json.dumps([record(round_diff) for round_diff in diffs], indent=2, ensure_ascii=False))
-    else:
-        print(draw(diffs), end="")
+    print_in_format(
+        format_,
+        text=lambda: draw(diffs),
+        record=lambda: [record(round_diff) for round_diff in diffs],
+        tables=lambda: tables_of(diffs),
+    )
+    if format_ is OutputFormat.TABLE:
         moves = [
             (task.task, round_diff.assignors[0])
             for round_diff in diffs

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from assignor_sim.console.exits import DIFFERENT
-from assignor_sim.console.formats import TableOrJson
+from assignor_sim.console.formats import Format, OutputFormat, print_in_format
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def doctor(
-    format_: Annotated[TableOrJson, typer.Option("--format", help="Output format.")] = TableOrJson.TABLE,
+    format_: Format = OutputFormat.TABLE,
 ) -> None:
     """Check what the commands need on this machine; exit with code 1 if something is missing.
 
@@ -24,24 +24,23 @@ def doctor(
 
     Example: [bold]assignor-sim doctor[/bold]
     """
-    import json
     from dataclasses import asdict
 
     from assignor_sim.console.machine_checks import check_machine
     from reports.render.terminal.console import terminal_width
+    from reports.render.terminal.facts import FactTable
 
     checks = check_machine(terminal_width(None))
-    if format_ is TableOrJson.JSON:
-        records = [{**asdict(check), "status": check.status} for check in checks]
-        print(json.dumps(records, indent=2, ensure_ascii=False))
-    else:
-        _print(checks)
+    records = [{**asdict(check), "status": check.status} for check in checks]
+    keys = ("status", "name", "found", "problem", "commands")
+    table = FactTable("checks", "Checks", dict(zip(keys, keys, strict=True)), records)
+    print_in_format(format_, text=lambda: _text(checks), record=lambda: records, tables=lambda: [table])
     if any(check.status == "missing" for check in checks):
         raise typer.Exit(DIFFERENT)
 
 
-def _print(checks: Sequence[Check]) -> None:
-    """Print a line per check, then what is missing and which commands are affected."""
+def _text(checks: Sequence[Check]) -> str:
+    """Return a line per check, then what is missing and which commands are affected."""
     from rich.text import Text
 
     from reports.render.terminal.console import BAD, GOOD, QUIET, grid, lines
@@ -68,4 +67,4 @@ def _print(checks: Sequence[Check]) -> None:
         result = f"All commands work except {', '.join(affected)}."
     else:
         result = "All commands work."
-    print(lines([table, Text(), Text(result)]), end="")
+    return lines([table, Text(), Text(result)])

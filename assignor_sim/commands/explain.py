@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import sys
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assignor_sim.console.exits import exit_on_error
-from assignor_sim.console.formats import TableOrJson
+from assignor_sim.console.formats import FormatOfTables, OutputFormat, print_in_format
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,7 +30,7 @@ def explain(
         list[str] | None, typer.Option(help="Label of an assignor; all by default. Repeatable.")
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the run; the first by default.")] = None,
-    format_: Annotated[TableOrJson, typer.Option("--format", help="Output format.")] = TableOrJson.TABLE,
+    format_: FormatOfTables = OutputFormat.TABLE,
 ) -> None:
     """List the moves of tasks, with reasons and downtimes; with --task, each step of the assignor.
 
@@ -45,13 +44,12 @@ def explain(
     from reports.analysis.runs.run_rows import RunLookupError
     from simulator.results.result_directory import ResultsError
 
-    is_json = format_ is TableOrJson.JSON
     with exit_on_error(ResultsError, TableError, RunLookupError, ExplanationError):
         result = open_result(directory)
         if task is None:
-            _list_moves(result, directory, round_, assignor or (), seed, is_json=is_json)
+            _list_moves(result, directory, round_, assignor or (), seed, format_)
         else:
-            _explain(result, task, round_, assignor or (), seed, is_json=is_json)
+            _explain(result, task, round_, assignor or (), seed, format_)
 
 
 def _list_moves(
@@ -60,19 +58,22 @@ def _list_moves(
     round_: int | None,
     assignors: Sequence[str],
     seed: int | None,
-    *,
-    is_json: bool,
+    format_: OutputFormat,
 ) -> None:
     """Print all moves, and the command that explains one of them."""
     from assignor_sim.api.explanations import list_moves
     from reports.analysis.text import printable
-    from reports.render.terminal.move_list import record
+    from reports.render.terminal.move_list import record, tables
 
     lists = list_moves(result, round_, assignors, seed)
-    if is_json:
-        print(json.dumps([record(move_list) for move_list in lists], indent=2, ensure_ascii=False))
+    print_in_format(
+        format_,
+        text=lambda: str(lists),
+        record=lambda: [record(move_list) for move_list in lists],
+        tables=lambda: tables(lists),
+    )
+    if format_ is not OutputFormat.TABLE:
         return
-    print(lists, end="")
     moves = [(move_list, move) for move_list in lists for move in move_list.moves if move.role == "active"]
     if moves:
         move_list, move = moves[0]
@@ -87,19 +88,20 @@ def _explain(
     round_: int | None,
     assignors: Sequence[str],
     seed: int | None,
-    *,
-    is_json: bool,
+    format_: OutputFormat,
 ) -> None:
     """Print the explanations of a task."""
     from assignor_sim.api.explanations import explain as explain_task
     from assignor_sim.console.progress import show_progress
-    from reports.render.terminal.explanation import record
+    from reports.render.terminal.explanation import record, tables
 
     with show_progress() as on_progress:
         explanations = explain_task(result, task, round_, assignors, seed, on_progress)
     for remark in explanations.remarks:
         print(remark, file=sys.stderr)
-    if is_json:
-        print(json.dumps([record(explanation) for explanation in explanations], indent=2, ensure_ascii=False))
-    else:
-        print(explanations, end="")
+    print_in_format(
+        format_,
+        text=lambda: str(explanations),
+        record=lambda: [record(explanation) for explanation in explanations],
+        tables=lambda: tables(explanations),
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +9,7 @@ import typer
 
 from assignor_sim.console.completion import complete_assignor, complete_scenario
 from assignor_sim.console.exits import BAD_INPUT, exit_on_error, print_error
-from assignor_sim.console.formats import TableOrJson
+from assignor_sim.console.formats import Format, OutputFormat, print_in_format
 
 
 def frontier(
@@ -41,7 +40,7 @@ def frontier(
     out: Annotated[
         Path | None, typer.Option("-o", "--out", help="File for the figure: .png, .svg or .pdf.", metavar="FILE")
     ] = None,
-    format_: Annotated[TableOrJson, typer.Option("--format", help="Output format.")] = TableOrJson.TABLE,
+    format_: Format = OutputFormat.TABLE,
 ) -> None:
     """Compute every assignment that is optimal for some ratio of traffic_cost to non_overlap_cost.
 
@@ -53,14 +52,14 @@ def frontier(
     from assignor_sim.console.overrides import parse_overrides
     from assignors.errors import AssignorError
     from reports.analysis.frontier import record
-    from reports.render.terminal.frontier import draw
+    from reports.render.terminal.frontier import draw, tables
     from scenarios.load import ScenarioError
 
     _check_out(out)
     with exit_on_error(ScenarioError, AssignorError, FrontierError):
         loaded = load(scenario, parse_overrides(set_))
         front = compute_frontier(loaded, assignor, round=round_, slack=slack, seed=seed)
-    print(json.dumps(record(front), indent=2, ensure_ascii=False) if format_ is TableOrJson.JSON else draw(front))
+    print_in_format(format_, text=lambda: draw(front), record=lambda: record(front), tables=lambda: tables(front))
     if out is not None:
         from reports.render.figures.frontier_figure import traffic_against_movement
         from reports.render.figures.run_figures import figure_bytes

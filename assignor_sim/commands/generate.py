@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 
 from assignor_sim.console.exits import exit_on_error
-from assignor_sim.console.help_page import CommandWithHelp
+from assignor_sim.console.help_page import CommandWithHelp, GroupWithHelp
 from assignor_sim.console.spark_options import Conf, Master, PyFiles, parse_spark_conf
 
-generate = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
+generate = typer.Typer(cls=GroupWithHelp, no_args_is_help=True, rich_markup_mode="rich")
 
 
 class MetricsFormat(StrEnum):

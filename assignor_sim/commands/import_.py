@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from assignor_sim.console.client_properties import Bootstrap, CommandConfig, read_input, read_properties
 from assignor_sim.console.exits import exit_on_error
+from assignor_sim.console.formats import FormatOfTables, OutputFormat, print_in_format
 from assignor_sim.console.remarks import print_remark
 
 if TYPE_CHECKING:
     from assignor_sim.api.cluster_import import ImportedScenario
+    from reports.render.terminal.facts import FactTable
 
 MEASURED_S = 5.0
 """Default of `--seconds`; equals `assignor_sim.api.cluster_import.MEASURED_S`, whose import is slow."""
@@ -67,6 +69,7 @@ def import_(
             metavar="FILE|DIR|URL",
         ),
     ] = None,
+    format_: FormatOfTables = OutputFormat.TABLE,
 ) -> None:
     """Make a scenario that starts from the state of a running application: its tasks, lags, placements and rates.
 
@@ -104,7 +107,7 @@ def import_(
                 kafka=kafka,
                 client_metrics=client_metrics or (),
             )
-        _write(out, imported)
+        _write(out, imported, format_)
 
 
 def _check_options(
@@ -122,32 +125,71 @@ def _check_options(
             raise ObservationError(f"{option} requires {source}")
 
 
-def _write(out: Path, imported: ImportedScenario) -> None:
-    """Write the scenario; print its summary, remarks, warnings and assumptions."""
-    from assignor_sim.api.cluster_import import rounds_path
-
+def _write(out: Path, imported: ImportedScenario, format_: OutputFormat) -> None:
+    """Write the scenario; print its summary and remarks, and its warnings to standard error."""
     if out == _STANDARD_OUTPUT:
         print(imported.text, end="")
     else:
         imported.save(out)
-    stream = sys.stderr if out == _STANDARD_OUTPUT else sys.stdout
-    print(imported.summary, file=stream)
-    for remark in imported.remarks:
-        print(remark, file=stream)
-    for measurement in imported.measurements:
-        print(f"measured: {measurement}", file=stream)
     for warning in imported.warnings:
         print_remark("warning", warning)
-    for assumption in imported.assumptions:
-        print(f"assumed: {assumption}", file=stream)
-    for note in imported.scenario.notes:
-        print(f"note: {note}", file=stream)
+    print_in_format(
+        format_,
+        text=lambda: "".join(f"{line}\n" for line in _lines(out, imported)),
+        record=lambda: _record(out, imported),
+        tables=lambda: _tables(out, imported),
+        stream=sys.stderr if out == _STANDARD_OUTPUT else sys.stdout,
+    )
+
+
+def _lines(out: Path, imported: ImportedScenario) -> Iterator[str]:
+    from assignor_sim.api.cluster_import import rounds_path
+
+    yield imported.summary
+    yield from imported.remarks
+    yield from (f"{kind}: {text}" for kind, text in _remarks(imported))
     if out == _STANDARD_OUTPUT:
         return
-    print(f"scenario: {out}")
+    yield f"scenario: {out}"
     if imported.history is not None:
-        print(f"{len(imported.history.rebalances)} logged rebalances: {rounds_path(out)}")
-    print(shlex.join(["assignor-sim", "run", str(out)]))
+        yield f"{len(imported.history.rebalances)} logged rebalances: {rounds_path(out)}"
+    yield shlex.join(["assignor-sim", "run", str(out)])
+
+
+def _remarks(imported: ImportedScenario) -> Iterator[tuple[str, str]]:
+    yield from (("measured", text) for text in imported.measurements)
+    yield from (("assumed", text) for text in imported.assumptions)
+    yield from (("note", text) for text in imported.scenario.notes)
+
+
+def _record(out: Path, imported: ImportedScenario) -> dict[str, Any]:
+    from assignor_sim.api.cluster_import import observed_counts, rounds_path
+
+    observation, history = imported.observation, imported.history
+    return {
+        "application_id": observation.application_id,
+        "protocol": observation.protocol,
+        **observed_counts(observation),
+        "scenario": None if out == _STANDARD_OUTPUT else str(out),
+        "logged_rebalances": None if history is None else len(history.rebalances),
+        "rounds": None if history is None or out == _STANDARD_OUTPUT else str(rounds_path(out)),
+        "remarks": list(imported.remarks),
+        "measured": list(imported.measurements),
+        "assumed": list(imported.assumptions),
+        "notes": list(imported.scenario.notes),
+        "warnings": list(imported.warnings),
+    }
+
+
+def _tables(out: Path, imported: ImportedScenario) -> list[FactTable]:
+    from reports.render.terminal.facts import FactTable
+
+    row = {key: value for key, value in _record(out, imported).items() if not isinstance(value, list)}
+    remarks = [{"kind": kind, "text": text} for kind, text in _remarks(imported)]
+    return [
+        FactTable("imported", "Observed", {key: key for key in row}, [row]),
+        FactTable("remarks", "Remarks", {"kind": "kind", "text": "text"}, remarks),
+    ]
 
 
 def _pair(option: str, text: str) -> tuple[str, str]:

@@ -9,6 +9,7 @@ import typer
 
 from assignor_sim.console.command_line import command_line
 from assignor_sim.console.exits import exit_on_error
+from assignor_sim.console.formats import Format, OutputFormat, print_in_format
 from assignor_sim.console.spark_options import Conf, Master, PyFiles, parse_spark_conf
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ def ingest(
     master: Master = None,
     conf: Conf = None,
     py_files: PyFiles = None,
+    format_: Format = OutputFormat.TABLE,
 ) -> None:
     """Convert raw metrics and output of Kafka's tools to tables that a scenario can import.
 
@@ -75,7 +77,7 @@ def ingest(
             on_progress("starting Spark")
             with connect(master, parse_spark_conf(conf), py_files or ()) as spark:
                 result = ingest_sources(spark, sources, out, mapping, interval_ms, command, on_progress)
-        _print_result(result, out)
+        _print_result(result, out, format_)
 
 
 def _milliseconds(interval: str | None) -> int | None:
@@ -93,13 +95,20 @@ def _milliseconds(interval: str | None) -> int | None:
     return milliseconds
 
 
-def _print_result(result: IngestResult, out: str) -> None:
-    for name, rows in result.tables.items():
-        print(f"{name:<12}{rows:>15,} rows")
-    print(f"\nTables: {out}")
-    if result.rows:
-        print(f"{result.rows:,} rows of time series read", end="")
-        print(f", {result.ignored:,} of other metrics ignored" if result.ignored else "")
+def _print_result(result: IngestResult, out: str, format_: OutputFormat) -> None:
+    """Print the number of rows by table, and warnings."""
+    from dataclasses import asdict
+
+    from reports.render.terminal.facts import FactTable
+
+    rows = [{"table": name, "rows": count} for name, count in result.tables.items()]
+    table = FactTable("tables", "Tables", {"table": "table", "rows": "rows"}, rows)
+    print_in_format(
+        format_,
+        text=lambda: _text(result, out),
+        record=lambda: {"out": out, **asdict(result)},
+        tables=lambda: [table],
+    )
     if result.without_partitions:
         print(
             f"warning: {len(result.without_partitions):,} topics have metrics per topic only and get no rates, because "
@@ -108,3 +117,12 @@ def _print_result(result: IngestResult, out: str) -> None:
         )
     if quarantined := result.tables.get("quarantine"):
         print(f"warning: {quarantined:,} rows or dumps could not be read: see {out}/quarantine", file=sys.stderr)
+
+
+def _text(result: IngestResult, out: str) -> str:
+    text = "".join(f"{name:<12}{rows:>15,} rows\n" for name, rows in result.tables.items())
+    text += f"\nTables: {out}\n"
+    if result.rows:
+        ignored = f", {result.ignored:,} of other metrics ignored" if result.ignored else ""
+        text += f"{result.rows:,} rows of time series read{ignored}\n"
+    return text

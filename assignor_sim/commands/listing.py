@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from assignor_sim.console.exits import exit_on_error
-from assignor_sim.console.formats import FactFormat
+from assignor_sim.console.formats import Format, OutputFormat
 
 
 class ListTopic(StrEnum):
@@ -25,7 +25,7 @@ class ListTopic(StrEnum):
 
 def list_(
     topic: Annotated[ListTopic | None, typer.Argument(help="What to list; all by default.")] = None,
-    format_: Annotated[FactFormat, typer.Option("--format", help="Output format.")] = FactFormat.TABLE,
+    format_: Format = OutputFormat.TABLE,
 ) -> None:
     """List assignors, shipped scenarios and sweeps, known problems with fixes, strategies, metrics and releases.
 

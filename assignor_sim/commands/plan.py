@@ -31,6 +31,8 @@ class PlanFormat(StrEnum):
 
     TEXT = "text"
     JSON = "json"
+    CSV = "csv"
+    MARKDOWN = "markdown"
 
 
 def plan(
@@ -221,7 +223,8 @@ def plan(
         if format_ is PlanFormat.JSON:
             print(render(_with_changes(comparison), rows, "json"), end="")
         else:
-            print(render(comparison.describe(), rows, "text"), end="")
+            print(render(comparison.describe(), rows, format_.value), end="")
+        if format_ is PlanFormat.TEXT:
             for text in _diffs(comparison, changes):
                 print(f"\n{text}", end="")
         if out is not None and is_saved and format_ is PlanFormat.TEXT:

@@ -22,6 +22,8 @@ class RecommendFormat(StrEnum):
 
     TABLE = "table"
     JSON = "json"
+    CSV = "csv"
+    MARKDOWN = "markdown"
     PROPERTIES = "properties"
 
 

@@ -9,7 +9,7 @@ import typer
 
 from assignor_sim.console.completion import complete_scenario
 from assignor_sim.console.exits import exit_on_error
-from assignor_sim.console.formats import FactFormat
+from assignor_sim.console.formats import Format, OutputFormat
 
 
 def record(
@@ -25,7 +25,7 @@ def record(
         list[str] | None,
         typer.Option(help="Assignor in place of the scenario's, as in run. Repeatable."),
     ] = None,
-    format_: Annotated[FactFormat, typer.Option("--format", help="Output format.")] = FactFormat.TABLE,
+    format_: Format = OutputFormat.TABLE,
 ) -> None:
     """Simulate scenarios and store their results beside them, as NAME.expected.json.
 
@@ -47,8 +47,8 @@ def record(
                 outcome = regression.record(file, assignor or (), on_progress=on_progress)
             target = regression.stored_results_path(file)
             rows.append({"file": str(target), "outcome": outcome})
-            if format_ is FactFormat.TABLE:
+            if format_ is OutputFormat.TABLE:
                 print(f"{target}: {outcome}")
-    if format_ is not FactFormat.TABLE:
+    if format_ is not OutputFormat.TABLE:
         table = FactTable("files", "Stored results", {"file": "file", "outcome": "outcome"}, rows)
         print(render([table], format_.value), end="")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +9,7 @@ import typer
 
 from assignor_sim.console.completion import complete_scenario
 from assignor_sim.console.exits import exit_on_error
-from assignor_sim.console.formats import TableOrJson
+from assignor_sim.console.formats import FormatOfTables, OutputFormat, print_in_format
 
 
 def releases(
@@ -26,7 +25,7 @@ def releases(
             metavar="SCENARIO",
         ),
     ] = None,
-    format_: Annotated[TableOrJson, typer.Option("--format", help="Output format.")] = TableOrJson.TABLE,
+    format_: FormatOfTables = OutputFormat.TABLE,
 ) -> None:
     """Show which answers of assignors differ between two Kafka releases, and what an upgrade changes.
 
@@ -36,14 +35,11 @@ def releases(
     from assignor_sim.console.progress import show_progress
     from assignors.errors import AssignorError
     from reports.analysis.release_changes import record
-    from reports.render.terminal.releases import draw
+    from reports.render.terminal.releases import draw, tables
     from scenarios.language.releases import UnknownReleaseError
     from scenarios.load import ScenarioError
 
     paths = None if scenario is None else [Path(name) for name in scenario]
     with exit_on_error(ScenarioError, AssignorError, UnknownReleaseError), show_progress() as step:
         changes = compare_releases(from_, to, scenarios=paths, on_progress=step)
-    if format_ is TableOrJson.JSON:
-        print(json.dumps(record(changes), indent=2, ensure_ascii=False))
-    else:
-        print(draw(changes), end="")
+    print_in_format(format_, text=lambda: draw(changes), record=lambda: record(changes), tables=lambda: tables(changes))

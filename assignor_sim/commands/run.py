@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +12,7 @@ from assignor_sim.console.columns import ColumnError, Columns, Wide, parse_colum
 from assignor_sim.console.command_line import command_line
 from assignor_sim.console.completion import complete_assignor, complete_scenario
 from assignor_sim.console.exits import DIFFERENT, RUN_FAILED, exit_on_error, exit_with_error, print_error
+from assignor_sim.console.formats import Format, OutputFormat
 
 if TYPE_CHECKING:
     from assignor_sim.api.results import RunResult
@@ -20,15 +20,6 @@ if TYPE_CHECKING:
 
 PROOF_LIMIT_S = 60.0
 """Default of `--prove-limit`."""
-
-
-class RunFormat(StrEnum):
-    """Output format of the comparison."""
-
-    TABLE = "table"
-    JSON = "json"
-    CSV = "csv"
-    MARKDOWN = "markdown"
 
 
 def run(
@@ -76,7 +67,7 @@ def run(
     assignor_timeout: AssignorTimeout = None,
     isolate: Isolate = False,
     assignor_memory: AssignorMemory = None,
-    format_: Annotated[RunFormat, typer.Option("--format", help="Output format.")] = RunFormat.TABLE,
+    format_: Format = OutputFormat.TABLE,
     columns: Columns = None,
     wide: Wide = False,
     open_: Annotated[bool, typer.Option("--open", help="Open the report in a browser; requires --out.")] = False,
@@ -135,18 +126,18 @@ def run(
             print_remark("warning", warning)
         print_notes(loaded)
         print(render(result.tables, format_.value, wide=wide, metrics=metrics), end="")
-        if format_ is RunFormat.TABLE:
+        if format_ is OutputFormat.TABLE:
             print(f"\n{draw_conclusion(conclude(result.tables, [result.manifest]))}", end="")
         if out is not None:
             result.save(out)
-            if format_ is RunFormat.TABLE:
+            if format_ is OutputFormat.TABLE:
                 print(f"\nTables, figures and report: {out / 'report.html'}")
             for name in imports_not_stored(loaded):
                 print_remark("note", f"explain will read {name} again, which is not copied to {out}")
             if open_:
                 open_in_browser(out / "report.html")
     _exit_if_failed(result)
-    _exit_if_unmet(result, prints_summary=format_ is RunFormat.TABLE)
+    _exit_if_unmet(result, prints_summary=format_ is OutputFormat.TABLE)
 
 
 def _announce(estimate: RunEstimate, *, may_exceed: bool) -> None:

@@ -9,7 +9,7 @@ import typer
 
 from assignor_sim.console.columns import ColumnError, Columns, Wide, parse_columns
 from assignor_sim.console.exits import exit_on_error
-from assignor_sim.console.formats import FactFormat
+from assignor_sim.console.formats import OutputFormat
 
 
 def show(
@@ -19,8 +19,8 @@ def show(
         typer.Option(help="Label of an assignor whose rebalances to show; all by default. Repeatable."),
     ] = None,
     format_: Annotated[
-        FactFormat, typer.Option("--format", help="Output format; csv and markdown have the comparison only.")
-    ] = FactFormat.TABLE,
+        OutputFormat, typer.Option("--format", help="Output format; csv and markdown have the comparison only.")
+    ] = OutputFormat.TABLE,
     columns: Columns = None,
     wide: Wide = False,
 ) -> None:
@@ -43,12 +43,12 @@ def show(
         metrics = parse_columns(columns)
         tables, manifest = read_results(directory)
         labels = select_assignors(tables, assignor or ())
-        if format_ is FactFormat.JSON:
+        if format_ is OutputFormat.JSON:
             rounds = [row for row in terminal_rounds.records(tables) if row["assignor"] in labels]
             print(json.dumps({"runs": records(compare_runs(tables)), "rounds": rounds}, indent=2, ensure_ascii=False))
             return
         print(render(tables, format_.value, wide=wide, metrics=metrics), end="")
-        if format_ is not FactFormat.TABLE:
+        if format_ is not OutputFormat.TABLE:
             return
         print(f"\n{draw_conclusion(conclude(tables, [manifest]))}", end="")
         print(terminal_rounds.draw(tables, labels), end="")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,7 +12,12 @@ from assignor_sim.console.assignor_options import AssignorMemory, AssignorTimeou
 from assignor_sim.console.command_line import command_line
 from assignor_sim.console.completion import complete_assignor, complete_sweep
 from assignor_sim.console.exits import INTERRUPTED, RUN_FAILED, exit_on_error, print_error
+from assignor_sim.console.formats import FormatOfTables, OutputFormat, print_in_format
 from assignor_sim.console.spark_options import Conf, Master, PyFiles, parse_spark_conf
+
+if TYPE_CHECKING:
+    from reports.render.terminal.facts import FactTable
+    from scenarios.sweeps.prepared import PreparedSweep
 
 
 def sweep(
@@ -40,6 +45,7 @@ def sweep(
     master: Master = None,
     conf: Conf = None,
     py_files: PyFiles = None,
+    format_: FormatOfTables = OutputFormat.TABLE,
 ) -> None:
     """Run a scenario in every setting of a sweep, with every assignor and seed, and find the best settings.
 
@@ -54,12 +60,18 @@ def sweep(
     from assignors.errors import AssignorError
     from pipeline.aggregate import AggregateError
     from pipeline.session import SparkError, connect
+    from reports.render.terminal.sweep import tables
     from scenarios.load import ScenarioError
     from scenarios.sweeps.errors import SweepError
 
     with exit_on_error(ScenarioError, AssignorError, SweepError, AggregateError, SparkError):
         prepared = prepare(file, assignor or (), limits=limits, command=command_line())
-        print(prepared)
+        if dry_run:
+            print_in_format(
+                format_, text=lambda: f"{prepared}\n", record=lambda: _plan(prepared), tables=lambda: [_table(prepared)]
+            )
+        elif format_ is OutputFormat.TABLE:
+            print(prepared, flush=True)
         for remark in prepared.remarks:
             print(remark, file=sys.stderr)
         if dry_run:
@@ -75,7 +87,36 @@ def sweep(
             raise typer.Exit(INTERRUPTED) from None
     if result.failed:
         print_error(f"{result.failed} of {result.runs} runs failed: see the column error of the table runs")
-    print(result, end="")
-    print(f"\nTables: {out}")
+    print_in_format(
+        format_,
+        text=lambda: f"{result}\nTables: {out}\n",
+        record=lambda: {
+            "out": out,
+            "runs": result.runs,
+            "failed": result.failed,
+            "expectations": [count.record() for count in result.expectations],
+            **result.summary,
+        },
+        tables=lambda: tables(result.summary),
+    )
     if result.failed:
         raise typer.Exit(RUN_FAILED)
+
+
+def _plan(prepared: PreparedSweep) -> dict[str, object]:
+    """Return the number of runs and their factors as a record."""
+    return {
+        "sweep": prepared.sweep.name,
+        "settings": len(prepared.sweep.settings),
+        "assignors": list(prepared.labels),
+        "seeds": list(prepared.sweep.seeds),
+        "runs": prepared.total,
+    }
+
+
+def _table(prepared: PreparedSweep) -> FactTable:
+    """Return the number of runs as a table with one row."""
+    from reports.render.terminal.facts import FactTable
+
+    row = _plan(prepared)
+    return FactTable("sweep", prepared.sweep.name, {key: key for key in row}, [row])

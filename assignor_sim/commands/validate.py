@@ -10,7 +10,7 @@ import typer
 
 from assignor_sim.console.completion import complete_scenario
 from assignor_sim.console.exits import BAD_INPUT, print_error
-from assignor_sim.console.formats import FactFormat
+from assignor_sim.console.formats import Format, OutputFormat
 
 if TYPE_CHECKING:
     from scenarios.sampling.blueprint import Blueprint
@@ -23,7 +23,7 @@ def validate(
             help="Scenario files, or names of shipped scenarios.", metavar="FILE…", autocompletion=complete_scenario
         ),
     ],
-    format_: Annotated[FactFormat, typer.Option("--format", help="Output format.")] = FactFormat.TABLE,
+    format_: Format = OutputFormat.TABLE,
 ) -> None:
     """Check scenario files; report every mistake with file and line.
 
@@ -47,13 +47,13 @@ def validate(
         notes = [*_running_state(scenario.blueprint), *scenario.notes]
         warnings = list(scenario.warnings)
         rows.append({"file": str(file), "valid": True, "name": scenario.name, "warnings": warnings, "notes": notes})
-        if format_ is FactFormat.TABLE:
+        if format_ is OutputFormat.TABLE:
             print(f"{file}: OK ({scenario.name})")
             for warning in scenario.warnings:
                 print(f"  warning: {warning}")
             for note in notes:
                 print(f"  note: {note}")
-    if format_ is not FactFormat.TABLE:
+    if format_ is not OutputFormat.TABLE:
         from reports.render.terminal.facts import FactTable, render
 
         titles = ("file", "valid", "name", "errors", "warnings", "notes")

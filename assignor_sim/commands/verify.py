@@ -18,6 +18,7 @@ class VerifyFormat(StrEnum):
 
     TEXT = "text"
     JSON = "json"
+    CSV = "csv"
     MARKDOWN = "markdown"
     GITHUB = "github"
 

@@ -25,13 +25,13 @@ def parse_columns(text: str | None) -> list[str]:
     """
     if text is None:
         return []
-    from reports.analysis.metrics import METRIC
+    from reports.analysis.metrics import ALL_METRICS
     from simulator.results.run_metrics import metric_hint
 
     keys = [key.strip() for key in text.split(",") if key.strip()]
     for key in keys:
-        if key not in METRIC:
-            raise ColumnError(f"--columns: {key}: unknown metric ({metric_hint(key, list(METRIC))})")
+        if key not in ALL_METRICS:
+            raise ColumnError(f"--columns: {key}: unknown metric ({metric_hint(key, list(ALL_METRICS))})")
     if not keys:
         raise ColumnError("--columns: names no metric (as in --columns active_moves,restored_bytes)")
     return list(dict.fromkeys(keys))

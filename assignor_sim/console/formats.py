@@ -1,21 +1,60 @@
-"""Output formats of commands."""
+"""Output formats of commands: one list of formats, and one function that prints a result in each of them."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable, Sequence
 from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from typing import TextIO
+
+    from reports.render.terminal.facts import FactTable
 
 
-class TableOrJson(StrEnum):
-    """Output format: a table for people, or JSON."""
-
-    TABLE = "table"
-    JSON = "json"
-
-
-class FactFormat(StrEnum):
-    """Output format of lists of facts, as in `reports.render.terminal.facts`."""
+class OutputFormat(StrEnum):
+    """Output format: a table for people, JSON or CSV for scripts, or Markdown for documents."""
 
     TABLE = "table"
     JSON = "json"
     CSV = "csv"
     MARKDOWN = "markdown"
+
+
+Format = Annotated[OutputFormat, typer.Option("--format", help="Output format.")]
+"""The option of commands that print one table."""
+
+FormatOfTables = Annotated[OutputFormat, typer.Option("--format", help="Output format; csv has the first table.")]
+"""The option of commands that print several tables."""
+
+
+def print_in_format(
+    format_: OutputFormat,
+    *,
+    text: Callable[[], str],
+    record: Callable[[], Any],
+    tables: Callable[[], Sequence[FactTable]],
+    stream: TextIO | None = None,
+) -> None:
+    """Print a result.
+
+    Args:
+        format_: the format.
+        text: returns the text for terminals, which ends with a newline.
+        record: returns the JSON-serializable record.
+        tables: returns the tables for Markdown; CSV has the first.
+        stream: the stream; standard output by default.
+    """
+    if format_ is OutputFormat.TABLE:
+        shown = text()
+    elif format_ is OutputFormat.JSON:
+        shown = json.dumps(record(), indent=2, ensure_ascii=False) + "\n"
+    else:
+        from reports.render.terminal.facts import render
+
+        listed = list(tables())
+        shown = render(listed[:1] if format_ is OutputFormat.CSV else listed, format_.value)
+    print(shown, end="", file=stream)

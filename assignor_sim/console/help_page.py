@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final
 
-from typer.core import TyperArgument, TyperCommand
+from typer.core import TyperArgument, TyperCommand, TyperGroup
 
 from assignor_sim.console.verbosity import VERBOSITY
 
@@ -36,6 +36,63 @@ class CommandWithHelp(TyperCommand):
         print(lines(_parts(self, ctx)), end="")
 
 
+class GroupWithHelp(TyperGroup):
+    """A group of commands that prints its help in the same form; commands are grouped by their panels."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Print the help."""
+        from reports.render.terminal.console import lines
+
+        print(lines(_group_parts(self, ctx)), end="")
+
+
+def _group_parts(group: Any, context: Any) -> Iterator[RenderableType]:
+    from rich.padding import Padding
+    from rich.table import Table
+    from rich.text import Text
+
+    yield Text(f"Usage: {context.command_path} [options] COMMAND [arguments]")
+    yield from _paragraphs(group.help)
+    panels: dict[str, list[tuple[str, str]]] = {}
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        if not command.hidden:
+            title = getattr(command, "rich_help_panel", None)
+            summary = str(command.help or "").split("\n\n")[0]
+            panels.setdefault(title if isinstance(title, str) else "Commands", []).append((name, summary))
+    # One width for all panels, so that the second columns are aligned.
+    width = max(len(name) for rows in panels.values() for name, _ in rows)
+    for title, rows in panels.items():
+        yield Text()
+        yield Text(title, "bold")
+        table = Table.grid(padding=(0, 2, 0, 0))
+        table.add_column(min_width=width, no_wrap=True)
+        table.add_column(overflow="fold", ratio=1)
+        for name, summary in rows:
+            table.add_row(Text(name), Text.from_markup(" ".join(summary.split())))
+        yield Padding(table, (0, 0, 0, 2))
+    yield from _titled(
+        "Options", [parameter for parameter in group.get_params(context) if not parameter.hidden], context
+    )
+
+
+def _paragraphs(text: str | None) -> Iterator[RenderableType]:
+    from rich.text import Text
+
+    for paragraph in (text or "").split("\n\n"):
+        yield Text()
+        yield Text.from_markup(" ".join(paragraph.split()))
+
+
+def _titled(title: str, parameters: list[Any], context: Any) -> Iterator[RenderableType]:
+    from rich.text import Text
+
+    if parameters:
+        yield Text()
+        yield Text(title, "bold")
+        yield _table(parameters, context)
+
+
 def _as_own(option: Any) -> Any:
     """Return an option of the program as one of a command, which adds to what precedes the name of the command."""
     own = copy.copy(option)
@@ -58,14 +115,9 @@ def _parts(command: Any, context: Any) -> Iterator[RenderableType]:
         name if argument.required else f"[{name}]" for argument in arguments for name in [_value(argument, context)]
     ]
     yield Text(" ".join(["Usage:", context.command_path, *usage, "[options]"]))
-    for paragraph in (command.help or "").split("\n\n"):
-        yield Text()
-        yield Text.from_markup(" ".join(paragraph.split()))
-    for title, listed in (("Arguments", arguments), ("Options", options)):
-        if listed:
-            yield Text()
-            yield Text(title, "bold")
-            yield _table(listed, context)
+    yield from _paragraphs(command.help)
+    yield from _titled("Arguments", arguments, context)
+    yield from _titled("Options", options, context)
 
 
 def _table(parameters: list[Any], context: Any) -> RenderableType:

@@ -9,7 +9,7 @@ from typing import Any
 from reports.analysis.comparison import ComparisonRow, Spread, verdict_text
 from reports.analysis.formatting import format_count, format_duration, format_number, format_range
 from reports.analysis.metric import Metric
-from reports.analysis.metrics import METRIC
+from reports.analysis.metrics import ALL_METRICS, METRIC
 
 UNKNOWN = "n/a"
 NO_RACK = "no rack"
@@ -149,7 +149,7 @@ def metric_column(
         cell: computes the cell of a row; by default, the formatted metric.
         title: full title; by default, that of the metric.
     """
-    metric = METRIC[name]
+    metric = ALL_METRICS[name]
     return Column(header, title or metric.title, metric, cell or (lambda row: metric_cell(row, metric)))
 
 

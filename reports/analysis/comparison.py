@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from reports.analysis.metric import Metric, Run
-from reports.analysis.metrics import METRICS
+from reports.analysis.metrics import ALL_METRICS
 from reports.analysis.neighbors import NeighborFigures, neighbor_figures
 from simulator.results.verdict import INCOMPARABLE
 
@@ -92,7 +92,7 @@ class ComparisonRow:
         seeds: seed of each run.
         verdicts: number of runs by verdict, most frequent first.
         problems: reasons of runs that failed, cycle or never converge.
-        spreads: median and range of each metric by its key; None if unknown in all runs.
+        spreads: median and range of each metric of `ALL_METRICS` by its key; None if unknown in all runs.
         proofs: proven bounds in the deciding round of each run that has them.
         unavailable: partitions that were unavailable in any run, longest total time first.
         time_ranges: rows of the table `time_ranges`: runs whose outcome depends on client times.
@@ -271,7 +271,7 @@ def _row(
         seeds=tuple(run["seed"] for run in runs),
         verdicts=tuple(sorted(verdicts.items(), key=lambda item: (-item[1], item[0]))),
         problems=tuple(_problems(runs)),
-        spreads={metric.name: _spread([metric.of(run) for run in runs]) for metric in METRICS},
+        spreads={metric.name: _spread([metric.of(run) for run in runs]) for metric in ALL_METRICS.values()},
         proofs=tuple(proof for proof in deciding_proofs if proof is not None),
     )
 

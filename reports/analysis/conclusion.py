@@ -16,10 +16,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from reports.analysis.comparison import ComparisonRow, Tables, compare_runs, rows_by_scenario, verdict_text
+from reports.analysis.cells import above_bound_cell, metric_cell
+from reports.analysis.comparison import (
+    ComparisonRow,
+    Tables,
+    best_rows,
+    compare_runs,
+    rows_by_scenario,
+    verdict_text,
+)
 from reports.analysis.formatting import format_range
 from reports.analysis.metrics import METRIC
 from reports.analysis.next_steps import NextStep, RunEvidence, next_steps
+from reports.analysis.notes import MIN_NOTED_COMPUTE_MS
 
 _NEVER: Final = math.inf
 """Time to converge of runs that do not converge."""
@@ -97,6 +106,32 @@ MORE_ASPECTS: Final = (
 )
 """Aspects that are compared if at most `_FEW_ASPECTS` of the main ones differ."""
 
+TABLE_METRICS: Final = (
+    "cross_rack_source_partitions",
+    "cost_above_bound",
+    "cross_rack_bytes_per_s",
+    "cross_rack_usd",
+    "active_moves",
+    "standby_moves",
+    "restored_bytes",
+    "worst_downtime_ms",
+    "rebalances_to_converge",
+    "time_to_converge_ms",
+    "leader_compute_ms",
+    "load_skew",
+    "subtopology_skew",
+    "tasks_without_rack_redundancy",
+)
+"""Keys of the metrics that the comparison shows by default, which a conclusion must not contradict."""
+
+_NOUNS: Final = {
+    "cross_rack_usd_per_day": "cross-rack cost",
+    "cross_rack_bytes_per_s": "cross-rack traffic",
+    "worst_downtime_ms": "task downtime",
+    "time_to_converge_ms": "time to converge",
+    "restored_bytes": "restored state",
+    "tasks_without_rack_redundancy": "rack redundancy",
+}
 _FEW_ASPECTS = 3
 _MAX_PRICES = 3
 
@@ -231,20 +266,66 @@ def _compared(
     """Yield sentences on who is best in what, what that costs, and who is never better than another."""
     names = [row.assignor for row in rows]
     if not winners:
-        yield f"{_listed(map(_quoted, names))} are equal within 10 % in traffic, downtime, convergence and state."
+        compared = [_NOUNS[aspect.metric] for aspect in values if aspect.metric in _NOUNS]
+        yield f"{_listed(map(_quoted, names))}: no clear difference in {_listed(compared) or 'any figure'}."
     if _CONVERGENCE not in values:
         yield f"{'Neither' if len(names) == 2 else 'No'} assignor converges within the run."
     champions = [name for name in names if all(name in best for best in winners.values())]
     if winners and champions:
-        wins = [_win(aspect, values[aspect], best) for aspect, best in winners.items()]
-        yield f"{_listed(map(_quoted, champions))}: best in everything that differs, with {_listed(wins)}."
+        wins = [
+            f"{'' if _is_lowest(champions, aspect, values[aspect]) else 'nearly '}{_win(aspect, values[aspect], best)}"
+            for aspect, best in winners.items()
+        ]
+        lower = list(_lower_elsewhere([row for row in rows if row.assignor in champions], rows))
+        claim = "" if lower else "best in everything that differs, with "
+        yield f"{_listed(map(_quoted, champions))}: {claim}{_listed(wins)}."
+        yield from lower
     else:
-        yield from _trade_offs(names, values, winners)
+        yield from _trade_offs(rows, values, winners)
+
+
+def _is_lowest(names: Sequence[str], aspect: Aspect, values: _Values) -> bool:
+    """Return whether no other assignor has a lower value than the given ones, as it is written."""
+    lowest = min(value.median for value in values.values())
+    return aspect.write(lowest, lowest) in {aspect.write(*[values[name].median] * 2) for name in names}
+
+
+def _lower_elsewhere(losers: Sequence[ComparisonRow], rows: Sequence[ComparisonRow]) -> Iterator[str]:
+    """Yield sentences on the figures of the table in which other assignors are better than all of `losers`."""
+    by_winners: dict[tuple[str, ...], list[str]] = {}
+    for name in TABLE_METRICS:
+        metric, best = METRIC[name], best_rows(rows, METRIC[name])
+        if name == "leader_compute_ms" and max(_maxima(rows, name), default=0) < MIN_NOTED_COMPUTE_MS:
+            continue
+        if not best or any(row in best for row in losers):
+            continue
+        ours, theirs = (_shown_value(group[0], name) for group in (losers, best))
+        title = metric.title.partition(" (")[0]
+        title = title[0].lower() + title[1:]
+        by_winners.setdefault(tuple(row.assignor for row in best), []).append(f"{title} ({theirs} instead of {ours})")
+    for winners, figures in by_winners.items():
+        rest = f" and {len(figures) - _MAX_PRICES} more figures" if len(figures) > _MAX_PRICES + 1 else ""
+        shown = figures[:_MAX_PRICES] if rest else figures
+        listed = ", ".join(shown) + rest if rest else _listed(shown)
+        yield f"Lower with {_listed(map(_quoted, winners))}: {listed}."
+
+
+def _maxima(rows: Sequence[ComparisonRow], name: str) -> list[float]:
+    return [spread.maximum for row in rows if (spread := row.spreads[name])]
+
+
+def _shown_value(row: ComparisonRow, name: str) -> str:
+    """Return a figure as the table shows it."""
+    if name == "cost_above_bound":
+        return above_bound_cell(row, name).text
+    return metric_cell(row, METRIC[name]).text if row.spreads[name] else verdict_text(row)
 
 
 def _trade_offs(
-    names: Sequence[str], values: Mapping[Aspect, _Values], winners: Mapping[Aspect, frozenset[str]]
+    rows: Sequence[ComparisonRow], values: Mapping[Aspect, _Values], winners: Mapping[Aspect, frozenset[str]]
 ) -> Iterator[str]:
+    names = [row.assignor for row in rows]
+    by_name = {row.assignor: row for row in rows}
     by_winners: dict[frozenset[str], list[str]] = {}
     for aspect, best in winners.items():
         by_winners.setdefault(best, []).append(_win(aspect, values[aspect], best))
@@ -257,9 +338,18 @@ def _trade_offs(
         if len(lost) < len(winners):
             prices.setdefault(_price(name, lost, values), []).append(_quoted(name))
         elif better := next((other for other in names if _dominates(other, name, values)), None):
-            yield f"{_quoted(name)}: nowhere better than {_quoted(better)}."
+            pair = (by_name[better], by_name[name])
+            if any(_is_lower(pair[1], pair[0], metric) for metric in TABLE_METRICS):
+                yield f"{_quoted(name)}: nowhere clearly better than {_quoted(better)}."
+            else:
+                yield f"{_quoted(name)}: nowhere better than {_quoted(better)}."
     for price, group in prices.items():
         yield f"{_listed(group)} in exchange: {price}."
+
+
+def _is_lower(row: ComparisonRow, other: ComparisonRow, name: str) -> bool:
+    """Return whether the table shows a lower value of a metric for an assignor than for another."""
+    return best_rows((row, other), METRIC[name]) == (row,)
 
 
 def _win(aspect: Aspect, values: _Values, best: frozenset[str]) -> str:

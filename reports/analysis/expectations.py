@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 from reports.analysis.metric import Metric, Run
@@ -72,6 +73,69 @@ class ExpectationResult:
         return f"{expectation.place}: {printable(self.assignor)}: {expected}; found {_found(worst, metric)} ({which})"
 
 
+@dataclass(frozen=True, slots=True)
+class SettingCount:
+    """In how many settings of a sweep an assignor meets an expectation.
+
+    Attributes:
+        expectation: the expectation.
+        assignor: label of the assignor; empty if the expectation could not be checked for any.
+        settings: number of settings in which it was checked.
+        met: number of settings in which every run meets it.
+    """
+
+    expectation: Expectation
+    assignor: str
+    settings: int
+    met: int
+
+    def __str__(self) -> str:
+        """Return the place, what was expected, and the number of settings."""
+        condition, against = self.expectation.condition, self.expectation.against
+        of = f" of {printable(against)}" if condition.is_relative else ""
+        if not self.settings:
+            return f"{self.expectation.place}: {condition.text}{of}: not checked, as it needs runs of both assignors"
+        return (
+            f"{self.expectation.place}: {printable(self.assignor)}: expected {condition.text}{of}; "
+            f"met in {self.met:,} of {self.settings:,} settings"
+        )
+
+    def record(self) -> dict[str, Any]:
+        """Return the count as JSON."""
+        return {
+            "place": self.expectation.place,
+            "metric": self.expectation.metric,
+            "assignor": self.assignor or None,
+            "expected": self.expectation.condition.text,
+            "against": self.expectation.against if self.expectation.condition.is_relative else None,
+            "settings": self.settings,
+            "met": self.met,
+        }
+
+
+def count_settings(runs: Iterable[Run], expectations: Sequence[Expectation]) -> list[SettingCount]:
+    """Check expectations in every setting of a sweep.
+
+    Args:
+        runs: rows of the table `runs` of a sweep, sorted by `setting`.
+        expectations: what the scenario expects.
+
+    Returns:
+        One count per expectation and assignor, in the order of expectations and runs.
+    """
+    met: dict[tuple[Expectation, str], int] = {}
+    settings: dict[tuple[Expectation, str], int] = {}
+    for _, rows in groupby(runs, key=lambda run: run["setting"]):
+        for result in check_expectations(rows, expectations):
+            key = result.expectation, result.assignor
+            met[key] = met.get(key, 0) + result.is_met
+            settings[key] = settings.get(key, 0) + bool(result.runs)
+    order = {expectation: number for number, expectation in enumerate(expectations)}
+    return [
+        SettingCount(*key, settings=settings[key], met=met[key]) for key in sorted(met, key=lambda key: order[key[0]])
+    ]
+
+
 def check_expectations(runs: Iterable[Run], expectations: Sequence[Expectation]) -> list[ExpectationResult]:
     """Check expectations.
 
@@ -111,6 +175,7 @@ def records(results: Iterable[ExpectationResult]) -> list[dict[str, Any]]:
             "runs": result.runs,
             "met": result.is_met if result.runs else None,
             "unmet": [{"seed": run.seed, "found": run.found, "limit": run.limit} for run in result.unmet],
+            "text": str(result),
         }
         for result in results
     ]

@@ -255,7 +255,7 @@ NOT_CONVERGED: Final = run_metric(
 )
 
 ALL_METRICS: Final[dict[str, Metric]] = {metric.name: metric for metric in (*METRICS, NOT_CONVERGED)}
-"""All metrics by key, with that of runs that did not converge, which has no column in comparisons."""
+"""All metrics by key, with that of runs that did not converge, which comparisons show on request only."""
 
 COMPARABLE_METRICS: Final[dict[str, Metric]] = {
     name: metric for name, metric in ALL_METRICS.items() if metric.lower_is_better

@@ -32,6 +32,7 @@ _CONFIGS = (
     "rack_aware_assignment_tags",
 )
 _TAGS = "rack_aware_assignment_tags"
+_STRATEGY = "rack.aware.assignment.strategy"
 _READS = ("source_read", "repartition_read")
 _PLAIN_NAME = re.compile(r"[A-Za-z][\w.-]*")
 """Names that YAML reads as text without quotes in a list or mapping."""
@@ -71,27 +72,60 @@ class RunEvidence:
         protocols: group protocols, from the manifests.
         read_shares: cross-rack reads of topics as a share of all cross-rack bytes.
         returns: how often a client joined while its old session timed out.
-        clients: the first client of each run.
+        first_client: the first client of each run.
+        clients: number of clients.
+        racks: number of racks of clients; 0 if no client has one.
+        events: number of events.
+        unused: Streams configs that the assignors do not read.
     """
 
     configs: Mapping[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
     protocols: Mapping[tuple[str, str], str] = field(default_factory=dict)
     read_shares: Mapping[tuple[str, str], float] = field(default_factory=dict)
     returns: Mapping[tuple[str, str], int] = field(default_factory=dict)
-    clients: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    first_client: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    clients: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    racks: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    events: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    unused: Mapping[tuple[str, str], Sequence[str]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, tables: Tables, manifests: Sequence[Mapping[str, Any]]) -> RunEvidence:
         """Collect the evidence from result tables and manifests; missing ones are skipped."""
         configs: dict[tuple[str, str], Mapping[str, Any]] = {}
         protocols: dict[tuple[str, str], str] = {}
+        unused: dict[tuple[str, str], Sequence[str]] = {}
         for manifest in manifests:
             for assignor in manifest.get("assignors", ()):
                 key = manifest["scenario"]["name"], assignor["label"]
+                listed = assignor.get("unused")
+                unused[key] = listed if isinstance(listed, list) else []
                 protocols[key] = str(assignor.get("protocol", "unknown"))
                 if set(_CONFIGS) <= set(assignor.get("configs", ())):
                     configs[key] = assignor["configs"]
-        return cls(configs, protocols, _read_shares(tables), _returns(tables), _clients(tables))
+        return cls(
+            configs,
+            protocols,
+            _read_shares(tables),
+            _returns(tables),
+            first_client=_first_client(tables),
+            clients=_distinct(tables, "clients", "client"),
+            racks=_distinct(tables, "clients", "rack"),
+            events=_distinct(tables, "events", "number"),
+            unused=unused,
+        )
+
+    def has_several_racks(self, key: tuple[str, str]) -> bool:
+        """Return whether clients are in two or more racks, or their racks are unknown."""
+        return self.racks.get(key, 2) > 1
+
+    def compared(self, scenario: str, config: str) -> list[Any]:
+        """Return the values of a config that the assignors of a scenario have."""
+        return [configs[config] for (name, _), configs in self.configs.items() if name == scenario]
+
+    def uses(self, key: tuple[str, str], config: str) -> bool:
+        """Return whether an assignor uses a Streams config; those of older results are assumed to."""
+        return config not in self.unused.get(key, ())
 
 
 def next_steps(rows: Sequence[ComparisonRow], target: ComparisonRow, evidence: RunEvidence) -> Iterator[NextStep]:
@@ -122,11 +156,11 @@ def _steps(rows: Sequence[ComparisonRow], target: ComparisonRow, evidence: RunEv
             "static membership (clients[].static_membership: true)",
             f"{format_count(evidence.returns[key])} rebalances waited for the session of a client that had returned",
         )
-    yield from _something_to_see(rows, evidence.clients.get(key))
-    yield from _faster_convergence(target, configs, verdicts) if is_classic and configs else ()
-    yield from _standbys(target, configs)
+    yield from _something_to_see(rows, evidence.first_client.get(key))
+    yield from _faster_convergence(target, configs, verdicts, evidence) if is_classic and configs else ()
+    yield from _standbys(target, configs, evidence)
     yield from _less_traffic(rows, target, evidence, is_classic=is_classic)
-    yield from _tags(target, configs, is_classic=is_classic)
+    yield from _tags(target, configs, evidence, is_classic=is_classic)
 
 
 def _something_to_see(rows: Sequence[ComparisonRow], client: str | None) -> Iterator[NextStep]:
@@ -154,7 +188,9 @@ def _has_remote_reads(row: ComparisonRow) -> bool:
     return partitions is not None and partitions.median > 0
 
 
-def _faster_convergence(target: ComparisonRow, configs: Mapping[str, Any], verdicts: set[str]) -> Iterator[NextStep]:
+def _faster_convergence(
+    target: ComparisonRow, configs: Mapping[str, Any], verdicts: set[str], evidence: RunEvidence
+) -> Iterator[NextStep]:
     time, promoted = target.spreads["time_to_converge_ms"], target.spreads["moves_promoted"]
     warmups, probing_ms = configs["max_warmup_replicas"], configs["probing_rebalance_interval_ms"]
     is_slow = Verdict.PROBING in verdicts or (time is not None and time.median >= _SLOW_MS)
@@ -165,13 +201,16 @@ def _faster_convergence(target: ComparisonRow, configs: Mapping[str, Any], verdi
         if time is None
         else f"convergence with {target.assignor} takes {format_duration(time.median)}"
     )
+    more = max(10, 5 * warmups)
     if warmups <= _FEW_WARMUPS:
+        if max(evidence.compared(target.scenario, "max_warmup_replicas"), default=0) >= more:
+            return
         yield NextStep(
             "more warm-ups",
             f"{takes}, with {_counted(warmups, 'warm-up', 'warm-ups')} at a time",
-            (("application.configs.max.warmup.replicas", str(max(10, 5 * warmups))),),
+            (("application.configs.max.warmup.replicas", str(more)),),
         )
-    elif probing_ms > _LONG_PROBING_MS:
+    elif min(probing_ms, *evidence.compared(target.scenario, "probing_rebalance_interval_ms")) > _LONG_PROBING_MS:
         yield NextStep(
             "more frequent probing rebalances",
             f"{takes}, with warm-ups checked every {format_duration(probing_ms)}",
@@ -183,9 +222,10 @@ def _less_traffic(
     rows: Sequence[ComparisonRow], target: ComparisonRow, evidence: RunEvidence, *, is_classic: bool
 ) -> Iterator[NextStep]:
     partitions, traffic = target.spreads["cross_rack_source_partitions"], target.spreads["cross_rack_bytes_per_s"]
+    key = target.scenario, target.assignor
     if not partitions or not traffic or not traffic.median:
         return
-    share = evidence.read_shares.get((target.scenario, target.assignor), 0)
+    share = evidence.read_shares.get(key, 0)
     strategies = {
         str(evidence.configs.get((row.scenario, row.assignor), {}).get("rack_aware_assignment_strategy", "unknown"))
         for row in rows
@@ -198,19 +238,27 @@ def _less_traffic(
             "although every client has a replica in its rack",
             (("cluster.configs.replica.selector.class", _NEAREST),),
         )
-    elif partitions.median and is_classic and strategies == {"none"}:
+    elif (
+        partitions.median
+        and is_classic
+        and strategies == {"none"}
+        and evidence.has_several_racks(key)
+        and evidence.uses(key, _STRATEGY)
+    ):
         yield NextStep(
             "rack-aware assignment",
             f"{_counted(partitions.median, 'source partition has', 'source partitions have')} no replica in the rack "
             f"of {'its' if partitions.median == 1 else 'their'} client, "
             f"with {format_rate(traffic.median)} between racks",
-            (("application.configs.rack.aware.assignment.strategy", "min_traffic"),),
+            ((f"application.configs.{_STRATEGY}", "min_traffic"),),
         )
 
 
-def _standbys(target: ComparisonRow, configs: Mapping[str, Any]) -> Iterator[NextStep]:
+def _standbys(target: ComparisonRow, configs: Mapping[str, Any], evidence: RunEvidence) -> Iterator[NextStep]:
     unqueryable = target.spreads["unqueryable_ms"]
-    has_none = bool(configs) and configs["num_standby_replicas"] == 0
+    key = target.scenario, target.assignor
+    has_none = not any(evidence.compared(target.scenario, "num_standby_replicas")) and evidence.clients.get(key, 2) > 1
+    has_none = has_none and bool(configs)
     if has_none and unqueryable and unqueryable.median >= _MIN_UNQUERYABLE_MS:
         yield NextStep(
             "a standby per task",
@@ -219,9 +267,20 @@ def _standbys(target: ComparisonRow, configs: Mapping[str, Any]) -> Iterator[Nex
         )
 
 
-def _tags(target: ComparisonRow, configs: Mapping[str, Any], *, is_classic: bool) -> Iterator[NextStep]:
+def _tags(
+    target: ComparisonRow, configs: Mapping[str, Any], evidence: RunEvidence, *, is_classic: bool
+) -> Iterator[NextStep]:
     alone = target.spreads["tasks_without_rack_redundancy"]
-    may_help = is_classic and bool(configs) and configs["num_standby_replicas"] and not configs[_TAGS]
+    key = target.scenario, target.assignor
+    may_help = (
+        is_classic
+        and bool(configs)
+        and configs["num_standby_replicas"]
+        and not any(evidence.compared(target.scenario, _TAGS))
+        and evidence.has_several_racks(key)
+        and evidence.events.get(key, 0)
+        and evidence.uses(key, "rack.aware.assignment.tags")
+    )
     if may_help and alone and alone.median:
         yield NextStep(
             "client tags (rack.aware.assignment.tags), which put standbys into other racks",
@@ -231,6 +290,14 @@ def _tags(target: ComparisonRow, configs: Mapping[str, Any], *, is_classic: bool
 
 def _counted(number: float, singular: str, plural: str) -> str:
     return f"{format_count(number)} {singular if number == 1 else plural}"
+
+
+def _distinct(tables: Tables, name: str, column: str) -> dict[tuple[str, str], int]:
+    """Return the number of different values of a column by scenario and assignor, those without a value left out."""
+    found: dict[tuple[str, str], set[Any]] = {}
+    for row in table_rows(tables, name) if name in tables else ():
+        found.setdefault((row["scenario"], row["assignor"]), set()).add(row[column])
+    return {key: len(values - {None}) for key, values in found.items()}
 
 
 def _read_shares(tables: Tables) -> dict[tuple[str, str], float]:
@@ -248,7 +315,7 @@ def _read_shares(tables: Tables) -> dict[tuple[str, str], float]:
     return {key: reads.get(key, 0) / total for key, total in totals.items() if total}
 
 
-def _clients(tables: Tables) -> dict[tuple[str, str], str]:
+def _first_client(tables: Tables) -> dict[tuple[str, str], str]:
     first: dict[tuple[str, str], str] = {}
     for row in table_rows(tables, "clients") if "clients" in tables else ():
         first.setdefault((row["scenario"], row["assignor"]), row["client"])

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any, Final
 
+from reports.analysis.expectations import ExpectationResult, records
 from reports.analysis.statistics import ALPHA, smallest_p
 
 DEFAULT_METRICS: Final = (
@@ -116,6 +117,7 @@ class PairedComparison:
         seeds: number of runs of each assignor in each scenario.
         findings: one comparison per scenario, assignor and metric.
         failures: failed runs, which the comparisons leave out.
+        expectations: the expectations of the scenarios, checked on the same runs.
     """
 
     baseline: str
@@ -124,6 +126,7 @@ class PairedComparison:
     seeds: int
     findings: tuple[MetricComparison, ...]
     failures: tuple[FailedRun, ...]
+    expectations: tuple[ExpectationResult, ...] = ()
 
     def of(self, assignor: str) -> list[MetricComparison]:
         """Return the comparisons of one assignor."""
@@ -156,4 +159,5 @@ def comparison_record(comparison: PairedComparison) -> dict[str, Any]:
             for finding in comparison.findings
         ],
         "failures": [asdict(failure) for failure in comparison.failures],
+        "expectations": records(comparison.expectations),
     }

@@ -1,7 +1,9 @@
-"""Verifications of stored results as text for terminals, JSON, Markdown and GitHub Actions."""
+"""Verifications of stored results as text for terminals, JSON, CSV, Markdown and GitHub Actions."""
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
@@ -98,6 +100,25 @@ def _markdown(verifications: Sequence[Verification]) -> str:
     return text
 
 
+def _csv(verifications: Sequence[Verification]) -> str:
+    """Return one row per expectation that is not met and per change, and one for a scenario that has neither."""
+    keys = ("scenario", "status", "assignor", "seed", "kind", "what")
+    rows: list[dict[str, object]] = []
+    for verification in verifications:
+        row = {"scenario": verification.file, "status": verification.status}
+        found: list[dict[str, object]] = [{"kind": "expectation", "what": line} for line in unmet_lines(verification)]
+        found += [
+            {"assignor": change.assignor, "seed": change.seed, "kind": change.kind, "what": str(change)}
+            for change in verification.changes
+        ]
+        rows += [{**row, **part} for part in found or [{"what": verification.headline}]]
+    out = io.StringIO()
+    writer = csv.DictWriter(out, keys, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return out.getvalue()
+
+
 def _github(verifications: Sequence[Verification]) -> str:
     changed = [verification for verification in verifications if not verification.passes]
     is_stored = all(verification.status is VerificationStatus.SAME for verification in verifications)
@@ -125,6 +146,7 @@ def _property(text: str) -> str:
 _WRITERS: Final[dict[str, Callable[[Sequence[Verification]], str]]] = {
     "text": _text,
     "json": _json,
+    "csv": _csv,
     "markdown": _markdown,
     "github": _github,
 }

@@ -255,6 +255,7 @@ MISPLACED_CONFIGS: Final = {
     "client.tag.": "set tags of clients",
     "broker.rack": "set rack under cluster.brokers",
     "task.assignor.class": "list the assignors under assignors",
+    "internal.task.assignor.class": "list the assignors under assignors",
 }
 """Kafka configs that scenarios set outside of `configs`, with the place to use instead."""
 

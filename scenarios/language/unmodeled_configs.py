@@ -5,15 +5,19 @@ A config either has no effect on what is simulated (`without_effect`) or has one
 
 Configs of streams groups are in `scenarios.language.streams_group_configs`.
 
+`client_configs.json` has the names that released clients know; `python -m tools.client_configs` writes it.
+
 Source: `StreamsConfig`, `ConsumerConfig`, `ProducerConfig`, `GroupCoordinatorConfig`, `KafkaConfig` of Kafka 4.3.1, and
 `StreamsConfig.InternalConfig` of Kafka 3.9.1.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from importlib.resources import files
 from typing import Any, Final
 
 from scenarios.language.streams_group_configs import (
@@ -24,6 +28,9 @@ from scenarios.language.streams_group_configs import (
 )
 
 _MILLISECONDS: Final = re.compile(r"(\d+)(ms|s|m|h|d)")
+_PROVIDERS: Final = "config.providers."
+"""The prefix of the parameters of config providers, whose names are free."""
+
 _MS_OF: Final = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 
@@ -53,17 +60,22 @@ class ConfigsOutsideTheModel:
         without_effect: Reasons why configs have no effect on what is simulated, by key; `*` ends a prefix.
         unprefixed: Keys of the scenario that Kafka also accepts with a prefix, which the simulator does not read.
         prefixes: Those prefixes.
+        released: Names of released configs by prefix, among them those without one; any other key is unknown. Empty
+            if they are not listed.
     """
 
     unmodeled: Mapping[str, UnmodeledConfig]
     without_effect: Mapping[str, str]
     unprefixed: frozenset[str] = field(default_factory=frozenset)
     prefixes: tuple[str, ...] = ()
+    released: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     def find(self, key: str) -> UnmodeledConfig | None:
         """Return what is not simulated of a config; None for other configs."""
         if key in self.unmodeled:
             return self.unmodeled[key]
+        if not self.is_released(key):
+            return None
         for prefix in self.prefixes:
             name = key.removeprefix(prefix)
             if name != key and name in self.unprefixed:
@@ -74,11 +86,18 @@ class ConfigsOutsideTheModel:
 
     def has_no_effect(self, key: str) -> bool:
         """Return whether a config has no effect on what is simulated."""
-        if self.find(key) is not None:
+        if self.find(key) is not None or not self.is_released(key):
             return False
         return any(_matches(key, pattern) for pattern in self.without_effect) or any(
             key.startswith(prefix) and self.has_no_effect(key.removeprefix(prefix)) for prefix in self.prefixes
         )
+
+    def is_released(self, key: str) -> bool:
+        """Return whether a released class of Kafka has a config, after its prefix; true if they are not listed."""
+        if not self.released or key.startswith(_PROVIDERS):
+            return True
+        prefix = max((prefix for prefix in self.released if key.startswith(prefix)), key=len)
+        return key.removeprefix(prefix) in self.released[prefix]
 
     def contains(self, key: str) -> bool:
         """Return whether the simulator knows a config without reading it."""
@@ -86,6 +105,9 @@ class ConfigsOutsideTheModel:
 
     def keys_like(self, key: str) -> list[str]:
         """Return the keys without wildcards, with the prefix of a key if it has one, for hints."""
+        if self.released:
+            prefix = max((prefix for prefix in self.released if key.startswith(prefix)), key=len)
+            return sorted(name for name in (f"{prefix}{name}" for name in self.released[prefix]) if self.contains(name))
         prefix = next((prefix for prefix in self.prefixes if key.startswith(prefix)), "")
         keys = [*self.unmodeled, *(pattern for pattern in self.without_effect if not pattern.endswith("*"))]
         return [f"{prefix}{name}" for name in keys]
@@ -98,6 +120,11 @@ class ConfigsOutsideTheModel:
 
     def add_to_schema(self, schema: dict[str, Any]) -> None:
         """Add patterns of the keys to the JSON schema of the section."""
+        if self.released:
+            schema["patternProperties"] = {
+                pattern: {"description": "Accepted, but not simulated."} for pattern in self._released_patterns()
+            }
+            return
         names = sorted({*self.unmodeled, *self.without_effect})
         alternatives = "|".join(re.escape(name).replace(r"\*", ".*") for name in names)
         prefixed = "|".join(map(re.escape, self.prefixes))
@@ -106,6 +133,19 @@ class ConfigsOutsideTheModel:
         schema["patternProperties"] = {
             f"^({pattern})$": {"description": "Accepted, but not simulated."} for pattern in patterns
         }
+
+    def _released_patterns(self) -> Iterator[str]:
+        """Yield a pattern of the accepted names for each set of prefixes that share them."""
+        prefixes_of: dict[tuple[str, ...], list[str]] = {}
+        for prefix, names in self.released.items():
+            accepted = tuple(sorted(name for name in names if self.contains(f"{prefix}{name}")))
+            prefixes_of.setdefault(accepted, []).append(prefix)
+        for accepted, prefixes in prefixes_of.items():
+            yield f"^({'|'.join(map(re.escape, prefixes))})({'|'.join(map(re.escape, accepted))})$"
+        unreleased = sorted(name for name in self.unmodeled if not self.is_released(name))
+        yield f"^{re.escape(_PROVIDERS)}.*$"
+        if unreleased:
+            yield f"^({'|'.join(map(re.escape, unreleased))})$"
 
 
 def _matches(key: str, pattern: str) -> bool:
@@ -119,6 +159,12 @@ def _normalized(value: object) -> str:
         return str(sum(int(number) * _MS_OF[unit] for number, unit in _MILLISECONDS.findall(text)))
     return text
 
+
+CLIENT_CONFIGS: Final = "client_configs.json"
+_THROTTLES: Final = {"leader.replication.throttled.replicas", "follower.replication.throttled.replicas"}
+"""Topic configs that `TopicConfig` lacks; source: `QuotaConfig`."""
+
+_CONSUMER_PREFIXES: Final = ("consumer.", "main.consumer.", "restore.consumer.", "global.consumer.")
 
 _NO_TIMEOUTS: Final = "requests and transactions neither fail nor time out in a simulation"
 _STATED_RATES: Final = "rates and sizes are those of the scenario (`bytes_per_s`, `size`, `restore`, `records_per_s`)"
@@ -135,6 +181,25 @@ def _unmodeled(configs: Mapping[str, StreamsGroupConfig]) -> dict[str, Unmodeled
 
 def _reasons(configs: Mapping[str, StreamsGroupConfig]) -> dict[str, str]:
     return {key: config.remark for key, config in configs.items()}
+
+
+_INTERNAL: Final = "internal to Kafka Streams"
+
+
+def _released_client_configs() -> dict[str, frozenset[str]]:
+    """Return the names of the released configs of applications by prefix.
+
+    Kafka Streams passes configs without a prefix to each of its clients that knows them.
+    """
+    text = files(__package__).joinpath(CLIENT_CONFIGS).read_text(encoding="utf-8")
+    names = {kind: frozenset(listed) for kind, listed in json.loads(text).items()}
+    return {
+        "": names["streams"] | names["consumer"] | names["producer"] | names["admin"],
+        **dict.fromkeys(_CONSUMER_PREFIXES, names["consumer"]),
+        "producer.": names["producer"],
+        "admin.": names["admin"],
+        "topic.": names["topic"] | _THROTTLES,
+    }
 
 
 STREAMS_CONFIGS_OUTSIDE_THE_MODEL: Final = ConfigsOutsideTheModel(
@@ -184,6 +249,8 @@ STREAMS_CONFIGS_OUTSIDE_THE_MODEL: Final = ConfigsOutsideTheModel(
         "retry.backoff.*": _CONNECTIONS,
         "socket.connection.setup.timeout.*": _CONNECTIONS,
         "metadata.recovery.*": _CONNECTIONS,
+        "metadata.max.idle.ms": _CONNECTIONS,
+        "bootstrap.controllers": _CONNECTIONS,
         "security.*": _CONNECTIONS,
         "ssl.*": _CONNECTIONS,
         "sasl.*": _CONNECTIONS,
@@ -237,6 +304,16 @@ STREAMS_CONFIGS_OUTSIDE_THE_MODEL: Final = ConfigsOutsideTheModel(
         "group.remote.assignor": _FIXED,
         "enable.idempotence": _FIXED,
         "transactional.id": _FIXED,
+        "transaction.two.phase.commit.enable": _FIXED,
+        "group.id": _FIXED,
+        "consumer.group.protocol": _FIXED,
+        "main.consumer.group.protocol": _FIXED,
+        "internal.throw.on.fetch.stable.offset.unsupported": _FIXED,
+        "__assignment.listener__": _INTERNAL,
+        "__emit.interval.ms.*": _INTERNAL,
+        "__internal.*": _INTERNAL,
+        "__iq.consistency.offset.vector.enabled__": _INTERNAL,
+        "__reference.container.instance__": _INTERNAL,
         "share.*": "Kafka Streams uses no share groups",
         "enable.metrics.push": _OBSERVED,
         "built.in.metrics.version": _OBSERVED,
@@ -248,8 +325,11 @@ STREAMS_CONFIGS_OUTSIDE_THE_MODEL: Final = ConfigsOutsideTheModel(
         "allow.os.group.write.access": "every client has a disk of its own",
         "ensure.explicit.internal.resource.naming": "it only checks the topology",
     },
-    unprefixed=frozenset({"session.timeout.ms", "heartbeat.interval.ms", "max.poll.interval.ms"}),
+    unprefixed=frozenset(
+        {"session.timeout.ms", "heartbeat.interval.ms", "max.poll.interval.ms", "internal.leave.group.on.close"}
+    ),
     prefixes=("consumer.", "main.consumer.", "producer."),
+    released=_released_client_configs(),
 )
 
 BROKER_CONFIGS_OUTSIDE_THE_MODEL: Final = ConfigsOutsideTheModel(

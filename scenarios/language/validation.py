@@ -270,6 +270,7 @@ def _proper_place(key: str, models: list[type[BaseModel]]) -> str | None:
     """Return where a misplaced config key belongs, or None if unknown."""
     if key in UNRELEASED_CONFIGS:
         return UNRELEASED_CONFIGS[key]
+    key = key.removeprefix("main.").removeprefix("consumer.")
     for prefix, advice in MISPLACED_CONFIGS.items():
         if key == prefix or (prefix.endswith(".") and key.startswith(prefix)):
             return advice

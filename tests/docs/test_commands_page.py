@@ -11,6 +11,7 @@ import pytest
 import typer
 
 from assignor_sim.cli import app
+from assignor_sim.console.help_page import _value
 from tests.docs.plugin_options import plugin_options
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -43,6 +44,19 @@ def test_every_command_is_documented_with_all_options(verb: str, command: Any) -
     options = {name for parameter in command.params for name in parameter.opts if name.startswith("-")}
     assert options - {"--help", "-h"} - SPARK <= option_names(section_of(verb))
     assert not options & SPARK or "options of Spark" in section_of(verb)
+
+
+def test_formats_are_documented_completely() -> None:
+    section = next(section for section in SECTIONS if section.startswith("Output formats\n"))
+    rows = re.findall(r"^\| (`[^|]+) \| ([a-z, ]+) \|", section, re.MULTILINE)
+    documented = {name: formats.split(", ") for names, formats in rows for name in re.findall(r"`(\w+)`", names)}
+    offered = {
+        name: _value(parameter, typer.Context(command)).split("|")
+        for name, command in commands()
+        for parameter in command.params
+        if "--format" in parameter.opts and name != "generate metrics"
+    }
+    assert documented == offered
 
 
 def test_every_documented_option_exists() -> None:

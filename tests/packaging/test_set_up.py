@@ -56,6 +56,7 @@ SLOW = (
     "tests/assignor_sim/commands/test_run_alongside.py",
     "tests/assignor_sim/commands/test_plan.py",
     "tests/assignor_sim/commands/test_plan_options.py",
+    "tests/assignor_sim/commands/test_format_contents.py",
     "tests/assignor_sim/commands/test_explain_moves.py",
     "tests/assignor_sim/console/test_encoding.py",
     "tests/reports/render/sweep_page",

@@ -71,6 +71,7 @@ def run_sections(
             "seeds": seeds,
             "colors": COLORS,
             "conclusion": conclusions[scenario],
+            "expectations": _expectations(manifests, scenario),
             **answer(_of_scenario(tables, scenario), scenario_rows),
         }
         yield Section(id, title, "run/answer.html.j2", context, leads=True)
@@ -107,6 +108,22 @@ def _has_configs(manifest: Mapping[str, Any]) -> bool:
             for assignor in assignors
         )
     )
+
+
+def _expectations(manifests: Sequence[Mapping[str, Any]], scenario: str) -> list[tuple[str, str]]:
+    """Return whether each checked expectation of a scenario is met, and its text; manifests may hold any JSON."""
+    words = {True: "met", False: "not met", None: "not checked"}
+    return [
+        (words[met], text)
+        for manifest in manifests
+        if _has_configs(manifest) and manifest["scenario"]["name"] == scenario
+        for record in _records(manifest.get("expectations"))
+        if isinstance(text := record.get("text"), str) and (met := record.get("met")) in (True, False, None)
+    ]
+
+
+def _records(value: object) -> list[Mapping[str, Any]]:
+    return [record for record in value if isinstance(record, Mapping)] if isinstance(value, list) else []
 
 
 def _of_scenario(tables: Tables, scenario: str) -> Tables:

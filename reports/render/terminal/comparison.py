@@ -7,12 +7,11 @@ import io
 import json
 import textwrap
 from collections.abc import Sequence
-from typing import Any
 
 from reports.analysis.cells import Column, convergence_cell, cost_above_bound_cell, metric_column, rack_redundancy_cell
 from reports.analysis.comparison import ComparisonRow, Tables, best_rows, compare_runs, rows_by_scenario
 from reports.analysis.comparison_records import record_keys, records
-from reports.analysis.metrics import METRIC
+from reports.analysis.metrics import ALL_METRICS
 from reports.analysis.notes import MIN_NOTED_COMPUTE_MS, notes
 from reports.render.markdown import markdown_text
 
@@ -49,7 +48,7 @@ def columns_for(rows: Sequence[ComparisonRow], metrics: Sequence[str] = ()) -> l
     """Return the columns of the given metrics, or by default the relevant columns for rows."""
     if metrics:
         known = {column.metric.name: column for column in COLUMNS}
-        return [known.get(name) or metric_column(name, _header(METRIC[name].title)) for name in metrics]
+        return [known.get(name) or metric_column(name, _header(ALL_METRICS[name].title)) for name in metrics]
 
     def maximum(name: str) -> float:
         return max((spread.maximum for row in rows if (spread := row.spreads[name])), default=-1)
@@ -100,7 +99,7 @@ def render(
 
             return draw(rows, columns_for(rows, metrics), notes(rows), width, color=color, wide=wide)
         case "json":
-            return json.dumps(_records(rows, metrics), indent=2, ensure_ascii=False) + "\n"
+            return json.dumps(records(rows, metrics), indent=2, ensure_ascii=False) + "\n"
         case "csv":
             return _csv(rows, metrics)
         case "markdown":
@@ -111,15 +110,10 @@ def render(
 _LISTS = ("seeds", "notes")
 
 
-def _records(rows: Sequence[ComparisonRow], metrics: Sequence[str]) -> list[dict[str, Any]]:
-    keys = set(record_keys(metrics)) | {"neighbors"}
-    return [{key: value for key, value in record.items() if key in keys} for record in records(rows)]
-
-
 def _csv(rows: Sequence[ComparisonRow], metrics: Sequence[str]) -> str:
     """Return CSV; lists are separated by spaces, and unknown values are empty."""
     out = io.StringIO()
-    flat = [{**record, **{key: " ".join(map(str, record[key])) for key in _LISTS}} for record in records(rows)]
+    flat = [{**record, **{key: " ".join(map(str, record[key])) for key in _LISTS}} for record in records(rows, metrics)]
     writer = csv.DictWriter(out, fieldnames=record_keys(metrics), extrasaction="ignore", lineterminator="\n")
     writer.writeheader()
     writer.writerows(flat)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from rich.console import RenderableType
@@ -22,6 +22,7 @@ from reports.analysis.explanation_text import (
 )
 from reports.analysis.text import printable
 from reports.render.terminal.console import HEADER, QUIET, lines
+from reports.render.terminal.facts import FactTable
 
 
 def draw(explanations: Sequence[Explanation], width: int | None = None, *, color: bool | None = None) -> str:
@@ -141,3 +142,38 @@ _MOVE_COLUMNS = frozenset(
     ("scenario", "assignor", "seed", "round", "task", "role", "from_client", "to_client", "break_even", "no_break_even")
 )
 """Columns of the table `reasons` that are equal for all steps of a move."""
+
+
+def tables(explanations: Iterable[Explanation]) -> list[FactTable]:
+    """Return the steps of all moves as one table, and the rounds in which a task stayed as another."""
+    steps = {
+        "assignor": "assignor",
+        "seed": "seed",
+        "task": "task",
+        "round": "round",
+        "at_ms": "time [ms]",
+        "role": "role",
+        "from_client": "from",
+        "to_client": "to",
+        "step": "step",
+        "words": "what the assignor did",
+        "break_even": "cost at which it would have stayed",
+        "downtime_ms": "downtime [ms]",
+    }
+    stays = {
+        "assignor": "assignor",
+        "seed": "seed",
+        "task": "task",
+        "round": "round",
+        "client": "client",
+        "since_round": "since round",
+    }
+    records = [record(explanation) for explanation in explanations]
+    step_rows = [
+        {**explained, **move, "step": number, "words": step["words"]}
+        for explained in records
+        for move in explained["moves"]
+        for number, step in enumerate(move["steps"], start=1)
+    ]
+    stay_rows = [{**explained, **stay} for explained in records for stay in explained["stays"]]
+    return [FactTable("steps", "Steps", steps, step_rows), FactTable("stays", "Stays", stays, stay_rows)]

@@ -11,6 +11,7 @@ from reports.analysis.formatting import format_count
 from reports.analysis.frontier import FrontierPoint, TrafficFrontier
 from reports.analysis.text import printable
 from reports.render.terminal.console import HEADER, QUIET, grid, lines
+from reports.render.terminal.facts import FactTable
 
 
 def draw(front: TrafficFrontier, width: int | None = None, *, color: bool | None = None) -> str:
@@ -63,6 +64,32 @@ def ratios(point: FrontierPoint) -> str:
     if point.to_ratio is None:
         return "any" if point.from_ratio == "0" else f"above {point.from_ratio}"
     return f"below {point.to_ratio}" if point.from_ratio == "0" else f"{point.from_ratio} to {point.to_ratio}"
+
+
+def tables(front: TrafficFrontier) -> list[FactTable]:
+    """Return the points as a table, and the assignment of the assignor as its last row."""
+    columns = {
+        "assignment": "assignment",
+        "from_ratio": "optimal from traffic_cost : non_overlap_cost",
+        "to_ratio": "up to",
+        "remote_partitions": "cross-rack partitions",
+        "moves": "tasks moved",
+        "configs": "configs",
+    }
+    rows = [
+        {
+            "assignment": "optimal",
+            "from_ratio": point.from_ratio,
+            "to_ratio": point.to_ratio,
+            "remote_partitions": point.remote_partitions,
+            "moves": point.moves,
+            "configs": point.marks,
+        }
+        for point in front.points
+    ]
+    assignor = front.assignor
+    rows.append({"assignment": assignor.name, "remote_partitions": assignor.remote_partitions, "moves": assignor.moves})
+    return [FactTable("points", f"{front.scenario}, round {front.round}", columns, rows)]
 
 
 def _assignor_text(front: TrafficFrontier) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -16,6 +16,7 @@ from reports.analysis.formatting import format_bytes, format_clock, format_count
 from reports.analysis.runs.round_diff import move_reason_text
 from reports.analysis.text import printable
 from reports.render.terminal.console import HEADER, QUIET, grid, lines
+from reports.render.terminal.facts import FactTable
 
 
 def draw(move_lists: Sequence[MoveList], width: int | None = None, *, color: bool | None = None) -> str:
@@ -110,3 +111,26 @@ def record(move_list: MoveList) -> dict[str, Any]:
             for move in move_list.moves
         ],
     }
+
+
+def tables(move_lists: Iterable[MoveList]) -> list[FactTable]:
+    """Return the moves of all lists as one table."""
+    columns = {
+        "assignor": "assignor",
+        "seed": "seed",
+        "round": "round",
+        "at_ms": "time [ms]",
+        "task": "task",
+        "role": "role",
+        "from_client": "from",
+        "to_client": "to",
+        "downtime_ms": "downtime [ms]",
+        "reason": "reason",
+        "steps": "steps",
+    }
+    rows = [
+        {"assignor": move_list.assignor, "seed": move_list.seed, **move}
+        for move_list in move_lists
+        for move in record(move_list)["moves"]
+    ]
+    return [FactTable("moves", "Moves", columns, rows)]

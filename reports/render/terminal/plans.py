@@ -16,8 +16,10 @@ from reports.analysis.plans.plan_row import TODAY, PlanRow, records
 from reports.analysis.plans.remarks import remarks, status_words
 from reports.analysis.text import printable
 from reports.render.terminal.console import BAD, HEADER, QUIET, grid, lines, terminal_width
+from reports.render.terminal.facts import FactTable
+from reports.render.terminal.facts import render as render_tables
 
-FORMATS: Final = ("text", "json")
+FORMATS: Final = ("text", "json", "csv", "markdown")
 """Formats of `render`."""
 
 _MAX_NAME_CHARS: Final = 24
@@ -41,7 +43,7 @@ def render(
     Args:
         about: the cluster and the request, JSON-serializable; `title` and `asked` are the heading.
         rows: the current cluster, then one row per strategy.
-        format: one of `FORMATS`; `json` has all figures in full precision.
+        format: one of `FORMATS`; `json` and `csv` have all figures in full precision, `markdown` those of the text.
         width: columns of the terminal; detected by default. A table that does not fit is continued below.
         color: whether to use colors; detected by default.
 
@@ -57,7 +59,29 @@ def render(
             return lines(_parts(about, rows, characters), characters, color=color)
         case "json":
             return json.dumps({**about, "plans": records(rows)}, indent=2, ensure_ascii=False) + "\n"
+        case "csv":
+            return render_tables(
+                [FactTable("plans", "Plans", {key: key for key in records(rows)[0]}, records(rows))], "csv"
+            )
+        case "markdown":
+            return render_tables([_figure_table(rows)], "markdown")
     raise ValueError(f"{format!r} is not a format (formats: {', '.join(FORMATS)})")
+
+
+def _figure_table(rows: Sequence[PlanRow]) -> FactTable:
+    """Return the figures as one table, with the notes of their cells behind them."""
+    columns = {"strategy": "strategy", "status": "status"}
+    columns |= {str(number): " ".join(column.header.split()) for number, column in enumerate(COLUMNS)}
+    shown = [
+        {
+            "strategy": row.strategy,
+            "status": status_words(row.status) if row.status else "",
+            **{str(number): " ".join(_cell(row, column).plain.split()) for number, column in enumerate(COLUMNS)},
+        }
+        for row in rows
+        if row.has_plan
+    ]
+    return FactTable("plans", "Plans", columns, shown, note=_LEGEND)
 
 
 def _parts(about: Mapping[str, Any], rows: Sequence[PlanRow], width: int) -> Iterator[RenderableType]:

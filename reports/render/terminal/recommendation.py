@@ -15,8 +15,10 @@ from reports.analysis.metrics import METRIC
 from reports.analysis.recommendation import MetricChange, Recommendation, SettingChange, record
 from reports.analysis.text import printable
 from reports.render.terminal.console import BAD, GOOD, HEADER, QUIET, grid, lines
+from reports.render.terminal.facts import FactTable
+from reports.render.terminal.facts import render as render_tables
 
-FORMATS: Final = ("table", "json", "properties")
+FORMATS: Final = ("table", "json", "csv", "markdown", "properties")
 """Formats of `render`."""
 
 _UNSET: Final = "not set"
@@ -30,7 +32,8 @@ def render(
 
     Args:
         recommendation: the recommendation.
-        format: one of `FORMATS`; `properties` is for the configuration of the application.
+        format: one of `FORMATS`; `properties` is for the configuration of the application; `csv` has the metrics
+            before and after.
         width: columns of the terminal; detected by default. Used for `table` only.
         color: whether to use colors; detected by default.
 
@@ -45,9 +48,51 @@ def render(
             return lines(_parts(recommendation), width, color=color)
         case "json":
             return json.dumps(record(recommendation), indent=2, ensure_ascii=False) + "\n"
+        case "csv":
+            return render_tables([_figure_table(recommendation)], "csv")
+        case "markdown":
+            return render_tables([_change_table(recommendation), _figure_table(recommendation)], "markdown")
         case "properties":
             return properties(recommendation)
     raise ValueError(f"{format!r} is not a format (formats: {', '.join(FORMATS)})")
+
+
+def _change_table(recommendation: Recommendation) -> FactTable:
+    rows = [
+        {
+            "config": change.key,
+            "current": _UNSET if change.before is None else change.before,
+            "recommended": _REMOVED if change.after is None else change.after,
+        }
+        for change in recommendation.changes
+    ]
+    verdict = _verdict(recommendation)
+    title = f"{recommendation.scenario}: {verdict}"
+    return FactTable("changes", title, {key: key for key in ("config", "current", "recommended")}, rows)
+
+
+def _figure_table(recommendation: Recommendation) -> FactTable:
+    columns = {
+        "metric": "metric",
+        "before": "current (mean)",
+        "after": "recommended (mean)" if recommendation.changes else "alternative (mean)",
+        "difference": "difference",
+        "low": "95 % CI from",
+        "high": "to",
+    }
+    gains = () if recommendation.gain is None else (recommendation.gain,)
+    rows = [
+        {
+            "metric": "objective" if change.name is None else change.name,
+            "before": change.before,
+            "after": change.after,
+            "difference": change.difference,
+            "low": None if change.interval is None else change.interval[0],
+            "high": None if change.interval is None else change.interval[1],
+        }
+        for change in (*gains, *recommendation.figures)
+    ]
+    return FactTable("figures", "Metrics", columns, rows)
 
 
 def properties(recommendation: Recommendation) -> str:

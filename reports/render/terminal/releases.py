@@ -12,6 +12,7 @@ from reports.analysis.release_changes import ReleaseChanges, UpgradeEffect, caus
 from reports.analysis.release_differences import ALL, AssignorHistory
 from reports.analysis.text import printable
 from reports.render.terminal.console import HEADER, QUIET, grid, lines, terminal_width
+from reports.render.terminal.facts import FactTable
 
 WIDTH = 80
 """Maximum width in characters."""
@@ -91,3 +92,53 @@ def _effects(title: str, changes: ReleaseChanges, effects: Sequence[UpgradeEffec
         for title, before, after in found:
             table.add_row(Text(f"  {title}"), Text(before), Text(after))
     yield table
+
+
+def tables(changes: ReleaseChanges) -> list[FactTable]:
+    """Return the different answers, and the changed figures of the scenarios, as tables."""
+    answers = {
+        "assignor": "assignor",
+        "family": "problems with",
+        "problems": "problems",
+        "different": "different answers",
+        "actives": "active tasks",
+        "standbys": "standbys only",
+        "order_only": "order only",
+    }
+    counts = [
+        {
+            "assignor": history.name,
+            "family": family,
+            "problems": found.problems,
+            "different": found.different,
+            "actives": found.actives,
+            "standbys": found.standbys,
+            "order_only": found.order_only,
+        }
+        for history, family, found in changes.answers()
+    ]
+    effects = {
+        "upgrade": "upgrade",
+        "scenario": "scenario",
+        "assignor": "assignor",
+        "metric": "metric",
+        "from": f"Kafka {changes.older}",
+        "to": f"Kafka {changes.newer}",
+    }
+    figures = [
+        {
+            "upgrade": upgrade,
+            "scenario": effect.scenario,
+            "assignor": effect.assignor,
+            "metric": title,
+            "from": a,
+            "to": b,
+        }
+        for upgrade, listed in (("brokers", changes.effects), ("clients", changes.client_effects))
+        for effect in listed
+        for title, a, b in effect.changes()
+    ]
+    answers_table = FactTable(
+        "answers", f"Kafka {changes.older} to {changes.newer}: different answers", answers, counts
+    )
+    return [answers_table, *([FactTable("effects", "Changed figures", effects, figures)] if figures else [])]

@@ -13,6 +13,7 @@ from reports.analysis.formatting import format_clock, format_count
 from reports.analysis.runs.round_diff import ClientChange, RoundDiff, TaskChange, TaskHolders, move_reason_text
 from reports.analysis.text import printable
 from reports.render.terminal.console import HEADER, QUIET, grid, lines
+from reports.render.terminal.facts import FactTable
 
 _STANDBYS_ONLY = "standbys only"
 
@@ -142,3 +143,61 @@ def _clients_of(holders: TaskHolders) -> Text:
 
 def _spaced(table: Table) -> None:
     table.padding = (0, 1)
+
+
+def tables(diffs: Sequence[RoundDiff]) -> list[FactTable]:
+    """Return the differing tasks of all diffs, and the differing clients, as tables."""
+    before, after = diffs[0].sides if diffs else ("before", "after")
+    tasks = {
+        "assignor": "assignor",
+        "seed": "seed",
+        "round": "round",
+        "task": "task",
+        "before": f"{before}, then its standbys",
+        "after": f"{after}, then its standbys",
+        "reason": "reason",
+        "steps": "steps",
+    }
+    clients = {
+        "assignor": "assignor",
+        "client": "client",
+        "active_before": f"active: {before}",
+        "active_after": f"active: {after}",
+        "standby_before": f"standby: {before}",
+        "standby_after": f"standby: {after}",
+        "lost": "lost",
+        "gained": "gained",
+    }
+    return [
+        FactTable("tasks", "Tasks", tasks, [row for diff in diffs for row in _task_rows(diff)]),
+        FactTable("clients", "Clients", clients, [row for diff in diffs for row in _client_rows(diff)]),
+    ]
+
+
+def _task_rows(diff: RoundDiff) -> Iterator[dict[str, object]]:
+    for change in diff.tasks:
+        yield {
+            "assignor": " and ".join(diff.assignors),
+            "seed": diff.seed,
+            "round": diff.round,
+            "task": change.task,
+            "before": ["–" if client is None else client for client in change.before],
+            "after": ["–" if client is None else client for client in change.after],
+            "reason": move_reason_text(change.reason) if change.is_move else _STANDBYS_ONLY,
+            "steps": change.steps,
+        }
+
+
+def _client_rows(diff: RoundDiff) -> Iterator[dict[str, object]]:
+    for change in diff.clients:
+        if change.is_change:
+            yield {
+                "assignor": " and ".join(diff.assignors),
+                "client": change.client,
+                "active_before": change.runs[0],
+                "active_after": change.runs[1],
+                "standby_before": change.stands_by[0],
+                "standby_after": change.stands_by[1],
+                "lost": change.lost,
+                "gained": change.gained,
+            }

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from reports.analysis.cells import UNKNOWN
+from reports.analysis.expectations import summarize
 from reports.analysis.metrics import COMPARABLE_METRICS
 from reports.analysis.paired_comparison import (
     ComparisonVerdict,
@@ -23,8 +24,10 @@ from reports.analysis.statistics import ALPHA
 from reports.analysis.text import printable
 from reports.render.markdown import markdown_table, markdown_text
 from reports.render.terminal.console import BAD, GOOD, HEADER, QUIET, grid, lines
+from reports.render.terminal.facts import FactTable
+from reports.render.terminal.facts import render as render_tables
 
-FORMATS: Final = ("table", "json", "markdown")
+FORMATS: Final = ("table", "json", "csv", "markdown")
 """Formats of `render`."""
 
 _VERDICTS: Final = tuple(verdict for verdict in ComparisonVerdict if verdict is not ComparisonVerdict.UNKNOWN)
@@ -41,7 +44,7 @@ def render(
 
     Args:
         comparison: the comparison.
-        format: one of `FORMATS`; `json` has all findings, the others only significant ones.
+        format: one of `FORMATS`; `json` and `csv` have all findings, the others only significant ones.
         width: columns of the terminal; detected by default. Used for `table` only.
         color: whether to color better and worse; detected by default.
 
@@ -56,9 +59,17 @@ def render(
             return lines(_parts(comparison), width, color=color)
         case "json":
             return json.dumps(comparison_record(comparison), indent=2, ensure_ascii=False) + "\n"
+        case "csv":
+            return render_tables([_table_of_findings(comparison)], "csv")
         case "markdown":
             return _markdown(comparison)
     raise ValueError(f"{format!r} is not a format (formats: {', '.join(FORMATS)})")
+
+
+def _table_of_findings(comparison: PairedComparison) -> FactTable:
+    findings = comparison_record(comparison)["findings"]
+    keys = ("scenario", "assignor", "metric", "pairs", "baseline", "mean", "difference", "low", "high", "p", "verdict")
+    return FactTable("findings", "Findings", dict(zip(keys, keys, strict=True)), findings)
 
 
 def notes(comparison: PairedComparison) -> list[str]:
@@ -137,6 +148,9 @@ def _parts(comparison: PairedComparison) -> Iterator[RenderableType]:
         yield Text()
     for note in notes(comparison):
         yield Text(f"– {printable(note)}", style=QUIET)
+    if comparison.expectations:
+        yield Text(f"\nExpectations: {summarize(comparison.expectations)}")
+        yield from (Text(f"– {printable(text)}", overflow="fold") for text in _unmet(comparison))
 
 
 def _table(headers: Sequence[str], rows: Sequence[tuple[tuple[str, ...], str]], right: range) -> Table:
@@ -162,4 +176,12 @@ def _markdown(comparison: PairedComparison) -> str:
         headers = _significant_headers(comparison, assignor)
         parts.append(markdown_table(headers, rows, right=range(2, 8)) if rows else f"{_NO_DIFFERENCE}\n")
     parts.append("".join(f"- {markdown_text(note)}\n" for note in notes(comparison)))
+    if comparison.expectations:
+        parts.append(f"Expectations: {summarize(comparison.expectations)}\n")
+        parts.append("".join(f"- {markdown_text(text)}\n" for text in _unmet(comparison)))
     return "\n".join(parts)
+
+
+def _unmet(comparison: PairedComparison) -> Iterator[str]:
+    """Yield the expectations that are not met or not checked."""
+    return (str(expectation) for expectation in comparison.expectations if not expectation.is_met)

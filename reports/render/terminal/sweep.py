@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -15,9 +14,7 @@ from reports.analysis.formatting import NumberFormat, format_percent, format_ran
 from reports.analysis.metrics import METRIC
 from reports.analysis.text import printable
 from reports.render.terminal.console import GOOD, HEADER, QUIET, lines, terminal_width
-
-FORMATS = ("table", "json")
-"""Formats of `render`."""
+from reports.render.terminal.facts import FactTable
 
 MAX_SHOWN = 20
 """Maximum number of rows of a front."""
@@ -40,26 +37,68 @@ _WIDE = 100
 """Minimum width of a terminal for intervals."""
 
 
-def render(summary: Json, format: str = "table", *, width: int | None = None, color: bool | None = None) -> str:
-    """Render a summary as text that ends with a newline.
+def draw(summary: Json, width: int | None = None, *, color: bool | None = None) -> str:
+    """Draw the most important parts of a summary.
 
     Args:
         summary: the `summary.json` of an aggregate.
-        format: one of `FORMATS`; `json` is the whole summary, `table` the most important parts.
         width: columns of the terminal; detected by default.
         color: whether to use colors; detected by default.
 
     Returns:
         The text.
-
-    Raises:
-        ValueError: the format is unknown.
     """
-    if format == "json":
-        return json.dumps(summary, indent=2, ensure_ascii=False) + "\n"
-    if format != "table":
-        raise ValueError(f"{format!r} is not a format (formats: {', '.join(FORMATS)})")
     return lines(_parts(summary, is_wide=terminal_width(width) >= _WIDE), width, color=color)
+
+
+def tables(summary: Json) -> list[FactTable]:
+    """Return the front, the influential factors and the differences from the baseline as tables."""
+    found = sorted(
+        {name for scenario in summary["scenarios"] for name in scenario["objectives"]}, key=list(METRIC).index
+    )
+    cell = {"scenario": "scenario", "sweep": "sweep", "assignor": "assignor", "label": "setting"}
+    figures = {
+        key: text
+        for name in found
+        for key, text in (
+            (name, name),
+            (f"{name}_low", "95 % CI from"),
+            (f"{name}_high", "to"),
+        )
+    }
+    front = [
+        {"scenario": scenario["scenario"], **point, **_flat(point)}
+        for scenario in summary["scenarios"]
+        for point in scenario["front"]
+    ]
+    factors = [
+        {**row, **factor} for row in _of_objectives(summary, summary["sensitivity"]) for factor in row["factors"]
+    ]
+    against = list(_of_objectives(summary, summary["against_baseline"]))
+    return [
+        FactTable(
+            "front", "Pareto-optimal combinations", {**cell, "runs": "runs", **figures, "best_of": "lowest in"}, front
+        ),
+        FactTable("sensitivity", "Influential factors", _keys("sweep", "metric", "factor", "share"), factors),
+        FactTable(
+            "against_baseline",
+            "Significant differences from the baseline",
+            _keys("sweep", "assignor", "baseline", "metric", "settings", "less", "more"),
+            against,
+        ),
+    ]
+
+
+def _keys(*names: str) -> dict[str, str]:
+    return dict(zip(names, names, strict=True))
+
+
+def _flat(point: Json) -> dict[str, float | None]:
+    """Return means and ends of intervals by key."""
+    flat = dict(point["means"])
+    for name, interval in point["intervals"].items():
+        flat[f"{name}_low"], flat[f"{name}_high"] = (None, None) if interval is None else interval
+    return flat
 
 
 def _parts(summary: Json, *, is_wide: bool) -> Iterator[RenderableType]:

@@ -1,7 +1,7 @@
 """Connection properties of Kafka's tools (`--command-config`) as arguments of kafka-python.
 
-Supported are the common properties of TLS (PEM files) and SASL (PLAIN and SCRAM). Passwords have a type that prints as
-stars.
+Supported are the common properties of TLS (PEM files) and SASL (PLAIN, SCRAM and OAUTHBEARER). Passwords have a type
+that prints as stars.
 
 Source: `org.apache.kafka.common.config.SslConfigs`, `SaslConfigs`; `org.apache.kafka.common.security.JaasConfig`.
 """
@@ -13,11 +13,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
+from scenarios.kafka.live.oauth_tokens import ClientCredentials, TokenFile, TokenSource
 from scenarios.kafka.observation.errors import ObservationError
 
 _PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
-_MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+_OAUTH: Final = "OAUTHBEARER"
+_MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", _OAUTH)
+_ENDPOINT: Final = "sasl.oauthbearer.token.endpoint.url"
+_EXTENSION: Final = "extension_"
 _MILLISECOND_KEYS: Final = {
     "request.timeout.ms": "request_timeout_ms",
     "retry.backoff.ms": "retry_backoff_ms",
@@ -53,12 +59,14 @@ class ClientSettings:
         ignored: Keys of unsupported properties, sorted.
     """
 
-    arguments: Mapping[str, str | int | bool]
+    arguments: Mapping[str, str | int | bool | TokenSource]
     ignored: tuple[str, ...]
 
     def secrets(self) -> tuple[str, ...]:
-        """Return the passwords, so that they can be masked in messages."""
-        return tuple(value for value in self.arguments.values() if isinstance(value, Secret) and value)
+        """Return the passwords and tokens, so that they can be masked in messages."""
+        passwords = tuple(value for value in self.arguments.values() if isinstance(value, Secret) and value)
+        tokens = (value.secrets() for value in self.arguments.values() if isinstance(value, TokenSource))
+        return (*passwords, *(secret for secrets in tokens for secret in secrets))
 
 
 def client_settings(properties: Mapping[str, str]) -> ClientSettings:
@@ -71,7 +79,7 @@ def client_settings(properties: Mapping[str, str]) -> ClientSettings:
         ObservationError: A property has an unsupported value; the message contains its key, never a password.
     """
     reader = _PropertyReader(properties)
-    arguments: dict[str, str | int | bool] = {
+    arguments: dict[str, str | int | bool | TokenSource] = {
         argument: number for key, argument in _MILLISECOND_KEYS.items() if (number := reader.number(key)) is not None
     }
     if client_id := reader.text("client.id"):
@@ -156,7 +164,7 @@ def _pem_file(reader: _PropertyReader, store: str, inline_keys: tuple[str, ...])
     return location
 
 
-def _sasl(reader: _PropertyReader) -> Iterator[tuple[str, str]]:
+def _sasl(reader: _PropertyReader) -> Iterator[tuple[str, str | TokenSource]]:
     mechanism = (reader.text("sasl.mechanism") or "GSSAPI").upper()
     if mechanism not in _MECHANISMS:
         raise ObservationError(
@@ -165,6 +173,9 @@ def _sasl(reader: _PropertyReader) -> Iterator[tuple[str, str]]:
         )
     yield "sasl_mechanism", mechanism
     options = _jaas_options(reader.text("sasl.jaas.config"))
+    if mechanism == _OAUTH:
+        yield "sasl_oauth_token_provider", _token_source(reader, options)
+        return
     for option in ("username", "password"):
         if option not in options:
             raise ObservationError(
@@ -175,6 +186,39 @@ def _sasl(reader: _PropertyReader) -> Iterator[tuple[str, str]]:
             raise ObservationError(f"sasl.jaas.config: config providers are not supported; write the {option} itself")
     yield "sasl_plain_username", options["username"]
     yield "sasl_plain_password", Secret(options["password"])
+
+
+def _token_source(reader: _PropertyReader, options: Mapping[str, str]) -> TokenSource:
+    """Return where tokens come from: a file, or client credentials, as of the properties or of the login module.
+
+    Raises:
+        ObservationError: There is neither, or a value is missing.
+    """
+    url = reader.text(_ENDPOINT)
+    if url is None:
+        raise ObservationError(
+            f"{_ENDPOINT}: required for {_OAUTH}: https://… with a client id and its secret, or file:///… with a "
+            "token; or run Kafka's own tools and import their output with --from DIR"
+        )
+    parts = urlsplit(url)
+    if parts.scheme == "file":
+        return TokenFile(Path(url2pathname(parts.path)))
+    if parts.scheme not in ("https", "http") or not parts.hostname or parts.username or parts.password:
+        raise ObservationError(f"{_ENDPOINT}: expected https://…, http://… or file:///…, without a password")
+    client_id = reader.text("sasl.oauthbearer.client.credentials.client.id") or options.get("clientId")
+    secret = reader.text("sasl.oauthbearer.client.credentials.client.secret") or options.get("clientSecret")
+    if not client_id or not secret:
+        raise ObservationError(
+            "sasl.jaas.config: no clientId or no clientSecret; expected: "
+            f'{_login_module(_OAUTH)} required clientId="…" clientSecret="…";'
+        )
+    if any(_PROVIDER_REFERENCE.fullmatch(value) for value in options.values()):
+        raise ObservationError("sasl.jaas.config: config providers are not supported; write the value itself")
+    extensions = {
+        name.removeprefix(_EXTENSION): value for name, value in options.items() if name.startswith(_EXTENSION)
+    }
+    scope = reader.text("sasl.oauthbearer.scope") or options.get("scope")
+    return ClientCredentials(url, client_id, secret, scope, extensions)
 
 
 def _jaas_options(text: str | None) -> dict[str, str]:
@@ -196,6 +240,8 @@ def _jaas_options(text: str | None) -> dict[str, str]:
 
 def _login_module(mechanism: str) -> str:
     package = "org.apache.kafka.common.security"
+    if mechanism == _OAUTH:
+        return f"{package}.oauthbearer.OAuthBearerLoginModule"
     if mechanism == "PLAIN":
         return f"{package}.plain.PlainLoginModule"
     return f"{package}.scram.ScramLoginModule"

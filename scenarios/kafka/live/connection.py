@@ -17,6 +17,7 @@ from scenarios.kafka.formats.broker_releases import infer_release
 from scenarios.kafka.live import messages
 from scenarios.kafka.live.admin_api import AdminResponse
 from scenarios.kafka.live.client_properties import ClientSettings
+from scenarios.kafka.live.oauth_tokens import TokenSource
 from scenarios.kafka.observation.errors import ObservationError
 
 with warnings.catch_warnings():
@@ -199,6 +200,20 @@ class _AdminClient(KafkaAdminClient):  # type: ignore[misc]
         return described
 
 
+def _prepare_tokens(settings: ClientSettings) -> None:
+    """Get the first token, so that a mistake has its own message, and let kafka-python accept the source of tokens.
+
+    Raises:
+        ObservationError: There is no token.
+    """
+    from kafka.net.sasl.oauth import AbstractTokenProvider
+
+    for source in settings.arguments.values():
+        if isinstance(source, TokenSource):
+            AbstractTokenProvider.register(type(source))
+            source.token()
+
+
 def mask_secrets(text: str, settings: ClientSettings) -> str:
     """Return a text with passwords replaced by stars."""
     for secret in settings.secrets():
@@ -224,6 +239,7 @@ def connect(bootstrap: str, settings: ClientSettings, timeout_ms: int = CONNECT_
     servers = [server.strip() for server in bootstrap.split(",") if server.strip()]
     if not servers:
         raise ObservationError("no cluster given; pass HOST:PORT of a broker")
+    _prepare_tokens(settings)
     with _capture_connection_errors() as connection_errors:
         try:
             admin = _AdminClient(

@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 import assignor_sim as sim
+from reports.analysis.expectations import check_expectations, count_settings
 from tests.assignor_sim.conftest import SMALL, Shell
 
 MET = "expect: {worst_downtime_ms: '< 1h', rebalances: '>= 1'}\n"
@@ -135,3 +136,51 @@ def test_invalid_scenario_with_expectations_is_not_skipped(shell: Shell) -> None
     result = shell("verify", ".")
     assert result.code == 2
     assert "bad.yaml:21: duration" in result.err
+
+
+def test_compare_shows_which_expectations_are_met(shell: Shell) -> None:
+    write(shell, UNMET)
+    command = ("compare", "small.yaml", "--assignor", "high_availability", "--assignor", "sticky", "--seeds", "2")
+    result = shell(*command)
+    assert result.code == 0
+    assert "\nExpectations: 2 met, 2 not met\n" in result.out
+    assert "sticky: expected < 1; found" in " ".join(result.out.split())
+    checked = json.loads(shell(*command, "--format", "json").out)["expectations"]
+    assert [(result["assignor"], result["metric"], result["met"]) for result in checked] == [
+        ("high_availability", "restored_bytes", False),
+        ("sticky", "restored_bytes", False),
+        ("high_availability", "rebalances", True),
+        ("sticky", "rebalances", True),
+    ]
+
+
+def test_page_and_manifest_have_the_checked_expectations(shell: Shell) -> None:
+    write(shell, UNMET)
+    assert shell("run", "small.yaml", "--out", "out").code == 1
+    stored = json.loads((shell.folder / "out" / "manifest.json").read_text())["expectations"]
+    page = (shell.folder / "out" / "report.html").read_text()
+    assert [record["met"] for record in stored] == [False, False, True, True]
+    assert (page.count("<strong>Not met:</strong>"), page.count("<strong>Met:</strong>")) == (2, 2)
+    write(shell, "")
+    shell("run", "small.yaml", "--out", "plain")
+    assert 'aria-label="Expectations"' not in (shell.folder / "plain" / "report.html").read_text()
+
+
+def test_settings_of_a_sweep_are_counted_by_expectation_and_assignor(shell: Shell) -> None:
+    """Each count equals that of checking the runs of every setting on their own."""
+    file = write(shell, "expect: {against: sticky, restored_bytes: '<= +20%', worst_downtime_ms: '< 5s'}\n")
+    settings = [
+        sim.run(sim.load(str(file), [("clients[0].count", count)]), seed=[1, 2], explain=False, ranges=False)
+        for count in ("2", "3", "4")
+    ]
+    runs = [{**row, "setting": number} for number, run in enumerate(settings) for row in run.tables["runs"].to_pylist()]
+    expectations = sim.load(str(file)).expectations
+    for count in count_settings(runs, expectations):
+        checked = [
+            result
+            for run in settings
+            for result in check_expectations(run.tables["runs"].to_pylist(), expectations)
+            if (result.expectation, result.assignor) == (count.expectation, count.assignor)
+        ]
+        assert (count.settings, count.met) == (len(checked), sum(result.is_met for result in checked))
+        assert str(count).endswith(f"met in {count.met} of 3 settings")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 from pathlib import Path
 
 import pytest
@@ -14,6 +17,7 @@ from tests.scenarios.kafka.dumps.test_observe import BROKERS, GROUP, LOG, SIZES,
 
 HOW_TO = Path(__file__).parents[3] / "docs" / "how-to" / "import-a-running-cluster.md"
 RACKS = ("--rack", "*1111=az1", "--rack", "*=az2")
+KNOWN = (*RACKS, "--config", "num.standby.replicas=1")
 
 
 @pytest.fixture
@@ -54,6 +58,35 @@ def test_dumps_become_a_scenario_with_remarks_and_assumptions(folder: Path) -> N
     scenario = load(folder / "shop.yaml")
     assert scenario.world(1).start is Start.RUNNING
     assert scenario.assignment_configs.num_standby_replicas == 1
+
+
+def test_formats_of_the_summary_have_the_same_counts(folder: Path) -> None:
+    summary = json.loads(import_dumps(*KNOWN, "--format", "json").stdout)
+    counts = {"clients": 2, "threads": 3, "active_tasks": 4, "standbys": 0, "topics": 3, "brokers": 2, "racks": 2}
+    assert {key: summary[key] for key in counts} == counts
+    assert summary["scenario"] == "shop.yaml"
+    assert summary["assumed"][1].startswith("Store cache has no changelog topic")
+    [row] = csv.DictReader(io.StringIO(import_dumps(*KNOWN, "--format", "csv").stdout))
+    assert {key: int(row[key]) for key in counts} == counts
+    assert "| assumed | Dumps contain no rates" in import_dumps(*KNOWN, "--format", "markdown").stdout
+
+
+def test_the_summary_of_a_scenario_on_standard_output_is_on_standard_error(folder: Path) -> None:
+    result = run_import(
+        "--from",
+        "dumps",
+        "--group",
+        "shop",
+        "-o",
+        "-",
+        *RACKS,
+        "--config",
+        "num.standby.replicas=1",
+        "--format",
+        "json",
+    )
+    assert json.loads(result.stderr)["scenario"] is None
+    assert "clients:" in result.stdout
 
 
 def test_printed_command_runs_the_scenario(folder: Path) -> None:

@@ -293,3 +293,13 @@ def test_prove_limit_requires_prove(shell: Shell, small: Path, options: list[str
     result = shell("run", "small.yaml", *options)
     assert (result.code, result.out) == (2, "")
     assert result.err == "error: --prove-limit: requires --prove and a number above 0\n"
+
+
+def test_every_listed_metric_can_be_a_column(shell: Shell, small: Path) -> None:
+    metrics = [row["metric"] for row in json.loads(shell("list", "metrics", "--format", "json").out)]
+    assert "not_converged" in metrics
+    for format_ in ("table", "csv", "markdown"):
+        assert shell("run", "small.yaml", "--columns", ",".join(metrics), "--format", format_).code == 0
+    rows = json.loads(shell("run", "small.yaml", "--columns", ",".join(metrics), "--format", "json").out)
+    assert all(set(metrics) <= set(row) for row in rows)
+    assert all(row["not_converged"] == (row["verdict"] != "stable") for row in rows)

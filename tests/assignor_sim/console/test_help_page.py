@@ -49,3 +49,21 @@ def test_choices_defaults_and_required_options_are_shown(shell: Shell) -> None:
 
 def test_help_command_and_option_print_the_same(shell: Shell) -> None:
     assert shell("help", "plan").out.split() == shell("plan", "-h").out.split()
+
+
+@pytest.mark.parametrize("width", [80, 50])
+@pytest.mark.parametrize("group", [(), ("generate",)], ids=["program", "generate"])
+def test_groups_have_two_columns_as_commands_do(shell: Shell, group: tuple[str, ...], width: int) -> None:
+    result = shell(*group, "--help", COLUMNS=str(width))
+    assert result.code == 0
+    assert max(map(len, result.out.splitlines())) <= width
+    assert "<bool>" not in result.out
+    assert not set("╭╮╰╯│") & set(result.out)
+    listed = [name for name, _ in commands() if name.startswith(" ".join(group))]
+    rows = re.findall(r"^  (\S+)  +\S", result.out, re.MULTILINE)
+    assert {name.removeprefix("generate ") if group else name.split()[0] for name in listed} <= set(rows)
+    assert {"-h,"} <= set(result.out.split())
+
+
+def test_starter_scenario_names_no_file_of_the_checkout(shell: Shell) -> None:
+    assert "docs/" not in shell("init", "-").out

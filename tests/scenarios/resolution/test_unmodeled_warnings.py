@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
+from pathlib import Path
 
 import pytest
 
+from scenarios.language import unmodeled_configs as client_configs
 from scenarios.language.broker_configs import BrokerConfigs, GroupOverrides
 from scenarios.language.errors import ScenarioError
 from scenarios.language.schema import build_json_schema
 from scenarios.language.section import config_keys
-from scenarios.language.streams_configs import StreamsConfigs
+from scenarios.language.streams_configs import MISPLACED_CONFIGS, StreamsConfigs
 from scenarios.language.unmodeled_configs import (
     BROKER_CONFIGS_OUTSIDE_THE_MODEL,
     GROUP_CONFIGS_OUTSIDE_THE_MODEL,
@@ -142,3 +145,56 @@ def test_schema_accepts_the_same_keys(section: type[StreamsConfigs], outside: ob
     for key in [prefix + name for prefix in prefixes for name in names] + ["nonsense", "max.task.idel.ms"]:
         if key not in config_keys(section):
             assert any(re.search(pattern, key) for pattern in patterns) == outside.contains(key), key
+
+
+CLIENT_CONFIGS = json.loads(Path(client_configs.__file__).with_name("client_configs.json").read_text(encoding="utf-8"))
+"""The names of the configs that released classes know, by class; written by `python -m tools.client_configs`."""
+
+CONSUMERS = ("", "consumer.", "main.consumer.", "restore.consumer.", "global.consumer.")
+PREFIXES = {
+    "streams": ("",),
+    "consumer": CONSUMERS,
+    "producer": ("", "producer."),
+    "admin": ("", "admin."),
+    "topic": ("topic.",),
+}
+"""The prefixes with which Kafka Streams accepts the configs of a class."""
+
+
+def accepts(key: str) -> bool:
+    return key in config_keys(StreamsConfigs) or STREAMS_CONFIGS_OUTSIDE_THE_MODEL.contains(key)
+
+
+@pytest.mark.parametrize("kind", PREFIXES)
+def test_every_released_config_is_accepted_with_its_prefixes_or_has_another_place(kind: str) -> None:
+    assert {"3.9.1", "4.3.1"} <= set(CLIENT_CONFIGS["releases"])
+    keys = {f"{prefix}{name}" for prefix in PREFIXES[kind] for name in CLIENT_CONFIGS[kind]}
+    refused = {key for key in keys if not accepts(key)}
+    assert {key.removeprefix("main.").removeprefix("consumer.") for key in refused} <= set(MISPLACED_CONFIGS)
+    for key in refused:
+        with pytest.raises(ScenarioError, match=r"unknown or misplaced config \((set|list) "):
+            _load(f"{key}: x")
+
+
+@pytest.mark.parametrize("prefix", sorted({prefix for prefixes in PREFIXES.values() for prefix in prefixes}))
+def test_no_unknown_config_is_accepted(prefix: str) -> None:
+    """A letter more, a letter less, or the config of another client makes a name unknown."""
+    kinds = [kind for kind, prefixes in PREFIXES.items() if prefix in prefixes]
+    known = {name for kind in kinds for name in CLIENT_CONFIGS[kind]}
+    others = {name for kind in PREFIXES for name in CLIENT_CONFIGS[kind]}
+    for name in others | {f"{name}x" for name in known} | {name[:-1] for name in known}:
+        key = f"{prefix}{name}"
+        if name not in known and not (prefix == "" and key in config_keys(StreamsConfigs)):
+            assert not STREAMS_CONFIGS_OUTSIDE_THE_MODEL.contains(key) or key.startswith("config.providers."), key
+
+
+def test_every_listed_config_is_released() -> None:
+    """The lists have no name that no release knows."""
+    outside = STREAMS_CONFIGS_OUTSIDE_THE_MODEL
+    for name in (*outside.unmodeled, *outside.without_effect):
+        if not name.endswith("*"):
+            assert outside.is_released(name), name
+        elif not name.startswith("config.providers"):
+            assert any(
+                f"{prefix}{key}".startswith(name[:-1]) for prefix, keys in outside.released.items() for key in keys
+            ), name

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import copy
-import json
+import csv
+import io
 from typing import Any
 
 import pytest
 
-from reports.render.terminal.sweep import MAX_SHOWN, render
+from reports.render.terminal.facts import render as render_tables
+from reports.render.terminal.sweep import MAX_SHOWN, draw, tables
 
 Json = dict[str, Any]
 
@@ -61,7 +63,7 @@ SUMMARY: Json = {
 
 
 def test_front_has_means_stars_and_intervals() -> None:
-    lines = render(SUMMARY, width=120, color=False).splitlines()
+    lines = draw(SUMMARY, width=120, color=False).splitlines()
     assert lines[0] == ("orders  2 of 6 combinations are Pareto-optimal (mean, 95 % CI below)")
     [racks] = [number for number, line in enumerate(lines) if line.startswith("min_traffic  traffic_cost=10")]
     assert lines[racks].split()[2:] == ["$2.00*", "30", "75", "%", "stable"]
@@ -70,43 +72,43 @@ def test_front_has_means_stars_and_intervals() -> None:
 
 
 def test_narrow_terminal_has_no_intervals_and_every_line_fits() -> None:
-    text = render(SUMMARY, width=72, color=False)
+    text = draw(SUMMARY, width=72, color=False)
     assert "27–33" not in text
     assert max(map(len, text.splitlines())) <= 72
 
 
 def test_best_cell_has_number_of_equal_cells() -> None:
-    lines = render(SUMMARY, width=140, color=False).splitlines()
+    lines = draw(SUMMARY, width=140, color=False).splitlines()
     [moves] = [line for line in lines if line.startswith("Active task moves")]
     assert " ".join(moves.split()) == "Active task moves sticky traffic_cost=1 (and 2 more with equal mean) 4"
 
 
 def test_only_factors_with_influence_on_objectives_are_listed() -> None:
-    text = render(SUMMARY, width=120, color=False)
+    text = draw(SUMMARY, width=120, color=False)
     assert "– Active task moves: traffic_cost 83 %\n" in text
     assert "skew" not in text
 
 
 def test_significant_differences_from_baseline_share_a_line() -> None:
     expected = "– min_traffic vs. sticky: Cross-rack cost (whole run) lower in 5 of 6 settings\n"
-    assert expected in render(SUMMARY, width=120, color=False)
+    assert expected in draw(SUMMARY, width=120, color=False)
 
 
 def test_no_significant_difference_is_reported() -> None:
     summary = copy.deepcopy(SUMMARY)
     summary["against_baseline"][1]["less"] = 0
-    assert "– min_traffic vs. sticky: no significant difference\n" in render(summary, width=120, color=False)
+    assert "– min_traffic vs. sticky: no significant difference\n" in draw(summary, width=120, color=False)
 
 
 def test_left_out_runs_are_reported() -> None:
-    assert "– weights: 1,200 runs: not made yet\n" in render(SUMMARY, width=120, color=False)
+    assert "– weights: 1,200 runs: not made yet\n" in draw(SUMMARY, width=120, color=False)
 
 
 def test_long_front_is_cut() -> None:
     summary = copy.deepcopy(SUMMARY)
     front = [cell(setting, "sticky", [float(setting), 1.0, None], []) for setting in range(MAX_SHOWN + 5)]
     summary["scenarios"][0] |= {"front": front, "cells_on_front": 300}
-    text = render(summary, width=120, color=False)
+    text = draw(summary, width=120, color=False)
     assert text.count("75 % stable") == MAX_SHOWN
     assert f"… and {300 - MAX_SHOWN} more in the table front." in text
 
@@ -115,7 +117,7 @@ def test_cells_with_equal_means_share_a_row() -> None:
     summary = copy.deepcopy(SUMMARY)
     equal_cells = [RACKS | {"setting": setting, "label": f"traffic_cost={setting}"} for setting in (10, 11, 12)]
     summary["scenarios"][0] |= {"front": [*equal_cells, STICKY], "cells_on_front": 4}
-    text = render(summary, width=160, color=False)
+    text = draw(summary, width=160, color=False)
     assert "traffic_cost=10 (and 2 more with equal means)" in text
     assert text.count("75 % stable") == 1
     assert "more in the table front" not in text
@@ -124,25 +126,31 @@ def test_cells_with_equal_means_share_a_row() -> None:
 def test_settings_of_several_sweeps_have_their_sweep() -> None:
     summary = copy.deepcopy(SUMMARY)
     summary["sweeps"].append({"sweep": "others", "scenario": "orders"})
-    assert "weights: traffic_cost=10" in render(summary, width=140, color=False)
+    assert "weights: traffic_cost=10" in draw(summary, width=140, color=False)
 
 
 def test_scenario_without_complete_setting_says_so() -> None:
     summary = copy.deepcopy(SUMMARY)
     summary["scenarios"][0] |= {"objectives": [], "cells_considered": 0, "cells_on_front": 0, "front": [], "best": []}
-    assert "No setting where all runs produced an assignment.\n" in render(summary, width=120, color=False)
+    assert "No setting where all runs produced an assignment.\n" in draw(summary, width=120, color=False)
 
 
 def test_control_characters_of_names_are_escaped() -> None:
     summary = copy.deepcopy(SUMMARY)
     summary["scenarios"][0]["scenario"] = summary["sweeps"][0]["scenario"] = "orders\x1b[2J[red]"
-    assert render(summary, width=120, color=False).startswith("orders\\x1b[2J[red]  2 of 6")
+    assert draw(summary, width=120, color=False).startswith("orders\\x1b[2J[red]  2 of 6")
 
 
-def test_json_is_the_summary() -> None:
-    assert json.loads(render(SUMMARY, "json")) == SUMMARY
+def test_csv_has_every_point_of_the_front_with_means_and_intervals() -> None:
+    [racks, sticky] = csv.DictReader(io.StringIO(render_tables(tables(SUMMARY)[:1], "csv")))
+    assert (racks["assignor"], racks["label"], racks["best_of"]) == ("min_traffic", "traffic_cost=10", "cross_rack_usd")
+    assert [float(racks[key]) for key in ("cross_rack_usd", "cross_rack_usd_low")] == [2.0, 1.8]
+    assert (racks["time_to_converge_ms"], racks["time_to_converge_ms_low"]) == ("", "")
+    assert float(sticky["time_to_converge_ms_high"]) == pytest.approx(99_000)
 
 
-def test_unknown_format_is_rejected() -> None:
-    with pytest.raises(ValueError, match=r"'csv' is not a format \(formats: table, json\)"):
-        render(SUMMARY, "csv")
+def test_markdown_has_factors_and_differences_as_tables() -> None:
+    text = render_tables(tables(SUMMARY), "markdown")
+    assert "| weights | active\\_moves | traffic\\_cost | 0\\.834 |" in text
+    assert "| weights | min\\_traffic | sticky | cross\\_rack\\_usd | 6 | 5 | 0 |" in text
+    assert "load\\_skew" not in text

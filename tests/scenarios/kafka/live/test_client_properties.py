@@ -90,9 +90,9 @@ def test_printed_settings_contain_no_password() -> None:
     [
         ({"security.protocol": "TLS"}, "security.protocol: unknown value 'TLS'"),
         ({"request.timeout.ms": "soon"}, "request.timeout.ms: 'soon' is not a number"),
-        ({**PLAIN, "sasl.mechanism": "OAUTHBEARER"}, "'OAUTHBEARER' is not supported"),
+        ({**PLAIN, "sasl.mechanism": "AWS_MSK_IAM"}, "'AWS_MSK_IAM' is not supported"),
         ({"security.protocol": "SASL_SSL"}, "'GSSAPI' is not supported"),
-        ({**PLAIN, "sasl.mechanism": "OAUTHBEARER"}, "import their output with --from DIR"),
+        ({**PLAIN, "sasl.mechanism": "AWS_MSK_IAM"}, "import their output with --from DIR"),
         ({"security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN"}, "sasl.jaas.config: no username"),
         ({**PLAIN, "sasl.jaas.config": 'Module required username="a";'}, "sasl.jaas.config: no password"),
         ({**PLAIN, "sasl.jaas.config": 'password="s3 c"'}, "sasl.jaas.config: expected LoginModule"),

@@ -1,0 +1,1 @@
+"""The configs that released clients know, read from their classes."""
