@@ -177,7 +177,7 @@ def test_run_without_rebalances_or_rates_suggests_an_event_and_rates() -> None:
     runs = results["runs"].to_pylist()[0]
     for name in ("app-0", "a: b, c"):
         results["clients"] = pa.Table.from_pylist(
-            [{**{key: runs[key] for key in ("scenario", "assignor")}, "client": name}]
+            [{**{key: runs[key] for key in ("scenario", "assignor")}, "client": name, "rack": None}]
         )
         [result] = conclude(results, [manifest])
         event, rates = result.next_steps
