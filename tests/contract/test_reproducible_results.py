@@ -1,4 +1,7 @@
-"""The same command writes the same bytes, whatever the process, the machine's settings and the folder are."""
+"""The same command writes the same bytes, whatever the process, the machine's settings and the folder are.
+
+`PYTHONS="/a/bin/python3.12 /b/bin/python3.13"` names other interpreters to compare with, which have the locked packages.
+"""
 
 from __future__ import annotations
 
@@ -30,14 +33,15 @@ VARIANTS = {
     "terminal": {"COLUMNS": "20", "TERM": "dumb", "NO_COLOR": "1"},
     "optimized": {"PYTHONOPTIMIZE": "1"},
 }
+OTHER_PYTHONS = os.environ.get("PYTHONS", "").split()
 
 
-def results(folder: Path, **environment: str) -> dict[str, bytes]:
+def results(folder: Path, python: str = sys.executable, **environment: str) -> dict[str, bytes]:
     folder.mkdir(parents=True)
     (folder / "small.yaml").write_text(RACK_AWARE)
     for arguments in COMMANDS:
         subprocess.run(
-            [sys.executable, "-m", "assignor_sim", *arguments],
+            [python, "-m", "assignor_sim", *arguments],
             cwd=folder,
             env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": "0", "TZ": "UTC", **environment},
             check=True,
@@ -54,7 +58,17 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_results_do_not_depend_on_the_process(tmp_path: Path, expected: dict[str, bytes], variant: str) -> None:
-    written = results(tmp_path / "another folder, ö" / "deeper", **VARIANTS[variant])
+    check(results(tmp_path / "another folder, ö" / "deeper", **VARIANTS[variant]), expected)
+
+
+@pytest.mark.parametrize("python", OTHER_PYTHONS)
+def test_results_do_not_depend_on_the_release_of_python(
+    tmp_path: Path, expected: dict[str, bytes], python: str
+) -> None:
+    check(results(tmp_path / "out", python), expected)
+
+
+def check(written: dict[str, bytes], expected: dict[str, bytes]) -> None:
     assert written.keys() == expected.keys()
     assert [name for name in written if written[name] != expected[name]] == []
     assert {"out/manifest.json", "out/report.html", "page.html", "small.expected.json"} <= written.keys()
