@@ -1,6 +1,6 @@
 """The same command writes the same bytes, whatever the process, the machine's settings and the folder are.
 
-`PYTHONS="/a/bin/python3.12 /b/bin/python3.13"` names other interpreters to compare with, which have the locked packages.
+`PYTHONS="/a/bin/python3.12 /b/bin/python3.13"` names other interpreters to compare with; they need the locked packages.
 """
 
 from __future__ import annotations

@@ -51,6 +51,8 @@ def calls(tmp_path_factory: pytest.TempPathFactory) -> dict[str, CommandResult]:
     rack_aware = "configs: {rack.aware.assignment.strategy: min_traffic, num.standby.replicas: 1}"
     with_costs = scenario.replace("configs: {num.standby.replicas: 1}", rack_aware)
     (shell.folder / "b.yaml").write_text(with_costs, encoding="utf-8")
+    formulas = hostile(dict.fromkeys(("name: small", "name: app", "label: sticky"), FORMULA))
+    (shell.folder / "c.yaml").write_text(formulas, encoding="utf-8")
     commands: Sequence[str] = (
         "validate a.yaml",
         "run a.yaml --out out",
@@ -72,6 +74,9 @@ def calls(tmp_path_factory: pytest.TempPathFactory) -> dict[str, CommandResult]:
         "record a.yaml --format markdown",
         "validate a.yaml --format markdown",
         "validate a.yaml --format json",
+        "run c.yaml --out formulas --format csv",
+        "show formulas --format csv",
+        "validate c.yaml --format csv",
         COMPARE,
         f"{COMPARE} --format markdown",
         "record a.yaml",
@@ -80,7 +85,12 @@ def calls(tmp_path_factory: pytest.TempPathFactory) -> dict[str, CommandResult]:
     )
 
     def call(command: str) -> CommandResult:
-        return shell(*(word.replace("MARKDOWN", MARKDOWN).replace("RACK", FORMULA) for word in command.split()))
+        return shell(
+            *(
+                word.replace("MARKDOWN", MARKDOWN).replace("RACK", FORMULA).replace("FORMULA", FORMULA)
+                for word in command.split()
+            )
+        )
 
     results = {command: call(command) for command in commands if not command.startswith("verify")}
     changed = scenario.replace("num.standby.replicas: 1", "num.standby.replicas: 0")
@@ -122,7 +132,8 @@ def test_markdown_has_no_markup_of_names(calls: dict[str, CommandResult]) -> Non
 def test_json_and_junit_are_well_formed(calls: dict[str, CommandResult]) -> None:
     for command, result in calls.items():
         if "json" in command:
-            assert MARKDOWN in json.dumps(json.loads(result.out), ensure_ascii=False), command
+            content = json.dumps(json.loads(result.out), ensure_ascii=False)
+            assert any(name in content for name in NAMES.values()), command
     suites = ElementTree.fromstring(calls["junit.xml"].out)
     assert any(MARKDOWN in str(case.get("name")) for case in suites.iter("testcase"))
 

@@ -6,7 +6,7 @@ import re
 
 from reports.analysis.text import printable
 
-_MARKUP = re.compile(r"[\\`*_{}\[\]]")
+_MARKUP = re.compile(r"[\\`*{}\[\]]|(?<!\w)_|_(?!\w)")
 _BLOCK = re.compile(r"^(?:[#+-]|\d+(?=[.)])|[!?]{3}(?= )|:(?= )|=+$)")
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "|": "&#124;", "~": "&#126;", "://": "&#58;//"}
 _ENTITY = re.compile("|".join(map(re.escape, _ENTITIES)))
