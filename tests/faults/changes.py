@@ -8,6 +8,7 @@ import select
 import struct
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 _MODIFY, _CLOSE_WRITE, _MOVED, _CREATE, _DELETE = 0x2, 0x8, 0xC0, 0x100, 0x200
@@ -49,12 +50,13 @@ class ChangeCounter:
 
     def _watch(self, folder: Path) -> None:
         number = self._libc.inotify_add_watch(self._handle, os.fsencode(folder), _MASK)
-        if number < 0:  # It was removed meanwhile.
+        if number < 0:  # The command has removed it.
             return
         self._folders[number] = folder
-        for child in list(folder.iterdir()) if folder.is_dir() else []:
-            if child.is_dir():
-                self._watch(child)
+        with suppress(OSError):  # The command removes it now.
+            for child in folder.iterdir():
+                if child.is_dir():
+                    self._watch(child)
 
     def _read(self) -> None:
         buffer = os.read(self._handle, 65536)

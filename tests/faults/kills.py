@@ -243,12 +243,12 @@ def end_processes(temporary: Path) -> list[str]:
 def _processes(temporary: Path) -> dict[int, str]:
     """Return the processes that have the environment of a command: Java, and Python of any process group."""
     variable = f"TMPDIR={temporary}".encode()
-    found = {}
+    running = {}
     for folder in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):  # It has ended, or belongs to another user.
             if variable in (folder / "environ").read_bytes().split(b"\0"):
-                found[int(folder.name)] = (folder / "cmdline").read_bytes()[:200].decode(errors="replace")
-    return found
+                running[int(folder.name)] = (folder / "cmdline").read_bytes()[:200].decode(errors="replace")
+    return running
 
 
 def snapshot(path: Path) -> Snapshot:
