@@ -28,8 +28,10 @@ def starter_scenario(name: str) -> str:
     """Return the text of a commented scenario to start from.
 
     Args:
-        name: name of the scenario.
+        name: name of the scenario; one that is blank or has unprintable characters is replaced by `starter`.
     """
+    if not name.strip() or not name.isprintable():
+        name = "starter"
     text = (Path(str(files("scenarios"))) / "starter.yaml").read_text(encoding="utf-8")
     quoted = name if re.fullmatch(r"[A-Za-z][\w-]*", name) else json.dumps(name)
     return text.replace("name: starter\n", f"name: {quoted}\n", 1)

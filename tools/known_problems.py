@@ -14,10 +14,12 @@ from typing import Any
 
 from assignor_sim.api.running import run
 from reports.analysis.metrics import METRIC, NOT_CONVERGED
+from reports.analysis.text import printable
 from scenarios.load import Scenario, load
 from scenarios.resolution.known_problem import Fix, KnownProblem
 from scenarios.shipped import list_scenarios
 from tools.examples.figures import first_runs, markdown_table, show, title
+from tools.examples.markdown import code, prose
 
 FOLDER = Path(__file__).parent.parent / "docs" / "known-problems"
 MADE = "<!-- Made by `python -m tools.known_problems` from the section `problem` of the scenario. -->\n"
@@ -55,7 +57,8 @@ def pages(names: Sequence[str] = ()) -> Iterator[tuple[Path, str]]:
 def index_page() -> str:
     """Return the page that lists the problems: what is observed, and what fixes it."""
     entries = [
-        f"- **[{problem.title}]({name}.md)**. {_linked(problem.symptom)} *Fix*: {_sentence(problem.fixes[0].change)}\n"
+        f"- **[{prose(problem.title)}]({name}.md)**. {_linked(problem.symptom)} "
+        f"*Fix*: {_sentence(problem.fixes[0].change)}\n"
         for name, (_, problem) in problem_scenarios().items()
     ]
     return INDEX + "".join(entries) + _USE
@@ -74,7 +77,7 @@ def page(name: str, scenario: Scenario, problem: KnownProblem, before: Run, afte
     rows = [[title(key), show(before, key), *(show(run, key) for _, run in measured)] for key in keys]
     described = [fix.change for fix, run in zip(problem.fixes, after, strict=True) if run is None]
     parts = [
-        f"# {problem.title}\n\n{MADE}\n{_linked(problem.symptom)}\n",
+        f"# {prose(problem.title)}\n\n{MADE}\n{_linked(problem.symptom)}\n",
         f"**Fix**: {_sentence(problem.fixes[0].change)} {_effect(keys, before, measured)}\n",
         f"## Why\n\n{_linked(problem.cause)}\n",
         _tickets(problem),
@@ -120,19 +123,21 @@ def _value(key: str, run: Run) -> float | None:
 
 
 def _short(fix: Fix, number: int) -> str:
-    return fix.assignor or f"with fix {number}"
+    return prose(fix.assignor or f"with fix {number}")
 
 
 def _fix(name: str, problem: KnownProblem, fix: Fix, number: int) -> str:
     assignor = fix.assignor or problem.shown_by
-    label = f" (the assignor `{fix.assignor}` of the scenario)" if fix.assignor else ""
+    label = f" (the assignor {code(fix.assignor)} of the scenario)" if fix.assignor else ""
     return f"{number}. {_linked(fix.change)}{label}\n\n" + _indented(_command(name, fix.overrides, assignor))
 
 
 def _command(name: str, overrides: Sequence[tuple[str, str]], assignor: str) -> str:
-    words = ["assignor-sim", "run", name, *(word for path, value in overrides for word in ("--set", f"{path}={value}"))]
-    lines = " ".join(map(shlex.quote, words)).replace(" --set ", " \\\n    --set ")
-    lines += f" \\\n    --assignor {shlex.quote(assignor)}"
+    changes = [("--set", f"{path}={value}") for path, value in overrides]
+    options = [shlex.join(option) for option in (*changes, ("--assignor", assignor))]
+    lines = printable(shlex.join(("assignor-sim", "run", name))) + "".join(
+        f" \\\n    {printable(option)}" for option in options
+    )
     return f"```sh\n{lines}\n```\n"
 
 
@@ -152,11 +157,12 @@ def _tickets(problem: KnownProblem) -> str:
 
 def _linked(text: str) -> str:
     """Return text with config names and other code in code style."""
-    return _CODE.sub(r"`\1`", text)
+    parts = _CODE.split(text)
+    return "".join(f"`{part}`" if number % 2 else prose(part, number == 0) for number, part in enumerate(parts))
 
 
 def _sentence(text: str) -> str:
-    text = _linked(text.strip())
+    text = _linked(" ".join(text.split()))
     return text if text.endswith(".") else f"{text}."
 
 

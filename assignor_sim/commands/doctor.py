@@ -43,6 +43,7 @@ def _text(checks: Sequence[Check]) -> str:
     """Return a line per check, then what is missing and which commands are affected."""
     from rich.text import Text
 
+    from reports.analysis.text import printable
     from reports.render.terminal.console import BAD, GOOD, QUIET, grid, lines
 
     table = grid()
@@ -52,9 +53,9 @@ def _text(checks: Sequence[Check]) -> str:
     table.add_column(no_wrap=True)
     table.add_column(ratio=1, overflow="fold")
     for check in checks:
-        about = Text(check.found)
+        about = Text(printable(check.found))
         if check.problem:
-            about.append(f"{'; ' if check.found else ''}{check.problem}")
+            about.append(f"{'; ' if check.found else ''}{printable(check.problem)}")
         if check.commands:
             about.append(f"\nneeded by: {', '.join(check.commands)}", QUIET)
         style = {"OK": GOOD, "missing": BAD}.get(check.status, "")

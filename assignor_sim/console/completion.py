@@ -5,8 +5,12 @@ Returning nothing makes the shell complete files.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
+
+_SAFE = re.compile(r"[\w.@/][\w.@/%+,:=-]*")
+"""Words that a shell neither splits nor expands, without characters that a terminal obeys."""
 
 
 def complete_scenario(incomplete: str) -> list[str]:
@@ -48,5 +52,5 @@ def _names_and_files(incomplete: str, names: Iterable[str]) -> list[str]:
 
 
 def _matching(incomplete: str, names: Iterable[str]) -> list[str]:
-    """Return names that begin with a text, sorted; without those that a shell would split."""
-    return sorted(name for name in set(names) if name.startswith(incomplete) and not any(map(str.isspace, name)))
+    """Return names that begin with a text, sorted; the shell inserts them as they are, so only safe ones."""
+    return sorted(name for name in set(names) if name.startswith(incomplete) and _SAFE.fullmatch(name))

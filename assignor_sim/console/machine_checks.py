@@ -101,10 +101,10 @@ def check_java(environment: Mapping[str, str]) -> Check:
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         return Check("Java", executable, f"does not start ({type(error).__name__}); {_INSTALL_JAVA}", SPARK_COMMANDS)
-    release = re.search(r'version "(?:1\.)?(\d+)([^"]*)"', answer.stderr + answer.stdout)
+    release = re.search(r'version "(?:1\.)?([0-9]{1,4})([^"0-9][^"]{0,40})?"', answer.stderr + answer.stdout)
     if release is None:
         return Check("Java", executable, f"does not print its version; {_INSTALL_JAVA}", SPARK_COMMANDS)
-    found = f"{release[1]}{release[2]} ({executable})"
+    found = f"{release[1]}{release[2] or ''} ({executable})"
     if int(release[1]) < _OLDEST_JAVA:
         return Check("Java", found, f"older than {_OLDEST_JAVA}; {_INSTALL_JAVA}", SPARK_COMMANDS)
     return Check("Java", found)

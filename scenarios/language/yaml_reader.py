@@ -18,8 +18,9 @@ from typing import Any, Final
 
 from ruamel.yaml import YAML
 from ruamel.yaml.composer import Composer, MaxDepthExceededError
-from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.error import MarkedYAMLError, StringMark, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+from ruamel.yaml.reader import Reader
 from ruamel.yaml.resolver import VersionedResolver
 from ruamel.yaml.tag import Tag
 
@@ -119,6 +120,19 @@ def read_yaml_value(text: str) -> Any:
     return read_yaml(text).value if text.strip() else None
 
 
+class _LineFeedReader(Reader):
+    """A reader whose marks count line feeds, as editors and other tools do; YAML counts lone carriage returns, too."""
+
+    _next_index = 0
+    _line_feeds = 0
+
+    def get_mark(self) -> StringMark:
+        # Marks are asked for in the order of the text.
+        self._line_feeds += self.buffer.count("\n", self._next_index, self.index)
+        self._next_index = self.index
+        return StringMark(self.name, self.index, self._line_feeds, self.column, self.buffer, self.pointer)
+
+
 class _CachingComposer(Composer):
     """A composer that looks up parser and resolver once instead of several times a node (20 % faster)."""
 
@@ -137,7 +151,7 @@ class _CachingComposer(Composer):
             if isinstance(error, YAMLError):
                 raise
             # ruamel.yaml raises built-in exceptions without a line for some malformed escapes and directives.
-            line = self.loader.reader.line + 1
+            line = self.loader.reader.get_mark().line + 1
             raise YamlReadError(line, "not YAML: invalid escape sequence or directive") from None
 
 
@@ -150,6 +164,7 @@ class _NoResolver(VersionedResolver):
 
 def _compose(text: str) -> Node:
     yaml = YAML(typ="safe", pure=True)
+    yaml.Reader = _LineFeedReader
     yaml.Composer = _CachingComposer
     yaml.Resolver = _NoResolver
     yaml.composer.warn_double_anchors = False

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -124,9 +125,13 @@ def _check_label(label: str, labels: Sequence[str], path: ScenarioPath, source_m
 
 
 def _as_yaml(value: Any) -> str:
-    """Return a value as YAML on one line; text that needs no quotes has none, as one types it after `--set`."""
-    try:
-        is_plain = isinstance(value, str) and read_yaml_value(value) == value
-    except YamlReadError:
-        is_plain = False
-    return value if is_plain else json.dumps(value, ensure_ascii=False)
+    """Return a value as YAML on one line; text that needs no quotes has none, as one types it after `--set`.
+
+    Characters that cannot be typed or seen are escaped.
+    """
+    if isinstance(value, str) and value.isprintable():
+        with suppress(YamlReadError):
+            if read_yaml_value(value) == value:
+                return value
+    as_json = json.dumps(value, ensure_ascii=False)
+    return as_json if as_json.isprintable() else json.dumps(value)

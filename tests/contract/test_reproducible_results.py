@@ -1,4 +1,7 @@
-"""The same command writes the same bytes, whatever the process, the machine's settings and the folder are."""
+"""The same command writes the same bytes, whatever the process, the machine's settings and the folder are.
+
+`PYTHONS="/a/bin/python3.12 /b/bin/python3.13"` names other interpreters to compare with; they need the locked packages.
+"""
 
 from __future__ import annotations
 
@@ -30,19 +33,20 @@ VARIANTS = {
     "terminal": {"COLUMNS": "20", "TERM": "dumb", "NO_COLOR": "1"},
     "optimized": {"PYTHONOPTIMIZE": "1"},
 }
+OTHER_PYTHONS = os.environ.get("PYTHONS", "").split()
 
 
-def results(folder: Path, **environment: str) -> dict[str, bytes]:
+def results(folder: Path, python: str = sys.executable, **environment: str) -> dict[str, bytes]:
     folder.mkdir(parents=True)
     (folder / "small.yaml").write_text(RACK_AWARE)
     for arguments in COMMANDS:
         subprocess.run(
-            [sys.executable, "-m", "assignor_sim", *arguments],
+            [python, "-m", "assignor_sim", *arguments],
             cwd=folder,
             env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": "0", "TZ": "UTC", **environment},
             check=True,
             capture_output=True,
-            timeout=240,
+            timeout=600,
         )
     return {str(file.relative_to(folder)): file.read_bytes() for file in sorted(folder.rglob("*")) if file.is_file()}
 
@@ -54,7 +58,25 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_results_do_not_depend_on_the_process(tmp_path: Path, expected: dict[str, bytes], variant: str) -> None:
-    written = results(tmp_path / "another folder, ö" / "deeper", **VARIANTS[variant])
+    check(results(tmp_path / "another folder, ö" / "deeper", **VARIANTS[variant]), expected)
+
+
+@pytest.mark.parametrize("python", OTHER_PYTHONS)
+def test_results_do_not_depend_on_the_release_of_python(
+    tmp_path: Path, expected: dict[str, bytes], python: str
+) -> None:
+    written = results(tmp_path / "out", python)
+    check(without_release(written, python), without_release(expected, sys.executable))
+
+
+def without_release(written: dict[str, bytes], python: str) -> dict[str, bytes]:
+    """Return files without the release of Python, which the manifest, pages and stored results name."""
+    command = [python, "-c", "import platform; print(platform.python_version(), end='')"]
+    release = subprocess.run(command, check=True, capture_output=True).stdout
+    return {name: content.replace(release, b"RELEASE") for name, content in written.items()}
+
+
+def check(written: dict[str, bytes], expected: dict[str, bytes]) -> None:
     assert written.keys() == expected.keys()
     assert [name for name in written if written[name] != expected[name]] == []
     assert {"out/manifest.json", "out/report.html", "page.html", "small.expected.json"} <= written.keys()

@@ -1,7 +1,4 @@
-"""Kill commands at random moments, and check what they leave.
-
-`python -m tests.faults.kills 200` tries 200 moments and prints the counts.
-"""
+"""Kill commands at random moments, and check what they leave."""
 
 from __future__ import annotations
 
@@ -15,12 +12,15 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
+from typing import IO
 
 from tests.assignor_sim.conftest import SMALL
+from tests.faults.changes import ChangeCounter
 
 SWEEP = """\
 scenario: small.yaml
@@ -34,8 +34,14 @@ READINGS = "timestamp,topic,partition,bytes_in_total,messages_in_total\n" + "".j
     for partition in range(6)
 )
 ROOT = Path(__file__).parents[2]
-ORPHAN_S = 30.0
-"""Time that the Java process has to end after the command was killed."""
+ORPHAN_S = 60.0
+"""Time that Java and its Python processes have to end after the command was killed."""
+END_S = 120.0
+"""Time that a command has to end after it was killed."""
+SAMPLE = 0.15
+"""Share of the moments after which the command is called again, whatever it has left."""
+NEXT_START = "from simulator.results.temporary_folder import temporary_folder; temporary_folder()"
+"""What each command that needs a temporary folder does first."""
 
 Snapshot = Mapping[str, list[str]]
 
@@ -50,15 +56,15 @@ class Command:
         before: arguments of the commands that write the old state.
         output: what it writes, relative to the working folder.
         resumes: whether a part of the new state may be left, which the next call completes.
-        weight: share of the moments.
+        is_slow: whether it starts Java, so that it is called again only after a sample of the moments.
     """
 
     name: str
     arguments: tuple[str, ...]
     before: tuple[tuple[str, ...], ...]
     output: str
-    weight: int
     resumes: bool = False
+    is_slow: bool = False
 
 
 _RUN = ("run", "small.yaml", "--out", "out")
@@ -67,13 +73,38 @@ _AGGREGATE = ("aggregate", "swept", "--master", "local[1]")
 _INGEST = ("ingest", "readings.csv", "--out", "in", "--master", "local[1]")
 
 COMMANDS = (
-    Command("run", _RUN, ((*_RUN, "--seed", "7"),), "out", 60),
-    Command("record", ("record", "small.yaml"), (("record", "small.yaml", "--assignor", "sticky"),), ".", 50),
-    Command("report", ("report", "out", "-o", "page.html"), (_RUN, ("schema", "-o", "page.html")), "page.html", 40),
-    Command("sweep", _SWEEP, (), "swept", 20, resumes=True),
-    Command("aggregate", (*_AGGREGATE, "--baseline", "sticky"), (_SWEEP,), "swept/aggregate", 15),
-    Command("ingest", _INGEST, (("ingest", "older.csv", "--out", "in", "--master", "local[1]"),), "in", 15),
+    Command("run", _RUN, ((*_RUN, "--seed", "7"),), "out"),
+    Command("record", ("record", "small.yaml"), (("record", "small.yaml", "--assignor", "sticky"),), "."),
+    Command("report", ("report", "out", "-o", "page.html"), (_RUN, ("schema", "-o", "page.html")), "page.html"),
+    Command("sweep", _SWEEP, (), "swept", resumes=True, is_slow=True),
+    Command("aggregate", (*_AGGREGATE, "--baseline", "sticky"), (_SWEEP,), "swept/aggregate", is_slow=True),
+    Command("ingest", _INGEST, (("ingest", "older.csv", "--out", "in", "--master", "local[1]"),), "in", is_slow=True),
 )
+
+
+@dataclass(frozen=True)
+class Moment:
+    """What happened after a command was killed.
+
+    Attributes:
+        command: name of the command.
+        signal: name of the signal.
+        at_change: whether it was sent at a change of a file, not after a time.
+        when: number of the change, or seconds.
+        ended: whether the command had ended before.
+        state: `old`, `new`, or `part` where that is allowed.
+        resumed: whether the command was called again.
+        wrong: what is wrong.
+    """
+
+    command: str
+    signal: str
+    at_change: bool
+    when: float
+    ended: bool
+    state: str
+    resumed: bool
+    wrong: tuple[str, ...]
 
 
 class KillTest:
@@ -99,81 +130,125 @@ class KillTest:
         shutil.copytree(place, self._old)
         old = snapshot(place / command.output)
         started = time.monotonic()
-        self._call(place, command.arguments)
-        self._duration_s = time.monotonic() - started
-        self._snapshots = [old, snapshot(place / command.output)]
+        with ChangeCounter(place) as changes:
+            self._call(place, command.arguments)
+            self.duration_s = time.monotonic() - started
+            changes.wait(sys.maxsize, lambda: True, ORPHAN_S)
+            self.changes = changes.count
+        self._snapshots = {"old": old, "new": snapshot(place / command.output)}
         shutil.rmtree(place)
-        assert self._snapshots[0] != self._snapshots[1], "the command changes nothing"
+        assert self._snapshots["old"] != self._snapshots["new"], "the command changes nothing"
 
-    def try_moment(self, rng: random.Random, number: int) -> list[str]:
-        """Kill the command at a moment, then call it again; return what is wrong."""
-        place = self._place
+    def try_moment(self, rng: random.Random, number_of_signal: signal.Signals) -> Moment:
+        """Kill the command at a moment, check what it leaves, and on a sample call it again.
+
+        Half of the moments are those at which files change, half are random moments of the duration.
+        """
+        place, temporary = self._place, self._folder / "tmp"
         shutil.copytree(self._old, place)
-        temporary = self._folder / f"tmp-{number}"
         temporary.mkdir()
-        number_of_signal = rng.choice([signal.SIGKILL, signal.SIGINT])
-        moment_s = self._duration_s * rng.uniform(0.02, 1.05)
-        name = f"{self.command.name}, {number_of_signal.name} after {moment_s:.2f} of {self._duration_s:.2f} s"
-        process = self._start(place, temporary, self.command.arguments)
-        try:
-            err = process.communicate(timeout=moment_s)[1]
-        except subprocess.TimeoutExpired:
-            # Terminals send Ctrl-C to all processes of the command.
-            kill = os.killpg if number_of_signal is signal.SIGINT and rng.random() < 0.5 else os.kill
-            kill(process.pid, number_of_signal)
-            err = process.communicate()[1]
+        at_change = rng.random() < 0.5
+        when = rng.randint(1, self.changes) if at_change else self.duration_s * rng.uniform(0.02, 1.05)
+        # Terminals send Ctrl-C to all processes of the command.
+        kill = os.killpg if number_of_signal is signal.SIGINT and rng.random() < 0.5 else os.kill
+        is_in_sample = rng.random() < SAMPLE
+        ended, code, err = self._kill(at_change, when, lambda pid: kill(pid, number_of_signal))
         wrong = []
         # Without its handler, before main and after it, Python ends by the signal, which shells report as 130, too.
-        if number_of_signal is signal.SIGINT and process.returncode not in (0, 130, -signal.SIGINT):
-            wrong.append(f"exit code {process.returncode}: {err[-2000:]}")
+        if number_of_signal is signal.SIGINT and code not in (0, 130, -signal.SIGINT):
+            wrong.append(f"exit code {code}: {err[-2000:]}")
         if "Traceback" in err and "in <module>\n    from assignor_sim" not in err:
             wrong.append(f"traceback: {err[-2000:]}")
-        if not _has_ended(process.pid):
-            wrong.append("a process is left")
-            os.killpg(process.pid, signal.SIGKILL)
-        if not self.command.resumes and snapshot(place / self.command.output) not in self._snapshots:
+        wrong += [f"a process is left: {process}" for process in end_processes(temporary)]
+        state = self._state()
+        if state == "part" and not self.command.resumes:
             wrong.append("neither the old state nor the new one")
-        self._call(place, self.command.arguments, temporary)
-        if snapshot(place / self.command.output) != self._snapshots[1]:
-            wrong.append("the next call does not write the new state")
-        hidden = [str(path.relative_to(place)) for path in place.rglob(".*") if not path.name.endswith(".crc")]
-        left = [str(path) for path in temporary.iterdir()]
-        if hidden or left:
-            wrong.append(f"left: {hidden} {left}")
+        # Where nothing is left beside the old state, the next call is the same as the first one.
+        resumed = is_in_sample or (not self.command.is_slow and (state == "part" or bool(self._hidden())))
+        if resumed:
+            self._call(place, self.command.arguments, temporary)
+            if self._state() != "new":
+                wrong.append("the next call does not write the new state")
+            if self._hidden():
+                wrong.append(f"left: {self._hidden()}")
+        else:
+            subprocess.run([sys.executable, "-c", NEXT_START], env=_environment(temporary), check=True)
+        left = [str(path.relative_to(temporary)) for path in temporary.rglob("*")]
+        if left:
+            wrong.append(f"left in the temporary folder: {left[:5]}")
         shutil.rmtree(place)
         shutil.rmtree(temporary)
-        return [f"{name}: {text}" for text in wrong]
+        return Moment(
+            self.command.name, number_of_signal.name, at_change, round(when, 2), ended, state, resumed, tuple(wrong)
+        )
 
-    def _start(self, place: Path, temporary: Path, arguments: tuple[str, ...]) -> subprocess.Popen[str]:
+    def _kill(self, at_change: bool, when: float, kill: Callable[[int], None]) -> tuple[bool, int, str]:
+        """Start the command and kill it; return whether it had ended, its exit code and its standard error."""
+        with tempfile.TemporaryFile("w+") as err, ChangeCounter(self._place) as changes:
+            process = self._start(self._place, self._folder / "tmp", self.command.arguments, err)
+            if at_change:
+                changes.wait(int(when), lambda: process.poll() is not None, 20 * self.duration_s)
+            else:
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(when)
+            ended = process.poll() is not None
+            if not ended:
+                kill(process.pid)
+            process.wait(END_S)
+            err.seek(0)
+            return ended, process.returncode, err.read()
+
+    def _state(self) -> str:
+        now = snapshot(self._place / self.command.output)
+        return next((name for name, state in self._snapshots.items() if state == now), "part")
+
+    def _hidden(self) -> list[str]:
+        """Return the hidden files and folders that are not there before."""
+        return [str(path) for path in self._place.rglob(".*") if not path.name.endswith(".crc")]
+
+    def _start(self, place: Path, temporary: Path, arguments: tuple[str, ...], err: IO[str]) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
             [sys.executable, "-m", "assignor_sim", *arguments],
             cwd=place,
             stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-            env={**os.environ, "TMPDIR": str(temporary), "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": "0"},
+            stderr=err,
+            env=_environment(temporary),
             start_new_session=True,
         )
 
     def _call(self, place: Path, arguments: tuple[str, ...], temporary: Path | None = None) -> None:
-        with tempfile.TemporaryDirectory() as own:
-            process = self._start(place, temporary or Path(own), arguments)
-            err = process.communicate()[1]
-            if process.returncode != 0:
-                raise AssertionError(f"{arguments} ends with {process.returncode}: {err}")
-            _has_ended(process.pid)
+        with tempfile.TemporaryDirectory() as own, tempfile.TemporaryFile("w+") as err:
+            code = self._start(place, temporary or Path(own), arguments, err).wait()
+            if code != 0:
+                err.seek(0)
+                raise AssertionError(f"{arguments} ends with {code}: {err.read()}")
+            assert not end_processes(temporary or Path(own))
 
 
-def _has_ended(group: int) -> bool:
-    """Return whether all processes of a group end in time."""
+def _environment(temporary: Path) -> dict[str, str]:
+    return {**os.environ, "TMPDIR": str(temporary), "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": "0"}
+
+
+def end_processes(temporary: Path) -> list[str]:
+    """Wait until all processes end whose temporary folder is this one; end those that do not, and return them."""
     deadline = time.monotonic() + ORPHAN_S
-    while time.monotonic() < deadline:
-        try:
-            os.killpg(group, 0)
-        except ProcessLookupError:
-            return True
+    while (left := _processes(temporary)) and time.monotonic() < deadline:
         time.sleep(0.05)
-    return False
+    for pid in left:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    return list(left.values())
+
+
+def _processes(temporary: Path) -> dict[int, str]:
+    """Return the processes that have the environment of a command: Java, and Python of any process group."""
+    variable = f"TMPDIR={temporary}".encode()
+    running = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # It has ended, or belongs to another user.
+            if variable in (folder / "environ").read_bytes().split(b"\0"):
+                running[int(folder.name)] = (folder / "cmdline").read_bytes()[:200].decode(errors="replace")
+    return running
 
 
 def snapshot(path: Path) -> Snapshot:
@@ -188,25 +263,17 @@ def snapshot(path: Path) -> Snapshot:
     return {name: sorted(digests) for name, digests in contents.items()}
 
 
-def try_moments(command: Command, count: int, seed: int, on_failure: Callable[[str], None] = print) -> Counter[str]:
-    """Kill a command at some moments; return how many were tried and how many failed."""
-    counts: Counter[str] = Counter()
-    rng = random.Random(f"{command.name} {seed}")
+def try_moments(command: Command, signals: Mapping[signal.Signals, range]) -> Iterator[Moment]:
+    """Kill a command at some moments, and yield what happened after each.
+
+    Args:
+        command: the command.
+        signals: numbers of the moments of each signal; with command and signal, a number is the seed of its moment.
+    """
     with tempfile.TemporaryDirectory(prefix="kills-") as folder:
         test = KillTest(command, Path(folder))
-        for number in range(count):
-            wrong = test.try_moment(rng, number)
-            counts["tried"] += 1
-            counts["failed"] += bool(wrong)
-            for text in wrong:
-                on_failure(text)
-    return counts
-
-
-if __name__ == "__main__":
-    total = int(sys.argv[1])
-    chosen = [command for command in COMMANDS if command.name in sys.argv[2:] or not sys.argv[2:]]
-    weights = sum(command.weight for command in chosen)
-    for command in sorted(chosen, key=lambda command: command.weight):
-        counts = try_moments(command, round(total * command.weight / weights), seed=1)
-        print(f"{command.name}: {counts['tried']} moments, {counts['failed']} failed", flush=True)
+        for numbers in zip_longest(*signals.values()):
+            for number_of_signal, number in zip(signals, numbers, strict=True):
+                if number is not None:
+                    rng = random.Random(f"{command.name} {number_of_signal.name} {number}")
+                    yield test.try_moment(rng, number_of_signal)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import re
 import unicodedata
@@ -35,12 +37,22 @@ def harmful(text: str) -> list[str]:
     return [char for char in text if char != "\n" and unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp")]
 
 
+def text_files(folder: Path) -> list[Path]:
+    """Return what the commands have written for people and their tools to read."""
+    return [file for file in folder.rglob("*") if file.suffix in (".md", ".csv", ".sh", ".xml", ".txt", ".properties")]
+
+
 @pytest.fixture(scope="module")
 def calls(tmp_path_factory: pytest.TempPathFactory) -> dict[str, CommandResult]:
     """Return the results of commands on a scenario whose names are markup."""
     shell = InProcessShell(tmp_path_factory.mktemp("names"))
     scenario = hostile(NAMES)
     (shell.folder / "a.yaml").write_text(scenario, encoding="utf-8")
+    rack_aware = "configs: {rack.aware.assignment.strategy: min_traffic, num.standby.replicas: 1}"
+    with_costs = scenario.replace("configs: {num.standby.replicas: 1}", rack_aware)
+    (shell.folder / "b.yaml").write_text(with_costs, encoding="utf-8")
+    formulas = hostile(dict.fromkeys(("name: small", "name: app", "label: sticky"), FORMULA))
+    (shell.folder / "c.yaml").write_text(formulas, encoding="utf-8")
     commands: Sequence[str] = (
         "validate a.yaml",
         "run a.yaml --out out",
@@ -49,6 +61,22 @@ def calls(tmp_path_factory: pytest.TempPathFactory) -> dict[str, CommandResult]:
         "explain out --task 0_0",
         "run a.yaml --format markdown",
         "run a.yaml --format json",
+        "show out --format csv",
+        "show out --format markdown",
+        "diff out --round 1 --assignor high_availability",
+        "diff out --round 1 --assignor high_availability --assignor MARKDOWN",
+        "diff out --round 1 --assignor high_availability --format json",
+        "explain out --assignor MARKDOWN",
+        "frontier b.yaml",
+        "frontier b.yaml --format json",
+        "plan a.yaml --add-broker 3:RACK --out plan",
+        "plan a.yaml --add-broker 3:RACK --format json",
+        "record a.yaml --format markdown",
+        "validate a.yaml --format markdown",
+        "validate a.yaml --format json",
+        "run c.yaml --out formulas --format csv",
+        "show formulas --format csv",
+        "validate c.yaml --format csv",
         COMPARE,
         f"{COMPARE} --format markdown",
         "record a.yaml",
@@ -57,12 +85,18 @@ def calls(tmp_path_factory: pytest.TempPathFactory) -> dict[str, CommandResult]:
     )
 
     def call(command: str) -> CommandResult:
-        return shell(*(MARKDOWN if word == "MARKDOWN" else word for word in command.split()))
+        return shell(
+            *(
+                word.replace("MARKDOWN", MARKDOWN).replace("RACK", FORMULA).replace("FORMULA", FORMULA)
+                for word in command.split()
+            )
+        )
 
-    results = {command: call(command) for command in commands[:10]}
+    results = {command: call(command) for command in commands if not command.startswith("verify")}
     changed = scenario.replace("num.standby.replicas: 1", "num.standby.replicas: 0")
     (shell.folder / "a.yaml").write_text(changed, encoding="utf-8")
-    results |= {command: call(command) for command in commands[10:]}
+    results |= {command: call(command) for command in commands if command.startswith("verify")}
+    results |= {str(file): CommandResult(0, file.read_text(encoding="utf-8"), "") for file in text_files(shell.folder)}
     results["junit.xml"] = CommandResult(0, (shell.folder / "junit.xml").read_text(encoding="utf-8"), "")
     return results
 
@@ -98,7 +132,8 @@ def test_markdown_has_no_markup_of_names(calls: dict[str, CommandResult]) -> Non
 def test_json_and_junit_are_well_formed(calls: dict[str, CommandResult]) -> None:
     for command, result in calls.items():
         if "json" in command:
-            assert MARKDOWN in json.dumps(json.loads(result.out), ensure_ascii=False), command
+            content = json.dumps(json.loads(result.out), ensure_ascii=False)
+            assert any(name in content for name in NAMES.values()), command
     suites = ElementTree.fromstring(calls["junit.xml"].out)
     assert any(MARKDOWN in str(case.get("name")) for case in suites.iter("testcase"))
 
@@ -112,3 +147,20 @@ def test_names_that_no_output_may_contain_are_refused_without_obeying_them(tmp_p
     assert result.code == 2
     assert result.err.startswith("error: a.yaml:")
     assert harmful(result.out + result.err) == []
+
+
+def test_csv_has_no_formulas(calls: dict[str, CommandResult]) -> None:
+    tables = {name: result.out for name, result in calls.items() if name.endswith("csv")}
+    assert "show out --format csv" in tables
+    cells = {cell for table in tables.values() for row in csv.reader(io.StringIO(table)) for cell in row}
+    assert [cell for cell in cells if cell[:1] in "=+@\t\r" and cell] == []
+    assert [cell for cell in cells if cell.startswith("-") and not is_number(cell)] == []
+    assert any(FORMULA in cell for cell in cells), "no table has the name that is a formula"
+
+
+def is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True

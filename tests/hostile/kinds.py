@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from tests.hostile.features import arguments_failure, environment_failure, features_failure, plan_failure
 from tests.hostile.kafka_output import IMPORTERS, import_failure, importer_failure
 from tests.hostile.problems import problem_failure
 from tests.hostile.result_directories import plans_failure, results_failure, sweep_failure
@@ -38,6 +39,13 @@ _ATTACKS: Final[Mapping[str, tuple[str, Attack]]] = {
         f"Kafka's {importer}": ("`import`, `plan`, `ingest`", partial(_importer, importer=importer))
         for importer in IMPORTERS
     },
+    "expectations, upgrades, static members": (
+        "`validate`, `run`",
+        partial(_without_folder, attack=features_failure),
+    ),
+    "clusters and options": ("`plan`", plan_failure),
+    "arguments": ("`init`, `releases`, `list`", arguments_failure),
+    "environments": ("`doctor`", environment_failure),
     "folders of dumps": ("`import --from`", import_failure),
 }
 

@@ -24,6 +24,10 @@ FEW = {
     "pages of sweeps": 1,
     "pages of plans": 1,
     "folders of dumps": 2,
+    "expectations, upgrades, static members": 10,
+    "clusters and options": 3,
+    "environments": 5,
+    "arguments": 10,
     "Kafka's client metrics": 10,
 }
 

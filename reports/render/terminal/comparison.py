@@ -14,6 +14,7 @@ from reports.analysis.comparison_records import record_keys, records
 from reports.analysis.metrics import ALL_METRICS
 from reports.analysis.notes import MIN_NOTED_COMPUTE_MS, notes
 from reports.render.markdown import markdown_text
+from simulator.results.csv_cells import csv_cell
 
 FORMATS = ("table", "json", "csv", "markdown")
 """Formats of `render`."""
@@ -116,7 +117,7 @@ def _csv(rows: Sequence[ComparisonRow], metrics: Sequence[str]) -> str:
     flat = [{**record, **{key: " ".join(map(str, record[key])) for key in _LISTS}} for record in records(rows, metrics)]
     writer = csv.DictWriter(out, fieldnames=record_keys(metrics), extrasaction="ignore", lineterminator="\n")
     writer.writeheader()
-    writer.writerows(flat)
+    writer.writerows({key: csv_cell(value) for key, value in row.items()} for row in flat)
     return out.getvalue()
 
 

@@ -17,6 +17,7 @@ from rich.text import Text
 from reports.analysis.text import printable
 from reports.render.markdown import markdown_table, markdown_text
 from reports.render.terminal.console import HEADER, QUIET, lines, terminal_width
+from simulator.results.csv_cells import csv_cell
 
 FORMATS: Final = ("table", "json", "csv", "markdown")
 """Formats of `render`."""
@@ -107,7 +108,7 @@ def _csv(table: FactTable) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(table.columns)
-    writer.writerows([_on_one_line(row.get(key)) for key in table.columns] for row in table.rows)
+    writer.writerows([csv_cell(_on_one_line(row.get(key))) for key in table.columns] for row in table.rows)
     return out.getvalue()
 
 

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from scenarios.kafka.observation.client_names import client_names
 from scenarios.kafka.observation.history import ObservedRebalance, RebalanceHistory
 from scenarios.kafka.observation.observation import Observation
+from simulator.results.csv_cells import csv_cell
 
 COLUMNS = ("round", "at_ms", "task", "client", "process_id", "role")
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def rebalances_csv(observation: Observation, history: RebalanceHistory) -> str:
@@ -26,14 +26,9 @@ def rebalances_csv(observation: Observation, history: RebalanceHistory) -> str:
     writer.writerow(COLUMNS)
     for rebalance in history.rebalances:
         for task, process, role in _assignments(rebalance):
-            cells = (_text_cell(cell) for cell in (task, names[process], process, role))
+            cells = (csv_cell(cell) for cell in (task, names[process], process, role))
             writer.writerow((rebalance.number, rebalance.at_ms, *cells))
     return text.getvalue()
-
-
-def _text_cell(text: str) -> str:
-    """Return a cell that spreadsheets do not calculate."""
-    return f"'{text}" if text.startswith(_FORMULA_STARTS) else text
 
 
 def _assignments(rebalance: ObservedRebalance) -> Iterator[tuple[str, str, str]]:

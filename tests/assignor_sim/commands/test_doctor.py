@@ -6,6 +6,7 @@ import json
 import re
 import stat
 import sys
+import unicodedata
 from pathlib import Path
 from typing import Any
 
@@ -122,3 +123,15 @@ def test_listed_commands_are_those_that_use_spark_and_connections() -> None:
     assert uses_spark == {command.split()[0] for command in SPARK_COMMANDS}
     uses_clusters = {name.rstrip("_") for name, text in sources.items() if "Bootstrap" in text}
     assert uses_clusters == {command.split()[0] for command in KAFKA_COMMANDS}
+
+
+@pytest.mark.parametrize("release", ["9" * 5_000, "17.\x1b[2J", "17.\u202e", "17.\x07"])
+def test_strange_java_and_environment_are_shown_without_obeying_them(shell: Shell, release: str) -> None:
+    java = shell.folder / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text(f"#!/bin/sh\ncat >&2 <<'END'\nopenjdk version \"{release}\"\nEND\n", encoding="utf-8")
+    java.chmod(0o755)
+    for home in (str(shell.folder), "/x\x1b[31m\u202e"):
+        result = shell("doctor", JAVA_HOME=home)
+        assert result.code in (0, 1)
+        assert [char for char in result.out if char != "\n" and unicodedata.category(char) in ("Cc", "Cf")] == []

@@ -89,3 +89,9 @@ def test_standard_output_has_the_scenario_only(shell: Shell) -> None:
     assert os.listdir(shell.folder) == []
     shell.write("piped.yaml", result.out)
     assert shell("validate", "piped.yaml").code == 0
+
+
+@pytest.mark.parametrize("stem", ["\x1b[31m", " ", "a\u202eb", "a\nb"])
+def test_starter_of_a_file_whose_name_is_no_name_is_valid(shell: Shell, stem: str) -> None:
+    assert shell("init", f"./{stem}.yaml").code == 0
+    assert shell("validate", f"./{stem}.yaml").code == 0

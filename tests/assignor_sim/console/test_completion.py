@@ -63,6 +63,31 @@ def test_bash_completes(folder: Path, words: tuple[str, ...], expected: list[str
     assert process.stdout.split() == expected
 
 
+@pytest.mark.parametrize(
+    "stem",
+    [
+        "co$(id)",
+        "co`id`",
+        "co;id",
+        "co&id",
+        "co|id",
+        "co>id",
+        "co*",
+        "co'",
+        'co"',
+        "co\\x",
+        "co\x1b[2J",
+        "co\u202ex",
+        "-o",
+    ],
+)
+def test_names_that_a_shell_or_a_terminal_obeys_are_not_offered(folder: Path, stem: str) -> None:
+    (folder / f"{stem}.yaml").write_text("")
+    (folder / "cö-2.yaml").write_text("")
+    for offered in (complete_scenario(""), complete_sweep("")):
+        assert {name for name in offered if name.endswith(".yaml")} == {"coral.yaml", "cö-2.yaml"}
+
+
 def test_names_are_those_of_the_registries(folder: Path) -> None:
     assert set(complete_scenario("")) == {path.stem for path in list_scenarios()} | {"coral.yaml"}
     assert set(complete_sweep("")) == {path.stem for path in list_sweeps()} | {"coral.yaml"}

@@ -75,6 +75,16 @@ def test_every_path_has_its_line() -> None:
     }
 
 
+@pytest.mark.parametrize("char", ["\r", "\r\r", "\x85", "\u2028"])
+def test_lines_end_with_line_feeds_only_as_in_editors(char: str) -> None:
+    text = f"a: 1{char}\nb:\r\n- x\n# {char}\nc: {{d: 1}}\n"
+    assert read_yaml(text).lines == {(): 1, ("a",): 1, ("b",): 2, ("b", 0): 3, ("c",): 5, ("c", "d"): 5}
+    for mistake in ("e: !x 1", "e: [1", 'e: "\\q"', "c: 2", "%"):
+        with pytest.raises(YamlReadError) as error:
+            read_yaml(text + mistake)
+        assert error.value.line == 6, mistake
+
+
 def test_aliases_are_expanded_to_separate_values() -> None:
     value = read_yaml("a: &x {b: [1]}\nc: *x\n").value
     assert value == {"a": {"b": [1]}, "c": {"b": [1]}}
