@@ -17,7 +17,7 @@ from assignors.model.assignment import TaskType
 from assignors.model.columns import IntArray
 from assignors.recording.recorder import Recorder
 from assignors.tasks.active_task_flow import costs_of_moving, describe_exchange
-from assignors.tasks.standby_exchange import MAX_ROUNDS
+from assignors.tasks.standby_pairs import MAX_ROUNDS
 from assignors.tasks.task_placement import TaskPlacement
 
 
