@@ -65,6 +65,7 @@ SLOW = (
     "tests/pipeline",
     "tests/browser",
     "tests/real_kafka",
+    "tests/bridge",
 )
 TESTS = " ".join(["-m pytest --numprocesses=auto --dist=loadfile", *(f"--ignore={path}" for path in SLOW)])
 
