@@ -9,7 +9,9 @@ from assignor_sim.console.verbosity import VERBOSITY
 
 def print_java_times() -> None:
     """Print the times that were measured in Java, if any assignor in Java ran and the command is verbose."""
-    if not VERBOSITY.verbose or "assignors.jvm.process" not in {name.removeprefix("assignor_sim.") for name in sys.modules}:
+    if not VERBOSITY.verbose or "assignors.jvm.process" not in {
+        name.removeprefix("assignor_sim.") for name in sys.modules
+    }:
         return
     from assignors.jvm.call_times import call_times
     from assignors.jvm.process import running_processes
