@@ -41,7 +41,7 @@ PAIRS = {
     "java:group-coordinator@4.4.0:sticky": "streams_group_sticky@4.4",
 }
 LIMITS = RunLimits(max_rebalances=60)
-"""Some assignors never come to an end in scenarios that are made for others."""
+"""Some assignors rebalance forever in scenarios that are made for others."""
 
 SHIPPED = sorted(path.stem for path in list_scenarios())
 

@@ -45,13 +45,17 @@ def test_command_prints_what_is_shown(folder: Path) -> None:
     assert done.stdout.startswith(shown), done.stdout
 
 
-@pytest.mark.parametrize(
-    "line", re.findall(r"^assignor-sim (?:-v )?(?:compare|run order|assign).*$", PAGE, re.MULTILINE)
-)
-def test_other_commands_run(folder: Path, line: str) -> None:
-    done = run(folder, line)
+def test_two_builds_are_compared(folder: Path) -> None:
+    [command] = [block.text for block in BLOCKS if block.text.startswith("assignor-sim compare")]
+    done = run(folder, command)
     assert done.returncode == 0, done.stderr
-    assert ("in Java, median" in done.stderr) == (" -v " in line)
+
+
+def test_verbose_command_prints_times_of_java(folder: Path) -> None:
+    done = run(folder, "assignor-sim -v run order_processing --assignor java:org.example.StayHome@classes")
+    times = r"^java:org\.example\.StayHome@classes: \d+ calls; in Java, median [\d.]+ ms, .*; bridge [\d.e+]+ ms more$"
+    assert re.search(times, done.stderr, re.MULTILINE), done.stderr
+    assert re.search(r"^Java \S+: started in [\d.]+ s, peak heap \d+ MiB$", done.stderr, re.MULTILINE)
 
 
 def run(folder: Path, command: str) -> subprocess.CompletedProcess[str]:
