@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -101,7 +102,8 @@ def _ask_maven(kafka: KafkaArtifact) -> tuple[str, ...]:
 
 
 def _reason(log: str) -> str:
-    """Return the first error in Maven's output, without colors and level."""
+    """Return the first error in Maven's output, without colors, level and the names of the temporary project."""
     lines = [line.partition("[ERROR]")[2].strip() for line in log.splitlines() if "[ERROR]" in line]
     reason = next((line for line in lines if line), log.strip() or "no output")
+    reason = re.sub(r"^Failed to execute goal .*?class-path:jar:1: | -> \[Help \d+\].*$", "", reason)
     return reason if len(reason) <= _MAX_CHARS else f"{reason[:_MAX_CHARS]} …"
