@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -40,19 +41,19 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="assignor-sim-") as name:
         classes = Path(name)
         for folder, kafka in FOLDERS:
-            compile_folder(SOURCES / folder, classes, () if kafka is None else released_jars(kafka))
+            sources = sorted((SOURCES / folder).rglob("*.java"))
+            compile_files(sources, classes, () if kafka is None else released_jars(kafka))
         pack(classes, JAR)
     print(f"{JAR.relative_to(ROOT)}: {JAR.stat().st_size:,} bytes")
     return 0
 
 
-def compile_folder(sources: Path, classes: Path, jars: tuple[str, ...]) -> None:
-    """Compile the sources of a folder into `classes`, which may have classes that they use."""
-    files = [str(file) for file in sorted(sources.rglob("*.java"))]
+def compile_files(sources: Sequence[Path], classes: Path, jars: Sequence[str]) -> None:
+    """Compile source files into the folder `classes`, which may have classes that they use."""
     classpath = os.pathsep.join([str(classes), *jars])
     home = os.environ.get("JAVA_HOME", "")
     javac = os.path.join(home, "bin", "javac") if home else "javac"
-    subprocess.run([javac, *_OPTIONS, "-cp", classpath, "-d", str(classes), *files], check=True)
+    subprocess.run([javac, *_OPTIONS, "-cp", classpath, "-d", str(classes), *map(str, sources)], check=True)
 
 
 def pack(classes: Path, jar: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -24,11 +25,11 @@ def built_bridge() -> None:
         process.bridge_jar.cache_clear()
 
 
-def compile_jar(source: Path, folder: Path) -> Path:
-    """Compile one source file against Kafka Streams, and return a jar."""
+def compile_jar(sources: Sequence[Path], folder: Path, artifact: str = STREAMS) -> Path:
+    """Compile source files against Kafka, and return a jar."""
     classes = folder / "classes"
     classes.mkdir()
-    bridge.compile_folder(source.parent, classes, released_jars(KafkaArtifact(STREAMS, NEWEST[STREAMS])))
+    bridge.compile_files(sources, classes, released_jars(KafkaArtifact(artifact, NEWEST[artifact])))
     jar = folder / "assignors.jar"
     with zipfile.ZipFile(jar, "w") as archive:
         for file in classes.rglob("*.class"):
@@ -38,5 +39,5 @@ def compile_jar(source: Path, folder: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def jar(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a jar of the assignors in this folder."""
-    return compile_jar(HERE / "Misbehaving.java", tmp_path_factory.mktemp("jar"))
+    """Return a jar of assignors that go wrong."""
+    return compile_jar([HERE / "Misbehaving.java"], tmp_path_factory.mktemp("jar"))
