@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-answers test-spark test-kafka test-browser javascript lint types layers check bench performance bench-pipeline spark-cluster \
+.PHONY: help demo test test-answers test-spark test-kafka test-browser javascript lint types layers check bridge bench performance bench-pipeline spark-cluster \
 	parity parity-brokers releases new-releases changed-classes docs docs-build docs-version readme wheel release wheel-test lock sbom clean .venv machine
 
 help: ## List the targets
@@ -51,7 +51,7 @@ PAGES    := tests/reports/render/plan_page tests/assignor_sim/commands/test_repo
 FAULTS   := tests/faults tests/assignors/containment/test_isolated.py
 ANSWERS  := tests/parity tests/contract tests/relations tests/library/test_stored.py \
 	tests/library/test_known_problems.py tests/library/test_readable_results.py $(PROJECTS) $(EXAMPLES) $(PAGES) $(FAULTS)
-SLOW     := $(ANSWERS) tests/hostile tests/pipeline tests/browser tests/real_kafka
+SLOW     := $(ANSWERS) tests/hostile tests/pipeline tests/browser tests/real_kafka tests/bridge
 
 test: .venv ## Set up, then run the tests (a part of them: ARGS="-k rack")
 	.venv/bin/python -m pytest --numprocesses=auto --dist=loadfile $(SLOW:%=--ignore=%) $(ARGS)
@@ -65,8 +65,8 @@ test-answers: .venv ## Compare with Kafka's recorded assignments and times; test
 test-spark: .venv ## Run the tests that need Spark: embedded, and on a cluster whose processes are killed
 	.venv/bin/python -m pytest tests/pipeline $(ARGS)
 
-test-kafka: .venv ## Compare predictions with real Kafka clusters; execute plans on one (needs Maven)
-	.venv/bin/python -m pytest tests/real_kafka $(ARGS)
+test-kafka: .venv ## Compare predictions with real Kafka clusters; execute plans on one; run assignors in Java (needs Maven)
+	.venv/bin/python -m pytest tests/bridge tests/real_kafka $(ARGS)
 
 # Versions and checksums are in package-lock.json; the stamp is made last, so an interrupted installation starts again.
 NODE_MODULES := tests/javascript/node_modules/.installed
@@ -157,13 +157,16 @@ docs-version: .venv ## Build the site of VERSION (default: that of pyproject.tom
 readme: .venv ## Write current output, figures and the picture into the README
 	@.venv/bin/python -m tools.readme
 
-wheel: .venv ## Build the wheel in dist/
+bridge: .venv ## Build the program that runs assignors in Java, which the wheel ships (needs Maven)
+	@.venv/bin/python -m tools.bridge
+
+wheel: .venv bridge ## Build the wheel in dist/
 	@.venv/bin/python -m build --wheel --no-isolation --outdir dist
 
-release: .venv ## Move changes/ to the changelog as VERSION, build sdist and wheel in dist/ and check them with twine
+release: .venv bridge ## Move changes/ to the changelog as VERSION, build sdist and wheel in dist/ and check them with twine
 	@sh tools/release.sh $(VERSION)
 
-wheel-test: .venv ## Build the wheel, install it in an empty environment and run it
+wheel-test: .venv bridge ## Build the wheel, install it in an empty environment and run it
 	@sh tools/check_wheel.sh $(notdir $(DEMO_SCENARIO))
 
 lock: machine ## Update requirements.lock; keep versions that still fit (newest versions: ARGS=--upgrade)

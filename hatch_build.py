@@ -29,6 +29,14 @@ _TAKES_PACKAGE = {"files", "import_module", "PackageLoader"}
 """Functions whose first argument names a package."""
 
 
+BRIDGE = Path("assignors", "jvm", "bridge.jar")
+"""The Java program that runs assignors in Java, which `make bridge` builds."""
+
+
+class MissingBridgeError(Exception):
+    """The Java bridge is not built."""
+
+
 class NestingError(Exception):
     """An import or a module name cannot be rewritten; the message has file and line."""
 
@@ -37,9 +45,15 @@ class CustomBuildHook(BuildHookInterface[Any]):
     """Adds the nested packages to a wheel."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Write the nested packages to a temporary folder and include it; does nothing for an editable install."""
+        """Write the nested packages to a temporary folder and include it; does nothing for an editable install.
+
+        Raises:
+            MissingBridgeError: the wheel would lack the Java bridge.
+        """
         if version == "editable":
             return
+        if not Path(self.root, BRIDGE).is_file():
+            raise MissingBridgeError(f"{BRIDGE.as_posix()} is missing; run make bridge, which needs a JDK and Maven")
         self._folder = Path(tempfile.mkdtemp(prefix="assignor-sim-wheel-"))
         nest_packages(Path(self.root), self._folder)
         build_data["force_include"][str(self._folder / ROOT_PACKAGE)] = ROOT_PACKAGE

@@ -4,10 +4,10 @@
 newest. If the answers of an assignor never changed, all its names give the same answers.
 
 `find` knows the built-in assignors and imports nothing, so it is safe for names from files. `load` also imports code:
-assignors that other distributions register in the entry-point group `assignor_sim.assignors`, and
-`package.module:attribute`. Use it only for names that the user typed. `resolve` also accepts classes, instances and
-functions. An assignor of the user has the vocabulary of KIP-924 if its `assign` takes one argument, the state, and that
-of KIP-1357 if it takes two: the group and the topology.
+assignors that other distributions register in the entry-point group `assignor_sim.assignors`,
+`package.module:attribute`, and classes in Java, `java:…` (see `assignors.jvm`). Use it only for names that the user
+typed. `resolve` also accepts classes, instances and functions. An assignor of the user has the vocabulary of KIP-924 if
+its `assign` takes one argument, the state, and that of KIP-1357 if it takes two: the group and the topology.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from assignors.containment.guarded_call import guarded_call
 from assignors.containment.limits import DEFAULT_LIMITS, CallLimits
 from assignors.errors import AssignorError, UnknownAssignorError
 from assignors.functions import AssignGroup, FunctionAssignor, StreamsGroupFunction
+from assignors.jvm.reference import PREFIX as JAVA_PREFIX
 from assignors.model.assignment import TaskAssignment, TaskAssignor
 from assignors.model.group_spec import StreamsGroupAssignor
 from assignors.model.state import ApplicationState
@@ -126,7 +127,7 @@ def find(name: str) -> AssignorInfo:
 
 
 def load(name: str) -> AssignorInfo:
-    """Return an assignor by built-in name, entry point or `package.module:attribute`; may import code.
+    """Return an assignor by built-in name, entry point, `package.module:attribute` or `java:…`; may import code.
 
     Returns:
         The description; its name is the argument, so that another process can load the assignor again.
@@ -137,6 +138,10 @@ def load(name: str) -> AssignorInfo:
     info = _find_built_in(name)
     if info is not None:
         return info
+    if name.startswith(JAVA_PREFIX):
+        from assignors.jvm.loading import load_java
+
+        return load_java(name)
     if ":" in name:
         module, _, attribute = name.partition(":")
         return _describe(_import(name, lambda: getattr(importlib.import_module(module), attribute)), name)
@@ -212,9 +217,9 @@ def resolve(assignor: AssignorLike, *, may_import: bool = True) -> ResolvedAssig
     """Return the description and the parameters of an assignor, however the caller names it.
 
     Args:
-        assignor: a registered name or alias; an import path `package.module:attribute`; a class or an instance with a
-            method `assign(state)` or `assign(group_spec, topology_describer)`; a function with these arguments; or an
-            earlier result.
+        assignor: a registered name or alias; an import path `package.module:attribute`; a class in Java, `java:…`; a
+            class or an instance with a method `assign(state)` or `assign(group_spec, topology_describer)`; a function
+            with these arguments; or an earlier result.
         may_import: whether names may import code; False restricts names to built-in assignors.
 
     Returns:

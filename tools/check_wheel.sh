@@ -55,6 +55,9 @@ test -s "$root/empty/result/manifest.json" || {
 try assignor-sim show result
 try assignor-sim verify "$library/$scenario"
 
+say "run an assignor in Java"
+try assignor-sim run rolling_bounce --assignor java:kafka-streams@4.3.1:high_availability
+
 say "import from a running cluster, which requires the extra"
 refused=$(try assignor-sim import --bootstrap localhost:1 --group app -o app.yaml 2>&1 || true)
 case $refused in *"pip install assignor-sim[kafka]"*) ;; *)

@@ -39,7 +39,7 @@ def assign(
     assignor: Annotated[
         str | None,
         typer.Option(
-            help="Assignor in place of the problem's: a name, or package.module:Class.",
+            help="Assignor in place of the problem's: a name, package.module:Class, or java:….",
             autocompletion=complete_assignor,
         ),
     ] = None,

@@ -56,6 +56,7 @@ def compare(
     from assignor_sim.api.comparison import compare as compare_assignors
     from assignor_sim.api.loading import as_scenarios
     from assignor_sim.api.regression import scenario_files
+    from assignor_sim.console.java_times import print_java_times
     from assignor_sim.console.progress import show_progress
     from assignor_sim.console.remarks import print_notes, print_remark
     from assignors.errors import AssignorError
@@ -75,6 +76,7 @@ def compare(
             comparison = compare_assignors(
                 loaded, assignors, seeds, metrics=metrics, limits=limits_of_calls, on_progress=on_progress
             )
+    print_java_times()
     for warning in comparison.warnings:
         print_remark("warning", warning)
     for scenario in loaded:

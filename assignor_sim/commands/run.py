@@ -32,7 +32,7 @@ def run(
     assignor: Annotated[
         list[str] | None,
         typer.Option(
-            help="Assignor: label of the scenario, name, or package.module:Class. Repeatable.",
+            help="Assignor: label of the scenario, name, package.module:Class, or java:…. Repeatable.",
             autocompletion=complete_assignor,
         ),
     ] = None,
@@ -90,6 +90,7 @@ def run(
     from assignor_sim.api.running import run as simulate
     from assignor_sim.api.stored_scenario import StoredScenarioError, imports_not_stored
     from assignor_sim.console.browser import open_in_browser
+    from assignor_sim.console.java_times import print_java_times
     from assignor_sim.console.overrides import parse_overrides
     from assignor_sim.console.progress import show_progress
     from assignor_sim.console.remarks import print_notes, print_remark
@@ -122,6 +123,7 @@ def run(
                 command=command_line(),
                 on_progress=on_progress,
             )
+        print_java_times()
         for warning in result.warnings:
             print_remark("warning", warning)
         print_notes(loaded)

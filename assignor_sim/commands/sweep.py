@@ -34,7 +34,7 @@ def sweep(
     assignor: Annotated[
         list[str] | None,
         typer.Option(
-            help="Assignor in place of the sweep's: a label, a name, or package.module:Class. Repeatable.",
+            help="Assignor in place of the sweep's: a label, a name, package.module:Class, or java:…. Repeatable.",
             autocompletion=complete_assignor,
         ),
     ] = None,

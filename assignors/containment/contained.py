@@ -5,13 +5,14 @@ Every custom assignor of a run is called through it, whatever runs it: this proc
 
 from __future__ import annotations
 
+import math
 import pickle
 import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -59,6 +60,20 @@ class AssignorHost(Protocol):
         Raises:
             AssignorError: the assignor failed, in any way.
         """
+        ...
+
+
+@runtime_checkable
+class OwnProcess(Protocol):
+    """An assignor of another language, which runs in a process of its own and keeps the limits itself."""
+
+    @property
+    def class_name(self) -> str:
+        """Return the name for messages."""
+        ...
+
+    def with_limits(self, limits: CallLimits) -> TaskAssignor:
+        """Return the same assignor with these limits."""
         ...
 
 
@@ -172,6 +187,8 @@ class ContainedAssignor:
 
     def _start(self) -> AssignorHost:
         assert self._assignor is not None
+        if isinstance(self._assignor, OwnProcess):
+            return InProcessHost(self._assignor.with_limits(self._limits), math.inf)
         if not self._limits.isolate:
             return InProcessHost(self._assignor, self._limits.timeout_s)
         from assignors.containment.isolation import IsolatedHost
@@ -204,6 +221,8 @@ def assignor_name(assignor: TaskAssignor) -> str:
 
 
 def _class_name(assignor: TaskAssignor) -> str:
+    if isinstance(assignor, OwnProcess):
+        return assignor.class_name
     return type(assignor.assignor if isinstance(assignor, GroupSpecAssignor) else assignor).__name__
 
 

@@ -9,6 +9,7 @@ import atexit
 import json
 import math
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -44,7 +45,8 @@ child.main(**limits)
 class AssignorProcess:
     """A process that answers requests through a pipe, one at a time.
 
-    A request is a name and its arguments, an answer a name and its values; what they mean is up to both sides.
+    A message follows its length, a big-endian integer of 4 bytes. With `ask`, a request is a name and its arguments,
+    an answer a name and its values; what they mean is up to both sides.
 
     Attributes:
         built_for: the host whose assignor the process has built last.
@@ -77,7 +79,20 @@ class AssignorProcess:
         return self._process.poll() is None
 
     def ask(self, request: tuple[Any, ...], timeout_s: float) -> tuple[Any, ...]:
-        """Send a request and wait for the answer; the process ends if there is none.
+        """Send a pickled request and wait for the pickled answer; the process ends if there is none.
+
+        Returns:
+            The answer.
+
+        Raises:
+            CustomAssignorError: the process did not answer in time, or ended.
+        """
+        answer = pickle.loads(self.exchange(pickle.dumps(request), timeout_s))
+        assert isinstance(answer, tuple)
+        return answer
+
+    def exchange(self, request: bytes, timeout_s: float) -> bytes:
+        """Send a message and wait for the next one; the process ends if there is none.
 
         Returns:
             The answer.
@@ -86,11 +101,10 @@ class AssignorProcess:
             CustomAssignorError: the process did not answer in time, or ended.
         """
         try:
-            self._requests.send(request)
+            if request:
+                self._requests.send_bytes(request)
             if self._answers.poll(None if math.isinf(timeout_s) else timeout_s):
-                answer = self._answers.recv()
-                assert isinstance(answer, tuple)
-                return answer
+                return self._answers.recv_bytes()
         except (EOFError, OSError):
             raise CustomAssignorError(f"its process {self._ending()}") from None
         except BaseException:

@@ -42,6 +42,8 @@ class HighAvailability:
     """
 
     default_weights: ClassVar[Weights] = HIGH_AVAILABILITY_WEIGHTS
+    falls_back_without_lags: ClassVar[bool] = True
+    """Kafka replaces the assignor by its fallback while lags are unknown."""
 
     def assign(self, state: ApplicationState) -> TaskAssignment:
         """Assign tasks exactly as Kafka.

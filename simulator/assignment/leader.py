@@ -21,7 +21,6 @@ from assignors.objective.cost import CostAndBound, Weights, compute_cost_and_bou
 from assignors.optimum.proof import prove_bound
 from assignors.recording.recorder import NO_RECORDER, StepRecorder
 from assignors.tasks.fallback_prior import FallbackPrior
-from assignors.tasks.high_availability import HighAvailability
 from assignors.tasks.rack_aware import RackCosts, rack_costs
 from assignors.tasks.streams_group_preview import StreamsGroupPreview
 from assignors.tasks.warmup_refinement import RefinedAssignment
@@ -238,7 +237,7 @@ class Leader:
         state = self._build_state(rows, slots, configs, previous_copies, previous, reported_offsets or {})
         self._execution.restoration.record_reports(rows)
         steps = None if self._explain is None else StepRecorder()
-        falls_back = isinstance(innermost(self._assignor), HighAvailability) and not self.knows_lags
+        falls_back = getattr(innermost(self._assignor), "falls_back_without_lags", False) and not self.knows_lags
         assignor = FallbackPrior() if falls_back else self._assignor
         step: RefinedAssignment | None = None
         if isinstance(assignor, StreamsGroupPreview):

@@ -78,6 +78,7 @@ SLOW = (
     "tests/pipeline",
     "tests/browser",
     "tests/real_kafka",
+    "tests/bridge",
 )
 TESTS = " ".join(["-m pytest --numprocesses=auto --dist=loadfile", *(f"--ignore={path}" for path in SLOW)])
 

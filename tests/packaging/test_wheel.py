@@ -1,5 +1,6 @@
 """Contents of a wheel and of a source distribution: the packages with their data, and nothing else."""
 
+import shutil
 import tarfile
 import tomllib
 import zipfile
@@ -9,12 +10,14 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 from hatchling.builders.sdist import SdistBuilder
+from hatchling.builders.wheel import WheelBuilder
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from hatch_build import NESTED_PACKAGES, NestingError, rewrite_imports
+from hatch_build import BRIDGE, NESTED_PACKAGES, NestingError, rewrite_imports
 
 ROOT = Path(__file__).parents[2]
+SOURCES = ("pyproject.toml", "hatch_build.py", "README.md", "LICENSE")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 PACKAGES = {"assignor_sim", *NESTED_PACKAGES}
 NOT_SHIPPED = {"__pycache__", ".DS_Store"}
@@ -58,7 +61,15 @@ def test_wheel_has_one_top_level_package(names: set[str]) -> None:
 
 def test_wheel_has_every_file_of_the_packages(names: set[str]) -> None:
     nested = {f"assignor_sim/{file}" for package in NESTED_PACKAGES for file in list_files(package)}
+    nested.add(f"assignor_sim/{BRIDGE.as_posix()}")
     assert {name for name in names if name.startswith("assignor_sim/")} == nested | list_files("assignor_sim")
+
+
+def test_wheel_without_java_bridge_is_not_built(tmp_path: Path) -> None:
+    for name in SOURCES:
+        shutil.copy(ROOT / name, tmp_path / name)
+    with pytest.raises(Exception, match=r"assignors/jvm/bridge\.jar is missing; run make bridge"):
+        next(WheelBuilder(str(tmp_path)).build(directory=str(tmp_path), versions=["standard"]))
 
 
 def test_wheel_is_typed(names: set[str]) -> None:
