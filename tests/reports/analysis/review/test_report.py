@@ -13,7 +13,7 @@ METRICS = ["active_moves", "load_skew"]
 
 
 def a_report(
-    difference: float, *, base: tuple[str, ...] = (), head: tuple[str, ...] = (), cases: int = 16
+    difference: float, *, base: tuple[str, ...] = (), head: tuple[str, ...] = (), cases: int = 12
 ) -> ReviewReport:
     rng = np.random.default_rng(1)
     outcomes = []
@@ -46,7 +46,7 @@ def test_invariants_are_those_of_assignors() -> None:
 
 def test_equal_assignors_have_no_win_and_no_loss() -> None:
     report = a_report(0.0)
-    assert all((finding.wins, finding.losses, finding.ties) == (0, 0, 16) for finding in report.findings)
+    assert all((finding.wins, finding.losses, finding.ties) == (0, 0, 12) for finding in report.findings)
     assert {finding.verdict for finding in report.findings} == {ComparisonVerdict.EQUAL}
     assert "Equal to the baseline" in report.conclusion
 
@@ -55,7 +55,7 @@ def test_an_assignor_that_always_moves_more_is_worse_and_the_opposite_better() -
     for difference, verdict in ((2.0, ComparisonVerdict.WORSE), (-2.0, ComparisonVerdict.BETTER)):
         moves, skew = a_report(difference).findings
         assert moves.verdict is verdict
-        assert (moves.wins, moves.losses) == ((0, 16) if difference > 0 else (16, 0))
+        assert (moves.wins, moves.losses) == ((0, 12) if difference > 0 else (12, 0))
         assert moves.comparison.low is not None
         assert moves.comparison.high is not None
         assert moves.comparison.low < moves.comparison.difference < moves.comparison.high
@@ -80,7 +80,7 @@ def test_only_what_the_baseline_does_not_violate_is_a_regression() -> None:
     assert both.failed == []
     assert [count.invariant for count in a_report(0.0, head=("valid",)).failed] == ["valid"]
     [idempotent] = [count for count in both.invariants if count.invariant == "idempotent"]
-    assert (idempotent.base, idempotent.head, idempotent.only_head) == (16, 16, 0)
+    assert (idempotent.base, idempotent.head, idempotent.only_head) == (12, 12, 0)
 
 
 def test_seeds_of_one_scenario_are_one_pair() -> None:
