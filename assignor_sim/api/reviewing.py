@@ -81,7 +81,7 @@ class Review:
     def __str__(self) -> str:
         from reports.render.review import terminal
 
-        return terminal(self.report, timing_records(self.outcomes))
+        return terminal(self.report)
 
     def __repr__(self) -> str:
         return f"<Review of {self.report.head} against {self.report.base}, {self.report.cases} cases>"

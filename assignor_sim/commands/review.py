@@ -85,10 +85,12 @@ def review(
     from assignor_sim.api.reviewing import review as review_assignor
     from assignor_sim.commands.compare import parse_limits
     from assignor_sim.console.progress import show_progress
+    from assignor_sim.console.remarks import print_remark
     from assignors.errors import AssignorError
     from pipeline.review.process_pool import ReviewError
-    from reports.analysis.review.report import REVIEW_METRICS
+    from reports.analysis.review.report import REVIEW_METRICS, timing_records
     from reports.analysis.stored.results import StoredResultsError
+    from reports.render.review import timing_line
     from simulator.results.result_directory import ResultsError, check_writable
 
     with exit_on_error(AssignorError, ReviewError, StoredResultsError, ResultsError, ValueError, OSError):
@@ -114,6 +116,8 @@ def review(
         if out is not None:
             reviewed.save(out)
     print(_rendered(reviewed, format_), end="")
+    if timings := timing_records(reviewed.outcomes):
+        print_remark("note", timing_line(timings))
     _exit_if_failed_or_worse(reviewed.report, limits)
 
 

@@ -34,28 +34,21 @@ _STYLE: Final = {ComparisonVerdict.BETTER: GOOD, ComparisonVerdict.WORSE: BAD}
 _COLUMNS: Final = tuple(number for number, header in enumerate(FINDING_HEADERS) if header != "95 % CI")
 
 
-def terminal(
-    report: ReviewReport,
-    timings: Sequence[Mapping[str, Any]] = (),
-    *,
-    width: int | None = None,
-    color: bool | None = None,
-) -> str:
+def terminal(report: ReviewReport, *, width: int | None = None, color: bool | None = None) -> str:
     """Render a review as text that ends with a newline.
 
     Args:
         report: the report.
-        timings: measured compute times by family.
         width: columns of the terminal; detected by default.
         color: whether to use colors; detected by default.
 
     Returns:
         The text.
     """
-    return lines(_parts(report, timings), width, color=color)
+    return lines(_parts(report), width, color=color)
 
 
-def _parts(report: ReviewReport, timings: Sequence[Mapping[str, Any]]) -> Iterator[RenderableType]:
+def _parts(report: ReviewReport) -> Iterator[RenderableType]:
     yield Text(printable(title(report)), style=HEADER)
     yield Text(printable(size(report)), style=QUIET)
     yield Text()
@@ -77,17 +70,16 @@ def _parts(report: ReviewReport, timings: Sequence[Mapping[str, Any]]) -> Iterat
         if len(found) > _MAX_ROWS:
             yield Text(f"… and {len(found) - _MAX_ROWS} more (--out DIR, --format json)")
         yield Text()
-    if timings:
-        yield Text(_timing_line(timings), style=QUIET)
     for note in (*remarks(report), *NOTES):
         yield Text(f"– {printable(note)}", style=QUIET)
 
 
-def _timing_line(timings: Sequence[Mapping[str, Any]]) -> str:
+def timing_line(timings: Sequence[Mapping[str, Any]]) -> str:
+    """Return the measured compute times of the slowest family; they differ from run to run."""
     slowest = max(timings, key=lambda one: max(one["base_ms"], one["head_ms"]))
     return (
-        f"– Measured compute time (median per call): base {slowest['base_ms']:,.1f} ms, head "
-        f"{slowest['head_ms']:,.1f} ms in {slowest['family']}, the slowest family."
+        f"measured compute time (median per call): base {slowest['base_ms']:,.1f} ms, head "
+        f"{slowest['head_ms']:,.1f} ms in {slowest['family']}, the slowest family"
     )
 
 

@@ -47,7 +47,7 @@ def test_markdown_fits_a_comment_and_folds_its_details() -> None:
 
 
 def test_terminal_fits_80_columns() -> None:
-    text = terminal(report(), [{"family": "f", "base_ms": 1.0, "head_ms": 2.0, "calls": 3}], width=80, color=False)
+    text = terminal(report(), width=80, color=False)
     assert max(map(len, text.splitlines())) <= 80
     assert "smallest scenario: violations/complete.yaml" in " ".join(text.split())
     assert "Violates complete (180)" in text
