@@ -12,9 +12,9 @@ from scenarios.suite.standard import FAMILY_DESCRIPTIONS, OWN, VERSION, standard
 
 _HEAD = f"""# The suite of reviews: {VERSION}
 
-What [`assignor-sim review`](../how-to/review-an-assignor.md) runs. A case is one scenario with one seed. The suite never
-changes within a version: a random scenario depends on the version, the seed of the suite (`--seed`), its family and its
-number. The cases of `--quick` are the first ones of each family.
+What [`assignor-sim review`](../how-to/review-an-assignor.md) runs. A case is a scenario and a seed. The suite
+never changes within a version: a random scenario depends on the version, the seed of the suite (`--seed`), its
+family and its number. The cases of `--quick` are the first ones of each family.
 
 <!-- Made by `python -m tools.reference_pages` from scenarios/suite and reports/analysis/review. -->
 
@@ -22,8 +22,9 @@ number. The cases of `--quick` are the first ones of each family.
 """
 
 _RANDOM = """
-Random scenarios have 1 to 4 subtopologies of 1 to 12 partitions, 3 to 6 clients and 2 more that may join, 1 to 6 threads
-per client, 0 to 2 standbys, and 1 to 5 racks; replica placements and process ids follow from the seed of the case.
+Random scenarios have 1 to 4 subtopologies of 1 to 12 partitions, 3 to 6 clients and 2 more that may join, 1 to 6
+threads per client, 0 to 2 standbys, and 1 to 5 racks; replica placements and process ids follow from the seed of
+the case.
 
 ## Large assignments
 """
@@ -58,8 +59,8 @@ def review_suite_page() -> str:
             "| shape | tasks | clients | threads per client | standbys | `--quick` |\n|---|---|---|---|---|---|",
             *shapes,
             "\nSource of the four shapes with a name: Kafka's `StreamsAssignmentScaleTest`.\n\n## Invariants\n",
-            "They are checked on up to 12 states of each run and on 20 more states with other process ids. For the last",
-            "three, up to 50 rebalances follow in which nothing changes, every copy has caught up, and",
+            "They are checked on up to 12 states of each run and on 20 more states with other process ids. For the",
+            "last three, up to 50 rebalances without any change follow: every copy has caught up, and",
             "`max.warmup.replicas` is the number of tasks.\n",
             "| invariant | what the assignor guarantees | exit code |\n|---|---|---|",
             *invariants,

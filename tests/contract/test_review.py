@@ -24,11 +24,11 @@ MISTAKES = {
 def test_a_mistake_is_found_and_shrunk_and_can_be_seen_again(name: str, invariant: str, tmp_path: Path) -> None:
     head = f"{broken_assignors.__name__}:{name}"
     families = ["join", "placements"] if name == "DropsTask" else ["join"]
-    found = sim.review(head, quick=True, families=families, metrics=["active_moves"], workers=2)
-    counts = {count.invariant: count for count in found.report.invariants}
+    reviewed = sim.review(head, quick=True, families=families, metrics=["active_moves"], workers=2)
+    counts = {count.invariant: count for count in reviewed.report.invariants}
     assert counts[invariant].head > 0
     assert all(count.base == 0 for count in counts.values())
-    [small] = [shrunk for shrunk in found.report.shrunk if shrunk.invariant == invariant]
+    [small] = [shrunk for shrunk in reviewed.report.shrunk if shrunk.invariant == invariant]
     assert small.clients <= (4 if name == "Raises" else 3)
     file = tmp_path / "again.yaml"
     file.write_text(small.text, encoding="utf-8")
@@ -46,23 +46,23 @@ def test_an_assignor_that_kills_its_process_fails_in_its_cases_only() -> None:
 
 def test_an_assignor_is_equal_to_itself_and_the_results_do_not_depend_on_workers(tmp_path: Path) -> None:
     for workers in (1, 3):
-        found = sim.review("high_availability", quick=True, families=["scale", "racks"], workers=workers)
-        found.save(tmp_path / str(workers))
-        assert all(finding.wins == finding.losses == 0 for finding in found.report.findings)
-        assert not any(count.head for count in found.report.invariants)
+        reviewed = sim.review("high_availability", quick=True, families=["scale", "racks"], workers=workers)
+        reviewed.save(tmp_path / str(workers))
+        assert all(finding.wins == finding.losses == 0 for finding in reviewed.report.findings)
+        assert not any(count.head for count in reviewed.report.invariants)
     for name in ("review.json", "review.md", "review.html", "review.xml", "manifest.json"):
         assert (tmp_path / "1" / name).read_bytes() == (tmp_path / "3" / name).read_bytes()
 
 
 def test_configs_make_two_assignors_of_one() -> None:
-    found = sim.review(
+    reviewed = sim.review(
         "high_availability",
         quick=True,
         families=["tags", "uniform"],
         metrics=["cross_rack_source_partitions"],
         head_configs={"rack.aware.assignment.strategy": "min_traffic"},
     )
-    assert found.report.head == "high_availability (rack.aware.assignment.strategy=min_traffic)"
-    finding = found.report.findings[-1]
+    assert reviewed.report.head == "high_availability (rack.aware.assignment.strategy=min_traffic)"
+    finding = reviewed.report.findings[-1]
     assert finding.wins > finding.losses
-    assert json.loads(json.dumps(found.summary().to_dict("records")))[0]["family"] == "uniform"
+    assert json.loads(json.dumps(reviewed.summary().to_dict("records")))[0]["family"] == "uniform"

@@ -36,19 +36,19 @@ def a_state(seed: int, clients: int = 4, tasks: int = 6) -> ApplicationState:
 
 
 def violated(make: MakeAssignor, states: int = 8) -> set[Invariant]:
-    found = set()
+    violations = set()
     for seed in range(states):
         state = a_state(seed)
         assignor = make()
         try:
             for _ in range(5):
                 answer = compute(state, assignor)
-                found |= {violation.invariant for violation in check_state(state, make, answer)}
+                violations |= {violation.invariant for violation in check_state(state, make, answer)}
                 state = carried_out(state, answer)
         except AssignorError as error:
-            found.add(violation_of(error).invariant)
-        found |= {violation.invariant for violation in settle(a_state(seed), make).violations}
-    return found
+            violations.add(violation_of(error).invariant)
+        violations |= {violation.invariant for violation in settle(a_state(seed), make).violations}
+    return violations
 
 
 @pytest.mark.parametrize("name", ["high_availability", "legacy_sticky", "sticky_task_assignor", "optimal"])
@@ -73,16 +73,16 @@ def test_a_mistake_violates_its_invariant(make: MakeAssignor, expected: set[Inva
 
 def test_a_task_that_one_group_in_500_lacks_is_found_among_other_process_ids() -> None:
     rng = random_stream(1, "relabeling")
-    found = [violation for _, violation in check_relabeled(a_state(1), broken.DropsTask, rng, 2_000)]
-    assert 1 <= len(found) <= 15
-    assert {violation.invariant for violation in found} == {Invariant.COMPLETE}
+    violations = [violation for _, violation in check_relabeled(a_state(1), broken.DropsTask, rng, 2_000)]
+    assert 1 <= len(violations) <= 15
+    assert {violation.invariant for violation in violations} == {Invariant.COMPLETE}
 
 
 def test_other_process_ids_change_no_answer_of_an_assignor_that_only_orders_them() -> None:
     for seed in range(20):
         state = a_state(seed)
         other = relabeled(state, random_stream(seed, "ids"))
-        answers = [compute(one, HighAvailability()) for one in (state, other)]
+        answers = [compute(asked, HighAvailability()) for asked in (state, other)]
         assert (answers[0].active == answers[1].active).all()
         assert (answers[0].standby == answers[1].standby).all()
         assert list(other.clients.ids) == sorted(other.clients.ids)

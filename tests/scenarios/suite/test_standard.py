@@ -66,4 +66,4 @@ def test_scale_shapes_have_their_sizes() -> None:
     assert (len(state.tasks), len(state.clients)) == (shape.tasks, shape.clients)
     assert len(without_some_clients(state).clients) == shape.clients * 9 // 10
     assert any(case.family == SCALE for case in standard_suite(1, quick=True))
-    assert max(one.tasks * one.clients for one in SHAPES) == 5_000 * 500
+    assert max(shape.tasks * shape.clients for shape in SHAPES) == 5_000 * 500

@@ -37,11 +37,11 @@ def a_report(
 
 
 def _violations(invariants: tuple[str, ...]) -> tuple[InvariantViolation, ...]:
-    return tuple(InvariantViolation(one, f"did {one}") for one in invariants)
+    return tuple(InvariantViolation(name, f"did {name}") for name in invariants)
 
 
 def test_invariants_are_those_of_assignors() -> None:
-    assert list(INVARIANTS) == [str(one) for one in Invariant]
+    assert list(INVARIANTS) == [str(invariant) for invariant in Invariant]
 
 
 def test_equal_assignors_have_no_win_and_no_loss() -> None:
