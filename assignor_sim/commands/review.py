@@ -116,7 +116,8 @@ def review(
         if out is not None:
             reviewed.save(out)
     print(_rendered(reviewed, format_), end="")
-    if timings := timing_records(reviewed.outcomes):
+    timings = timing_records(reviewed.outcomes)
+    if timings and out is not None:  # They differ from run to run, unlike everything else that is printed.
         print_remark("note", timing_line(timings))
     _exit_if_failed_or_worse(reviewed.report, limits)
 
