@@ -9,7 +9,16 @@ from reports.analysis.metrics import COMPARABLE_METRICS
 from reports.analysis.review.outcomes import INVARIANTS
 from reports.analysis.review.report import ReviewReport
 from reports.render.html.shell import Section, render_page
-from reports.render.review.rows import FINDING_HEADERS, METRIC_HEADERS, NOTES, finding_row, metric_rows, remarks, size
+from reports.render.review.rows import (
+    FINDING_HEADERS,
+    METRIC_HEADERS,
+    NOTES,
+    finding_row,
+    metric_rows,
+    remarks,
+    size,
+    title,
+)
 
 
 def page(report: ReviewReport) -> str:
@@ -25,9 +34,8 @@ def page(report: ReviewReport) -> str:
         Section("families", "Families", "review/families.html.j2", {"families": _families(report)}),
         Section("definitions", "Definitions", "run/definitions.html.j2", {"metrics": _definitions(report)}),
     ]
-    names = [report.head, report.base]
     subtitle = f"{report.conclusion} {size(report)}."
-    return render_page(f"Review of {report.head} against {report.base}", names, "", subtitle, sections)
+    return render_page(f"Review of {report.head} against {report.base}", [title(report)], "", subtitle, sections)
 
 
 def _invariants(report: ReviewReport) -> dict[str, Any]:
