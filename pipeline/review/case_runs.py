@@ -193,13 +193,13 @@ def run_assignor(
     trace = run(scenario, spec, case.seed, capture=True, limits=RunLimits(MAX_REBALANCES))
     violations, checked, nanos = _check_run(trace, spec, case.seed, relabelings)
     if trace.failure is not None:
-        return AssignorOutcome({}, trace.failure, _first_of_each(violations), checked)
+        return AssignorOutcome({}, trace.failure, _first_of_each(violations), checked, (), len(trace.captured_rounds))
     row = tabulate(trace, spec.label, case.seed)["runs"].to_pylist()[0]
     if row["verdict"] in (Verdict.CYCLING, Verdict.STOPPED):
         text = f"the group does not stop rebalancing: {row['cause'] or 'assignments repeat'}"
         violations.append(Violation(Invariant.CONVERGES, text))
     values = {} if row["verdict"] in INCOMPARABLE else _values(row, metrics)
-    return AssignorOutcome(values, None, _first_of_each(violations), checked, nanos)
+    return AssignorOutcome(values, None, _first_of_each(violations), checked, nanos, len(trace.captured_rounds))
 
 
 def load_case(case: SuiteCase, reviewed: Reviewed) -> Scenario:

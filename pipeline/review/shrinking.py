@@ -32,6 +32,9 @@ from simulator.random_streams import random_stream
 MAX_RUNS: Final = 400
 """Runs after which the smallest scenario so far is the result."""
 
+_ALL_REBALANCES: Final = 5_000
+"""Rebalances of all runs after which the search ends: a group that never converges has many in each."""
+
 MAX_RELABELINGS: Final = 60_000
 """States with other process ids that are checked, all together."""
 
@@ -108,13 +111,14 @@ class _Search:
         self._invariant = invariant
         self._rng = random_stream(case.seed, "shrinking", invariant)
         self._relabelings = 0
+        self._rebalances = 0
         self.runs = 0
         self.messages: list[str] = []
 
     @property
     def is_over(self) -> bool:
-        """Whether no run is left."""
-        return self.runs >= MAX_RUNS
+        """Whether no run or no rebalance is left."""
+        return self.runs >= MAX_RUNS or self._rebalances >= _ALL_REBALANCES
 
     def reproduce(self, document: Document) -> Document | None:
         """Return a scenario in which the assignor violates the invariant; None if none is found.
@@ -136,6 +140,7 @@ class _Search:
     def _violates(self, document: Document) -> bool:
         self.runs += 1
         outcome = run_assignor(replace(self._case, document=document), self._head, [], relabelings=0)
+        self._rebalances += outcome.rebalances
         found = [violation for violation in outcome.violations if violation.invariant == self._invariant]
         if found:
             self.messages.append(found[0].message)

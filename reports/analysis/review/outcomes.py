@@ -44,6 +44,7 @@ class AssignorOutcome:
         violations: violations of invariants, one for each invariant.
         checked_states: number of states on which the invariants were checked.
         nanos: measured durations of single calls, after a first call that does not count.
+        rebalances: number of rebalances of the run.
     """
 
     metrics: dict[str, float] = field(default_factory=dict)
@@ -51,6 +52,7 @@ class AssignorOutcome:
     violations: tuple[InvariantViolation, ...] = ()
     checked_states: int = 0
     nanos: tuple[int, ...] = ()
+    rebalances: int = 0
 
     def violates(self, invariant: str) -> bool:
         """Return whether an invariant was violated."""
