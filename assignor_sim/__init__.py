@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from assignor_sim.api.releases import releases as releases
     from assignor_sim.api.results import RunResult as RunResult
     from assignor_sim.api.results import open as open
+    from assignor_sim.api.reviewing import Review as Review
+    from assignor_sim.api.reviewing import review as review
     from assignor_sim.api.running import run as run
     from assignor_sim.api.stored_scenario import StoredScenarioError as StoredScenarioError
     from assignor_sim.api.sweeps import SweepResult as SweepResult
@@ -107,6 +109,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "assignor_sim.api.regression": ("record", "verify"),
     "assignor_sim.api.releases": ("releases",),
     "assignor_sim.api.results": ("RunResult", "open"),
+    "assignor_sim.api.reviewing": ("Review", "review"),
     "assignor_sim.api.running": ("run",),
     "assignor_sim.api.stored_scenario": ("StoredScenarioError",),
     "assignor_sim.api.sweeps": ("SweepResult", "sweep"),

@@ -16,6 +16,7 @@ from scenarios.sweeps.document import SweepDocument
 from simulator.results.run_metrics import METRIC_UNITS
 from simulator.results.tables import SCHEMAS
 from tools.api_reference import api_page
+from tools.review_suite import review_suite_page
 from tools.scenario_reference import scenario_pages, section
 from tools.unmodeled_configs import unmodeled_configs_page
 
@@ -125,6 +126,7 @@ def pages() -> dict[Path, str]:
         REFERENCE / "tables.md": _tables(),
         **{REFERENCE / name: text for name, text in scenario_pages().items()},
         REFERENCE / "metrics.md": METRIC_PAGE + _metrics(),
+        REFERENCE / "review-suite.md": review_suite_page(),
         REFERENCE / "sweep-files.md": _sweeps(),
         REFERENCE / "aggregate-tables.md": _aggregates(),
         REFERENCE / "plan-tables.md": PLANS + "".join(_table(name, schema) for name, schema in PLAN_SCHEMAS.items()),

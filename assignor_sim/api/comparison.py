@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,16 +20,15 @@ from reports.analysis.paired_comparison import (
     FailedRun,
     MetricComparison,
     PairedComparison,
+    compare_metrics,
+    correct_findings,
 )
-from reports.analysis.statistics import Floats, PairedDifference, holm_correction, paired, sign_flip_p
+from reports.analysis.statistics import Floats
 from scenarios.load import Scenario
 from simulator.results.verdict import INCOMPARABLE
 
 if TYPE_CHECKING:
     import pandas as pd
-
-_ROUNDING = 1e-9
-"""Relative difference up to which two values are equal."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -146,7 +145,7 @@ def compare(
         assignors=labels[1:],
         scenarios=tuple(loaded.name for loaded in scenarios),
         seeds=len(all_seeds),
-        findings=tuple(_corrected(findings)),
+        findings=tuple(correct_findings(findings)),
         failures=tuple(failures),
         expectations=tuple(expectations),
     )
@@ -170,28 +169,7 @@ def _findings(
     """Yield the comparisons of a scenario, with their uncorrected p-values."""
     baseline = _matrix(runs, labels[0], metrics)
     for label in labels[1:]:
-        values = _matrix(runs, label, metrics)
-        differences = zip(metrics, paired(values, baseline, scenario, label), strict=True)
-        for column, (metric, difference) in enumerate(differences):
-            yield _finding((scenario, metric, label), values[:, column], baseline[:, column], difference)
-
-
-def _finding(
-    key: tuple[str, str, str], values: Floats, baseline: Floats, pair: PairedDifference
-) -> tuple[MetricComparison, float]:
-    known = ~np.isnan(values - baseline)
-    differences = np.where(np.isclose(values, baseline, rtol=_ROUNDING, atol=0.0), 0.0, values - baseline)[known]
-    finding = MetricComparison(
-        *key,
-        pairs=pair.pairs,
-        differing=int(np.count_nonzero(differences)),
-        baseline=float(baseline[known].mean()) if pair.pairs else None,
-        mean=float(values[known].mean()) if pair.pairs else None,
-        low=None if pair.interval is None else pair.interval.low,
-        high=None if pair.interval is None else pair.interval.high,
-        p=1.0,
-    )
-    return finding, sign_flip_p(differences.tolist(), *key)
+        yield from compare_metrics(scenario, label, metrics, _matrix(runs, label, metrics), baseline)
 
 
 def _matrix(runs: Sequence[Mapping[str, Any]], label: str, metrics: Sequence[str]) -> Floats:
@@ -202,10 +180,3 @@ def _matrix(runs: Sequence[Mapping[str, Any]], label: str, metrics: Sequence[str
         for row in rows
     ]
     return np.array(values, dtype=np.float64)
-
-
-def _corrected(findings: Sequence[tuple[MetricComparison, float]]) -> Iterator[MetricComparison]:
-    """Yield the comparisons with corrected p-values, in the same order."""
-    p_values = iter(holm_correction([p for finding, p in findings if finding.differing]))
-    for finding, _ in findings:
-        yield replace(finding, p=next(p_values)) if finding.differing else finding

@@ -69,7 +69,7 @@ def compare(
         assignors = list(dict.fromkeys(assignor))
         if len(assignors) < 2:
             raise ToleranceError("--assignor: name two or more to compare")
-        limits = _limits(fail_if_worse or ())
+        limits = parse_limits(fail_if_worse or ())
         metrics = list(dict.fromkeys((*_metrics(metric or ()), *limits)))
         loaded = as_scenarios(scenario_files(scenarios))
         with show_progress() as on_progress:
@@ -96,7 +96,7 @@ def _metrics(names: Sequence[str]) -> Sequence[str]:
     return names or DEFAULT_METRICS
 
 
-def _limits(texts: Sequence[str]) -> dict[str, Tolerance]:
+def parse_limits(texts: Sequence[str]) -> dict[str, Tolerance]:
     """Return the margin by which each metric of `--fail-if-worse` may be worse."""
     from reports.analysis.metrics import COMPARABLE_METRICS
     from reports.analysis.stored.tolerance import parse_tolerance

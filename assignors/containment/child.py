@@ -35,8 +35,8 @@ def main(timeout_s: float, memory_bytes: int) -> None:
         timeout_s: time limit of a call.
         memory_bytes: memory that the assignor may allocate.
     """
-    requests, answers = _take_pipe()
-    _end_with_parent(requests.fileno())
+    requests, answers = take_pipe()
+    end_with_parent(requests.fileno())
     _limit_memory(memory_bytes)
     assignor: TaskAssignor | None = None
     with flow_cache():
@@ -95,7 +95,7 @@ class _CallLog(Recorder):
         self.calls.append(("exchange", (exchange,)))
 
 
-def _take_pipe() -> tuple[Connection, Connection]:
+def take_pipe() -> tuple[Connection, Connection]:
     """Return the pipe, and leave the assignor an empty standard input, and standard error as standard output."""
     requests, answers = os.dup(0), os.dup(1)
     empty = os.open(os.devnull, os.O_RDONLY)
@@ -105,7 +105,7 @@ def _take_pipe() -> tuple[Connection, Connection]:
     return Connection(requests, writable=False), Connection(answers, readable=False)
 
 
-def _end_with_parent(pipe: int) -> None:
+def end_with_parent(pipe: int) -> None:
     """Exit when the other end of a pipe is closed, also during a call."""
 
     def watch() -> None:

@@ -173,14 +173,14 @@ class ContainedAssignor:
         host = self._host = self._host or self._start()
         self._calls += 1
         is_sampled = self._calls & (self._calls - 1) == 0
-        before = _fingerprint(state) if is_sampled else 0
+        before = fingerprint(state) if is_sampled else 0
         started = time.perf_counter_ns()
         columns = host.compute(state, recorder)
         self.nanos = time.perf_counter_ns() - started
         if is_sampled:
-            if _fingerprint(state) != before:
+            if fingerprint(state) != before:
                 raise CustomAssignorError("changed the state, which is read-only")
-            difference = _first_difference(state, columns, host.compute(state, NO_RECORDER))
+            difference = first_difference(state, columns, host.compute(state, NO_RECORDER))
             if difference:
                 raise CustomAssignorError(f"is not deterministic: for the same state, {difference}")
         return columns.to_assignment(state)
@@ -226,7 +226,7 @@ def _class_name(assignor: TaskAssignor) -> str:
     return type(assignor.assignor if isinstance(assignor, GroupSpecAssignor) else assignor).__name__
 
 
-def _fingerprint(state: ApplicationState) -> int:
+def fingerprint(state: ApplicationState) -> int:
     """Return a checksum of everything that an assignor reads of a state."""
     checksum = 0
     for column in _columns(state):
@@ -242,7 +242,7 @@ def _columns(state: ApplicationState) -> Iterator[np.ndarray[Any, Any]]:
     yield from (partitions.in_rack, partitions.racks_known, state.lags)
 
 
-def _first_difference(state: ApplicationState, first: AssignmentColumns, second: AssignmentColumns) -> str:
+def first_difference(state: ApplicationState, first: AssignmentColumns, second: AssignmentColumns) -> str:
     """Return where two assignments differ; empty if they are equal."""
     moved = np.flatnonzero(first.active != second.active)
     if len(moved):

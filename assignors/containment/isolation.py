@@ -189,13 +189,21 @@ def _process_for(recipe: bytes, limits: CallLimits) -> AssignorProcess:
 
 
 def _start(limits: CallLimits) -> AssignorProcess:
-    package = __package__ or ""
-    root = os.path.abspath(__file__)
-    for _ in range(package.count(".") + 2):
-        root = os.path.dirname(root)
     settings = {"timeout_s": min(limits.timeout_s, 1e9), "memory_bytes": limits.memory_bytes}
-    arguments = json.dumps([f"{package}.child", root, sys.path, settings])
-    return AssignorProcess([sys.executable, "-c", _BOOTSTRAP, arguments])
+    return AssignorProcess(python_command(f"{__package__}.child", settings))
+
+
+def python_command(module: str, arguments: Mapping[str, Any]) -> list[str]:
+    """Return the command that runs `main` of a module of this project, with the same `sys.path` as here.
+
+    Args:
+        module: full name of the module.
+        arguments: keyword arguments of `main`, as JSON values.
+    """
+    root = os.path.abspath(__file__)
+    for _ in range((__package__ or "").count(".") + 2):
+        root = os.path.dirname(root)
+    return [sys.executable, "-c", _BOOTSTRAP, json.dumps([module, root, sys.path, dict(arguments)])]
 
 
 @atexit.register

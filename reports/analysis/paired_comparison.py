@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Any, Final
 
+import numpy as np
+
 from reports.analysis.expectations import ExpectationResult, records
-from reports.analysis.statistics import ALPHA, smallest_p
+from reports.analysis.statistics import (
+    ALPHA,
+    Floats,
+    PairedDifference,
+    holm_correction,
+    paired,
+    sign_flip_p,
+    smallest_p,
+)
 
 DEFAULT_METRICS: Final = (
     "cross_rack_source_partitions",
@@ -26,6 +36,9 @@ DEFAULT_METRICS: Final = (
     "tasks_without_rack_redundancy",
 )
 """Metrics that are compared by default."""
+
+_ROUNDING: Final = 1e-9
+"""Relative difference up to which two values are equal."""
 
 
 class ComparisonVerdict(StrEnum):
@@ -137,6 +150,57 @@ class PairedComparison:
         """Whether there are enough seeds for any difference to be significant."""
         differing = [finding.differing for finding in self.findings if finding.differing]
         return not differing or len(differing) * smallest_p(max(differing)) < ALPHA
+
+
+def compare_metrics(
+    scenario: str, assignor: str, metrics: Sequence[str], values: Floats, baseline: Floats
+) -> Iterator[tuple[MetricComparison, float]]:
+    """Compare the metrics of an assignor with those of the baseline, pair by pair.
+
+    Args:
+        scenario: name of the scenario, or of what the pairs have in common.
+        assignor: label of the assignor.
+        metrics: keys of the metrics.
+        values: shape (pairs, metrics); NaN where unknown.
+        baseline: the same for the baseline.
+
+    Yields:
+        The comparison of each metric, with its uncorrected p-value; see `correct_findings`.
+    """
+    differences = zip(metrics, paired(values, baseline, scenario, assignor), strict=True)
+    for column, (metric, difference) in enumerate(differences):
+        yield _finding((scenario, metric, assignor), values[:, column], baseline[:, column], difference)
+
+
+def _finding(
+    key: tuple[str, str, str], values: Floats, baseline: Floats, pair: PairedDifference
+) -> tuple[MetricComparison, float]:
+    known = ~np.isnan(values - baseline)
+    differences = signed_differences(values, baseline)[known]
+    finding = MetricComparison(
+        *key,
+        pairs=pair.pairs,
+        differing=int(np.count_nonzero(differences)),
+        baseline=float(baseline[known].mean()) if pair.pairs else None,
+        mean=float(values[known].mean()) if pair.pairs else None,
+        low=None if pair.interval is None else pair.interval.low,
+        high=None if pair.interval is None else pair.interval.high,
+        p=1.0,
+    )
+    return finding, sign_flip_p(differences.tolist(), *key)
+
+
+def signed_differences(values: Floats, baseline: Floats) -> Floats:
+    """Return value minus baseline, exactly 0 where they differ by rounding only; NaN where one is unknown."""
+    is_equal = np.isclose(values, baseline, rtol=_ROUNDING, atol=0.0)
+    return np.asarray(np.where(is_equal, 0.0, values - baseline))
+
+
+def correct_findings(findings: Sequence[tuple[MetricComparison, float]]) -> Iterator[MetricComparison]:
+    """Yield comparisons with p-values by Holm's correction over all in which any pair differs, in the same order."""
+    p_values = iter(holm_correction([p for finding, p in findings if finding.differing]))
+    for finding, _ in findings:
+        yield replace(finding, p=next(p_values)) if finding.differing else finding
 
 
 def count_verdicts(findings: Sequence[MetricComparison]) -> list[tuple[str, Counter[str]]]:

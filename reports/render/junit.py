@@ -45,18 +45,18 @@ def _suite(root: Element, verification: Verification) -> None:
     for name in names:
         case = SubElement(suite, "testcase", classname=_line(verification.file), name=_line(name), time="0")
         if status is VerificationStatus.UNREADABLE:
-            SubElement(case, "error", message=_line(headline)).text = _lines(headline)
+            SubElement(case, "error", message=_line(headline)).text = xml_lines(headline)
         elif status is VerificationStatus.NOT_STORED:
             SubElement(case, "skipped", message=_line(headline))
         elif name in changed:
             text = "\n".join((headline, *changed[name]))
-            SubElement(case, "failure", message=_line(changed[name][0])).text = _lines(text)
+            SubElement(case, "failure", message=_line(changed[name][0])).text = xml_lines(text)
 
 
 def _line(text: str) -> str:
-    return _lines(text.splitlines()[0] if text else "")
+    return xml_lines(text.splitlines()[0] if text else "")
 
 
-def _lines(text: str) -> str:
+def xml_lines(text: str) -> str:
     """Return text without characters that XML cannot hold: control characters are escaped, noncharacters replaced."""
     return "\n".join(map(printable, text.splitlines())).replace("\ufffe", "\ufffd").replace("\uffff", "\ufffd")

@@ -1,0 +1,1 @@
+"""What every task assignor must guarantee, checked on single states."""

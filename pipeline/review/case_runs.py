@@ -1,0 +1,337 @@
+"""The run of one assignor in one case, and the checks of its invariants."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from assignors import registry
+from assignors.containment.contained import ContainedAssignor, innermost
+from assignors.containment.limits import DEFAULT_LIMITS, CallLimits
+from assignors.contract.invariants import (
+    Invariant,
+    MakeAssignor,
+    Violation,
+    check_complete,
+    check_state,
+    compute,
+    violation_of,
+)
+from assignors.contract.relabeling import check_relabeled
+from assignors.contract.settling import carried_out, settle
+from assignors.errors import AssignorError
+from assignors.model.assignment import TaskAssignor
+from assignors.model.state import LATEST_OFFSET, NO_LAG, UNKNOWN_OFFSET_SUM, ApplicationState
+from assignors.model.traffic_rates import RateAwareAssignor
+from assignors.registry import AssignorLike, ResolvedAssignor
+from assignors.tasks.high_availability import HighAvailability
+from assignors.tasks.streams_group_preview import StreamsGroupPreview
+from reports.analysis.metrics import COMPARABLE_METRICS
+from reports.analysis.review.outcomes import AssignorOutcome, CaseOutcome, InvariantViolation
+from scenarios.language.streams_configs import AssignorConfigs, AssignorEntryConfigs
+from scenarios.load import AssignorSpec, Scenario, ScenarioError, loads
+from scenarios.run import run
+from scenarios.suite.documents import Document
+from scenarios.suite.scale_shapes import ScaleShape, scale_state, without_some_clients
+from scenarios.suite.standard import SuiteCase
+from simulator.assignment.measures import measure
+from simulator.assignment.rebalance import compute_assignment
+from simulator.errors import AssignorFailedError
+from simulator.processes.run_budget import RunLimits
+from simulator.random_streams import random_stream
+from simulator.results.tabulation import tabulate
+from simulator.results.trace import Trace
+from simulator.results.verdict import INCOMPARABLE, Verdict
+from simulator.world.disturbances import BrokerUpgrade
+from simulator.world.layout import lay_out
+from simulator.world.mean_traffic import mean_traffic
+
+PROTOCOL: Final = "group.protocol"
+_LABEL: Final = "reviewed"
+_CACHED_SCENARIOS: Final = 4
+MAX_REBALANCES: Final = 150
+_MAX_STATES: Final = 12
+"""States of a run on which the invariants are checked: the first ones and the last."""
+
+RELABELINGS: Final = 20
+"""States with other process ids that are checked for each run."""
+
+_MAX_CHECKED_PAIRS: Final = 400_000
+"""Tasks times clients of a state above which only its assignment is checked, and not the order of its lists."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reviewed:
+    """An assignor under review, in a form that other processes can build.
+
+    Attributes:
+        assignor: its name, or what `registry.resolve` found.
+        configs: Streams configs with which it runs, by Kafka's keys.
+        limits: limits of its calls.
+    """
+
+    assignor: str | ResolvedAssignor
+    configs: Mapping[str, Any] = field(default_factory=dict)
+    limits: CallLimits = DEFAULT_LIMITS
+
+    @classmethod
+    def of(cls, assignor: AssignorLike, configs: Mapping[str, Any], limits: CallLimits) -> Reviewed:
+        """Return an assignor under review; a broker's assignor runs in a streams group.
+
+        Raises:
+            UnknownAssignorError: it is unknown, or is not an assignor.
+            ValueError: it cannot be sent to other processes, or Kafka has no such config.
+        """
+        resolved = registry.resolve(assignor)
+        if not isinstance(assignor, str):
+            try:
+                pickle.dumps(resolved)
+            except (pickle.PicklingError, AttributeError, TypeError) as error:
+                raise ValueError(
+                    f"assignor '{resolved.label}' cannot be sent to other processes ({error}): define it in a module "
+                    "that they can import, not in a notebook cell or inside a function"
+                ) from error
+        own = {PROTOCOL: "streams"} if resolved.info.in_streams_groups else {}
+        reviewed = cls(assignor if isinstance(assignor, str) else resolved, {**own, **configs}, limits)
+        try:
+            AssignorEntryConfigs.model_validate(dict(reviewed.configs))
+        except ValidationError as error:
+            first = error.errors()[0]
+            raise ValueError(f"config {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+        return reviewed
+
+    @property
+    def label(self) -> str:
+        """Its name with its configs."""
+        settings = ", ".join(f"{key}={value}" for key, value in self.configs.items() if key != PROTOCOL)
+        return f"{self.name} ({settings})" if settings else self.name
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self.assignor if isinstance(self.assignor, str) else self.assignor.label
+
+    def entry(self) -> Document:
+        """Return the entry `assignors[]` of a scenario that has its configs; the assignor itself is set afterwards."""
+        return {"assignor": "high_availability", "label": _LABEL, "configs": dict(self.configs)}
+
+    def spec(self, scenario: Scenario) -> AssignorSpec:
+        """Return the assignor with the configs of the scenario's only entry."""
+        entry = scenario.assignors[0]
+        found = scenario.assignor_spec(self.assignor)
+        return replace(
+            found,
+            label=self.label,
+            configs=entry.configs,
+            changed=entry.changed,
+            protocol=entry.protocol,
+            limits=self.limits,
+        )
+
+    def make(self) -> TaskAssignor:
+        """Build the assignor without a scenario."""
+        resolved = registry.resolve(self.assignor)
+        return registry.make_contained(resolved.info, resolved.parameters, self.limits)
+
+    def configured(self, state: ApplicationState) -> ApplicationState:
+        """Return a state with the configs of the assignor."""
+        changes: dict[str, Any] = AssignorConfigs.model_validate(
+            {key: value for key, value in self.configs.items() if key != PROTOCOL}
+        ).changes()
+        return replace(state, assignment_configs=replace(state.assignment_configs, **changes))
+
+
+def run_case(case: SuiteCase, base: Reviewed, head: Reviewed, metrics: Iterable[str]) -> CaseOutcome:
+    """Run both assignors in a case.
+
+    Args:
+        case: the case.
+        base: the baseline.
+        head: the assignor under review.
+        metrics: keys of the metrics to keep.
+
+    Returns:
+        Their outcomes; skipped if the scenario is invalid with the configs of one of them.
+    """
+    keys = list(metrics)
+    try:
+        of_base, of_head = (run_assignor(case, reviewed, keys) for reviewed in (base, head))
+    except ScenarioError as error:
+        return CaseOutcome(case.family, case.name, case.seed, skipped=str(error).splitlines()[0])
+    return CaseOutcome(case.family, case.name, case.seed, of_base, of_head)
+
+
+def run_assignor(
+    case: SuiteCase, reviewed: Reviewed, metrics: list[str], relabelings: int = RELABELINGS
+) -> AssignorOutcome:
+    """Run one assignor in a case, and check its invariants.
+
+    Args:
+        case: the case.
+        reviewed: the assignor.
+        metrics: keys of the metrics to keep.
+        relabelings: number of states with other process ids to check for each run.
+
+    Returns:
+        Its metrics, and the invariants that it violates.
+
+    Raises:
+        ScenarioError: the scenario is invalid with the configs of the assignor.
+    """
+    if case.shape is not None:
+        return _run_shape(case.shape, case.seed, reviewed, metrics)
+    scenario = load_case(case, reviewed)
+    spec = reviewed.spec(scenario)
+    trace = run(scenario, spec, case.seed, capture=True, limits=RunLimits(MAX_REBALANCES))
+    violations, checked, nanos = _check_run(trace, spec, case.seed, relabelings)
+    if trace.failure is not None:
+        return AssignorOutcome({}, trace.failure, _first_of_each(violations), checked, (), len(trace.captured_rounds))
+    row = tabulate(trace, spec.label, case.seed)["runs"].to_pylist()[0]
+    if row["verdict"] in (Verdict.CYCLING, Verdict.STOPPED):
+        text = f"the group does not stop rebalancing: {row['cause'] or 'assignments repeat'}"
+        violations.append(Violation(Invariant.CONVERGES, text))
+    values = {} if row["verdict"] in INCOMPARABLE else _values(row, metrics)
+    return AssignorOutcome(values, None, _first_of_each(violations), checked, nanos, len(trace.captured_rounds))
+
+
+def load_case(case: SuiteCase, reviewed: Reviewed) -> Scenario:
+    """Load the scenario of a case with the configs of an assignor.
+
+    Returns:
+        The scenario; its only entry of `assignors` has the configs.
+
+    Raises:
+        ScenarioError: the scenario is invalid with them.
+    """
+    assert case.document is not None
+    # JSON is YAML, and faster to write.
+    return _load(
+        json.dumps({**case.document, "assignors": [reviewed.entry()]}), case.name.partition(",")[0], case.folder
+    )
+
+
+@lru_cache(_CACHED_SCENARIOS)
+def _load(text: str, name: str, folder: Path | None) -> Scenario:
+    return loads(text, name, folder=folder)
+
+
+def _values(row: Mapping[str, Any], metrics: Iterable[str]) -> dict[str, float]:
+    known = {key: COMPARABLE_METRICS[key].of(row) for key in metrics}
+    return {key: float(value) for key, value in known.items() if value is not None}
+
+
+def _first_of_each(violations: Iterable[Violation]) -> tuple[InvariantViolation, ...]:
+    """Return the first violation of each invariant."""
+    first: dict[Invariant, str] = {}
+    for violation in violations:
+        first.setdefault(violation.invariant, violation.message)
+    return tuple(InvariantViolation(str(invariant), message) for invariant, message in first.items())
+
+
+def _check_run(
+    trace: Trace, spec: AssignorSpec, seed: int, relabelings: int
+) -> tuple[list[Violation], int, tuple[int, ...]]:
+    """Return the violations in a run, the number of checked states, and the durations of calls."""
+    violations = [] if trace.failure is None else [violation_of(_plain(trace.failure))]
+    captured = trace.captured_rounds
+    follows_upgrade = spec.follows_brokers and any(isinstance(e, BrokerUpgrade) for e in trace.world.disturbances)
+    if not captured or follows_upgrade:
+        return violations, 0, ()
+    make = maker(spec, trace)
+    chosen = [*captured[: _MAX_STATES - 1], captured[-1]] if len(captured) > _MAX_STATES else captured
+    for one in captured:
+        violations += check_complete(one.state, one.columns)
+    own = make()
+    for one in chosen:
+        if not _is_answered_by_another(one.state, own):
+            violations += check_state(one.state, make, one.columns)
+    last = captured[-1].state
+    violations += settle(last, make).violations
+    for _, violation in check_relabeled(last, make, random_stream(seed, "relabeling"), relabelings):
+        violations.append(replace(violation, message=f"with other process ids: {violation.message}"))
+    return violations, len(chosen) + relabelings, _durations(last, make)
+
+
+def _is_answered_by_another(state: ApplicationState, assignor: TaskAssignor) -> bool:
+    """Return whether a run asks another assignor in a state: Kafka's for unknown lags, or for a step to a target."""
+    if isinstance(assignor, StreamsGroupPreview):
+        return True
+    unknown = (state.lags == UNKNOWN_OFFSET_SUM) | (state.lags == LATEST_OFFSET) | (state.lags == NO_LAG)
+    return isinstance(innermost(assignor), HighAvailability) and bool(unknown.all())
+
+
+def _plain(failure: str) -> str:
+    """Return the cause of a failure without the name of the assignor."""
+    return failure.partition(": ")[2] or failure
+
+
+def maker(spec: AssignorSpec, trace: Trace) -> MakeAssignor:
+    """Return how a run builds its assignor."""
+    return partial(_make, spec, trace)
+
+
+def _make(spec: AssignorSpec, trace: Trace) -> TaskAssignor:
+    """Build an assignor as a run does: one that minimizes bytes gets the traffic of the run."""
+    assignor = spec.make()
+    if isinstance(assignor, RateAwareAssignor) and assignor.needs_rates:
+        return assignor.with_rates(mean_traffic(trace.world, lay_out(trace.world)))
+    return assignor
+
+
+def _durations(state: ApplicationState, make: MakeAssignor) -> tuple[int, ...]:
+    """Return the duration of a second call in ns; none if the assignor fails."""
+    try:
+        assignor = make()
+        compute(state, assignor)
+        started = time.perf_counter_ns()
+        compute(state, assignor)
+        nanos = time.perf_counter_ns() - started
+    except AssignorError:
+        return ()
+    # A contained assignor may be asked twice, and knows the duration of one call.
+    return (assignor.nanos if isinstance(assignor, ContainedAssignor) else nanos,)
+
+
+def _run_shape(shape: ScaleShape, seed: int, reviewed: Reviewed, metrics: list[str]) -> AssignorOutcome:
+    """Compute a large assignment twice: for a new group, and after some clients have left."""
+    state = reviewed.configured(scale_state(shape, seed))
+    make = reviewed.make
+    violations: list[Violation] = []
+    assignor = make()
+    if isinstance(assignor, RateAwareAssignor) and assignor.needs_rates:
+        return AssignorOutcome()  # Single assignments have no traffic.
+    try:
+        first = compute_assignment(state, assignor)
+        violations += check_complete(first.state, first.columns)
+        fewer = without_some_clients(carried_out(first.state, first.columns))
+        started = time.perf_counter_ns()
+        second = compute_assignment(fewer, assignor)
+        nanos = time.perf_counter_ns() - started
+    except AssignorFailedError as error:
+        return AssignorOutcome({}, str(error), _first_of_each([*violations, violation_of(_plain(str(error)))]), 1)
+    violations += check_complete(fewer, second.columns)
+    if len(fewer.tasks) * len(fewer.clients) <= _MAX_CHECKED_PAIRS:
+        violations += check_state(fewer, make, second.columns)
+    measures = measure(fewer, second.columns)
+    owner = {task: client for client, held in enumerate(fewer.previous_active) for task in held}
+    moved = sum(
+        owner.get(task) != client for task, client in zip(fewer.tasks.ids, second.columns.active.tolist(), strict=True)
+    )
+    row = {
+        "cross_rack_source_partitions": measures.cross_rack_source_partitions,
+        "active_moves": moved,
+        "load_skew": measures.load_skew,
+        "subtopology_skew": measures.subtopology_skew,
+        "tasks_without_rack_redundancy": measures.tasks_without_rack_redundancy,
+        "leader_compute_ms": max(first.leader_compute_ms, second.leader_compute_ms),
+    }
+    values = {key: float(row[key]) for key in metrics if row.get(key) is not None}
+    return AssignorOutcome(values, None, _first_of_each(violations), 2, (nanos,))

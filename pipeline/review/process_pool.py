@@ -1,0 +1,174 @@
+"""Processes that run the cases of a review; the results do not depend on how many there are.
+
+A case in which an assignor kills its process costs only that case: its chunk is run again case by case.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from itertools import groupby
+from math import inf
+from typing import Any, Final
+
+from assignors.containment.isolation import AssignorProcess, python_command
+from assignors.errors import CustomAssignorError
+from pipeline.review.case_runs import Reviewed
+from reports.analysis.review.outcomes import AssignorOutcome, CaseOutcome, InvariantViolation
+from scenarios.suite.standard import KNOWN_PROBLEMS, SCALE, SuiteCase
+
+_MODULE: Final = f"{__package__}.worker_process"
+_CHUNK: Final = 25
+_SLOW_FAMILIES: Final = (SCALE, KNOWN_PROBLEMS)
+"""Families whose cases start first, so that the last chunks are short."""
+
+
+class ReviewError(Exception):
+    """A case could not be run, for a reason other than its assignors."""
+
+
+class ProcessPool:
+    """Processes, each of which answers one request at a time."""
+
+    def __init__(self, workers: int | None = None) -> None:
+        """Choose the number of processes; they start at their first request.
+
+        Args:
+            workers: number of processes; by default one for each CPU that this process may use.
+        """
+        self.workers = workers or len(os.sched_getaffinity(0))
+        self._local = threading.local()
+        self._lock = threading.Lock()
+        self._processes: list[AssignorProcess] = []
+        self._closed = False
+
+    def ask(self, *request: Any) -> Any:
+        """Send a request to the process of this thread.
+
+        Returns:
+            Its answer.
+
+        Raises:
+            CustomAssignorError: the process ended.
+            ReviewError: the request failed otherwise.
+        """
+        kind, result = self._process().ask(request, inf)
+        if kind == "error":
+            raise ReviewError(result)
+        return result
+
+    def map(self, function: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[tuple[int, Any]]:
+        """Yield the results of a function with their positions, in the order in which they are complete."""
+        from concurrent.futures import as_completed
+
+        with ThreadPoolExecutor(self.workers) as threads:
+            futures = {threads.submit(function, item): position for position, item in enumerate(items)}
+            try:
+                for future in as_completed(futures):
+                    yield futures[future], future.result()
+            except BaseException:
+                self.close()
+                threads.shutdown(cancel_futures=True)
+                raise
+
+    def close(self) -> None:
+        """Kill the processes."""
+        with self._lock:
+            self._closed = True
+            while self._processes:
+                self._processes.pop().close()
+
+    def _process(self) -> AssignorProcess:
+        process: AssignorProcess | None = getattr(self._local, "process", None)
+        if process is None or not process.is_running:
+            with self._lock:
+                if self._closed:
+                    raise ReviewError("the review was interrupted")
+                process = AssignorProcess(python_command(_MODULE, {}))
+                self._processes.append(process)
+            self._local.process = process
+        return process
+
+
+@contextmanager
+def process_pool(workers: int | None) -> Iterator[ProcessPool]:
+    """Provide processes, and end them afterwards.
+
+    Yields:
+        The pool.
+    """
+    pool = ProcessPool(workers)
+    try:
+        yield pool
+    finally:
+        pool.close()
+
+
+def run_cases(
+    pool: ProcessPool,
+    cases: Sequence[SuiteCase],
+    base: Reviewed,
+    head: Reviewed,
+    metrics: Sequence[str],
+    on_progress: Callable[[str], None],
+) -> list[CaseOutcome]:
+    """Run all cases.
+
+    Args:
+        pool: the processes.
+        cases: the cases.
+        base: the baseline.
+        head: the assignor under review.
+        metrics: keys of the metrics to keep.
+        on_progress: called with a description of the progress.
+
+    Returns:
+        The outcomes, in the order of the cases.
+    """
+    chunks = _chunks(cases)
+
+    def run_chunk(chunk: list[SuiteCase]) -> list[CaseOutcome]:
+        try:
+            outcomes: list[CaseOutcome] = pool.ask("cases", chunk, base, head, list(metrics))
+            return outcomes
+        except CustomAssignorError:
+            return [_run_apart(pool, case, base, head, list(metrics)) for case in chunk]
+
+    by_chunk: dict[int, list[CaseOutcome]] = {}
+    done = 0
+    for position, outcomes in pool.map(run_chunk, chunks):
+        by_chunk[position] = outcomes
+        done += len(outcomes)
+        on_progress(f"{done:,} of {len(cases):,} cases")
+    run = (pair for i, chunk in enumerate(chunks) for pair in zip(chunk, by_chunk[i], strict=True))
+    found = {id(case): outcome for case, outcome in run}
+    return [found[id(case)] for case in cases]
+
+
+def _chunks(cases: Sequence[SuiteCase]) -> list[list[SuiteCase]]:
+    """Return the cases in chunks of the same scenario, the slow ones first."""
+    chunks: list[list[SuiteCase]] = []
+    for _, group in groupby(cases, key=lambda case: id(case.document) if case.document else id(case)):
+        same = list(group)
+        chunks += [same[start : start + _CHUNK] for start in range(0, len(same), _CHUNK)]
+    return sorted(chunks, key=_rank)
+
+
+def _rank(chunk: list[SuiteCase]) -> tuple[int, int]:
+    first = chunk[0]
+    size = 0 if first.shape is None else -first.shape.tasks * first.shape.clients
+    return (_SLOW_FAMILIES.index(first.family) if first.family in _SLOW_FAMILIES else len(_SLOW_FAMILIES), size)
+
+
+def _run_apart(pool: ProcessPool, case: SuiteCase, base: Reviewed, head: Reviewed, metrics: list[str]) -> CaseOutcome:
+    """Run the assignors of a case one by one, since one of them may have ended the process."""
+    outcomes = []
+    for reviewed in (base, head):
+        try:
+            outcomes.append(pool.ask("assignor", case, reviewed, metrics))
+        except CustomAssignorError as error:
+            outcomes.append(AssignorOutcome({}, str(error), (InvariantViolation("valid", str(error)),)))
+    return CaseOutcome(case.family, case.name, case.seed, *outcomes)

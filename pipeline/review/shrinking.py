@@ -1,0 +1,341 @@
+"""Shrinking of a scenario in which an assignor violates an invariant: fewest clients, events and tasks.
+
+Guarantees: the result violates the same invariant with the same seed; the search is deterministic, and ends.
+
+Priority: clients, events, subtopologies, partitions, threads and standbys, then all settings that may have defaults.
+
+Complexity: at most `MAX_RUNS` runs of the scenario.
+
+Source: A. Zeller, R. Hildebrandt, Simplifying and Isolating Failure-Inducing Input, IEEE Transactions on Software
+Engineering 28 (2002): lists are reduced by halves, then by single entries, until no entry can be removed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from copy import deepcopy
+from dataclasses import replace
+from typing import Any, Final
+
+from assignors.contract.relabeling import check_relabeled
+from assignors.errors import AssignorError
+from pipeline.review.case_runs import MAX_REBALANCES, Reviewed, load_case, maker, run_assignor
+from reports.analysis.review.outcomes import ShrunkScenario
+from scenarios.load import ScenarioError
+from scenarios.run import run
+from scenarios.run_time import count_tasks
+from scenarios.suite.documents import Document, document_text, time_text
+from scenarios.suite.standard import SuiteCase
+from simulator.processes.run_budget import RunLimits
+from simulator.random_streams import random_stream
+
+MAX_RUNS: Final = 400
+"""Runs after which the smallest scenario so far is the result."""
+
+_ALL_REBALANCES: Final = 5_000
+"""Rebalances of all runs after which the search ends: a group that never converges has many in each."""
+
+MAX_RELABELINGS: Final = 60_000
+"""States with other process ids that are checked, all together."""
+
+_RELABELINGS: Final = 2_000
+"""States with other process ids that are checked for each candidate."""
+
+_BY_PROCESS_IDS: Final = ("valid", "complete")
+"""Invariants whose violation may depend on process ids."""
+
+_LISTS: Final = (("clients",), ("events",), ("application", "subtopologies"), ("cluster", "topics"))
+_OPTIONAL: Final = (
+    ("description",),
+    ("price",),
+    ("traffic",),
+    ("alongside",),
+    ("hosts",),
+    ("cluster", "configs"),
+    ("application", "starts"),
+    ("application", "times"),
+    ("application", "group_configs"),
+)
+_CLIENT_OPTIONAL: Final = ("restore", "tags", "starts", "records_per_s")
+_DURATIONS: Final = (60_000, 300_000, 900_000, 1_800_000)
+
+
+def shrink(case: SuiteCase, head: Reviewed, invariant: str) -> ShrunkScenario | None:
+    """Shrink the scenario of a case.
+
+    Args:
+        case: a case with a scenario.
+        head: the assignor.
+        invariant: the invariant that it violates in the case.
+
+    Returns:
+        The smallest scenario found; None if the case does not violate the invariant when it is run alone.
+    """
+    search = _Search(case, head, invariant)
+    start = None if case.document is None else search.reproduce(case.document)
+    if start is None:
+        return None
+    document = _smallest(deepcopy(start), search)
+    final = {**document, "name": f"{invariant.replace('_', '-')}", "seeds": [case.seed]}
+    scenario = load_case(replace(case, document=document), head)
+    blueprint = scenario.blueprint
+    return ShrunkScenario(
+        invariant=invariant,
+        message=search.messages[-1],
+        family=case.family,
+        case=case.name,
+        seed=case.seed,
+        text=document_text(final, _comment(case, head, invariant, search.messages[-1])),
+        clients=len(blueprint.clients),
+        tasks=count_tasks(scenario),
+        events=len(blueprint.events),
+        runs=search.runs,
+    )
+
+
+def _comment(case: SuiteCase, head: Reviewed, invariant: str, message: str) -> str:
+    settings = "".join(f" --head-config {key}={value}" for key, value in head.configs.items())
+    return (
+        f"{head.label} violates the invariant {invariant}:\n  {message}\n"
+        f"Shrunk from {case.name} of the family {case.family}. To see it again:\n"
+        f"  assignor-sim review --head '{head.name}'{settings} {invariant}.yaml"
+    )
+
+
+class _Search:
+    """Runs candidates, and counts the runs."""
+
+    def __init__(self, case: SuiteCase, head: Reviewed, invariant: str) -> None:
+        self._case = case
+        self._head = head
+        self._invariant = invariant
+        self._rng = random_stream(case.seed, "shrinking", invariant)
+        self._relabelings = 0
+        self._rebalances = 0
+        self.runs = 0
+        self.messages: list[str] = []
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no run or no rebalance is left."""
+        return self.runs >= MAX_RUNS or self._rebalances >= _ALL_REBALANCES
+
+    def reproduce(self, document: Document) -> Document | None:
+        """Return a scenario in which the assignor violates the invariant; None if none is found.
+
+        It is the given one, or if the violation depends on process ids, the same with others.
+        """
+        if self.is_over:
+            return None
+        try:
+            if self._violates(document):
+                return document
+            if self._invariant not in _BY_PROCESS_IDS or self._relabelings >= MAX_RELABELINGS:
+                return None
+            other = self._with_process_ids(document)
+            return other if other is not None and self._violates(other) else None
+        except (ScenarioError, AssignorError, ValueError, KeyError):
+            return None  # A reference to something that was removed.
+
+    def _violates(self, document: Document) -> bool:
+        self.runs += 1
+        outcome = run_assignor(replace(self._case, document=document), self._head, [], relabelings=0)
+        self._rebalances += outcome.rebalances
+        found = [violation for violation in outcome.violations if violation.invariant == self._invariant]
+        if found:
+            self.messages.append(found[0].message)
+        return bool(found)
+
+    def _with_process_ids(self, document: Document) -> Document | None:
+        """Return a scenario with process ids for which the assignment of its last rebalance violates the invariant."""
+        if any("count" in client for client in document["clients"]):
+            return None
+        scenario = load_case(replace(self._case, document=document), self._head)
+        spec = self._head.spec(scenario)
+        trace = run(scenario, spec, self._case.seed, capture=True, limits=RunLimits(MAX_REBALANCES))
+        if not trace.captured_rounds:
+            return None
+        state = trace.captured_rounds[-1].state
+        self._relabelings += _RELABELINGS
+        for other, violation in check_relabeled(state, maker(spec, trace), self._rng, _RELABELINGS):
+            if violation.invariant == self._invariant:
+                ids = dict(zip(map(str, state.clients.ids), map(str, other.clients.ids), strict=True))
+                of_name = {client.name: str(client.process_id) for client in trace.world.clients}
+                return {**document, "clients": [_identified(c, of_name, ids) for c in document["clients"]]}
+        return None
+
+
+def _identified(client: Document, of_name: Mapping[str, str], ids: Mapping[str, str]) -> Document:
+    """Return a client with its new process id; a client that did not take part in the rebalance keeps its own."""
+    own = of_name[client["name"]]
+    return {**client, "process_id": ids.get(own, own)}
+
+
+def _smallest(document: Document, search: _Search) -> Document:
+    """Apply all reductions until none applies."""
+    while not search.is_over:
+        before = document
+        for path in _LISTS:
+            document = _fewer_entries(document, path, search)
+        for candidates in (_fewer_racks, _lower_numbers, _without_optional_keys, _shorter):
+            document = _first_that_reproduces(document, candidates, search)
+        if document == before:
+            break
+    return document
+
+
+def _fewer_entries(document: Document, path: tuple[str, ...], search: _Search) -> Document:
+    """Remove entries of a list: by halves, then one by one."""
+    if not isinstance(_at(document, path), list):
+        return document
+    size = max(1, len(_at(document, path)) // 2)
+    while True:
+        start = 0
+        while start < len(entries := _at(document, path) or []):
+            kept = [*entries[:start], *entries[start + size :]]
+            candidate = _consistent(_with(document, path, kept))
+            found = search.reproduce(candidate)
+            if found is None:
+                start += size
+            else:
+                document = found
+        if size == 1:
+            return document
+        size //= 2
+
+
+def _first_that_reproduces(
+    document: Document, candidates: Callable[[Document], Iterator[Document]], search: _Search
+) -> Document:
+    """Apply one kind of reduction as often as it reproduces the violation."""
+    while True:
+        for candidate in candidates(document):
+            found = search.reproduce(candidate) if candidate != document else None
+            if found is not None:
+                document = found
+                break
+        else:
+            return document
+
+
+def _fewer_racks(document: Document) -> Iterator[Document]:
+    """Yield the scenario with fewer racks and brokers."""
+    brokers = _at(document, ("cluster", "brokers"))
+    if not isinstance(brokers, dict) or not isinstance(brokers.get("racks"), list):
+        return
+    racks = brokers["racks"]
+    for count in range(1, len(racks)):
+        kept = racks[:count]
+        candidate = _with(document, ("cluster", "brokers", "racks"), kept)
+        for client in candidate["clients"]:
+            if client.get("rack") in racks[count:]:
+                client["rack"] = kept[racks.index(client["rack"]) % count]
+        yield candidate
+
+
+def _lower_numbers(document: Document) -> Iterator[Document]:
+    """Yield the scenario with one number lowered."""
+    for path in _numbers(document):
+        value = _at(document, path)
+        lowest = 0 if path[-1] == "num.standby.replicas" else 1
+        for lower in dict.fromkeys((lowest, value // 2, value - 1)):
+            if lowest <= lower < value:
+                yield _consistent(_with(document, path, lower))
+
+
+def _numbers(document: Document) -> Iterator[tuple[Any, ...]]:
+    for number, topic in enumerate(_at(document, ("cluster", "topics")) or []):
+        if isinstance(topic.get("partitions"), int):
+            yield ("cluster", "topics", number, "partitions")
+    for number, client in enumerate(document["clients"]):
+        for key in ("count", "threads"):
+            if isinstance(client.get(key), int):
+                yield ("clients", number, key)
+    for path in (
+        ("cluster", "brokers", "count"),
+        ("cluster", "configs", "default.replication.factor"),
+        ("application", "configs", "num.standby.replicas"),
+        ("application", "configs", "max.warmup.replicas"),
+    ):
+        if isinstance(_at(document, path), int):
+            yield path
+
+
+def _without_optional_keys(document: Document) -> Iterator[Document]:
+    """Yield the scenario without one setting that has a default."""
+    configs = _at(document, ("application", "configs"))
+    paths: list[tuple[Any, ...]] = [path for path in _OPTIONAL if _at(document, path) is not None]
+    paths += [("application", "configs", key) for key in configs or {}]
+    paths += [("clients", n, key) for n, c in enumerate(document["clients"]) for key in _CLIENT_OPTIONAL if key in c]
+    subtopologies = _at(document, ("application", "subtopologies")) or []
+    paths += [("application", "subtopologies", n, "stores") for n, s in enumerate(subtopologies) if "stores" in s]
+    for path in paths:
+        yield _without(document, path)
+    if configs == {}:
+        yield _without(document, ("application", "configs"))
+
+
+def _shorter(document: Document) -> Iterator[Document]:
+    """Yield the scenario with shorter durations."""
+    for duration_ms in _DURATIONS:
+        text = time_text(duration_ms)
+        if document.get("duration") == text:
+            return
+        yield {**document, "duration": text}
+
+
+def _consistent(document: Document) -> Document:
+    """Return a document without references to clients and topics that it no longer has; those of numbers stay."""
+    names = {client.get("name") for client in document["clients"]}
+    generated = any("count" in client for client in document["clients"])
+    events = document.get("events")
+    if events and not generated:
+        document = {**document, "events": [event for event in map(_only(names), events) if event is not None]}
+    subtopologies = _at(document, ("application", "subtopologies"))
+    if subtopologies:
+        sources = {source for subtopology in subtopologies for source in subtopology.get("sources", ())}
+        topics = _at(document, ("cluster", "topics")) or []
+        document = _with(document, ("cluster", "topics"), [topic for topic in topics if topic.get("name") in sources])
+    return document
+
+
+def _only(names: set[Any]) -> Callable[[Document], Document | None]:
+    """Return a function that removes unknown clients from an event, and events without clients."""
+
+    def restrict(event: Document) -> Document | None:
+        restricted = dict(event)
+        for key, value in event.items():
+            if isinstance(value, dict) and isinstance(value.get("clients"), list):
+                known = [name for name in value["clients"] if name in names]
+                if not known:
+                    return None
+                restricted[key] = {**value, "clients": known}
+        return restricted
+
+    return restrict
+
+
+def _at(document: Any, path: Iterable[Any]) -> Any:
+    """Return the value at a path; None if there is none."""
+    for step in path:
+        if isinstance(document, dict):
+            document = document.get(step)
+        elif isinstance(document, list) and isinstance(step, int) and step < len(document):
+            document = document[step]
+        else:
+            return None
+    return document
+
+
+def _with(document: Document, path: tuple[Any, ...], value: Any) -> Document:
+    """Return a copy with another value at a path."""
+    copy = deepcopy(document)
+    _at(copy, path[:-1])[path[-1]] = value
+    return copy
+
+
+def _without(document: Document, path: tuple[Any, ...]) -> Document:
+    """Return a copy without the value at a path."""
+    copy = deepcopy(document)
+    del _at(copy, path[:-1])[path[-1]]
+    return copy

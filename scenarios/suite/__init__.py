@@ -1,0 +1,1 @@
+"""The standard suite: scenarios and assignment problems on which assignors are reviewed."""

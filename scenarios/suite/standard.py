@@ -1,0 +1,155 @@
+"""The versioned standard suite: which cases it has, by seed.
+
+A case never changes within a version: what a seed draws depends on the version, the family and the number of the case.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from scenarios.shipped import find_scenario, list_scenarios
+from scenarios.suite.documents import Document
+from scenarios.suite.families import FAMILIES, PLACEMENTS, Family
+from scenarios.suite.scale_shapes import SHAPES, ScaleShape
+from simulator.random_streams import random_stream
+
+VERSION: Final = "standard 1"
+"""Name and version of the suite; part of every report."""
+
+KNOWN_PROBLEMS: Final = "known_problems"
+SCALE: Final = "scale_shapes"
+OWN: Final = "scenarios"
+"""Family of scenarios that the user names instead of a suite."""
+
+FAMILY_DESCRIPTIONS: Final[dict[str, str]] = {
+    **{family.name: family.description for family in (*FAMILIES, PLACEMENTS)},
+    KNOWN_PROBLEMS: "The shipped scenarios, which reproduce known problems of Kafka's assignors.",
+    SCALE: "Single assignments of up to 6,000 tasks or 1,000 clients; one client in ten leaves.",
+    OWN: "Scenarios of your own.",
+}
+"""What the cases of each family have in common."""
+
+_SLOW_SCENARIOS: Final = ("correlated_loss", "migration_to_streams_groups", "sticky_without_rest")
+"""Shipped scenarios that are left out of the quick suite."""
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteSize:
+    """How many cases a suite has.
+
+    Attributes:
+        scenarios: scenarios of each family.
+        placements: scenarios of the family `placements`.
+        seeds: seeds of each of its scenarios.
+        scale_seeds: seeds of each scale shape.
+    """
+
+    scenarios: int
+    placements: int
+    seeds: int
+    scale_seeds: int
+
+
+_SEEDS_PER_SUITE: Final = 1_000_000
+_SEEDS_PER_FAMILY: Final = 20_000
+_SEEDS_PER_SCENARIO: Final = 100
+
+FULL: Final = SuiteSize(scenarios=40, placements=40, seeds=10, scale_seeds=3)
+QUICK: Final = SuiteSize(scenarios=16, placements=16, seeds=10, scale_seeds=2)
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteCase:
+    """One case: a scenario and a seed, or a large assignment.
+
+    Attributes:
+        family: its family.
+        name: unique in the suite.
+        seed: seed of the run.
+        document: the scenario; None for a large assignment.
+        folder: folder of the files that the scenario imports; None without.
+        shape: the large assignment; None for a scenario.
+    """
+
+    family: str
+    name: str
+    seed: int
+    document: Document | None = None
+    folder: Path | None = None
+    shape: ScaleShape | None = None
+
+
+def standard_suite(seed: int = 1, *, quick: bool = False) -> list[SuiteCase]:
+    """Return the cases of the standard suite, by family.
+
+    Args:
+        seed: draws the random scenarios; 1 for published results.
+        quick: whether to return the quick selection: the first cases of each family.
+
+    Returns:
+        The cases. Those of the quick suite are among those of the full one.
+    """
+    size = QUICK if quick else FULL
+    cases = [case for family in FAMILIES for case in _family(family, seed, size.scenarios, 1)]
+    cases += _family(PLACEMENTS, seed, size.placements, size.seeds)
+    cases += [
+        case for file in list_scenarios() if not (quick and file.stem in _SLOW_SCENARIOS) for case in _shipped(file)
+    ]
+    shapes = [shape for shape in SHAPES if shape.in_quick or not quick]
+    seeds = range(seed, seed + size.scale_seeds)
+    return cases + [
+        SuiteCase(SCALE, f"{shape.name}, seed {number}", number, shape=shape) for shape in shapes for number in seeds
+    ]
+
+
+def own_cases(files: Iterable[str | os.PathLike[str]]) -> list[SuiteCase]:
+    """Return the cases of scenario files, or of shipped scenarios: one for each seed that a scenario lists.
+
+    Raises:
+        OSError: a file cannot be read.
+        ValueError: a file is not a YAML mapping.
+    """
+    return [case for file in files for case in _cases_of_file(find_scenario(Path(file)), OWN, None)]
+
+
+def _family(family: Family, seed: int, count: int, seeds: int) -> Iterator[SuiteCase]:
+    rank = (*FAMILIES, PLACEMENTS).index(family)
+    for number in range(1, count + 1):
+        content = family.document(random_stream(seed, VERSION, family.name, str(number)), number)
+        # No two runs of a suite have the same seed, which draws the process ids of their clients.
+        first = seed * _SEEDS_PER_SUITE + rank * _SEEDS_PER_FAMILY + number * _SEEDS_PER_SCENARIO
+        for run_seed in range(first, first + seeds):
+            name = f"{content['name']}, seed {run_seed}" if seeds > 1 else content["name"]
+            yield SuiteCase(family.name, name, run_seed, content)
+
+
+def _shipped(file: Path) -> Iterator[SuiteCase]:
+    return _cases_of_file(file, KNOWN_PROBLEMS, 1)
+
+
+def _cases_of_file(file: Path, family: str, max_seeds: int | None) -> Iterator[SuiteCase]:
+    content = _plain(file)
+    seeds = content.get("seeds") or [1]
+    for seed in seeds[:max_seeds]:
+        content.setdefault("name", file.stem)
+        name = file.stem if len(seeds) == 1 or max_seeds == 1 else f"{file.stem}, seed {seed}"
+        yield SuiteCase(family, name, int(seed), content, file.parent.resolve())
+
+
+def _plain(file: Path) -> Document:
+    """Return a YAML file as data."""
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import YAMLError
+
+    try:
+        content: Any = YAML(typ="safe").load(file.read_text(encoding="utf-8"))
+    except YAMLError as error:
+        raise ValueError(f"{file}: {str(error).splitlines()[0]}") from None
+    if not isinstance(content, dict):
+        raise ValueError(f"{file}: expected a mapping with cluster, application and clients")
+    # They name or describe the assignors of the scenario, which are replaced.
+    return {key: value for key, value in content.items() if key not in ("problem", "expect", "assignors")}

@@ -1,0 +1,69 @@
+"""The forms of a review: terminal, Markdown, JUnit and page agree, and stay within their limits."""
+
+from __future__ import annotations
+
+from functools import cache
+from xml.etree import ElementTree
+
+from reports.analysis.review.outcomes import AssignorOutcome, CaseOutcome, InvariantViolation, ShrunkScenario
+from reports.analysis.review.report import ReviewReport, build_report
+from reports.render.review import junit, markdown, page, terminal
+from reports.render.review.documents import MAX_LINES
+
+METRICS = ["active_moves", "standby_moves", "load_skew"]
+
+
+def a_large_report() -> ReviewReport:
+    """Return a report in which everything is worse, and every kind of line occurs."""
+    violation = (InvariantViolation("complete", "task <b>0_0</b> | on no client"),)
+    outcomes = [
+        CaseOutcome(
+            f"family-{family}",
+            f"case-{family}-{number}",
+            number,
+            AssignorOutcome({metric: float(number + 1) for metric in METRICS}),
+            AssignorOutcome({metric: float(2 * number + 3) for metric in METRICS}, None, violation, 2),
+        )
+        for family in range(15)
+        for number in range(12)
+    ]
+    outcomes.append(CaseOutcome("family-0", "odd", 1, skipped="not with these configs"))
+    shrunk = ShrunkScenario("complete", "m", "family-0", "case-0-0", 1, "name: <x>\n", 1, 2, 0, 9)
+    return build_report(outcomes, ("a", "b<script>"), METRICS, {}, "standard 1", 1, [shrunk])
+
+
+@cache
+def report() -> ReviewReport:
+    return a_large_report()
+
+
+def test_markdown_fits_a_comment_and_folds_its_details() -> None:
+    text = markdown(report())
+    assert len(text.splitlines()) <= MAX_LINES
+    assert text.count("<details>") == text.count("</details>") == 2
+    assert "<script>" not in text
+    assert "more in the full report" in text
+    assert "complete.yaml" in text.replace("\\", "")
+
+
+def test_terminal_fits_80_columns() -> None:
+    text = terminal(report(), width=80, color=False)
+    assert max(map(len, text.splitlines())) <= 80
+    assert "smallest scenario: violations/complete.yaml" in " ".join(text.split())
+    assert "Violates complete (180)" in text
+
+
+def test_junit_fails_for_each_violation_and_each_worse_metric() -> None:
+    root = ElementTree.fromstring(junit(report()))
+    worse = sum(str(finding.verdict) == "worse" for finding in report().findings)
+    assert worse > 0
+    assert len(root.findall(".//failure")) == worse + 1
+    assert [suite.get("name") for suite in root][:2] == ["invariants", "family-0"]
+
+
+def test_the_page_escapes_names_and_has_every_family() -> None:
+    text = page(report())
+    assert "b<script>" not in text
+    assert all(f"<h3>family-{number}</h3>" in text for number in range(15))
+    assert "name: &lt;x&gt;" in text
+    assert text == page(a_large_report())
