@@ -23,9 +23,10 @@ if TYPE_CHECKING:
 class ReviewFormat(StrEnum):
     """Output format of the review."""
 
-    TERMINAL = "terminal"
-    MARKDOWN = "markdown"
+    TABLE = "table"
     JSON = "json"
+    CSV = "csv"
+    MARKDOWN = "markdown"
     JUNIT = "junit"
 
 
@@ -71,7 +72,7 @@ def review(
         Path | None,
         typer.Option("-o", "--out", help="Directory for report, page and shrunk scenarios.", metavar="DIR"),
     ] = None,
-    format_: Annotated[ReviewFormat, typer.Option("--format", help="Output format.")] = ReviewFormat.TERMINAL,
+    format_: Annotated[ReviewFormat, typer.Option("--format", help="Output format.")] = ReviewFormat.TABLE,
 ) -> None:
     """Check an assignor on a suite of scenarios, and compare it with another one.
 
@@ -139,15 +140,17 @@ def _rendered(reviewed: Review, format_: ReviewFormat) -> str:
     import json
 
     from reports.analysis.review.report import report_record
-    from reports.render.review import junit, markdown
+    from reports.render.review import csv_of_findings, junit, markdown
 
     match format_:
-        case ReviewFormat.TERMINAL:
+        case ReviewFormat.TABLE:
             return str(reviewed)
         case ReviewFormat.MARKDOWN:
             return markdown(reviewed.report)
         case ReviewFormat.JSON:
             return json.dumps(report_record(reviewed.report), indent=2, ensure_ascii=False) + "\n"
+        case ReviewFormat.CSV:
+            return csv_of_findings(reviewed.report)
         case ReviewFormat.JUNIT:
             return junit(reviewed.report).decode()
 

@@ -56,7 +56,7 @@ class Invariant(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Violation:
+class ContractViolation:
     """A violation of an invariant.
 
     Attributes:
@@ -80,26 +80,28 @@ def compute(state: ApplicationState, assignor: TaskAssignor) -> AssignmentColumn
     return AssignmentColumns.of(state, as_recording(assignor).assign_recorded(state, NO_RECORDER))
 
 
-def violation_of(error: AssignorError | str) -> Violation:
+def violation_of(error: AssignorError | str) -> ContractViolation:
     """Return the violation that the failure of a contained assignor is."""
     text = str(error)
     if "is not deterministic" in text:
-        return Violation(Invariant.DETERMINISTIC, text)
+        return ContractViolation(Invariant.DETERMINISTIC, text)
     if "changed the state" in text:
-        return Violation(Invariant.PURE, text)
-    return Violation(Invariant.VALID, text)
+        return ContractViolation(Invariant.PURE, text)
+    return ContractViolation(Invariant.VALID, text)
 
 
-def check_complete(state: ApplicationState, columns: AssignmentColumns) -> Iterator[Violation]:
+def check_complete(state: ApplicationState, columns: AssignmentColumns) -> Iterator[ContractViolation]:
     """Yield a violation if a task is active on no client; columns have at most one for each task."""
     missing = np.flatnonzero(columns.active == UNASSIGNED)
     if len(missing) and len(state.clients):
         named = ", ".join(str(state.tasks.ids[row]) for row in missing[:_SHOWN_TASKS].tolist())
         more = f" and {len(missing) - _SHOWN_TASKS} more" if len(missing) > _SHOWN_TASKS else ""
-        yield Violation(Invariant.COMPLETE, f"{'tasks' if len(missing) > 1 else 'task'} {named}{more} on no client")
+        yield ContractViolation(
+            Invariant.COMPLETE, f"{'tasks' if len(missing) > 1 else 'task'} {named}{more} on no client"
+        )
 
 
-def check_state(state: ApplicationState, make: MakeAssignor, answer: AssignmentColumns) -> Iterator[Violation]:
+def check_state(state: ApplicationState, make: MakeAssignor, answer: AssignmentColumns) -> Iterator[ContractViolation]:
     """Check the answer of an assignor for one state, by asking new instances of it.
 
     Args:
@@ -118,15 +120,15 @@ def check_state(state: ApplicationState, make: MakeAssignor, answer: AssignmentC
         difference = first_difference(state, answer, again)
         if difference:
             text = f"a new instance answers otherwise for the same state: {difference}"
-            yield Violation(Invariant.DETERMINISTIC, text)
+            yield ContractViolation(Invariant.DETERMINISTIC, text)
     except AssignorError as error:
         yield violation_of(error)
     if fingerprint(state) != before:
-        yield Violation(Invariant.PURE, "changed the state, which is read-only")
+        yield ContractViolation(Invariant.PURE, "changed the state, which is read-only")
     yield from _check_order(state, make, again)
 
 
-def _check_order(state: ApplicationState, make: MakeAssignor, answer: AssignmentColumns) -> Iterator[Violation]:
+def _check_order(state: ApplicationState, make: MakeAssignor, answer: AssignmentColumns) -> Iterator[ContractViolation]:
     if len(state.clients) < 2 and len(state.tasks) < 2:
         return
     listed = ReorderedState(**{column.name: getattr(state, column.name) for column in fields(state)})
@@ -137,7 +139,7 @@ def _check_order(state: ApplicationState, make: MakeAssignor, answer: Assignment
         return
     if difference:
         text = f"clients and tasks listed in the opposite order: {difference}"
-        yield Violation(Invariant.ORDER_INDEPENDENT, text)
+        yield ContractViolation(Invariant.ORDER_INDEPENDENT, text)
 
 
 @dataclass(frozen=True, eq=False)

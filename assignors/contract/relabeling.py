@@ -11,7 +11,7 @@ from uuid import UUID
 
 import numpy as np
 
-from assignors.contract.invariants import MakeAssignor, Violation, check_complete, compute, violation_of
+from assignors.contract.invariants import ContractViolation, MakeAssignor, check_complete, compute, violation_of
 from assignors.errors import AssignorError
 from assignors.model.ids import ProcessId
 from assignors.model.state import ApplicationState
@@ -25,7 +25,7 @@ def relabeled(state: ApplicationState, rng: np.random.Generator) -> ApplicationS
 
 def check_relabeled(
     state: ApplicationState, make: MakeAssignor, rng: np.random.Generator, count: int
-) -> Iterator[tuple[ApplicationState, Violation]]:
+) -> Iterator[tuple[ApplicationState, ContractViolation]]:
     """Check that the assignments of some states with other process ids are valid and complete.
 
     Args:

@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 
 from assignors.containment.contained import first_difference
-from assignors.contract.invariants import Invariant, MakeAssignor, Violation, compute, violation_of
+from assignors.contract.invariants import ContractViolation, Invariant, MakeAssignor, compute, violation_of
 from assignors.errors import AssignorError
 from assignors.model.assignment import UNASSIGNED, AssignmentColumns
 from assignors.model.state import LATEST_OFFSET, NO_LAG, ApplicationState
@@ -35,7 +35,7 @@ class Settling:
         moved: active tasks that moved in all rebalances.
     """
 
-    violations: tuple[Violation, ...]
+    violations: tuple[ContractViolation, ...]
     rounds: int | None
     moved: int
 
@@ -54,7 +54,7 @@ def settle(state: ApplicationState, make: MakeAssignor, rounds: int = ROUNDS) ->
     state = replace(state, assignment_configs=replace(state.assignment_configs, max_warmup_replicas=_warmups(state)))
     assignor = make()
     answers: list[AssignmentColumns] = []
-    violations: list[Violation] = []
+    violations: list[ContractViolation] = []
     moved, equal = 0, 0
     try:
         for number in range(1, rounds + 1):
@@ -75,7 +75,7 @@ def settle(state: ApplicationState, make: MakeAssignor, rounds: int = ROUNDS) ->
             state = carried_out(state, answer)
     except AssignorError as error:
         return Settling((*violations, violation_of(error)), None, moved)
-    violations.append(Violation(Invariant.CONVERGES, f"still changes the assignment after {rounds} rebalances"))
+    violations.append(ContractViolation(Invariant.CONVERGES, f"still changes the assignment after {rounds} rebalances"))
     return Settling(tuple(violations), None, moved)
 
 
@@ -85,17 +85,17 @@ def _warmups(state: ApplicationState) -> int:
 
 def _unsettled(
     state: ApplicationState, answers: list[AssignmentColumns], answer: AssignmentColumns, number: int
-) -> Iterator[Violation]:
+) -> Iterator[ContractViolation]:
     """Yield what is wrong with an answer that differs from the one before."""
     difference = first_difference(state, answers[-1], answer)
     for index, earlier in enumerate(answers[:-1], start=1):
         if _same(earlier, answer):
             text = f"rebalance {number} restores the assignment of rebalance {index}: {difference}"
-            yield Violation(Invariant.NO_OSCILLATION, text)
+            yield ContractViolation(Invariant.NO_OSCILLATION, text)
             break
     if answers[-1].followup_rebalance_delay_ms is None:
         text = f"rebalance {number} changes an assignment that was final, although nothing else changed: {difference}"
-        yield Violation(Invariant.IDEMPOTENT, text)
+        yield ContractViolation(Invariant.IDEMPOTENT, text)
 
 
 def _same(first: AssignmentColumns, second: AssignmentColumns) -> bool:

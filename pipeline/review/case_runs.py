@@ -17,9 +17,9 @@ from assignors import registry
 from assignors.containment.contained import ContainedAssignor, innermost
 from assignors.containment.limits import DEFAULT_LIMITS, CallLimits
 from assignors.contract.invariants import (
+    ContractViolation,
     Invariant,
     MakeAssignor,
-    Violation,
     check_complete,
     check_state,
     compute,
@@ -197,7 +197,7 @@ def run_assignor(
     row = tabulate(trace, spec.label, case.seed)["runs"].to_pylist()[0]
     if row["verdict"] in (Verdict.CYCLING, Verdict.STOPPED):
         text = f"the group does not stop rebalancing: {row['cause'] or 'assignments repeat'}"
-        violations.append(Violation(Invariant.CONVERGES, text))
+        violations.append(ContractViolation(Invariant.CONVERGES, text))
     values = {} if row["verdict"] in INCOMPARABLE else _values(row, metrics)
     return AssignorOutcome(values, None, _first_of_each(violations), checked, nanos, len(trace.captured_rounds))
 
@@ -228,7 +228,7 @@ def _values(row: Mapping[str, Any], metrics: Iterable[str]) -> dict[str, float]:
     return {key: float(value) for key, value in known.items() if value is not None}
 
 
-def _first_of_each(violations: Iterable[Violation]) -> tuple[InvariantViolation, ...]:
+def _first_of_each(violations: Iterable[ContractViolation]) -> tuple[InvariantViolation, ...]:
     """Return the first violation of each invariant."""
     first: dict[Invariant, str] = {}
     for violation in violations:
@@ -238,7 +238,7 @@ def _first_of_each(violations: Iterable[Violation]) -> tuple[InvariantViolation,
 
 def _check_run(
     trace: Trace, spec: AssignorSpec, seed: int, relabelings: int
-) -> tuple[list[Violation], int, tuple[int, ...]]:
+) -> tuple[list[ContractViolation], int, tuple[int, ...]]:
     """Return the violations in a run, the number of checked states, and the durations of calls."""
     violations = [] if trace.failure is None else [violation_of(_plain(trace.failure))]
     captured = trace.captured_rounds
@@ -304,7 +304,7 @@ def _run_shape(shape: ScaleShape, seed: int, reviewed: Reviewed, metrics: list[s
     """Compute a large assignment twice: for a new group, and after some clients have left."""
     state = reviewed.configured(scale_state(shape, seed))
     make = reviewed.make
-    violations: list[Violation] = []
+    violations: list[ContractViolation] = []
     assignor = make()
     if isinstance(assignor, RateAwareAssignor) and assignor.needs_rates:
         return AssignorOutcome()  # Single assignments have no traffic.

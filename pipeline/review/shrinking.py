@@ -71,7 +71,7 @@ def shrink(case: SuiteCase, head: Reviewed, invariant: str) -> ShrunkScenario | 
     Returns:
         The smallest scenario found; None if the case does not violate the invariant when it is run alone.
     """
-    search = _Search(case, head, invariant)
+    search = _ShrinkingSearch(case, head, invariant)
     start = None if case.document is None else search.reproduce(case.document)
     if start is None:
         return None
@@ -102,7 +102,7 @@ def _comment(case: SuiteCase, head: Reviewed, invariant: str, message: str) -> s
     )
 
 
-class _Search:
+class _ShrinkingSearch:
     """Runs candidates, and counts the runs."""
 
     def __init__(self, case: SuiteCase, head: Reviewed, invariant: str) -> None:
@@ -171,7 +171,7 @@ def _identified(client: Document, of_name: Mapping[str, str], ids: Mapping[str, 
     return {**client, "process_id": ids.get(own, own)}
 
 
-def _smallest(document: Document, search: _Search) -> Document:
+def _smallest(document: Document, search: _ShrinkingSearch) -> Document:
     """Apply all reductions until none applies."""
     while not search.is_over:
         before = document
@@ -184,7 +184,7 @@ def _smallest(document: Document, search: _Search) -> Document:
     return document
 
 
-def _fewer_entries(document: Document, path: tuple[str, ...], search: _Search) -> Document:
+def _fewer_entries(document: Document, path: tuple[str, ...], search: _ShrinkingSearch) -> Document:
     """Remove entries of a list: by halves, then one by one."""
     if not isinstance(_at(document, path), list):
         return document
@@ -205,7 +205,7 @@ def _fewer_entries(document: Document, path: tuple[str, ...], search: _Search) -
 
 
 def _first_that_reproduces(
-    document: Document, candidates: Callable[[Document], Iterator[Document]], search: _Search
+    document: Document, candidates: Callable[[Document], Iterator[Document]], search: _ShrinkingSearch
 ) -> Document:
     """Apply one kind of reduction as often as it reproduces the violation."""
     while True:

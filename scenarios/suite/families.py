@@ -15,7 +15,7 @@ Draw = Callable[[np.random.Generator, str, str], Document]
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
+class SuiteFamily:
     """A family of random scenarios.
 
     Attributes:
@@ -135,23 +135,23 @@ def _placements(rng: np.random.Generator, name: str, text: str) -> Document:
 
 
 FAMILIES: Final = (
-    Family("uniform", "Subtopologies of equal size; a client joins, another leaves.", _uniform),
-    Family("skewed", "Subtopologies of very different sizes and rates; a client joins, another leaves.", _skewed),
-    Family("threads", "Clients with 1 to 6 threads; a client joins, another leaves.", _threads),
-    Family("standbys", "0 to 2 standbys; a client crashes and returns.", _standbys),
-    Family("tags", "Standbys spread over client tags; a client joins, another leaves.", _tags),
-    Family("racks", "1 to 5 racks and rack-aware assignment; a client joins, another leaves.", _racks),
-    Family("cold", "All state has to be restored at the start.", _cold),
-    Family("join", "Clients join, at once or one after another.", _join),
-    Family("leave", "Clients close, at once or one after another.", _leave),
-    Family("crash", "Clients crash and return, with or without their disks.", _crash),
-    Family("roll", "All clients restart one after another.", _roll),
-    Family("scale", "The group is scaled out, and later in.", _scale),
-    Family("outage", "A rack fails with its brokers and clients.", _outage),
+    SuiteFamily("uniform", "Subtopologies of equal size; a client joins, another leaves.", _uniform),
+    SuiteFamily("skewed", "Subtopologies of very different sizes and rates; a client joins, another leaves.", _skewed),
+    SuiteFamily("threads", "Clients with 1 to 6 threads; a client joins, another leaves.", _threads),
+    SuiteFamily("standbys", "0 to 2 standbys; a client crashes and returns.", _standbys),
+    SuiteFamily("tags", "Standbys spread over client tags; a client joins, another leaves.", _tags),
+    SuiteFamily("racks", "1 to 5 racks and rack-aware assignment; a client joins, another leaves.", _racks),
+    SuiteFamily("cold", "All state has to be restored at the start.", _cold),
+    SuiteFamily("join", "Clients join, at once or one after another.", _join),
+    SuiteFamily("leave", "Clients close, at once or one after another.", _leave),
+    SuiteFamily("crash", "Clients crash and return, with or without their disks.", _crash),
+    SuiteFamily("roll", "All clients restart one after another.", _roll),
+    SuiteFamily("scale", "The group is scaled out, and later in.", _scale),
+    SuiteFamily("outage", "A rack fails with its brokers and clients.", _outage),
 )
 """The families whose scenarios are simulated with one seed each."""
 
-PLACEMENTS: Final = Family(
+PLACEMENTS: Final = SuiteFamily(
     "placements", "Small groups with many replica placements and process ids; a client joins.", _placements
 )
 """The family whose scenarios are simulated with many seeds each, for rare mistakes."""

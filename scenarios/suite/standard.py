@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from scenarios.shipped import find_scenario, list_scenarios
 from scenarios.suite.documents import Document
-from scenarios.suite.families import FAMILIES, PLACEMENTS, Family
+from scenarios.suite.families import FAMILIES, PLACEMENTS, SuiteFamily
 from scenarios.suite.scale_shapes import SHAPES, ScaleShape
 from simulator.random_streams import random_stream
 
@@ -23,7 +23,7 @@ VERSION: Final = "standard 1"
 KNOWN_PROBLEMS: Final = "known_problems"
 SCALE: Final = "scale_shapes"
 OWN: Final = "scenarios"
-"""Family of scenarios that the user names instead of a suite."""
+"""SuiteFamily of scenarios that the user names instead of a suite."""
 
 FAMILY_DESCRIPTIONS: Final[dict[str, str]] = {
     **{family.name: family.description for family in (*FAMILIES, PLACEMENTS)},
@@ -116,7 +116,7 @@ def own_cases(files: Iterable[str | os.PathLike[str]]) -> list[SuiteCase]:
     return [case for file in files for case in _cases_of_file(find_scenario(Path(file)), OWN, None)]
 
 
-def _family(family: Family, seed: int, count: int, seeds: int) -> Iterator[SuiteCase]:
+def _family(family: SuiteFamily, seed: int, count: int, seeds: int) -> Iterator[SuiteCase]:
     rank = (*FAMILIES, PLACEMENTS).index(family)
     for number in range(1, count + 1):
         content = family.document(random_stream(seed, VERSION, family.name, str(number)), number)

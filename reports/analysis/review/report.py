@@ -68,7 +68,7 @@ class FamilyFinding:
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
+class FamilyReport:
     """The results of a family.
 
     Attributes:
@@ -141,7 +141,7 @@ class ReviewReport:
     cases: int
     states: int
     invariants: tuple[InvariantCount, ...]
-    families: tuple[Family, ...]
+    families: tuple[FamilyReport, ...]
     skipped: tuple[tuple[str, str], ...]
     shrunk: tuple[ShrunkScenario, ...] = ()
 
@@ -225,7 +225,7 @@ def build_report(
             FamilyFinding(next(corrected), int((difference[:, c] < 0).sum()), int((difference[:, c] > 0).sum()))
             for c in range(len(metrics))
         )
-        families.append(Family(name, descriptions.get(name, ""), scenarios, cases, findings))
+        families.append(FamilyReport(name, descriptions.get(name, ""), scenarios, cases, findings))
     return ReviewReport(
         base=labels[0],
         head=labels[1],

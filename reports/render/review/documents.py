@@ -1,4 +1,4 @@
-"""A review as Markdown for a comment on a pull request, and as JUnit XML for CI servers."""
+"""A review as Markdown for a comment on a pull request, CSV for scripts, and JUnit XML for CI servers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from reports.analysis.paired_comparison import ComparisonVerdict
 from reports.analysis.review.outcomes import INVARIANTS
-from reports.analysis.review.report import ReviewReport
+from reports.analysis.review.report import ReviewReport, report_record
 from reports.analysis.text import printable
 from reports.render.junit import xml_lines
 from reports.render.markdown import markdown_table, markdown_text
@@ -26,6 +26,7 @@ from reports.render.review.rows import (
     title,
     violation_lines,
 )
+from reports.render.terminal.facts import FactTable, render
 
 MAX_LINES: Final = 60
 """Maximum number of lines of the Markdown report."""
@@ -55,6 +56,17 @@ def markdown(report: ReviewReport) -> str:
         tail = f" ({left_out} more in the full report)" if left_out else ""
         findings = _folded(f"{len(found)} significant differences{tail}", table_text)
     return "\n".join([*head, *metrics, *findings, *notes]) + "\n"
+
+
+def csv_of_findings(report: ReviewReport) -> str:
+    """Return every finding as a row of CSV; the columns are the keys of JSON, after that of the family."""
+    rows = [
+        {"family": family["name"], **finding}
+        for family in report_record(report)["families"]
+        for finding in family["findings"]
+    ]
+    keys = list(rows[0]) if rows else ["family"]
+    return render([FactTable("findings", "Findings", dict(zip(keys, keys, strict=True)), rows)], "csv")
 
 
 def _folded(summary: str, content: str) -> list[str]:

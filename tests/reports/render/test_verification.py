@@ -104,9 +104,9 @@ def test_hostile_names_are_drawn_as_text_in_every_format(name: str) -> None:
 
 
 def test_unknown_format_is_rejected() -> None:
-    with pytest.raises(ValueError, match="formats: text, json, markdown, github"):
+    with pytest.raises(ValueError, match="formats: text, json, csv, markdown, github"):
         render(ALL, "xml")
-    assert FORMATS == ("text", "json", "markdown", "github")
+    assert FORMATS == ("text", "json", "csv", "markdown", "github")
 
 
 def statuses(verifications: Sequence[Verification]) -> list[str]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from functools import cache
 from xml.etree import ElementTree
 
 from reports.analysis.review.outcomes import AssignorOutcome, CaseOutcome, InvariantViolation, ShrunkScenario
 from reports.analysis.review.report import ReviewReport, build_report
-from reports.render.review import junit, markdown, page, terminal
+from reports.render.review import csv_of_findings, junit, markdown, page, terminal
 from reports.render.review.documents import MAX_LINES
 
 METRICS = ["active_moves", "standby_moves", "load_skew"]
@@ -59,6 +61,13 @@ def test_junit_fails_for_each_violation_and_each_worse_metric() -> None:
     assert worse > 0
     assert len(root.findall(".//failure")) == worse + 1
     assert [suite.get("name") for suite in root][:2] == ["invariants", "family-0"]
+
+
+def test_csv_has_every_finding() -> None:
+    rows = list(csv.DictReader(io.StringIO(csv_of_findings(report()))))
+    assert [(row["family"], row["metric"], row["wins"]) for row in rows] == [
+        (finding.comparison.scenario, finding.comparison.metric, str(finding.wins)) for finding in report().findings
+    ]
 
 
 def test_the_page_escapes_names_and_has_every_family() -> None:

@@ -17,6 +17,7 @@ from rich.cells import cell_len
 from reports.analysis.comparison import compare_runs
 from reports.analysis.comparison_records import records
 from reports.render.terminal.comparison import COLUMNS, columns_for, render
+from simulator.results.csv_cells import csv_cell
 from tests.reports.sample_runs import HOSTILE, four_assignors, tables
 
 WIDTHS = (60, 80, 100, 160)
@@ -187,7 +188,7 @@ def test_json_and_csv_preserve_names_and_numbers(name: str) -> None:
     assert json.loads(render(results, "json")) == expected
     rows = list(csv.DictReader(io.StringIO(render(results, "csv"))))
     assert list(rows[0]) == list(expected[0])
-    assert [row["assignor"] for row in rows] == [name, "b"]
+    assert [row["assignor"] for row in rows] == [csv_cell(name), "b"]
     assert float(rows[0]["cross_rack_bytes_per_s"]) == 1e7 / 3
     assert (rows[0]["stateful_cost"], rows[1]["stateful_cost"], rows[0]["seeds"]) == ("", "480", "7")
 

@@ -123,5 +123,5 @@ def test_hostile_names_are_drawn_as_text(name: str) -> None:
 
 
 def test_unknown_format_is_rejected() -> None:
-    with pytest.raises(ValueError, match="formats: table, json, markdown"):
-        render(ALL, "csv")
+    with pytest.raises(ValueError, match="formats: table, json, csv, markdown"):
+        render(ALL, "xml")
