@@ -38,6 +38,7 @@ INTERNAL = {
     "list_moves",
     "load_cluster",
     "may_state_expectations",
+    "observed_counts",
     "partition_changes",
     "plan_tables",
     "prepare",
