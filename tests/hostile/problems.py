@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from assignor_sim.commands.assign import AgreementCounts
+from assignor_sim.console.formats import OutputFormat
 from assignors import registry
 from assignors.containment.time_limit import time_limit
 from assignors.errors import AssignorError
@@ -100,7 +101,7 @@ def _solve(text: str) -> tuple[float, str | None]:
             solution = solve_problem(problem, FILE)
             json.dumps(solution).encode()
             counts.count(problem, solution)
-        counts.print(io.StringIO())
+        counts.print(io.StringIO(), OutputFormat.TABLE)
     except ProblemError as error:
         if not str(error).startswith(f"{FILE}:1: "):
             failure = f"not located: {error}"

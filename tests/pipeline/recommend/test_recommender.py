@@ -131,7 +131,7 @@ def test_json_contains_changes_gain_and_steps() -> None:
 
 
 def test_unknown_format_is_rejected() -> None:
-    with pytest.raises(ValueError, match="table, json, properties"):
+    with pytest.raises(ValueError, match="table, json, csv, markdown, properties"):
         render(recommend_for_shop(with_standbys)[0], "xml")
 
 

@@ -107,8 +107,9 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = tmp_path_factory.mktemp("dist") / "assignor_sim-0-py3-none-any.whl"
     with zipfile.ZipFile(file, "w") as archive:
         for package in ("assignor_sim", "assignors", "pipeline", "reports", "scenarios", "simulator"):
-            for source in sorted((ROOT / package).rglob("*.py")):
-                archive.write(source, source.relative_to(ROOT))
+            for source in sorted((ROOT / package).rglob("*")):
+                if source.suffix in (".py", ".json") and not source.name.endswith(".expected.json"):
+                    archive.write(source, source.relative_to(ROOT))
     return file
 
 

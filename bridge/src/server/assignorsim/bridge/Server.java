@@ -30,6 +30,7 @@ public final class Server {
 
     private final String jar;
     private final Map<List<?>, ClassLoader> loaders = new HashMap<>();
+    private final Map<String, ClassLoader> loaderOfAssignor = new HashMap<>();
     private final Map<String, Function<Map<String, Object>, Map<String, Object>>> assignors = new HashMap<>();
 
     private Server(final String jar) {
@@ -81,12 +82,19 @@ public final class Server {
             final Map<String, Object> request = (Map<String, Object>) Json.parse(message);
             return Json.write(switch ((String) request.get("kind")) {
                 case "load" -> load(request);
-                case "assign" -> assignors.get((String) request.get("name")).apply(request);
+                case "assign" -> assign(request);
                 default -> Map.of("peak_heap_bytes", peakHeapBytes());
             });
         } catch (final Throwable error) {
             return Json.write(Map.of("error", describe(error)));
         }
+    }
+
+    private Map<String, Object> assign(final Map<String, Object> request) {
+        final String name = (String) request.get("name");
+        // Kafka finds the default classes of its configs by this loader; those of other jars are not its own.
+        Thread.currentThread().setContextClassLoader(loaderOfAssignor.get(name));
+        return assignors.get(name).apply(request);
     }
 
     private Map<String, Object> load(final Map<String, Object> request) throws Throwable {
@@ -102,6 +110,7 @@ public final class Server {
         Thread.currentThread().setContextClassLoader(loader);
         final String name = (String) request.get("class");
         assignors.put((String) request.get("name"), ClassLoaders.assignor(loader, (String) request.get("interface"), name));
+        loaderOfAssignor.put((String) request.get("name"), loader);
         return Map.of("class", name);
     }
 
