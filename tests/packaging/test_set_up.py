@@ -49,6 +49,7 @@ SLOW = (
     "tests/docs/test_kip_925_page.py",
     "tests/docs/test_brokers_and_bills_page.py",
     "tests/docs/test_group_page.py",
+    "tests/docs/test_optimum_page.py",
     "tests/docs/test_examples.py",
     "tests/docs/test_known_problems.py",
     "tests/docs/test_warmup_preview_page.py",
