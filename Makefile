@@ -36,6 +36,7 @@ PROJECTS := tests/packaging/test_name_collisions.py tests/packaging/test_typed_c
 	tests/assignor_sim/test_pytest_plugin.py
 EXAMPLES := tests/docs/test_python_api.py tests/docs/test_readme.py tests/docs/test_regression_howtos.py \
 	tests/docs/test_optimal_page.py tests/docs/test_kip_925_page.py \
+	tests/docs/test_brokers_and_bills_page.py tests/docs/test_group_page.py tests/docs/test_optimum_page.py \
 	tests/docs/test_examples.py tests/docs/test_known_problems.py tests/docs/test_warmup_preview_page.py
 PAGES    := tests/reports/render/plan_page tests/assignor_sim/commands/test_report.py \
 	tests/assignor_sim/commands/test_plan_directory.py tests/assignor_sim/commands/test_run_alongside.py \

@@ -37,11 +37,11 @@ def _all_rounds(rows_by_scenario: dict[str, list[Row]]) -> Iterator[str]:
     yield "| scenario | rounds | bound raised | optimum proven |"
     yield "|---|---|---|---|"
     for name, rows in rows_by_scenario.items():
-        yield f"| {name} | {_counts(rows)} |"
-    yield f"| all | {_counts([row for rows in rows_by_scenario.values() for row in rows])} |"
+        yield f"| {name} | {counts(rows)} |"
+    yield f"| all | {counts([row for rows in rows_by_scenario.values() for row in rows])} |"
 
 
-def _counts(rows: list[Row]) -> str:
+def counts(rows: list[Row]) -> str:
     raised = sum(row["total_cost_bound"] > row["relaxed_total_cost_bound"] for row in rows)
     proven = sum(row["total_cost_bound"] == row["best_known_total_cost"] for row in rows)
     return f"{len(rows):,} | {raised:,} | {proven:,}"
@@ -73,7 +73,7 @@ def refreshed(text: str, rows_by_scenario: dict[str, list[Row]]) -> str:
     """Return the page with these figures after its mark."""
     head, _, rest = text.partition(MARK)
     _, _, tail = rest.partition("\n\n## ")
-    heading = "It raised the bound of the following deciding rounds, which `run` and the page show:"
+    heading = "In the deciding rounds, which `run` and the page show, it raised these bounds:"
     tables = f"{_joined(_all_rounds(rows_by_scenario))}\n\n{heading}\n\n{_joined(_deciding_rounds(rows_by_scenario))}"
     return f"{head}{MARK}\n\n{tables}\n\n## {tail}"
 

@@ -219,7 +219,7 @@ def holm_correction(p_values: Sequence[float]) -> list[float]:
 
 
 @lru_cache(maxsize=4096)
-def _widening(count: int) -> float:
+def interval_widening(count: int) -> float:
     """Return the factor by which percentile intervals of `count` normally distributed values are too narrow."""
     from scipy import stats
 
@@ -247,7 +247,9 @@ def _intervals(values: Floats, names: tuple[str, ...]) -> list[Interval | None]:
         method="percentile",
         rng=random_stream(0, "bootstrap", *names),
     ).confidence_interval
-    low, high = (first + mean + _widening(len(values)) * (end - mean) for end in (percentiles.low, percentiles.high))
+    low, high = (
+        first + mean + interval_widening(len(values)) * (end - mean) for end in (percentiles.low, percentiles.high)
+    )
     return [Interval(*ends) for ends in zip(low.tolist(), high.tolist(), strict=True)]
 
 

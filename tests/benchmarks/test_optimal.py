@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import random
-
 import pytest
 
-from assignors.model.configs import AssignmentConfigs
 from assignors.model.state import ApplicationState
-from assignors.tasks.high_availability import HighAvailability
 from assignors.tasks.optimal import Optimal, OptimalSolution, Separation, SolutionStatus
 from scenarios.problems import parse_problem
 from tests.benchmarks.conftest import Measure
 from tests.benchmarks.shapes import rack_problem
-from tests.contract.random_applications import RandomApplication
+from tests.benchmarks.shrunken_group import shrunken_group
 
 
 def proven(state: ApplicationState, assignor: Optimal) -> OptimalSolution:
@@ -45,14 +41,5 @@ def test_the_cheapest_assignment(
 
 @pytest.mark.parametrize("standbys", [1, 2])
 def test_the_cheapest_assignment_of_uneven_clients_by_two_tags(measure: Measure, standbys: int) -> None:
-    tasks = list(parse_problem(rack_problem("min_traffic", 200, 20)).all_tasks.values())
-    tags = ("zone", "cluster")
-    application = RandomApplication(
-        random.Random(4), tasks, AssignmentConfigs(num_standby_replicas=standbys, rack_aware_assignment_tags=tags)
-    )
-    for _ in range(20):
-        application.join()
-    application.apply(HighAvailability().assign(application.state()))
-    application.leave()
     what = f"`optimal`, 200 × 19 after one left, {standbys} standbys apart by two tags"
-    measure(proven, application.state(), Optimal(), rounds=3, what=what, goal_ms=60_000)
+    measure(proven, shrunken_group(standbys), Optimal(), rounds=3, what=what, goal_ms=60_000)

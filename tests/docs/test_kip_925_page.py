@@ -1,4 +1,4 @@
-"""The tables of docs/explanation/kip-925-alternatives.md that compare assignors in scenarios show current figures."""
+"""The tables of docs/explanation/kip-925-alternatives.md that compare assignors show current figures."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from pathlib import Path
 
 from assignor_sim.api.loading import load
 from assignor_sim.api.running import run
+from tests.assignors.tasks.subtopology_skew import skew_table
 from tools.examples.figures import first_runs, show
 
 PAGE = (Path(__file__).parents[2] / "docs" / "explanation" / "kip-925-alternatives.md").read_text(encoding="utf-8")
@@ -66,3 +67,7 @@ def test_balance_is_current() -> None:
     (_, partitions, by_bytes), (_, _, by_partitions) = current["ha_min_bytes"], current["min_traffic"]
     assert f"Both read {partitions} partitions across racks" in TEXT
     assert f"but `ha_min_bytes` {by_bytes} and `min_traffic` {by_partitions}" in TEXT
+
+
+def test_skew_of_random_problems_is_current() -> None:
+    assert skew_table() in PAGE

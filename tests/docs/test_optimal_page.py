@@ -1,4 +1,4 @@
-"""The tables of docs/explanation/optimal.md that compare assignors show current figures."""
+"""The tables of docs/explanation/optimal.md show current figures, and problems whose optimum is proven."""
 
 from __future__ import annotations
 
@@ -10,6 +10,10 @@ import yaml
 
 from assignor_sim.api.loading import load
 from assignor_sim.api.running import run
+from assignors.tasks.optimal import Optimal, Separation, SolutionStatus
+from scenarios.problems import parse_problem
+from tests.benchmarks.shapes import rack_problem
+from tests.benchmarks.shrunken_group import shrunken_group
 from tools.examples.figures import first_runs, show
 
 PAGE = (Path(__file__).parents[2] / "docs" / "explanation" / "optimal.md").read_text(encoding="utf-8")
@@ -73,3 +77,24 @@ def test_bills_are_current(unit: str) -> None:
     at_leaders = current("cross_zone_bill", extra, MONEY)
     at_nearest = current("cross_zone_bill", extra, MONEY, (SELECTOR,))
     assert shown("cross_zone_bill") == {label: [*values, *at_nearest[label]] for label, values in at_leaders.items()}
+
+
+SIZES = re.findall(r"^\| (\d) \| (.*?) \| ([\d,]+) × (\d+) \| (.*?) \|$", PAGE, re.MULTILINE)
+
+
+def test_table_of_sizes_is_found() -> None:
+    assert len(SIZES) == 7
+
+
+@pytest.mark.parametrize(("standbys", "separation", "tasks", "clients", "kind"), SIZES)
+def test_optimum_of_each_size_is_proven(standbys: str, separation: str, tasks: str, clients: str, kind: str) -> None:
+    if kind == "even":
+        problem = rack_problem("min_traffic", int(tasks.replace(",", "")), int(clients), standbys=int(standbys))
+        state = parse_problem(problem)
+    else:
+        assert (kind, separation) == ("uneven, one has left", "two tags")
+        state = shrunken_group(int(standbys))
+    assert f"{len(state.all_tasks):,} × {len(state.clients)}" == f"{tasks} × {clients}"
+    apart = Separation.CLIENTS if separation == "none but clients" else Separation.PLACES
+    solution = Optimal(apart=apart).solve(state)
+    assert (solution.status, solution.cost) == (SolutionStatus.OPTIMAL, solution.bound)

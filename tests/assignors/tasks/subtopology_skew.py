@@ -63,20 +63,22 @@ def with_strategy(state: ApplicationState, strategy: RackAwareStrategy) -> Appli
     return replace(state, assignment_configs=replace(state.assignment_configs, rack_aware_assignment_strategy=strategy))
 
 
-def main() -> None:
+def skew_table() -> str:
+    """Measure all problems; return a row for each strategy: its problems by skew, and partitions read across racks."""
     results: dict[str, list[SkewResult]] = {"none": [], "min_traffic": [], "balance_subtopology": [], "exact": []}
     for seed in range(PROBLEMS):
         state = problem(seed)
         for strategy in RackAwareStrategy:
             results[strategy].append(measure_skew(with_strategy(state, strategy), HighAvailability()))
         results["exact"].append(measure_skew(state, SubtopologyBalance()))
-    print(f"| | {' | '.join(f'skew {skew}' for skew in range(MANY))} | {MANY} or more | read across racks |")
-    print("|---|" + "---|" * (MANY + 2))
+    head = f"| | {' | '.join(f'skew {skew}' for skew in range(MANY))} | {MANY} or more | cross-rack source partitions |"
+    lines = [head, "|---|" + "---|" * (MANY + 2)]
     for name, every in results.items():
         counts = Counter(min(result.skew, MANY) for result in every)
         cells = [f"{counts[skew]:,}" for skew in range(MANY + 1)]
-        print(f"| {name} | {' | '.join(cells)} | {sum(result.remote for result in every):,} |")
+        lines.append(f"| {name} | {' | '.join(cells)} | {sum(result.remote for result in every):,} |")
+    return "".join(f"{line}\n" for line in lines)
 
 
 if __name__ == "__main__":
-    main()
+    print(skew_table(), end="")
