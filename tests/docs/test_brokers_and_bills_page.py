@@ -64,7 +64,7 @@ def placement_cells(world: World) -> tuple[str, ...]:
     took_ms = max(steps) - plan.at_ms
     complete = f"{took_ms / HOUR_MS:.1f} h" if took_ms else "at once"
     ids = [broker.id for broker in brokers]
-    per_broker = extent(held[each] for each in ids), extent(led[each] for each in ids)
+    per_broker = extent(held[plan_bill] for plan_bill in ids), extent(led[plan_bill] for plan_bill in ids)
     return *per_broker, f"{local} of {len(after)}", str(copied), complete
 
 
@@ -82,8 +82,8 @@ def cost_cells(usd: Mapping[str, float], total: float) -> tuple[str, ...]:
 
 def test_bills_of_five_plans_are_current() -> None:
     bills = {strategy: bill(strategy) for strategy in STRATEGIES}
-    for strategy, each in bills.items():
-        assert f"| `{strategy}` | {' | '.join(each.cells)} |\n" in PAGE
+    for strategy, plan_bill in bills.items():
+        assert f"| `{strategy}` | {' | '.join(plan_bill.cells)} |\n" in PAGE
     even, kept = bills["exact_flow"], bills["goal_chain"]
     assert kept.row["cross_rack_usd"] == pytest.approx(even.row["cross_rack_usd"] / 2, rel=0.1), "costs half"
     assert even.row["cross_rack_bytes_per_s"] == pytest.approx(60e6 * 2 / 3), "two thirds of 60 MB/s"
