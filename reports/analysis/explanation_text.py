@@ -8,6 +8,7 @@ from typing import Any
 from reports.analysis.explanation import ExplainedMove
 from reports.analysis.formatting import format_clock, format_count, format_duration, format_number
 from reports.analysis.text import printable
+from reports.analysis.triggers import trigger_text
 
 Row = Mapping[str, Any]
 
@@ -56,7 +57,7 @@ def wait_text(move: ExplainedMove) -> str:
     if move.role != "active":
         return ""
     if move.runs_at_ms is None:
-        return "It did not run there before it moved on."
+        return "It did not run there before it moved again."
     down = f", after a downtime of {format_duration(move.downtime_ms)}" if move.downtime_ms else ""
     return f"It ran there from {format_clock(move.runs_at_ms)} on{down}."
 
@@ -73,7 +74,7 @@ def move_text(move: ExplainedMove) -> str:
 def round_text(row: Row) -> Iterator[str]:
     """Yield the number of a round, then its time and reason."""
     yield f"Round {row['round']}"
-    yield f"{format_clock(row['at_ms'])}, {printable(row['reason'])}"
+    yield f"{format_clock(row['at_ms'])}, {trigger_text(row['reason'])}"
 
 
 def _name(name: str | None) -> str:

@@ -66,10 +66,13 @@ class PreparedSweep:
             yield f"warning: runs with this value will fail: {warning}"
 
     def __str__(self) -> str:
-        settings, labels, seeds = len(self.sweep.settings), len(self.labels), len(self.sweep.seeds)
-        return (
-            f"{self.sweep.name}: {settings:,} settings × {labels:,} assignors × {seeds:,} seeds = {self.total:,} runs"
-        )
+        factors = (("setting", self.sweep.settings), ("assignor", self.labels), ("seed", self.sweep.seeds))
+        product = " × ".join(_counted(len(values), noun) for noun, values in factors)
+        return f"{self.sweep.name}: {product} = {_counted(self.total, 'run')}"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def prepare_sweep(

@@ -17,6 +17,7 @@ from reports.analysis.comparison import Tables, rows_of_run
 from reports.analysis.runs.breakdowns import MOVE_REASONS, Key, assignor_label, runs_by_assignor
 from reports.analysis.runs.warmups import Copy, warm_ups
 from reports.analysis.text import printable, shortened_list
+from reports.analysis.triggers import trigger_text
 from reports.render.run_page.step_sentences import step_sentences
 
 MAX_BYTES = 3_000_000
@@ -98,7 +99,7 @@ def _run(tables: Tables, key: Key, run: Mapping[str, Any], label: str, max_sente
             {
                 "n": row["round"],
                 "at": row["at_ms"],
-                "reason": shortened_list(printable(row["reason"] or ""), _REASON_CHARS),
+                "reason": shortened_list(trigger_text(row["reason"] or ""), _REASON_CHARS),
                 **delta,
             }
             for row, delta in zip(rounds, deltas, strict=True)

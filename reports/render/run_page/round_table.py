@@ -17,6 +17,7 @@ from reports.analysis.formatting import (
     format_rate,
 )
 from reports.analysis.text import shortened_list
+from reports.analysis.triggers import trigger_text
 
 MAX_ROUNDS = 100
 """Maximum number of rounds of a run in a table of a page."""
@@ -70,7 +71,7 @@ def _cost(row: RoundRow) -> str:
 _COLUMNS: dict[str, Callable[[RoundRow], str]] = {
     "Round": lambda row: str(row["round"]),
     "Time": _number("at_ms", format_clock),
-    "Reason": lambda row: shortened_list(row["reason"], _REASON_CHARS),
+    "Reason": lambda row: shortened_list(trigger_text(row["reason"]), _REASON_CHARS),
     "Clients": _number("members"),
     "Leader compute time": _number("leader_compute_ms", format_duration),
     "Active task moves": _number("active_moves"),

@@ -10,6 +10,7 @@ from rich.text import Text
 from reports.analysis.formatting import format_count
 from reports.analysis.frontier import FrontierPoint, TrafficFrontier
 from reports.analysis.text import printable
+from reports.analysis.triggers import trigger_text
 from reports.render.terminal.console import HEADER, QUIET, grid, lines
 from reports.render.terminal.facts import FactTable
 
@@ -30,7 +31,7 @@ def draw(front: TrafficFrontier, width: int | None = None, *, color: bool | None
 
 def _parts(front: TrafficFrontier) -> Iterator[RenderableType]:
     heading = Text(f"{printable(front.scenario)}, round {front.round} at {front.at}", style=HEADER)
-    heading.append(f"\n{printable(front.reason)}", style="not bold")
+    heading.append(f"\n{trigger_text(front.reason)}", style="not bold")
     counts = (front.tasks, front.partitions, front.clients)
     tasks, partitions, clients = map(format_count, counts)
     heading.append(f"\n{tasks} stateful tasks read {partitions} partitions on {clients} clients", style="not bold")

@@ -15,6 +15,7 @@ from reports.analysis.explanation_text import move_text, step_text
 from reports.analysis.formatting import format_bytes, format_clock, format_count, format_duration
 from reports.analysis.runs.round_diff import move_reason_text
 from reports.analysis.text import printable
+from reports.analysis.triggers import trigger_text
 from reports.render.terminal.console import HEADER, QUIET, grid, lines
 from reports.render.terminal.facts import FactTable
 
@@ -62,7 +63,7 @@ def _heading(row: Mapping[str, Any], moves: Sequence[ExplainedMove]) -> Text:
     if row["restored_bytes"]:
         costs.append(f"{format_bytes(row['restored_bytes'])} restored until the next round")
     text = Text(f"Round {row['round']}", HEADER)
-    text.append(f"  {format_clock(row['at_ms'])}, {printable(row['reason'])}", "not bold")
+    text.append(f"  {format_clock(row['at_ms'])}, {trigger_text(row['reason'])}", "not bold")
     return text.append(f"\n{_counted(len(moves), 'move')}{''.join(f'; {cost}' for cost in costs)}", f"not bold {QUIET}")
 
 

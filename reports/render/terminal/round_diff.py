@@ -12,6 +12,7 @@ from rich.text import Text
 from reports.analysis.formatting import format_clock, format_count
 from reports.analysis.runs.round_diff import ClientChange, RoundDiff, TaskChange, TaskHolders, move_reason_text
 from reports.analysis.text import printable
+from reports.analysis.triggers import trigger_text
 from reports.render.terminal.console import HEADER, QUIET, grid, lines
 from reports.render.terminal.facts import FactTable
 
@@ -54,7 +55,8 @@ def summary(diff: RoundDiff) -> str:
         return "Nothing changed." if len(diff.assignors) == 1 else "Both assign all tasks to the same clients."
     moved = [change for change in diff.tasks if change.is_move]
     rest = len(diff.tasks) - len(moved)
-    verb = "moved" if len(diff.assignors) == 1 else "run elsewhere"
+    is_initial = len(diff.assignors) == 1 and not any(change.before for change in diff.tasks)
+    verb = "assigned for the first time" if is_initial else "moved" if len(diff.assignors) == 1 else "run elsewhere"
     also = f"; standbys of {format_count(rest)} more differ" if rest else ""
     return f"{format_count(len(moved))} of {format_count(diff.num_tasks)} tasks {verb}{_reasons(moved)}{also}."
 
@@ -72,8 +74,9 @@ def _heading(diff: RoundDiff) -> Text:
     else:
         labels = " and ".join(map(printable, diff.assignors))
         text.append(f"{labels}, seed {diff.seed}: round {diff.round}")
-    for at_ms, reason in zip(diff.at_ms, diff.reasons, strict=True):
-        text.append(f"\n{format_clock(at_ms)}  {printable(reason)}", style="not bold")
+    for side, at_ms, reason in zip(diff.assignors, diff.at_ms, diff.reasons, strict=True):
+        label = "" if len(diff.assignors) == 1 else f"{printable(side)}: "
+        text.append(f"\n{label}{format_clock(at_ms)}  {trigger_text(reason)}", style="not bold")
     return text
 
 
@@ -127,7 +130,9 @@ def _why(change: TaskChange) -> Text:
     if not change.is_move:
         return Text(_STANDBYS_ONLY, style=QUIET)
     text = Text(move_reason_text(change.reason))
-    return text.append(f": {'; '.join(change.steps)}", style=QUIET) if change.steps else text
+    if change.steps:
+        text.append(f"{': ' if text else ''}{'; '.join(change.steps)}", style=QUIET)
+    return text
 
 
 def _clients_of(holders: TaskHolders) -> Text:

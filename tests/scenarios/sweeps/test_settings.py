@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from scenarios.sweeps.design import load_sweep
 from scenarios.sweeps.document import DesignEntry, FactorEntry
+from scenarios.sweeps.prepared import prepare_sweep
 from scenarios.sweeps.settings import count_settings, generate_settings
 
 RANGE = FactorEntry(name="load", path=["x"], between=[1.0, 1000.0], scale="log")
@@ -48,3 +52,13 @@ def test_sweep_without_factors_has_one_setting() -> None:
     for design in (DesignEntry(grid=True), DesignEntry(random=5)):
         assert generate_settings(design, []) == [()]
     assert count_settings(DesignEntry(grid=True), []) == 1
+
+
+def test_one_assignor_or_setting_is_counted_in_the_singular(tmp_path: Path) -> None:
+    file = tmp_path / "one.yaml"
+    file.write_text(
+        "scenario: cold_start\nassignors: [high_availability]\n"
+        "factors: [{name: standbys, path: application.configs.num.standby.replicas, values: [1]}]\n",
+        encoding="utf-8",
+    )
+    assert str(prepare_sweep(load_sweep(file))) == "one: 1 setting × 1 assignor × 1 seed = 1 run"

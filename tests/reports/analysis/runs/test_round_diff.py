@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
-from reports.analysis.runs.round_diff import RoundDiff, diff_assignors, diff_rounds, record
+from reports.analysis.runs.round_diff import RoundDiff, TaskChange, diff_assignors, diff_rounds, record
 from reports.analysis.runs.run_rows import RunLookupError, select_assignors
 from reports.render.terminal.round_diff import draw, summary
 from tests.reports.sample_moves import HA_ROUNDS, RECORDED, results
@@ -80,7 +81,7 @@ def test_unknown_round_assignor_or_seed_is_rejected() -> None:
 def test_diff_text_shows_clients_tasks_and_reasons(second_round: RoundDiff) -> None:
     assert draw([second_round], 100, color=False) == (
         "HA, seed 7: round 2\n"
-        "0:00:02  follow-up\n"
+        "0:00:02  follow-up requested by the assignor\n"
         "2 of 3 tasks moved (1 to a standby or warm-up, 1 client lost); standbys of 1 more differ.\n"
         "\n"
         "client   active   standby   lost   gained\n"
@@ -127,3 +128,16 @@ def test_hostile_names_are_drawn_as_text(name: str) -> None:
     text = draw([diff_rounds(results({RECORDED: HA_ROUNDS}, a=name), RECORDED, 2)], 400, color=False)
     assert not {"\x1b", "\x07", "\u202e"} & set(text)
     assert "lost" in text
+
+
+def test_initial_assignment_is_named_and_steps_without_a_reason_start_without_a_colon() -> None:
+    change = TaskChange("0_0", (), ("a",), None, ("round-robin placed it on a",))
+    initial = replace(diff_rounds(results(), "HA", 2), tasks=(change,), clients=(), num_tasks=1)
+    text = draw([initial], 100, color=False)
+    assert "1 of 1 tasks assigned for the first time." in text
+    assert "a         round-robin placed it on a\n" in text
+
+
+def test_each_time_of_two_assignors_has_its_label() -> None:
+    lines = draw([diff_assignors(results(), ("HA", "sticky"), 1)], 80, color=False).splitlines()
+    assert [line.split(": ")[0] for line in lines[1:3]] == ["HA", "sticky"]
