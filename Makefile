@@ -16,7 +16,7 @@ unexport PYTHONDONTWRITEBYTECODE
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-answers test-spark test-kafka test-browser javascript lint types layers check bridge bench performance bench-pipeline spark-cluster \
-	parity parity-brokers releases new-releases changed-classes docs docs-build docs-version readme wheel release wheel-test lock sbom clean .venv machine
+	parity parity-brokers leaderboard releases new-releases changed-classes docs docs-build docs-version readme wheel release wheel-test lock sbom clean .venv machine
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' Makefile
@@ -37,7 +37,9 @@ PROJECTS := tests/packaging/test_name_collisions.py tests/packaging/test_typed_c
 EXAMPLES := tests/docs/test_python_api.py tests/docs/test_readme.py tests/docs/test_regression_howtos.py \
 	tests/docs/test_optimal_page.py tests/docs/test_kip_925_page.py \
 	tests/docs/test_brokers_and_bills_page.py tests/docs/test_group_page.py tests/docs/test_optimum_page.py \
-	tests/docs/test_examples.py tests/docs/test_known_problems.py tests/docs/test_warmup_preview_page.py
+	tests/docs/test_broker_strategies_page.py tests/docs/test_exact_plans_page.py \
+	tests/docs/test_examples.py tests/docs/test_known_problems.py tests/docs/test_warmup_preview_page.py \
+	tests/tools/benchmark
 PAGES    := tests/reports/render/plan_page tests/assignor_sim/commands/test_report.py \
 	tests/assignor_sim/commands/test_plan_directory.py tests/assignor_sim/commands/test_run_alongside.py \
 	tests/assignor_sim/commands/test_plan.py tests/assignor_sim/commands/test_plan_options.py \
@@ -52,7 +54,7 @@ PAGES    := tests/reports/render/plan_page tests/assignor_sim/commands/test_repo
 FAULTS   := tests/faults tests/assignors/containment/test_isolated.py
 ANSWERS  := tests/parity tests/contract tests/relations tests/library/test_stored.py \
 	tests/library/test_known_problems.py tests/library/test_readable_results.py $(PROJECTS) $(EXAMPLES) $(PAGES) $(FAULTS)
-SLOW     := $(ANSWERS) tests/hostile tests/pipeline tests/browser tests/real_kafka tests/bridge
+SLOW     := $(ANSWERS) tests/hostile tests/pipeline tests/browser tests/real_kafka tests/bridge tests/benchmarks
 
 test: .venv ## Set up, then run the tests (a part of them: ARGS="-k rack")
 	.venv/bin/python -m pytest --numprocesses=auto --dist=loadfile $(SLOW:%=--ignore=%) $(ARGS)
@@ -128,6 +130,9 @@ GROUPS  := 5000
 parity-brokers: .venv ## Compare with the configs and the assignor of a released broker on random streams groups (BROKERS=4.4.0 GROUPS=5000 SEED=1; needs Maven)
 	.venv/bin/python -m tools.kafka_group_oracle configs --kafka $(BROKERS)
 	.venv/bin/python -m tools.kafka_group_oracle compare --kafka $(BROKERS) --groups $(GROUPS) --rounds 4 --seed $(SEED)
+
+leaderboard: .venv bridge ## Compute AssignorBench again and write docs/benchmark (15 minutes on 2 cores; needs Maven)
+	.venv/bin/python -m tools.benchmark all $(ARGS)
 
 releases: .venv ## Write docs/reference/releases.md: what changed between Kafka releases
 	.venv/bin/python -m tools.releases page

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from assignor_sim.api.explanations import TaskExplanations as TaskExplanations
     from assignor_sim.api.frontier import FrontierError as FrontierError
     from assignor_sim.api.frontier import frontier as frontier
+    from assignor_sim.api.fuzzing import Fuzzing as Fuzzing
+    from assignor_sim.api.fuzzing import fuzz as fuzz
     from assignor_sim.api.loading import load as load
     from assignor_sim.api.plan_comparison import PlanComparison as PlanComparison
     from assignor_sim.api.plan_comparison import plan as plan
@@ -84,6 +86,7 @@ if TYPE_CHECKING:
     from assignors.tasks.streams_group_preview import StreamsGroupPreview as StreamsGroupPreview
     from assignors.tasks.streams_group_sticky import StreamsGroupSticky as StreamsGroupSticky
     from assignors.tasks.streams_group_sticky import TaskAssignorError as TaskAssignorError
+    from pipeline.fuzz.corpus import CorpusError as CorpusError
     from reports.analysis.explanation import ExplanationError as ExplanationError
     from reports.analysis.frontier import TrafficFrontier as TrafficFrontier
     from reports.analysis.recommendation import Recommendation as Recommendation
@@ -103,6 +106,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "assignor_sim.api.comparison": ("Comparison", "compare"),
     "assignor_sim.api.explanations": ("MoveLists", "TaskExplanations"),
     "assignor_sim.api.frontier": ("FrontierError", "frontier"),
+    "assignor_sim.api.fuzzing": ("Fuzzing", "fuzz"),
     "assignor_sim.api.loading": ("load",),
     "assignor_sim.api.plan_comparison": ("PlanComparison", "plan"),
     "assignor_sim.api.recommendations": ("recommend",),
@@ -145,6 +149,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "assignors.tasks.sticky": ("Sticky",),
     "assignors.tasks.streams_group_preview": ("StreamsGroupPreview",),
     "assignors.tasks.streams_group_sticky": ("StreamsGroupSticky", "TaskAssignorError"),
+    "pipeline.fuzz.corpus": ("CorpusError",),
     "reports.analysis.explanation": ("ExplanationError",),
     "reports.analysis.frontier": ("TrafficFrontier",),
     "reports.analysis.recommendation": ("Recommendation",),

@@ -102,9 +102,11 @@ class ScenarioFile(pytest.File):
     def collect(self) -> Iterable[pytest.Item]:
         """Yield the test of the scenario."""
         from assignor_sim.api.regression import may_state_expectations, stored_results_path
+        from reports.analysis.stored.invariant_case import invariant_case_path
 
         is_stored = stored_results_path(self.path).exists() or self.config.getoption(_UPDATE)
-        is_expected = not is_stored and may_state_expectations(self.path)
+        states_more = may_state_expectations(self.path) or invariant_case_path(self.path).exists()
+        is_expected = not is_stored and states_more
         yield ScenarioItem.from_parent(self, name="as_expected" if is_expected else "as_stored")
 
 

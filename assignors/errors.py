@@ -5,6 +5,8 @@ AssignorError                   base class
 ├── UnknownAssignorError        no assignor has this name, or it rejects its parameters
 ├── InvalidAssignmentError      an assignment violates the contract (see `validate_assignment`)
 ├── CustomAssignorError         an assignor that is not of this project failed, in any way
+│   ├── ChangedStateError       it changed its input
+│   └── NotDeterministicError   it gave different answers for the same state
 └── KafkaError                  Kafka's own assignor throws for this input
     ├── ConfigError             org.apache.kafka.common.config.ConfigException
     ├── IllegalStateError       java.lang.IllegalStateException
@@ -33,6 +35,14 @@ class InvalidAssignmentError(AssignorError):
 
 class CustomAssignorError(AssignorError):
     """A custom assignor raised an exception, exited, took too long, changed its input, or was not deterministic."""
+
+
+class ChangedStateError(CustomAssignorError):
+    """A custom assignor changed the state, which is read-only, or tried to."""
+
+
+class NotDeterministicError(CustomAssignorError):
+    """A custom assignor gave different answers for the same state."""
 
 
 class KafkaError(AssignorError):

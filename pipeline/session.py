@@ -45,6 +45,14 @@ _FAST_START_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 _MAX_CHARS = 2_000
 _JAVA_END_S = 10.0
 """Time that Java has to stop Spark after Ctrl-C, before it is killed."""
+_JAVA_LAST_STEPS_S = 2.0
+"""Time between the end of Java's connections and that of its process."""
+
+
+_JAVA_HAS_ENDED = (
+    "Java ended while Spark ran; the system may have ended it for lack of memory (see dmesg). "
+    "Use fewer cores, as in --master 'local[1]'"
+)
 
 
 class SparkError(Exception):
@@ -84,7 +92,7 @@ def connect(
         if running is None:
             stack.enter_context(_java_ends_at_interrupt())
             session = _start(master, settings or {}, _FAST_START_JAVA if fast_start else "")
-            stack.push(lambda kind, *_: None if kind is KeyboardInterrupt else session.stop())
+            stack.push(lambda kind, *_: None if kind is KeyboardInterrupt else _stop(session))
         else:
             session = running
         stack.enter_context(_spark_errors())
@@ -103,11 +111,15 @@ def _spark_errors() -> Iterator[None]:
     Raises:
         SparkError: a job fails.
     """
-    from py4j.protocol import Py4JError
+    from py4j.protocol import Py4JError, Py4JNetworkError
     from pyspark.errors import PySparkException
 
     try:
         yield
+    except (Py4JNetworkError, ConnectionError) as error:
+        if _java_has_ended():
+            raise SparkError(_JAVA_HAS_ENDED) from error
+        raise SparkError(f"Spark does not answer: {error}") from error
     except (PySparkException, Py4JError) as error:
         raise SparkError(f"Spark failed: {_without_stack_frames(str(error))}") from error
 
@@ -123,18 +135,46 @@ def _java_ends_at_interrupt() -> Iterator[None]:
         KeyboardInterrupt: the user pressed Ctrl-C.
     """
     root_logger = logging.getLogger()
-    root_logger.addFilter(_is_no_interrupt)  # py4j logs it there, with a traceback.
+    root_logger.addFilter(_is_no_lost_call)  # py4j logs it there, with a traceback.
     try:
         yield
     except KeyboardInterrupt:
         _end_java()
         raise
     finally:
-        root_logger.removeFilter(_is_no_interrupt)
+        root_logger.removeFilter(_is_no_lost_call)
 
 
-def _is_no_interrupt(record: logging.LogRecord) -> bool:
-    return not (record.exc_info and isinstance(record.exc_info[1], KeyboardInterrupt))
+def _is_no_lost_call(record: logging.LogRecord) -> bool:
+    """Return False for a call of Java that Ctrl-C ends here or, where the terminal sends it to Java too, over there.
+
+    A lost connection is an exception as well, which `_spark_errors` reports in one line.
+    """
+    from py4j.protocol import Py4JNetworkError
+
+    return not (record.exc_info and isinstance(record.exc_info[1], KeyboardInterrupt | Py4JNetworkError))
+
+
+def _stop(session: SparkSession) -> None:
+    """Stop Spark; if its Java process has ended, forget it, so that the next session starts another one."""
+    from py4j.protocol import Py4JNetworkError
+
+    try:
+        session.stop()
+    except (Py4JNetworkError, ConnectionError):
+        _end_java()
+
+
+def _java_has_ended() -> bool:
+    """Return whether Java has ended or is about to: its connections close before its process can be awaited."""
+    from pyspark import SparkContext
+
+    process = getattr(SparkContext._gateway, "proc", None)
+    if process is None:
+        return False
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(_JAVA_LAST_STEPS_S)
+    return process.poll() is not None
 
 
 def _end_java() -> None:

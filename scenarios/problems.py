@@ -6,8 +6,8 @@ Recorded answers of real Kafka have the same schema, documented in `docs/referen
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
 from inspect import signature
 from typing import Annotated, Any, Final, TextIO
 
@@ -19,6 +19,7 @@ from assignors.containment.limits import DEFAULT_LIMITS, CallLimits
 from assignors.errors import AssignorError, ConfigError, CustomAssignorError, InvalidAssignmentError, KafkaError
 from assignors.java.hash_order import CollectionOrder
 from assignors.model.assignment import AssignmentColumns, TaskType
+from assignors.model.columns import IntArray
 from assignors.model.configs import AssignmentConfigs, RackAwareStrategy
 from assignors.model.ids import ProcessId, TaskId, TopicPartition
 from assignors.model.state import ApplicationState, KafkaStreamsState, TaskInfo, TaskTopicPartition
@@ -189,6 +190,73 @@ def parse_problem(problem: Json) -> ApplicationState:
         clients=[_parse_client(client) for client in document.clients],
         configs=_parse_configs(document.configs),
     )
+
+
+def problem_document(state: ApplicationState, id_: str, assignor: str) -> dict[str, Any]:
+    """Return a state as a problem, from which `parse_problem` builds an equal state.
+
+    Args:
+        state: the state. Threads of previous tasks are left out, since problems do not have them.
+        id_: id of the problem.
+        assignor: name of the assignor that the problem names.
+
+    Returns:
+        The problem as JSON; tasks and clients are in the order in which the caller of Kafka's assignors lists them.
+    """
+    tasks, clients = list(state.all_tasks.values()), list(state.kafka_streams_states.values())
+    task_order, client_order = state.task_insertion_order, state.client_insertion_order
+    racks = {
+        str(partition.topic_partition): list(partition.rack_ids)
+        for task in tasks
+        for partition in task.topic_partitions
+        if partition.rack_ids is not None
+    }
+    return {
+        "id": id_,
+        "assignor": assignor,
+        "configs": {
+            **asdict(state.assignment_configs),
+            "rack_aware_assignment_tags": list(state.assignment_configs.rack_aware_assignment_tags),
+            "rack_aware_assignment_strategy": str(state.assignment_configs.rack_aware_assignment_strategy),
+        },
+        "tasks": [_task_document(tasks[row]) for row in _listed(task_order, len(tasks))],
+        "partition_racks": racks,
+        "clients": [_client_document(clients[row]) for row in _listed(client_order, len(clients))],
+    }
+
+
+def _listed(order: IntArray | None, count: int) -> list[int]:
+    return list(range(count)) if order is None else order.tolist()
+
+
+def _task_document(task: TaskInfo) -> dict[str, Any]:
+    def names(partitions: Iterable[TaskTopicPartition]) -> list[str]:
+        return [str(partition.topic_partition) for partition in partitions]
+
+    return {
+        "id": str(task.id),
+        "stateful": task.is_stateful,
+        "source_partitions": names(one for one in task.topic_partitions if one.is_source),
+        "changelog_partitions": names(one for one in task.topic_partitions if one.is_changelog),
+    }
+
+
+def _client_document(client: KafkaStreamsState) -> dict[str, Any]:
+    def by_task(values: Mapping[TaskId, int]) -> dict[str, int]:
+        return {str(task): value for task, value in values.items()}
+
+    return {
+        "process_id": str(client.process_id),
+        "rack": client.rack_id,
+        "threads": client.num_processing_threads,
+        "tags": dict(client.client_tags),
+        "previous_active": list(map(str, client.previous_active_tasks)),
+        "previous_standby": list(map(str, client.previous_standby_tasks)),
+        "task_lags": by_task(client.task_lags),
+        "task_offsets": by_task(client.task_offsets),
+        "task_end_offsets": by_task(client.task_end_offsets),
+        "instance_id": client.instance_id,
+    }
 
 
 def _parse_configs(configs: _Configs) -> AssignmentConfigs:

@@ -11,6 +11,8 @@ SimulationError
 
 from __future__ import annotations
 
+from assignors.errors import AssignorError
+
 
 class SimulationError(Exception):
     """Base of all exceptions of a run."""
@@ -26,6 +28,15 @@ class InvalidStateError(SimulationError):
 
 class AssignorFailedError(SimulationError):
     """An assignor that raised an exception, or returned an invalid assignment; the message has round and cause."""
+
+    @property
+    def kind(self) -> type[AssignorError] | None:
+        """Return the class of the assignor's own exception; None if this one has no such cause."""
+        cause: BaseException | None = self
+        # SimPy raises a copy of an exception from the original one.
+        while isinstance(cause, AssignorFailedError):
+            cause = cause.__cause__
+        return type(cause) if isinstance(cause, AssignorError) else None
 
 
 class BudgetExceededError(SimulationError):

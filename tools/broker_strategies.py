@@ -1,6 +1,7 @@
 """Write current command output into docs/explanation/broker-strategies.md: `python -m tools.broker_strategies`.
 
-It takes minutes, so the tests do not run it. Tables are 120 columns wide.
+It takes up to an hour. The tests run some strategies only: tests/docs/test_broker_strategies_page.py. Tables are 120
+columns wide.
 """
 
 from __future__ import annotations

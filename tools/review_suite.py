@@ -12,9 +12,11 @@ from scenarios.suite.standard import FAMILY_DESCRIPTIONS, OWN, VERSION, standard
 
 _HEAD = f"""# The suite of reviews: {VERSION}
 
-What [`assignor-sim review`](../how-to/review-an-assignor.md) runs. A case is a scenario and a seed. The suite
-never changes within a version: a random scenario depends on the version, the seed of the suite (`--seed`), its
-family and its number. The cases of `--quick` are the first ones of each family.
+What [`assignor-sim review`](../how-to/review-an-assignor.md) runs. A case is a scenario and a seed. The random
+scenarios and the large assignments never change within a version: they depend on the version, the seed of the suite
+(`--seed`), their family and their number only, and a test compares their digests. The shipped scenarios
+(`known_problems`) may change between releases of this project, and so may the model that simulates all cases, so
+compare reviews of one release only. The cases of `--quick` are the first ones of each family.
 
 <!-- Made by `python -m tools.reference_pages` from scenarios/suite and reports/analysis/review. -->
 
@@ -27,6 +29,12 @@ threads per client, 0 to 2 standbys, and 1 to 5 racks; replica placements and pr
 the case.
 
 ## Large assignments
+"""
+
+_ORDER = """\
+`order_independent` reorders what `all_tasks` and `kafka_streams_states` list, and nothing else. It can only fail for an
+assignor in Python that reads them. Assignors that read columns, as those of this project do, cannot violate it. Nor can
+assignors of brokers, whose members are in the order of a hash map, and assignors in Java, which get the columns.
 """
 
 
@@ -62,11 +70,17 @@ def review_suite_page() -> str:
             "They are checked on up to 12 states of each run and on 20 more states with other process ids. For the",
             "last three, up to 50 rebalances without any change follow: every copy has caught up, and",
             "`max.warmup.replicas` is the number of tasks.\n",
+            _ORDER,
             "| invariant | what the assignor guarantees | exit code |\n|---|---|---|",
             *invariants,
             "\n## Metrics\n\nLower is better. [Definitions](metrics.md).\n",
             "| key | title |\n|---|---|",
             *metrics,
+            "\n## Gap to the optimum\n",
+            "By family: the KIP-925 cost of the assignment on which a run settles, above the lowest cost of all",
+            "assignments that are at least as balanced, with the weights of the assignor; the number of cases in which",
+            "the assignment is optimal; and the number in which an exact search proved the optimum. In the others, the",
+            "cost is above a lower bound.",
             "",
         ]
     )

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assignor_sim.text_files import write_text
-from scenarios.load import Scenario, loads
+from scenarios.load import Scenario, ScenarioError, loads
 
 if TYPE_CHECKING:
     from scenarios.kafka.observation.history import RebalanceHistory
@@ -160,12 +160,20 @@ def _check_release(kafka: str) -> None:
 def _make_scenario(
     observation: Observation, history: RebalanceHistory | None, remarks: Sequence[str]
 ) -> ImportedScenario:
+    from scenarios.kafka.observation.errors import ObservationError
+    from scenarios.kafka.observation.observation import BROKER_CONFIGS_NOT_VISIBLE
     from scenarios.kafka.observation.scenario_writer import list_assumptions, list_warnings, scenario_text
 
     text = scenario_text(observation, history)
+    try:
+        scenario = loads(text, "the imported scenario")
+    except ScenarioError as error:
+        if BROKER_CONFIGS_NOT_VISIBLE in observation.assumptions:
+            raise ObservationError(f"{error}. {BROKER_CONFIGS_NOT_VISIBLE}") from None
+        raise
     return ImportedScenario(
         text=text,
-        scenario=loads(text, "the imported scenario"),
+        scenario=scenario,
         summary=_summary(observation),
         remarks=tuple(remarks),
         measurements=observation.measurements,

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import platform
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
 from assignor_sim.api.running import run
 from assignor_sim.text_files import write_text
+from assignors.containment.limits import CallLimits
 from assignors.errors import AssignorError
 from assignors.registry import AssignorLike
 from reports.analysis.expectations import ExpectationResult, summarize
 from reports.analysis.stored.changes import compare_origins, compare_results
+from reports.analysis.stored.invariant_case import (
+    InvariantCase,
+    InvariantCheck,
+    invariant_case_path,
+    read_invariant_case,
+)
 from reports.analysis.stored.results import (
     ResultOrigin,
     StoredResults,
@@ -27,9 +36,11 @@ from reports.analysis.stored.results import (
 )
 from reports.analysis.stored.tolerance import Tolerance, parse_tolerances
 from reports.analysis.stored.verification import Verification, VerificationStatus
+from reports.analysis.text import printable
 from scenarios.load import Scenario, ScenarioError, load
 from scenarios.shipped import find_scenario
 from simulator.model_version import MODEL_VERSION
+from simulator.results.output_lock import remove_leftovers
 from simulator.results.verdict import Verdict
 
 SUFFIX: Final = ".expected.json"
@@ -89,6 +100,7 @@ def record(
         and not compare_results(before, results)
         and not _has_other_inputs(before.origin, results.origin)
     ):
+        remove_leftovers(target)
         return "; ".join(("unchanged", *_unmet(expectations)))
     write_text(target, write_stored(results))
     outcome = "stored" if before is None else _differences(before, results)
@@ -154,21 +166,31 @@ def verify_file(
     """
     started = time.perf_counter()
     target = stored_results_path(file)
-    is_stored = target.exists() or not file.exists()
-    if not is_stored and not may_state_expectations(file):
+    must_hold = invariant_case_path(file)
+    is_stored = target.exists() or not (file.exists() or must_hold.exists())
+    if not (is_stored or must_hold.exists() or may_state_expectations(file)):
         return Verification(str(file), VerificationStatus.NOT_STORED)
+    before, now = None, None
+    expectations: list[ExpectationResult] = []
+    invariants: list[InvariantCheck] = []
     try:
         scenario = load(file)
-        if not is_stored and not scenario.expectations:
+        if not (is_stored or must_hold.exists() or scenario.expectations):
             return Verification(str(file), VerificationStatus.NOT_STORED)
-        before = read_stored(target.read_text(encoding="utf-8"), str(target)) if is_stored else None
-        now, expectations = _results(scenario, assignors, on_progress)
+        if must_hold.exists():
+            case = read_invariant_case(must_hold.read_text(encoding="utf-8"), str(must_hold))
+            invariants = _check_invariants(scenario, case, assignors)
+        if is_stored or scenario.expectations:
+            before = read_stored(target.read_text(encoding="utf-8"), str(target)) if is_stored else None
+            now, expectations = _results(scenario, assignors, on_progress)
     except (ScenarioError, AssignorError, StoredResultsError, OSError, UnicodeDecodeError) as error:
         return Verification(
             str(file), VerificationStatus.UNREADABLE, error=str(error), seconds=time.perf_counter() - started
         )
-    differences = [] if before is None else compare_results(before, now, allowed, metrics_only=metrics_only)
-    if not all(expectation.is_met for expectation in expectations):
+    differences = (
+        [] if before is None or now is None else compare_results(before, now, allowed, metrics_only=metrics_only)
+    )
+    if not (all(one.is_met for one in expectations) and all(check.is_met for check in invariants)):
         status = VerificationStatus.UNMET
     elif before is None:
         status = VerificationStatus.MET
@@ -178,11 +200,44 @@ def verify_file(
         str(file),
         status,
         differences,
-        None if before is None else compare_origins(before.origin, now.origin),
-        runs=list(now.runs),
+        None if before is None or now is None else compare_origins(before.origin, now.origin),
+        runs=[] if now is None else list(now.runs),
         seconds=time.perf_counter() - started,
         expectations=expectations,
+        invariants=invariants,
     )
+
+
+def _check_invariants(
+    scenario: Scenario, case: InvariantCase, assignors: Sequence[AssignorLike] = ()
+) -> list[InvariantCheck]:
+    """Check the invariants of a case that fuzzing stored.
+
+    Args:
+        scenario: its scenario.
+        case: what is stored of it.
+        assignors: assignors as in `run`; by default the one for which it was found, if it is one of this project.
+
+    Returns:
+        One check for each assignor, seed of the scenario, and invariant.
+
+    Raises:
+        AssignorError: an assignor is unknown, or the case needs one that is not named.
+    """
+    from pipeline.fuzz.search import is_built_in_name
+    from pipeline.review.case_runs import check_scenario
+
+    if not assignors and not is_built_in_name(case.assignor):
+        name = printable(case.assignor)
+        raise AssignorError(f"{scenario.name}: found for '{name}'; name it with --assignor, as files run no code")
+    limits = CallLimits(case.timeout_s or math.inf, case.isolate)
+    checks = []
+    for assignor in (assignors or [case.assignor]) if case.invariants else ():
+        spec = replace(scenario.assignor_spec(assignor), limits=limits)
+        for seed in scenario.seeds:
+            violations = {one.invariant: one.message for one in check_scenario(scenario, spec, seed).violations}
+            checks += [InvariantCheck(key, spec.label, seed, violations.get(key)) for key in case.invariants]
+    return checks
 
 
 def may_state_expectations(file: Path) -> bool:

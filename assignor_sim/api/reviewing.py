@@ -23,6 +23,7 @@ from reports.analysis.review.report import (
 
 if TYPE_CHECKING:
     import pandas as pd
+    from pyspark.sql import SparkSession
 
 DEFAULT_BASE: Final = "high_availability"
 SUITES: Final = ("standard",)
@@ -105,6 +106,7 @@ def review(
     families: Sequence[str] = (),
     limits: CallLimits = DEFAULT_LIMITS,
     workers: int | None = None,
+    spark: SparkSession | None = None,
     on_progress: Callable[[str], None] | None = None,
 ) -> Review:
     """Review an assignor: check its invariants, and compare it with a baseline; `assignor-sim review` in Python.
@@ -122,6 +124,7 @@ def review(
         families: families to run; by default all.
         limits: limits of custom assignors, as in `run`.
         workers: number of processes; by default one for each CPU. The results do not depend on it.
+        spark: Spark session whose workers run the cases, instead of processes of this machine; with the same results.
         on_progress: called with a description of the progress.
 
     Returns:
@@ -149,7 +152,13 @@ def review(
     cases = own_cases(files) if files else standard_suite(seed, quick=quick)
     cases = [case for case in cases if not families or case.family in families]
     runs = run_review(
-        cases, reviewed_base, reviewed_head, metrics, workers=workers, on_progress=on_progress or (lambda text: None)
+        cases,
+        reviewed_base,
+        reviewed_head,
+        metrics,
+        workers=workers,
+        spark=spark,
+        on_progress=on_progress or (lambda text: None),
     )
     name = OWN if files else f"{VERSION}{' (quick)' if quick else ''}"
     labels = (reviewed_base.label, reviewed_head.label)

@@ -65,8 +65,7 @@ class SweepResult:
     def __str__(self) -> str:
         from reports.render.terminal.sweep import draw
 
-        lines = [f"– {count}\n" for count in self.expectations]
-        return draw(self.summary) + "".join(["\nExpectations\n", *lines] if lines else ())
+        return draw(self.summary, expectations=[str(count) for count in self.expectations])
 
     def __repr__(self) -> str:
         return f"<SweepResult of {self.runs} runs in {self.directory}>"

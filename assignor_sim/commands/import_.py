@@ -6,7 +6,7 @@ import shlex
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
@@ -14,6 +14,7 @@ from assignor_sim.console.client_properties import Bootstrap, CommandConfig, rea
 from assignor_sim.console.exits import exit_on_error
 from assignor_sim.console.formats import FormatOfTables, OutputFormat, print_in_format
 from assignor_sim.console.remarks import print_remark
+from assignor_sim.console.wrapping import fitted
 
 if TYPE_CHECKING:
     from assignor_sim.api.cluster_import import ImportedScenario
@@ -133,21 +134,22 @@ def _write(out: Path, imported: ImportedScenario, format_: OutputFormat) -> None
         imported.save(out)
     for warning in imported.warnings:
         print_remark("warning", warning)
+    stream = sys.stderr if out == _STANDARD_OUTPUT else sys.stdout
     print_in_format(
         format_,
-        text=lambda: "".join(f"{line}\n" for line in _lines(out, imported)),
+        text=lambda: "".join(f"{line}\n" for line in _lines(out, imported, stream)),
         record=lambda: _record(out, imported),
         tables=lambda: _tables(out, imported),
-        stream=sys.stderr if out == _STANDARD_OUTPUT else sys.stdout,
+        stream=stream,
     )
 
 
-def _lines(out: Path, imported: ImportedScenario) -> Iterator[str]:
+def _lines(out: Path, imported: ImportedScenario, stream: TextIO) -> Iterator[str]:
+    """Yield what was imported, in lines that fit a terminal; the command that runs it is last, and never broken."""
     from assignor_sim.api.cluster_import import rounds_path
 
-    yield imported.summary
-    yield from imported.remarks
-    yield from (f"{kind}: {text}" for kind, text in _remarks(imported))
+    remarks = (f"{kind}: {text}" for kind, text in _remarks(imported))
+    yield from (fitted(line, stream) for line in (imported.summary, *imported.remarks, *remarks))
     if out == _STANDARD_OUTPUT:
         return
     yield f"scenario: {out}"

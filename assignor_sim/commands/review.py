@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,7 +13,9 @@ import typer
 
 from assignor_sim.console.assignor_options import AssignorMemory, AssignorTimeout, Isolate, call_limits
 from assignor_sim.console.completion import complete_assignor, complete_scenario
+from assignor_sim.console.configs import parse_configs
 from assignor_sim.console.exits import BAD_INPUT, DIFFERENT, RUN_FAILED, exit_on_error, exit_with_error, print_error
+from assignor_sim.console.spark_options import Conf, Master, PyFiles, parse_spark_conf
 
 if TYPE_CHECKING:
     from assignor_sim.api.reviewing import Review
@@ -68,6 +71,9 @@ def review(
     assignor_timeout: AssignorTimeout = None,
     isolate: Isolate = False,
     assignor_memory: AssignorMemory = None,
+    master: Master = None,
+    conf: Conf = None,
+    py_files: PyFiles = None,
     out: Annotated[
         Path | None,
         typer.Option("-o", "--out", help="Directory for report, page and shrunk scenarios.", metavar="DIR"),
@@ -89,16 +95,17 @@ def review(
     from assignor_sim.console.remarks import print_remark
     from assignors.errors import AssignorError
     from pipeline.review.process_pool import ReviewError
+    from pipeline.session import SparkError
     from reports.analysis.review.report import REVIEW_METRICS, timing_records
     from reports.analysis.stored.results import StoredResultsError
     from reports.render.review import timing_line
     from simulator.results.result_directory import ResultsError, check_writable
 
-    with exit_on_error(AssignorError, ReviewError, StoredResultsError, ResultsError, ValueError, OSError):
+    with exit_on_error(AssignorError, ReviewError, SparkError, StoredResultsError, ResultsError, ValueError, OSError):
         if out is not None:
             check_writable(out, "review")
         limits = parse_limits(fail_if_worse or ())
-        with show_progress() as on_progress:
+        with _spark(master, conf, py_files) as spark, show_progress() as on_progress:
             reviewed = review_assignor(
                 head,
                 base,
@@ -107,11 +114,12 @@ def review(
                 quick=quick,
                 seed=seed,
                 metrics=list(dict.fromkeys((*(metric or REVIEW_METRICS), *limits))),
-                base_configs=_configs("--base-config", base_config or ()),
-                head_configs=_configs("--head-config", head_config or ()),
+                base_configs=parse_configs("--base-config", base_config or ()),
+                head_configs=parse_configs("--head-config", head_config or ()),
                 families=family or (),
                 limits=limits_of_calls,
                 workers=workers,
+                spark=spark,
                 on_progress=on_progress,
             )
         if out is not None:
@@ -123,17 +131,20 @@ def review(
     _exit_if_failed_or_worse(reviewed.report, limits)
 
 
-def _configs(option: str, texts: tuple[str, ...] | list[str]) -> dict[str, Any]:
-    """Return configs as YAML values, by key."""
-    from ruamel.yaml import YAML
+@contextmanager
+def _spark(master: str | None, conf: list[str] | None, py_files: list[str] | None) -> Iterator[Any]:
+    """Provide a session if an option of Spark is given; else None.
 
-    configs = {}
-    for text in texts:
-        key, equals, value = text.partition("=")
-        if not (key and equals):
-            exit_with_error(f"{option}: expected KEY=VALUE, found {text!r}")
-        configs[key] = YAML(typ="safe").load(value)
-    return configs
+    Yields:
+        The session.
+    """
+    if master is None and not conf and not py_files:
+        yield None
+        return
+    from pipeline.session import connect
+
+    with connect(master, parse_spark_conf(conf), py_files or (), fast_start=True) as session:
+        yield session
 
 
 def _rendered(reviewed: Review, format_: ReviewFormat) -> str:

@@ -5,12 +5,16 @@ from __future__ import annotations
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from assignor_sim.console.completion import complete_scenario
-from assignor_sim.console.exits import BAD_INPUT, DIFFERENT, exit_on_error
+from assignor_sim.console.exits import BAD_INPUT, DIFFERENT, exit_on_error, print_error
+from assignor_sim.console.wrapping import print_message
+
+if TYPE_CHECKING:
+    from reports.analysis.stored.verification import Verification
 
 
 class VerifyFormat(StrEnum):
@@ -65,6 +69,7 @@ def verify(
     from reports.render.verification import render
 
     unreadable, not_stored = VerificationStatus.UNREADABLE, VerificationStatus.NOT_STORED
+    only_directories = all(argument.is_dir() for argument in scenarios)
     verifications = []
     with exit_on_error(StoredResultsError, ToleranceError, OSError):
         allowed = parse_tolerances(tolerance or ())
@@ -75,15 +80,29 @@ def verify(
                 )
             verifications.append(verification)
             if format_ is VerifyFormat.TEXT:
-                stream = sys.stderr if verification.status in (unreadable, not_stored) else sys.stdout
-                print(render([verification], format_.value), end="", flush=True, file=stream)
+                _print_text(verification, is_skipped=verification.status is not_stored and only_directories)
         if format_ is not VerifyFormat.TEXT:
             print(render(verifications, format_.value), end="")
         if junit is not None:
             write_text(junit, junit_xml(verifications).decode())
     statuses = {verification.status for verification in verifications}
-    only_directories = all(argument.is_dir() for argument in scenarios)
     if unreadable in statuses or (not_stored in statuses and not only_directories) or statuses == {not_stored}:
         raise typer.Exit(BAD_INPUT)
     if not all(verification.passes or verification.status is not_stored for verification in verifications):
         raise typer.Exit(DIFFERENT)
+
+
+def _print_text(verification: Verification, *, is_skipped: bool) -> None:
+    """Print the result of one scenario; what could not be verified, to standard error."""
+    from reports.analysis.stored.verification import VerificationStatus
+    from reports.render.verification import as_text
+
+    text = as_text(verification).rstrip("\n")
+    if verification.status is VerificationStatus.UNREADABLE or (
+        verification.status is VerificationStatus.NOT_STORED and not is_skipped
+    ):
+        print_error(text)
+        return
+    for line in text.split("\n"):
+        print_message(line, sys.stderr if is_skipped else sys.stdout)
+    sys.stdout.flush()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final, NoReturn
 
@@ -30,12 +31,14 @@ UsageError: Final[type[Exception]] = next(
 """The base class of errors in options and arguments; depending on its release, typer has its own copy of click."""
 
 _PROGRAM = "assignor-sim"
-_MODULE = "python -m assignor_sim"
 
 
 def print_error(error: Exception | str) -> None:
     """Print an error to standard error; further lines are errors, too, unless they are indented or items of a list."""
-    for line in _message(error).splitlines():
+    from reports.analysis.text import printable
+
+    for text in _message(error).split("\n"):
+        line = printable(text)  # An error repeats arguments and names, which may contain escape sequences.
         print_message(line if line.startswith((" ", "- ")) else f"error: {line}")
 
 
@@ -57,10 +60,58 @@ def exit_with_usage_error(error: Exception) -> NoReturn:
     context: Any = getattr(error, "ctx", None)
     if type(error).__name__ == "NoArgsIsHelpError":  # The help is its text, and is already printed.
         sys.exit(BAD_INPUT)
-    message = getattr(error, "format_message", error.__str__)().rstrip(".").replace("\n", " ")
-    command = "" if context is None else context.command_path.removeprefix(_MODULE).removeprefix(_PROGRAM).strip()
-    hint = "" if "Did you mean" in message else f" (help: {_PROGRAM} {f'{command} ' if command else ''}--help)"
-    exit_with_error(f"{f'{command}: ' if command else ''}{message[:1].lower()}{message[1:]}{hint}")
+    message = usage_message(getattr(error, "format_message", error.__str__)())
+    command = "" if context is None else context.command_path.removeprefix(context.find_root().command_path).strip()
+    hint = "" if "did you mean" in message else f" (help: {_PROGRAM} {f'{command} ' if command else ''}--help)"
+    exit_with_error(f"{f'{command}: ' if command else ''}{message}{hint}")
+
+
+def usage_message(message: str) -> str:
+    """Return a message of the argument library in the form of other errors: what, then what would be right.
+
+    Messages of an unknown form keep their words.
+    """
+    text = message.rstrip(".").replace("\n", " ")
+    for pattern, write in _USAGE_MESSAGES:
+        if found := re.fullmatch(pattern, text):
+            return write(*found.groups())
+    return f"{text[:1].lower()}{text[1:]}"
+
+
+def _invalid_value(option: str, problem: str) -> str:
+    """Return what is wrong with the value of an option or argument."""
+    if found := re.fullmatch(r"(?:Value error, )?('.*') is not one of (.*)", problem):
+        from scenarios.language.errors import did_you_mean
+
+        value, choices = found[1].strip("'"), re.findall(r"'([^']*)'", found[2])
+        return f"{option}: unknown value '{value}' ({did_you_mean(value, choices)})"
+    if found := re.fullmatch(r"Input should be (?:a valid )?(.*?)(?:, unable to parse .*)?", problem):
+        expected = found[1].replace("greater than or equal to", "at least").replace("less than or equal to", "at most")
+        article = "" if expected.startswith("at ") else "an " if expected[0] in "aeiou" else "a "
+        return f"{option}: must be {article}{expected}"
+    return f"{option}: {problem[:1].lower()}{problem[1:]}"
+
+
+def _unknown_option(option: str, known: str | None) -> str:
+    close = "" if known is None else f" (did you mean {known.replace(', ', ' or ')}?)"
+    return f"unknown option {option}{close}"
+
+
+def _unknown_command(command: str, close: str | None) -> str:
+    return f"unknown command {command}" + ("" if close is None else f" (did you mean {close}?)")
+
+
+_USAGE_MESSAGES: Final[tuple[tuple[str, Callable[..., str]], ...]] = (
+    (r"Invalid value for '?([^':]+)'?: (.*)", _invalid_value),
+    (
+        r"No such option: (\S+)(?: \(Possible options: (.*)\)| Did you mean (.*)\?)?",
+        lambda option, *known: _unknown_option(option, known[0] or known[1]),
+    ),
+    (r"No such command ('.*?')(?:\. Did you mean (.*)\?)?", _unknown_command),
+    (r"Got unexpected extra arguments?(?:\(s\))? \((.*)\)", "unexpected argument: {}".format),
+    (r"Option '(.*)' requires an argument", "{}: requires a value".format),
+)
+"""Messages of the argument library, and what is printed instead."""
 
 
 @contextmanager

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -15,8 +14,12 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Final
 
-SPARK_COMMANDS: Final = ("aggregate", "generate metrics", "ingest", "recommend", "sweep")
+from assignors.jvm.java_release import java_release
+
+SPARK_COMMANDS: Final = ("aggregate", "generate metrics", "ingest", "recommend", "review --master", "sweep")
 """Commands that run on Spark, and need a JDK for it."""
+JAVA_COMMANDS: Final = (*SPARK_COMMANDS, "run --assignor java:…")
+"""Commands that start Java: those that run on Spark, and every command with an assignor in Java."""
 KAFKA_COMMANDS: Final = ("import --bootstrap", "plan --bootstrap")
 """Commands that connect to a running cluster."""
 
@@ -27,7 +30,8 @@ _MIN_COLUMNS: Final = 80
 _MIN_FREE_BYTES: Final = 1_000_000_000
 _CHARACTERS: Final = "─→≤±"
 _INSTALL_JAVA: Final = (
-    "install a JDK 17 or newer: apt install default-jdk-headless (Debian, Ubuntu), brew install openjdk (macOS), "
+    "install a JDK 17 or newer (a JRE suffices for java: assignors): apt install default-jdk-headless (Debian, "
+    "Ubuntu), brew install openjdk (macOS), "
     "winget install EclipseAdoptium.Temurin.21.JDK (Windows)"
 )
 
@@ -88,25 +92,26 @@ def check_python(release: tuple[int, ...]) -> Check:
 
 
 def check_java(environment: Mapping[str, str]) -> Check:
-    """Check the Java that Spark starts: that of JAVA_HOME, or else the first on PATH."""
+    """Check the Java that Spark and assignors in Java start: that of JAVA_HOME, or else the first on PATH."""
     home = environment.get("JAVA_HOME", "")
     path = str(Path(home, "bin")) if home else environment.get("PATH", "")
     executable = shutil.which("java", path=path)
     if executable is None:
         problem = f"JAVA_HOME={home} has no bin/java; correct or unset it" if home else _INSTALL_JAVA
-        return Check("Java", "", problem, SPARK_COMMANDS)
+        return Check("Java", "", problem, JAVA_COMMANDS)
     try:
         answer = subprocess.run(
             [executable, "-version"], capture_output=True, text=True, errors="replace", timeout=_JAVA_TIMEOUT_S
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        return Check("Java", executable, f"does not start ({type(error).__name__}); {_INSTALL_JAVA}", SPARK_COMMANDS)
-    release = re.search(r'version "(?:1\.)?([0-9]{1,4})([^"0-9][^"]{0,40})?"', answer.stderr + answer.stdout)
+        return Check("Java", executable, f"does not start ({type(error).__name__}); {_INSTALL_JAVA}", JAVA_COMMANDS)
+    release = java_release(answer.stderr + answer.stdout)
     if release is None:
-        return Check("Java", executable, f"does not print its version; {_INSTALL_JAVA}", SPARK_COMMANDS)
-    found = f"{release[1]}{release[2] or ''} ({executable})"
-    if int(release[1]) < _OLDEST_JAVA:
-        return Check("Java", found, f"older than {_OLDEST_JAVA}; {_INSTALL_JAVA}", SPARK_COMMANDS)
+        return Check("Java", executable, f"does not print its version; {_INSTALL_JAVA}", JAVA_COMMANDS)
+    number, version = release
+    found = f"{version} ({executable})"
+    if number < _OLDEST_JAVA:
+        return Check("Java", found, f"older than {_OLDEST_JAVA}; {_INSTALL_JAVA}", JAVA_COMMANDS)
     return Check("Java", found)
 
 

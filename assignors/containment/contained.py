@@ -18,7 +18,7 @@ import numpy as np
 
 from assignors.containment.guarded_call import guarded_call
 from assignors.containment.limits import CallLimits
-from assignors.errors import AssignorError, CustomAssignorError
+from assignors.errors import AssignorError, ChangedStateError, CustomAssignorError, NotDeterministicError
 from assignors.model.assignment import AssignmentColumns, TaskAssignment, TaskAssignor
 from assignors.model.state import ApplicationState
 from assignors.model.traffic_rates import RateAwareAssignor, TrafficRates
@@ -165,7 +165,9 @@ class ContainedAssignor:
         """Return the assignment, and pass the steps to a recorder if the assignor records them.
 
         Raises:
-            CustomAssignorError: the assignor failed.
+            ChangedStateError: the assignor changed the state.
+            NotDeterministicError: the assignor answered otherwise when it was asked again.
+            CustomAssignorError: the assignor failed in another way.
             AssignorError: the assignor raised it, or the assignment is invalid.
         """
         if self._assignor is None:
@@ -179,10 +181,10 @@ class ContainedAssignor:
         self.nanos = time.perf_counter_ns() - started
         if is_sampled:
             if fingerprint(state) != before:
-                raise CustomAssignorError("changed the state, which is read-only")
+                raise ChangedStateError("changed the state, which is read-only")
             difference = first_difference(state, columns, host.compute(state, NO_RECORDER))
             if difference:
-                raise CustomAssignorError(f"is not deterministic: for the same state, {difference}")
+                raise NotDeterministicError(f"is not deterministic: for the same state, {difference}")
         return columns.to_assignment(state)
 
     def _start(self) -> AssignorHost:

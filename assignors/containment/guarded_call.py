@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import TypeVar
 
 from assignors.containment.time_limit import TimeUp, time_limit
-from assignors.errors import AssignorError, CustomAssignorError
+from assignors.errors import AssignorError, ChangedStateError, CustomAssignorError
 
 _MAX_CHARS = 300
 _PROJECT = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
@@ -35,6 +35,7 @@ def guarded_call(function: Callable[[], Result], timeout_s: float, purpose: str 
         Its result.
 
     Raises:
+        ChangedStateError: the function tried to change the state.
         CustomAssignorError: the function raised an exception, called `sys.exit`, exceeded the time limit, or ran out of
             memory.
         AssignorError: the function raised it.
@@ -57,10 +58,12 @@ def guarded_call(function: Callable[[], Result], timeout_s: float, purpose: str 
     except MemoryError as error:
         raise CustomAssignorError(f"ran out of memory{suffix}{_location(error.__traceback__)}") from error
     except BaseException as error:
-        verb = "changed the state, which is read-only: raised" if _is_change_of_state(error) else "raised"
         text = one_line(_text_of(error))
         kind = type(error).__name__ + (f": {text}" if text else "")
-        raise CustomAssignorError(f"{verb} {kind}{suffix}{_location(error.__traceback__)}") from error
+        raised = f"raised {kind}{suffix}{_location(error.__traceback__)}"
+        if _is_change_of_state(error):
+            raise ChangedStateError(f"changed the state, which is read-only: {raised}") from error
+        raise CustomAssignorError(raised) from error
 
 
 def one_line(text: str) -> str:

@@ -18,7 +18,7 @@ from typing import Any, Final, TypeVar
 import numpy as np
 
 from assignors.containment.contained import fingerprint, first_difference
-from assignors.errors import AssignorError
+from assignors.errors import AssignorError, ChangedStateError, NotDeterministicError
 from assignors.model.assignment import UNASSIGNED, AssignmentColumns, TaskAssignor
 from assignors.model.state import ApplicationState
 from assignors.recording.recorder import NO_RECORDER, as_recording
@@ -80,12 +80,21 @@ def compute(state: ApplicationState, assignor: TaskAssignor) -> AssignmentColumn
     return AssignmentColumns.of(state, as_recording(assignor).assign_recorded(state, NO_RECORDER))
 
 
-def violation_of(error: AssignorError | str) -> ContractViolation:
+def violation_of(error: AssignorError) -> ContractViolation:
     """Return the violation that the failure of a contained assignor is."""
-    text = str(error)
-    if "is not deterministic" in text:
+    return violation_of_failure(type(error), str(error))
+
+
+def violation_of_failure(kind: type[AssignorError] | None, text: str) -> ContractViolation:
+    """Return the violation that the failure of a contained assignor is.
+
+    Args:
+        kind: the class of its exception; None if unknown.
+        text: the message.
+    """
+    if kind is not None and issubclass(kind, NotDeterministicError):
         return ContractViolation(Invariant.DETERMINISTIC, text)
-    if "changed the state" in text:
+    if kind is not None and issubclass(kind, ChangedStateError):
         return ContractViolation(Invariant.PURE, text)
     return ContractViolation(Invariant.VALID, text)
 

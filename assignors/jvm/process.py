@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 import json
 import os
-import re
 import shutil
 import subprocess
 import tempfile
@@ -21,6 +20,7 @@ from assignors.containment.guarded_call import one_line
 from assignors.containment.isolation import AssignorProcess
 from assignors.containment.limits import CallLimits
 from assignors.errors import UnknownAssignorError
+from assignors.jvm.java_release import java_release
 
 BRIDGE: Final = "bridge.jar"
 """The Java program, a file of this package."""
@@ -202,8 +202,8 @@ def find_java() -> str:
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise UnknownAssignorError(f"{java} does not start ({type(error).__name__})") from error
-    release = re.search(r'version "(?:1\.)?(\d+)', done.stderr + done.stdout)
-    if release is None or int(release[1]) < OLDEST_JAVA:
-        found = "prints no version" if release is None else f"is Java {release[1]}"
+    release = java_release(done.stderr + done.stdout)
+    if release is None or release[0] < OLDEST_JAVA:
+        found = "prints no version" if release is None else f"is Java {release[0]}"
         raise UnknownAssignorError(f"{java} {found} (needed: a JDK or JRE {OLDEST_JAVA} or newer)")
     return java

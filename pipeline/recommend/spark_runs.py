@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -89,10 +89,15 @@ def evaluation_sweep(
     factors = [
         Factor(key, (_path(key),), None, all(is_number(setting[key]) for setting in settings)) for key in settings[0]
     ]
+    changes = (
+        *scenario.overrides,
+        *_removed_sections(scenario),
+        ("assignors", json.dumps([entry], ensure_ascii=False)),
+    )
     document = {
         "name": name,
         "scenario": file.name,
-        "set": {path: read_yaml_value(value) for path, value in scenario.overrides} | {"assignors": [entry]},
+        "set": {path: read_yaml_value(value) for path, value in changes},
         "factors": [{"name": factor.name, "path": list(factor.paths)} for factor in factors],
         "rows": settings,
         "seeds": list(seeds),
@@ -103,7 +108,7 @@ def evaluation_sweep(
         text=json.dumps(document, indent=2, ensure_ascii=False) + "\n",
         file=file,
         scenario=file,
-        changes=(*scenario.overrides, ("assignors", json.dumps([entry], ensure_ascii=False))),
+        changes=changes,
         factors=tuple(factors),
         settings=tuple(tuple(setting.values()) for setting in settings),
         assignors=(LABEL,),
@@ -111,6 +116,14 @@ def evaluation_sweep(
         seeds=tuple(seeds),
         tables=(),
     )
+
+
+def _removed_sections(scenario: Scenario) -> Iterator[tuple[str, str]]:
+    """Yield overrides without the sections that name assignors by labels, which a candidate does not have."""
+    if scenario.problem is not None:
+        yield "problem", "null"
+    if scenario.expectations:
+        yield "expect", "null"
 
 
 def _factor_values(scenario: Scenario, today: AssignorSpec, values: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from pathlib import Path
@@ -23,7 +23,7 @@ from assignors.contract.invariants import (
     check_complete,
     check_state,
     compute,
-    violation_of,
+    violation_of_failure,
 )
 from assignors.contract.relabeling import check_relabeled
 from assignors.contract.settling import carried_out, settle
@@ -31,11 +31,12 @@ from assignors.errors import AssignorError
 from assignors.model.assignment import TaskAssignor
 from assignors.model.state import LATEST_OFFSET, NO_LAG, UNKNOWN_OFFSET_SUM, ApplicationState
 from assignors.model.traffic_rates import RateAwareAssignor
+from assignors.optimum.proof import prove_bound
 from assignors.registry import AssignorLike, ResolvedAssignor
 from assignors.tasks.high_availability import HighAvailability
 from assignors.tasks.streams_group_preview import StreamsGroupPreview
 from reports.analysis.metrics import COMPARABLE_METRICS
-from reports.analysis.review.outcomes import AssignorOutcome, CaseOutcome, InvariantViolation
+from reports.analysis.review.outcomes import AssignorOutcome, CaseOutcome, InvariantViolation, OptimumGap
 from scenarios.language.streams_configs import AssignorConfigs, AssignorEntryConfigs
 from scenarios.load import AssignorSpec, Scenario, ScenarioError, loads
 from scenarios.run import run
@@ -48,7 +49,7 @@ from simulator.errors import AssignorFailedError
 from simulator.processes.run_budget import RunLimits
 from simulator.random_streams import random_stream
 from simulator.results.tabulation import tabulate
-from simulator.results.trace import Trace
+from simulator.results.trace import CapturedRound, Trace
 from simulator.results.verdict import INCOMPARABLE, Verdict
 from simulator.world.disturbances import BrokerUpgrade
 from simulator.world.layout import lay_out
@@ -58,11 +59,18 @@ PROTOCOL: Final = "group.protocol"
 _LABEL: Final = "reviewed"
 _CACHED_SCENARIOS: Final = 4
 MAX_REBALANCES: Final = 150
+
+SKIPPED: Final = "skipped"
+"""Verdict of a case that is invalid with the configs of an assignor."""
+
 _MAX_STATES: Final = 12
 """States of a run on which the invariants are checked: the first ones and the last."""
 
 RELABELINGS: Final = 20
 """States with other process ids that are checked for each run."""
+
+_PROOF_S: Final = 5.0
+"""Time limit of the search for the optimum, which `solve_integer` converts to nodes: the clock has no influence."""
 
 _MAX_CHECKED_PAIRS: Final = 400_000
 """Tasks times clients of a state above which only its assignment is checked, and not the order of its lists."""
@@ -169,16 +177,13 @@ def run_case(case: SuiteCase, base: Reviewed, head: Reviewed, metrics: Iterable[
     return CaseOutcome(case.family, case.name, case.seed, of_base, of_head)
 
 
-def run_assignor(
-    case: SuiteCase, reviewed: Reviewed, metrics: list[str], relabelings: int = RELABELINGS
-) -> AssignorOutcome:
+def run_assignor(case: SuiteCase, reviewed: Reviewed, metrics: list[str]) -> AssignorOutcome:
     """Run one assignor in a case, and check its invariants.
 
     Args:
         case: the case.
         reviewed: the assignor.
         metrics: keys of the metrics to keep.
-        relabelings: number of states with other process ids to check for each run.
 
     Returns:
         Its metrics, and the invariants that it violates.
@@ -189,17 +194,83 @@ def run_assignor(
     if case.shape is not None:
         return _run_shape(case.shape, case.seed, reviewed, metrics)
     scenario = load_case(case, reviewed)
-    spec = reviewed.spec(scenario)
-    trace = run(scenario, spec, case.seed, capture=True, limits=RunLimits(MAX_REBALANCES))
-    violations, checked, nanos = _check_run(trace, spec, case.seed, relabelings)
+    return check_scenario(scenario, reviewed.spec(scenario), case.seed, metrics)
+
+
+def check_scenario(
+    scenario: Scenario,
+    spec: AssignorSpec,
+    seed: int,
+    metrics: Sequence[str] = (),
+    relabelings: int = RELABELINGS,
+    *,
+    checks: bool = True,
+) -> AssignorOutcome:
+    """Run an assignor in a scenario, and check its invariants.
+
+    Args:
+        scenario: the scenario.
+        spec: the assignor.
+        seed: seed of the run.
+        metrics: keys of the metrics to keep; the gap to the optimum is computed only if there are any.
+        relabelings: number of states with other process ids to check.
+        checks: whether to check the invariants, except those that the run itself shows.
+
+    Returns:
+        Its metrics, and the invariants that it violates.
+    """
+    trace = run(scenario, spec, seed, capture=True, limits=RunLimits(MAX_REBALANCES))
+    violations, checked, nanos = _check_run(trace, spec, seed, relabelings) if checks else ([], 0, ())
     if trace.failure is not None:
         return AssignorOutcome({}, trace.failure, _first_of_each(violations), checked, (), len(trace.captured_rounds))
-    row = tabulate(trace, spec.label, case.seed)["runs"].to_pylist()[0]
+    row = tabulate(trace, spec.label, seed)["runs"].to_pylist()[0]
     if row["verdict"] in (Verdict.CYCLING, Verdict.STOPPED):
         text = f"the group does not stop rebalancing: {row['cause'] or 'assignments repeat'}"
         violations.append(ContractViolation(Invariant.CONVERGES, text))
+    known = row["verdict"] not in INCOMPARABLE
+    return AssignorOutcome(
+        metrics=_values(row, metrics) if known else {},
+        violations=_first_of_each(violations),
+        checked_states=checked,
+        nanos=nanos,
+        rebalances=len(trace.captured_rounds),
+        gap=_gap(trace, spec, row["deciding_round"]) if known and metrics else None,
+    )
+
+
+def _gap(trace: Trace, spec: AssignorSpec, deciding_round: int | None) -> OptimumGap | None:
+    """Return the cost of the deciding round above the optimum, which an exact search proves if it can."""
+    for one in trace.captured_rounds:
+        if one.round.number == deciding_round:
+            weights = spec.info.weights.configured(one.state.assignment_configs)
+            found = prove_bound(one.state, one.columns, weights, _PROOF_S)
+            if found is None or found.proof is None:
+                return None
+            return OptimumGap(found.cost, found.bound, found.bound == found.proof.best_known_cost)
+    return None
+
+
+def measure_run(case: SuiteCase, reviewed: Reviewed, metrics: Iterable[str]) -> dict[str, Any]:
+    """Run one assignor in the scenario of a case, without any check of its invariants.
+
+    Args:
+        case: the case; a scenario.
+        reviewed: the assignor.
+        metrics: keys of the metrics to keep.
+
+    Returns:
+        `verdict`, and the known metrics by key, none if the run is incomparable. The verdict is `skipped` if the
+        scenario is invalid with the configs of the assignor.
+    """
+    try:
+        scenario = load_case(case, reviewed)
+    except ScenarioError:
+        return {"verdict": SKIPPED}
+    spec = reviewed.spec(scenario)
+    trace = run(scenario, spec, case.seed, limits=RunLimits(MAX_REBALANCES))
+    row = tabulate(trace, spec.label, case.seed)["runs"].to_pylist()[0]
     values = {} if row["verdict"] in INCOMPARABLE else _values(row, metrics)
-    return AssignorOutcome(values, None, _first_of_each(violations), checked, nanos, len(trace.captured_rounds))
+    return {"verdict": str(row["verdict"]), **values}
 
 
 def load_case(case: SuiteCase, reviewed: Reviewed) -> Scenario:
@@ -240,7 +311,9 @@ def _check_run(
     trace: Trace, spec: AssignorSpec, seed: int, relabelings: int
 ) -> tuple[list[ContractViolation], int, tuple[int, ...]]:
     """Return the violations in a run, the number of checked states, and the durations of calls."""
-    violations = [] if trace.failure is None else [violation_of(_plain(trace.failure))]
+    violations = [] if trace.failure is None else [violation_of_failure(trace.failure_kind, _plain(trace.failure))]
+    if trace.failure is not None and is_timeout(trace.failure):
+        return violations, 0, ()  # Each further call may take as long.
     captured = trace.captured_rounds
     follows_upgrade = spec.follows_brokers and any(isinstance(e, BrokerUpgrade) for e in trace.world.disturbances)
     if not captured or follows_upgrade:
@@ -249,15 +322,29 @@ def _check_run(
     chosen = [*captured[: _MAX_STATES - 1], captured[-1]] if len(captured) > _MAX_STATES else captured
     for one in captured:
         violations += check_complete(one.state, one.columns)
+    for number, found in enumerate(_checks(captured, chosen, make, seed, relabelings), start=1):
+        violations += found
+        if any(is_timeout(one.message) for one in found):
+            return violations, number, ()
+    return violations, len(chosen) + relabelings, _durations(captured[-1].state, make)
+
+
+def _checks(
+    captured: Sequence[CapturedRound], chosen: Sequence[CapturedRound], make: MakeAssignor, seed: int, relabelings: int
+) -> Iterator[list[ContractViolation]]:
+    """Yield the violations in each chosen state, while the group settles, and with other process ids."""
     own = make()
     for one in chosen:
-        if not _is_answered_by_another(one.state, own):
-            violations += check_state(one.state, make, one.columns)
+        yield [] if _is_answered_by_another(one.state, own) else list(check_state(one.state, make, one.columns))
     last = captured[-1].state
-    violations += settle(last, make).violations
+    yield list(settle(last, make).violations)
     for _, violation in check_relabeled(last, make, random_stream(seed, "relabeling"), relabelings):
-        violations.append(replace(violation, message=f"with other process ids: {violation.message}"))
-    return violations, len(chosen) + relabelings, _durations(last, make)
+        yield [replace(violation, message=f"with other process ids: {violation.message}")]
+
+
+def is_timeout(message: str) -> bool:
+    """Return whether a violation is that a call exceeded its time limit."""
+    return "took longer than" in message
 
 
 def _is_answered_by_another(state: ApplicationState, assignor: TaskAssignor) -> bool:
@@ -316,7 +403,8 @@ def _run_shape(shape: ScaleShape, seed: int, reviewed: Reviewed, metrics: list[s
         second = compute_assignment(fewer, assignor)
         nanos = time.perf_counter_ns() - started
     except AssignorFailedError as error:
-        return AssignorOutcome({}, str(error), _first_of_each([*violations, violation_of(_plain(str(error)))]), 1)
+        violations.append(violation_of_failure(error.kind, _plain(str(error))))
+        return AssignorOutcome({}, str(error), _first_of_each(violations), 1)
     violations += check_complete(fewer, second.columns)
     if len(fewer.tasks) * len(fewer.clients) <= _MAX_CHECKED_PAIRS:
         violations += check_state(fewer, make, second.columns)

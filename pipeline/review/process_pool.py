@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from itertools import groupby
 from math import inf
 from typing import Any, Final
@@ -26,6 +27,13 @@ _SLOW_FAMILIES: Final = (SCALE, KNOWN_PROBLEMS)
 """Families whose cases start first, so that the last chunks are short."""
 
 
+def usable_cpus() -> int:
+    """Return the number of CPUs that this process may use; all of them on macOS and Windows."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 class ReviewError(Exception):
     """A case could not be run, for a reason other than its assignors."""
 
@@ -39,14 +47,14 @@ class ProcessPool:
         Args:
             workers: number of processes; by default one for each CPU that this process may use.
         """
-        self.workers = workers or len(os.sched_getaffinity(0))
-        self._local = threading.local()
+        self.workers = workers or usable_cpus()
+        self._idle: list[AssignorProcess] = []
         self._lock = threading.Lock()
         self._processes: list[AssignorProcess] = []
         self._closed = False
 
     def ask(self, *request: Any) -> Any:
-        """Send a request to the process of this thread.
+        """Send a request to an idle process, or to a new one.
 
         Returns:
             Its answer.
@@ -55,7 +63,15 @@ class ProcessPool:
             CustomAssignorError: the process ended.
             ReviewError: the request failed otherwise.
         """
-        kind, result = self._process().ask(request, inf)
+        process = self._take()
+        try:
+            kind, result = process.ask(request, inf)
+        finally:
+            with self._lock:
+                if process.is_running:
+                    self._idle.append(process)
+                elif process in self._processes:
+                    self._processes.remove(process)
         if kind == "error":
             raise ReviewError(result)
         return result
@@ -81,16 +97,18 @@ class ProcessPool:
             while self._processes:
                 self._processes.pop().close()
 
-    def _process(self) -> AssignorProcess:
-        process: AssignorProcess | None = getattr(self._local, "process", None)
-        if process is None or not process.is_running:
-            with self._lock:
-                if self._closed:
-                    raise ReviewError("the review was interrupted")
-                process = AssignorProcess(python_command(_MODULE, {}))
-                self._processes.append(process)
-            self._local.process = process
-        return process
+    def _take(self) -> AssignorProcess:
+        """Return a process that no other thread uses."""
+        with self._lock:
+            if self._closed:
+                raise ReviewError("the review was interrupted")
+            while self._idle:
+                idle = self._idle.pop()
+                if idle.is_running:
+                    return idle
+            process = AssignorProcess(python_command(_MODULE, {}))
+            self._processes.append(process)
+            return process
 
 
 @contextmanager
@@ -107,8 +125,12 @@ def process_pool(workers: int | None) -> Iterator[ProcessPool]:
         pool.close()
 
 
+RunAll = Callable[[Callable[[ProcessPool, Any], Any], Sequence[Any]], Iterator[tuple[int, Any]]]
+"""Calls a function with a pool and each item, in parallel; yields the positions of the items and the results."""
+
+
 def run_cases(
-    pool: ProcessPool,
+    run_all: RunAll,
     cases: Sequence[SuiteCase],
     base: Reviewed,
     head: Reviewed,
@@ -118,7 +140,7 @@ def run_cases(
     """Run all cases.
 
     Args:
-        pool: the processes.
+        run_all: runs chunks of cases in parallel.
         cases: the cases.
         base: the baseline.
         head: the assignor under review.
@@ -129,23 +151,27 @@ def run_cases(
         The outcomes, in the order of the cases.
     """
     chunks = _chunks(cases)
-
-    def run_chunk(chunk: list[SuiteCase]) -> list[CaseOutcome]:
-        try:
-            outcomes: list[CaseOutcome] = pool.ask("cases", chunk, base, head, list(metrics))
-            return outcomes
-        except CustomAssignorError:
-            return [_run_apart(pool, case, base, head, list(metrics)) for case in chunk]
-
+    run_chunk = partial(_run_chunk, base=base, head=head, metrics=list(metrics))
     by_chunk: dict[int, list[CaseOutcome]] = {}
     done = 0
-    for position, outcomes in pool.map(run_chunk, chunks):
+    for position, outcomes in run_all(run_chunk, chunks):
         by_chunk[position] = outcomes
         done += len(outcomes)
         on_progress(f"{done:,} of {len(cases):,} cases")
     run = (pair for i, chunk in enumerate(chunks) for pair in zip(chunk, by_chunk[i], strict=True))
     found = {id(case): outcome for case, outcome in run}
     return [found[id(case)] for case in cases]
+
+
+def _run_chunk(
+    pool: ProcessPool, chunk: list[SuiteCase], *, base: Reviewed, head: Reviewed, metrics: list[str]
+) -> list[CaseOutcome]:
+    """Run the cases of a chunk in a process."""
+    try:
+        outcomes: list[CaseOutcome] = pool.ask("cases", chunk, base, head, metrics)
+        return outcomes
+    except CustomAssignorError:
+        return [_run_apart(pool, case, base, head, metrics) for case in chunk]
 
 
 def _chunks(cases: Sequence[SuiteCase]) -> list[list[SuiteCase]]:

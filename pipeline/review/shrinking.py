@@ -1,10 +1,11 @@
 """Shrinking of a scenario in which an assignor violates an invariant: fewest clients, events and tasks.
 
 Guarantees: the result violates the same invariant with the same seed; the search is deterministic, and ends.
+`find_smallest` shrinks for any other goal, such as a value of a metric.
 
 Priority: clients, events, subtopologies, partitions, threads and standbys, then all settings that may have defaults.
 
-Complexity: at most `MAX_RUNS` runs of the scenario.
+Complexity: at most `MAX_RUNS` runs of the scenario, or those of the goal, fewer if calls time out or end their process.
 
 Source: A. Zeller, R. Hildebrandt, Simplifying and Isolating Failure-Inducing Input, IEEE Transactions on Software
 Engineering 28 (2002): lists are reduced by halves, then by single entries, until no entry can be removed.
@@ -14,17 +15,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import deepcopy
-from dataclasses import replace
-from typing import Any, Final
+from dataclasses import dataclass, replace
+from typing import Any, Final, Protocol
 
 from assignors.contract.relabeling import check_relabeled
 from assignors.errors import AssignorError
-from pipeline.review.case_runs import MAX_REBALANCES, Reviewed, load_case, maker, run_assignor
-from reports.analysis.review.outcomes import ShrunkScenario
+from pipeline.review.case_runs import MAX_REBALANCES, Reviewed, check_scenario, is_timeout, load_case, maker
+from reports.analysis.review.outcomes import AssignorOutcome, ShrunkScenario
+from reports.analysis.text import printable
 from scenarios.load import ScenarioError
 from scenarios.run import run
 from scenarios.run_time import count_tasks
-from scenarios.suite.documents import Document, document_text, time_text
+from scenarios.suite.documents import Document, consistent, document_text, time_text
 from scenarios.suite.standard import SuiteCase
 from simulator.processes.run_budget import RunLimits
 from simulator.random_streams import random_stream
@@ -32,8 +34,17 @@ from simulator.random_streams import random_stream
 MAX_RUNS: Final = 400
 """Runs after which the smallest scenario so far is the result."""
 
+_COST_OF_TIMEOUT: Final = 40
+"""Number of runs that one with a timeout counts as."""
+
+_COST_OF_CRASH: Final = 40
+"""Number of runs that one in which a process ended counts as: the next run starts it again."""
+
 _ALL_REBALANCES: Final = 5_000
 """Rebalances of all runs after which the search ends: a group that never converges has many in each."""
+
+_ALL_ASSIGNED_TASKS: Final = 200_000
+"""Tasks of all rebalances after which the search ends: about 20 seconds."""
 
 MAX_RELABELINGS: Final = 60_000
 """States with other process ids that are checked, all together."""
@@ -60,6 +71,95 @@ _CLIENT_OPTIONAL: Final = ("restore", "tags", "starts", "records_per_s")
 _DURATIONS: Final = (60_000, 300_000, 900_000, 1_800_000)
 
 
+class ShrinkingGoal(Protocol):
+    """What a smaller scenario must still show."""
+
+    @property
+    def name(self) -> str:
+        """Return its name, for random streams."""
+        ...
+
+    @property
+    def metrics(self) -> list[str]:
+        """Return the keys of the metrics that it needs."""
+        ...
+
+    @property
+    def depends_on_process_ids(self) -> bool:
+        """Return whether other process ids may show it."""
+        ...
+
+    @property
+    def needs_checks(self) -> bool:
+        """Return whether it depends on the invariants."""
+        ...
+
+    @property
+    def max_runs(self) -> int:
+        """Return the number of runs after which the smallest scenario so far is the result."""
+        ...
+
+    def reached(self, outcome: AssignorOutcome) -> str | None:
+        """Return what a run shows; None if it does not reach the goal."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ViolationGoal:
+    """The violation of an invariant.
+
+    Attributes:
+        name: key of the invariant.
+    """
+
+    name: str
+
+    @property
+    def metrics(self) -> list[str]:
+        """Return no metrics."""
+        return []
+
+    @property
+    def depends_on_process_ids(self) -> bool:
+        """Return whether the violation may depend on process ids."""
+        return self.name in _BY_PROCESS_IDS
+
+    @property
+    def needs_checks(self) -> bool:
+        """Return whether it is an invariant that a run alone does not show."""
+        return self.name != "converges"
+
+    @property
+    def max_runs(self) -> int:
+        """Return `MAX_RUNS`."""
+        return MAX_RUNS
+
+    def reached(self, outcome: AssignorOutcome) -> str | None:
+        """Return the message of the violation."""
+        return next((one.message for one in outcome.violations if one.invariant == self.name), None)
+
+
+@dataclass(frozen=True, slots=True)
+class SmallestScenario:
+    """The smallest scenario that a search found.
+
+    Attributes:
+        document: the scenario.
+        message: what it shows.
+        runs: runs that the search took.
+        clients: its number of clients.
+        tasks: its number of tasks.
+        events: its number of events.
+    """
+
+    document: Document
+    message: str
+    runs: int
+    clients: int
+    tasks: int
+    events: int
+
+
 def shrink(case: SuiteCase, head: Reviewed, invariant: str) -> ShrunkScenario | None:
     """Shrink the scenario of a case.
 
@@ -71,80 +171,117 @@ def shrink(case: SuiteCase, head: Reviewed, invariant: str) -> ShrunkScenario | 
     Returns:
         The smallest scenario found; None if the case does not violate the invariant when it is run alone.
     """
-    search = _ShrinkingSearch(case, head, invariant)
+    found = find_smallest(case, head, ViolationGoal(invariant))
+    if found is None:
+        return None
+    final = {**found.document, "name": f"{invariant.replace('_', '-')}", "seeds": [case.seed]}
+    return ShrunkScenario(
+        invariant=invariant,
+        message=found.message,
+        family=case.family,
+        case=case.name,
+        seed=case.seed,
+        text=document_text(final, _comment(case, head, invariant, found.message)),
+        clients=found.clients,
+        tasks=found.tasks,
+        events=found.events,
+        runs=found.runs,
+    )
+
+
+def find_smallest(case: SuiteCase, head: Reviewed, goal: ShrinkingGoal) -> SmallestScenario | None:
+    """Find a smallest scenario that reaches a goal.
+
+    Args:
+        case: a case with a scenario that reaches it.
+        head: the assignor.
+        goal: the goal.
+
+    Returns:
+        The smallest scenario found; None if the case does not reach the goal when it is run alone.
+    """
+    search = _ShrinkingSearch(case, head, goal)
     start = None if case.document is None else search.reproduce(case.document)
     if start is None:
         return None
     document = _smallest(deepcopy(start), search)
-    final = {**document, "name": f"{invariant.replace('_', '-')}", "seeds": [case.seed]}
     scenario = load_case(replace(case, document=document), head)
     blueprint = scenario.blueprint
-    return ShrunkScenario(
-        invariant=invariant,
+    return SmallestScenario(
+        document=document,
         message=search.messages[-1],
-        family=case.family,
-        case=case.name,
-        seed=case.seed,
-        text=document_text(final, _comment(case, head, invariant, search.messages[-1])),
+        runs=search.runs,
         clients=len(blueprint.clients),
         tasks=count_tasks(scenario),
         events=len(blueprint.events),
-        runs=search.runs,
     )
 
 
 def _comment(case: SuiteCase, head: Reviewed, invariant: str, message: str) -> str:
     settings = "".join(f" --head-config {key}={value}" for key, value in head.configs.items())
     return (
-        f"{head.label} violates the invariant {invariant}:\n  {message}\n"
-        f"Shrunk from {case.name} of the family {case.family}. To see it again:\n"
-        f"  assignor-sim review --head '{head.name}'{settings} {invariant}.yaml"
+        f"{printable(head.label)} violates the invariant {invariant}:\n  {printable(message)}\n"
+        f"Shrunk from {printable(case.name)} of the family {case.family}. To see it again:\n"
+        f"  assignor-sim review --head '{printable(head.name)}'{printable(settings)} {invariant}.yaml"
     )
 
 
 class _ShrinkingSearch:
     """Runs candidates, and counts the runs."""
 
-    def __init__(self, case: SuiteCase, head: Reviewed, invariant: str) -> None:
+    def __init__(self, case: SuiteCase, head: Reviewed, goal: ShrinkingGoal) -> None:
         self._case = case
         self._head = head
-        self._invariant = invariant
-        self._rng = random_stream(case.seed, "shrinking", invariant)
+        self._goal = goal
+        self._rng = random_stream(case.seed, "shrinking", goal.name)
         self._relabelings = 0
         self._rebalances = 0
+        self._assigned_tasks = 0
+        self._effort = 0
         self.runs = 0
         self.messages: list[str] = []
 
     @property
     def is_over(self) -> bool:
         """Whether no run or no rebalance is left."""
-        return self.runs >= MAX_RUNS or self._rebalances >= _ALL_REBALANCES
+        return (
+            self._effort >= self._goal.max_runs
+            or self._rebalances >= _ALL_REBALANCES
+            or self._assigned_tasks >= _ALL_ASSIGNED_TASKS
+        )
 
     def reproduce(self, document: Document) -> Document | None:
-        """Return a scenario in which the assignor violates the invariant; None if none is found.
+        """Return a scenario that reaches the goal; None if none is found.
 
-        It is the given one, or if the violation depends on process ids, the same with others.
+        It is the given one, or if the goal depends on process ids, the same with others.
         """
         if self.is_over:
             return None
         try:
-            if self._violates(document):
+            if self._reaches(document):
                 return document
-            if self._invariant not in _BY_PROCESS_IDS or self._relabelings >= MAX_RELABELINGS:
+            if not self._goal.depends_on_process_ids or self._relabelings >= MAX_RELABELINGS:
                 return None
+            if self._head.limits.isolate and self.runs > 1:
+                return None  # Thousands of calls of another process take minutes.
             other = self._with_process_ids(document)
-            return other if other is not None and self._violates(other) else None
+            return other if other is not None and self._reaches(other) else None
         except (ScenarioError, AssignorError, ValueError, KeyError):
             return None  # A reference to something that was removed.
 
-    def _violates(self, document: Document) -> bool:
+    def _reaches(self, document: Document) -> bool:
         self.runs += 1
-        outcome = run_assignor(replace(self._case, document=document), self._head, [], relabelings=0)
+        goal, seed = self._goal, self._case.seed
+        scenario = load_case(replace(self._case, document=document), self._head)
+        spec = self._head.spec(scenario)
+        outcome = check_scenario(scenario, spec, seed, goal.metrics, relabelings=0, checks=goal.needs_checks)
         self._rebalances += outcome.rebalances
-        found = [violation for violation in outcome.violations if violation.invariant == self._invariant]
-        if found:
-            self.messages.append(found[0].message)
-        return bool(found)
+        self._assigned_tasks += outcome.rebalances * count_tasks(scenario)
+        self._effort += _cost_of(outcome)
+        message = self._goal.reached(outcome)
+        if message is not None:
+            self.messages.append(message)
+        return message is not None
 
     def _with_process_ids(self, document: Document) -> Document | None:
         """Return a scenario with process ids for which the assignment of its last rebalance violates the invariant."""
@@ -158,11 +295,19 @@ class _ShrinkingSearch:
         state = trace.captured_rounds[-1].state
         self._relabelings += _RELABELINGS
         for other, violation in check_relabeled(state, maker(spec, trace), self._rng, _RELABELINGS):
-            if violation.invariant == self._invariant:
+            if violation.invariant == self._goal.name:
                 ids = dict(zip(map(str, state.clients.ids), map(str, other.clients.ids), strict=True))
                 of_name = {client.name: str(client.process_id) for client in trace.world.clients}
                 return {**document, "clients": [_identified(c, of_name, ids) for c in document["clients"]]}
         return None
+
+
+def _cost_of(outcome: AssignorOutcome) -> int:
+    """Return the number of ordinary runs that a run counts as."""
+    texts = [one.message for one in outcome.violations]
+    if any(is_timeout(text) for text in texts):
+        return _COST_OF_TIMEOUT
+    return _COST_OF_CRASH if any("its process" in text for text in texts) else 1
 
 
 def _identified(client: Document, of_name: Mapping[str, str], ids: Mapping[str, str]) -> Document:
@@ -193,7 +338,7 @@ def _fewer_entries(document: Document, path: tuple[str, ...], search: _Shrinking
         start = 0
         while start < len(entries := _at(document, path) or []):
             kept = [*entries[:start], *entries[start + size :]]
-            candidate = _consistent(_with(document, path, kept))
+            candidate = consistent(_with(document, path, kept))
             found = search.reproduce(candidate)
             if found is None:
                 start += size
@@ -240,7 +385,7 @@ def _lower_numbers(document: Document) -> Iterator[Document]:
         lowest = 0 if path[-1] == "num.standby.replicas" else 1
         for lower in dict.fromkeys((lowest, value // 2, value - 1)):
             if lowest <= lower < value:
-                yield _consistent(_with(document, path, lower))
+                yield consistent(_with(document, path, lower))
 
 
 def _numbers(document: Document) -> Iterator[tuple[Any, ...]]:
@@ -282,37 +427,6 @@ def _shorter(document: Document) -> Iterator[Document]:
         if document.get("duration") == text:
             return
         yield {**document, "duration": text}
-
-
-def _consistent(document: Document) -> Document:
-    """Return a document without references to clients and topics that it no longer has; those of numbers stay."""
-    names = {client.get("name") for client in document["clients"]}
-    generated = any("count" in client for client in document["clients"])
-    events = document.get("events")
-    if events and not generated:
-        document = {**document, "events": [event for event in map(_only(names), events) if event is not None]}
-    subtopologies = _at(document, ("application", "subtopologies"))
-    if subtopologies:
-        sources = {source for subtopology in subtopologies for source in subtopology.get("sources", ())}
-        topics = _at(document, ("cluster", "topics")) or []
-        document = _with(document, ("cluster", "topics"), [topic for topic in topics if topic.get("name") in sources])
-    return document
-
-
-def _only(names: set[Any]) -> Callable[[Document], Document | None]:
-    """Return a function that removes unknown clients from an event, and events without clients."""
-
-    def restrict(event: Document) -> Document | None:
-        restricted = dict(event)
-        for key, value in event.items():
-            if isinstance(value, dict) and isinstance(value.get("clients"), list):
-                known = [name for name in value["clients"] if name in names]
-                if not known:
-                    return None
-                restricted[key] = {**value, "clients": known}
-        return restricted
-
-    return restrict
 
 
 def _at(document: Any, path: Iterable[Any]) -> Any:

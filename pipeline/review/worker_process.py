@@ -8,7 +8,7 @@ from typing import Any
 from assignors.containment.child import end_with_parent, take_pipe
 from assignors.errors import AssignorError
 from assignors.flow import flow_cache
-from pipeline.review.case_runs import Reviewed, run_assignor, run_case
+from pipeline.review.case_runs import Reviewed, measure_run, run_assignor, run_case
 from pipeline.review.shrinking import shrink
 from scenarios.suite.standard import SuiteCase
 
@@ -40,8 +40,14 @@ def _answer(kind: str, *arguments: Any) -> Any:
         case "assignor":
             case, reviewed, metrics = arguments
             return _run_one(case, reviewed, metrics)
+        case "measure":
+            cases, reviewed, metrics = arguments
+            return [measure_run(case, reviewed, metrics) for case in cases]
         case "shrink":
             return shrink(*arguments)
+        case "call":
+            function, *values = arguments
+            return function(*values)
     raise ValueError(kind)
 
 

@@ -12,7 +12,7 @@ Rules:
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -29,6 +29,7 @@ from reports.analysis.formatting import format_range
 from reports.analysis.metrics import METRIC
 from reports.analysis.next_steps import NextStep, RunEvidence, next_steps
 from reports.analysis.notes import MIN_NOTED_COMPUTE_MS
+from reports.analysis.text import listed
 
 _NEVER: Final = math.inf
 """Time to converge of runs that do not converge."""
@@ -257,7 +258,7 @@ def _alone(row: ComparisonRow, values: Mapping[Aspect, _Values]) -> str:
     ]
     if _CONVERGENCE not in values:
         figures.insert(0, f"no convergence ({verdict_text(row)})")
-    return f"{_quoted(row.assignor)}: {_listed(figures) or 'no rebalance, downtime or cross-rack traffic'}."
+    return f"{_quoted(row.assignor)}: {listed(figures) or 'no rebalance, downtime or cross-rack traffic'}."
 
 
 def _compared(
@@ -267,7 +268,7 @@ def _compared(
     names = [row.assignor for row in rows]
     if not winners:
         compared = [_NOUNS[aspect.metric] for aspect in values if aspect.metric in _NOUNS]
-        yield f"{_listed(map(_quoted, names))}: no clear difference in {_listed(compared) or 'any figure'}."
+        yield f"{listed(map(_quoted, names))}: no clear difference in {listed(compared) or 'any figure'}."
     if _CONVERGENCE not in values:
         yield f"{'Neither' if len(names) == 2 else 'No'} assignor converges within the run."
     champions = [name for name in names if all(name in best for best in winners.values())]
@@ -278,7 +279,7 @@ def _compared(
         ]
         lower = list(_lower_elsewhere([row for row in rows if row.assignor in champions], rows))
         claim = "" if lower else "best in everything that differs, with "
-        yield f"{_listed(map(_quoted, champions))}: {claim}{_listed(wins)}."
+        yield f"{listed(map(_quoted, champions))}: {claim}{listed(wins)}."
         yield from lower
     else:
         yield from _trade_offs(rows, values, winners)
@@ -306,8 +307,8 @@ def _lower_elsewhere(losers: Sequence[ComparisonRow], rows: Sequence[ComparisonR
     for winners, figures in by_winners.items():
         rest = f" and {len(figures) - _MAX_PRICES} more figures" if len(figures) > _MAX_PRICES + 1 else ""
         shown = figures[:_MAX_PRICES] if rest else figures
-        listed = ", ".join(shown) + rest if rest else _listed(shown)
-        yield f"Lower with {_listed(map(_quoted, winners))}: {listed}."
+        differing = ", ".join(shown) + rest if rest else listed(shown)
+        yield f"Lower with {listed(map(_quoted, winners))}: {differing}."
 
 
 def _maxima(rows: Sequence[ComparisonRow], name: str) -> list[float]:
@@ -331,7 +332,7 @@ def _trade_offs(
         by_winners.setdefault(best, []).append(_win(aspect, values[aspect], best))
     for best, wins in by_winners.items():
         group = [name for name in names if name in best]
-        yield f"{_subject(group, names)}: {_listed(wins)}."
+        yield f"{_subject(group, names)}: {listed(wins)}."
     prices: dict[str, list[str]] = {}
     for name in names:
         lost = [aspect for aspect, best in winners.items() if name not in best]
@@ -344,7 +345,7 @@ def _trade_offs(
             else:
                 yield f"{_quoted(name)}: nowhere better than {_quoted(better)}."
     for price, group in prices.items():
-        yield f"{_listed(group)} in exchange: {price}."
+        yield f"{listed(group)} in exchange: {price}."
 
 
 def _is_lower(row: ComparisonRow, other: ComparisonRow, name: str) -> bool:
@@ -361,7 +362,7 @@ def _win(aspect: Aspect, values: _Values, best: frozenset[str]) -> str:
 
 def _price(name: str, lost: Sequence[Aspect], values: Mapping[Aspect, _Values]) -> str:
     """Return the aspects in which an assignor is worse than the best, most important first."""
-    return _listed([aspect.phrase(values[aspect][name].median) for aspect in lost[:_MAX_PRICES]])
+    return listed([aspect.phrase(values[aspect][name].median) for aspect in lost[:_MAX_PRICES]])
 
 
 def _dominates(name: str, other: str, values: Mapping[Aspect, _Values]) -> bool:
@@ -372,15 +373,9 @@ def _dominates(name: str, other: str, values: Mapping[Aspect, _Values]) -> bool:
 
 def _subject(group: Sequence[str], names: Sequence[str]) -> str:
     rest = [name for name in names if name not in group]
-    return f"All but {_quoted(rest[0])}" if len(rest) == 1 and len(names) > 3 else _listed(map(_quoted, group))
+    return f"All but {_quoted(rest[0])}" if len(rest) == 1 and len(names) > 3 else listed(map(_quoted, group))
 
 
 def _quoted(name: str) -> str:
     """Return a label, in quotes if it has separators of lists."""
     return f"'{name}'" if " and " in name or "," in name or ";" in name else name
-
-
-def _listed(texts: Iterable[str]) -> str:
-    """Return `a, b and c`."""
-    parts = list(texts)
-    return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))

@@ -5,6 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal
 
+from reports.analysis.formatting import format_number, format_percent
+from reports.analysis.metrics import METRIC
+from reports.analysis.text import listed
+
 RecommendationVerdict = Literal["recommended", "already_best", "none_feasible"]
 """Result of a search for better configs.
 
@@ -133,6 +137,42 @@ class Recommendation:
     steps: tuple[SearchRound, ...]
     remarks: tuple[str, ...]
     warnings: tuple[str, ...] = ()
+
+
+def conclude_recommendation(recommendation: Recommendation) -> list[str]:
+    """Return what to set, what that gains, and what it changes otherwise, in sentences."""
+    if recommendation.verdict == "none_feasible":
+        return ["No evaluated setting is feasible; relax a limit, or add runs (--runs)."]
+    if recommendation.verdict == "already_best":
+        number = f"{recommendation.settings:,} evaluated setting{'' if recommendation.settings == 1 else 's'}"
+        return [f"Keep the current setting ({recommendation.today}): no better one found among {number}."]
+    changes = [
+        f"{change.key}={change.after}" if change.after is not None else f"no {change.key}"
+        for change in recommendation.changes
+    ]
+    findings = [f"Set {listed(changes)}: {_gain(recommendation.gain)}."]
+    for direction, word in ((-1, "lower"), (1, "higher")):
+        names = [
+            METRIC[change.name].title.partition(" (")[0].lower()
+            for change in recommendation.figures
+            if change.name is not None and change.direction == direction
+        ]
+        if names:
+            findings.append(f"Significantly {word}: {listed(names)}.")
+    return [*findings, *(f"WARNING: {warning}." for warning in recommendation.warnings)]
+
+
+def _gain(gain: MetricChange | None) -> str:
+    """Return the gain in words."""
+    if gain is None or gain.before is None or gain.after is None or gain.difference is None:
+        return "the objective of the current setting is unknown"
+    before, after = (f"{'−' if value < 0 else ''}{format_number(abs(value))}" for value in (gain.before, gain.after))
+    change = f"the objective is {after} instead of {before}"
+    if gain.relative is not None:
+        share = format_percent(abs(100 * gain.relative))
+        change += f" ({share} {'less' if gain.difference < 0 else 'more'})" if gain.difference else ""
+    over = f"{change}, over {gain.pairs} fresh seeds"
+    return over if gain.direction else f"{over}, which may be chance"
 
 
 def record(recommendation: Recommendation) -> dict[str, Any]:

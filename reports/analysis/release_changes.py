@@ -10,6 +10,7 @@ from reports.analysis.cells import metric_cell
 from reports.analysis.comparison import ComparisonRow
 from reports.analysis.metrics import METRIC
 from reports.analysis.release_differences import ALL, AnswerDifferences, AssignorHistory
+from reports.analysis.text import listed
 
 EFFECT_METRICS: Final = (
     "cross_rack_bytes_per_s",
@@ -19,6 +20,9 @@ EFFECT_METRICS: Final = (
     "time_to_converge_ms",
 )
 """Keys of the metrics that show what an upgrade changes in a scenario."""
+
+_MAX_NAMED: Final = 3
+"""Maximum number of scenarios that the conclusion names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +107,28 @@ def cause_sentence(whole: AnswerDifferences, counts: Mapping[str, int]) -> str:
 def share_of(count: int, total: int) -> str:
     """Return a share in percent: `44 %`."""
     return f"{count / total:.0%}".replace("%", " %")
+
+
+def conclude_releases(changes: ReleaseChanges) -> list[str]:
+    """Return what an upgrade changes, in sentences: answers of assignors, then figures of scenarios."""
+    findings = []
+    different = {history.name: history.between(changes.older, changes.newer) for history in changes.assignors}
+    parts = [f"{name} answers {share(found)} differently" for name, found in different.items() if found.different]
+    alike = [name for name, found in different.items() if not found.different]
+    if parts:
+        findings.append(f"Of random problems, {listed(parts)}.")
+    if alike:
+        findings.append(f"Same answers to all problems: {listed(alike)}.")
+    for subject, effects in (("brokers", changes.effects), ("clients", changes.client_effects)):
+        changed = [f"{effect.scenario} ({effect.assignor})" for effect in effects if any(effect.changes())]
+        if changed:
+            more = f"{', '.join(changed[:_MAX_NAMED])} and {len(changed) - _MAX_NAMED} more"
+            named = listed(changed) if len(changed) <= _MAX_NAMED + 1 else more
+            compared = f"{len(effects)} comparison{'' if len(effects) == 1 else 's'}"
+            findings.append(f"New {subject} change figures in {len(changed)} of {compared}: {named}.")
+        elif effects:
+            findings.append(f"New {subject} change no figure.")
+    return findings
 
 
 def record(changes: ReleaseChanges) -> dict[str, Any]:

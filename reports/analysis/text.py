@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 
 _CONTROL = frozenset({"Cc", "Cs", "Zl", "Zp"})
 _DIRECTION_MARKS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
@@ -36,6 +37,12 @@ def shortened_list(text: str, width: int) -> str:
     while shown > 1 and len(", ".join(parts[:shown])) > width - len(" and 999 more"):
         shown -= 1
     return f"{shortened(', '.join(parts[:shown]), width)} and {len(parts) - shown} more"
+
+
+def listed(texts: Iterable[str]) -> str:
+    """Return `a, b and c`; nothing without texts."""
+    parts = list(texts)
+    return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
 
 
 def name_parts(name: str) -> list[str]:

@@ -11,7 +11,7 @@ from reports.analysis.text import printable
 from reports.render.verification import lines_by_run, unmet_lines
 
 EXPECTATIONS: Final = "expectations"
-"""Name of the test case of a scenario's expectations."""
+"""Name of the test case of a scenario's expectations and invariants."""
 
 
 def junit(verifications: Sequence[Verification]) -> bytes:
@@ -28,7 +28,7 @@ def _suite(root: Element, verification: Verification) -> None:
     changed = dict(lines_by_run(verification.changes))
     titles = [f"{printable(assignor)}, seed {seed}" for assignor, seed in verification.runs]
     # A scenario that could not be run has no runs but still gets a test case.
-    expected = [EXPECTATIONS] if verification.expectations else []
+    expected = [EXPECTATIONS] if verification.expectations or verification.invariants else []
     names = list(dict.fromkeys((*titles, *changed, *expected))) or ["as stored"]
     if unmet := list(unmet_lines(verification)):
         changed[EXPECTATIONS] = unmet

@@ -15,6 +15,7 @@ from reports.analysis.stored.changes import ResultChange
 from reports.analysis.stored.verification import Verification, VerificationStatus
 from reports.analysis.text import printable
 from reports.render.markdown import markdown_table, markdown_text
+from simulator.results.csv_cells import csv_cell
 
 _MAX_LINES: Final = 12
 """Maximum number of lines on the rounds of a run; JSON has them all."""
@@ -34,8 +35,8 @@ def lines_by_run(changes: Iterable[ResultChange]) -> Iterator[tuple[str, list[st
 
 
 def unmet_lines(verification: Verification) -> Iterator[str]:
-    """Yield a line per expectation that is not met or could not be checked."""
-    return (printable(str(expectation)) for expectation in verification.unmet)
+    """Yield a line per expectation that is not met or could not be checked, and per violated invariant."""
+    return (printable(str(check)) for check in verification.unmet)
 
 
 def render(verifications: Sequence[Verification], format: str) -> str:
@@ -84,6 +85,7 @@ def _record(verification: Verification) -> dict[str, Any]:
         "runs": [{"assignor": assignor, "seed": seed} for assignor, seed in verification.runs],
         "changes": [asdict(change) for change in verification.changes],
         "expectations": expectation_records(verification.expectations),
+        "invariants": [asdict(check) for check in verification.invariants],
     }
 
 
@@ -115,7 +117,7 @@ def _csv(verifications: Sequence[Verification]) -> str:
     out = io.StringIO()
     writer = csv.DictWriter(out, keys, lineterminator="\n")
     writer.writeheader()
-    writer.writerows(rows)
+    writer.writerows({key: csv_cell(value) for key, value in row.items()} for row in rows)
     return out.getvalue()
 
 

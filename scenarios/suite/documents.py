@@ -6,7 +6,7 @@ hundreds of runs. Everything that refers to clients names them one by one, so th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from io import StringIO
 from typing import Any, Final
@@ -23,8 +23,12 @@ _SETTLING_MS: Final = 1_800_000
 """Time from the last event to the end of the run."""
 
 _RATES: Final = ("200 kB/s", "1 MB/s", "4 MB/s")
-_SIZES: Final = ("40 MB", "600 MB", "3 GB")
-_RESTORE: Final = "80 MB/s"
+SIZES: Final = ("40 MB", "600 MB", "3 GB")
+"""Sizes of stores."""
+
+RESTORE: Final = "80 MB/s"
+"""Restore rate of each client."""
+
 _TIMES: Final = ("at", "down", "every", "pause")
 
 
@@ -159,14 +163,14 @@ def _with_units(event: Document) -> Document:
 def _subtopology(shape: Shape, number: int) -> Document:
     subtopology: Document = {"sources": [f"in{number}"]}
     if number == 0 or shape.rng.random() < 0.6:
-        store = {"name": f"s{number}", "size": shape.pick(*_SIZES), "bytes_per_s": shape.pick(*_RATES)}
+        store = {"name": f"s{number}", "size": shape.pick(*SIZES), "bytes_per_s": shape.pick(*_RATES)}
         subtopology["stores"] = [store]
     return subtopology
 
 
 def _client(shape: Shape, number: int, racks: Sequence[str]) -> Document:
     rack = racks[number % len(racks)]
-    client: Document = {"name": f"c{number}", "rack": rack, "threads": shape.threads[number], "restore": _RESTORE}
+    client: Document = {"name": f"c{number}", "rack": rack, "threads": shape.threads[number], "restore": RESTORE}
     if shape.tags:
         client["tags"] = {"zone": rack}
     if number >= shape.clients:
@@ -190,3 +194,35 @@ def document_text(content: Document, comment: str = "") -> str:
     yaml.dump(content, stream)
     head = "".join(f"# {line}".rstrip() + "\n" for line in comment.splitlines())
     return head + stream.getvalue()
+
+
+def consistent(document: Document) -> Document:
+    """Return a document without references to clients and topics that it no longer has; those of numbers stay."""
+    names = {client.get("name") for client in document["clients"]}
+    generated = any("count" in client for client in document["clients"])
+    events = document.get("events")
+    if events and not generated:
+        document = {**document, "events": [event for event in map(_only(names), events) if event is not None]}
+    subtopologies = (document.get("application") or {}).get("subtopologies")
+    if subtopologies:
+        sources = {source for subtopology in subtopologies for source in subtopology.get("sources", ())}
+        cluster = document.get("cluster") or {}
+        topics = [topic for topic in cluster.get("topics") or [] if topic.get("name") in sources]
+        document = {**document, "cluster": {**cluster, "topics": topics}}
+    return document
+
+
+def _only(names: set[Any]) -> Callable[[Document], Document | None]:
+    """Return a function that removes unknown clients from an event, and events without clients."""
+
+    def restrict(event: Document) -> Document | None:
+        restricted = dict(event)
+        for key, value in event.items():
+            if isinstance(value, dict) and isinstance(value.get("clients"), list):
+                known = [name for name in value["clients"] if name in names]
+                if not known:
+                    return None
+                restricted[key] = {**value, "clients": known}
+        return restricted
+
+    return restrict

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from scenarios.load import shipped_hint
 from scenarios.shipped import find_scenario, list_scenarios
 from scenarios.suite.documents import Document
 from scenarios.suite.families import FAMILIES, PLACEMENTS, SuiteFamily
@@ -111,7 +112,7 @@ def own_cases(files: Iterable[str | os.PathLike[str]]) -> list[SuiteCase]:
 
     Raises:
         OSError: a file cannot be read.
-        ValueError: a file is not a YAML mapping.
+        ValueError: a file does not exist, or is not a YAML mapping.
     """
     return [case for file in files for case in _cases_of_file(find_scenario(Path(file)), OWN, None)]
 
@@ -145,6 +146,8 @@ def _plain(file: Path) -> Document:
     from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError
 
+    if not file.exists():
+        raise ValueError(f"{file}: no such file{shipped_hint(file, list_scenarios(), 'scenario')}")
     try:
         content: Any = YAML(typ="safe").load(file.read_text(encoding="utf-8"))
     except YAMLError as error:

@@ -37,6 +37,30 @@ def threads_of_slots(slot: IntArray, rows: IntArray, slots: Slots) -> IntArray:
     return threads
 
 
+def positions_of_slots(slots: IntArray, columns: IntArray, members: Sequence[Sequence[int]]) -> IntArray:
+    """Return the positions of slots among the members of their client, as `threads_of_slots`, for single copies.
+
+    Args:
+        slots: shape (K,); the slot of each copy.
+        columns: shape (K,); the client of each copy, a position in `members`.
+        members: the slots of the members of each client, ascending.
+
+    Returns:
+        Shape (K,); UNKNOWN_THREAD for a slot without a member.
+    """
+    counts = np.array([len(numbers) for numbers in members], dtype=np.int64)
+    numbers = np.array([number for of_client in members for number in of_client], dtype=np.int64)
+    if not len(numbers):
+        return np.full(len(slots), UNKNOWN_THREAD, dtype=np.int64)
+    width = 1 + max(int(numbers.max()), int(slots.max(initial=0)))
+    known = np.repeat(np.arange(len(members)), counts) * width + numbers
+    keys = columns * width + slots
+    place = np.minimum(np.searchsorted(known, keys), len(known) - 1)
+    first = np.cumsum(counts) - counts
+    threads: IntArray = np.where((known[place] == keys) & (slots >= 0), place - first[columns], UNKNOWN_THREAD)
+    return threads
+
+
 class ThreadAssigner:
     """Assigns the tasks of clients to their members in the group.
 
@@ -97,15 +121,15 @@ class ThreadAssigner:
             is_affected[row] |= self._slots[row] != last_slots.get(row)
         affected_columns = np.flatnonzero(is_affected[rows])
         clients = rows[affected_columns]
-        is_active = owner[:, None] == clients
-        stateful = _rows_by_column(is_active & self._stateful[:, None])
-        stateless = _rows_by_column(is_active & ~self._stateful[:, None])
-        standbys = _rows_by_column(standby[:, clients])
-        lags = state.lags[:, affected_columns].T.tolist()
+        stateful = _by_column(*_tasks_of(np.where(self._stateful, owner, UNASSIGNED), clients), len(clients))
+        stateless = _by_column(*_tasks_of(np.where(self._stateful, UNASSIGNED, owner), clients), len(clients))
+        standbys = _by_column(*_cells(standby[:, clients]), len(clients))
         for index, previous_threads in enumerate(self._previous_by_thread(clients)):
             client = int(clients[index])
             client_tasks = ClientTasks(stateful[index], stateless[index], standbys[index])
-            thread_tasks = assign_to_threads(client_tasks, previous_threads, lags[index], self._hashes)
+            sticky = stateful[index] + standbys[index]
+            lags = dict(zip(sticky, state.lags[sticky, affected_columns[index]].tolist(), strict=True))
+            thread_tasks = assign_to_threads(client_tasks, previous_threads, lags, self._hashes)
             slots = self._slots[client]
             slot_of_task = {task: slots[number] for task, number in _threads_of_tasks(thread_tasks)}
             thread[list(slot_of_task), client] = list(slot_of_task.values())
@@ -128,14 +152,19 @@ class ThreadAssigner:
         holds = ((current.owner[:, None] == clients) | current.standby[:, clients]) & self._stateful[:, None]
         unassigned = self._execution.restoration.holds_copy(clients) & ~holds
         revoked = unassigned & (self._execution.revoked_from[:, None] == clients)
-        threads = threads_of_slots(current.thread, clients, self._slots)
-        has_thread = threads != UNKNOWN_THREAD
-        own_copies = _rows_by_column((holds | revoked) & has_thread)
-        on_disk = _rows_by_column((unassigned & ~revoked) | ((holds | revoked) & ~has_thread))
+        tasks, columns = _cells(holds | revoked)
+        members = [self._slots[client] for client in clients.tolist()]
+        threads = positions_of_slots(current.thread[tasks, clients[columns]], columns, members)
+        is_open = threads != UNKNOWN_THREAD
+        own_copies = _by_column(tasks[is_open], columns[is_open], len(clients))
+        own_threads = _by_column(threads[is_open], columns[is_open], len(clients))
+        is_on_disk = unassigned & ~revoked
+        is_on_disk[tasks[~is_open], columns[~is_open]] = True
+        on_disk = _by_column(*_cells(is_on_disk), len(clients))
         for index, client in enumerate(clients.tolist()):
             slots = self._slots[client]
             previous_threads: list[list[int]] = [[] for _ in slots]
-            for task, number in zip(own_copies[index], threads[own_copies[index], index].tolist(), strict=True):
+            for task, number in zip(own_copies[index], own_threads[index], strict=True):
                 previous_threads[number].append(task)
             first_slot = self._first_slots.get(client, slots[0])
             previous_threads[slots.index(first_slot)] += on_disk[index]
@@ -150,9 +179,23 @@ def _threads_of_tasks(thread_tasks: ThreadTasks) -> Iterator[tuple[int, int]]:
                 yield task, number
 
 
-def _rows_by_column(is_set: BoolArray) -> list[list[int]]:
-    """Return the rows that are set in each column."""
-    columns, rows = np.nonzero(np.ascontiguousarray(is_set.T))
-    all_rows = rows.tolist()
-    ends = np.searchsorted(columns, np.arange(is_set.shape[1] + 1)).tolist()
-    return [all_rows[start:end] for start, end in pairwise(ends)]
+def _cells(is_set: BoolArray) -> tuple[IntArray, IntArray]:
+    """Return the rows and columns that are set, by row; faster than np.nonzero if there are few."""
+    rows, columns = np.divmod(np.flatnonzero(is_set), max(1, is_set.shape[1]))
+    return rows, columns
+
+
+def _tasks_of(owner: IntArray, clients: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the tasks that the given clients own, ascending, and the position of the owner in `clients`."""
+    column_of = np.full(max(owner.max(initial=0), clients.max(initial=0)) + 2, UNASSIGNED, dtype=np.int64)
+    column_of[clients] = np.arange(len(clients))
+    columns = column_of[owner]  # the last entry is that of UNASSIGNED, -1
+    tasks = np.flatnonzero(columns != UNASSIGNED)
+    return tasks, columns[tasks]
+
+
+def _by_column(values: IntArray, columns: IntArray, num_columns: int) -> list[list[int]]:
+    """Return the values of each column, in their order."""
+    listed = values[np.argsort(columns, kind="stable")].tolist()
+    ends = np.cumsum(np.bincount(columns, minlength=num_columns)).tolist()
+    return [listed[start:end] for start, end in pairwise([0, *ends])]

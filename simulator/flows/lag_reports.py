@@ -34,7 +34,7 @@ class LagReports:
         self._is_stale: BoolArray = np.array([client.reports is OffsetReports.STALE for client in clients], np.bool_)
         self._is_silent: BoolArray = np.array([client.reports is OffsetReports.NEVER for client in clients], np.bool_)
         self._reported_bytes: FloatArray = np.zeros((len(layout.tasks), len(clients)), dtype=np.float64)
-        self._joined_bytes: FloatArray = np.full((len(layout.tasks), len(clients)), np.inf)
+        self._joined_bytes: FloatArray = np.full((len(clients), len(layout.tasks)), np.inf)
 
     def lags(self, clients: IntArray, held_bytes: FloatArray, end_bytes: FloatArray, running_on: IntArray) -> IntArray:
         """Return the lags that clients report, in records, shape (T, C).
@@ -48,7 +48,7 @@ class LagReports:
             end_bytes: shape (T,); the length of each changelog.
             running_on: shape (T,); the client on which each task runs, UNASSIGNED if none.
         """
-        held = np.minimum(held_bytes[:, clients], self._joined_bytes[:, clients])
+        held = np.minimum(held_bytes[:, clients], self._joined_bytes[clients].T)
         stale, silent = self._is_stale[clients], self._is_silent[clients]
         held[:, stale] = self._reported_bytes[:, clients[stale]]
         held[:, silent] = 0.0
@@ -69,15 +69,25 @@ class LagReports:
         records: IntArray = np.maximum(lags - self._commit_markers[:, None], 0)
         return records
 
-    def report_at_join(self, tasks: IntArray, clients: IntArray, held_bytes: FloatArray) -> None:
+    def report_at_join(self, tasks: IntArray, clients: IntArray | int, held_bytes: FloatArray) -> None:
         """Record the current positions of copies, which are in the JoinGroup requests that are sent now.
 
         Args:
             tasks: the tasks of K copies.
-            clients: rows of their K clients.
+            clients: rows of their K clients, or the row of one client for all copies.
             held_bytes: shape (T, N); how much of each changelog each client holds.
         """
-        self._joined_bytes[tasks, clients] = held_bytes[tasks, clients]
+        self._joined_bytes[clients, tasks] = held_bytes[tasks, clients]
+
+    def report_closed_at_join(self, is_closed: BoolArray, client: int, held_bytes: FloatArray) -> None:
+        """Record the current positions of a client's copies that no thread has open.
+
+        Args:
+            is_closed: shape (T,); for which tasks no thread of the client has the copy open.
+            client: row of the client.
+            held_bytes: shape (T, N); how much of each changelog each client holds.
+        """
+        np.copyto(self._joined_bytes[client], held_bytes[:, client], where=is_closed)
 
     def record(self, clients: IntArray, held_bytes: FloatArray) -> None:
         """Record the current positions of clients, which those with stale reports report next time; a rebalance ends.
@@ -88,7 +98,7 @@ class LagReports:
         """
         stale = clients[self._is_stale[clients]]
         self._reported_bytes[:, stale] = held_bytes[:, stale]
-        self._joined_bytes[:, clients] = np.inf
+        self._joined_bytes[clients] = np.inf
 
 
 def _whole_records(num_bytes: FloatArray, record_bytes: FloatArray) -> IntArray:

@@ -21,6 +21,7 @@ from assignors.model.assignment import UNASSIGNED
 from assignors.model.columns import BoolArray, IntArray
 from simulator.catching_up import CAUGHT_UP_BYTES, is_caught_up
 from simulator.flows.assigned_copies import AssignedCopies
+from simulator.flows.copies_at_join import CopiesAtJoin
 from simulator.flows.copy_invariants import ROUNDING_BYTES, Copies, require, validate_copies
 from simulator.flows.durable_state import DurableState
 from simulator.flows.lag_reports import LagReports
@@ -75,6 +76,7 @@ class Restoration:
         self._record_bytes = layout.record_bytes
         self._lag_reports = LagReports(layout, clients, exactly_once=exactly_once)
         self._durable_state = durable_state
+        self._copies_at_join: CopiesAtJoin | None = None
         self.end_bytes: FloatArray = layout.state_bytes.astype(np.float64)
         self.held_bytes: FloatArray = np.zeros(shape, dtype=np.float64)
         self._is_empty_copy: BoolArray = np.zeros(shape, dtype=np.bool_)
@@ -102,7 +104,9 @@ class Restoration:
         records = self._lag_reports.missing_records(lags)
         missing = np.where(records > 0, (records + 0.5) * self._record_bytes[:, None], 0.0)
         exists = (lags != NO_COPY) & self._stateful[:, None]
-        self.held_bytes = np.where(exists, np.maximum(self.end_bytes[:, None] - missing, 0.0), 0.0)
+        held_bytes = np.where(exists, np.maximum(self.end_bytes[:, None] - missing, 0.0), 0.0)
+        # `advance` writes through flat views of the tables, which need them to be contiguous.
+        self.held_bytes = np.ascontiguousarray(held_bytes)
         self._is_empty_copy = exists & (self.held_bytes == 0)
         self._max_held_bytes = self.held_bytes.copy()
 
@@ -113,20 +117,25 @@ class Restoration:
             seconds: how long.
             work: shape (T,); seconds of usual input that each task processes in that time.
         """
-        at = (self.copies.task, self.copies.client)
         self.end_bytes += self._write_bytes_per_s * work
-        before = self.held_bytes[at]
-        after = np.minimum(before + self.rate * seconds, self.end_bytes[self.copies.task])
+        # Flat indices, because an index of two arrays takes three times as long.
+        cells = self.copies.task * self.held_bytes.shape[1] + self.copies.client
+        held, max_held = self.held_bytes.reshape(-1), self._max_held_bytes.reshape(-1)
+        before, max_before = held.take(cells), max_held.take(cells)
+        after = np.minimum(before + self.rate * seconds, self.end_bytes.take(self.copies.task))
         if self._durable_state is not None:
-            self._durable_state.advance(seconds, *at, (before, after))
-        read, behind = after - before, ~self._caught_up
-        follows = self._caught_up & ~self.copies.active
-        self._read_bytes += read * np.stack((behind, follows))
-        again = np.clip(np.minimum(after, self._max_held_bytes[at]) - before, 0.0, None) * behind
-        self.restored_bytes += float((read * behind).sum())
-        self.restored_again_bytes += float(again.sum())
-        self.held_bytes[at] = after
-        self._max_held_bytes[at] = np.maximum(self._max_held_bytes[at], after)
+            self._durable_state.advance(seconds, self.copies.task, self.copies.client, (before, after))
+        read = after - before
+        if not self._caught_up.all():
+            behind = ~self._caught_up
+            read_behind = read * behind
+            again = np.maximum(np.minimum(after, max_before) - before, 0.0) * behind
+            self._read_bytes[0] += read_behind
+            self.restored_bytes += float(read_behind.sum())
+            self.restored_again_bytes += float(again.sum())
+        self._read_bytes[1] += read * (self._caught_up & ~self.copies.active)
+        held[cells] = after
+        max_held[cells] = np.maximum(max_before, after)
 
     def assign(
         self, owner: IntArray, standby: BoolArray, moved_threads: tuple[IntArray, IntArray], now_ms: int
@@ -193,6 +202,7 @@ class Restoration:
         expired[self.copies.task, self.copies.client] = False
         self.held_bytes[expired] = 0.0
         self._is_empty_copy[expired] = False
+        self._copies_at_join = None
 
     def caught_up(self) -> BoolArray:
         """Return which assigned copies have caught up by now, shape (K,)."""
@@ -333,13 +343,25 @@ class Restoration:
         running_on = np.where(running, self._owner, UNASSIGNED)
         return self._lag_reports.lags(clients, self.held_bytes, self.end_bytes, running_on)
 
-    def report_at_join(self, tasks: IntArray, clients: IntArray) -> None:
-        """Record the current offsets of K copies, which their clients report at the rebalance that they join."""
-        self._lag_reports.report_at_join(tasks, clients, self.held_bytes)
+    def report_at_join(self, assignment: GroupAssignment, client: int, thread: int) -> None:
+        """Record the current offsets that a member reports at the rebalance that it joins.
+
+        Args:
+            assignment: the current assignment.
+            client: row of the member's client.
+            thread: its thread.
+        """
+        if self._copies_at_join is None or self._copies_at_join.assignment is not assignment:
+            self._copies_at_join = CopiesAtJoin(assignment, self.copies)
+        is_closed = self._copies_at_join.take_closed(client)
+        if is_closed is not None:
+            self._lag_reports.report_closed_at_join(is_closed, client, self.held_bytes)
+        self._lag_reports.report_at_join(self._copies_at_join.open_on(client, thread), client, self.held_bytes)
 
     def record_reports(self, clients: IntArray) -> None:
         """Record the current offsets of clients, by their rows, which those with stale reports report next time."""
         self._lag_reports.record(clients, self.held_bytes)
+        self._copies_at_join = None
 
     def validate_state(self, assignment: GroupAssignment, running: BoolArray) -> None:
         """Check that the copies match an assignment, and that positions and rates are possible.

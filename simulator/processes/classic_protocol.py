@@ -134,11 +134,17 @@ class ClassicProtocol:
 
     def _send(self, event: protocol.GroupEvent) -> None:
         """Send an event to the state machine, and execute its instructions."""
-        before, generation, members = self._group.rebalance, self._group.generation, dict(self._group.members)
+        before, generation = self._group.rebalance, self._group.generation
+        had_joined = dict(self._group.members)
         instructions = self._group.handle(event)
-        if self._group.rebalance != before:
+        members, is_new = self._group.members, self._group.rebalance != before
+        if is_new:
             self._requested_at_ms = self._context.now_ms
-        self._rejoining.record_reports(members, self._group.members, is_new=self._group.rebalance != before)
+        # Most events are single members that rejoin; looking at all members each time would be quadratic.
+        candidates = event.members if isinstance(event, protocol.Rejoined) else members
+        self._rejoining.record_reports(
+            member for member in candidates if members.get(member) and (is_new or not had_joined.get(member))
+        )
         if self._group.generation != generation:
             self._restart_sessions()
         for instruction in instructions:
@@ -192,10 +198,14 @@ class ClassicProtocol:
         execution.delete_expired_copies(self._context.now_ms)
         self._context.budget.count_rebalance()
         decision = self._context.leader.decide(instruction)
-        self._decisions[instruction.generation] = instruction, decision
         if decision.leader_compute_ms > self._configs.max_poll_interval_ms:
-            yield from self._remove_slow_leader(instruction.leader, decision.leader_compute_ms)
+            # The group never receives this decision: without its large arrays, a leader that never finishes needs no
+            # more memory with each attempt.
+            slow_ms = decision.leader_compute_ms
+            del decision
+            yield from self._remove_slow_leader(instruction.leader, slow_ms)
         else:
+            self._decisions[instruction.generation] = instruction, decision
             yield env.timeout(round(decision.leader_compute_ms))
             if self._context.fleet.is_up(instruction.leader):
                 self._send(protocol.AssignmentReady(instruction.generation))

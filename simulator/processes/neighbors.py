@@ -154,7 +154,8 @@ class _JointSimulation:
             own = replace(own, stopped=f"neighbor {stopped.world.application.id}: {stopped.stopped}")
         elif isinstance(failure, AssignorFailedError) and own.failure is None:
             [failed] = (trace for trace in others if trace.failure is not None)
-            own = replace(own, failure=f"neighbor {failed.world.application.id}: {failed.failure}")
+            reason = f"neighbor {failed.world.application.id}: {failed.failure}"
+            own = replace(own, failure=reason, failure_kind=failed.failure_kind)
         return replace(own, neighbors=tuple(others))
 
     def _note_change(self, index: int, execution: Execution) -> None:

@@ -13,9 +13,7 @@ Source: `ConsumerCoordinator.onJoinComplete` and `.onJoinPrepare`, `StreamThread
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-import numpy as np
+from collections.abc import Iterable
 
 from simulator.group.classic_group import Member
 from simulator.processes.simulation_context import SimulationContext
@@ -42,25 +40,15 @@ class Rejoining:
         client = self._context.fleet.row(member.client)
         return max(earliest_ms, self._context.execution.restore_start.opened_at_ms(client, member.thread))
 
-    def record_reports(self, before: Mapping[Member, bool], after: Mapping[Member, bool], *, is_new: bool) -> None:
+    def record_reports(self, joined: Iterable[Member]) -> None:
         """Record the offsets of members whose JoinGroup requests have just been received.
 
         Args:
-            before: the members before, and whether they had joined the rebalance.
-            after: the members now, and whether they have joined.
-            is_new: whether the rebalance has just begun, so that earlier requests do not count.
+            joined: the members that have joined the rebalance now.
         """
         fleet, execution = self._context.fleet, self._context.execution
-        joined = [
-            (fleet.row(member.client), member.thread)
-            for member, has_joined in after.items()
-            if has_joined and (is_new or not before.get(member, False))
-        ]
-        if joined:
-            execution.advance(self._context.now_ms)
-            clients, threads = np.array(joined, dtype=np.int64).T
-            assignment = execution.assignment
-            # A thread reports its own tasks, and what no thread of its client has open.
-            reported = (assignment.thread[:, clients] == threads) | ~assignment.held()[:, clients]
-            tasks, places = np.nonzero(reported)
-            execution.restoration.report_at_join(tasks, clients[places])
+        for member in joined:
+            if execution.now_ms < self._context.now_ms:
+                execution.advance(self._context.now_ms)
+            client = fleet.row(member.client)
+            execution.restoration.report_at_join(execution.assignment, client, member.thread)

@@ -186,7 +186,8 @@ class Simulation:
         pending = self._rebalance_causes.pending
         unfinished = bool(self._starting) or not self._group.is_stable
         trace = self._recorder.finish(self._now_ms, failure, pending, unfinished=unfinished)
-        return replace(trace, stopped=self._budget.verdict)
+        kind = error.kind if isinstance(error, AssignorFailedError) and has_failed else None
+        return replace(trace, failure_kind=kind, stopped=self._budget.verdict)
 
     def update_rates(self) -> None:
         """Update the rates of the execution, because other applications left it more or less bandwidth."""

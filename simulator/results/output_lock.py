@@ -76,6 +76,12 @@ def output_lock(target: Path) -> Iterator[Path]:
                 lock.unlink()
 
 
+def remove_leftovers(target: Path) -> None:
+    """Remove what killed writers have left beside a file or directory that need not be written, if that is possible."""
+    with contextlib.suppress(OSError), output_lock(target):
+        pass
+
+
 def replace_directory(part: Path, target: Path) -> None:
     """Move a directory to its place; the old content is removed afterwards.
 

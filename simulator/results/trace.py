@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from assignors.errors import AssignorError
 from assignors.model.assignment import UNASSIGNED, AssignmentColumns
 from assignors.model.columns import NO_RACK, BoolArray, IntArray
 from assignors.model.ids import TaskId
@@ -153,6 +154,7 @@ class Trace:
         outages: when partitions that tasks read or write were unavailable.
         pending_causes: the changes whose rebalance had not taken effect by the end.
         failure: why the run ended early, None if no assignor failed.
+        failure_kind: class of the exception that the failed assignor raised, None if no assignor failed.
         stopped: why the run was stopped early, None if it was within its budget.
         blocking_cause: what keeps the group from converging, None if nothing does.
         unfinished: whether a rebalance was under way at the end.
@@ -174,6 +176,7 @@ class Trace:
     outages: Sequence[Outage] = ()
     pending_causes: tuple[Cause, ...] = ()
     failure: str | None = None
+    failure_kind: type[AssignorError] | None = None
     stopped: str | None = None
     blocking_cause: str | None = None
     unfinished: bool = False

@@ -11,6 +11,7 @@ from pytest_benchmark.fixture import BenchmarkFixture
 
 from scenarios.load import Scenario, load, loads
 from scenarios.run import run
+from simulator.results.tabulation import tabulate
 
 LIBRARY = Path(__file__).parents[2] / "scenarios" / "library"
 
@@ -27,6 +28,12 @@ def test_loading(benchmark: BenchmarkFixture) -> None:
 @pytest.mark.parametrize("label", ["HA", "HA min_traffic", "HA balance_subtopology", "streams sticky"])
 def test_a_run(benchmark: BenchmarkFixture, scenario: Scenario, label: str) -> None:
     benchmark.pedantic(run, args=(scenario, label), rounds=3, warmup_rounds=1)
+
+
+@pytest.mark.parametrize("label", ["high_availability", "legacy_sticky"])
+def test_a_short_run_with_its_tables(benchmark: BenchmarkFixture, label: str) -> None:
+    cold_start = load(LIBRARY / "cold_start.yaml")
+    benchmark.pedantic(lambda: tabulate(run(cold_start, label), label, 1), rounds=10, warmup_rounds=1)
 
 
 DAY = """

@@ -83,6 +83,18 @@ public class Misbehaving implements TaskAssignor {
         }
     }
 
+    public static final class Killing extends Misbehaving {
+        @Override
+        void misbehave(final ApplicationState state) {
+            final String pid = Long.toString(ProcessHandle.current().pid());
+            try {
+                new ProcessBuilder("kill", "-9", pid).start().waitFor();
+            } catch (final java.io.IOException | InterruptedException error) {
+                throw new IllegalStateException(error);
+            }
+        }
+    }
+
     public static final class Endless extends Misbehaving {
         @Override
         void misbehave(final ApplicationState state) {

@@ -27,6 +27,7 @@ FAILURES = {
     "Recursive": r"raised java\.lang\.StackOverflowError \(Misbehaving\.java:\d+\)",
     "Exiting": "its process ended with exit code 3",
     "Halting": "its process ended with exit code 4",
+    "Killing": "its process was killed by SIGKILL",
     "Endless": r"took longer than 5 s, and its process was killed; allow more with --assignor-timeout",
     "Hoarding": r"raised java\.lang\.OutOfMemoryError: Java heap space \(Misbehaving\.java:\d+\)",
     "Returning": r"raised java\.lang\.NullPointerException: assign returned null .*",

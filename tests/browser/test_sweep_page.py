@@ -205,6 +205,17 @@ def test_hostile_names_are_drawn_as_text(open_page: Open) -> None:
     assert page.locator("img, iframe, object").count() == 0
 
 
+def test_best_cells_do_not_scroll_sideways_on_a_phone(open_page: Open) -> None:
+    page = open_page(sample_page(), 390)
+    widths = page.eval_on_selector_all(
+        ".scroll:has(> .best-cells)", "regions => regions.map((region) => [region.scrollWidth, region.clientWidth])"
+    )
+    assert widths
+    assert all(content <= shown for content, shown in widths)
+    titles = page.locator(".best-cells td[data-title]").evaluate_all("cells => cells.map((cell) => cell.dataset.title)")
+    assert set(titles) == {"Cross-rack cost (whole run)", "Active task moves", "Time to converge (worst event)"}
+
+
 @pytest.mark.parametrize("width", [360, 768, 1440])
 @pytest.mark.parametrize("make", [sample_page, hostile_page])
 def test_page_fits_its_width(open_page: Open, width: int, make: type[str]) -> None:

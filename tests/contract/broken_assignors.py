@@ -89,6 +89,13 @@ class KeepsState:
         return TaskAssignment(entries)
 
 
+class RaisesMisleadingText:
+    """Raises an exception whose text is like that of other mistakes."""
+
+    def assign(self, state: ApplicationState) -> TaskAssignment:
+        raise ValueError("the solver is not deterministic, and changed the state")
+
+
 class Raises:
     """Fails if a client has no thread left for a standby: in groups of four or more clients."""
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import assignor_sim as sim
+from scenarios.suite.standard import own_cases
 from tests.contract import broken_assignors
 
 MISTAKES = {
@@ -66,3 +67,10 @@ def test_configs_make_two_assignors_of_one() -> None:
     finding = reviewed.report.findings[-1]
     assert finding.wins > finding.losses
     assert json.loads(json.dumps(reviewed.summary().to_dict("records")))[0]["family"] == "uniform"
+
+
+def test_misspelled_scenario_is_refused_with_the_closest_name() -> None:
+    with pytest.raises(
+        ValueError, match=r"^cold_strat: no such file, and no shipped scenario \(did you mean 'cold_start'\?\)$"
+    ):
+        own_cases(["cold_strat"])

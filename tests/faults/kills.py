@@ -37,7 +37,7 @@ ROOT = Path(__file__).parents[2]
 ORPHAN_S = 60.0
 """Time that Java and its Python processes have to end after the command was killed."""
 END_S = 120.0
-"""Time that a command has to end after it was killed."""
+"""Time that a command has to end after a signal, or three times its duration if that is longer; then SIGKILL."""
 SAMPLE = 0.15
 """Share of the moments after which the command is called again, whatever it has left."""
 NEXT_START = "from simulator.results.temporary_folder import temporary_folder; temporary_folder()"
@@ -194,7 +194,11 @@ class KillTest:
             ended = process.poll() is not None
             if not ended:
                 kill(process.pid)
-            process.wait(END_S)
+            try:
+                process.wait(max(END_S, 3 * self.duration_s))
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
             err.seek(0)
             return ended, process.returncode, err.read()
 

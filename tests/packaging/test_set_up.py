@@ -50,9 +50,12 @@ SLOW = (
     "tests/docs/test_brokers_and_bills_page.py",
     "tests/docs/test_group_page.py",
     "tests/docs/test_optimum_page.py",
+    "tests/docs/test_broker_strategies_page.py",
+    "tests/docs/test_exact_plans_page.py",
     "tests/docs/test_examples.py",
     "tests/docs/test_known_problems.py",
     "tests/docs/test_warmup_preview_page.py",
+    "tests/tools/benchmark",
     "tests/reports/render/plan_page",
     "tests/assignor_sim/commands/test_report.py",
     "tests/assignor_sim/commands/test_plan_directory.py",
@@ -82,6 +85,7 @@ SLOW = (
     "tests/browser",
     "tests/real_kafka",
     "tests/bridge",
+    "tests/benchmarks",
 )
 TESTS = " ".join(["-m pytest --numprocesses=auto --dist=loadfile", *(f"--ignore={path}" for path in SLOW)])
 

@@ -1,10 +1,11 @@
-"""Java processes of killed commands are ended."""
+"""Java processes of killed commands are ended, and a Java process that ends is one error in one line."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 import tempfile
+from pathlib import Path
 
 import pytest
 
@@ -37,3 +38,38 @@ def test_java_without_its_folder_is_ended_and_others_are_kept() -> None:
         for process in (orphan, used, foreign):
             process.kill()
             process.communicate()
+
+
+KILL_JAVA = """
+import sys, threading, time
+from pyspark import SparkContext
+from pipeline.session import SparkError, connect
+
+def kill():
+    SparkContext._gateway.proc.kill()
+
+try:
+    with connect("local[1]") as spark:
+        rows = spark.range(3)
+        rows.count()
+        if sys.argv[1] == "during a call":
+            threading.Timer(0.5, kill).start()
+            rows.foreach(lambda _: time.sleep(60))
+        else:
+            kill()
+            SparkContext._gateway.proc.wait()
+            rows.count()
+except SparkError as error:
+    print(f"error: {error}")
+with connect("local[1]") as spark:
+    print(spark.range(5).count())
+"""
+
+
+@pytest.mark.parametrize("when", ["during a call", "between calls"])
+def test_java_that_is_killed_is_one_error_and_the_next_session_works(tmp_path: Path, when: str) -> None:
+    done = subprocess.run([sys.executable, "-c", KILL_JAVA, when], capture_output=True, text=True, cwd=tmp_path)
+    assert "Traceback" not in done.stderr
+    error, count = done.stdout.splitlines()
+    assert error.startswith("error: Java ended while Spark ran")
+    assert count == "5"

@@ -5,6 +5,8 @@ Every import runs the command line, while both applications run and no records a
 
 from __future__ import annotations
 
+import base64
+import json
 import re
 import time
 from collections.abc import Iterator, Mapping
@@ -20,15 +22,18 @@ from scenarios.kafka.live.connection import connect
 from scenarios.load import load
 from simulator.world.world import Client, World
 from tests.assignor_sim.conftest import CommandResult, Shell
+from tests.real_kafka.permissions import PERMISSIONS, Permissions
 from tests.real_kafka.reassigning import KafkaAdminClient
 from tools.fidelity.applications import BROKER_CONFIGS, COMMON, STANDBYS, STREAMS_BROKER_CONFIGS
 from tools.kafka_cluster.applications import Host, Hosts, describe_topology, prepare
 from tools.kafka_cluster.cluster import ClusterSpec, KafkaCluster
 
 CLASSIC, STREAMS = "shop", "kiosk"
+PURGED = {**COMMON, "repartition.purge.interval.ms": 1_000}
+"""Repartition topics are purged before the imports, not between them (by default 30 s after the start)."""
 APPLICATIONS: Mapping[str, Mapping[str, object]] = {
-    CLASSIC: {**COMMON, STANDBYS: 1},
-    STREAMS: {**COMMON, "group.protocol": "streams"},
+    CLASSIC: {**PURGED, STANDBYS: 1},
+    STREAMS: {**PURGED, "group.protocol": "streams"},
 }
 CONFIGS = {**BROKER_CONFIGS, **STREAMS_BROKER_CONFIGS, "group.streams.num.standby.replicas": 1}
 RACKS = ("--rack", "*-one=az1", "--rack", "*-two=az2")
@@ -45,6 +50,16 @@ TOOLS = {
 }
 CLUSTER_DUMPS = ("topics", "brokers", "log_dirs", "topology")
 
+PLAN_PERMISSIONS = ("Cluster Describe", "Topic Describe")
+
+_LOGIN = "sasl.jaas.config=org.apache.kafka.common.security.{module} required{options};\n"
+_PROPERTIES = {
+    "PLAIN": _LOGIN.format(module="plain.PlainLoginModule", options=' username="import" password="import-secret"'),
+    "OAUTHBEARER": _LOGIN.format(module="oauthbearer.OAuthBearerLoginModule", options="")
+    + "sasl.login.callback.handler.class=org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginCallbackHandler\n"
+    "sasl.oauthbearer.token.endpoint.url={folder}/token.jwt\n",
+}
+
 Tasks = Mapping[str, tuple[frozenset[str], frozenset[str]]]
 """Active and standby tasks, by process id or by client name."""
 
@@ -57,6 +72,10 @@ class ImportedApplications:
         shell: Shell in a folder with the imported scenarios and a folder of dumps for each source.
         reported: Tasks that the applications report, by application and process id.
         results: Results of the `import` and `run` commands, by application.
+        of_user: Results of imports as a user who has the permissions of docs/reference/security.md, by application
+            and mechanism of SASL.
+        without: The same without one of the permissions, by application and permission.
+        plans: Results of `plan` as that user, with only Describe on cluster and topics, and without a permission.
         before: State of the cluster before the imports.
         after: State of the cluster after the imports.
     """
@@ -64,6 +83,9 @@ class ImportedApplications:
     shell: Shell
     reported: Mapping[str, Tasks]
     results: Mapping[str, tuple[CommandResult, CommandResult]]
+    of_user: Mapping[tuple[str, str], CommandResult]
+    without: Mapping[tuple[str, str], CommandResult]
+    plans: Mapping[str, CommandResult]
     before: Mapping[str, Any]
     after: Mapping[str, Any]
 
@@ -74,7 +96,7 @@ class ImportedApplications:
 @pytest.fixture(scope="module")
 def imports(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ImportedApplications]:
     shell = Shell(tmp_path_factory.mktemp("imported"))
-    spec = ClusterSpec(brokers=3, broker_configs=CONFIGS)
+    spec = ClusterSpec(brokers=3, broker_configs=CONFIGS, passwords={"import": "import-secret"})
     with KafkaCluster(spec) as cluster, Hosts(cluster) as hosts, ThreadPoolExecutor(2) as executor:
         prepare(cluster, RECORDS)
         first, second = hosts.add("one", "az1"), hosts.add("two", "az2")
@@ -86,6 +108,7 @@ def imports(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ImportedApplic
         before = _wait_until_idle(cluster, hosts)
         results = {application: _import(shell, cluster, application) for application in APPLICATIONS}
         printed = {name: tool.result() for name, tool in {**tools, "topology": topology}.items()}
+        of_user, without, plans = _import_as_user(shell, cluster)
         after = _cluster_state(cluster, hosts)
         logs = {host.name: host.log.read_text(encoding="utf-8") for host in (first, second)}
         for folder, of_group in {"by-consumers": ["consumers"], "by-members": ["members"], "by-log": []}.items():
@@ -97,6 +120,9 @@ def imports(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ImportedApplic
             shell,
             {application_id: _reported_tasks(hosts, application_id) for application_id in APPLICATIONS},
             results,
+            of_user,
+            without,
+            plans,
             before,
             after,
         )
@@ -105,6 +131,42 @@ def imports(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ImportedApplic
 def _import(shell: Shell, cluster: KafkaCluster, application: str) -> tuple[CommandResult, CommandResult]:
     options = ("--bootstrap", cluster.bootstrap_servers.split(",")[0], "--group", application)
     return shell("import", *options, "-o", f"{application}.yaml"), shell("run", f"{application}.yaml")
+
+
+def _import_as_user(
+    shell: Shell, cluster: KafkaCluster
+) -> tuple[dict[tuple[str, str], CommandResult], dict[tuple[str, str], CommandResult], dict[str, CommandResult]]:
+    """Import as the user `import`: with all documented permissions, and without each; and plan with fewer."""
+    issued_s = int(time.time())
+    parts = ({"alg": "none"}, {"sub": "import", "iat": issued_s, "exp": issued_s + 3_600})
+    token = "".join(base64.urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=") + "." for part in parts)
+    shell.write("token.jwt", token)
+    for mechanism, lines in _PROPERTIES.items():
+        text = lines.format(folder=shell.folder.as_uri())
+        shell.write(f"{mechanism}.properties", f"security.protocol=SASL_PLAINTEXT\nsasl.mechanism={mechanism}\n{text}")
+    server = cluster.sasl_bootstrap_servers.split(",")[0]
+
+    def imported(application: str, mechanism: str, file: str) -> CommandResult:
+        options = ("--bootstrap", server, "--group", application, "--command-config", f"{mechanism}.properties")
+        return shell("import", *options, "-o", file)
+
+    def planned() -> CommandResult:
+        return shell("plan", "--bootstrap", server, "--command-config", "PLAIN.properties")
+
+    with Permissions(cluster.bootstrap_servers, "User:import", PERMISSIONS) as permissions:
+        of_user = {
+            (application, mechanism): imported(application, mechanism, f"{application}-{mechanism}.yaml")
+            for application in APPLICATIONS
+            for mechanism in _PROPERTIES
+        }
+        without, plans = {}, {"all": planned()}
+        for permission in PERMISSIONS:
+            with permissions.without(permission):
+                for application in APPLICATIONS:
+                    file = f"{application}-without-{permission.replace(' ', '-')}.yaml"
+                    without[application, permission] = imported(application, "PLAIN", file)
+                plans[permission] = planned()
+    return of_user, without, plans
 
 
 def _is_stable(hosts: Hosts) -> bool:
@@ -123,11 +185,11 @@ def _is_group_stable(histories: list[Any], latest_ms: int) -> bool:
 
 
 def _wait_until_idle(cluster: KafkaCluster, hosts: Hosts) -> Mapping[str, Any]:
-    """Return the state of the cluster once nothing is read, written or committed any more."""
+    """Return the state of the cluster once nothing is read, written, committed or purged any more."""
     deadline_s = time.monotonic() + IDLE_TIMEOUT_S
     previous_state = _cluster_state(cluster, hosts)
     while True:
-        time.sleep(1.5)  # Longer than the commit interval.
+        time.sleep(2.5)  # Longer than the commit interval and the purge interval together.
         state = _cluster_state(cluster, hosts)
         if state == previous_state:
             return state
@@ -136,20 +198,21 @@ def _wait_until_idle(cluster: KafkaCluster, hosts: Hosts) -> Mapping[str, Any]:
 
 
 def _cluster_state(cluster: KafkaCluster, hosts: Hosts) -> Mapping[str, Any]:
-    """Return members, epochs, generations and committed offsets of the groups; all groups, topics and end offsets."""
+    """Return members, epochs, generations and committed offsets of the groups; all groups, first and end offsets."""
     with KafkaAdminClient(bootstrap_servers=cluster.bootstrap_servers) as admin:
         committed = admin.list_group_offsets(dict.fromkeys(APPLICATIONS))
     with connect(cluster.bootstrap_servers, client_settings({})) as cluster_api:
         topics = {topic["name"]: len(topic["partitions"]) for topic in cluster_api.topics()}
         partitions = [TopicPartition(name, number) for name in topics for number in range(topics[name])]
+        ends = cluster_api.end_offsets(partitions)
         return {
             "committed": {group: dict(offsets) for group, offsets in committed.items()},
             "classic": cluster_api.classic_group(CLASSIC),
             "streams": cluster_api.streams_group(STREAMS),
             "groups": sorted(str(group["group_id"]) for group in cluster_api.groups()),
-            "ends": {
-                partition: end
-                for partition, end in cluster_api.end_offsets(partitions).items()
+            "offsets": {
+                partition: (first, ends[partition])
+                for partition, first in cluster_api.start_offsets(partitions).items()
                 if not partition.topic.startswith("__")
             },
             "joins": [generation for host in hosts.all() for generation in _generations(host)],
@@ -265,3 +328,67 @@ def test_import_does_not_change_the_cluster(imports: ImportedApplications) -> No
     assert set(imports.before["committed"]) == set(APPLICATIONS)
     assert all(imports.before["committed"].values())
     assert imports.before["joins"]
+    assert any(first > 0 for partition, (first, _) in imports.before["offsets"].items() if "repart" in partition.topic)
+
+
+@pytest.mark.parametrize("mechanism", _PROPERTIES)
+@pytest.mark.parametrize("application", APPLICATIONS)
+def test_documented_permissions_suffice(imports: ImportedApplications, application: str, mechanism: str) -> None:
+    result = imports.of_user[application, mechanism]
+    assert result.code == 0, result.err
+    assert _without_header(imports, f"{application}-{mechanism}.yaml") == _without_header(
+        imports, f"{application}.yaml"
+    )
+
+
+def _without_header(imports: ImportedApplications, file: str) -> list[str]:
+    """Return the lines of a scenario without the first one, which names the port and the minute."""
+    return (imports.shell.folder / file).read_text(encoding="utf-8").splitlines()[1:]
+
+
+@pytest.mark.parametrize("application", APPLICATIONS)
+@pytest.mark.parametrize("permission", ["Group Describe", "Topic Describe"])
+def test_required_permission_is_named_in_the_error(
+    imports: ImportedApplications, application: str, permission: str
+) -> None:
+    resource, operation = permission.split()
+    result = imports.without[application, permission]
+    assert result.code == 2
+    assert "required: the operation Describe" in result.err or "they require the operation Describe" in result.err
+    assert resource.lower() in result.err
+    assert operation in result.err
+
+
+@pytest.mark.parametrize(
+    ("application", "permission", "assumption"),
+    [
+        (CLASSIC, "Cluster Describe", "they require the operation Describe on the cluster"),
+        (STREAMS, "Cluster Describe", "they require the operation Describe on the cluster"),
+        (CLASSIC, "Cluster DescribeConfigs", "Broker configs are not visible"),
+        (STREAMS, "Group DescribeConfigs", "num.standby.replicas is assumed to be 1"),
+    ],
+)
+def test_scenario_says_what_a_missing_permission_hides(
+    imports: ImportedApplications, application: str, permission: str, assumption: str
+) -> None:
+    result = imports.without[application, permission]
+    assert result.code == 0, result.err
+    assert assumption in result.out
+    assert assumption not in imports.of_user[application, "PLAIN"].out
+
+
+def test_configs_of_a_group_that_contradict_assumed_ones_of_the_brokers_are_explained(
+    imports: ImportedApplications,
+) -> None:
+    result = imports.without[STREAMS, "Cluster DescribeConfigs"]
+    assert result.code == 2
+    assert "(they require DescribeConfigs on the cluster): Kafka's defaults are assumed" in result.err
+
+
+def test_plan_needs_cluster_and_topics(imports: ImportedApplications) -> None:
+    codes = {permission: result.code for permission, result in imports.plans.items()}
+    assert codes == {"all": 0} | {name: 2 if name in PLAN_PERMISSIONS else 0 for name in PERMISSIONS}
+    for permission in PLAN_PERMISSIONS:
+        resource, operation = permission.split()
+        assert f"required: the operation {operation} on " in imports.plans[permission].err
+        assert resource.lower() in imports.plans[permission].err

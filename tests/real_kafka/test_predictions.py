@@ -25,7 +25,7 @@ STEPS = {"assignors": 8, "crash": 3, "crash-standby": 3, "close": 4, "threads": 
 ALWAYS_MOVING = ("assignors", "crash", "threads")
 """Experiments in which every step moves a task."""
 
-MIN_REBALANCES = 0.9
+MIN_REBALANCES = 0.92
 MIN_TIMES = 0.85
 MIN_CONVERGENCE = 0.85
 MAX_DELAY_MS = 15_000

@@ -14,7 +14,14 @@ from typing import Any
 
 import pytest
 
-from scenarios.problems import ProblemError, parse_problem, read_problems, solve_problem
+from scenarios.problems import (
+    Problem,
+    ProblemError,
+    parse_problem,
+    problem_document,
+    read_problems,
+    solve_problem,
+)
 
 VECTORS = Path(__file__).parents[1] / "parity" / "data" / "public.jsonl.gz"
 JUNK = [None, -1, 0, "x", [], {}, 3.5, True, 10**30, [None], "0_0", {"a": 1}, "\u202e", -(10**30)]
@@ -81,3 +88,50 @@ def test_duplicate_client_is_rejected() -> None:
     twice = [{"process_id": "00000000-0000-0000-0000-000000000001"}] * 2
     with pytest.raises(ValueError, match="duplicate client 00000000-0000-0000-0000-000000000001"):
         parse_problem({"assignor": "ha", "tasks": [], "clients": twice})
+
+
+def client_ids(problem: dict[str, Any]) -> list[str]:
+    return [client["process_id"] for client in problem["clients"]]
+
+
+def test_the_document_of_a_state_is_its_problem(small_problems: list[dict[str, Any]]) -> None:
+    for problem in small_problems[::4]:
+        document = problem_document(parse_problem(problem), str(problem["id"]), problem["assignor"])
+        assert [task["id"] for task in document["tasks"]] == [task["id"] for task in problem["tasks"]]
+        assert client_ids(document) == client_ids(problem)
+        assert problem_document(parse_problem(document), document["id"], document["assignor"]) == document
+        for assignor in (problem["assignor"], "streams_group_sticky"):
+            answers = [
+                solve_problem(Problem(1, {**content, "assignor": assignor}), "x") for content in (problem, document)
+            ]
+            assert {**answers[0], "nanos": 0} == {**answers[1], "nanos": 0}
+
+
+def test_the_document_has_racks_offsets_and_configs() -> None:
+    task = {"id": "0_0", "stateful": True, "source_partitions": ["in-0"], "changelog_partitions": ["log-0"]}
+    client = {
+        "process_id": "00000000-0000-0000-0000-000000000001",
+        "rack": None,
+        "threads": 2,
+        "tags": {"zone": "z1"},
+        "previous_active": [],
+        "previous_standby": ["0_0"],
+        "task_lags": {"0_0": 5},
+        "task_offsets": {"0_0": 4},
+        "task_end_offsets": {"0_0": 9},
+        "instance_id": "static",
+    }
+    configs = {
+        "acceptable_recovery_lag": 1,
+        "max_warmup_replicas": 3,
+        "num_standby_replicas": 1,
+        "probing_rebalance_interval_ms": 60_000,
+        "rack_aware_assignment_tags": ["zone"],
+        "rack_aware_traffic_cost": 3,
+        "rack_aware_non_overlap_cost": None,
+        "rack_aware_assignment_strategy": "min_traffic",
+    }
+    racks = {"in-0": ["az1", "az2"], "log-0": ["az1"]}
+    problem = {"id": "x", "assignor": "ha", "configs": configs, "tasks": [task], "partition_racks": racks}
+    problem["clients"] = [client]
+    assert problem_document(parse_problem(problem), "x", "ha") == problem

@@ -49,6 +49,7 @@ LATEST_STREAMS = "4.3.1"
 """Release of Kafka Streams for brokers of a release without one on Maven Central."""
 _WITHOUT_STREAMS: set[str] = set()
 """Releases without Kafka Streams on Maven Central, as this process has found."""
+_PLAIN, _BEARER = "plain.PlainLoginModule", "oauthbearer.OAuthBearerLoginModule"
 FIRST_PORT, LAST_PORT = 20_000, 32_000
 """Below the ephemeral ports, so that no outgoing connection takes a port before its node does."""
 
@@ -67,6 +68,8 @@ class ClusterSpec:
         broker_configs: Additional or overriding entries of the brokers' `server.properties`.
         controller_configs: Additional entries of the controller's, which checks the configs of groups, for example.
         classes: Jars or class folders on the class path of the brokers, such as those of a custom assignor.
+        passwords: Passwords by name of users, for a second listener with SASL: `PLAIN`, and `OAUTHBEARER` with unsigned
+            tokens. An authorizer allows them what ACLs grant, and clients of the first listener everything.
     """
 
     brokers: int = 6
@@ -77,6 +80,7 @@ class ClusterSpec:
     broker_configs: Mapping[str, object] = field(default_factory=dict)
     controller_configs: Mapping[str, object] = field(default_factory=dict)
     classes: tuple[Path, ...] = ()
+    passwords: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not 1 <= self.brokers < CONTROLLER_ID:
@@ -95,6 +99,7 @@ class KafkaCluster:
     Attributes:
         spec: Specification of the cluster.
         bootstrap_servers: `localhost:port` of every broker, separated by commas.
+        sasl_bootstrap_servers: The same of the listener for users; empty without users.
         classpath: Java class path with Kafka and the programs of this folder.
         client_classpath: The same for applications: with the release of `clients`.
         clients: Release of Kafka Streams: that of the brokers or, where Maven Central has none, `LATEST_STREAMS`.
@@ -108,10 +113,12 @@ class KafkaCluster:
         same = self.clients == spec.kafka_version
         self.client_classpath = self.classpath if same else build_classpath(self.clients)
         broker_ids = range(1, spec.brokers + 1)
-        ports = _free_ports(spec.brokers + 1)
-        self._ports = dict(zip([CONTROLLER_ID, *broker_ids], ports, strict=True))
+        ports = _free_ports((2 if spec.passwords else 1) * spec.brokers + 1)
+        self._ports = dict(zip([CONTROLLER_ID, *broker_ids], ports, strict=False))
+        self._sasl_ports = dict(zip(broker_ids, ports[len(self._ports) :], strict=False))
         self._processes: dict[int, subprocess.Popen[bytes]] = {}
         self.bootstrap_servers = ",".join(f"localhost:{self._ports[broker_id]}" for broker_id in broker_ids)
+        self.sasl_bootstrap_servers = ",".join(f"localhost:{port}" for port in self._sasl_ports.values())
         self.work_dir = Path(tempfile.gettempdir()) / f"kafka-cluster-{uuid.uuid4().hex[:8]}"
         self._data_dir = spec.data_dir.absolute() if spec.data_dir else self.work_dir / "data"
 
@@ -237,6 +244,9 @@ class KafkaCluster:
             "listeners": f"{listener}://localhost:{self._ports[node_id]}",
             "log.dirs": self._data_dir / f"{name}-{node_id}",
         }
+        if self.spec.passwords:
+            common["authorizer.class.name"] = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+            common["super.users"] = "User:ANONYMOUS"
         if is_controller:
             return {**common, **self.spec.controller_configs}
         replicas = min(3, self.spec.brokers)
@@ -251,7 +261,20 @@ class KafkaCluster:
             "num.network.threads": 2,
             # The default would use half of the small heap.
             "log.cleaner.dedupe.buffer.size": 8 * 1024 * 1024,
+            **(self._sasl_configs(node_id) if self.spec.passwords else {}),
             **self.spec.broker_configs,
+        }
+
+    def _sasl_configs(self, broker_id: int) -> dict[str, object]:
+        """Return what adds a listener with SASL to a broker's `server.properties`."""
+        users = "".join(f' user_{name}="{password}"' for name, password in self.spec.passwords.items())
+        plain, bearer = (f"org.apache.kafka.common.security.{name} required" for name in (_PLAIN, _BEARER))
+        return {
+            "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SASL:SASL_PLAINTEXT",
+            "listeners": f"PLAINTEXT://localhost:{self._ports[broker_id]},SASL://localhost:{self._sasl_ports[broker_id]}",
+            "listener.name.sasl.sasl.enabled.mechanisms": "PLAIN,OAUTHBEARER",
+            "listener.name.sasl.plain.sasl.jaas.config": f"{plain}{users};",
+            "listener.name.sasl.oauthbearer.sasl.jaas.config": f'{bearer} unsecuredLoginStringClaim_sub="broker";',
         }
 
 

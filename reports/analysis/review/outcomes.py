@@ -35,6 +35,31 @@ class InvariantViolation:
 
 
 @dataclass(frozen=True, slots=True)
+class OptimumGap:
+    """The KIP-925 cost of the assignment on which a run settles, and the lowest cost of an assignment as balanced.
+
+    Attributes:
+        cost: cost of the assignment.
+        bound: the optimum if it is proven, else a lower bound of it.
+        is_proven: whether the bound is the optimum.
+    """
+
+    cost: int
+    bound: int
+    is_proven: bool
+
+    @property
+    def above(self) -> int:
+        """Cost above the bound."""
+        return self.cost - self.bound
+
+    @property
+    def is_optimal(self) -> bool:
+        """Whether no assignment that is as balanced costs less."""
+        return self.cost == self.bound
+
+
+@dataclass(frozen=True, slots=True)
 class AssignorOutcome:
     """One assignor in one case.
 
@@ -45,6 +70,7 @@ class AssignorOutcome:
         checked_states: number of states on which the invariants were checked.
         nanos: measured durations of single calls, after a first call that does not count.
         rebalances: number of rebalances of the run.
+        gap: cost above the optimum in the deciding round; None if racks are unknown, or the run has no result.
     """
 
     metrics: dict[str, float] = field(default_factory=dict)
@@ -53,6 +79,7 @@ class AssignorOutcome:
     checked_states: int = 0
     nanos: tuple[int, ...] = ()
     rebalances: int = 0
+    gap: OptimumGap | None = None
 
     def violates(self, invariant: str) -> bool:
         """Return whether an invariant was violated."""

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from reports.analysis.metrics import COMPARABLE_METRICS
 from reports.analysis.paired_comparison import (
     DEFAULT_METRICS,
     ComparisonVerdict,
@@ -42,6 +43,11 @@ REVIEW_METRICS: Final = (
 SIDES: Final = ("base", "head")
 
 
+_MAX_NAMES: Final = 3
+"""Metrics, and families of each, that the conclusion names."""
+_SIGNIFICANT: Final = {"better": ComparisonVerdict.BETTER, "worse": ComparisonVerdict.WORSE}
+
+
 @dataclass(frozen=True, slots=True)
 class FamilyFinding:
     """One metric in one family.
@@ -68,6 +74,39 @@ class FamilyFinding:
 
 
 @dataclass(frozen=True, slots=True)
+class FamilyGap:
+    """The gap to the optimum of one assignor in a family; the optimum is that of assignments as balanced as its own.
+
+    Attributes:
+        cases: number of cases with a known cost.
+        proven: number of cases in which the bound is the proven optimum; in the others, it is a lower bound.
+        optimal: number of cases in which the assignment costs no more than the bound.
+        above: cost above the bound, mean over the cases.
+        worst: the highest cost above the bound.
+    """
+
+    cases: int
+    proven: int
+    optimal: int
+    above: float
+    worst: int
+
+    @classmethod
+    def of(cls, outcomes: Sequence[AssignorOutcome]) -> FamilyGap | None:
+        """Summarize the gaps of outcomes; None if no cost is known."""
+        gaps = [outcome.gap for outcome in outcomes if outcome.gap is not None]
+        if not gaps:
+            return None
+        return cls(
+            cases=len(gaps),
+            proven=sum(gap.is_proven for gap in gaps),
+            optimal=sum(gap.is_optimal for gap in gaps),
+            above=sum(gap.above for gap in gaps) / len(gaps),
+            worst=max(gap.above for gap in gaps),
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class FamilyReport:
     """The results of a family.
 
@@ -77,6 +116,7 @@ class FamilyReport:
         scenarios: number of scenarios, the pairs.
         cases: number of runs of each assignor.
         findings: one for each metric.
+        gaps: the gaps to the optimum of the baseline and of the assignor under review; None if no cost is known.
     """
 
     name: str
@@ -84,6 +124,7 @@ class FamilyReport:
     scenarios: int
     cases: int
     findings: tuple[FamilyFinding, ...]
+    gaps: tuple[FamilyGap | None, FamilyGap | None] = (None, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,13 +220,30 @@ class ReviewReport:
             if broken
             else f"No violation of {len(self.invariants)} invariants on {self.states:,} states."
         )
-        better, worse = (len(self.of(v)) for v in (ComparisonVerdict.BETTER, ComparisonVerdict.WORSE))
         if not any(finding.comparison.differing for finding in self.findings):
             return f"{first} Equal to the baseline in every metric of every case."
-        return (
-            f"{first} Of {len(self.findings)} comparisons (family × metric), {better} are significantly better and "
-            f"{worse} worse."
-        )
+        named = {word: self.of(verdict) for word, verdict in _SIGNIFICANT.items()}
+        compared = f"{first} Of {len(self.findings)} comparisons (family × metric),"
+        if not any(named.values()):
+            return f"{compared} none is significantly better or worse."
+        lists = [f"{word.capitalize()}: {_metrics_and_families(found)}" for word, found in named.items() if found]
+        better, worse = map(len, named.values())
+        counts = f"{better} {'is' if better == 1 else 'are'} significantly better and {worse} worse"
+        return f"{compared} {counts}. {' '.join(f'{text}.' for text in lists)}"
+
+
+def _metrics_and_families(findings: Sequence[FamilyFinding]) -> str:
+    """Return the metrics with most findings and their families, as in `Restored state in join, roll`."""
+    families: dict[str, list[str]] = {}
+    for finding in findings:
+        families.setdefault(finding.comparison.metric, []).append(finding.comparison.scenario)
+    ranked = sorted(families.items(), key=lambda item: -len(item[1]))
+    texts = []
+    for metric, names in ranked[:_MAX_NAMES]:
+        where = ", ".join(names) if len(names) <= _MAX_NAMES else f"{len(names)} families"
+        texts.append(f"{COMPARABLE_METRICS[metric].title} in {where}")
+    more = len(ranked) - _MAX_NAMES
+    return "; ".join(texts) + (f"; and {more} more metric{'s' if more > 1 else ''}" if more > 0 else "")
 
 
 def build_report(
@@ -225,7 +283,8 @@ def build_report(
             FamilyFinding(next(corrected), int((difference[:, c] < 0).sum()), int((difference[:, c] > 0).sum()))
             for c in range(len(metrics))
         )
-        families.append(FamilyReport(name, descriptions.get(name, ""), scenarios, cases, findings))
+        gaps = _gaps(next(group for raw_name, group in raw if raw_name == name))
+        families.append(FamilyReport(name, descriptions.get(name, ""), scenarios, cases, findings, gaps))
     return ReviewReport(
         base=labels[0],
         head=labels[1],
@@ -238,6 +297,12 @@ def build_report(
         skipped=tuple((outcome.case, outcome.skipped) for outcome in outcomes if outcome.skipped is not None),
         shrunk=tuple(shrunk),
     )
+
+
+def _gaps(outcomes: Sequence[CaseOutcome]) -> tuple[FamilyGap | None, FamilyGap | None]:
+    """Return the gaps to the optimum of both assignors, in the cases in which the costs of both are known."""
+    both = [(one.base, one.head) for one in outcomes if one.base and one.base.gap and one.head and one.head.gap]
+    return FamilyGap.of([base for base, _ in both]), FamilyGap.of([head for _, head in both])
 
 
 def scenario_of(case: str) -> str:
@@ -299,6 +364,9 @@ def report_record(report: ReviewReport) -> dict[str, Any]:
             "scenarios": family.scenarios,
             "cases": family.cases,
             "findings": [_finding_record(finding) for finding in family.findings],
+            "gap_to_optimum": {
+                side: None if gap is None else asdict(gap) for side, gap in zip(SIDES, family.gaps, strict=True)
+            },
         }
         for family in report.families
     ]

@@ -75,7 +75,7 @@ def settled_ms(line: TimeSeries) -> int | None:
 
 
 def comparison_sentence(rows: Sequence[ComparisonRow], differing: int, total: int) -> str:
-    """Return how many metrics differ and which assignor is best in most of them.
+    """Return how many metrics differ and which assignor is alone best most often.
 
     Args:
         rows: the assignors of one scenario.
@@ -97,8 +97,8 @@ def comparison_sentence(rows: Sequence[ComparisonRow], differing: int, total: in
     if not most:
         return f"{first}; no assignor is alone best in any."
     leaders = [name for name, count in counts.items() if count == most]
-    alone = "is alone best" if len(leaders) == 1 else "are each alone best"
-    return f"{first}; {_names(leaders)} {alone} in most of them ({most})."
+    alone = "is alone best most often" if len(leaders) == 1 else "are alone best equally often"
+    return f"{first}; {_names(leaders)} {alone}, in {most}."
 
 
 def player_sentence(tables: Tables) -> str:
@@ -168,10 +168,13 @@ def load_sentence(loads: dict[str, list[ClientLoad]]) -> str:
         return "No client has tasks at the end."
     widest = max(high - low for low, high in ranges.values())
     if not widest:
-        return "Every client has the same number of tasks per thread with every assignor."
+        with_all = " with every assignor" if len(ranges) > 1 else ""
+        return f"Every client has the same number of tasks per thread{with_all}."
     labels = [label for label, (low, high) in ranges.items() if high - low == widest]
     low, high = ranges[labels[0]]
     between = f"{format_number(low)} to {format_number(high)} tasks per thread"
+    if len(ranges) == 1:
+        return f"The clients have {between}."
     return f"Most uneven: {_names(labels)}, for example {between} with {printable(labels[0])}."
 
 
@@ -182,10 +185,11 @@ def moves_sentence(moves: Breakdown) -> str:
         return "No active task moves after the first assignment."
     label, values = max(known, key=lambda bar: sum(bar[1]))
     reason = max(range(len(values)), key=lambda part: values[part])
-    return (
-        f"{printable(label)} moves active tasks most often ({format_count(sum(values))} times), mainly for the "
-        f"reason “{moves.parts[reason]}” ({format_count(values[reason])})."
-    )
+    mainly = f"mainly for the reason “{moves.parts[reason]}” ({format_count(values[reason])})"
+    times = f"{format_count(sum(values))} {'time' if sum(values) == 1 else 'times'}"
+    if len(moves.bars) == 1:
+        return f"{printable(label)} moves active tasks {times}, {mainly}."
+    return f"{printable(label)} moves active tasks most often ({times}), {mainly}."
 
 
 def traffic_sentence(kinds: Breakdown, matrices: Sequence[RackMatrix]) -> str:

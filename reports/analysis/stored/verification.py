@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from reports.analysis.expectations import ExpectationResult, summarize
 from reports.analysis.stored.changes import InputChanges, ResultChange
+from reports.analysis.stored.invariant_case import InvariantCheck
 from reports.analysis.text import printable
 
 
@@ -16,9 +17,10 @@ class VerificationStatus(StrEnum):
 
     Attributes:
         SAME: the current results are the stored ones.
-        MET: the scenario has no stored results; its expectations are met.
+        MET: the scenario has no stored results; its expectations are met, and its invariants hold.
         CHANGED: the current results differ from the stored ones.
-        UNMET: expectations of the scenario are not met, or cannot be checked; the results may differ, too.
+        UNMET: expectations of the scenario are not met, or cannot be checked, or invariants are violated; the results
+            may differ, too.
         UNREADABLE: the scenario could not be read or run, or its stored results could not be read.
         NOT_STORED: the scenario has no stored results.
     """
@@ -44,6 +46,7 @@ class Verification:
         runs: assignor and seed of each compared run.
         seconds: duration of the verification.
         expectations: the expectations of the scenario, checked.
+        invariants: the invariants of a case that fuzzing found, checked.
     """
 
     file: str
@@ -54,6 +57,7 @@ class Verification:
     runs: Sequence[tuple[str, int]] = ()
     seconds: float = 0.0
     expectations: Sequence[ExpectationResult] = ()
+    invariants: Sequence[InvariantCheck] = ()
 
     @property
     def passes(self) -> bool:
@@ -61,9 +65,10 @@ class Verification:
         return self.status in (VerificationStatus.SAME, VerificationStatus.MET)
 
     @property
-    def unmet(self) -> list[ExpectationResult]:
-        """The expectations that are not met or could not be checked."""
-        return [expectation for expectation in self.expectations if not expectation.is_met]
+    def unmet(self) -> list[ExpectationResult | InvariantCheck]:
+        """The expectations that are not met or could not be checked, and the violated invariants."""
+        checks: list[ExpectationResult | InvariantCheck] = [*self.expectations, *self.invariants]
+        return [check for check in checks if not check.is_met]
 
     @property
     def headline(self) -> str:
@@ -71,10 +76,10 @@ class Verification:
         match self.status:
             case VerificationStatus.SAME:
                 has_changes = self.causes is not None and self.causes.kind != "other"
-                expected = f", expectations: {summarize(self.expectations)}" if self.expectations else ""
+                expected = f", {self._checks}" if self._checks else ""
                 return f"as stored{expected}" + (f", although {self.causes}" if has_changes else "")
             case VerificationStatus.MET:
-                return f"expectations: {summarize(self.expectations)}; no stored results"
+                return f"{self._checks}; no stored results"
             case VerificationStatus.CHANGED:
                 return self._differences
             case VerificationStatus.UNMET:
@@ -82,11 +87,21 @@ class Verification:
                     stored = "no stored results"
                 else:
                     stored = self._differences if self.changes else "results as stored"
-                return f"expectations: {summarize(self.expectations)}; {stored}"
+                return f"{self._checks}; {stored}"
             case VerificationStatus.NOT_STORED:
                 return f"no stored results; run assignor-sim record {printable(self.file)}"
             case VerificationStatus.UNREADABLE:
                 return self.error
+
+    @property
+    def _checks(self) -> str:
+        """The numbers of met expectations and of violated invariants."""
+        parts = [f"expectations: {summarize(self.expectations)}"] if self.expectations else []
+        if self.invariants:
+            violated = sum(not check.is_met for check in self.invariants)
+            counts = ((len(self.invariants) - violated, "held"), (violated, "violated"))
+            parts.append("invariants: " + ", ".join(f"{count} {word}" for count, word in counts if count))
+        return "; ".join(parts)
 
     @property
     def _differences(self) -> str:

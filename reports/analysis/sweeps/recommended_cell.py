@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from reports.analysis.cells import Cell
 from reports.analysis.metric import Metric
 from reports.analysis.sweeps.aggregated_sweep import AggregatedCell, AggregatedSweep, MeanEstimate, command
+from reports.analysis.sweeps.balance import most_balanced
 from reports.analysis.sweeps.formatting import difference_cell, excludes_zero, mean_cell
 from reports.analysis.text import printable
 
@@ -45,13 +46,10 @@ class RecommendedCell:
 
 
 def recommended_cell(sweep: AggregatedSweep) -> RecommendedCell | None:
-    """Return the cell of the Pareto front whose largest regret is lowest; None without a cell with known objectives.
-
-    The regret of a cell in an objective is its distance from the lowest mean on the front, as a share of the range of
-    the means on the front. Cells in which some run did not converge are considered only if there are no others.
+    """Return the most balanced cell of the Pareto front (see `most_balanced`).
 
     Returns:
-        The cell; of equal cells, the one with the lowest sum of regrets, then the first.
+        The cell; None without a cell with known objectives. Of equal cells, the first.
     """
     means = [sweep.means.get(metric.name, {}) for metric in sweep.objectives]
     front = [
@@ -59,19 +57,13 @@ def recommended_cell(sweep: AggregatedSweep) -> RecommendedCell | None:
         for index, cell in enumerate(sweep.cells)
         if cell.row["on_front"] and all(index in known for known in means)
     ]
-    stable = [index for index in front if sweep.cells[index].row["stable"] == 1]
-    candidates = stable or front
-    if not candidates or not means:
+    of_front = [[known[index].mean for known in means] for index in front]
+    balanced = most_balanced(of_front, [sweep.cells[index].row["stable"] == 1 for index in front])
+    if balanced is None:
         return None
-    ranges = [(min(of_front), max(of_front)) for known in means if (of_front := [known[i].mean for i in front])]
-
-    def regrets(index: int) -> list[float]:
-        pairs = zip(means, ranges, strict=True)
-        return [(known[index].mean - low) / (high - low) if high > low else 0.0 for known, (low, high) in pairs]
-
-    chosen = min(candidates, key=lambda index: (max(regrets(index)), sum(regrets(index)), index))
+    chosen = front[balanced]
+    lowest = [min(of_objective) for of_objective in zip(*of_front, strict=True)]
     cell = sweep.cells[chosen]
-    lowest = [low for low, _ in ranges]
     is_baseline = " (the baseline)" if cell.assignor == sweep.baseline else ""
     choice = f"Start with {printable(cell.assignor)}{is_baseline} and {printable(cell.label)}."
     titles = tuple(metric.title for metric in sweep.objectives)

@@ -18,6 +18,7 @@ from reports.render.review.rows import (
     METRIC_HEADERS,
     NOTES,
     finding_row,
+    gap_line,
     invariant_rows,
     metric_rows,
     remarks,
@@ -44,7 +45,8 @@ def markdown(report: ReviewReport) -> str:
     if broken := invariant_rows(report):
         table = markdown_table(INVARIANT_HEADERS, broken, range(1, 4)).splitlines()
         head += ["", *table, "", *(f"- {markdown_text(line)}" for line in violation_lines(report))]
-    notes = ["", *(f"- {markdown_text(note)}" for note in (*remarks(report), *NOTES))]
+    gaps = [gap_line(report)] if gap_line(report) else []
+    notes = ["", *(f"- {markdown_text(note)}" for note in (*gaps, *remarks(report), *NOTES))]
     metrics = _folded("Metrics over all families", markdown_table(METRIC_HEADERS, metric_rows(report), range(1, 6)))
     room = MAX_LINES - len(head) - len(notes) - len(metrics) - 8
     found = significant(report)

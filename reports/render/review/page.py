@@ -11,9 +11,12 @@ from reports.analysis.review.report import ReviewReport
 from reports.render.html.shell import Section, render_page
 from reports.render.review.rows import (
     FINDING_HEADERS,
+    GAP_HEADERS,
+    GAP_NOTE,
     METRIC_HEADERS,
     NOTES,
     finding_row,
+    gap_rows,
     metric_rows,
     remarks,
     size,
@@ -24,6 +27,7 @@ from reports.render.review.rows import (
 def page(report: ReviewReport) -> str:
     """Render a review as one self-contained HTML file; the same report gives the same text."""
     sections = [
+        Section("conclusion", "Conclusion", "review/conclusion.html.j2", {"conclusion": report.conclusion}),
         Section("invariants", "Invariants", "review/invariants.html.j2", _invariants(report)),
         Section(
             "metrics",
@@ -31,11 +35,20 @@ def page(report: ReviewReport) -> str:
             "review/metrics.html.j2",
             {"headers": METRIC_HEADERS, "rows": list(metric_rows(report)), "notes": [*remarks(report), *NOTES]},
         ),
+        *_gaps(report),
         Section("families", "Families", "review/families.html.j2", {"families": _families(report)}),
         Section("definitions", "Definitions", "run/definitions.html.j2", {"metrics": _definitions(report)}),
     ]
-    subtitle = f"{report.conclusion} {size(report)}."
-    return render_page(f"Review of {report.head} against {report.base}", [title(report)], "", subtitle, sections)
+    heading = f"Review of {report.head} against {report.base}"
+    return render_page(heading, [title(report)], "", f"{size(report)}.", sections)
+
+
+def _gaps(report: ReviewReport) -> list[Section]:
+    rows = gap_rows(report)
+    if not rows:
+        return []
+    content = {"headers": GAP_HEADERS, "rows": rows, "notes": [GAP_NOTE], "label": "Gap to the optimum", "csv": "gaps"}
+    return [Section("gaps", "Gap to the optimum", "review/metrics.html.j2", content)]
 
 
 def _invariants(report: ReviewReport) -> dict[str, Any]:

@@ -15,11 +15,18 @@ from reports.analysis.statistics import ALPHA
 SIGNIFICANT: Final = (ComparisonVerdict.BETTER, ComparisonVerdict.WORSE)
 METRIC_HEADERS: Final = ("metric", "wins", "losses", "ties", "better in", "worse in")
 FINDING_HEADERS: Final = ("family", "metric", "base", "head", "difference", "95 % CI", "W–L–T", "p", "")
+GAP_HEADERS: Final = ("family", "base", "head", "base worst", "head worst", "base optimal", "head optimal", "proven")
 INVARIANT_HEADERS: Final = ("invariant", "base", "head", "only head")
 NOTES: Final = (
     "wins, losses, ties: scenarios in which head is lower, higher or equal; better in, worse in: families with a "
     "significant difference.",
     f"p: sign-flip test over the scenarios of a family, Holm-corrected; significant below {ALPHA:g}. Lower is better.",
+)
+
+GAP_NOTE: Final = (
+    "base, head: KIP-925 cost above the optimum, mean over the cases; optimal: cases at the optimum. Each assignor has "
+    "its own weights, and its optimum is that of assignments as balanced as its own in the deciding round. proven: "
+    "cases in which the optimum is proven, base / head; in the others, the cost is above a lower bound."
 )
 
 
@@ -53,6 +60,44 @@ def metric_rows(report: ReviewReport) -> Iterator[tuple[str, ...]]:
             *(str(count) for count in counts),
             *(str(verdicts[verdict] or "") for verdict in SIGNIFICANT),
         )
+
+
+def gap_rows(report: ReviewReport) -> list[tuple[str, ...]]:
+    """Return the gaps to the optimum by family; none if no cost is known."""
+    rows: list[tuple[str, ...]] = []
+    for family in report.families:
+        base, head = family.gaps
+        if base is not None and head is not None:
+            rows.append(
+                (
+                    family.name,
+                    f"{base.above:.1f}",
+                    f"{head.above:.1f}",
+                    f"{base.worst:,}",
+                    f"{head.worst:,}",
+                    f"{base.optimal}/{base.cases}",
+                    f"{head.optimal}/{head.cases}",
+                    f"{base.proven}/{head.proven}",
+                )
+            )
+    return rows
+
+
+def gap_line(report: ReviewReport) -> str:
+    """Return the gaps to the optimum over all families; empty if no cost is known."""
+    gaps = [family.gaps for family in report.families]
+    base, head = [gap[0] for gap in gaps if gap[0]], [gap[1] for gap in gaps if gap[1]]
+    if not (base and head):
+        return ""
+    cases = sum(gap.cases for gap in base)
+    means = [sum(gap.above * gap.cases for gap in side) / cases for side in (base, head)]
+    proven = sum(gap.proven for gap in (*base, *head))
+    rest = "" if proven == 2 * cases else "; in the others, the cost is above a lower bound"
+    return (
+        f"Gap to the optimum: KIP-925 cost {means[0]:.1f} (base) and {means[1]:.1f} (head) above the optimum of "
+        f"assignments as balanced, with the weights of each; mean over {cases:,} cases. The optimum is proven in "
+        f"{proven:,} of {2 * cases:,} runs{rest}."
+    )
 
 
 def significant(report: ReviewReport) -> list[FamilyFinding]:

@@ -14,10 +14,13 @@ from reports.analysis.review.report import ReviewReport
 from reports.analysis.text import printable
 from reports.render.review.rows import (
     FINDING_HEADERS,
+    GAP_HEADERS,
+    GAP_NOTE,
     INVARIANT_HEADERS,
     METRIC_HEADERS,
     NOTES,
     finding_row,
+    gap_rows,
     invariant_rows,
     metric_rows,
     remarks,
@@ -26,6 +29,7 @@ from reports.render.review.rows import (
     title,
     violation_lines,
 )
+from reports.render.terminal.conclusion import point
 from reports.render.terminal.console import BAD, GOOD, HEADER, QUIET, grid, lines
 
 _MAX_ROWS: Final = 40
@@ -52,16 +56,18 @@ def _parts(report: ReviewReport) -> Iterator[RenderableType]:
     yield Text(printable(title(report)), style=HEADER)
     yield Text(printable(size(report)), style=QUIET)
     yield Text()
-    yield Text(report.conclusion)
-    yield Text()
     if broken := invariant_rows(report):
         yield _table(INVARIANT_HEADERS, [(row, "") for row in broken], range(1, 4))
         yield Text()
-        for line in violation_lines(report):
-            yield Text(f"– {printable(line)}")
+        yield from map(point, violation_lines(report))
         yield Text()
     if rows := list(metric_rows(report)):
         yield _table(METRIC_HEADERS, [(row, "") for row in rows], range(1, 6))
+        yield Text()
+    if gaps := gap_rows(report):
+        yield Text("Gap to the optimum", style=HEADER)
+        headers = [header.replace(" ", "\n") for header in GAP_HEADERS]
+        yield _table(headers, [(row, "") for row in gaps], range(1, len(GAP_HEADERS)))
         yield Text()
     found = significant(report)
     if found:
@@ -70,8 +76,10 @@ def _parts(report: ReviewReport) -> Iterator[RenderableType]:
         if len(found) > _MAX_ROWS:
             yield Text(f"… and {len(found) - _MAX_ROWS} more (--out DIR, --format json)")
         yield Text()
-    for note in (*remarks(report), *NOTES):
-        yield Text(f"– {printable(note)}", style=QUIET)
+    for note in (*remarks(report), *NOTES, *([GAP_NOTE] if gaps else [])):
+        yield point(note, QUIET)
+    yield Text("\nConclusion", style=HEADER)
+    yield point(report.conclusion)
 
 
 def timing_line(timings: Sequence[Mapping[str, Any]]) -> str:

@@ -84,7 +84,7 @@ def run_sections(
         return Section(id, title, f"run/{id}.html.j2", {**context, **shared}, embedded, sentence)
 
     yield section("comparison", "All metrics", {"comparisons": comparisons}, _comparison_sentence(comparisons))
-    left_out = {"left_out": player["left_out"]}
+    left_out = {"left_out": player["left_out"], "is_alone": len(player["runs"]) == 1}
     yield section("player", "Round player", left_out, player_sentence(tables), player_data=player)
     yield section("downtime", "Downtime of each task", _downtime(tables), downtime_sentence(tables))
     yield section("timeline", "Timeline", _timeline(tables, rows), timeline_sentence(tables))

@@ -24,26 +24,28 @@ def draw(conclusions: Sequence[Conclusion], width: int | None = None, *, color: 
     Returns:
         The text.
     """
-    return lines(_parts(conclusions), width, color=color)
+    return lines(conclusion_parts(conclusions), width, color=color)
 
 
-def _parts(conclusions: Sequence[Conclusion]) -> Iterator[RenderableType]:
+def conclusion_parts(conclusions: Sequence[Conclusion]) -> Iterator[RenderableType]:
+    """Yield the conclusions as rich renderables, for the end of other output."""
     for conclusion in conclusions:
         of_scenario = f" ({printable(conclusion.scenario)})" if len(conclusions) > 1 else ""
         yield Text(f"Conclusion{of_scenario}", style=HEADER)
         for finding in conclusion.findings:
-            yield _point(finding)
+            yield point(finding)
         for number, step in enumerate(conclusion.next_steps):
             if not number:
                 yield Text("Try next", style=HEADER)
-            yield _point(f"{step.change[0].upper()}{step.change[1:]}: {step.reason}.")
+            yield point(f"{step.change[0].upper()}{step.change[1:]}: {step.reason}.")
             if step.options:
                 # Never broken, so that it can be copied.
                 yield Text(f"  {printable(step.options)}", no_wrap=True, overflow="ignore")
 
 
-def _point(text: str) -> RenderableType:
+def point(text: str, style: str = "") -> RenderableType:
     """Return a point of a list, whose further lines are indented."""
     table = Table.grid()
+    table.style = style
     table.add_row(Text("– "), Text(keep_figures(printable(text)), overflow="fold"))
     return table

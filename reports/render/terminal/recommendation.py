@@ -12,8 +12,15 @@ from rich.text import Text
 
 from reports.analysis.formatting import NumberFormat, format_number, format_percent, format_range
 from reports.analysis.metrics import METRIC
-from reports.analysis.recommendation import MetricChange, Recommendation, SettingChange, record
+from reports.analysis.recommendation import (
+    MetricChange,
+    Recommendation,
+    SettingChange,
+    conclude_recommendation,
+    record,
+)
 from reports.analysis.text import printable
+from reports.render.terminal.conclusion import point
 from reports.render.terminal.console import BAD, GOOD, HEADER, QUIET, grid, lines
 from reports.render.terminal.facts import FactTable
 from reports.render.terminal.facts import render as render_tables
@@ -68,7 +75,8 @@ def _change_table(recommendation: Recommendation) -> FactTable:
     ]
     verdict = _verdict(recommendation)
     title = f"{recommendation.scenario}: {verdict}"
-    return FactTable("changes", title, {key: key for key in ("config", "current", "recommended")}, rows)
+    columns = {key: key for key in ("config", "current", "recommended")}
+    return FactTable("changes", title, columns, rows, note=" ".join(conclude_recommendation(recommendation)))
 
 
 def _figure_table(recommendation: Recommendation) -> FactTable:
@@ -151,12 +159,11 @@ def _parts(recommendation: Recommendation) -> Iterator[RenderableType]:
     heading.append(f"  ({recommendation.settings:,} settings evaluated, {recommendation.runs:,} runs)", style=QUIET)
     yield heading
     yield Text(f"objective: {printable(recommendation.objective)}")
-    yield from (Text(line) for line in _limits(recommendation))
+    yield from (Text(printable(line)) for line in _limits(recommendation))
     verdict = printable(_verdict(recommendation))
     yield Text(
         f"\n{verdict[0].upper()}{verdict[1:]}.", style=BAD if recommendation.verdict == "none_feasible" else GOOD
     )
-    yield from (Text(f"WARNING: {printable(warning)}", style=BAD) for warning in recommendation.warnings)
     if recommendation.changes:
         yield Text()
         yield _changes(recommendation)
@@ -172,6 +179,12 @@ def _parts(recommendation: Recommendation) -> Iterator[RenderableType]:
         yield Text(
             "".join("".join(_property(change)) for change in recommendation.changes).rstrip("\n"), overflow="fold"
         )
+    yield Text("\nConclusion", style=HEADER)
+    yield from map(point, conclude_recommendation(recommendation))
+    if recommendation.changes:
+        yield Text("Try next", style=HEADER)
+        yield point("The properties as a file, to review and deploy:")
+        yield Text("  --format properties -o streams.properties", no_wrap=True, overflow="ignore")
 
 
 def _changes(recommendation: Recommendation) -> Table:

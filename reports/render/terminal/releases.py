@@ -8,10 +8,17 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from reports.analysis.release_changes import ReleaseChanges, UpgradeEffect, cause_sentence, share
+from reports.analysis.release_changes import (
+    ReleaseChanges,
+    UpgradeEffect,
+    cause_sentence,
+    conclude_releases,
+    share,
+)
 from reports.analysis.release_differences import ALL, AssignorHistory
 from reports.analysis.text import printable
-from reports.render.terminal.console import HEADER, QUIET, grid, lines, terminal_width
+from reports.render.terminal.conclusion import point
+from reports.render.terminal.console import HEADER, QUIET, grid, keep_figures, lines, terminal_width
 from reports.render.terminal.facts import FactTable
 
 WIDTH = 80
@@ -38,7 +45,8 @@ def _parts(changes: ReleaseChanges) -> Iterator[RenderableType]:
     yield _answers(changes)
     for history, counts in changes.causes():
         yield Text()
-        yield Text(f"{history.name}: {cause_sentence(history.between(changes.older, changes.newer), counts)}")
+        sentence = cause_sentence(history.between(changes.older, changes.newer), counts)
+        yield Text(keep_figures(f"{history.name}: {sentence}"))
     if changes.not_compared:
         yield Text()
         names = ", ".join(changes.not_compared)
@@ -59,6 +67,9 @@ def _parts(changes: ReleaseChanges) -> Iterator[RenderableType]:
         "the released classes on random problems.",
         style=QUIET,
     )
+    if findings := conclude_releases(changes):
+        yield Text("\nConclusion", style=HEADER)
+        yield from map(point, findings)
 
 
 def _answers(changes: ReleaseChanges) -> Table:

@@ -91,9 +91,10 @@ def notes(comparison: PairedComparison) -> list[str]:
 
 def _title(comparison: PairedComparison, assignor: str) -> str:
     scenarios, seeds = len(comparison.scenarios), comparison.seeds
+    each = "" if scenarios == 1 else " each"
     return (
         f"{assignor} vs. {comparison.baseline}: {scenarios} scenario{'' if scenarios == 1 else 's'}, "
-        f"{seeds} seed{'' if seeds == 1 else 's'} each"
+        f"{seeds} seed{'' if seeds == 1 else 's'}{each}"
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
@@ -12,7 +12,9 @@ from rich.text import Text
 
 from reports.analysis.formatting import NumberFormat, format_percent, format_range
 from reports.analysis.metrics import METRIC
+from reports.analysis.sweeps.conclusion import conclude_sweeps
 from reports.analysis.text import printable
+from reports.render.terminal.conclusion import conclusion_parts, point
 from reports.render.terminal.console import GOOD, HEADER, QUIET, lines, terminal_width
 from reports.render.terminal.facts import FactTable
 
@@ -37,18 +39,21 @@ _WIDE = 100
 """Minimum width of a terminal for intervals."""
 
 
-def draw(summary: Json, width: int | None = None, *, color: bool | None = None) -> str:
-    """Draw the most important parts of a summary.
+def draw(
+    summary: Json, width: int | None = None, *, expectations: Sequence[str] = (), color: bool | None = None
+) -> str:
+    """Draw the most important parts of a summary, and last its conclusion.
 
     Args:
         summary: the `summary.json` of an aggregate.
+        expectations: a line per expectation of the scenario.
         width: columns of the terminal; detected by default.
         color: whether to use colors; detected by default.
 
     Returns:
         The text.
     """
-    return lines(_parts(summary, is_wide=terminal_width(width) >= _WIDE), width, color=color)
+    return lines(_parts(summary, expectations, is_wide=terminal_width(width) >= _WIDE), width, color=color)
 
 
 def tables(summary: Json) -> list[FactTable]:
@@ -101,7 +106,7 @@ def _flat(point: Json) -> dict[str, float | None]:
     return flat
 
 
-def _parts(summary: Json, *, is_wide: bool) -> Iterator[RenderableType]:
+def _parts(summary: Json, expectations: Sequence[str], *, is_wide: bool) -> Iterator[RenderableType]:
     several = len(summary["sweeps"]) > 1
     for number, scenario in enumerate(summary["scenarios"]):
         if number:
@@ -114,6 +119,9 @@ def _parts(summary: Json, *, is_wide: bool) -> Iterator[RenderableType]:
         "Significant differences from the baseline (paired by seed, 95 % CI)", _significant_differences(summary)
     )
     yield from _section("Left out", _left_out(summary))
+    yield from _section("Expectations", expectations)
+    yield Text()
+    yield from conclusion_parts(conclude_sweeps(summary))
 
 
 def _scenario(scenario: Json, several: bool, *, is_wide: bool) -> Iterator[RenderableType]:
@@ -228,14 +236,15 @@ def _of_objectives(summary: Json, rows: Sequence[Json]) -> Iterator[Json]:
 def _left_out(summary: Json) -> Iterator[str]:
     for row in summary["left_out"]:
         where = printable(row.get("sweep") or row["scenario"])
-        yield f"{where}: {row['number']:,} {row['what']}: {printable(row['why'])}"
+        what = row["what"].removesuffix("s") if row["number"] == 1 else row["what"]
+        yield f"{where}: {row['number']:,} {what}: {printable(row['why'])}"
 
 
-def _section(title: str, lines: Iterator[str]) -> Iterator[RenderableType]:
-    texts = [Text(f"– {line}", overflow="fold") for line in lines]
-    if texts:
+def _section(title: str, texts: Iterable[str]) -> Iterator[RenderableType]:
+    points = [point(text) for text in texts]
+    if points:
         yield Text(f"\n{title}", style=HEADER)
-        yield from texts
+        yield from points
 
 
 def _span(interval: Sequence[float], write: NumberFormat) -> str:

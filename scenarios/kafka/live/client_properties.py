@@ -23,6 +23,9 @@ _PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _OAUTH: Final = "OAUTHBEARER"
 _MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", _OAUTH)
 _ENDPOINT: Final = "sasl.oauthbearer.token.endpoint.url"
+_HANDLER: Final = "sasl.login.callback.handler.class"
+_KAFKA_HANDLER: Final = "OAuthBearerLoginCallbackHandler"
+"""Kafka's handler, in one of two packages by release, gets a token as this program does; others do not."""
 _EXTENSION: Final = "extension_"
 _MILLISECOND_KEYS: Final = {
     "request.timeout.ms": "request_timeout_ms",
@@ -194,6 +197,8 @@ def _token_source(reader: _PropertyReader, options: Mapping[str, str]) -> TokenS
     Raises:
         ObservationError: There is neither, or a value is missing.
     """
+    if (reader.text(_HANDLER) or _KAFKA_HANDLER).rpartition(".")[2] != _KAFKA_HANDLER:
+        reader.supported.discard(_HANDLER)
     url = reader.text(_ENDPOINT)
     if url is None:
         raise ObservationError(

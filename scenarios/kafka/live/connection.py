@@ -40,6 +40,9 @@ CONNECT_TIMEOUT_MS: Final = 15_000
 """Default time to connect to a broker."""
 
 _Response = TypeVar("_Response")
+_CLUSTER: Final = "Describe on the cluster"
+_GROUP: Final = "Describe on the group"
+_TOPIC: Final = "Describe on the topics"
 
 
 class LiveCluster:
@@ -52,34 +55,36 @@ class LiveCluster:
     def coordinator_release(self, group: str) -> str | None:
         """ApiVersions."""
         return infer_release(
-            self._request(f"API versions of the coordinator of '{group}'", lambda: self._admin.latest_versions(group))
+            self._request(
+                f"API versions of the coordinator of '{group}'", lambda: self._admin.latest_versions(group), _GROUP
+            )
         )
 
     def brokers(self) -> Sequence[AdminResponse]:
         """Return the brokers (DescribeCluster)."""
-        brokers: Sequence[AdminResponse] = self._request("brokers", self._admin.describe_cluster)["brokers"]
+        brokers: Sequence[AdminResponse] = self._request("brokers", self._admin.describe_cluster, _CLUSTER)["brokers"]
         return brokers
 
     def groups(self) -> Sequence[AdminResponse]:
         """Return all groups (ListGroups)."""
-        return self._request("groups", self._admin.list_groups)
+        return self._request("groups", self._admin.list_groups, _GROUP)
 
     def classic_group(self, group: str) -> AdminResponse:
         """Return a classic group (DescribeGroups)."""
-        return self._request(f"group '{group}'", lambda: self._admin.describe_classic_group(group))
+        return self._request(f"group '{group}'", lambda: self._admin.describe_classic_group(group), _GROUP)
 
     def streams_group(self, group: str) -> AdminResponse:
         """Return a streams group (StreamsGroupDescribe)."""
-        return self._request(f"group '{group}'", lambda: self._admin.describe_streams_group(group))
+        return self._request(f"group '{group}'", lambda: self._admin.describe_streams_group(group), _GROUP)
 
     def topics(self) -> Sequence[AdminResponse]:
         """Return all topics (Metadata)."""
-        return self._request("topics", self._admin.describe_topics)
+        return self._request("topics", self._admin.describe_topics, _TOPIC)
 
     def log_dirs(self, partitions: Mapping[str, Sequence[int]]) -> Sequence[AdminResponse]:
         """Return the log directories of partitions, by broker (DescribeLogDirs)."""
         by_topic = {topic: list(numbers) for topic, numbers in partitions.items()}
-        return self._request("partition sizes", lambda: self._admin.describe_log_dirs(by_topic))
+        return self._request("partition sizes", lambda: self._admin.describe_log_dirs(by_topic), _CLUSTER)
 
     def start_offsets(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, int]:
         """Return the first offset of each partition (ListOffsets)."""
@@ -103,13 +108,15 @@ class LiveCluster:
             return {}
         resources = [ConfigResource(ConfigResourceType.TOPIC, topic, list(keys)) for topic in topics]
         configs = self._request(
-            "configs of topics", lambda: self._admin.describe_configs(resources, config_filter="all")
+            "configs of topics",
+            lambda: self._admin.describe_configs(resources, config_filter="all"),
+            "DescribeConfigs on topics",
         ).get("topic", {})
         return {topic: {key: entry["value"] for key, entry in configs.get(topic, {}).items()} for topic in topics}
 
     def moving_partitions(self) -> Sequence[TopicPartition]:
         """Return the partitions that are being reassigned (ListPartitionReassignments)."""
-        moving = self._request("ongoing reassignments", self._admin.list_partition_reassignments)
+        moving = self._request("ongoing reassignments", self._admin.list_partition_reassignments, _CLUSTER)
         return [TopicPartition(key.topic, key.partition) for key in moving]
 
     def now_ms(self) -> int:
@@ -124,7 +131,7 @@ class LiveCluster:
         if not partitions:
             return {}
         specs = {kafka.TopicPartition(topic, number): spec for topic, number in partitions}
-        offsets = self._request("offsets", lambda: self._admin.list_partition_offsets(specs))
+        offsets = self._request("offsets", lambda: self._admin.list_partition_offsets(specs), _TOPIC)
         return {TopicPartition(key.topic, key.partition): result.offset for key, result in offsets.items()}
 
     def _describe_configs(self, resource: ConfigResource) -> Mapping[str, str | None]:
@@ -132,11 +139,12 @@ class LiveCluster:
         configs = self._request(
             f"configs of {kind} {resource.name}",
             lambda: self._admin.describe_configs([resource], config_filter="all"),
+            f"DescribeConfigs on the {'cluster' if kind == 'broker' else kind}",
         )
         return {key: entry["value"] for key, entry in configs.get(kind, {}).get(resource.name, {}).items()}
 
-    def _request(self, subject: str, send: Callable[[], _Response]) -> _Response:
-        """Return the response to a request; `subject` describes it in errors.
+    def _request(self, subject: str, send: Callable[[], _Response], operation: str) -> _Response:
+        """Return the response to a request; errors name its subject and the operation of ACLs that it requires.
 
         Raises:
             ObservationError: The request is not authorized or fails.
@@ -145,8 +153,7 @@ class LiveCluster:
             return send()
         except errors.AuthorizationError as error:
             raise ObservationError(
-                f"not authorized to describe {subject}: {mask_secrets(str(error), self._settings)} (required: the "
-                "operations Describe and DescribeConfigs on the cluster, and Describe on the group and its topics)"
+                f"not authorized to describe {subject}: {type(error).__name__} (required: the operation {operation})"
             ) from None
         except errors.KafkaError as error:
             raise ObservationError(f"no response on {subject}: {mask_secrets(str(error), self._settings)}") from None

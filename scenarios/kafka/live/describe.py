@@ -13,6 +13,7 @@ from scenarios.kafka.live.admin_api import AdminApi, AdminResponse
 from scenarios.kafka.live.client_properties import client_settings
 from scenarios.kafka.live.opening import open_cluster
 from scenarios.kafka.live.topics import observed_topic, partition_sizes
+from scenarios.kafka.observation.errors import ObservationError
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,10 @@ def describe_cluster(bootstrap: str, properties: Mapping[str, str]) -> Described
 def describe(cluster: AdminApi) -> DescribedCluster:
     """Describe a cluster through an `AdminApi`; result and errors as in `describe_cluster`."""
     metadata = sorted(cluster.topics(), key=lambda topic: str(topic["name"]))
+    if not metadata:
+        raise ObservationError(
+            "the cluster has no topics, or none is visible (required: the operation Describe on topics)"
+        )
     moving = cluster.moving_partitions()
     configs = cluster.topic_configs([str(topic["name"]) for topic in metadata], RETENTION_CONFIGS)
     topics = tuple(

@@ -15,7 +15,12 @@ from scenarios.kafka.live.opening import open_cluster
 from scenarios.kafka.live.running_group import RunningGroup, observe_group
 from scenarios.kafka.live.standbys import STANDBYS, infer_num_standbys, with_caught_up_standbys
 from scenarios.kafka.live.topics import measure_topics
-from scenarios.kafka.observation.observation import Observation, ObservedBroker, ObservedTopic
+from scenarios.kafka.observation.observation import (
+    BROKER_CONFIGS_NOT_VISIBLE,
+    Observation,
+    ObservedBroker,
+    ObservedTopic,
+)
 from scenarios.kafka.observation.stated_racks import StatedRacks, with_stated_racks
 from scenarios.language.broker_configs import BrokerConfigs
 from scenarios.language.section import config_keys
@@ -145,7 +150,7 @@ def _broker_configs(cluster: AdminApi, available: Sequence[int]) -> tuple[dict[s
     keys = sorted(config_keys(BrokerConfigs) | set(BROKER_CONFIGS_OUTSIDE_THE_MODEL.unmodeled))
     configs_of = {id: cluster.broker_configs(id, keys) for id in available}
     if not any(configs_of.values()):
-        return {}, ["Broker configs are not visible (they require DescribeConfigs): Kafka's defaults are assumed."]
+        return {}, [BROKER_CONFIGS_NOT_VISIBLE]
     first, *others = available
     configs = {key: value for key, value in sorted(configs_of[first].items()) if value}
     different = [id for id in others if configs_of[id] != configs_of[first]]

@@ -20,6 +20,7 @@ STABLE_TIMEOUT_S: Final = 60
 _POLL_INTERVAL_S: Final = 2
 _TOPOLOGY_NAME: Final = "the topology"
 _RETRIABLE_ERRORS: Final = (14, 15, 16)
+_TOPIC_AUTHORIZATION_FAILED: Final = 29
 """COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR."""
 
 _Group = TypeVar("_Group")
@@ -179,7 +180,8 @@ def _poll_until_stable(
         code = response["error_code"]
         if code not in (0, *_RETRIABLE_ERRORS):
             problem = response["error_message"] or f"error {code}"
-            raise ObservationError(f"group '{group}' cannot be described: {problem}")
+            required = " (required: the operation Describe on them)" if code == _TOPIC_AUTHORIZATION_FAILED else ""
+            raise ObservationError(f"group '{group}' cannot be described: {problem}{required}")
         state = str(response["group_state"] or "unknown")
         observed = None if code else read(response)
         if observed is not None:

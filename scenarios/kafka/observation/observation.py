@@ -8,6 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final
+
+BROKER_CONFIGS_NOT_VISIBLE: Final = (
+    "Broker configs are not visible (they require DescribeConfigs on the cluster): Kafka's defaults are assumed."
+)
+"""Assumption of an observation without broker configs."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,14 @@ import pytest
 
 import assignor_sim.commands
 from assignor_sim.console import machine_checks
-from assignor_sim.console.machine_checks import KAFKA_COMMANDS, SPARK_COMMANDS, check_java, check_package, check_python
+from assignor_sim.console.machine_checks import (
+    JAVA_COMMANDS,
+    KAFKA_COMMANDS,
+    SPARK_COMMANDS,
+    check_java,
+    check_package,
+    check_python,
+)
 from tests.assignor_sim.conftest import CommandResult, Shell
 from tests.assignor_sim.missing_software import NO_JAVA, without
 
@@ -37,11 +44,12 @@ def test_missing_jdk_names_the_commands_that_need_it(process_shell: Shell) -> No
     result, checks = doctor(process_shell, **NO_JAVA)
     assert result.code == 1
     assert checks["Java"]["status"] == "missing"
-    assert checks["Java"]["commands"] == list(SPARK_COMMANDS)
+    assert checks["Java"]["commands"] == [*SPARK_COMMANDS, "run --assignor java:…"]
+    assert "a JRE suffices for java: assignors" in checks["Java"]["problem"]
     assert "install a JDK 17" in checks["Java"]["problem"]
     text = process_shell("doctor", **NO_JAVA, COLUMNS="80")
     assert text.code == 1
-    assert f"All commands work except {', '.join(SPARK_COMMANDS)}." in " ".join(text.out.split())
+    assert f"All commands work except {', '.join(sorted(JAVA_COMMANDS))}." in " ".join(text.out.split())
     assert all(len(line) <= 80 for line in text.out.splitlines())
 
 
@@ -119,7 +127,7 @@ def test_temporary_folder_keeps_no_file(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_listed_commands_are_those_that_use_spark_and_connections() -> None:
     sources = {path.stem: path.read_text() for path in Path(assignor_sim.commands.__file__).parent.glob("*.py")}
-    uses_spark = {name for name, text in sources.items() if re.search(r"\bpipeline\.(?!review\b)", text)}
+    uses_spark = {name for name, text in sources.items() if re.search(r"\bpipeline\.(?!(review|fuzz)\b)", text)}
     assert uses_spark == {command.split()[0] for command in SPARK_COMMANDS}
     uses_clusters = {name.rstrip("_") for name, text in sources.items() if "Bootstrap" in text}
     assert uses_clusters == {command.split()[0] for command in KAFKA_COMMANDS}

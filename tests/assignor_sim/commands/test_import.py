@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
+from assignor_sim.api.cluster_import import import_cluster
 from assignor_sim.cli import app
+from assignor_sim.commands.import_ import _lines
 from scenarios.load import load
 from simulator.world.world import Start
 from tests.scenarios.kafka.dumps.test_observe import BROKERS, GROUP, LOG, SIZES, STREAMS, TOPICS, TOPOLOGY
@@ -236,3 +238,19 @@ def test_unusable_client_metrics_are_reported_with_their_line(folder: Path) -> N
     assert result.exit_code == 2
     assert "metrics.prom:2: not a sample of Prometheus" in result.stderr
     assert not (folder / "shop.yaml").exists()
+
+
+def test_lines_fit_a_terminal_between_words_and_the_command_stays_whole(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    imported = import_cluster(
+        "shop", dumps="dumps", racks=(("*1111", "az1"), ("*", "az2")), configs={"num.standby.replicas": "1"}
+    )
+    stream = io.StringIO()
+    piped = list(_lines(Path("a long name.yaml"), imported, stream))
+    monkeypatch.setattr(stream, "isatty", lambda: True)
+    lines = "\n".join(_lines(Path("a long name.yaml"), imported, stream)).split("\n")
+    assert max(map(len, lines)) <= 60 < max(map(len, piped))
+    assert " ".join(line.strip() for line in lines) == " ".join(piped)
+    assert lines[-1] == "assignor-sim run 'a long name.yaml'"

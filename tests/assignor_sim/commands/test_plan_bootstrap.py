@@ -129,6 +129,13 @@ def test_broker_that_is_down_is_named(recorded: Connect, folder: Path) -> None:
     assert "warning: assumed decommissioned, as they are down: 1 (broker ids)" in result.stderr
 
 
+def test_cluster_without_visible_topics_is_one_error(recorded: Connect, folder: Path) -> None:
+    recorded(topics=[[]])
+    result = run_plan(*LIVE, *ONCE)
+    assert result.exit_code == 2
+    assert "the cluster has no topics, or none is visible (required: the operation Describe on topics)" in result.stderr
+
+
 def test_capacities_come_from_a_file(recorded: Connect, folder: Path) -> None:
     recorded()
     (folder / "capacities.csv").write_text("1,az1,1 TB\n2,az2,1 TB\n3,az3,1 TB\n4,az1,2 TB\n")

@@ -53,6 +53,14 @@ def test_recorded_results_verify_and_are_not_rewritten(file: Path) -> None:
     assert regression.stored_results_path(file).stat().st_mtime_ns == before
 
 
+def test_unchanged_results_still_remove_what_a_killed_writer_has_left(file: Path) -> None:
+    target = regression.stored_results_path(file)
+    lock = target.with_name(f".{target.name}.lock")
+    lock.touch()
+    assert run("record", file).output.endswith("small.expected.json: unchanged\n")
+    assert not lock.exists()
+
+
 def test_changed_task_of_one_round_is_reported(file: Path) -> None:
     def move_task(data: Any) -> None:
         data["runs"][0]["rounds"][2]["changes"]["0_3"] = ["app-2", "late"]
@@ -152,6 +160,7 @@ def test_scenarios_without_stored_results_are_skipped_in_a_directory(file: Path)
     assert result.exit_code == 0
     assert "small.yaml: as stored\n" in result.stdout
     assert "new.yaml: no stored results; run assignor-sim record " in result.stderr
+    assert "error:" not in result.stderr, "a skipped scenario of a directory is no error"
     suites = ElementTree.parse(file.parent / "out.xml").getroot()
     assert [(suite.get("tests"), suite.get("skipped")) for suite in suites] == [("1", "1"), ("2", "0")]
 
@@ -162,10 +171,12 @@ def test_invalid_scenario_exits_with_2_after_verifying_the_others(file: Path, tm
     wrong.write_text("cluster: 5\n", encoding="utf-8")
     regression.stored_results_path(wrong).write_text("{}", encoding="utf-8")
     empty.mkdir()
-    assert run("verify", new).exit_code == 2
+    not_stored = run("verify", new)
+    assert not_stored.exit_code == 2
+    assert not_stored.stderr.startswith(f"error: {new}: no stored results; run assignor-sim record ")
     result = run("verify", wrong, file)
     assert result.exit_code == 2
-    assert "wrong.yaml:1: " in result.stderr
+    assert result.stderr.startswith(f"error: {wrong}:1: ")
     assert "small.yaml: as stored" in result.stdout
     assert run("verify", empty).exit_code == run("verify", tmp_path / "none.yaml").exit_code == 2
     assert run("verify", file, "--junit", tmp_path / "nowhere" / "out.xml").exit_code == 2

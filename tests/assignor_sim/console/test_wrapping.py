@@ -27,6 +27,13 @@ def test_quoted_option_is_never_broken(width: int) -> None:
     assert any("'cluster.topics[NAME].bytes_per_s=10 MB/s'." in line for line in wrapped(ASSUMED, width).split("\n"))
 
 
+def test_lines_of_an_indented_message_are_indented_further_and_figures_keep_their_units() -> None:
+    assert wrapped("  a.yaml:4: expect.worst_downtime_ms: found 13.3 s, at 5 MB/s.", 48).split("\n") == [
+        "  a.yaml:4: expect.worst_downtime_ms: found",
+        "    13.3 s, at 5 MB/s.",
+    ]
+
+
 def test_apostrophes_are_no_quotes() -> None:
     message = "error: Kafka's brokers' racks don't match the clients' racks of 'my app', which isn't possible"
     assert max(map(len, wrapped(message, 40).split("\n"))) <= 40

@@ -14,8 +14,10 @@ import pytest
 import assignor_sim as sim
 from assignors import registry
 from assignors.containment.limits import CallLimits
+from assignors.errors import ChangedStateError, CustomAssignorError, NotDeterministicError
 from tests.assignor_sim.conftest import SMALL
 from tests.assignors.containment import misbehaving as bad
+from tests.contract.broken_assignors import ChangesState
 
 SCENARIO = sim.loads(SMALL)
 IN_PROCESS = CallLimits(timeout_s=0.5)
@@ -60,6 +62,21 @@ def rows_of_others() -> list[dict[str, Any]]:
 def test_failure_ends_one_run_only(assignor: type, message: str) -> None:
     check_failure(assignor, IN_PROCESS, message)
     assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("assignor", "limits", "kind"),
+    [
+        (bad.Raising, IN_PROCESS, CustomAssignorError),
+        (bad.Raising, ISOLATED, CustomAssignorError),
+        (bad.NotDeterministic, IN_PROCESS, NotDeterministicError),
+        (bad.NotDeterministic, ISOLATED, NotDeterministicError),
+        (ChangesState, IN_PROCESS, ChangedStateError),
+    ],
+    ids=["raises", "raises, isolated", "not deterministic", "not deterministic, isolated", "changes the state"],
+)
+def test_trace_has_the_class_of_the_error(assignor: type, limits: CallLimits, kind: type) -> None:
+    assert sim.run(SCENARIO, assignor, seed=1, limits=limits, capture=True).trace.failure_kind is kind
 
 
 @pytest.mark.parametrize("assignor", bad.CHANGING, ids=[change.__name__ for change in bad.CHANGES])

@@ -71,6 +71,11 @@ def test_a_mistake_violates_its_invariant(make: MakeAssignor, expected: set[Inva
     assert expected <= violated(lambda: registry.make_contained(info))
 
 
+def test_text_of_an_exception_does_not_decide_about_the_invariant() -> None:
+    info = registry.resolve(broken.RaisesMisleadingText).info
+    assert violated(lambda: registry.make_contained(info)) == {Invariant.VALID}
+
+
 def test_a_task_that_one_group_in_500_lacks_is_found_among_other_process_ids() -> None:
     rng = random_stream(1, "relabeling")
     violations = [violation for _, violation in check_relabeled(a_state(1), broken.DropsTask, rng, 2_000)]

@@ -116,6 +116,32 @@ def test_table_shows_keys_gain_and_costs_with_escaped_name() -> None:
     assert max(map(len, text.splitlines())) <= 100
 
 
+def conclusion(recommendation: Recommendation) -> str:
+    """Return the end of the text for terminals, without line breaks."""
+    return " ".join(render(recommendation, width=80, color=False).partition("Conclusion\n")[2].split())
+
+
+def test_conclusion_names_what_to_set_and_what_changes_significantly() -> None:
+    recommendation, _ = recommend_for_shop(with_standbys)
+    assert recommendation.gain is not None
+    assert recommendation.gain.after == pytest.approx(30, abs=1)
+    before, after = (f"{value:.3g}" for value in (recommendation.gain.before, recommendation.gain.after))
+    text = conclusion(recommendation)
+    assert text.startswith(f"– Set {STANDBYS}=1: the objective is {after} instead of {before} (")
+    assert "% less), over 9 fresh seeds. – Significantly lower: active task moves. –" in text
+    assert "Significantly higher: restored state. Try next" in text
+    assert text.endswith("--format properties -o streams.properties")
+
+
+def test_conclusion_without_a_change_keeps_the_current_setting() -> None:
+    recommendation, _ = recommend_for_shop(lambda values, seed: {"active_moves": 40.0})
+    settings = recommendation.settings
+    expected = (
+        f"– Keep the current setting (high_availability): no better one found among {settings} evaluated settings."
+    )
+    assert conclusion(recommendation) == expected
+
+
 def test_json_contains_changes_gain_and_steps() -> None:
     document = json.loads(render(recommend_for_shop(with_standbys)[0], "json"))
     assert document["changes"][0] == {
@@ -162,7 +188,8 @@ def test_reduced_redundancy_is_recommended_with_a_warning() -> None:
     [warning] = recommendation.warnings
     assert "tasks without rack redundancy: 2 → 6, tasks lost if the worst client fails: 0 → 3" in warning
     assert "--max-unprotected-tasks N" in warning
-    assert "WARNING: this setting reduces the redundancy" in render(recommendation, width=300, color=False)
+    assert "WARNING: this setting reduces the redundancy" in conclusion(recommendation)
+    assert "WARNING" in render(recommendation, "markdown")
     assert "# WARNING: this setting reduces the redundancy" in render(recommendation, "properties")
     assert json.loads(render(recommendation, "json"))["warnings"] == [warning]
 

@@ -11,9 +11,10 @@ from assignor_sim.cli import app
 from assignors.model.configs import AssignmentConfigs
 from pipeline.recommend.request import RecommendationRequest, current_assignor
 from pipeline.recommend.space import search_space
-from pipeline.recommend.spark_runs import SparkRuns
+from pipeline.recommend.spark_runs import LABEL, SparkRuns, evaluation_sweep
 from scenarios.load import Scenario, load
 from scenarios.run import run
+from scenarios.shipped import find_scenario
 from scenarios.sweeps.design import load_sweep as load_sweep
 from simulator.results.tabulation import tabulate
 from tests.pipeline.sweep.examples import write_sweep
@@ -56,6 +57,25 @@ def test_evaluation_sweep_has_same_runs_as_scenario(spark: SparkSession, shop: P
         ("high_availability", scenario.assignors[0].configs),
         ("legacy_sticky", scenario.assignors[1].configs),
     ]
+
+
+@pytest.mark.parametrize("name", ["cross_zone_bill", "stateful_imbalance", "warmups_in_turn"])
+def test_shipped_scenario_whose_problem_names_a_label_loads_in_every_setting(name: str) -> None:
+    file = find_scenario(Path(name))
+    load_evaluation_sweep(file)
+
+
+def test_scenario_whose_expectation_names_a_label_loads_in_every_setting(shop: Path) -> None:
+    shop.write_text(shop.read_text() + 'expect: {active_moves: "<= +5%", against: legacy_sticky}\n')
+    load_evaluation_sweep(shop)
+
+
+def load_evaluation_sweep(file: Path) -> None:
+    scenario = load(file)
+    space = search_space(scenario, current_assignor(scenario, None), [])
+    request = RecommendationRequest(file, scenario, scenario.assignors[0], space, runs=0, seeds=0)
+    sweep = evaluation_sweep("trial_1", request, [space.today], [1])
+    assert [load(file, sweep.overrides(setting)).assignors[0].label for setting in sweep.settings] == [LABEL]
 
 
 def choice_of(scenario: Scenario) -> tuple[str, AssignmentConfigs]:

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -101,26 +100,18 @@ def test_resumed_sweep_of_killed_driver_has_same_bytes(file: Path, undisturbed: 
     assert contents(tmp_path / "out") == contents(undisturbed)
 
 
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return an archive with the packages of the project, as in a wheel."""
-    file = tmp_path_factory.mktemp("dist") / "assignor_sim-0-py3-none-any.whl"
-    with zipfile.ZipFile(file, "w") as archive:
-        for package in ("assignor_sim", "assignors", "pipeline", "reports", "scenarios", "simulator"):
-            for source in sorted((ROOT / package).rglob("*")):
-                if source.suffix in (".py", ".json") and not source.name.endswith(".expected.json"):
-                    archive.write(source, source.relative_to(ROOT))
-    return file
+def sweep_from_wheel(installed: Path, file: Path, out: Path, master: str, *options: str) -> tuple[int, str]:
+    """Run the command of an installed wheel; return code and output.
 
-
-def sweep_with_executors_without_project(file: Path, out: Path, master: str, *options: str) -> tuple[int, str]:
-    """Run the command with executors whose Python has the dependencies but not this project; return code and output."""
+    The Python of the executors has the dependencies, but not this project.
+    """
     completed = subprocess.run(
         [
             *(sys.executable, "-m", "assignor_sim", "sweep", str(file), "--out", str(out), "--master", master),
             *("--conf", f"spark.executorEnv.PYTHONPATH={Path(pytest.__file__).parents[1]}", *options),
         ],
-        env={**os.environ, "PYSPARK_PYTHON": os.path.realpath(sys.executable)},
+        cwd=out.parent,
+        env={**os.environ, "PYTHONPATH": str(installed), "PYSPARK_PYTHON": os.path.realpath(sys.executable)},
         capture_output=True,
         text=True,
         timeout=300,
@@ -128,13 +119,13 @@ def sweep_with_executors_without_project(file: Path, out: Path, master: str, *op
     return completed.returncode, completed.stdout + completed.stderr
 
 
-def test_executors_need_only_py_files_and_libraries(
-    file: Path, undisturbed: Path, running: SparkCluster, wheel: Path, tmp_path: Path
+def test_executors_need_only_the_wheel_and_libraries(
+    file: Path, undisturbed: Path, running: SparkCluster, wheel: Path, installed: Path, tmp_path: Path
 ) -> None:
-    code, output = sweep_with_executors_without_project(file, tmp_path / "without", running.url)
+    code, output = sweep_from_wheel(installed, file, tmp_path / "without", running.url)
     assert code == 2
-    assert "No module named" in output
-    code, output = sweep_with_executors_without_project(file, tmp_path / "out", running.url, "--py-files", str(wheel))
+    assert "No module named 'assignor_sim'" in output
+    code, output = sweep_from_wheel(installed, file, tmp_path / "out", running.url, "--py-files", str(wheel))
     assert code == 0, output
     assert f"{RUNS} runs" in output
     rows = sorted(pq.read_table(tmp_path / "out" / "runs").to_pylist(), key=lambda row: row["run_id"])

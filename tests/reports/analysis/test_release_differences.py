@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 
 import pytest
 
 from reports.analysis.comparison import compare_runs
-from reports.analysis.release_changes import ReleaseChanges, UpgradeEffect, cause_sentence, record, share
+from reports.analysis.release_changes import (
+    ReleaseChanges,
+    UpgradeEffect,
+    cause_sentence,
+    conclude_releases,
+    record,
+    share,
+)
 from reports.analysis.release_differences import ALL, AnswerDifferences, AssignorHistory, measured_differences
 from reports.render.terminal.releases import draw
 from tests.reports.sample_runs import RUN, tables
@@ -90,6 +98,21 @@ def test_text_has_every_change_within_80_columns() -> None:
         assert part in text
     assert "Active task moves" not in text
     assert max(map(len, draw(changes(), 50, color=False).splitlines())) <= 50
+
+
+def test_conclusion_counts_what_differs_and_what_does_not() -> None:
+    assert conclude_releases(changes()) == [
+        "Of random problems, fair answers 15.0 % (6) differently.",
+        f"New brokers change figures in 1 of 2 comparisons: rack_outage ({'a' * 30}).",
+    ]
+    same = replace(HISTORY, name="calm", pairs={("1.0", "1.1", ALL): AnswerDifferences(40)})
+    effects = changes().effects[1:]
+    assert conclude_releases(ReleaseChanges("1.0", "1.1", (HISTORY, same), client_effects=effects))[1:] == [
+        "Same answers to all problems: calm.",
+        "New clients change no figure.",
+    ]
+    *_, last = draw(changes(), 80, color=False).split("Conclusion\n")
+    assert last.count("– ") == 2
 
 
 def test_record_has_the_same_figures() -> None:

@@ -48,6 +48,14 @@ def test_many_changes_are_shortened_in_text_but_complete_in_json() -> None:
     assert len(json.loads(render([verification], "json"))[0]["changes"]) == 100
 
 
+def test_spreadsheets_calculate_no_cell_of_csv() -> None:
+    change = ResultChange("=1+1", 1, "metric", "active_moves", None, 4, 5)
+    verification = Verification("@sum.yaml", VerificationStatus.CHANGED, [change], NO_CHANGES)
+    row = render([verification], "csv").splitlines()[1]
+    assert row.startswith("'@sum.yaml,")
+    assert ",'=1+1," in row
+
+
 def test_json_has_changes_and_their_cause() -> None:
     same, changed, unreadable, not_stored = json.loads(render(ALL, "json"))
     assert (same["status"], same["cause"], same["runs"][1]) == ("same", None, {"assignor": "sticky", "seed": 1})

@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections import Counter
+from dataclasses import asdict
 from functools import cache
 
 import pytest
 
+from assignors.containment.contained import fingerprint
 from scenarios.load import loads
 from scenarios.suite.documents import document_text
 from scenarios.suite.families import FAMILIES, PLACEMENTS
-from scenarios.suite.scale_shapes import SHAPES, scale_state, without_some_clients
-from scenarios.suite.standard import FAMILY_DESCRIPTIONS, SCALE, SuiteCase, standard_suite
+from scenarios.suite.scale_shapes import SHAPES, ScaleShape, scale_state, without_some_clients
+from scenarios.suite.standard import FAMILY_DESCRIPTIONS, KNOWN_PROBLEMS, SCALE, VERSION, SuiteCase, standard_suite
 from simulator.random_streams import random_stream
+
+CASES_OF_STANDARD_1 = "9b53a8fed346f9b79dc263af6580124d5385b5132fa834e82884a3acb98d5f06"
+"""SHA-256 of names, seeds and contents of all cases but the shipped scenarios, which may change."""
+STATES_OF_STANDARD_1: dict[str, list[int]] = {
+    "200x20": [1727889245, 2467874534],
+    "1000x100": [741415711, 824297597],
+    "many-standbys": [667740957, 1639975656],
+    "many-threads-per-client": [1549420689, 498200931],
+}
+"""Checksums of the states of the shapes that are built fast, with seed 1."""
 
 
 @cache
@@ -30,6 +43,21 @@ def test_the_quick_suite_is_part_of_the_full_one_and_seeds_draw_others() -> None
     family = FAMILIES[0]
     drawn_by_seed = [family.document(random_stream(seed, "standard 1", family.name, "1"), 1) for seed in (1, 1, 2)]
     assert drawn_by_seed[0] == drawn_by_seed[1] != drawn_by_seed[2]
+
+
+def test_version_is_a_new_one_if_a_random_case_changes() -> None:
+    assert VERSION == "standard 1"
+    fixed = [case for case in full_suite() if case.family != KNOWN_PROBLEMS]
+    content = [[case.family, case.name, case.seed, case.document, case.shape and asdict(case.shape)] for case in fixed]
+    digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+    assert digest == CASES_OF_STANDARD_1, "a case changed: give the suite a new version, and update the digests"
+
+
+@pytest.mark.parametrize("shape", [shape for shape in SHAPES if shape.name in STATES_OF_STANDARD_1], ids=str)
+def test_version_is_a_new_one_if_a_shape_changes(shape: ScaleShape) -> None:
+    states = [scale_state(shape, 1), without_some_clients(scale_state(shape, 1))]
+    checksums = [fingerprint(state) for state in states]
+    assert checksums == STATES_OF_STANDARD_1[shape.name], "a shape changed: give the suite a new version"
 
 
 def test_names_are_unique_and_families_described() -> None:

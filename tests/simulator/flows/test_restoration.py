@@ -15,6 +15,7 @@ from simulator.flows.restoration import Restoration
 from simulator.flows.shared_bandwidth import SharedBandwidth
 from simulator.flows.traffic import TrafficKind
 from simulator.world.disturbances import Disk
+from simulator.world.group_assignment import GroupAssignment
 from simulator.world.layout import Layout, lay_out
 from simulator.world.sentinels import NO_COPY
 from simulator.world.world import OffsetReports, Store, Subtopology, World
@@ -457,3 +458,18 @@ def test_unread_copy_leaves_nothing_on_disk(driver: RestorationDriver) -> None:
     assert driver.restoration.holds_copy(first_client)[[T0, T1], 0].tolist() == [True, False], (
         "the standby waited for the active task"
     )
+
+
+def test_closed_copies_are_reported_at_every_rebalance(driver: RestorationDriver) -> None:
+    """Their offsets are recorded for the first thread of a client only, but anew after each rebalance."""
+    clients, task = np.arange(driver.num_clients), int(np.flatnonzero(driver.layout.tasks.stateful)[0])
+    nothing = GroupAssignment.empty(len(driver.owner), driver.num_clients)
+    for _ in range(2):
+        driver.restoration.report_at_join(nothing, 0, 0)
+        driver.restoration.record_reports(clients)
+    driver.restoration.report_at_join(nothing, 0, 0)
+    driver.assign({task: 0})
+    driver.advance(1e9)
+    assert driver.restoration.held_bytes[task, 0] > 0
+    lags = driver.restoration.lags(clients, running=np.zeros(len(driver.owner), dtype=np.bool_))
+    assert lags[task, 0] == lags[task, 1]

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
 
 import numpy as np
 import pytest
 
 from assignors.model.configs import AssignmentConfigs
+from assignors.tasks.high_availability import HighAvailability
+from simulator.assignment.leader import Decision
 from simulator.flows.task_states import TaskState
 from simulator.group.rebalance_causes import START
+from simulator.processes.run_budget import RunLimits
+from simulator.processes.simulation import simulate
 from simulator.results.convergence import Verdict, convergence
 from simulator.world.closing import Closing
 from simulator.world.disturbances import ConfigChange, Crash, Disk, Join, Leave, RollingBounce
@@ -155,6 +160,20 @@ def test_never_converges_if_the_leader_exceeds_max_poll_interval() -> None:
     assert verdict.verdict is Verdict.NEVER
     assert verdict.cause is not None
     assert "removed from the group after 300 s (max.poll.interval.ms)" in verdict.cause
+
+
+def test_decisions_that_are_never_sent_are_not_kept() -> None:
+    """A leader that never finishes computes again and again; each decision has arrays of tasks x clients."""
+    kept = []
+
+    def count_decisions(_: int) -> None:
+        kept.append(sum(type(item) is Decision for item in gc.get_objects()))
+
+    slow = with_group(with_rack_awareness(world()), leader_speed=1e-9)
+    before = sum(type(item) is Decision for item in gc.get_objects())
+    simulate(slow, HighAvailability(), limits=RunLimits(max_rebalances=8, on_rebalance=count_decisions))
+    assert len(kept) >= 8
+    assert max(kept) - before <= 1
 
 
 def test_leader_that_exceeded_max_poll_interval_once_is_no_cause_of_never() -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from assignors.contract.invariants import Invariant
 from reports.analysis.paired_comparison import ComparisonVerdict
-from reports.analysis.review.outcomes import INVARIANTS, AssignorOutcome, CaseOutcome, InvariantViolation
+from reports.analysis.review.outcomes import INVARIANTS, AssignorOutcome, CaseOutcome, InvariantViolation, OptimumGap
 from reports.analysis.review.report import ReviewReport, build_report, report_record
 
 METRICS = ["active_moves", "load_skew"]
@@ -62,6 +63,23 @@ def test_an_assignor_that_always_moves_more_is_worse_and_the_opposite_better() -
         assert skew.verdict is ComparisonVerdict.EQUAL
 
 
+@pytest.mark.parametrize(
+    ("difference", "end"),
+    [
+        (
+            2.0,
+            "0 are significantly better and 1 worse. Worse: Active task moves in join.",
+        ),
+        (
+            -2.0,
+            "1 is significantly better and 0 worse. Better: Active task moves in join.",
+        ),
+    ],
+)
+def test_the_conclusion_names_what_is_better_and_worse(difference: float, end: str) -> None:
+    assert a_report(difference).conclusion.endswith(end)
+
+
 def test_swapped_assignors_have_opposite_results() -> None:
     forward, backward = a_report(3.0).findings[0], a_report(-3.0).findings[0]
     assert forward.comparison.difference == -backward.comparison.difference
@@ -92,3 +110,21 @@ def test_seeds_of_one_scenario_are_one_pair() -> None:
     [finding] = report.findings
     assert (finding.comparison.pairs, finding.comparison.mean) == (1, 3.0)
     assert report_record(report)["families"][0]["findings"][0]["losses"] == 1
+
+
+def test_gaps_count_where_the_costs_of_both_are_known() -> None:
+    gaps = [
+        (None, OptimumGap(9, 1, True)),
+        (OptimumGap(5, 3, True), OptimumGap(4, 4, False)),
+        (OptimumGap(3, 3, True),) * 2,
+    ]
+    outcomes = [
+        CaseOutcome("join", f"join-{n}", n, *(AssignorOutcome({"load_skew": 1.0}, gap=gap) for gap in pair))
+        for n, pair in enumerate(gaps)
+    ]
+    report = build_report(outcomes, ("a", "b"), METRICS, {}, "standard 1", 1)
+    [record] = report_record(report)["families"]
+    assert record["gap_to_optimum"] == {
+        "base": {"cases": 2, "proven": 2, "optimal": 1, "above": 1.0, "worst": 2},
+        "head": {"cases": 2, "proven": 1, "optimal": 2, "above": 0.0, "worst": 0},
+    }

@@ -70,6 +70,19 @@ def test_page_starts_with_recommendation_and_its_figures() -> None:
     assert table_names(sample_page())[0] == "plan-1-answer-headline"
 
 
+def test_notes_on_a_single_plan_explain_no_star() -> None:
+    notes = {
+        plans: [text_of(element) for element in parse(text).iter("p") if "better in every" in text_of(element)]
+        for plans, text in (
+            ("one", page(None, plans=[results(plans={"even": EVEN})])),
+            ("two", sample_page()),
+        )
+    }
+    assert [note[:15] for note in notes["one"]] == ["Lower is better", "Lower is better"]
+    assert not any("sort" in note for note in notes["one"])
+    assert all(note.startswith("★") for note in notes["two"])
+
+
 def test_page_of_many_plans_is_small() -> None:
     plans = {f"plan-{number}": EVEN for number in range(12)}
     text = page(None, plans=[results(plans=plans, extra=6)])

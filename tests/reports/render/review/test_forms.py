@@ -7,7 +7,13 @@ import io
 from functools import cache
 from xml.etree import ElementTree
 
-from reports.analysis.review.outcomes import AssignorOutcome, CaseOutcome, InvariantViolation, ShrunkScenario
+from reports.analysis.review.outcomes import (
+    AssignorOutcome,
+    CaseOutcome,
+    InvariantViolation,
+    OptimumGap,
+    ShrunkScenario,
+)
 from reports.analysis.review.report import ReviewReport, build_report
 from reports.render.review import csv_of_findings, junit, markdown, page, terminal
 from reports.render.review.documents import MAX_LINES
@@ -23,8 +29,14 @@ def a_large_report() -> ReviewReport:
             f"family-{family}",
             f"case-{family}-{number}",
             number,
-            AssignorOutcome({metric: float(number + 1) for metric in METRICS}),
-            AssignorOutcome({metric: float(2 * number + 3) for metric in METRICS}, None, violation, 2),
+            AssignorOutcome({metric: float(number + 1) for metric in METRICS}, gap=OptimumGap(12, 12, True)),
+            AssignorOutcome(
+                {metric: float(2 * number + 3) for metric in METRICS},
+                None,
+                violation,
+                2,
+                gap=OptimumGap(12 + number, 12, number > 2),
+            ),
         )
         for family in range(15)
         for number in range(12)
@@ -50,9 +62,22 @@ def test_markdown_fits_a_comment_and_folds_its_details() -> None:
 
 def test_terminal_fits_80_columns() -> None:
     text = terminal(report(), width=80, color=False)
+    end = " ".join(text.partition("Conclusion\n")[2].split())
+    assert end == f"– {report().conclusion}", "the conclusion is not on the last screen"
     assert max(map(len, text.splitlines())) <= 80
     assert "smallest scenario: violations/complete.yaml" in " ".join(text.split())
     assert "Violates complete (180)" in text
+
+
+def test_the_gap_to_the_optimum_is_shown_with_the_status_of_its_proof() -> None:
+    [line] = [line for line in terminal(report(), width=80, color=False).splitlines() if line.startswith("family-7 ")][
+        :1
+    ]
+    assert line.split() == ["family-7", "0.0", "5.5", "0", "11", "12/12", "1/12", "12/9"]
+    text = markdown(report()).replace("\\", "")
+    assert "cost 0.0 (base) and 5.5 (head) above the optimum" in text
+    assert "proven in 315 of 360 runs; in the others, the cost is above a lower bound" in text
+    assert "Gap to the optimum" in page(report())
 
 
 def test_junit_fails_for_each_violation_and_each_worse_metric() -> None:
@@ -76,3 +101,4 @@ def test_the_page_escapes_names_and_has_every_family() -> None:
     assert all(f"<h3>family-{number}</h3>" in text for number in range(15))
     assert "name: &lt;x&gt;" in text
     assert text == page(a_large_report())
+    assert text.index('<p class="conclusion">') < text.index(">Invariants</h2>")

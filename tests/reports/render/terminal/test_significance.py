@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from typing import Any
 
@@ -60,6 +61,8 @@ def test_verdicts_are_counted_by_metric() -> None:
 def test_table_has_significant_differences_with_their_intervals() -> None:
     lines = render(ALL, width=130, color=False).splitlines()
     assert lines[0] == "Mine vs. HA: 2 scenarios, 20 seeds each"
+    single = dataclasses.replace(ALL, scenarios=ALL.scenarios[:1])
+    assert render(single, width=130, color=False).startswith("Mine vs. HA: 1 scenario, 20 seeds\n")
     [worse] = [line for line in lines if line.endswith("worse") and "calm" in line]
     assert worse.split() == [
         "calm",

@@ -34,7 +34,15 @@ RACKS = cell(10, "min_traffic", [2.0, 30.0, None], ["cross_rack_usd"])
 
 SUMMARY: Json = {
     "kind": "aggregate",
-    "sweeps": [{"sweep": "weights", "scenario": "orders"}],
+    "sweeps": [
+        {
+            "sweep": "weights",
+            "scenario": "orders",
+            "baseline": "sticky",
+            "assignors": ["sticky", "min_traffic"],
+            "seeds": 4,
+        }
+    ],
     "scenarios": [
         {
             "scenario": "orders",
@@ -42,7 +50,11 @@ SUMMARY: Json = {
             "cells_considered": 6,
             "cells_on_front": 2,
             "front": [RACKS, STICKY],
-            "best": [best("cross_rack_usd", RACKS), best("active_moves", STICKY, 2)],
+            "best": [
+                best("cross_rack_usd", RACKS),
+                best("active_moves", STICKY, 2),
+                best("time_to_converge_ms", STICKY),
+            ],
         }
     ],
     "sensitivity": [
@@ -104,6 +116,25 @@ def test_left_out_runs_are_reported() -> None:
     assert "– weights: 1,200 runs: not made yet\n" in draw(SUMMARY, width=120, color=False)
 
 
+def test_single_excluded_cell_is_in_the_singular() -> None:
+    summary = copy.deepcopy(SUMMARY)
+    summary["left_out"][0] |= {"what": "cells", "number": 1}
+    assert "– weights: 1 cell: not made yet\n" in draw(summary, width=120, color=False)
+
+
+def test_conclusion_is_last_and_does_not_choose_what_did_not_converge() -> None:
+    lines = draw(SUMMARY, width=80, color=False).splitlines()
+    assert lines[lines.index("Conclusion") + 1 :] == [
+        "– Start with sticky (the baseline) and traffic_cost=1: lowest active task moves",
+        "  (4) and time to converge (90 s). In exchange: cross-rack cost $12.50 (lowest:",
+        "  $2.00).",
+        "– With this combination, 75 % of the runs converge.",
+        "– Lowest cross-rack cost ($2.00): min_traffic and traffic_cost=10; in exchange,",
+        "  active task moves 30 and time to converge unknown for some runs.",
+        "– Figures are means over 4 seeds; small differences may be chance.",
+    ]
+
+
 def test_long_front_is_cut() -> None:
     summary = copy.deepcopy(SUMMARY)
     front = [cell(setting, "sticky", [float(setting), 1.0, None], []) for setting in range(MAX_SHOWN + 5)]
@@ -111,6 +142,7 @@ def test_long_front_is_cut() -> None:
     text = draw(summary, width=120, color=False)
     assert text.count("75 % stable") == MAX_SHOWN
     assert f"… and {300 - MAX_SHOWN} more in the table front." in text
+    assert "assignor-sim report" in text[text.index("Conclusion") :], "a part of the front has no recommendation"
 
 
 def test_cells_with_equal_means_share_a_row() -> None:
@@ -125,14 +157,16 @@ def test_cells_with_equal_means_share_a_row() -> None:
 
 def test_settings_of_several_sweeps_have_their_sweep() -> None:
     summary = copy.deepcopy(SUMMARY)
-    summary["sweeps"].append({"sweep": "others", "scenario": "orders"})
+    summary["sweeps"].append(summary["sweeps"][0] | {"sweep": "others"})
     assert "weights: traffic_cost=10" in draw(summary, width=140, color=False)
 
 
 def test_scenario_without_complete_setting_says_so() -> None:
     summary = copy.deepcopy(SUMMARY)
     summary["scenarios"][0] |= {"objectives": [], "cells_considered": 0, "cells_on_front": 0, "front": [], "best": []}
-    assert "No setting where all runs produced an assignment.\n" in draw(summary, width=120, color=False)
+    text = draw(summary, width=120, color=False)
+    assert "No setting where all runs produced an assignment.\n" in text
+    assert "– No combination to recommend: in each, a run failed or assigned nothing.\n" in text
 
 
 def test_control_characters_of_names_are_escaped() -> None:

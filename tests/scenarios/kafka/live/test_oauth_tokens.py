@@ -105,7 +105,9 @@ def test_a_token_is_reused_until_shortly_before_it_expires(provider: Provider) -
 
 
 def test_kafka_python_sends_the_token_and_extensions_as_rfc_7628_says(provider: Provider) -> None:
-    oauth = pytest.importorskip("kafka.net.sasl.oauth")
+    # Only after `connection` has imported kafka-python without its warnings.
+    from kafka.net.sasl import oauth
+
     options = jaas(clientId="import", clientSecret=SECRET, extension_logicalCluster="lkc-1")
     tokens = source({URL: provider.url, **options})
     oauth.AbstractTokenProvider.register(type(tokens))

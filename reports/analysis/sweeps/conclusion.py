@@ -1,0 +1,151 @@
+"""The conclusion of an aggregated sweep in words: where to start, what that costs, and what else is lowest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from reports.analysis.conclusion import Conclusion
+from reports.analysis.formatting import format_percent
+from reports.analysis.metrics import METRIC
+from reports.analysis.sweeps.balance import most_balanced
+from reports.analysis.text import listed
+
+Json = Mapping[str, Any]
+
+
+def conclude_sweeps(summary: Json) -> list[Conclusion]:
+    """Return the conclusion of each scenario of an aggregate.
+
+    Every figure is a mean over the seeds, and "lowest" means: as it is written, no other combination has a lower one.
+
+    Args:
+        summary: the `summary.json` of an aggregate.
+    """
+    return [
+        Conclusion(scenario["scenario"], tuple(_findings(scenario, summary["sweeps"])))
+        for scenario in summary["scenarios"]
+    ]
+
+
+def _findings(scenario: Json, sweeps: Sequence[Json]) -> Iterator[str]:
+    of_scenario = {sweep["sweep"]: sweep for sweep in sweeps if sweep["scenario"] == scenario["scenario"]}
+    front = scenario.get("front", ())
+    if not front:
+        cause = "no figure is known" if scenario["cells_considered"] else "in each, a run failed or assigned nothing"
+        yield f"No combination to recommend: {cause}."
+        return
+    is_complete = len(front) == scenario["cells_on_front"]
+    start = _most_balanced(front, scenario["objectives"], of_scenario) if is_complete else None
+    if not is_complete:
+        yield "The page recommends one combination: assignor-sim report DIR -o sweep.html"
+    if start is not None:
+        yield _start(start, scenario, of_scenario)
+        if start["stable"] < 1:
+            yield f"With this combination, {format_percent(round(100 * start['stable']))} of the runs converge."
+    yield from _lowest_elsewhere(start, scenario, of_scenario)
+    seeds = min(sweep["seeds"] for sweep in of_scenario.values())
+    if seeds == 1:
+        yield "Figures of a single seed may differ by chance: repeat the sweep with more seeds."
+    else:
+        yield f"Figures are means over {seeds} seeds; small differences may be chance."
+
+
+def _most_balanced(front: Sequence[Json], objectives: Sequence[str], sweeps: Mapping[str, Json]) -> Json | None:
+    """Return the most balanced combination with known objectives, as the page of the sweep recommends it."""
+    known = [cell for cell in front if all(cell["means"][name] is not None for name in objectives)]
+    known.sort(key=lambda cell: _place(cell, sweeps))
+    means = [[cell["means"][name] for name in objectives] for cell in known]
+    index = most_balanced(means, [cell["stable"] == 1 for cell in known])
+    return None if index is None else known[index]
+
+
+def _place(cell: Json, sweeps: Mapping[str, Json]) -> tuple[str, int, int]:
+    return cell["sweep"], cell["setting"], sweeps[cell["sweep"]]["assignors"].index(cell["assignor"])
+
+
+def _start(start: Json, scenario: Json, sweeps: Mapping[str, Json]) -> str:
+    """Return where to start, in what that is lowest, and what it costs in the other objectives."""
+    lowest = _lowest_means(scenario)
+    ours = start["means"]
+    wins = [name for name in scenario["objectives"] if _is_lowest(name, ours[name], lowest)]
+    prices = [
+        f"{_noun(name)} {_written(name, ours[name])} (lowest: {_written(name, lowest[name])})"
+        for name in scenario["objectives"]
+        if name not in wins
+    ]
+    sweep = sweeps[start["sweep"]]
+    is_baseline = " (the baseline)" if start["assignor"] == sweep["baseline"] else ""
+    equal = sum(cell["means"] == ours for cell in scenario["front"]) - 1
+    others = f" ({equal} other combination{'' if equal == 1 else 's'} with equal means)" if equal else ""
+    text = f"Start with {start['assignor']}{is_baseline}{_setting(start, sweeps)}{others}"
+    if not prices:
+        return f"{text}: lowest in everything, with {listed(_figures(wins, ours))}."
+    if not wins:
+        return f"{text}, which is lowest in nothing and most balanced: {listed(prices)}."
+    return f"{text}: lowest {listed(_figures(wins, ours, bracketed=True))}. In exchange: {listed(prices)}."
+
+
+def _lowest_elsewhere(start: Json | None, scenario: Json, sweeps: Mapping[str, Json]) -> Iterator[str]:
+    """Yield the combinations that have the lowest mean of an objective in which `start` does not have it."""
+    lowest = _lowest_means(scenario)
+    of_front = {_key(cell): cell for cell in scenario["front"]}
+    by_cell: dict[tuple[Any, ...], list[Json]] = {}
+    for best in scenario["best"]:
+        name = best["objective"]
+        if start is None or not _is_lowest(name, start["means"][name], lowest):
+            by_cell.setdefault(_key(best), []).append(best)
+    for key, bests in by_cell.items():
+        figures = _figures([best["objective"] for best in bests], lowest, bracketed=True)
+        where = f"{bests[0]['assignor']}{_setting(bests[0], sweeps)}"
+        price = _price(of_front.get(key), start, [best["objective"] for best in bests], scenario["objectives"])
+        yield f"Lowest {listed(figures)}: {where}{price}."
+
+
+def _price(cell: Json | None, start: Json | None, wins: Sequence[str], objectives: Sequence[str]) -> str:
+    """Return the objectives in which a combination is worse than `start`."""
+    if cell is None or start is None:
+        return ""
+    worse = [
+        f"{_noun(name)} {_written(name, cell['means'][name])}"
+        for name in objectives
+        if name not in wins and _is_worse(name, cell["means"][name], start["means"][name])
+    ]
+    return f"; in exchange, {listed(worse)}" if worse else ""
+
+
+def _is_worse(name: str, value: float | None, other: float) -> bool:
+    return value is None or (value > other and _written(name, value) != _written(name, other))
+
+
+def _is_lowest(name: str, value: float | None, lowest: Mapping[str, float]) -> bool:
+    return value is not None and _written(name, value) == _written(name, lowest[name])
+
+
+def _lowest_means(scenario: Json) -> dict[str, float]:
+    return {best["objective"]: best["mean"] for best in scenario["best"]}
+
+
+def _key(cell: Json) -> tuple[Any, ...]:
+    return cell["sweep"], cell["setting"], cell["assignor"]
+
+
+def _setting(cell: Json, sweeps: Mapping[str, Json]) -> str:
+    """Return the setting after the name of an assignor; nothing if the sweep varies only assignors."""
+    setting = f" and {cell['label']}" if cell["label"] else ""
+    return f"{setting} ({cell['sweep']})" if len(sweeps) > 1 else setting
+
+
+def _figures(names: Iterable[str], means: Mapping[str, Any], *, bracketed: bool = False) -> Iterator[str]:
+    for name in names:
+        written = _written(name, means[name])
+        yield f"{_noun(name)} ({written})" if bracketed else f"{_noun(name)} {written}"
+
+
+def _noun(name: str) -> str:
+    title = METRIC[name].title.partition(" (")[0]
+    return title[0].lower() + title[1:]
+
+
+def _written(name: str, mean: float | None) -> str:
+    return "unknown for some runs" if mean is None else METRIC[name].write(mean)
