@@ -27,7 +27,8 @@ def cheapest_target(state: ApplicationState, reliable_standbys: int) -> TaskPlac
     assignment costs less, with `traffic_cost` for each remote partition and `non_overlap_cost` for each task that
     leaves its `best_available` clients; none of the same cost has fewer records to restore, up to rounding (to a
     millionth of the largest lag, more coarsely where tasks times clients are many). Standbys are placed the same way
-    after the active tasks; an existing copy costs only its traffic. Stateless tasks balance the active tasks.
+    after the active tasks; an existing copy costs only its traffic, and the lag of a caught-up copy does not count.
+    Stateless tasks balance the active tasks.
 
     A partially reached target remains the target: the steps so far have made it cheaper than any other. Between equal
     targets, tie-break costs of tasks and clients decide.
@@ -54,12 +55,15 @@ def cheapest_target(state: ApplicationState, reliable_standbys: int) -> TaskPlac
     costs = _in_order(costs, records, ran, 2)
     _place(placement, np.flatnonzero(state.tasks.stateful), costs)
     if configs.num_standby_replicas > 0:
-        lacking = ~(held | caught_up(state))
+        is_caught_up = caught_up(state)
+        lacking = ~(held | is_caught_up)
+        # A running standby reports older offsets than a closed copy; by records, two copies would swap at each probing.
+        standby_records = np.where(is_caught_up, 0, records)
         remote_changelogs = state.remote_partitions(state.tasks.changelog)
         standby_cost = weights.traffic_cost * remote_changelogs + weights.non_overlap_cost * lacking
         num_separated = configs.num_standby_replicas if configs.rack_aware_assignment_tags else reliable_standbys
         levels = len(state.tasks) * configs.num_standby_replicas + 3
-        place_standbys(placement, _in_order(standby_cost, records, held, levels), num_separated)
+        place_standbys(placement, _in_order(standby_cost, standby_records, held, levels), num_separated)
     _place(placement, np.flatnonzero(~state.tasks.stateful), remote * (len(state.clients) + 2) + ~ran)
     return placement
 

@@ -121,6 +121,17 @@ def assigned(columns: AssignmentColumns) -> BoolArray:
     return holds
 
 
+def restored(state: ApplicationState, columns: AssignmentColumns) -> ApplicationState:
+    """Return the state after all assigned copies have caught up."""
+    ids, holds = state.tasks.ids, assigned(columns) & state.tasks.stateful[:, None]
+    return replace(
+        state,
+        lags=np.where(holds, np.where(columns.standby, 0, LATEST_OFFSET), state.lags),
+        previous_active=[tuple(ids[t] for t in np.flatnonzero(columns.active == c)) for c in range(len(state.clients))],
+        previous_standby=[tuple(ids[t] for t in np.flatnonzero(held)) for held in columns.standby.T],
+    )
+
+
 def rounds(state: ApplicationState, assignor: TaskAssignor) -> Iterator[tuple[ApplicationState, AssignmentColumns]]:
     """Yield rebalances until none is requested; assigned copies are caught up a round later; nothing else changes."""
     for _ in range(AT_MOST):
@@ -128,16 +139,29 @@ def rounds(state: ApplicationState, assignor: TaskAssignor) -> Iterator[tuple[Ap
         yield state, columns
         if columns.followup_rebalance_delay_ms is None:
             return
-        ids, holds = state.tasks.ids, assigned(columns) & state.tasks.stateful[:, None]
-        state = replace(
-            state,
-            lags=np.where(holds, np.where(columns.standby, 0, LATEST_OFFSET), state.lags),
-            previous_active=[
-                tuple(ids[t] for t in np.flatnonzero(columns.active == c)) for c in range(len(state.clients))
-            ],
-            previous_standby=[tuple(ids[t] for t in np.flatnonzero(held)) for held in columns.standby.T],
-        )
+        state = restored(state, columns)
     raise AssertionError("it does not reach rest")
+
+
+@pytest.mark.parametrize("replicas", [1, 2])
+def test_lags_of_caught_up_copies_move_nothing_in_a_converged_group(replicas: int) -> None:
+    """A standby that runs reports older offsets than a copy that was closed after it."""
+    random = np.random.default_rng(7)
+    closed = 0
+    for state in states_after_events(60, num_standby_replicas=replicas):
+        *_, (last, columns) = rounds(state, Incremental())
+        converged = restored(last, columns)
+        lags, acceptable = converged.lags, converged.assignment_configs.acceptable_recovery_lag
+        is_reported = (lags >= 0) & (lags <= acceptable)
+        closed += int((is_reported & ~assigned(columns)).sum())
+        for _ in range(3):
+            drawn = np.where(is_reported, random.integers(0, acceptable, lags.shape, endpoint=True), lags)
+            later = replace(converged, lags=drawn)
+            again = AssignmentColumns.of(later, Incremental().assign(later))
+            assert again.followup_rebalance_delay_ms is None
+            assert (again.active == columns.active).all()
+            assert (again.standby == columns.standby).all()
+    assert closed > 30
 
 
 def converged_columns(state: ApplicationState) -> set[tuple[TaskId, ProcessId]]:
