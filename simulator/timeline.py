@@ -158,8 +158,8 @@ def _without_no_ops(world: World, planned: Iterable[tuple[TimedChange, int | Non
             case ClientDown(client=client):
                 happens = client in up
                 up.discard(client)
-                if not timed.change.crashes and started_ms.get(client) == timed.at_ms:
-                    # It has not joined yet, so the group does not wait for its session.
+                if started_ms.get(client) == timed.at_ms:
+                    # It has not joined yet, so the group does not wait for its session, whether it closes or crashes.
                     timed = replace(timed, change=replace(timed.change, leaves_group=True))
                 if outage is None:
                     kept_down_by[client].clear()

@@ -61,11 +61,12 @@ LABELS = ("event", "slowest_event")
 """Columns that describe events."""
 
 
-@given(disturbed_worlds(), assignors(), st.integers(1, HOUR), st.data())
-def test_close_without_leave_group_equals_a_crash(
-    base: World, assignor: TaskAssignor, at_ms: int, data: st.DataObject
-) -> None:
+@given(disturbed_worlds(), assignors(), st.data())
+def test_close_without_leave_group_equals_a_crash(base: World, assignor: TaskAssignor, data: st.DataObject) -> None:
     base = with_group(base, protocol=GroupProtocol.CLASSIC, leave_group_on_close=False)
+    changes = {max(timed.at_ms, 1) for timed in timeline(base)}
+    near_a_change = [at_ms + offset for at_ms in sorted(changes) for offset in (0, 1)]
+    at_ms = data.draw(st.one_of(st.integers(1, HOUR), st.sampled_from(near_a_change or [1])))
     names = st.lists(st.sampled_from([client.name for client in base.clients]), min_size=1, unique=True).map(tuple)
     clients = data.draw(names)
     tables = [
