@@ -10,7 +10,7 @@ Priority
     pass it is the first to be scanned: the first task of the group, or the first share of the client.
 Complexity
     For each cycle: one search (`assignors.flow.distances`); its last pass, in which shares + tasks, and for at most one
-    group clients x tasks, are scanned; and the tasks of one group for each node on the cycle.
+    group racks x tasks, are scanned; and the tasks of one group for each node on the cycle.
 Source
     ``Graph.cancelNegativeCycles`` of Kafka Streams. Why no other node can end a search: a share that lowers its client
     in pass N was lowered by a task before in the same pass, and a client that lowers a share by a share before. Where
@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from assignors.compilation import Matrix, Vector
 from assignors.flow.distances import HISTORY_FULL, search_distances
-from assignors.flow.network import ResidualNetwork, count_tasks, refresh_share
+from assignors.flow.network import UNREACHABLE, ResidualNetwork, count_tasks, refresh_share
 
 FROM_CLIENT = -1
 NO_TASK = -1
@@ -59,21 +59,19 @@ def cancel_cycles(
     cycles = 0
     row = search_distances(network, history, last, classes, periods, falls)
     while row >= 0:
-        cancel_cycle(network, history, row, falls, parent, seen)
+        cancel_cycle(network, history, row, parent, seen)
         cycles += 1
         row = search_distances(network, history, last, classes, periods, falls)
     return cycles, row != HISTORY_FULL
 
 
-def cancel_cycle(
-    network: ResidualNetwork, history: Matrix, row: int, highest: Vector, parent: Vector, seen: Vector
-) -> None:
+def cancel_cycle(network: ResidualNetwork, history: Matrix, row: int, parent: Vector, seen: Vector) -> None:
     """Cancel the cycle that ends a search which reached `row` without convergence (kernel).
 
     A negative cycle then exists, so pass N lowers a distance: without one, no shortest path visits all N nodes (none
-    visits the sink), and the search would have converged. Scratch as in `cancel_cycles`; highest [group].
+    visits the sink), and the search would have converged. Scratch as in `cancel_cycles`.
     """
-    start, task = find_end(network, history[row - 1], history[row], highest)
+    start, task = find_end(network, history[row - 1], history[row])
     for node in range(len(seen)):
         seen[node] = 0
     node = start
@@ -90,11 +88,11 @@ def cancel_cycle(
     move_tasks(network, parent, seen)
 
 
-def find_end(network: ResidualNetwork, before: Vector, row: Vector, highest: Vector) -> tuple[int, int]:
+def find_end(network: ResidualNetwork, before: Vector, row: Vector) -> tuple[int, int]:
     """Return the share at which to start following parents, and the task that pass N makes its parent (kernel).
 
     `before` and `row` are the distances after passes N - 2 and N - 1; the source's distance is one pass behind. If a
-    task lowers the source or is lowered itself, its share is next on the path. Scratch: highest [group].
+    task lowers the source or is lowered itself, its share is next on the path.
 
     Returns:
         The share, and the task or NO_TASK.
@@ -102,14 +100,9 @@ def find_end(network: ResidualNetwork, before: Vector, row: Vector, highest: Vec
     clients = network.clients
     owner = network.owner
     group = network.group
-    least = network.least
     held = network.held
     at_end = len(held) * network.linked
-    for number in range(len(highest)):
-        highest[number] = row[at_end + number * clients]
-        for share in range(number * clients, (number + 1) * clients):
-            if row[at_end + share] > highest[number]:
-                highest[number] = row[at_end + share]
+    find_highest(network, row, at_end)
     source = 0
     for task in range(count_tasks(network)):
         source = min(source, before[group[task] * clients + owner[task]] - network.costs[task][owner[task]])
@@ -119,7 +112,7 @@ def find_end(network: ResidualNetwork, before: Vector, row: Vector, highest: Vec
         distance = row[base + owner[task]] - cost[owner[task]]
         if distance < source:
             return base + owner[task], NO_TASK
-        if distance + least[task] < highest[group[task]]:
+        if lowers_client(network, row, at_end, task, distance):
             for client in range(clients):
                 if distance + cost[client] < row[at_end + base + client]:
                     return base + client, task
@@ -127,6 +120,34 @@ def find_end(network: ResidualNetwork, before: Vector, row: Vector, highest: Vec
     while held[share] == 0 or row[at_end + share] == row[share]:
         share += 1
     return share, NO_TASK
+
+
+def find_highest(network: ResidualNetwork, row: Vector, at_end: int) -> None:
+    """Write the highest distance of each group in each rack to `reached` (kernel)."""
+    clients = network.clients
+    reached = network.reached
+    groups = len(network.first) - 1
+    racks = len(reached) // groups
+    for place in range(len(reached)):
+        reached[place] = -UNREACHABLE
+    for group in range(groups):
+        for client in range(clients):
+            place = group * racks + network.rack[client]
+            if row[at_end + group * clients + client] > reached[place]:
+                reached[place] = row[at_end + group * clients + client]
+
+
+def lowers_client(network: ResidualNetwork, row: Vector, at_end: int, task: int, distance: int) -> bool:
+    """Return whether a task at a distance lowers a share of its group; `reached` as by `find_highest` (kernel)."""
+    rack_costs = network.rack_costs[task]
+    highest = network.group[task] * len(rack_costs)
+    for rack in range(len(rack_costs)):
+        if distance + rack_costs[rack] < network.reached[highest + rack]:
+            return True
+    if len(network.home) == 0:
+        return False
+    home = network.home[task]
+    return distance + network.costs[task][home] < row[at_end + network.group[task] * network.clients + home]
 
 
 def find_parent(network: ResidualNetwork, history: Matrix, row: int, node: int) -> int:
@@ -160,11 +181,15 @@ def first_task(network: ResidualNetwork, old: Vector, share: int, distance: int)
     owner = network.owner
     cheapest = network.cheapest
     client = share % clients
+    rack = network.rack[client]
     base = share - client
     task = network.first[share // clients]
     while (
         owner[task] == client
-        or old[base + owner[task]] + cheapest[base + owner[task]][client] != distance
+        or (
+            old[base + owner[task]] + cheapest[base + owner[task]][rack] != distance
+            and (len(network.home) == 0 or network.home[task] != client)
+        )
         or old[base + owner[task]] + costs[task][client] - costs[task][owner[task]] != distance
     ):
         task += 1

@@ -10,8 +10,8 @@ Guarantees
 Priority
     None: which of several equal arcs becomes the parent does not change distances.
 Complexity
-    A pass costs at most clients x (shares whose distance fell in the previous pass). A search takes as many passes as
-    the distances need to become periodic, mostly two to a few dozen, independent of N.
+    A pass costs at most racks x (shares whose distance fell in the previous pass), and tasks and clients. A search takes
+    as many passes as the distances need to become periodic, mostly two to a few dozen, independent of N.
 Source
     ``Graph.detectNegativeCycles`` of Kafka Streams. Why the omitted work changes nothing:
 
@@ -21,6 +21,9 @@ Source
       distance of its share when shares were scanned in pass p - 1, minus its own cost there (or 0, if that is less,
       which lowers nothing after pass 1). All tasks of a pass together are one min-plus product over shares, with the
       minimum of ``cost[task][client] - cost[task][owner]`` over the tasks of each share.
+    * A task costs the same on all clients of a rack, except on one, its home. So a share lowers the clients of a rack
+      by one sum, the minimum over its tasks, and tasks lower their homes one by one. That the sum of a rack is applied
+      to a task's home and own client, too, lowers nothing: neither costs more than the other clients of its rack.
     * A share whose distance did not fall since its tasks were last scanned lowers nothing; neither does a share that is
       too far away to reach below the highest distance of its group.
     * If a pass changes nothing, no later pass does: there is no negative cycle.
@@ -112,33 +115,52 @@ def relax(network: ResidualNetwork, old: Vector, before: Vector, everything: boo
     held = network.held
     best = network.best
     cheapest = network.cheapest
+    rack = network.rack
+    reached = network.reached
     shares = len(held)
+    racks = len(reached) // (len(network.first) - 1)
     at_end = shares * network.linked
     for share in range(shares):
         new[share] = old[at_end + share]
     # The loop counts groups: a range with a step would prevent vectorization of the innermost loop.
     for group in range(len(network.first) - 1):
         base = group * clients
-        highest = UNREACHABLE
-        num_scanned = 0
+        highest = new[base]
+        for client in range(clients):
+            if new[base + client] > highest:
+                highest = new[base + client]
+        for place in range(racks):
+            reached[place] = UNREACHABLE
         for share in range(base, base + clients):
             distance = old[share]
             if held[share] > 0 and (everything or distance != before[share]) and distance + best[share] < highest:
                 row = cheapest[share]
-                for client in range(clients):
-                    reached = distance + row[client]
-                    if reached < new[base + client]:
-                        new[base + client] = reached
-                num_scanned += 1
-                if num_scanned % 4 == 0:
-                    highest = new[base]
-                    for client in range(clients):
-                        if new[base + client] > highest:
-                            highest = new[base + client]
+                for place in range(racks):
+                    if distance + row[place] < reached[place]:
+                        reached[place] = distance + row[place]
+        for client in range(clients):
+            if reached[rack[client]] < new[base + client]:
+                new[base + client] = reached[rack[client]]
+    if len(network.home) > 0:
+        relax_homes(network, old, new)
     if network.linked == 1:
         for node in range(2 * shares, len(old)):
             new[node] = old[node]
         relax_clients(network, new, shares)
+
+
+def relax_homes(network: ResidualNetwork, old: Vector, new: Vector) -> None:
+    """Lower, in a pass, the shares at the homes of tasks that are elsewhere (kernel)."""
+    clients = network.clients
+    owner = network.owner
+    home = network.home
+    return_cost = network.return_cost
+    for group in range(len(network.first) - 1):
+        base = group * clients
+        for task in range(network.first[group], network.first[group + 1]):
+            distance = old[base + owner[task]] + return_cost[task]
+            if distance < new[base + home[task]]:
+                new[base + home[task]] = distance
 
 
 def relax_clients(network: ResidualNetwork, row: Vector, shares: int) -> None:
@@ -184,6 +206,13 @@ def find_period(
         The number of passes; 0 if unknown.
     """
     groups = len(classes)
+    # Groups of a class have its period, so without a period of each group there is none of each class.
+    for group in range(groups):
+        period = 1
+        while not group_falls_evenly(network, history[row - period], history[row], group):
+            period += 1
+            if period > row - base:
+                return 0
     join_classes(network, history, row, (row - base) // 2 + 1, classes)
     for group in range(groups):
         name = classes[group]
@@ -236,13 +265,23 @@ def reaches(network: ResidualNetwork, history: Matrix, row: int, window: int, gi
 def falls_evenly(network: ResidualNetwork, old: Vector, new: Vector, classes: Vector, name: int) -> bool:
     """Return whether all shares of a class fell by one constant from `old` to `new` (kernel)."""
     clients = network.clients
-    at_end = len(network.held) * network.linked
     fall = new[name * clients] - old[name * clients]
     for group in range(name, len(classes)):
-        if classes[group] == name:
-            for share in range(group * clients, (group + 1) * clients):
-                if new[share] - old[share] != fall or new[at_end + share] - old[at_end + share] != fall:
-                    return False
+        if classes[group] == name and (
+            new[group * clients] - old[group * clients] != fall or not group_falls_evenly(network, old, new, group)
+        ):
+            return False
+    return True
+
+
+def group_falls_evenly(network: ResidualNetwork, old: Vector, new: Vector, group: int) -> bool:
+    """Return whether all shares of a group fell by one constant from `old` to `new` (kernel)."""
+    clients = network.clients
+    at_end = len(network.held) * network.linked
+    fall = new[group * clients] - old[group * clients]
+    for share in range(group * clients, (group + 1) * clients):
+        if new[share] - old[share] != fall or new[at_end + share] - old[at_end + share] != fall:
+            return False
     return True
 
 

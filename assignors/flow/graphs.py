@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from assignors.compilation import CHOICE, Kernels
 from assignors.flow.augmentation import assign_all
 from assignors.flow.cycles import cancel_cycles
-from assignors.flow.network import ResidualNetwork
+from assignors.flow.network import UNREACHABLE, ResidualNetwork
 from assignors.model.assignment import UNASSIGNED
 
 BALANCE_WORK = 20
@@ -102,14 +102,22 @@ def balance_subtopology(costs: NDArray[np.int64], owner: NDArray[np.intp], group
     return solve_balance_subtopology(costs, owner, group).owner
 
 
-def solve_min_traffic(costs: NDArray[np.int64], owner: NDArray[np.intp]) -> FlowSolution:
+def solve_min_traffic(
+    costs: NDArray[np.int64], owner: NDArray[np.intp], racks: NDArray[np.intp] | None = None
+) -> FlowSolution:
     """Solve as `min_traffic`, and compute the effort.
+
+    Args:
+        costs: cost of each task on each client.
+        owner: current client of each task.
+        racks: [client] a rack, from 0. If each task costs the same on all clients of a rack, and no more on its owner,
+            the search is faster; None if not.
 
     Returns:
         The owners and the effort.
 
     Raises:
-        ValueError: the shapes do not match, or an owner is not a client.
+        ValueError: the shapes do not match, an owner is not a client, or costs differ within a rack.
     """
     check_shapes(costs, owner)
     tasks, clients = costs.shape
@@ -117,12 +125,18 @@ def solve_min_traffic(costs: NDArray[np.int64], owner: NDArray[np.intp]) -> Flow
         return FlowSolution(owner.copy(), FlowEffort(0, 0, 0, 0))
     kernels = CHOICE.choose(tasks * clients)
     count = count_tasks(owner, clients)
-    graph = build_network(kernels, costs, owner.tolist(), [0] * tasks, [0, tasks], count, [0] * clients)
+    prices = rack_prices(costs, owner, racks)
+    graph = build_network(kernels, costs, prices, owner.tolist(), [0] * tasks, [0, tasks], count, [0] * clients)
     return cancel_all(kernels, graph, tasks + tasks * clients + clients, tasks + clients + 3)
 
 
 def solve_balance_subtopology(
-    costs: NDArray[np.int64], owner: NDArray[np.intp], group: NDArray[np.intp], *, history_rows: int = HISTORY_ROWS
+    costs: NDArray[np.int64],
+    owner: NDArray[np.intp],
+    group: NDArray[np.intp],
+    racks: NDArray[np.intp] | None = None,
+    *,
+    history_rows: int = HISTORY_ROWS,
 ) -> FlowSolution:
     """Solve as `balance_subtopology`, and compute the effort.
 
@@ -130,13 +144,14 @@ def solve_balance_subtopology(
         costs: cost of each task on each client.
         owner: current client of each task.
         group: [task] number of the task's subtopology; see `balance_subtopology`.
+        racks: as in `solve_min_traffic`.
         history_rows: initial size of the search history; it affects the run time only.
 
     Returns:
         The owners and the effort.
 
     Raises:
-        ValueError: the shapes do not match, an owner is not a client, or `group` descends.
+        ValueError: the shapes do not match, an owner is not a client, `group` descends, or costs differ within a rack.
         RuntimeError: as in `balance_subtopology`.
     """
     check_shapes(costs, owner)
@@ -149,7 +164,8 @@ def solve_balance_subtopology(
     _, number, sizes = np.unique(group, return_inverse=True, return_counts=True)
     count = count_tasks(owner, clients)
     shares = [math.ceil(held * 1.0 / tasks * size) for size in sizes.tolist() for held in count]
-    graph = build_initial_flow(kernels, costs, number.tolist(), sizes.tolist(), shares, count)
+    prices = rack_prices(costs, owner, racks)
+    graph = build_initial_flow(kernels, costs, prices, number.tolist(), sizes.tolist(), shares, count)
     edges = tasks + tasks * clients + len(shares) + clients
     return cancel_all(kernels, graph, edges, tasks + len(shares) + clients + 3, history_rows)
 
@@ -191,9 +207,51 @@ def count_tasks(owner: NDArray[np.intp], clients: int) -> list[int]:
     return count
 
 
+@dataclass(frozen=True, slots=True)
+class RackPrices:
+    """The costs of N tasks by rack, except on their homes; see `ResidualNetwork`.
+
+    Attributes:
+        rack: shape (K,); rack of each client.
+        home: shape (N,); the client on which each task may cost less than on others of its rack; (0,) if there is none.
+        costs: shape (N, R); cost of each task in each rack.
+    """
+
+    rack: NDArray[np.intp]
+    home: NDArray[np.intp]
+    costs: NDArray[np.int64]
+
+
+def rack_prices(costs: NDArray[np.int64], owner: NDArray[np.intp], racks: NDArray[np.intp] | None) -> RackPrices:
+    """Return the costs by rack; each client is a rack of its own without `racks`, or if a task costs most on its owner.
+
+    Raises:
+        ValueError: costs differ within a rack.
+    """
+    tasks, clients = costs.shape
+    alone = RackPrices(np.arange(clients), owner[:0], costs)
+    if racks is None:
+        return alone
+    _, rack = np.unique(racks, return_inverse=True)
+    by_rack = np.argsort(rack, kind="stable")
+    ends = np.bincount(rack).cumsum()
+    first, second = by_rack[np.r_[0, ends[:-1]]], by_rack[np.minimum(np.r_[0, ends[:-1]] + 1, clients - 1)]
+    has_second = rack[second] == np.arange(len(ends))
+    is_home = owner[:, None] == first
+    prices = np.where(is_home, costs[:, second], costs[:, first])
+    prices[is_home & ~has_second] = UNREACHABLE
+    differs = prices[:, rack] != costs
+    rows = np.arange(tasks)
+    differs[rows, owner] = False
+    if differs.any():
+        raise ValueError("a task costs the same on all clients of a rack, except on its owner")
+    return RackPrices(rack, owner, prices) if (prices[rows, rack[owner]] >= costs[rows, owner]).all() else alone
+
+
 def build_initial_flow(
     kernels: Kernels,
     costs: NDArray[np.int64],
+    prices: RackPrices,
     group: list[int],
     sizes: list[int],
     shares: list[int],
@@ -204,6 +262,7 @@ def build_initial_flow(
     Args:
         kernels: plain or compiled kernels.
         costs: cost of each task on each client.
+        prices: the costs by rack.
         group: group of each task.
         sizes: number of tasks of each group.
         shares: capacity of each share.
@@ -218,7 +277,7 @@ def build_initial_flow(
     tasks, clients = costs.shape
     first = [0, *np.cumsum(sizes).tolist()]
     none = [UNASSIGNED] * tasks
-    graph = build_network(kernels, costs, none, group, first, [0] * len(shares), shares)
+    graph = build_network(kernels, costs, prices, none, group, first, [0] * len(shares), shares)
     nodes = len(shares) + clients
     zeros = kernels.zeros
     assigned = kernels.of(assign_all)(
@@ -238,6 +297,7 @@ def build_initial_flow(
 def build_network(
     kernels: Kernels,
     costs: NDArray[np.int64],
+    prices: RackPrices,
     owner: list[int],
     group: list[int],
     first: list[int],
@@ -245,22 +305,25 @@ def build_network(
     spare: list[int],
 ) -> ResidualNetwork:
     """Return the network of the given columns, without links between groups."""
-    clients = costs.shape[1]
-    least: list[int] = costs.min(axis=1).tolist()
+    clients, racks = costs.shape[1], prices.costs.shape[1]
     vector = kernels.vector
     return ResidualNetwork(
         clients=clients,
         linked=0,
-        negative=int(min(least) < 0),
+        negative=int(costs.min() < 0),
         costs=kernels.matrix(costs),
-        least=vector(least),
+        rack=vector(prices.rack.tolist()),
+        home=vector(prices.home.tolist()),
+        return_cost=kernels.zeros(len(prices.home)),
+        rack_costs=kernels.matrix(prices.costs),
         owner=vector(owner),
         group=vector(group),
         first=vector(first),
         held=vector(count),
         spare=vector(spare),
-        cheapest=kernels.space(len(count), clients),
+        cheapest=kernels.space(len(count), racks),
         best=kernels.zeros(len(count)),
+        reached=kernels.zeros((len(first) - 1) * racks),
     )
 
 

@@ -25,8 +25,14 @@ class ResidualNetwork(NamedTuple):
     """1 if a cost is negative"""
     costs: Matrix
     """[task][client] cost"""
-    least: Vector
-    """[task] minimum cost"""
+    rack: Vector
+    """[client] rack: a task has one cost on all clients of a rack, except on its home"""
+    home: Vector
+    """[task] client on which the task costs no more than on others of its rack; empty if no task has a home"""
+    return_cost: Vector
+    """[task] cost on its home minus that on its client; empty if no task has a home"""
+    rack_costs: Matrix
+    """[task][rack] cost on the clients of the rack, except on the task's home; UNREACHABLE if no other is there"""
     owner: Vector
     """[task] client; may be longer than the number of tasks"""
     group: Vector
@@ -38,33 +44,37 @@ class ResidualNetwork(NamedTuple):
     spare: Vector
     """[share] free capacity towards the client: capacity minus `held`"""
     cheapest: Matrix
-    """[share][client] minimum cost of moving a task of the share to the client; UNREACHABLE if the share is empty"""
+    """[share][rack] minimum cost of moving a task of the share to the rack, homes left out; UNREACHABLE if empty"""
     best: Vector
     """[share] minimum of `cheapest`"""
+    reached: Vector
+    """scratch, [group, rack]"""
 
 
 def refresh_share(network: ResidualNetwork, share: int) -> None:
-    """Recompute `cheapest` and `best` of a share from its tasks."""
+    """Recompute `cheapest` and `best` of a share, and `return_cost`, from its tasks."""
     clients = network.clients
     costs = network.costs
     owner = network.owner
     row = network.cheapest[share]
     group = share // clients
     client = share % clients
-    for target in range(clients):
-        row[target] = UNREACHABLE
+    for rack in range(len(row)):
+        row[rack] = UNREACHABLE
     for task in range(network.first[group], network.first[group + 1]):
         if owner[task] == client:
-            cost = costs[task]
-            current_cost = cost[client]
-            for target in range(clients):
-                move = cost[target] - current_cost
-                if move < row[target]:
-                    row[target] = move
+            current_cost = costs[task][client]
+            if len(network.home) > 0:
+                network.return_cost[task] = costs[task][network.home[task]] - current_cost
+            rack_costs = network.rack_costs[task]
+            for rack in range(len(row)):
+                move = rack_costs[rack] - current_cost
+                if move < row[rack]:
+                    row[rack] = move
     best = row[0]
-    for target in range(clients):
-        if row[target] < best:
-            best = row[target]
+    for rack in range(len(row)):
+        if row[rack] < best:
+            best = row[rack]
     network.best[share] = best
 
 

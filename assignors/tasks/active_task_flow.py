@@ -20,15 +20,17 @@ from assignors.tasks.task_placement import TaskPlacement
 
 RowArray = npt.NDArray[np.intp]
 
-Flow = Callable[[IntArray, RowArray, RowArray], FlowSolution]
-"""Solves a flow: costs (N, K) of N tasks on K clients, the owner of each task, the tasks (rows)."""
+Flow = Callable[[IntArray, RowArray, RowArray, RowArray | None], FlowSolution]
+"""Solves a flow: costs (N, K) of N tasks on K clients, the owner of each task, the tasks (rows), the clients' racks."""
 
 
 def configured_flow(state: ApplicationState) -> Flow:
     """Return the flow of the configured strategy."""
     if state.assignment_configs.rack_aware_assignment_strategy is not RackAwareStrategy.BALANCE_SUBTOPOLOGY:
-        return lambda costs, owner, tasks: solve_min_traffic(costs, owner)
-    return lambda costs, owner, tasks: solve_balance_subtopology(costs, owner, state.tasks.subtopology[tasks])
+        return lambda costs, owner, tasks, racks: solve_min_traffic(costs, owner, racks)
+    return lambda costs, owner, tasks, racks: solve_balance_subtopology(
+        costs, owner, state.tasks.subtopology[tasks], racks
+    )
 
 
 def traffic_by_rack(state: ApplicationState, partitions: Ragged, traffic_cost: int) -> IntArray:
@@ -61,7 +63,8 @@ def move_actives(
     rack_traffic, racks = traffic[rows], state.clients.rack[nodes]
 
     def solve() -> FlowSolution:
-        return configured_flow(state)(costs_of_moving(rack_traffic[:, racks], owner, non_overlap_cost), owner, rows)
+        costs = costs_of_moving(rack_traffic[:, racks], owner, non_overlap_cost)
+        return configured_flow(state)(costs, owner, rows, racks)
 
     strategy = state.assignment_configs.rack_aware_assignment_strategy
     groups, price = state.tasks.subtopology[rows], np.array([non_overlap_cost])

@@ -155,12 +155,16 @@ def _record_moves(
 
 def _search(kernels: Kernels, num_tasks: int, least_cost: int) -> PairSearch:
     zeros = kernels.zeros
+    costs = kernels.space(num_tasks, 2)
     network = ResidualNetwork(
         clients=2,
         linked=0,
         negative=int(least_cost < 0),
-        costs=kernels.space(num_tasks, 2),
-        least=zeros(num_tasks),
+        costs=costs,
+        rack=kernels.vector([0, 1]),
+        home=zeros(0),
+        return_cost=zeros(0),
+        rack_costs=costs,
         owner=zeros(num_tasks),
         group=zeros(num_tasks),
         first=zeros(2),
@@ -168,6 +172,7 @@ def _search(kernels: Kernels, num_tasks: int, least_cost: int) -> PairSearch:
         spare=zeros(2),
         cheapest=kernels.space(2, 2),
         best=zeros(2),
+        reached=zeros(2),
     )
     # A search has at most as many passes as nodes: all tasks, two clients, source, sink and the dummy.
     return PairSearch(network, kernels.space(num_tasks + 7, 2), zeros(1), zeros(1), zeros(1), zeros(4), zeros(4))

@@ -249,7 +249,6 @@ def solve_pair(walk: PairWalk, search: PairSearch, log: ExchangeLog, first: int,
         cost = network.costs[position]
         cost[0] = traffic[walk.rack[first]] + owner * walk.non_overlap_cost
         cost[1] = traffic[walk.rack[second]] + (1 - owner) * walk.non_overlap_cost
-        network.least[position] = min(cost[0], cost[1])
     network.first[1] = tasks
     cycles, _ = cancel_cycles(
         network,

@@ -67,6 +67,20 @@ def draw_costs(rng: np.random.Generator, kind: int, tasks: int, clients: int) ->
     return np.zeros((tasks, clients), dtype=np.int64)
 
 
+def draw_rack_graphs(
+    seed: int, number: int, tasks: int = 36, clients: int = 9
+) -> Iterator[tuple[NDArray[np.intp], Graph]]:
+    """Yield the rack of each client, and a graph with costs by rack and a cost of leaving the owner."""
+    rng = np.random.default_rng(seed)
+    for kind in range(number):
+        size, racks = (int(rng.integers(1, tasks + 1)), int(rng.integers(1, clients + 1))), int(rng.integers(1, 5))
+        rack, owner = rng.integers(0, racks, size[1]), rng.integers(0, size[1], size[0])
+        leaving, traffic = kind % 4 - (kind % 11 == 0), rng.integers(0, 2 + kind % 3, (size[0], racks))
+        costs = (10 if kind % 5 else 1) * traffic[:, rack] + leaving
+        costs[np.arange(size[0]), owner] -= leaving
+        yield rack, (costs, owner, np.sort(rng.integers(0, 4, size[0])))
+
+
 def kafka_problem() -> Graph:
     tasks = KAFKA_TASKS.split()
     owner = np.arange(len(tasks)) % len(KAFKA_CLIENTS)
@@ -94,6 +108,41 @@ def test_min_traffic_finds_the_cycles_of_the_reference_search(seed: int, number:
         solution = graphs.solve_min_traffic(costs, owner)
         assert solution.owner.tolist() == expected
         assert solution.effort.cycles == len(searched.cycles)
+
+
+@pytest.mark.usefixtures("plain_and_compiled")
+def test_graphs_with_racks_find_the_cycles_of_the_reference_search() -> None:
+    several_in_a_rack = 0
+    for rack, (costs, owner, group) in draw_rack_graphs(11, 200):
+        several_in_a_rack += len(set(rack.tolist())) < len(rack)
+        for (expected, searched), solution in (
+            (solve_min_traffic(costs.tolist(), owner.tolist()), graphs.solve_min_traffic(costs, owner, rack)),
+            (
+                solve_balance_subtopology(costs.tolist(), owner.tolist(), group.tolist(), 4),
+                graphs.solve_balance_subtopology(costs, owner, group, rack),
+            ),
+        ):
+            assert solution.owner.tolist() == expected
+            assert solution.effort.cycles == len(searched.cycles)
+    assert several_in_a_rack > 120
+
+
+def test_large_graphs_with_racks_are_solved_as_without() -> None:
+    with CHOICE.always(COMPILED):
+        for rack, (costs, owner, group) in draw_rack_graphs(12, 40, tasks=600, clients=80):
+            assert graphs.solve_min_traffic(costs, owner, rack).owner.tolist() == (
+                graphs.solve_min_traffic(costs, owner).owner.tolist()
+            )
+            with_racks, without = (
+                graphs.solve_balance_subtopology(costs, owner, group, racks) for racks in (rack, None)
+            )
+            assert with_racks.owner.tolist() == without.owner.tolist()
+            assert with_racks.effort == without.effort
+
+
+def test_different_costs_within_a_rack_are_rejected() -> None:
+    with pytest.raises(ValueError, match="a task costs the same on all clients of a rack, except on its owner"):
+        graphs.solve_min_traffic(np.array([[0, 1, 2]]), np.array([0]), np.array([0, 0, 0]))
 
 
 @pytest.mark.usefixtures("plain_and_compiled")
@@ -206,4 +255,6 @@ def test_descending_groups_are_rejected(group: list[int]) -> None:
 def test_shares_too_small_for_the_tasks_are_rejected() -> None:
     costs = np.ones((3, 2), dtype=np.int64)
     with pytest.raises(RuntimeError, match="only 2 of 3 tasks"):
-        graphs.build_initial_flow(PLAIN, costs, [0, 0, 0], [3], [1, 1], [2, 1])
+        graphs.build_initial_flow(
+            PLAIN, costs, graphs.rack_prices(costs, np.zeros(3, dtype=np.intp), None), [0, 0, 0], [3], [1, 1], [2, 1]
+        )

@@ -39,7 +39,7 @@ def exchange_plainly(
             owner = np.array([0 if task in forth else 1 for task in tasks])
             costs = traffic[tasks][:, [racks[first], racks[second]]] + non_overlap_cost
             costs[range(len(tasks)), owner] -= non_overlap_cost
-            solution = flow(costs, owner, tasks)
+            solution = flow(costs, owner, tasks, None)
             efforts.append(solution.effort)
             for task, before, after in zip(tasks.tolist(), owner.tolist(), solution.owner.tolist(), strict=True):
                 if before != after:
