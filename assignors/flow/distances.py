@@ -10,8 +10,8 @@ Guarantees
 Priority
     None: which of several equal arcs becomes the parent does not change distances.
 Complexity
-    A pass costs at most racks x (shares whose distance fell in the previous pass), and tasks and clients. A search takes
-    as many passes as the distances need to become periodic, mostly two to a few dozen, independent of N.
+    A pass costs at most racks x (shares whose distance fell in the previous pass), tasks and clients. A search takes as
+    many passes as the distances need to become periodic, mostly two to a few dozen, independent of N.
 Source
     ``Graph.detectNegativeCycles`` of Kafka Streams. Why the omitted work changes nothing:
 

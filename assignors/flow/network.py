@@ -32,7 +32,7 @@ class ResidualNetwork(NamedTuple):
     return_cost: Vector
     """[task] cost on its home minus that on its client; empty if no task has a home"""
     rack_costs: Matrix
-    """[task][rack] cost on the clients of the rack, except on the task's home; UNREACHABLE if no other is there"""
+    """[task][rack] cost on the clients of the rack, except on the task's home; UNREACHABLE if it has no other"""
     owner: Vector
     """[task] client; may be longer than the number of tasks"""
     group: Vector
