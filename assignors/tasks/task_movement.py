@@ -14,7 +14,7 @@ import numpy as np
 from assignors.compilation import CHOICE, Kernels, Matrix, Vector
 from assignors.java.priority_queue import Heap, new_heap, offer, poll
 from assignors.model.assignment import UNASSIGNED, TaskType
-from assignors.model.columns import NO_CLIENT, BoolArray, IntArray
+from assignors.model.columns import NO_CLIENT, BoolArray, IntArray, cells
 from assignors.model.lags import is_caught_up, require_lags
 from assignors.recording.leader_work import LeaderWork, comparisons_per_element
 from assignors.recording.recorder import PlacementStep, Recorder, StepKind
@@ -91,7 +91,7 @@ def move_to_caught_up_clients(placement: TaskPlacement, recorder: Recorder) -> i
     tasks = np.flatnonzero(state.tasks.stateful)
     tasks = tasks[np.argsort(owners[tasks], kind="stable")]
     moved = movement.run(move_actives, tasks, owners[tasks], TaskType.ACTIVE)
-    holders, tasks = np.nonzero(placement.standbys() & ~_as_table(warming, placement))
+    holders, tasks = cells(placement.standbys() & ~_as_table(warming, placement))
     return moved + movement.run(move_standbys, tasks, holders, TaskType.STANDBY)
 
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from assignors.model.assignment import UNASSIGNED, AssignmentColumns
-from assignors.model.columns import BoolArray, IntArray
+from assignors.model.columns import IntArray, cells
 from assignors.model.state import UNKNOWN_THREAD, ApplicationState
 from assignors.tasks.thread_assignment import ClientTasks, ThreadTasks, assign_to_threads
 from simulator.flows.execution import Execution
@@ -123,7 +123,7 @@ class ThreadAssigner:
         clients = rows[affected_columns]
         stateful = _by_column(*_tasks_of(np.where(self._stateful, owner, UNASSIGNED), clients), len(clients))
         stateless = _by_column(*_tasks_of(np.where(self._stateful, UNASSIGNED, owner), clients), len(clients))
-        standbys = _by_column(*_cells(standby[:, clients]), len(clients))
+        standbys = _by_column(*cells(standby[:, clients]), len(clients))
         for index, previous_threads in enumerate(self._previous_by_thread(clients)):
             client = int(clients[index])
             client_tasks = ClientTasks(stateful[index], stateless[index], standbys[index])
@@ -152,7 +152,7 @@ class ThreadAssigner:
         holds = ((current.owner[:, None] == clients) | current.standby[:, clients]) & self._stateful[:, None]
         unassigned = self._execution.restoration.holds_copy(clients) & ~holds
         revoked = unassigned & (self._execution.revoked_from[:, None] == clients)
-        tasks, columns = _cells(holds | revoked)
+        tasks, columns = cells(holds | revoked)
         members = [self._slots[client] for client in clients.tolist()]
         threads = positions_of_slots(current.thread[tasks, clients[columns]], columns, members)
         is_open = threads != UNKNOWN_THREAD
@@ -160,7 +160,7 @@ class ThreadAssigner:
         own_threads = _by_column(threads[is_open], columns[is_open], len(clients))
         is_on_disk = unassigned & ~revoked
         is_on_disk[tasks[~is_open], columns[~is_open]] = True
-        on_disk = _by_column(*_cells(is_on_disk), len(clients))
+        on_disk = _by_column(*cells(is_on_disk), len(clients))
         for index, client in enumerate(clients.tolist()):
             slots = self._slots[client]
             previous_threads: list[list[int]] = [[] for _ in slots]
@@ -177,12 +177,6 @@ def _threads_of_tasks(thread_tasks: ThreadTasks) -> Iterator[tuple[int, int]]:
         for number, tasks in enumerate(role):
             for task in tasks:
                 yield task, number
-
-
-def _cells(is_set: BoolArray) -> tuple[IntArray, IntArray]:
-    """Return the rows and columns that are set, by row; faster than np.nonzero if there are few."""
-    rows, columns = np.divmod(np.flatnonzero(is_set), max(1, is_set.shape[1]))
-    return rows, columns
 
 
 def _tasks_of(owner: IntArray, clients: IntArray) -> tuple[IntArray, IntArray]:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from assignors.model.assignment import UNASSIGNED
-from assignors.model.columns import BoolArray, IntArray
+from assignors.model.columns import BoolArray, IntArray, cells
 from simulator.brokers.availability import Availability, Outage, OutageLog
 from simulator.brokers.partition_locations import ClusterMetadata, PartitionLocations
 from simulator.errors import InvalidStateError
@@ -358,7 +358,7 @@ class Execution:
         changes_thread = after.held() & before.held() & (after.thread != before.thread)
         self.assignment = after
         self.restore_start.assign(before, after, self.now_ms, is_open=is_open)
-        tasks, clients = np.nonzero(changes_thread)
+        tasks, clients = cells(changes_thread)
         self.restoration.assign(after.owner, after.standby, (tasks, clients), self.now_ms)
 
     def _rack_matrix(self, transfers: Sequence[RackTransfer]) -> FloatArray:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from assignors.model.assignment import UNASSIGNED
-from assignors.model.columns import BoolArray, IntArray
+from assignors.model.columns import BoolArray, IntArray, cells
 from assignors.model.state import LATEST_OFFSET, NO_LAG
 from simulator.world.layout import FloatArray, Layout
 from simulator.world.world import Client, OffsetReports
@@ -53,7 +53,7 @@ class LagReports:
         held[:, stale] = self._reported_bytes[:, clients[stale]]
         held[:, silent] = 0.0
         lags = np.repeat(_whole_records(end_bytes, self._record_bytes)[:, None], len(clients), axis=1)
-        task, column = np.nonzero(held)
+        task, column = cells(held != 0)
         behind = np.maximum(end_bytes[task] - held[task, column], 0.0)
         lags[task, column] = _whole_records(behind, self._record_bytes[task]) + self._commit_markers[task]
         column_of = np.full(held_bytes.shape[1], UNASSIGNED, dtype=np.int64)
@@ -69,25 +69,25 @@ class LagReports:
         records: IntArray = np.maximum(lags - self._commit_markers[:, None], 0)
         return records
 
-    def report_at_join(self, tasks: IntArray, clients: IntArray | int, held_bytes: FloatArray) -> None:
+    def report_at_join(self, tasks: IntArray, clients: IntArray, held_bytes: FloatArray) -> None:
         """Record the current positions of copies, which are in the JoinGroup requests that are sent now.
 
         Args:
             tasks: the tasks of K copies.
-            clients: rows of their K clients, or the row of one client for all copies.
+            clients: rows of their K clients.
             held_bytes: shape (T, N); how much of each changelog each client holds.
         """
         self._joined_bytes[clients, tasks] = held_bytes[tasks, clients]
 
-    def report_closed_at_join(self, is_closed: BoolArray, client: int, held_bytes: FloatArray) -> None:
-        """Record the current positions of a client's copies that no thread has open.
+    def report_closed_at_join(self, is_closed: BoolArray, clients: Sequence[int], held_bytes: FloatArray) -> None:
+        """Record the current positions of the copies of clients that no thread has open.
 
         Args:
-            is_closed: shape (T,); for which tasks no thread of the client has the copy open.
-            client: row of the client.
+            is_closed: shape (C, T); for which tasks no thread of each client has the copy open.
+            clients: rows of C distinct clients.
             held_bytes: shape (T, N); how much of each changelog each client holds.
         """
-        np.copyto(self._joined_bytes[client], held_bytes[:, client], where=is_closed)
+        self._joined_bytes[clients] = np.where(is_closed, held_bytes[:, clients].T, self._joined_bytes[clients])
 
     def record(self, clients: IntArray, held_bytes: FloatArray) -> None:
         """Record the current positions of clients, which those with stale reports report next time; a rebalance ends.

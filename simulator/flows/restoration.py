@@ -343,20 +343,20 @@ class Restoration:
         running_on = np.where(running, self._owner, UNASSIGNED)
         return self._lag_reports.lags(clients, self.held_bytes, self.end_bytes, running_on)
 
-    def report_at_join(self, assignment: GroupAssignment, client: int, thread: int) -> None:
-        """Record the current offsets that a member reports at the rebalance that it joins.
+    def report_at_join(self, assignment: GroupAssignment, threads: Sequence[tuple[int, int]]) -> None:
+        """Record the current offsets that members report at the rebalance that they join.
 
         Args:
             assignment: the current assignment.
-            client: row of the member's client.
-            thread: its thread.
+            threads: the rows of the members' clients, and their threads.
         """
         if self._copies_at_join is None or self._copies_at_join.assignment is not assignment:
             self._copies_at_join = CopiesAtJoin(assignment, self.copies)
-        is_closed = self._copies_at_join.take_closed(client)
-        if is_closed is not None:
-            self._lag_reports.report_closed_at_join(is_closed, client, self.held_bytes)
-        self._lag_reports.report_at_join(self._copies_at_join.open_on(client, thread), client, self.held_bytes)
+        clients = self._copies_at_join.take_clients(client for client, _ in threads)
+        if clients:
+            is_closed = self._copies_at_join.closed_on(clients)
+            self._lag_reports.report_closed_at_join(is_closed, clients, self.held_bytes)
+        self._lag_reports.report_at_join(*self._copies_at_join.open_on(threads), self.held_bytes)
 
     def record_reports(self, clients: IntArray) -> None:
         """Record the current offsets of clients, by their rows, which those with stale reports report next time."""

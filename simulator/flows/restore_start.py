@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from assignors.model.assignment import UNASSIGNED
-from assignors.model.columns import BoolArray, IntArray
+from assignors.model.columns import BoolArray, IntArray, cells
 from simulator.flows.assigned_copies import AssignedCopies
 from simulator.world.client_times import ClientTimes
 from simulator.world.group_assignment import GroupAssignment
@@ -62,9 +62,9 @@ class RestoreStart:
         is_new = held & (~held_before | (after.thread != before.thread))
         clients = np.arange(held.shape[1])
         changes_role = held & ~is_new & ((before.owner[:, None] == clients) != (after.owner[:, None] == clients))
-        recycled = np.nonzero(changes_role & self._stateful[:, None])
+        recycled = cells(changes_role & self._stateful[:, None])
         self._reads_from_ms[recycled] = now_ms + self._times.restore_start_ms
-        tasks, new_on = np.nonzero(is_new)
+        tasks, new_on = cells(is_new)
         self._open(tasks, new_on, after, now_ms)
         begins = np.flatnonzero((after.owner != before.owner) & (after.owner != UNASSIGNED))
         threads = self._first_thread[after.owner[begins]] + after.owner_thread()[begins]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assignors.model.assignment import UNASSIGNED
-from assignors.model.columns import BoolArray
+from assignors.model.columns import BoolArray, cells
 from simulator.world.group_assignment import GroupAssignment
 
 
@@ -143,7 +143,7 @@ def threads_behind(target: GroupAssignment, current: GroupAssignment) -> set[tup
     for assignment in (target, current):
         moved = np.flatnonzero(owner_moves & (assignment.owner != UNASSIGNED))
         pairs = [(assignment.owner[moved], assignment.owner_thread()[moved])]
-        tasks, clients = np.nonzero(standby_moves & assignment.standby)
+        tasks, clients = cells(standby_moves & assignment.standby)
         pairs.append((clients, assignment.thread[tasks, clients]))
         for rows, numbers in pairs:
             threads.update(zip(rows.tolist(), numbers.tolist(), strict=True))

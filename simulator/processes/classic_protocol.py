@@ -135,20 +135,30 @@ class ClassicProtocol:
     def _send(self, event: protocol.GroupEvent) -> None:
         """Send an event to the state machine, and execute its instructions."""
         before, generation = self._group.rebalance, self._group.generation
-        had_joined = dict(self._group.members)
+        candidates = self._candidates(event)
+        had_joined = {member for member in candidates if self._group.members.get(member)}
         instructions = self._group.handle(event)
         members, is_new = self._group.members, self._group.rebalance != before
         if is_new:
             self._requested_at_ms = self._context.now_ms
-        # Most events are single members that rejoin; looking at all members each time would be quadratic.
-        candidates = event.members if isinstance(event, protocol.Rejoined) else members
         self._rejoining.record_reports(
-            member for member in candidates if members.get(member) and (is_new or not had_joined.get(member))
+            [member for member in candidates if members.get(member) and (is_new or member not in had_joined)]
         )
         if self._group.generation != generation:
             self._restart_sessions()
         for instruction in instructions:
             self._context.env.process(self._execute(instruction))
+
+    def _candidates(self, event: protocol.GroupEvent) -> Sequence[Member]:
+        """Return the members that may join a rebalance with an event; looking at all members would be quadratic."""
+        match event:
+            case protocol.Joined(member=member):
+                return [member]
+            case protocol.Rejoined(members=members) | protocol.RebalanceRequested(members=members):
+                return members
+            case protocol.FollowupDue() if self._group.leader is not None:
+                return [self._group.leader]
+        return ()
 
     def _execute(self, instruction: protocol.Instruction) -> Process:
         env = self._context.env
