@@ -106,7 +106,9 @@ class ThreadAssigner:
         current = self._execution.assignment
         owner = np.where(columns.active == UNASSIGNED, UNASSIGNED, rows[columns.active])
         standby = np.zeros_like(current.standby)
-        standby[:, rows] = columns.standby
+        standby_of, standby_on = cells(columns.standby)
+        standby_on = rows[standby_on]
+        standby[standby_of, standby_on] = True
         thread = current.thread.copy()
         if columns.thread is not None and not by_leader:
             for column, row in enumerate(rows.tolist()):
@@ -123,7 +125,7 @@ class ThreadAssigner:
         clients = rows[affected_columns]
         stateful = _by_column(*_tasks_of(np.where(self._stateful, owner, UNASSIGNED), clients), len(clients))
         stateless = _by_column(*_tasks_of(np.where(self._stateful, UNASSIGNED, owner), clients), len(clients))
-        standbys = _by_column(*cells(standby[:, clients]), len(clients))
+        standbys = _by_column(*_on_clients(standby_of, standby_on, clients), len(clients))
         for index, previous_threads in enumerate(self._previous_by_thread(clients)):
             client = int(clients[index])
             client_tasks = ClientTasks(stateful[index], stateless[index], standbys[index])
@@ -149,18 +151,18 @@ class ThreadAssigner:
             For each client, the tasks of each thread.
         """
         current = self._execution.assignment
-        holds = ((current.owner[:, None] == clients) | current.standby[:, clients]) & self._stateful[:, None]
-        unassigned = self._execution.restoration.holds_copy(clients) & ~holds
-        revoked = unassigned & (self._execution.revoked_from[:, None] == clients)
-        tasks, columns = cells(holds | revoked)
+        copies = self._execution.restoration.holds_copy(np.arange(current.standby.shape[1]))
+        held = current.held()
+        held[~self._stateful] = False
+        tasks, owners = cells(held | copies)
+        tasks, columns = _on_clients(tasks, owners, clients)
+        is_reported = held[tasks, clients[columns]] | (self._execution.revoked_from[tasks] == clients[columns])
         members = [self._slots[client] for client in clients.tolist()]
         threads = positions_of_slots(current.thread[tasks, clients[columns]], columns, members)
-        is_open = threads != UNKNOWN_THREAD
+        is_open = is_reported & (threads != UNKNOWN_THREAD)
         own_copies = _by_column(tasks[is_open], columns[is_open], len(clients))
         own_threads = _by_column(threads[is_open], columns[is_open], len(clients))
-        is_on_disk = unassigned & ~revoked
-        is_on_disk[tasks[~is_open], columns[~is_open]] = True
-        on_disk = _by_column(*cells(is_on_disk), len(clients))
+        on_disk = _by_column(tasks[~is_open], columns[~is_open], len(clients))
         for index, client in enumerate(clients.tolist()):
             slots = self._slots[client]
             previous_threads: list[list[int]] = [[] for _ in slots]
@@ -177,6 +179,15 @@ def _threads_of_tasks(thread_tasks: ThreadTasks) -> Iterator[tuple[int, int]]:
         for number, tasks in enumerate(role):
             for task in tasks:
                 yield task, number
+
+
+def _on_clients(tasks: IntArray, clients: IntArray, chosen: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the copies on the chosen clients: the tasks, and the positions of the clients in `chosen`."""
+    column_of = np.full(max(clients.max(initial=0), chosen.max(initial=0)) + 1, UNASSIGNED, dtype=np.int64)
+    column_of[chosen] = np.arange(len(chosen))
+    columns = column_of[clients]
+    is_chosen = columns != UNASSIGNED
+    return tasks[is_chosen], columns[is_chosen]
 
 
 def _tasks_of(owner: IntArray, clients: IntArray) -> tuple[IntArray, IntArray]:

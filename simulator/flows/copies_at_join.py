@@ -8,11 +8,11 @@ Source: `StreamsPartitionAssignor.subscriptionUserData`, `TaskManager.taskOffset
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import numpy as np
 
-from assignors.model.columns import BoolArray, IntArray
+from assignors.model.columns import IntArray
 from simulator.flows.assigned_copies import AssignedCopies
 from simulator.world.group_assignment import GroupAssignment
 
@@ -34,17 +34,14 @@ class CopiesAtJoin:
             copies: its K assigned copies of stateful tasks.
         """
         self.assignment = assignment
-        shape = assignment.thread.shape
+        num_clients = assignment.thread.shape[1]
         thread = assignment.thread[copies.task, copies.client]
         self._num_threads = int(thread.max(initial=-1)) + 1
         of_thread = copies.client * self._num_threads + thread
         order = np.argsort(of_thread, kind="stable")
         self._tasks, self._clients = copies.task[order], copies.client[order]
-        counts = np.bincount(of_thread, minlength=shape[1] * self._num_threads)
+        counts = np.bincount(of_thread, minlength=num_clients * self._num_threads)
         self._ends: list[int] = [0, *counts.cumsum().tolist()]
-        # By client, so that the tasks of a client are contiguous.
-        self._is_closed: BoolArray = np.ones((shape[1], shape[0]), dtype=np.bool_)
-        self._is_closed[copies.client, copies.task] = False
         self._reported: set[int] = set()
 
     def open_on(self, threads: Iterable[tuple[int, int]]) -> tuple[IntArray, IntArray]:
@@ -63,7 +60,6 @@ class CopiesAtJoin:
         self._reported.update(new)
         return new
 
-    def closed_on(self, clients: Sequence[int]) -> BoolArray:
-        """Return which tasks no thread of each of C clients has open, shape (C, T)."""
-        is_closed: BoolArray = self._is_closed[clients]
-        return is_closed
+    def open_on_client(self, client: int) -> IntArray:
+        """Return the rows of the tasks that the threads of a client have open."""
+        return self._tasks[self._ends[client * self._num_threads] : self._ends[(client + 1) * self._num_threads]]

@@ -355,11 +355,11 @@ class Execution:
         )
 
     def _assign_copies(self, after: GroupAssignment, before: GroupAssignment, *, is_open: bool = False) -> None:
-        changes_thread = after.held() & before.held() & (after.thread != before.thread)
+        tasks, clients = cells(after.held() & before.held())
+        moved = after.thread[tasks, clients] != before.thread[tasks, clients]
         self.assignment = after
         self.restore_start.assign(before, after, self.now_ms, is_open=is_open)
-        tasks, clients = cells(changes_thread)
-        self.restoration.assign(after.owner, after.standby, (tasks, clients), self.now_ms)
+        self.restoration.assign(after.owner, after.standby, (tasks[moved], clients[moved]), self.now_ms)
 
     def _rack_matrix(self, transfers: Sequence[RackTransfer]) -> FloatArray:
         """Add up transfers by pair of racks, shape (R + 1, R + 1)."""

@@ -48,10 +48,13 @@ def without_stopped_threads(target: GroupAssignment, running: BoolArray) -> Grou
     Returns:
         The tasks of stopped threads are unassigned.
     """
-    clients = np.arange(running.shape[0])
-    is_running = running[clients, np.minimum(target.thread, running.shape[1] - 1)]
-    owner_runs = is_running[np.arange(len(target.owner)), target.owner]
-    return GroupAssignment(np.where(owner_runs, target.owner, UNASSIGNED), target.standby & is_running, target.thread)
+    last_slot = running.shape[1] - 1
+    owner_runs = running[target.owner, np.minimum(target.owner_thread(), last_slot)]
+    tasks, clients = cells(target.standby)
+    stopped = ~running[clients, np.minimum(target.thread[tasks, clients], last_slot)]
+    standby = target.standby.copy()
+    standby[tasks[stopped], clients[stopped]] = False
+    return GroupAssignment(np.where(owner_runs, target.owner, UNASSIGNED), standby, target.thread)
 
 
 def reconcile_group(

@@ -19,10 +19,10 @@ def test_each_thread_reports_what_it_or_no_thread_of_its_client_has_open(seed: i
     owner, standby, thread = assignment.owner, assignment.standby, assignment.thread
     for client in range(NUM_CLIENTS):
         copies = CopiesAtJoin(assignment, AssignedCopies.of(owner, standby))
-        closed = copies.closed_on([client])[0]
+        closed = np.setdiff1d(np.arange(NUM_TASKS), copies.open_on_client(client))
         # A thread may have a number that the assignment does not have yet.
         for number in range(NUM_THREADS + 2):
-            reported = np.union1d(np.flatnonzero(closed), copies.open_on([(client, number)])[0])
+            reported = np.union1d(closed, copies.open_on([(client, number)])[0])
             expected = (thread[:, client] == number) | ~assignment.held()[:, client]
             assert reported.tolist() == np.flatnonzero(expected).tolist()
 
