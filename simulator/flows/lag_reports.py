@@ -110,26 +110,21 @@ class LagReports:
         joined_bytes[:] = np.inf
         joined_bytes[tasks] = opened
 
-    @property
-    def reports_closed_copies(self) -> BoolArray:
-        """Return which clients have reported copies that no thread has open, without recorded positions; shape (N,)."""
-        reports = np.zeros(len(self._is_stale), dtype=np.bool_)
-        reports[list(self._closed_since_join)] = True
-        return reports
-
-    def record_closed(self, copies: AssignedCopies, held_bytes: FloatArray) -> None:
+    def record_closed(self, copies: AssignedCopies, held_bytes: FloatArray, changing: BoolArray | None = None) -> None:
         """Record the positions of the reported copies that no thread has open, before they change.
 
         Args:
             copies: the copies that threads have open.
             held_bytes: shape (T, N); how much of each changelog each client holds.
+            changing: shape (N,); the clients whose copies change; None for all.
         """
-        clients = list(self._closed_since_join)
+        clients = [client for client in self._closed_since_join if changing is None or changing[client]]
         if not clients:
             return
         is_closed = ~copies.mask(held_bytes.shape)[:, clients].T
         self._joined_bytes[clients] = np.where(is_closed, held_bytes[:, clients].T, self._joined_bytes[clients])
-        self._closed_since_join.clear()
+        for client in clients:
+            del self._closed_since_join[client]
 
     def record(self, clients: IntArray, held_bytes: FloatArray) -> None:
         """Record the current positions of clients, which those with stale reports report next time; a rebalance ends.

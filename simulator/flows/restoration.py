@@ -207,8 +207,8 @@ class Restoration:
         expired &= (self.held_bytes > 0) | self._is_empty_copy
         expired[self.copies.task, self.copies.client] = False
         if expired.any():
-            if (expired & self._lag_reports.reports_closed_copies).any():
-                self._lag_reports.record_closed(self.copies, self.held_bytes)
+            changing: BoolArray = np.logical_or.reduce(expired, axis=0)
+            self._lag_reports.record_closed(self.copies, self.held_bytes, changing)
             self.held_bytes[expired] = 0.0
             self._is_empty_copy[expired] = False
         self._copies_at_join = None

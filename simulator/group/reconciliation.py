@@ -46,12 +46,14 @@ def without_stopped_threads(target: GroupAssignment, running: BoolArray) -> Grou
         running: shape (N, K + 1); see `Fleet.running`.
 
     Returns:
-        The tasks of stopped threads are unassigned.
+        The tasks of stopped threads are unassigned; the target itself if there are none.
     """
     last_slot = running.shape[1] - 1
     owner_runs = running[target.owner, np.minimum(target.owner_thread(), last_slot)]
     tasks, clients = cells(target.standby)
     stopped = ~running[clients, np.minimum(target.thread[tasks, clients], last_slot)]
+    if not stopped.any() and (owner_runs | (target.owner == UNASSIGNED)).all():
+        return target
     standby = target.standby.copy()
     standby[tasks[stopped], clients[stopped]] = False
     return GroupAssignment(np.where(owner_runs, target.owner, UNASSIGNED), standby, target.thread)
@@ -83,9 +85,11 @@ def reconcile_group(
     promoted = promoted[copies[promoted, target.owner[promoted]]]
     standby[promoted, target.owner[promoted]] = True
     # A task that moves to another thread of its client stays on the old thread until it is revoked.
-    thread = target.thread.copy()
+    thread = target.thread
     same_client = np.flatnonzero(withheld & (target.owner == current.owner))
-    thread[same_client, current.owner[same_client]] = current.thread[same_client, current.owner[same_client]]
+    if len(same_client):
+        thread = thread.copy()
+        thread[same_client, current.owner[same_client]] = current.thread[same_client, current.owner[same_client]]
     return Reconciliation(GroupAssignment(owner, standby, thread), revoked, withheld)
 
 

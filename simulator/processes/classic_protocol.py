@@ -244,9 +244,12 @@ class ClassicProtocol:
         with execution.changing(now_ms):
             # A static member that is down at the moment gets its part of this assignment when it is back.
             copies = execution.restoration.holds_copy(np.arange(execution.assignment.standby.shape[1]))
-            self._last_assignment = reconcile_group(decision.target, execution.assignment, stateful, copies).assignment
             target = without_stopped_threads(decision.target, self._context.fleet.running)
             reconciliation = reconcile_group(target, execution.assignment, stateful, copies)
+            of_all = reconciliation
+            if target is not decision.target:
+                of_all = reconcile_group(decision.target, execution.assignment, stateful, copies)
+            self._last_assignment = of_all.assignment
             rejoining = self._rejoining_members(target, reconciliation)
             causes = self._context.rebalance_causes.take(self._group.members)
             recorder.open_round(instruction, decision, reconciliation, causes, self._requested_at_ms, now_ms)
