@@ -145,8 +145,8 @@ class Execution:
         if passed_ms <= 0:
             return
         self.now_ms = now_ms
-        self._downtime_ms += ~self.processed * passed_ms
-        self._unqueryable_ms += ~self._is_queryable * passed_ms
+        np.add(self._downtime_ms, passed_ms, out=self._downtime_ms, where=~self.processed)
+        np.add(self._unqueryable_ms, passed_ms, out=self._unqueryable_ms, where=~self._is_queryable)
         self._reassignment_bytes += self._reassignment_bytes_per_s * (passed_ms / 1000)
         work = self.processing.advance(passed_ms / 1000)
         self.restoration.advance(passed_ms / 1000, work)

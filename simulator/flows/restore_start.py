@@ -88,6 +88,11 @@ class RestoreStart:
         """Return when a thread of a client has opened the stores of its tasks, 0 if it never opened any."""
         return int(self._opened_at_ms[self._first_thread[client] + thread])
 
+    def opened_at_ms_of_threads(self, clients: IntArray, threads: IntArray) -> IntArray:
+        """Return when K threads have opened the stores of their tasks, as `opened_at_ms`, shape (K,)."""
+        opened_at_ms: IntArray = self._opened_at_ms[self._first_thread[clients] + threads]
+        return opened_at_ms
+
     def next_change_ms(self, copies: AssignedCopies, owner: IntArray, now_ms: int) -> int | None:
         """Return the next moment at which a copy begins to read or a task may run, None if there is none.
 

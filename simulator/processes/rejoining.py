@@ -15,6 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from simulator.group.classic_group import Member
 from simulator.processes.simulation_context import SimulationContext
 
@@ -39,6 +41,22 @@ class Rejoining:
             return earliest_ms
         client = self._context.fleet.row(member.client)
         return max(earliest_ms, self._context.execution.restore_start.opened_at_ms(client, member.thread))
+
+    def ready_times_ms(self, members: Sequence[Member], since_ms: Sequence[int]) -> list[int]:
+        """Return when members rejoin that need not revoke tasks, as `ready_ms`.
+
+        Args:
+            members: the members.
+            since_ms: when each of them learns that it has to.
+        """
+        if not members:
+            return []
+        fleet, opened_at_ms = self._context.fleet, self._context.execution.restore_start.opened_at_ms_of_threads
+        rows = np.array([fleet.row(member.client) for member in members], dtype=np.int64)
+        threads = np.array([member.thread for member in members], dtype=np.int64)
+        earliest_ms = np.array(since_ms, dtype=np.int64) + self._rejoin_ms
+        times_ms: list[int] = np.maximum(earliest_ms, opened_at_ms(rows, threads)).tolist()
+        return times_ms
 
     def record_reports(self, joined: Sequence[Member]) -> None:
         """Record the offsets of members whose JoinGroup requests have just been received.
