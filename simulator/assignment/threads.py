@@ -10,7 +10,7 @@ import numpy as np
 from assignors.model.assignment import UNASSIGNED, AssignmentColumns
 from assignors.model.columns import IntArray, cells
 from assignors.model.state import UNKNOWN_THREAD, ApplicationState
-from assignors.tasks.thread_assignment import ClientTasks, ThreadTasks, assign_to_threads
+from assignors.tasks.thread_assignment import ClientTasks, assign_to_threads
 from simulator.flows.execution import Execution
 from simulator.world.group_assignment import GroupAssignment
 
@@ -126,15 +126,20 @@ class ThreadAssigner:
         stateful = _by_column(*_tasks_of(np.where(self._stateful, owner, UNASSIGNED), clients), len(clients))
         stateless = _by_column(*_tasks_of(np.where(self._stateful, UNASSIGNED, owner), clients), len(clients))
         standbys = _by_column(*_on_clients(standby_of, standby_on, clients), len(clients))
+        lags = _lags_of(stateful, standbys, state.lags, affected_columns)
+        tasks: list[int] = []
+        slots_of_tasks: list[int] = []
+        counts: list[int] = []
         for index, previous_threads in enumerate(self._previous_by_thread(clients)):
-            client = int(clients[index])
             client_tasks = ClientTasks(stateful[index], stateless[index], standbys[index])
-            sticky = stateful[index] + standbys[index]
-            lags = dict(zip(sticky, state.lags[sticky, affected_columns[index]].tolist(), strict=True))
-            thread_tasks = assign_to_threads(client_tasks, previous_threads, lags, self._hashes)
-            slots = self._slots[client]
-            slot_of_task = {task: slots[number] for task, number in _threads_of_tasks(thread_tasks)}
-            thread[list(slot_of_task), client] = list(slot_of_task.values())
+            thread_tasks = assign_to_threads(client_tasks, previous_threads, lags[index], self._hashes)
+            before = len(tasks)
+            for role in (thread_tasks.active, thread_tasks.standby):
+                for slot, of_thread in zip(self._slots[int(clients[index])], role, strict=True):
+                    tasks += of_thread
+                    slots_of_tasks += [slot] * len(of_thread)
+            counts.append(len(tasks) - before)
+        thread[tasks, np.repeat(clients, counts)] = slots_of_tasks
         return GroupAssignment(owner, standby, thread)
 
     def _previous_by_thread(self, clients: IntArray) -> Iterator[list[list[int]]]:
@@ -173,12 +178,22 @@ class ThreadAssigner:
             yield previous_threads
 
 
-def _threads_of_tasks(thread_tasks: ThreadTasks) -> Iterator[tuple[int, int]]:
-    """Yield each task of a client with its thread."""
-    for role in (thread_tasks.active, thread_tasks.standby):
-        for number, tasks in enumerate(role):
-            for task in tasks:
-                yield task, number
+def _lags_of(
+    stateful: Sequence[list[int]], standbys: Sequence[list[int]], lags: IntArray, columns: IntArray
+) -> list[dict[int, int]]:
+    """Return the lags of the stateful tasks and standbys of each client, by task.
+
+    Args:
+        stateful: stateful tasks of each of K clients.
+        standbys: their standbys.
+        lags: shape (T, C); the lags.
+        columns: shape (K,); the columns of the clients.
+    """
+    sticky = [first + second for first, second in zip(stateful, standbys, strict=True)]
+    counts = np.array([len(tasks) for tasks in sticky], dtype=np.int64)
+    flat = np.array([task for tasks in sticky for task in tasks], dtype=np.int64)
+    values = iter(lags[flat, np.repeat(columns, counts)].tolist())
+    return [dict(zip(tasks, values, strict=False)) for tasks in sticky]
 
 
 def _on_clients(tasks: IntArray, clients: IntArray, chosen: IntArray) -> tuple[IntArray, IntArray]:
