@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assignors.flow.min_cost import Arcs, min_cost_flow
-from assignors.model.columns import BoolArray, IntArray
+from assignors.model.columns import BoolArray, IntArray, cells
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,7 +76,7 @@ def solve_transport(problem: TransportProblem) -> TransportSolution | None:
         return None
     first_rack, first_client = num_tasks, num_tasks + num_racks
     sink = first_client + num_clients
-    task, client = np.nonzero(problem.held)
+    task, client = cells(problem.held)
     clients = np.arange(num_clients)
     nothing = np.zeros(num_clients, dtype=np.int64)
     arcs = Arcs.joined(

@@ -15,7 +15,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from assignors.errors import InvalidAssignmentError
-from assignors.model.columns import BoolArray, IntArray
+from assignors.model.columns import BoolArray, IntArray, cells
 from assignors.model.ids import ProcessId, TaskId
 from assignors.model.state import ApplicationState
 
@@ -306,7 +306,7 @@ class AssignmentColumns:
         for task, owner in zip(state.tasks.ids, self.active.tolist(), strict=True):
             if owner != UNASSIGNED:
                 tasks_of[owner][task] = TaskType.ACTIVE
-        rows, columns = np.nonzero(self.standby)
+        rows, columns = cells(self.standby)
         for row, column in zip(rows.tolist(), columns.tolist(), strict=True):
             tasks_of[column][state.tasks.ids[row]] = TaskType.STANDBY
         delays = [self.followup_rebalance_delay_ms, *[None] * len(tasks_of)]

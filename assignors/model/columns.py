@@ -28,6 +28,13 @@ NO_TAG = -1
 """Padding of rows of tag numbers."""
 
 
+def cells(is_set: BoolArray) -> tuple[IntArray, IntArray]:
+    """Return the rows and columns that are set in a table, by row: np.nonzero, several times faster if they are few."""
+    flat = np.flatnonzero(is_set)
+    rows = flat // max(1, is_set.shape[1])
+    return rows, flat - rows * is_set.shape[1]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Ragged:
     """A list of row numbers for each of N rows: row *i* is `values[offsets[i]:offsets[i + 1]]`.

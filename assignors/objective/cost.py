@@ -17,7 +17,7 @@ import numpy as np
 
 from assignors.flow.transport import TransportProblem, solve_transport
 from assignors.model.assignment import UNASSIGNED, AssignmentColumns
-from assignors.model.columns import BoolArray, IntArray, Ragged
+from assignors.model.columns import BoolArray, IntArray, Ragged, cells
 from assignors.model.configs import AssignmentConfigs
 from assignors.model.state import ApplicationState, previous_holders
 
@@ -197,7 +197,7 @@ def cost_of_copies(copies: TaskCopies, rack: IntArray) -> int:
         copies: the copies.
         rack: shape (C,); the rack of each client.
     """
-    rows, clients = np.nonzero(copies.placed)
+    rows, clients = cells(copies.placed)
     moved = int((~copies.held[rows, clients]).sum())
     return int(copies.traffic_cost[rows, rack[clients]].sum()) + copies.move_cost * moved
 

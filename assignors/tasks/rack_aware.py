@@ -14,7 +14,7 @@ import numpy as np
 
 from assignors.errors import IllegalStateError
 from assignors.model.assignment import UNASSIGNED, AssignmentColumns
-from assignors.model.columns import IntArray, Ragged
+from assignors.model.columns import IntArray, Ragged, cells
 from assignors.model.configs import RackAwareStrategy
 from assignors.model.state import ApplicationState
 from assignors.objective.cost import STATELESS_WEIGHTS, Weights
@@ -126,7 +126,7 @@ def rack_costs(state: ApplicationState, columns: AssignmentColumns, traffic_cost
     racks = state.clients.rack
     remote = np.zeros(len(running), dtype=np.int64)
     remote[running] = state.partitions.count_remote(state.tasks.source)[running, racks[columns.active[running]]]
-    task, client = np.nonzero(standbys)
+    task, client = cells(standbys)
     standby = state.partitions.count_remote(state.tasks.changelog)[task, racks[client]].sum()
     return RackCosts(
         active=int(remote[state.tasks.stateful].sum()) * traffic_cost,

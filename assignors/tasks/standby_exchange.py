@@ -13,7 +13,7 @@ from assignors.compilation import CHOICE, Kernels
 from assignors.flow import min_traffic_effort
 from assignors.flow.network import ResidualNetwork
 from assignors.model.assignment import UNASSIGNED, TaskType
-from assignors.model.columns import IntArray
+from assignors.model.columns import IntArray, cells
 from assignors.recording.recorder import NO_RECORDER, Exchange, Recorder
 from assignors.tasks.standby_pairs import MAX_ROUNDS, ExchangeLog, PairSearch, PairWalk, exchange_pairs
 from assignors.tasks.task_placement import TaskPlacement
@@ -47,7 +47,7 @@ def exchange_standbys(
     the same, which follows from the number of tasks that both clients hold, unless tags restrict moves.
     """
     num_tasks, num_clients = len(placement.owner), len(clients)
-    holders, tasks = np.nonzero(placement.standbys())
+    holders, tasks = cells(placement.standbys())
     kernels = CHOICE.choose((len(tasks) * num_clients + num_clients**2 // 5) // STEPS_OF_WORK)
     counts_flows = recorder is not NO_RECORDER
     if counts_flows and tags.shape[1] == 0:
@@ -113,7 +113,7 @@ def _log(
     sizes = len(placement.owner) + 1 if counts_flows else 0
     moves = 0
     if recorder.wants_steps:
-        holders, tasks = np.nonzero(placement.standbys())
+        holders, tasks = cells(placement.standbys())
         # The pairs of a client with all later ones move a standby at most twice: to that client, and on.
         moves = MAX_ROUNDS * len(tasks) * 2 * num_clients
         if non_overlap_cost >= 0:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ import numpy as np
 from assignors.compilation import CHOICE, Kernels, Matrix, Vector
 from assignors.java.priority_queue import Heap, new_heap, offer, poll
 from assignors.model.assignment import UNASSIGNED, TaskType
-from assignors.model.columns import NO_CLIENT, BoolArray, IntArray
+from assignors.model.columns import NO_CLIENT, BoolArray, IntArray, cells
 from assignors.model.lags import is_caught_up, require_lags
 from assignors.recording.leader_work import LeaderWork, comparisons_per_element
 from assignors.recording.recorder import PlacementStep, Recorder, StepKind
@@ -91,7 +92,7 @@ def move_to_caught_up_clients(placement: TaskPlacement, recorder: Recorder) -> i
     tasks = np.flatnonzero(state.tasks.stateful)
     tasks = tasks[np.argsort(owners[tasks], kind="stable")]
     moved = movement.run(move_actives, tasks, owners[tasks], TaskType.ACTIVE)
-    holders, tasks = np.nonzero(placement.standbys() & ~_as_table(warming, placement))
+    holders, tasks = cells(placement.standbys() & ~_as_table(warming, placement))
     return moved + movement.run(move_standbys, tasks, holders, TaskType.STANDBY)
 
 
@@ -106,6 +107,12 @@ class _Movement:
         self._remaining = remaining
         self._warming = warming
         self._recorder = recorder
+
+    @cached_property
+    def _ready(self) -> BoolArray:
+        """Which copies are caught up, shape (T, C)."""
+        state = self._placement.state
+        return is_caught_up(state.lags, state.assignment_configs.acceptable_recovery_lag)
 
     def run(
         self,
@@ -126,9 +133,8 @@ class _Movement:
             The number of movements.
         """
         state = self._placement.state
-        acceptable = state.assignment_configs.acceptable_recovery_lag
         lags = state.lags[tasks, destinations]
-        is_ready = is_caught_up(lags, acceptable)
+        is_ready = is_caught_up(lags, state.assignment_configs.acceptable_recovery_lag)
         planned = ~is_ready & (self._lowest_lag[tasks] < lags)
         step_reporter = _StepReporter(self._placement, self._recorder, role) if self._recorder.wants_steps else None
         if step_reporter is not None and role is TaskType.ACTIVE:
@@ -138,9 +144,8 @@ class _Movement:
         clients = len(state.clients)
         self._recorder.work(LeaderWork.MOVE, int(planned.sum()) * clients * comparisons_per_element(clients))
         kernels = CHOICE.choose(int(planned.sum()) * len(state.clients) // STEPS_OF_WORK)
-        ready = is_caught_up(state.lags, acceptable)
-        plan = _queue_movements(kernels, tasks[planned], destinations[planned], ready)
-        copies = self._copies(kernels, ready)
+        plan = _queue_movements(kernels, tasks[planned], destinations[planned], self._ready)
+        copies = self._copies(kernels, self._ready)
         remaining = self._remaining[0]
         moved = kernels.of(kernel)(copies, empty_set(kernels, self._placement), plan)
         if step_reporter is not None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assignors.model.assignment import UNASSIGNED, AssignmentColumns
-from assignors.model.columns import NO_RACK, BoolArray, IntArray, Ragged
+from assignors.model.columns import NO_RACK, BoolArray, IntArray, Ragged, cells
 from assignors.model.state import ApplicationState
 from assignors.objective.bounds import min_remote_source_partitions
 from simulator.world.group_assignment import GroupAssignment
@@ -76,7 +76,7 @@ def measure(state: ApplicationState, columns: AssignmentColumns) -> Measures:
     tasks, clients = state.tasks, state.clients
     running = np.flatnonzero(columns.active != UNASSIGNED)
     owner = columns.active[running]
-    standby_of, standby_on = _pairs(columns.standby)
+    standby_of, standby_on = cells(columns.standby)
     stateful = np.bincount(owner[tasks.stateful[running]], minlength=len(clients))
     active = np.bincount(owner, minlength=len(clients))
     standby = np.bincount(standby_on, minlength=len(clients))
@@ -122,12 +122,6 @@ def failure_losses(layout: Layout, assignment: GroupAssignment, racks: IntArray)
     )
 
 
-def _pairs(standby: BoolArray) -> tuple[IntArray, IntArray]:
-    """Return the tasks and clients of the standbys; faster than np.nonzero if there are few."""
-    task, client = np.divmod(np.flatnonzero(standby), max(1, standby.shape[1]))
-    return task, client
-
-
 def _remote(state: ApplicationState, partitions: Ragged, tasks: IntArray, clients: IntArray) -> int:
     """Count the partitions that copies read from another rack."""
     by_rack = state.partitions.count_remote(partitions)
@@ -157,7 +151,7 @@ def _tasks_without_rack_redundancy(state: ApplicationState, columns: AssignmentC
 def _copies(stateful: BoolArray, active: IntArray, standby: BoolArray) -> tuple[IntArray, IntArray]:
     """Return the tasks and clients of all copies of stateful tasks."""
     running = np.flatnonzero((active != UNASSIGNED) & stateful)
-    standby_of, standby_on = _pairs(standby)
+    standby_of, standby_on = cells(standby)
     return np.concatenate((running, standby_of)), np.concatenate((active[running], standby_on))
 
 

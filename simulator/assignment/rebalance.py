@@ -14,7 +14,7 @@ from assignors.containment.contained import assignor_name, innermost
 from assignors.errors import AssignorError
 from assignors.flow import FlowEffort
 from assignors.model.assignment import AssignmentColumns, TaskAssignor
-from assignors.model.columns import BoolArray, ClientTable, IntArray, PartitionTable, TaskTable
+from assignors.model.columns import BoolArray, ClientTable, IntArray, PartitionTable, TaskTable, cells
 from assignors.model.configs import AssignmentConfigs
 from assignors.model.ids import TaskId
 from assignors.model.state import ApplicationState
@@ -173,7 +173,7 @@ class _ByClient(Sequence[tuple[TaskId, ...]]):
 
     @cached_property
     def _listed(self) -> tuple[tuple[TaskId, ...], ...]:
-        columns, rows = np.nonzero(np.ascontiguousarray(self._held.T))
+        columns, rows = cells(np.ascontiguousarray(self._held.T))
         listed = [self._tasks.ids[row] for row in rows.tolist()]
         ends = np.searchsorted(columns, np.arange(len(self) + 1)).tolist()
         return tuple(tuple(listed[start:end]) for start, end in pairwise(ends))

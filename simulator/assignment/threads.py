@@ -8,9 +8,9 @@ from itertools import pairwise
 import numpy as np
 
 from assignors.model.assignment import UNASSIGNED, AssignmentColumns
-from assignors.model.columns import BoolArray, IntArray
+from assignors.model.columns import IntArray, cells
 from assignors.model.state import UNKNOWN_THREAD, ApplicationState
-from assignors.tasks.thread_assignment import ClientTasks, ThreadTasks, assign_to_threads
+from assignors.tasks.thread_assignment import ClientTasks, assign_to_threads
 from simulator.flows.execution import Execution
 from simulator.world.group_assignment import GroupAssignment
 
@@ -106,7 +106,9 @@ class ThreadAssigner:
         current = self._execution.assignment
         owner = np.where(columns.active == UNASSIGNED, UNASSIGNED, rows[columns.active])
         standby = np.zeros_like(current.standby)
-        standby[:, rows] = columns.standby
+        standby_of, standby_on = cells(columns.standby)
+        standby_on = rows[standby_on]
+        standby[standby_of, standby_on] = True
         thread = current.thread.copy()
         if columns.thread is not None and not by_leader:
             for column, row in enumerate(rows.tolist()):
@@ -123,16 +125,21 @@ class ThreadAssigner:
         clients = rows[affected_columns]
         stateful = _by_column(*_tasks_of(np.where(self._stateful, owner, UNASSIGNED), clients), len(clients))
         stateless = _by_column(*_tasks_of(np.where(self._stateful, UNASSIGNED, owner), clients), len(clients))
-        standbys = _by_column(*_cells(standby[:, clients]), len(clients))
+        standbys = _by_column(*_on_clients(standby_of, standby_on, clients), len(clients))
+        lags = _lags_of(stateful, standbys, state.lags, affected_columns)
+        tasks: list[int] = []
+        slots_of_tasks: list[int] = []
+        counts: list[int] = []
         for index, previous_threads in enumerate(self._previous_by_thread(clients)):
-            client = int(clients[index])
             client_tasks = ClientTasks(stateful[index], stateless[index], standbys[index])
-            sticky = stateful[index] + standbys[index]
-            lags = dict(zip(sticky, state.lags[sticky, affected_columns[index]].tolist(), strict=True))
-            thread_tasks = assign_to_threads(client_tasks, previous_threads, lags, self._hashes)
-            slots = self._slots[client]
-            slot_of_task = {task: slots[number] for task, number in _threads_of_tasks(thread_tasks)}
-            thread[list(slot_of_task), client] = list(slot_of_task.values())
+            thread_tasks = assign_to_threads(client_tasks, previous_threads, lags[index], self._hashes)
+            before = len(tasks)
+            for role in (thread_tasks.active, thread_tasks.standby):
+                for slot, of_thread in zip(self._slots[int(clients[index])], role, strict=True):
+                    tasks += of_thread
+                    slots_of_tasks += [slot] * len(of_thread)
+            counts.append(len(tasks) - before)
+        thread[tasks, np.repeat(clients, counts)] = slots_of_tasks
         return GroupAssignment(owner, standby, thread)
 
     def _previous_by_thread(self, clients: IntArray) -> Iterator[list[list[int]]]:
@@ -149,18 +156,18 @@ class ThreadAssigner:
             For each client, the tasks of each thread.
         """
         current = self._execution.assignment
-        holds = ((current.owner[:, None] == clients) | current.standby[:, clients]) & self._stateful[:, None]
-        unassigned = self._execution.restoration.holds_copy(clients) & ~holds
-        revoked = unassigned & (self._execution.revoked_from[:, None] == clients)
-        tasks, columns = _cells(holds | revoked)
+        copies = self._execution.restoration.holds_copy(np.arange(current.standby.shape[1]))
+        held = current.held()
+        held[~self._stateful] = False
+        tasks, owners = cells(held | copies)
+        tasks, columns = _on_clients(tasks, owners, clients)
+        is_reported = held[tasks, clients[columns]] | (self._execution.revoked_from[tasks] == clients[columns])
         members = [self._slots[client] for client in clients.tolist()]
         threads = positions_of_slots(current.thread[tasks, clients[columns]], columns, members)
-        is_open = threads != UNKNOWN_THREAD
+        is_open = is_reported & (threads != UNKNOWN_THREAD)
         own_copies = _by_column(tasks[is_open], columns[is_open], len(clients))
         own_threads = _by_column(threads[is_open], columns[is_open], len(clients))
-        is_on_disk = unassigned & ~revoked
-        is_on_disk[tasks[~is_open], columns[~is_open]] = True
-        on_disk = _by_column(*_cells(is_on_disk), len(clients))
+        on_disk = _by_column(tasks[~is_open], columns[~is_open], len(clients))
         for index, client in enumerate(clients.tolist()):
             slots = self._slots[client]
             previous_threads: list[list[int]] = [[] for _ in slots]
@@ -171,18 +178,31 @@ class ThreadAssigner:
             yield previous_threads
 
 
-def _threads_of_tasks(thread_tasks: ThreadTasks) -> Iterator[tuple[int, int]]:
-    """Yield each task of a client with its thread."""
-    for role in (thread_tasks.active, thread_tasks.standby):
-        for number, tasks in enumerate(role):
-            for task in tasks:
-                yield task, number
+def _lags_of(
+    stateful: Sequence[list[int]], standbys: Sequence[list[int]], lags: IntArray, columns: IntArray
+) -> list[dict[int, int]]:
+    """Return the lags of the stateful tasks and standbys of each client, by task.
+
+    Args:
+        stateful: stateful tasks of each of K clients.
+        standbys: their standbys.
+        lags: shape (T, C); the lags.
+        columns: shape (K,); the columns of the clients.
+    """
+    sticky = [first + second for first, second in zip(stateful, standbys, strict=True)]
+    counts = np.array([len(tasks) for tasks in sticky], dtype=np.int64)
+    flat = np.array([task for tasks in sticky for task in tasks], dtype=np.int64)
+    values = iter(lags[flat, np.repeat(columns, counts)].tolist())
+    return [dict(zip(tasks, values, strict=False)) for tasks in sticky]
 
 
-def _cells(is_set: BoolArray) -> tuple[IntArray, IntArray]:
-    """Return the rows and columns that are set, by row; faster than np.nonzero if there are few."""
-    rows, columns = np.divmod(np.flatnonzero(is_set), max(1, is_set.shape[1]))
-    return rows, columns
+def _on_clients(tasks: IntArray, clients: IntArray, chosen: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the copies on the chosen clients: the tasks, and the positions of the clients in `chosen`."""
+    column_of = np.full(max(clients.max(initial=0), chosen.max(initial=0)) + 1, UNASSIGNED, dtype=np.int64)
+    column_of[chosen] = np.arange(len(chosen))
+    columns = column_of[clients]
+    is_chosen = columns != UNASSIGNED
+    return tasks[is_chosen], columns[is_chosen]
 
 
 def _tasks_of(owner: IntArray, clients: IntArray) -> tuple[IntArray, IntArray]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assignors.model.assignment import UNASSIGNED
-from assignors.model.columns import BoolArray, IntArray
+from assignors.model.columns import BoolArray, IntArray, cells
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,7 +42,7 @@ class AssignedCopies:
             standby: shape (T, N); which clients have a standby or warm-up.
         """
         active = np.flatnonzero(owner != UNASSIGNED)
-        standby_of, standby_on = np.nonzero(standby)
+        standby_of, standby_on = cells(standby)
         task, client = np.concatenate((active, standby_of)), np.concatenate((owner[active], standby_on))
         return cls(task, client, np.arange(len(task)) < len(active))
 

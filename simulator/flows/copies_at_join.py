@@ -8,9 +8,11 @@ Source: `StreamsPartitionAssignor.subscriptionUserData`, `TaskManager.taskOffset
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
-from assignors.model.columns import BoolArray, IntArray
+from assignors.model.columns import IntArray
 from simulator.flows.assigned_copies import AssignedCopies
 from simulator.world.group_assignment import GroupAssignment
 
@@ -32,29 +34,32 @@ class CopiesAtJoin:
             copies: its K assigned copies of stateful tasks.
         """
         self.assignment = assignment
-        shape = assignment.thread.shape
+        num_clients = assignment.thread.shape[1]
         thread = assignment.thread[copies.task, copies.client]
         self._num_threads = int(thread.max(initial=-1)) + 1
         of_thread = copies.client * self._num_threads + thread
-        self._tasks = copies.task[np.argsort(of_thread, kind="stable")]
-        counts = np.bincount(of_thread, minlength=shape[1] * self._num_threads)
+        order = np.argsort(of_thread, kind="stable")
+        self._tasks, self._clients = copies.task[order], copies.client[order]
+        counts = np.bincount(of_thread, minlength=num_clients * self._num_threads)
         self._ends: list[int] = [0, *counts.cumsum().tolist()]
-        # By client, so that the tasks of a client are contiguous.
-        self._is_closed: BoolArray = np.ones((shape[1], shape[0]), dtype=np.bool_)
-        self._is_closed[copies.client, copies.task] = False
         self._reported: set[int] = set()
 
-    def open_on(self, client: int, thread: int) -> IntArray:
-        """Return the rows of the tasks that a thread of a client has open."""
-        if thread >= self._num_threads:
-            return self._tasks[:0]
-        place = client * self._num_threads + thread
-        return self._tasks[self._ends[place] : self._ends[place + 1]]
+    def open_on(self, threads: Iterable[tuple[int, int]]) -> tuple[IntArray, IntArray]:
+        """Return the copies that threads have open: rows of tasks and of clients.
 
-    def take_closed(self, client: int) -> BoolArray | None:
-        """Return which tasks no thread of a client has open, shape (T,); None after the first call for a client."""
-        if client in self._reported:
-            return None
-        self._reported.add(client)
-        is_closed: BoolArray = self._is_closed[client]
-        return is_closed
+        Args:
+            threads: rows of clients, and their threads.
+        """
+        places = [client * self._num_threads + thread for client, thread in threads if thread < self._num_threads]
+        copies = [place for thread in places for place in range(self._ends[thread], self._ends[thread + 1])]
+        return self._tasks[copies], self._clients[copies]
+
+    def take_clients(self, clients: Iterable[int]) -> list[int]:
+        """Return the clients that have not been passed before, each once."""
+        new = [client for client in dict.fromkeys(clients) if client not in self._reported]
+        self._reported.update(new)
+        return new
+
+    def open_on_client(self, client: int) -> IntArray:
+        """Return the rows of the tasks that the threads of a client have open."""
+        return self._tasks[self._ends[client * self._num_threads] : self._ends[(client + 1) * self._num_threads]]

@@ -21,7 +21,7 @@ Source: `StateManagerUtil.checkpointNeeded`, `AbstractTask.maybeCheckpoint`, `St
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -32,6 +32,22 @@ from simulator.world.state_configs import OffsetStorage, StateConfigs
 
 CHECKPOINT_RECORDS: Final = 10_000
 """By how many records offsets must have grown for a checkpoint (`OFFSET_DELTA_THRESHOLD_FOR_CHECKPOINT`)."""
+
+
+class _OpenStores(NamedTuple):
+    """The P stores of the open copies of tasks, and flat indices, which are faster than those of two arrays."""
+
+    copies: AssignedCopies
+    pair: IntArray
+    """shape (P,); the place of the copy of each store in `copies`"""
+    rows: IntArray
+    """shape (P,); the changelog of each store"""
+    cell: IntArray
+    """shape (P,); the place of each store in a table of changelogs and clients"""
+    copy_cell: IntArray
+    """shape (P,); the place of its copy in a table of tasks and clients"""
+    flush_bytes: FloatArray
+    """shape (P,); the bytes between two flushes"""
 
 
 class DurableState:
@@ -46,6 +62,7 @@ class DurableState:
         self._keeps_last_checkpoint = configs.offset_storage is OffsetStorage.CHECKPOINT_FILE
         self._commit_ms = configs.commit_interval_ms
         self._now_ms = 0
+        self._stores: _OpenStores | None = None
         self._checkpoint_bytes = CHECKPOINT_RECORDS * layout.record_bytes
         self._offsets = layout.tasks.changelog.offsets
         changelogs = layout.changelogs
@@ -134,23 +151,24 @@ class DurableState:
     def advance(
         self,
         seconds: float,
-        tasks: IntArray,
-        clients: IntArray,
+        copies: AssignedCopies,
         positions: tuple[FloatArray, FloatArray],
     ) -> None:
         """Let time pass, while K open copies grow at constant rates.
 
         Args:
             seconds: how long.
-            tasks: shape (K,); rows of the tasks.
-            clients: shape (K,); rows of the clients.
+            copies: the open copies.
             positions: shape (K,); the positions before and after that time.
         """
         before_ms, self._now_ms = self._now_ms, self._now_ms + round(seconds * 1000)
         before, after = positions
         rate = (after - before) / seconds
+        tasks, clients = copies.task, copies.client
         if self._in_stores:
-            self._flush(before_ms, tasks, clients, positions, rate)
+            if self._stores is None or self._stores.copies is not copies:
+                self._stores = self._stores_of(copies)
+            self._flush(before_ms, self._stores, positions, rate)
             last_commit_ms = self._now_ms // self._commit_ms * self._commit_ms
             if last_commit_ms > before_ms:
                 self._committed[tasks, clients] = before + rate * ((last_commit_ms - before_ms) / 1000)
@@ -188,22 +206,20 @@ class DurableState:
     def _flush(
         self,
         before_ms: int,
-        tasks: IntArray,
-        clients: IntArray,
+        stores: _OpenStores,
         positions: tuple[FloatArray, FloatArray],
         rate: FloatArray,
     ) -> None:
         """Flush full memtables."""
-        pair, rows = self._changelogs_of(tasks)
         before, after = positions
-        of_client, flush_bytes = clients[pair], self._flush_bytes[rows]
-        opened = self._opened[tasks, clients][pair]
-        flushes = np.floor((after[pair] - opened) / flush_bytes)
-        flushed = np.flatnonzero(flushes > self._flushes[rows, of_client])
+        opened = self._opened.reshape(-1).take(stores.copy_cell)
+        flushes = np.floor((after.take(stores.pair) - opened) / stores.flush_bytes)
+        flushed = np.flatnonzero(flushes > self._flushes.reshape(-1).take(stores.cell))
         if not len(flushed):
             return
-        pair, rows, of_client = pair[flushed], rows[flushed], of_client[flushed]
-        position = _flush_position(opened[flushed], flushes[flushed], flush_bytes[flushed])
+        tasks, clients, pair = stores.copies.task, stores.copies.client, stores.pair[flushed]
+        rows, of_client = stores.rows[flushed], clients[pair]
+        position = _flush_position(opened[flushed], flushes[flushed], stores.flush_bytes[flushed])
         with np.errstate(divide="ignore", invalid="ignore"):
             at_ms = before_ms + np.where(rate[pair] > 0, (position - before[pair]) / rate[pair] * 1000, 0.0)
         commit_ms = np.floor(at_ms / self._commit_ms) * self._commit_ms
@@ -232,6 +248,19 @@ class DurableState:
         position = at_first[due] + last * step[due]
         self._durable[tasks[due], clients[due]] = self._snapshot[tasks[due], clients[due]] = position
         self._has_checkpoint[tasks[due], clients[due]] = True
+
+    def _stores_of(self, copies: AssignedCopies) -> _OpenStores:
+        """Return the stores of open copies."""
+        pair, rows = self._changelogs_of(copies.task)
+        num_clients, clients = self._opened.shape[1], copies.client[pair]
+        return _OpenStores(
+            copies=copies,
+            pair=pair,
+            rows=rows,
+            cell=rows * num_clients + clients,
+            copy_cell=copies.task[pair] * num_clients + clients,
+            flush_bytes=self._flush_bytes[rows],
+        )
 
     def _changelogs_of(self, tasks: IntArray) -> tuple[IntArray, IntArray]:
         """Return pairs of a place in `tasks` and the row of a changelog of that task."""

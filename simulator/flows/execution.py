@@ -13,7 +13,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from assignors.model.assignment import UNASSIGNED
-from assignors.model.columns import BoolArray, IntArray
+from assignors.model.columns import BoolArray, IntArray, cells
 from simulator.brokers.availability import Availability, Outage, OutageLog
 from simulator.brokers.partition_locations import ClusterMetadata, PartitionLocations
 from simulator.errors import InvalidStateError
@@ -145,8 +145,8 @@ class Execution:
         if passed_ms <= 0:
             return
         self.now_ms = now_ms
-        self._downtime_ms += ~self.processed * passed_ms
-        self._unqueryable_ms += ~self._is_queryable * passed_ms
+        np.add(self._downtime_ms, passed_ms, out=self._downtime_ms, where=~self.processed)
+        np.add(self._unqueryable_ms, passed_ms, out=self._unqueryable_ms, where=~self._is_queryable)
         self._reassignment_bytes += self._reassignment_bytes_per_s * (passed_ms / 1000)
         work = self.processing.advance(passed_ms / 1000)
         self.restoration.advance(passed_ms / 1000, work)
@@ -355,11 +355,11 @@ class Execution:
         )
 
     def _assign_copies(self, after: GroupAssignment, before: GroupAssignment, *, is_open: bool = False) -> None:
-        changes_thread = after.held() & before.held() & (after.thread != before.thread)
+        tasks, clients = cells(after.held() & before.held())
+        moved = after.thread[tasks, clients] != before.thread[tasks, clients]
         self.assignment = after
         self.restore_start.assign(before, after, self.now_ms, is_open=is_open)
-        tasks, clients = np.nonzero(changes_thread)
-        self.restoration.assign(after.owner, after.standby, (tasks, clients), self.now_ms)
+        self.restoration.assign(after.owner, after.standby, (tasks[moved], clients[moved]), self.now_ms)
 
     def _rack_matrix(self, transfers: Sequence[RackTransfer]) -> FloatArray:
         """Add up transfers by pair of racks, shape (R + 1, R + 1)."""

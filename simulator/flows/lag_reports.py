@@ -10,8 +10,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from assignors.model.assignment import UNASSIGNED
-from assignors.model.columns import BoolArray, IntArray
+from assignors.model.columns import BoolArray, IntArray, cells
 from assignors.model.state import LATEST_OFFSET, NO_LAG
+from simulator.flows.assigned_copies import AssignedCopies
 from simulator.world.layout import FloatArray, Layout
 from simulator.world.world import Client, OffsetReports
 
@@ -35,6 +36,7 @@ class LagReports:
         self._is_silent: BoolArray = np.array([client.reports is OffsetReports.NEVER for client in clients], np.bool_)
         self._reported_bytes: FloatArray = np.zeros((len(layout.tasks), len(clients)), dtype=np.float64)
         self._joined_bytes: FloatArray = np.full((len(clients), len(layout.tasks)), np.inf)
+        self._closed_since_join: dict[int, None] = {}
 
     def lags(self, clients: IntArray, held_bytes: FloatArray, end_bytes: FloatArray, running_on: IntArray) -> IntArray:
         """Return the lags that clients report, in records, shape (T, C).
@@ -48,46 +50,81 @@ class LagReports:
             end_bytes: shape (T,); the length of each changelog.
             running_on: shape (T,); the client on which each task runs, UNASSIGNED if none.
         """
-        held = np.minimum(held_bytes[:, clients], self._joined_bytes[clients].T)
-        stale, silent = self._is_stale[clients], self._is_silent[clients]
-        held[:, stale] = self._reported_bytes[:, clients[stale]]
-        held[:, silent] = 0.0
-        lags = np.repeat(_whole_records(end_bytes, self._record_bytes)[:, None], len(clients), axis=1)
-        task, column = np.nonzero(held)
-        behind = np.maximum(end_bytes[task] - held[task, column], 0.0)
-        lags[task, column] = _whole_records(behind, self._record_bytes[task]) + self._commit_markers[task]
         column_of = np.full(held_bytes.shape[1], UNASSIGNED, dtype=np.int64)
         column_of[clients] = np.arange(len(clients))
-        runs = np.flatnonzero(running_on != UNASSIGNED)
+        whole = np.where(self._stateful, _whole_records(end_bytes, self._record_bytes), NO_LAG)
+        lags = np.empty((len(whole), len(clients)), dtype=np.int64)
+        lags[:] = whole[:, None]
+        task, client, held = self._reported_cells(held_bytes)
+        column = column_of[client]
+        is_reported = (column != UNASSIGNED) & (held != 0) & self._stateful[task]
+        task, column, held = task[is_reported], column[is_reported], held[is_reported]
+        behind = np.maximum(end_bytes[task] - held, 0.0)
+        lags[task, column] = _whole_records(behind, self._record_bytes[task]) + self._commit_markers[task]
+        runs = np.flatnonzero((running_on != UNASSIGNED) & self._stateful)
         columns = column_of[running_on[runs]]
         lags[runs[columns >= 0], columns[columns >= 0]] = LATEST_OFFSET
-        lags[~self._stateful] = NO_LAG
         return lags
+
+    def _reported_cells(self, held_bytes: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
+        """Return the tasks and clients of all copies, and the positions that the clients report."""
+        task, client = cells(held_bytes != 0)
+        held = np.minimum(held_bytes[task, client], self._joined_bytes[client, task])
+        if not (self._is_stale.any() or self._is_silent.any()):
+            return task, client, held
+        is_current = ~(self._is_stale | self._is_silent)[client]
+        stale_task, stale_client = cells((self._reported_bytes != 0) & (self._is_stale & ~self._is_silent))
+        return (
+            np.concatenate((task[is_current], stale_task)),
+            np.concatenate((client[is_current], stale_client)),
+            np.concatenate((held[is_current], self._reported_bytes[stale_task, stale_client])),
+        )
 
     def missing_records(self, lags: IntArray) -> IntArray:
         """Return the records that copies with the given lags, shape (T, N), have yet to read."""
         records: IntArray = np.maximum(lags - self._commit_markers[:, None], 0)
         return records
 
-    def report_at_join(self, tasks: IntArray, clients: IntArray | int, held_bytes: FloatArray) -> None:
+    def report_at_join(self, tasks: IntArray, clients: IntArray, held_bytes: FloatArray) -> None:
         """Record the current positions of copies, which are in the JoinGroup requests that are sent now.
 
         Args:
             tasks: the tasks of K copies.
-            clients: rows of their K clients, or the row of one client for all copies.
+            clients: rows of their K clients.
             held_bytes: shape (T, N); how much of each changelog each client holds.
         """
         self._joined_bytes[clients, tasks] = held_bytes[tasks, clients]
 
-    def report_closed_at_join(self, is_closed: BoolArray, client: int, held_bytes: FloatArray) -> None:
-        """Record the current positions of a client's copies that no thread has open.
+    def report_closed_at_join(self, tasks: IntArray, client: int) -> None:
+        """Let a client report its copies that no thread has open in the JoinGroup request that it sends now.
+
+        They do not change while they are not open, so their positions need not be recorded before they do.
 
         Args:
-            is_closed: shape (T,); for which tasks no thread of the client has the copy open.
+            tasks: the tasks of the copies of the client that its threads have open.
             client: row of the client.
-            held_bytes: shape (T, N); how much of each changelog each client holds.
         """
-        np.copyto(self._joined_bytes[client], held_bytes[:, client], where=is_closed)
+        self._closed_since_join[client] = None
+        joined_bytes = self._joined_bytes[client]
+        opened = joined_bytes[tasks]
+        joined_bytes[:] = np.inf
+        joined_bytes[tasks] = opened
+
+    def record_closed(self, copies: AssignedCopies, held_bytes: FloatArray, changing: BoolArray | None = None) -> None:
+        """Record the positions of the reported copies that no thread has open, before they change.
+
+        Args:
+            copies: the copies that threads have open.
+            held_bytes: shape (T, N); how much of each changelog each client holds.
+            changing: shape (N,); the clients whose copies change; None for all.
+        """
+        clients = [client for client in self._closed_since_join if changing is None or changing[client]]
+        if not clients:
+            return
+        is_closed = ~copies.mask(held_bytes.shape)[:, clients].T
+        self._joined_bytes[clients] = np.where(is_closed, held_bytes[:, clients].T, self._joined_bytes[clients])
+        for client in clients:
+            del self._closed_since_join[client]
 
     def record(self, clients: IntArray, held_bytes: FloatArray) -> None:
         """Record the current positions of clients, which those with stale reports report next time; a rebalance ends.
@@ -99,6 +136,8 @@ class LagReports:
         stale = clients[self._is_stale[clients]]
         self._reported_bytes[:, stale] = held_bytes[:, stale]
         self._joined_bytes[clients] = np.inf
+        for client in clients.tolist():
+            self._closed_since_join.pop(client, None)
 
 
 def _whole_records(num_bytes: FloatArray, record_bytes: FloatArray) -> IntArray:

@@ -86,6 +86,8 @@ class Restoration:
         self._owner: IntArray = np.full(shape[0], UNASSIGNED, dtype=np.int64)
         self._caught_up_once: BoolArray = np.zeros(shape, dtype=np.bool_)
         self.copies = AssignedCopies.none()
+        self._cells: IntArray = np.zeros(0, dtype=np.int64)
+        self._has_followers = False
         self.rate: FloatArray = np.zeros(0, dtype=np.float64)
         self._is_waiting: BoolArray = np.zeros(0, dtype=np.bool_)
         self._is_restoring = self._is_paused = self._is_unreadable = self._caught_up = self._is_waiting
@@ -119,12 +121,11 @@ class Restoration:
         """
         self.end_bytes += self._write_bytes_per_s * work
         # Flat indices, because an index of two arrays takes three times as long.
-        cells = self.copies.task * self.held_bytes.shape[1] + self.copies.client
-        held, max_held = self.held_bytes.reshape(-1), self._max_held_bytes.reshape(-1)
+        cells, held, max_held = self._cells, self.held_bytes.reshape(-1), self._max_held_bytes.reshape(-1)
         before, max_before = held.take(cells), max_held.take(cells)
         after = np.minimum(before + self.rate * seconds, self.end_bytes.take(self.copies.task))
         if self._durable_state is not None:
-            self._durable_state.advance(seconds, self.copies.task, self.copies.client, (before, after))
+            self._durable_state.advance(seconds, self.copies, (before, after))
         read = after - before
         if not self._caught_up.all():
             behind = ~self._caught_up
@@ -133,7 +134,8 @@ class Restoration:
             self._read_bytes[0] += read_behind
             self.restored_bytes += float(read_behind.sum())
             self.restored_again_bytes += float(again.sum())
-        self._read_bytes[1] += read * (self._caught_up & ~self.copies.active)
+        if self._has_followers:
+            self._read_bytes[1] += read * (self._caught_up & ~self.copies.active)
         held[cells] = after
         max_held[cells] = np.maximum(max_before, after)
 
@@ -148,11 +150,12 @@ class Restoration:
             moved_threads: tasks and clients of copies that move to another thread of their client.
             now_ms: the time.
         """
+        self._lag_reports.record_closed(self.copies, self.held_bytes)
         before = self.copies
         self._owner = owner
         stateful = self._stateful
         self._set_copies(AssignedCopies.of(np.where(stateful, owner, UNASSIGNED), standby & stateful[:, None]))
-        stays = self.copies.mask(self.held_bytes.shape)[before.task, before.client]
+        stays = self.copies.mask(self.held_bytes.shape).reshape(-1)[before.task * standby.shape[1] + before.client]
         self._close(before.task[~stays], before.client[~stays], now_ms)
         self._lose_memory(*moved_threads)
         if self._durable_state is not None:
@@ -160,6 +163,7 @@ class Restoration:
 
     def stop_client(self, client: int, disk: Disk, now_ms: int) -> None:
         """Stop a client: close its copies; keep its disk or lose it."""
+        self._lag_reports.record_closed(self.copies, self.held_bytes)
         stays = self.copies.client != client
         closed = self.copies.task[~stays], self.copies.client[~stays]
         self._owner = np.where(self._owner == client, UNASSIGNED, self._owner)
@@ -193,15 +197,20 @@ class Restoration:
 
     def delete_copies(self, tasks: IntArray, client: int) -> None:
         """Delete unassigned copies from the disk of a client."""
+        self._lag_reports.record_closed(self.copies, self.held_bytes)
         self.held_bytes[tasks, client] = 0.0
         self._is_empty_copy[tasks, client] = False
 
     def delete_expired(self, delay_ms: int, now_ms: int) -> None:
         """Delete the copies that were unassigned for longer than `state.cleanup.delay.ms`."""
-        expired = ((self.held_bytes > 0) | self._is_empty_copy) & (now_ms - self._idle_since_ms > delay_ms)
+        expired = self._idle_since_ms < now_ms - delay_ms
+        expired &= (self.held_bytes > 0) | self._is_empty_copy
         expired[self.copies.task, self.copies.client] = False
-        self.held_bytes[expired] = 0.0
-        self._is_empty_copy[expired] = False
+        if expired.any():
+            changing: BoolArray = np.logical_or.reduce(expired, axis=0)
+            self._lag_reports.record_closed(self.copies, self.held_bytes, changing)
+            self.held_bytes[expired] = 0.0
+            self._is_empty_copy[expired] = False
         self._copies_at_join = None
 
     def caught_up(self) -> BoolArray:
@@ -330,8 +339,11 @@ class Restoration:
         Args:
             clients: rows of C clients.
         """
-        exists = (self.held_bytes > 0) | self._is_empty_copy | self.copies.mask(self.held_bytes.shape)
-        return exists[:, clients] & self._stateful[:, None]
+        exists = self.held_bytes > 0
+        exists |= self._is_empty_copy
+        exists[self.copies.task, self.copies.client] = True
+        exists[~self._stateful] = False
+        return exists if np.array_equal(clients, np.arange(exists.shape[1])) else exists[:, clients]
 
     def lags(self, clients: IntArray, running: BoolArray) -> IntArray:
         """Return the lags that clients report at a rebalance, in records, shape (T, C); see `LagReports.lags`.
@@ -343,20 +355,18 @@ class Restoration:
         running_on = np.where(running, self._owner, UNASSIGNED)
         return self._lag_reports.lags(clients, self.held_bytes, self.end_bytes, running_on)
 
-    def report_at_join(self, assignment: GroupAssignment, client: int, thread: int) -> None:
-        """Record the current offsets that a member reports at the rebalance that it joins.
+    def report_at_join(self, assignment: GroupAssignment, threads: Sequence[tuple[int, int]]) -> None:
+        """Record the current offsets that members report at the rebalance that they join.
 
         Args:
             assignment: the current assignment.
-            client: row of the member's client.
-            thread: its thread.
+            threads: the rows of the members' clients, and their threads.
         """
         if self._copies_at_join is None or self._copies_at_join.assignment is not assignment:
             self._copies_at_join = CopiesAtJoin(assignment, self.copies)
-        is_closed = self._copies_at_join.take_closed(client)
-        if is_closed is not None:
-            self._lag_reports.report_closed_at_join(is_closed, client, self.held_bytes)
-        self._lag_reports.report_at_join(self._copies_at_join.open_on(client, thread), client, self.held_bytes)
+        for client in self._copies_at_join.take_clients(client for client, _ in threads):
+            self._lag_reports.report_closed_at_join(self._copies_at_join.open_on_client(client), client)
+        self._lag_reports.report_at_join(*self._copies_at_join.open_on(threads), self.held_bytes)
 
     def record_reports(self, clients: IntArray) -> None:
         """Record the current offsets of clients, by their rows, which those with stale reports report next time."""
@@ -400,6 +410,8 @@ class Restoration:
 
     def _set_copies(self, copies: AssignedCopies) -> None:
         self.copies = copies
+        self._cells = copies.task * self.held_bytes.shape[1] + copies.client
+        self._has_followers = not copies.active.all()
         self.rate = np.zeros(len(copies), dtype=np.float64)
         flags = np.zeros((5, len(copies)), dtype=np.bool_)
         self._is_waiting, self._is_restoring, self._is_paused, self._is_unreadable, self._caught_up = flags

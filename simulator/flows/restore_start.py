@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from assignors.model.assignment import UNASSIGNED
-from assignors.model.columns import BoolArray, IntArray
+from assignors.model.columns import BoolArray, IntArray, cells
 from simulator.flows.assigned_copies import AssignedCopies
 from simulator.world.client_times import ClientTimes
 from simulator.world.group_assignment import GroupAssignment
@@ -58,18 +58,16 @@ class RestoreStart:
         """
         if is_open:
             return
-        held_before, held = before.held(), after.held()
-        is_new = held & (~held_before | (after.thread != before.thread))
-        clients = np.arange(held.shape[1])
-        changes_role = held & ~is_new & ((before.owner[:, None] == clients) != (after.owner[:, None] == clients))
-        recycled = np.nonzero(changes_role & self._stateful[:, None])
-        self._reads_from_ms[recycled] = now_ms + self._times.restore_start_ms
-        tasks, new_on = np.nonzero(is_new)
-        self._open(tasks, new_on, after, now_ms)
+        tasks, clients = cells(after.held())
+        is_new = ~before.held()[tasks, clients] | (after.thread[tasks, clients] != before.thread[tasks, clients])
+        changes_role = ~is_new & ((before.owner[tasks] == clients) != (after.owner[tasks] == clients))
+        recycled = np.flatnonzero(changes_role & self._stateful[tasks])
+        self._reads_from_ms[tasks[recycled], clients[recycled]] = now_ms + self._times.restore_start_ms
+        self._open(tasks[is_new], clients[is_new], after, now_ms)
         begins = np.flatnonzero((after.owner != before.owner) & (after.owner != UNASSIGNED))
         threads = self._first_thread[after.owner[begins]] + after.owner_thread()[begins]
         self._runs_from_ms[begins] = self._opened_at_ms[threads]
-        latest_ms = int(self._reads_from_ms.max(initial=0)), int(self._runs_from_ms.max(initial=0))
+        latest_ms = int(self._reads_from_ms[tasks, clients].max(initial=0)), int(self._runs_from_ms.max(initial=0))
         self._last_ms = max(self._last_ms, *latest_ms)
 
     def start_client(self, client: int) -> None:
@@ -89,6 +87,11 @@ class RestoreStart:
     def opened_at_ms(self, client: int, thread: int) -> int:
         """Return when a thread of a client has opened the stores of its tasks, 0 if it never opened any."""
         return int(self._opened_at_ms[self._first_thread[client] + thread])
+
+    def opened_at_ms_of_threads(self, clients: IntArray, threads: IntArray) -> IntArray:
+        """Return when K threads have opened the stores of their tasks, as `opened_at_ms`, shape (K,)."""
+        opened_at_ms: IntArray = self._opened_at_ms[self._first_thread[clients] + threads]
+        return opened_at_ms
 
     def next_change_ms(self, copies: AssignedCopies, owner: IntArray, now_ms: int) -> int | None:
         """Return the next moment at which a copy begins to read or a task may run, None if there is none.

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assignors.model.columns import BoolArray, IntArray
+from assignors.model.columns import BoolArray, IntArray, cells
 from simulator.flows.execution import Execution
 from simulator.world.group_assignment import GroupAssignment
 from simulator.world.layout import FloatArray
@@ -70,7 +70,7 @@ class TaskOffsetHistory:
         held = restoration.held_bytes
         rate = np.zeros(held.shape, dtype=np.float64)
         rate[restoration.copies.task, restoration.copies.client] = restoration.rate
-        task, client = np.nonzero(restoration.holds_copy(self._all_clients))
+        task, client = cells(restoration.holds_copy(self._all_clients))
         now_ms = execution.now_ms
         snapshot = _Snapshot(
             now_ms,

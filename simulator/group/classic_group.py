@@ -295,7 +295,7 @@ class ClassicGroupProtocolState:
         self._rejoined = dict.fromkeys(joined)
         self.phase, self._is_first = Phase.PREPARING, False
         self.rebalance += 1
-        self.members = {member: member in joined for member in self.members}
+        self.members = {**dict.fromkeys(self.members, False), **dict.fromkeys(joined, True)}
         done = self._complete_if_all_joined()
         return [CallMembers(self.rebalance), AwaitMembers(self.rebalance)] if self.phase is Phase.PREPARING else done
 

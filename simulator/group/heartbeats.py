@@ -60,7 +60,8 @@ class Heartbeats:
 
     def next_ms(self, member: Member, now_ms: int) -> int:
         """Return when a member sends its next heartbeat after `now_ms`."""
-        return self.last_ms(member, now_ms) + self._period(member)
+        period_ms = self._period(member)
+        return now_ms - (now_ms - self._since_ms[member]) % period_ms + period_ms
 
     def due_ms(self, member: Member, now_ms: int) -> int:
         """Return when a member sends its next heartbeat, `now_ms` included."""

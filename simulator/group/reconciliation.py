@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assignors.model.assignment import UNASSIGNED
-from assignors.model.columns import BoolArray
+from assignors.model.columns import BoolArray, cells
 from simulator.world.group_assignment import GroupAssignment
 
 
@@ -46,12 +46,17 @@ def without_stopped_threads(target: GroupAssignment, running: BoolArray) -> Grou
         running: shape (N, K + 1); see `Fleet.running`.
 
     Returns:
-        The tasks of stopped threads are unassigned.
+        The tasks of stopped threads are unassigned; the target itself if there are none.
     """
-    clients = np.arange(running.shape[0])
-    is_running = running[clients, np.minimum(target.thread, running.shape[1] - 1)]
-    owner_runs = is_running[np.arange(len(target.owner)), target.owner]
-    return GroupAssignment(np.where(owner_runs, target.owner, UNASSIGNED), target.standby & is_running, target.thread)
+    last_slot = running.shape[1] - 1
+    owner_runs = running[target.owner, np.minimum(target.owner_thread(), last_slot)]
+    tasks, clients = cells(target.standby)
+    stopped = ~running[clients, np.minimum(target.thread[tasks, clients], last_slot)]
+    if not stopped.any() and (owner_runs | (target.owner == UNASSIGNED)).all():
+        return target
+    standby = target.standby.copy()
+    standby[tasks[stopped], clients[stopped]] = False
+    return GroupAssignment(np.where(owner_runs, target.owner, UNASSIGNED), standby, target.thread)
 
 
 def reconcile_group(
@@ -80,9 +85,11 @@ def reconcile_group(
     promoted = promoted[copies[promoted, target.owner[promoted]]]
     standby[promoted, target.owner[promoted]] = True
     # A task that moves to another thread of its client stays on the old thread until it is revoked.
-    thread = target.thread.copy()
+    thread = target.thread
     same_client = np.flatnonzero(withheld & (target.owner == current.owner))
-    thread[same_client, current.owner[same_client]] = current.thread[same_client, current.owner[same_client]]
+    if len(same_client):
+        thread = thread.copy()
+        thread[same_client, current.owner[same_client]] = current.thread[same_client, current.owner[same_client]]
     return Reconciliation(GroupAssignment(owner, standby, thread), revoked, withheld)
 
 
@@ -143,7 +150,7 @@ def threads_behind(target: GroupAssignment, current: GroupAssignment) -> set[tup
     for assignment in (target, current):
         moved = np.flatnonzero(owner_moves & (assignment.owner != UNASSIGNED))
         pairs = [(assignment.owner[moved], assignment.owner_thread()[moved])]
-        tasks, clients = np.nonzero(standby_moves & assignment.standby)
+        tasks, clients = cells(standby_moves & assignment.standby)
         pairs.append((clients, assignment.thread[tasks, clients]))
         for rows, numbers in pairs:
             threads.update(zip(rows.tolist(), numbers.tolist(), strict=True))

@@ -135,20 +135,30 @@ class ClassicProtocol:
     def _send(self, event: protocol.GroupEvent) -> None:
         """Send an event to the state machine, and execute its instructions."""
         before, generation = self._group.rebalance, self._group.generation
-        had_joined = dict(self._group.members)
+        candidates = self._candidates(event)
+        had_joined = {member for member in candidates if self._group.members.get(member)}
         instructions = self._group.handle(event)
         members, is_new = self._group.members, self._group.rebalance != before
         if is_new:
             self._requested_at_ms = self._context.now_ms
-        # Most events are single members that rejoin; looking at all members each time would be quadratic.
-        candidates = event.members if isinstance(event, protocol.Rejoined) else members
         self._rejoining.record_reports(
-            member for member in candidates if members.get(member) and (is_new or not had_joined.get(member))
+            [member for member in candidates if members.get(member) and (is_new or member not in had_joined)]
         )
         if self._group.generation != generation:
             self._restart_sessions()
         for instruction in instructions:
             self._context.env.process(self._execute(instruction))
+
+    def _candidates(self, event: protocol.GroupEvent) -> Sequence[Member]:
+        """Return the members that may join a rebalance with an event; looking at all members would be quadratic."""
+        match event:
+            case protocol.Joined(member=member):
+                return [member]
+            case protocol.Rejoined(members=members) | protocol.RebalanceRequested(members=members):
+                return members
+            case protocol.FollowupDue() if self._group.leader is not None:
+                return [self._group.leader]
+        return ()
 
     def _execute(self, instruction: protocol.Instruction) -> Process:
         env = self._context.env
@@ -176,11 +186,9 @@ class ClassicProtocol:
     def _call_members(self, rebalance: int) -> Process:
         """Let each member learn of a rebalance with its next heartbeat, and rejoin as soon as it can."""
         now_ms = self._context.now_ms
-        due = [
-            (self._rejoining.ready_ms(member, self._heartbeats.next_ms(member, now_ms)), member)
-            for member, has_joined in self._group.members.items()
-            if not has_joined
-        ]
+        missing = [member for member, has_joined in self._group.members.items() if not has_joined]
+        called_ms = [self._heartbeats.next_ms(member, now_ms) for member in missing]
+        due = list(zip(self._rejoining.ready_times_ms(missing, called_ms), missing, strict=True))
         for at_ms, calls in groupby(sorted(due, key=lambda call: call[0]), key=lambda call: call[0]):
             yield self._context.env.timeout(at_ms - self._context.now_ms)
             if self._group.rebalance != rebalance:
@@ -234,9 +242,12 @@ class ClassicProtocol:
         with execution.changing(now_ms):
             # A static member that is down at the moment gets its part of this assignment when it is back.
             copies = execution.restoration.holds_copy(np.arange(execution.assignment.standby.shape[1]))
-            self._last_assignment = reconcile_group(decision.target, execution.assignment, stateful, copies).assignment
             target = without_stopped_threads(decision.target, self._context.fleet.running)
             reconciliation = reconcile_group(target, execution.assignment, stateful, copies)
+            of_all = reconciliation
+            if target is not decision.target:
+                of_all = reconcile_group(decision.target, execution.assignment, stateful, copies)
+            self._last_assignment = of_all.assignment
             rejoining = self._rejoining_members(target, reconciliation)
             causes = self._context.rebalance_causes.take(self._group.members)
             recorder.open_round(instruction, decision, reconciliation, causes, self._requested_at_ms, now_ms)

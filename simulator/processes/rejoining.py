@@ -13,7 +13,9 @@ Source: `ConsumerCoordinator.onJoinComplete` and `.onJoinPrepare`, `StreamThread
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
+
+import numpy as np
 
 from simulator.group.classic_group import Member
 from simulator.processes.simulation_context import SimulationContext
@@ -40,15 +42,30 @@ class Rejoining:
         client = self._context.fleet.row(member.client)
         return max(earliest_ms, self._context.execution.restore_start.opened_at_ms(client, member.thread))
 
-    def record_reports(self, joined: Iterable[Member]) -> None:
+    def ready_times_ms(self, members: Sequence[Member], since_ms: Sequence[int]) -> list[int]:
+        """Return when members rejoin that need not revoke tasks, as `ready_ms`.
+
+        Args:
+            members: the members.
+            since_ms: when each of them learns that it has to.
+        """
+        if not members:
+            return []
+        fleet, opened_at_ms = self._context.fleet, self._context.execution.restore_start.opened_at_ms_of_threads
+        rows = np.array([fleet.row(member.client) for member in members], dtype=np.int64)
+        threads = np.array([member.thread for member in members], dtype=np.int64)
+        earliest_ms = np.array(since_ms, dtype=np.int64) + self._rejoin_ms
+        times_ms: list[int] = np.maximum(earliest_ms, opened_at_ms(rows, threads)).tolist()
+        return times_ms
+
+    def record_reports(self, joined: Sequence[Member]) -> None:
         """Record the offsets of members whose JoinGroup requests have just been received.
 
         Args:
             joined: the members that have joined the rebalance now.
         """
         fleet, execution = self._context.fleet, self._context.execution
-        for member in joined:
-            if execution.now_ms < self._context.now_ms:
-                execution.advance(self._context.now_ms)
-            client = fleet.row(member.client)
-            execution.restoration.report_at_join(execution.assignment, client, member.thread)
+        if joined:
+            execution.advance(self._context.now_ms)
+            threads = [(fleet.row(member.client), member.thread) for member in joined]
+            execution.restoration.report_at_join(execution.assignment, threads)

@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 
 from assignors.model.assignment import UNASSIGNED
-from assignors.model.columns import NO_RACK, BoolArray, IntArray
+from assignors.model.columns import NO_RACK, BoolArray, IntArray, cells
 from simulator.results.trace import Round, Trace
 
 
@@ -68,7 +68,7 @@ def round_moves(trace: Trace) -> Iterator[RoundMoves]:
             sources=old,
             targets=new,
             reasons=_reasons(trace, before, after, tasks, was_standby[tasks, new], has_run[tasks, new]),
-            standbys=np.argwhere(after.standbys(num_clients) & ~was_standby),
+            standbys=np.stack(cells(after.standbys(num_clients) & ~was_standby), axis=1),
         )
 
 

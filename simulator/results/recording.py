@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assignors.model.assignment import UNASSIGNED
-from assignors.model.columns import IntArray, PartitionTable
+from assignors.model.columns import IntArray, PartitionTable, cells
 from simulator.assignment.explanation import (
     ExplanationRequest,
     RoundExplanation,
@@ -137,7 +137,7 @@ class TraceRecorder:
             self._slowest_ms = 0.0
         target, current = decision.target, self._execution.assignment
         same_client = (target.owner == current.owner) & (target.owner != UNASSIGNED)
-        standby = np.argwhere(target.standby)
+        standby = np.stack(cells(target.standby), axis=1)
         self._open = _OpenRound(
             instruction=instruction,
             decision=decision,

@@ -66,7 +66,9 @@ class GroupAssignment:
 
     def held(self) -> BoolArray:
         """Return which clients have each task in either role, shape (T, N)."""
-        held: BoolArray = self.standby | (self.owner[:, None] == np.arange(self.standby.shape[1]))
+        held = self.standby.copy()
+        tasks = np.flatnonzero(self.owner != UNASSIGNED)
+        held[tasks, self.owner[tasks]] = True
         return held
 
     def owner_thread(self) -> IntArray:

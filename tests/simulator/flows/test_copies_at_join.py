@@ -19,11 +19,10 @@ def test_each_thread_reports_what_it_or_no_thread_of_its_client_has_open(seed: i
     owner, standby, thread = assignment.owner, assignment.standby, assignment.thread
     for client in range(NUM_CLIENTS):
         copies = CopiesAtJoin(assignment, AssignedCopies.of(owner, standby))
-        closed = copies.take_closed(client)
-        assert closed is not None
+        closed = np.setdiff1d(np.arange(NUM_TASKS), copies.open_on_client(client))
         # A thread may have a number that the assignment does not have yet.
         for number in range(NUM_THREADS + 2):
-            reported = np.union1d(np.flatnonzero(closed), copies.open_on(client, number))
+            reported = np.union1d(closed, copies.open_on([(client, number)])[0])
             expected = (thread[:, client] == number) | ~assignment.held()[:, client]
             assert reported.tolist() == np.flatnonzero(expected).tolist()
 
@@ -31,7 +30,18 @@ def test_each_thread_reports_what_it_or_no_thread_of_its_client_has_open(seed: i
 def test_the_first_thread_of_a_client_reports_what_is_not_open() -> None:
     assignment = random_assignment(1)
     copies = CopiesAtJoin(assignment, AssignedCopies.of(assignment.owner, assignment.standby))
-    assert [copies.take_closed(client) is None for client in (0, 1, 0, 1)] == [False, False, True, True]
+    assert [copies.take_clients(clients) for clients in ([0, 0], [1, 0], [1])] == [[0], [1], []]
+
+
+def test_several_threads_report_what_each_of_them_has_open() -> None:
+    assignment = random_assignment(2)
+    copies = CopiesAtJoin(assignment, AssignedCopies.of(assignment.owner, assignment.standby))
+    threads = [(2, 1), (0, 0), (2, 3), (1, NUM_THREADS), (1, 2)]
+    tasks, clients = copies.open_on(threads)
+    alone = [copies.open_on([thread]) for thread in threads]
+    assert len(tasks) > 1
+    assert tasks.tolist() == [task for some, _ in alone for task in some]
+    assert clients.tolist() == [client for _, some in alone for client in some]
 
 
 def random_assignment(seed: int) -> GroupAssignment:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from simulator.flows.assigned_copies import AssignedCopies
 from simulator.flows.durable_state import CHECKPOINT_RECORDS, DurableState
 from simulator.world.disturbances import Crash, Disk
 from simulator.world.layout import lay_out
@@ -23,6 +24,7 @@ STORES = OffsetStorage.STORES
 OLD_FILE = OffsetStorage.CHECKPOINT_FILE
 NEW_FILE = OffsetStorage.CHECKPOINT_FILE_WITHOUT_LEFTOVER
 TASK, CLIENT = np.array([0]), np.array([1])
+COPY = AssignedCopies(TASK, CLIENT, np.array([True]))
 
 
 def one_task(*changelog_mb: int, persistent: tuple[bool, ...] = ()) -> World:
@@ -53,7 +55,7 @@ class DiskDriver:
 
     def write(self, seconds: float, bytes_per_s: float) -> None:
         after = self.position + seconds * bytes_per_s
-        self.durable_state.advance(seconds, TASK, CLIENT, (np.array([self.position]), np.array([after])))
+        self.durable_state.advance(seconds, COPY, (np.array([self.position]), np.array([after])))
         self.position = after
 
     def complete_restoration(self) -> None:

@@ -465,9 +465,9 @@ def test_closed_copies_are_reported_at_every_rebalance(driver: RestorationDriver
     clients, task = np.arange(driver.num_clients), int(np.flatnonzero(driver.layout.tasks.stateful)[0])
     nothing = GroupAssignment.empty(len(driver.owner), driver.num_clients)
     for _ in range(2):
-        driver.restoration.report_at_join(nothing, 0, 0)
+        driver.restoration.report_at_join(nothing, [(0, 0)])
         driver.restoration.record_reports(clients)
-    driver.restoration.report_at_join(nothing, 0, 0)
+    driver.restoration.report_at_join(nothing, [(0, 0)])
     driver.assign({task: 0})
     driver.advance(1e9)
     assert driver.restoration.held_bytes[task, 0] > 0
