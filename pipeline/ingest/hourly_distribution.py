@@ -7,16 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pipeline.ingest.hourly_arrays import COUNTS, PERCENTILES
+from pipeline.ingest.hourly_arrays import RATES as _RATES
 from pipeline.ingest.series import SERIES
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-COUNTS = ("duplicates", "conflicts", "late", "resets", "gaps", "missing")
-
-PERCENTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
-
-_RATES = ("bytes_per_s", "messages_per_s")
 _HOUR_MS = 3_600_000
 
 _MAX_MISSING = 10_000

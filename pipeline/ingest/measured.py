@@ -8,19 +8,22 @@ from functools import reduce
 from typing import TYPE_CHECKING
 
 from pipeline.ingest.errors import IngestError
-from pipeline.ingest.hourly_distribution import COUNTS, aggregate_by_hour, expand_percentiles
+from pipeline.ingest.hourly_arrays import COUNTS
+from pipeline.ingest.hourly_distribution import aggregate_by_hour, expand_percentiles
+from pipeline.ingest.in_workers import aggregate_in_workers
 from pipeline.ingest.mapping import SourceMapping
 from pipeline.ingest.rows import read_rows
 from pipeline.ingest.series import samples
 from pipeline.ingest.sources import FileGroup
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
 _BYTES_PER_ROW = {"parquet": 10, "csv": 64, "jsonl": 150}
 _COMPRESSION_RATIO = 6
 _ROWS_PER_TASK = 1_000_000
 """Rows that one core sorts in memory without spilling to disk, at Spark's default of 1 GB."""
+_GOOD = "reason is null and not ignored and (bytes is not null or messages is not null)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,22 +74,41 @@ def measure(
         fn.count(fn.lit(1)).alias("rows"),
         fn.count(fn.col("reason")).alias("malformed"),
         fn.count_if(fn.col("ignored")).alias("ignored"),
+        fn.count_if(_is_negative_zero("bytes") | _is_negative_zero("messages")).alias("negative_zeros"),
     ]
-    good = rows.observe(row_counts, *counts).where(
-        "reason is null and not ignored and (bytes is not null or messages is not null)"
-    )
-    series = good.repartition(_tasks(spark, groups), "topic", "partition")
-    combined = any(metric.brokers != "each" for metric in mapping.metrics.values())
-    clocks = mapping.received is not None
-    aggregate_by_hour(samples(series, interval_ms, clocks), combined).write.parquet(scratch)
+    tasks, combined = _tasks(spark, groups), any(metric.brokers != "each" for metric in mapping.metrics.values())
+    good = rows.observe(row_counts, *counts).where(_GOOD)
+    if combined:
+        hours = _aggregate_by_windows(good, tasks, mapping, interval_ms)
+    else:
+        uris = [uri for group in groups for uri in group.uris]
+        hours = aggregate_in_workers(good, uris, tasks, interval_ms, mapping)
+    hours.write.parquet(scratch)
     hours = spark.read.parquet(scratch)
     # If no row is good, Spark prunes the plan together with the observation.
-    counted = rows.agg(*counts).collect()[0].asDict() if hours.isEmpty() else row_counts.get
+    counted = rows.agg(*counts).collect()[0].asDict() if hours.isEmpty() else dict(row_counts.get)
+    if counted.pop("negative_zeros") and not combined:
+        # The sign of a zero among percentiles depends on Spark's hash table.
+        _aggregate_by_windows(rows.where(_GOOD), tasks, mapping, interval_ms).write.mode("overwrite").parquet(scratch)
+        hours = spark.read.parquet(scratch)
     if counted["rows"] == counted["malformed"] + counted["ignored"]:
         raise IngestError(_no_good_row(rows, counted))
     bad = rows.where("reason is not null").select("file", "reason", "raw") if counted["malformed"] else None
     sizes = _sizes(rows) if any(metric.measures == "size" for metric in mapping.metrics.values()) else None
     return Measured(expand_percentiles(hours), sizes, bad, **counted)
+
+
+def _is_negative_zero(measure: str) -> Column:
+    from pyspark.sql import functions as fn
+
+    value = fn.col(measure)
+    return (value == 0) & (value.cast("string") == "-0.0")
+
+
+def _aggregate_by_windows(good: DataFrame, tasks: int, mapping: SourceMapping, interval_ms: int | None) -> DataFrame:
+    combined = any(metric.brokers != "each" for metric in mapping.metrics.values())
+    series = good.repartition(tasks, "topic", "partition")
+    return aggregate_by_hour(samples(series, interval_ms, mapping.received is not None), combined)
 
 
 def quality(hours: DataFrame) -> DataFrame:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pipeline.ingest.hourly_distribution import PERCENTILES
+from pipeline.ingest.hourly_arrays import PERCENTILES
 from pipeline.ingest.row_mapping import WHOLE_TOPIC
 
 if TYPE_CHECKING:

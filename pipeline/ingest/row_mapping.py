@@ -184,7 +184,7 @@ class RowMapper:
         scale = fn.lit(_NANOSECONDS)
         for bound, factor in reversed(_SCALES_TO_MS):
             scale = fn.when(fn.abs(number) < bound, fn.lit(factor)).otherwise(scale)
-        scaled = fn.round(number * scale).cast("bigint")
+        scaled = _rounded(number * scale)
         return scaled if kind != "string" else fn.coalesce(scaled, fn.unix_millis(fn.try_to_timestamp(field)))
 
 
@@ -196,3 +196,11 @@ def _value_fault(name: str, value: Column) -> Column:
     # Spark orders NaN above infinity.
     good = (number >= 0) & (number < float("inf"))
     return fn.when(value.isNotNull() & ~fn.coalesce(good, fn.lit(False)), fn.lit(f"{name}: not a number ≥ 0"))
+
+
+def _rounded(number: Column) -> Column:
+    """Round to a `bigint`; Spark rounds by decimal numbers, which is slow, and most numbers are whole."""
+    from pyspark.sql import functions as fn
+
+    whole = fn.floor(number)
+    return fn.when(number == whole.cast("double"), whole).otherwise(fn.round(number).cast("bigint"))

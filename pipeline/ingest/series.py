@@ -17,16 +17,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pipeline.ingest.sample_arrays import GAP, SKEW_MS
+
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 SERIES = ("topic", "partition", "broker", "metric")
-
-GAP = 1.5
-"""Number of intervals between two readings above which there is a gap."""
-
-SKEW_MS = 5_000
-"""A clock that differs by more is wrong, and its times are corrected; a smaller difference may be latency."""
 
 
 def samples(rows: DataFrame, interval_ms: int | None = None, clocks: bool = False) -> DataFrame:

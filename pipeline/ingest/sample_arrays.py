@@ -1,0 +1,212 @@
+"""Samples from readings as NumPy arrays; does not import Spark.
+
+The same samples as those of `series.samples`, which Spark computes with window functions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from pipeline.ingest.approximate_median import approximate_median
+
+GAP = 1.5
+"""Number of intervals between two readings above which there is a gap."""
+
+SKEW_MS = 5_000
+"""A clock that differs by more is wrong, and its times are corrected; a smaller difference may be latency."""
+
+Integers = npt.NDArray[np.int64]
+Numbers = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Readings:
+    """Good readings, sorted by series, file and position in the file; all arrays have shape (readings,).
+
+    Attributes:
+        series_starts: whether the reading is the first of its series.
+        file_starts: whether the reading is the first of its series in its file.
+        time: time in ms since 1970 by the clock of the broker.
+        ahead: how far that clock is ahead of the collector's, in ms; 0 where unknown.
+        ahead_known: whether it is known.
+        measured: bytes and messages; NaN where not measured.
+        counter: whether they are counters, not rates.
+    """
+
+    series_starts: Flags
+    file_starts: Flags
+    time: Integers
+    ahead: Integers
+    ahead_known: Flags
+    measured: tuple[Numbers, Numbers]
+    counter: Flags
+
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """One entry per reading, sorted by series and time; all arrays have shape (readings,).
+
+    Attributes:
+        rows: index of the reading in `Readings`.
+        time: its time in ms since 1970.
+        middle: middle of the interval that ends with it, by the corrected clock.
+        interval_ms: usual interval of its series; 0 where unknown.
+        interval_known: whether it is known.
+        rates: bytes and messages per second; NaN where it is not a sample.
+        skew_ms: how far the clock of its series is ahead; 0 if within SKEW_MS.
+        counts: the counts of faults by name, see `series.samples`.
+    """
+
+    rows: Integers
+    time: Integers
+    middle: Integers
+    interval_ms: Integers
+    interval_known: Flags
+    rates: tuple[Numbers, Numbers]
+    skew_ms: Integers
+    counts: dict[str, npt.NDArray[np.generic]]
+
+
+def compute_samples(readings: Readings, interval_ms: int | None) -> Samples:
+    """Compute samples from readings.
+
+    Args:
+        readings: all readings of some series.
+        interval_ms: time between readings; the median of each series by default.
+
+    Returns:
+        One entry per reading.
+    """
+    rows = _time_order(readings)
+    # The order of the series does not change, and neither do their bounds.
+    starts = readings.series_starts
+    series = np.cumsum(starts) - 1
+    time = readings.time[rows]
+    measured = tuple(values[rows] for values in readings.measured)
+    duplicate = np.append(False, time[1:] == time[:-1]) & ~starts
+    conflict = duplicate & ~_equal_to_previous(measured)
+    kept = np.flatnonzero(~duplicate)
+    follows = np.append(False, ~starts[kept][1:])
+    row, last = kept[follows], kept[np.flatnonzero(follows) - 1]
+    took = np.zeros(len(rows), np.int64)
+    took[row] = time[row] - time[last]
+    interval, known = _medians(took[row], series[row], series[-1] + 1)
+    if interval_ms is not None:
+        interval, known = np.full_like(interval, interval_ms), np.ones_like(known)
+    ahead_known = readings.ahead_known[rows]
+    ahead, _ = _medians(readings.ahead[rows][ahead_known], series[ahead_known], series[-1] + 1)
+    skew = np.where(np.abs(ahead) > SKEW_MS, ahead, 0)[series]
+    usual, usual_known = interval[series], known[series]
+
+    has_last = np.zeros(len(rows), np.bool_)
+    has_last[row] = True
+    gap = has_last & usual_known & (took > GAP * usual)
+    counter = readings.counter[rows]
+    reset = np.zeros(len(rows), np.bool_)
+    for values in measured:
+        reset[row] |= values[row] < values[last]
+    reset &= counter
+    span = np.where(gap | ~has_last, usual, took)
+    rates = tuple(_rate(values, row, last, took, counter, gap | reset, duplicate) for values in measured)
+    return Samples(
+        rows,
+        time,
+        time - skew - span // 2,
+        usual,
+        usual_known,
+        (rates[0], rates[1]),
+        skew,
+        {
+            "duplicates": duplicate,
+            "conflicts": conflict,
+            "late": _late(readings)[rows],
+            "resets": reset,
+            "gaps": gap,
+            "missing": _missing(took, usual, gap),
+        },
+    )
+
+
+def _time_order(readings: Readings) -> Integers:
+    """Return the readings by series and time; at equal times the largest first, those that are not measured last."""
+    series = np.cumsum(readings.series_starts) - 1
+    earliest = int(readings.time.min())
+    span = int(readings.time.max()) - earliest + 1
+    if span * (int(series[-1]) + 1) < np.iinfo(np.int64).max:
+        # One key for both; it is almost sorted already, which a stable sort makes use of.
+        key = series * span + (readings.time - earliest)
+        order = np.argsort(key, kind="stable")
+    else:
+        order = np.lexsort((readings.time, series))
+    time, starts = readings.time[order], readings.series_starts
+    same = (time[1:] == time[:-1]) & ~starts[1:]
+    tied = np.flatnonzero(np.append(same, False) | np.append(False, same))
+    if len(tied):
+        rows = order[tied]
+        size, messages = (-values[rows] for values in readings.measured)
+        # NumPy sorts NaN last, and equal readings as in the files.
+        order[tied] = rows[np.lexsort((messages, size, time[tied], series[tied]))]
+    return order
+
+
+def _equal_to_previous(measured: tuple[Numbers, ...]) -> Flags:
+    equal = np.ones(len(measured[0]), np.bool_)
+    for values in measured:
+        equal[1:] &= (values[1:] == values[:-1]) | (np.isnan(values[1:]) & np.isnan(values[:-1]))
+    return equal
+
+
+def _medians(values: Integers, series: Integers, count: int) -> tuple[Integers, Flags]:
+    """Return the approximate median of the values of each series, and whether it has any; shape (count,)."""
+    medians = np.zeros(count, np.int64)
+    sizes = np.bincount(series, minlength=count)
+    known = sizes > 0
+    if len(values):
+        ends = np.cumsum(sizes)
+        starts = ends - sizes
+        lowest = np.minimum.reduceat(values, starts[known])
+        equal = lowest == np.maximum.reduceat(values, starts[known])
+        # Spark converts to double and back.
+        medians[known] = lowest.astype(np.float64).astype(np.int64)
+        for index in np.flatnonzero(known)[~equal]:
+            medians[index] = approximate_median(values[starts[index] : ends[index]]) or 0
+    return medians, known
+
+
+def _rate(
+    values: Numbers, row: Integers, last: Integers, took: Integers, counter: Flags, faulty: Flags, duplicate: Flags
+) -> Numbers:
+    """Return the rates of readings; NaN where they are not samples."""
+    rates = np.where(counter | duplicate, np.nan, values)
+    sample = counter[row] & ~faulty[row]
+    row, last = row[sample], last[sample]
+    with np.errstate(over="ignore"):
+        rates[row] = (values[row] - values[last]) / (took[row] / 1_000)
+    return rates
+
+
+def _missing(took: Integers, usual: Integers, gap: Flags) -> Integers:
+    missing = np.zeros(len(took), np.int64)
+    intervals = took[gap] / usual[gap]
+    whole = np.floor(intervals)
+    # Spark rounds halves up.
+    missing[gap] = (whole + (intervals - whole >= 0.5)).astype(np.int64) - 1
+    return missing
+
+
+def _late(readings: Readings) -> Flags:
+    """Return whether each reading is after a later one of its series in its file."""
+    time = readings.time
+    late = np.zeros(len(time), np.bool_)
+    starts = np.flatnonzero(readings.file_starts)
+    ends = np.append(starts[1:], len(time))
+    part = np.cumsum(readings.file_starts) - 1
+    decreases = np.append(False, time[1:] < time[:-1]) & ~readings.file_starts
+    for index in np.unique(part[decreases]):
+        times = time[starts[index] : ends[index]]
+        late[starts[index] + 1 : ends[index]] = times[1:] < np.maximum.accumulate(times)[:-1]
+    return late
