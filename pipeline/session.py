@@ -55,6 +55,13 @@ _JAVA_HAS_ENDED = (
 )
 
 
+_CONNECT_SCHEME = "sc://"
+_NO_CONNECT = (
+    "Spark Connect is unsupported, because folders are moved by the Java process of the driver; "
+    "choose local[N], spark://HOST:PORT, yarn or k8s://HOST:PORT"
+)
+
+
 class SparkError(Exception):
     """Spark does not start, or a job fails."""
 
@@ -83,10 +90,12 @@ def connect(
         The session.
 
     Raises:
-        SparkError: Spark does not start, or a job fails.
+        SparkError: Spark does not start, a job fails, or the URL is that of Spark Connect.
     """
     from pyspark.sql import SparkSession
 
+    if (master or "").startswith(_CONNECT_SCHEME):
+        raise SparkError(f"--master {master}: {_NO_CONNECT}")
     running = SparkSession.getActiveSession() if master is None else None
     with ExitStack() as stack:
         if running is None:

@@ -1,6 +1,10 @@
 """Access to files on any file system that Spark supports: local paths and URIs such as `s3a://`, `gs://`, `hdfs://`.
 
 All access goes through Spark's Hadoop file systems, so the settings of Spark apply.
+
+A local file system renames a folder in one operation. An object store has no folders: it copies the objects one after
+another, and a process may be killed after any of them. An object itself appears whole or not at all. Writers therefore
+decide by the existence of a single file whether a folder is complete, and that file comes last.
 """
 
 from __future__ import annotations
@@ -15,6 +19,12 @@ from simulator.results.output_lock import output_lock, replace_directory
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+_REPLACING, _CLEARED = "_replacing", "_cleared"
+"""Files in a new folder while it replaces an old one: before the old one is removed, and after that."""
+
+_WHOLE_FILES = "fs.capability.outputstream.abortable"
+"""Hadoop's capability of file systems on which a file appears when it is closed, such as S3's."""
 
 
 class Storage:
@@ -59,6 +69,16 @@ class Storage:
             return []
         return sorted(status.getPath().getName() for status in self._files.listStatus(self._hadoop_path(names)))
 
+    def files(self, *names: str) -> list[str]:
+        """Return the sorted names of all files in a folder and its subfolders, relative to it; empty without one."""
+        if not self.exists(*names):
+            return []
+        prefix = self.path(*names) + "/"
+        found, files = self._files.listFiles(self._hadoop_path(names), True), []
+        while found.hasNext():
+            files.append(str(found.next().getPath().toString()))
+        return sorted(file.removeprefix(prefix) for file in files if file.startswith(prefix))
+
     def read_text(self, *names: str) -> str:
         """Read a UTF-8 file."""
         stream = self._files.open(self._hadoop_path(names))
@@ -72,35 +92,99 @@ class Storage:
         self.write(text.encode(), *names)
 
     def write(self, content: bytes, *names: str) -> None:
-        """Write a file under a temporary name and rename it, so that readers never see a partial file."""
+        """Write a file; readers never see a part of it.
+
+        It is written under a temporary name and renamed, unless the file system shows only whole files.
+        """
         target = self._hadoop_path(names)
+        if self._files.hasPathCapability(target, _WHOLE_FILES):
+            self._create(target, content)
+            return
         part = self._hadoop_path((*names[:-1], f".{names[-1]}.part"))
-        stream = self._files.create(part, True)
-        try:
-            stream.write(content)
-        finally:
-            stream.close()
+        self._create(part, content)
         self._files.delete(target, False)
         self._rename(part, target)
 
-    def move(self, source: Sequence[str], target: Sequence[str]) -> None:
-        """Rename a file or folder and create missing parent folders."""
-        target_path = self._hadoop_path(target)
-        self._files.mkdirs(target_path.getParent())
-        self._rename(self._hadoop_path(source), target_path)
+    def download(self, folder: Path, *names: str) -> None:
+        """Copy a file, or all files of a folder, to the machine of the driver.
 
-    def replace(self, source: str, target: str) -> None:
-        """Replace a folder by another one; on a local file system, readers see one or the other at any moment."""
+        Args:
+            folder: where to write it, under its name; created if it does not exist.
+            names: the file or folder.
+
+        Raises:
+            SparkError: it does not exist.
+        """
+        if not self.exists(*names):
+            raise SparkError(f"{self.path(*names)}: does not exist")
+        for file in self.files(*names) or ("",):
+            parts = file.split("/") if file else []
+            copy = folder.joinpath(names[-1], *parts).resolve()
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            target = self._jvm.org.apache.hadoop.fs.Path(f"file://{copy}")  # Hadoop expects no escapes.
+            self._files.copyToLocalFile(False, self._hadoop_path((*names, *parts)), target, True)
+
+    def move(self, source: Sequence[str], target: Sequence[str]) -> None:
+        """Rename a file or folder that has no equivalent in the target yet, and create missing parent folders.
+
+        On a local file system, that is one operation. Elsewhere, the files of a folder are moved one after another,
+        those with the rows of a table before Spark's other files.
+
+        Raises:
+            SparkError: the source is missing or empty, or the file system rejects the operation.
+        """
+        files = () if self._local_folder is not None else self.files(*source)
+        if not files:
+            self._move_in_one_operation(source, target)
+        for file in sorted(files, key=lambda name: (_is_marker(name), name)):
+            parts = file.split("/")
+            self._move_in_one_operation((*source, *parts), (*target, *parts))
+
+    def replace(self, source: str, target: str, marker: str) -> None:
+        """Replace a folder by another one.
+
+        On a local file system, readers see one or the other at any moment. Elsewhere, they see none during the
+        operation; if it is interrupted, `complete_replacement` completes it.
+
+        Args:
+            source: the new folder.
+            target: the folder to replace, which may be missing.
+            marker: the file in the new folder by which readers recognize a complete one.
+        """
         local = self._local_folder
         if local is not None:
             replace_directory(local / source, local / target)
             return
-        old = f".{target}.old"
-        self.remove(old)
-        if self.exists(target):
-            self.move([target], [old])
-        self.move([source], [target])
-        self.remove(old)
+        self.write(b"", source, _REPLACING)
+        self.complete_replacement(source, target, marker)
+
+    def is_being_replaced(self, source: str) -> bool:
+        """Return whether the replacement of a folder by `source` has begun and is not complete."""
+        return self._local_folder is None and self.exists(source, _REPLACING)
+
+    def complete_replacement(self, source: str, target: str, marker: str) -> None:
+        """Complete a replacement that was interrupted, if there is one; every step may be repeated.
+
+        Args:
+            source: the new folder.
+            target: the folder to replace.
+            marker: as in `replace`: the target loses it first and gets it last.
+        """
+        if not self.is_being_replaced(source):
+            return
+        if not self.exists(source, _CLEARED):
+            self.remove(target, marker)
+            self.remove(target)
+            self.write(b"", source, _CLEARED)
+        files = [file for file in self.files(source) if file not in (_REPLACING, _CLEARED)]
+        for file in sorted(files, key=lambda name: (name == marker, name)):
+            # It may have been copied, but not deleted here.
+            parts = file.split("/")
+            self.remove(target, *parts)
+            self._move_in_one_operation((source, *parts), (target, *parts))
+        # Without this file, the others no longer mean that the target is to be removed.
+        self.remove(source, _REPLACING)
+        self.remove(source)
 
     @contextmanager
     def lock(self, name: str = "") -> Iterator[None]:
@@ -136,6 +220,20 @@ class Storage:
         """Remove a file, or a folder with its contents; do nothing if it does not exist."""
         self._files.delete(self._hadoop_path(names), True)
 
+    def _create(self, target: Any, content: bytes) -> None:
+        """Write a file under its final name."""
+        stream = self._files.create(target, True)
+        try:
+            stream.write(content)
+        finally:
+            stream.close()
+
+    def _move_in_one_operation(self, source: Sequence[str], target: Sequence[str]) -> None:
+        """Rename a file or folder and create missing parent folders."""
+        target_path = self._hadoop_path(target)
+        self._files.mkdirs(target_path.getParent())
+        self._rename(self._hadoop_path(source), target_path)
+
     def _rename(self, source: Any, target: Any) -> None:
         """Rename a path.
 
@@ -148,3 +246,8 @@ class Storage:
 
     def _hadoop_path(self, names: Sequence[str]) -> Any:
         return self._jvm.org.apache.hadoop.fs.Path(self.path(*names))
+
+
+def _is_marker(name: str) -> bool:
+    """Return whether a file is one that readers of tables ignore."""
+    return name.rpartition("/")[2].startswith(("_", "."))

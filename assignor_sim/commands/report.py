@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assignor_sim.console.exits import exit_on_error
+from assignor_sim.console.spark_options import Conf, parse_spark_conf
 
 if TYPE_CHECKING:
     from reports.analysis.comparison import Tables
@@ -26,7 +28,8 @@ class FigureFormat(StrEnum):
 
 def report(
     directories: Annotated[
-        list[Path], typer.Argument(help="Result directories of run, sweep and plan.", metavar="DIR…")
+        list[str],
+        typer.Argument(help="Result directories of run, sweep and plan; URIs of sweeps, too.", metavar="DIR…"),
     ],
     out: Annotated[
         Path, typer.Option("--out", "-o", help="File of the page; - for standard output.", metavar="FILE")
@@ -35,25 +38,32 @@ def report(
     figure_format: Annotated[
         list[FigureFormat] | None, typer.Option(help="File format of the figures; png by default. Repeatable.")
     ] = None,
+    conf: Conf = None,
 ) -> None:
     """Write one HTML page of the runs, sweeps and plans in one or several result directories.
 
-    A sweep must have been aggregated.
+    A sweep must have been aggregated. Spark reads the directories that are URIs, with the configs of --conf.
 
     Example: [bold]assignor-sim report out/first -o first.html[/bold]
     """
     from assignor_sim.text_files import STANDARD, write_text
+    from pipeline.remote_sweeps import is_remote, local_copies
+    from pipeline.session import SparkError
     from reports.analysis.comparison import TableError
     from reports.analysis.plans.results import is_plan_directory, read_plans
     from reports.analysis.runs.merged_results import ResultDirectory, merge_results
-    from reports.analysis.sweeps.reading import read_sweep
-    from reports.analysis.sweeps.sweep_directory import is_sweep_directory, read_aggregate
+    from reports.analysis.sweeps.sweep_directory import is_sweep_directory
     from reports.render.page import page
     from simulator.results.result_directory import ResultsError, read_results
 
-    with exit_on_error(ResultsError, TableError, OSError):
-        distinct = list(dict.fromkeys(directories))
-        sweeps = [read_sweep(read_aggregate(path)) for path in distinct if is_sweep_directory(path)]
+    uris = [name for name in dict.fromkeys(directories) if is_remote(name)]
+    with (
+        exit_on_error(ResultsError, TableError, SparkError, OSError),
+        local_copies(uris, parse_spark_conf(conf)) as copies,
+    ):
+        uri_of = {copy: uri for uri, copy in copies.items()}
+        distinct = list(dict.fromkeys(copies.get(name, Path(name)) for name in directories))
+        sweeps = [_read_sweep(path, uri_of.get(path)) for path in distinct if is_sweep_directory(path)]
         plans = read_plans([path for path in distinct if is_plan_directory(path)])
         runs = [path for path in distinct if not is_sweep_directory(path) and not is_plan_directory(path)]
         tables, manifests = (
@@ -66,6 +76,21 @@ def report(
             )
     if out != STANDARD:
         print(out)
+
+
+def _read_sweep(directory: Path, uri: str | None) -> AggregatedSweep:
+    """Read an aggregated sweep; a copy of one has the name of its URI, also in errors."""
+    from reports.analysis.comparison import TableError
+    from reports.analysis.sweeps.reading import read_sweep
+    from reports.analysis.sweeps.sweep_directory import read_aggregate
+    from simulator.results.result_directory import ResultsError
+
+    if uri is None:
+        return read_sweep(read_aggregate(directory))
+    try:
+        return read_sweep(replace(read_aggregate(directory), name=uri))
+    except (TableError, ResultsError) as error:
+        raise type(error)(str(error).replace(str(directory), uri)) from None
 
 
 def _save_figures(

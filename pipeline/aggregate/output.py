@@ -1,4 +1,4 @@
-"""Output directory of an aggregate, written under a temporary name and renamed when complete."""
+"""Output directory of an aggregate, written under a temporary name and moved when complete, the summary last."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ class AggregateDirectory:
         root = Storage(spark, directory).root.rstrip("/")
         parent, _, self._name = root.rpartition("/")
         self._storage = Storage(spark, parent)
-        if self._storage.children(self._name) and not self._storage.exists(self._name, SUMMARY):
-            raise AggregateError(f"{root}: exists and is not an aggregate; choose another --out")
         self._temporary = f".{self._name}.part"
+        if self._storage.children(self._name) and not self._is_aggregate():
+            raise AggregateError(f"{root}: exists and is not an aggregate; choose another --out")
 
     @contextmanager
     def lock(self) -> Iterator[None]:
@@ -56,6 +56,7 @@ class AggregateDirectory:
             Nothing.
         """
         with self._storage.lock(self._name):
+            self._storage.complete_replacement(self._temporary, self._name, SUMMARY)
             self._storage.remove(self._temporary)
             yield
 
@@ -72,4 +73,8 @@ class AggregateDirectory:
     def finish(self, summary: str) -> None:
         """Write the summary and move the directory to its final name."""
         self._storage.write_text(summary, self._temporary, SUMMARY)
-        self._storage.replace(self._temporary, self._name)
+        self._storage.replace(self._temporary, self._name, SUMMARY)
+
+    def _is_aggregate(self) -> bool:
+        """Return whether the directory holds an aggregate, or was about to get one when a process was killed."""
+        return self._storage.exists(self._name, SUMMARY) or self._storage.is_being_replaced(self._temporary)

@@ -1,4 +1,4 @@
-"""Output folder of an ingest, written under a hidden name and renamed when complete."""
+"""Output folder of an ingest, written under a hidden name and moved when complete, the manifest last."""
 
 from __future__ import annotations
 
@@ -69,15 +69,16 @@ class Target:
             if name.startswith("_"):
                 self._parent.remove(self._hidden, name)
         self._parent.write_text(json.dumps({"kind": KIND, **manifest}, indent=2) + "\n", self._hidden, MANIFEST)
-        self._parent.replace(self._hidden, self._name)
+        self._parent.replace(self._hidden, self._name, MANIFEST)
 
     def discard(self) -> None:
-        """Remove everything that was not published."""
+        """Complete a publication that was interrupted, and remove everything that was not published."""
+        self._parent.complete_replacement(self._hidden, self._name, MANIFEST)
         self._parent.remove(self._hidden)
 
     def _check(self) -> None:
         names = self._parent.children(self._name)
-        if not names:
+        if not names or self._parent.is_being_replaced(self._hidden):
             return
         if MANIFEST in names:
             try:

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 UNFINISHED = "_unfinished"
 """Folder for the tables of unfinished batches; Spark readers ignore names that begin with an underscore."""
 
+RUNS = "runs"
+"""The table that is moved last."""
+
 _ROWS_PER_FILE = 2_000_000
 
 
@@ -35,6 +38,18 @@ def count_finished_runs(spark: SparkSession, batch: Batch) -> int:
             if stage_info and stage_info.numTasks == len(batch.chunks):
                 completed = max(completed, stage_info.numCompletedTasks)
     return sum(chunk.stop - chunk.start for chunk in batch.chunks[:completed])
+
+
+def finished_batches(storage: Storage) -> set[str]:
+    """Return the names of the batches whose `runs` exist.
+
+    Their folder alone is not enough: on an object store, Spark's empty `_SUCCESS` may have been copied without them.
+    """
+    return {file.split("/")[0] for file in storage.files(RUNS) if _holds_runs(file)}
+
+
+def _holds_runs(file: str) -> bool:
+    return file.endswith(".parquet")
 
 
 def run_batch(spark: SparkSession, storage: Storage, job: SweepJob, batch: Batch) -> int:
@@ -69,11 +84,16 @@ def run_batch(spark: SparkSession, storage: Storage, job: SweepJob, batch: Batch
         ).first()
         assert counts is not None
         for name in sweep_inputs.tables:
-            files = 1 + (counts[name] or 0) // _ROWS_PER_FILE
+            # The runs of a batch are one file: they appear in one operation on an object store, too.
+            files = 1 if name == RUNS else 1 + (counts[name] or 0) // _ROWS_PER_FILE
             write_parquet(_rows(outcomes, name, files), storage.path(UNFINISHED, batch.name, name))
     finally:
         outcomes.unpersist()
+    # On an object store without a lock, another process may have finished the batch.
+    if any(_holds_runs(file) for file in storage.files(RUNS, batch.name)):
+        return int(counts["errors"])
     for name in reversed(sweep_inputs.tables):
+        # Part of it may be there, from a process that was killed.
         storage.remove(name, batch.name)
         storage.move((UNFINISHED, batch.name, name), (name, batch.name))
     return int(counts["errors"])

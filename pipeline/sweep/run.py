@@ -8,7 +8,8 @@ OUT/rounds/batch=00000/ …
 ```
 
 The tables of a batch are written to a temporary folder and then moved, `runs` last: a batch is complete when its runs
-exist.
+exist. They are a single file, which appears in one operation on every file system; what a killed process has left of a
+batch without runs is replaced when the sweep is resumed.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipeline.storage import Storage
-from pipeline.sweep.batch_job import UNFINISHED, count_finished_runs, run_batch
+from pipeline.sweep.batch_job import UNFINISHED, count_finished_runs, finished_batches, run_batch
 from pipeline.sweep.batches import Batch
 from pipeline.sweep.job import SweepJob
 from scenarios.sweeps.design import Sweep
@@ -91,7 +92,7 @@ def _run_sweep(
     spark: SparkSession, job: SweepJob, storage: Storage, resume: bool, on_progress: Callable[[Progress], None]
 ) -> Progress:
     """Simulate the missing runs of a sweep in a folder that is locked; return the final progress."""
-    finished = set(storage.children("runs"))
+    finished = finished_batches(storage)
     remaining = [batch for batch in job.batches if batch.name not in finished]
     _claim_directory(storage, job, is_begun=bool(finished), is_done=not remaining, resume=resume)
     total = job.prepared.total

@@ -82,6 +82,7 @@ SLOW = (
     "tests/assignors/containment/test_isolated.py",
     "tests/hostile",
     "tests/pipeline",
+    "tests/object_store",
     "tests/browser",
     "tests/real_kafka",
     "tests/bridge",

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.session import _end_orphans
+from pipeline.session import SparkError, _end_orphans, connect
 from simulator.results.temporary_folder import temporary_folder
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="processes are found on Linux only")
@@ -73,3 +73,11 @@ def test_java_that_is_killed_is_one_error_and_the_next_session_works(tmp_path: P
     error, count = done.stdout.splitlines()
     assert error.startswith("error: Java ended while Spark ran")
     assert count == "5"
+
+
+def test_spark_connect_is_rejected_with_the_masters_that_work() -> None:
+    with (
+        pytest.raises(SparkError, match=r"sc://host: Spark Connect is unsupported, .*spark://HOST:PORT"),
+        connect("sc://host"),
+    ):
+        pass

@@ -42,12 +42,27 @@ def build_classpath(
     Raises:
         ClusterError: Maven is missing or fails, for example because the release does not exist.
     """
-    target = project / "target" / kafka_version
+    return maven_classpath(project, kafka_version, {"kafka.version": kafka_version, **properties}, "Kafka")
+
+
+def maven_classpath(project: Path, version: str, properties: Mapping[str, str], what: str) -> str:
+    """Return the Java class path of a project and its dependencies; run Maven if it is out of date.
+
+    Args:
+        project: Folder with a `pom.xml` that builds in `target/VERSION` and writes its class path there.
+        version: Version of the main dependency.
+        properties: Properties of the `pom.xml`; a function of the version.
+        what: Name of the main dependency, for messages.
+
+    Raises:
+        ClusterError: Maven is missing or fails, for example because the version does not exist.
+    """
+    target = project / "target" / version
     listing = target / "classpath.txt"
     if not _is_fresh(listing, project):
         target.mkdir(parents=True, exist_ok=True)
         log = target / "maven.log"
-        defined = [f"-D{name}={value}" for name, value in {"kafka.version": kafka_version, **properties}.items()]
+        defined = [f"-D{name}={value}" for name, value in properties.items()]
         command = [find_executable("mvn", "Maven"), "-B", "-ntp", *defined, "compile"]
         with log.open("wb") as output:
             code = _wait_or_kill(
@@ -56,7 +71,7 @@ def build_classpath(
             )
         if code != 0:
             listing.unlink(missing_ok=True)
-            raise ClusterError(f"Maven could not provide Kafka {kafka_version} (exit code {code}):\n{tail(log)}")
+            raise ClusterError(f"Maven could not provide {what} {version} (exit code {code}):\n{tail(log)}")
         listing.touch()  # Maven does not rewrite the file if the class path is unchanged.
     return os.pathsep.join([str(target / "classes"), listing.read_text().strip()])
 

@@ -1,4 +1,4 @@
-"""Run a sweep in small batches and print its progress: `driver.py SWEEP OUT MASTER`."""
+"""Run a sweep in small batches and print its progress: `driver.py SWEEP OUT MASTER [KEY=VALUE …]`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ def print_progress(progress: Progress) -> None:
 
 
 if __name__ == "__main__":
-    file, out, master = sys.argv[1:]
-    with connect(master, fast_start=True) as spark:
+    file, out, master, *options = sys.argv[1:]
+    settings = dict(option.split("=", 1) for option in options)
+    with connect(master, settings, fast_start=True) as spark:
         job = SweepJob.of(prepare_sweep(load_sweep(file)), SMALL_BATCHES)
         run_sweep(spark, job, out, resume=True, on_progress=print_progress)

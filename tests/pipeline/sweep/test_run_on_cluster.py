@@ -12,50 +12,13 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from tests.pipeline.sweep.driver_process import DriverProcess
 from tests.pipeline.sweep.examples import SWEEP, write_sweep
 from tests.pipeline.sweep.parquet_contents import contents
 from tools.spark_cluster import SparkCluster, cluster
 
-ROOT = Path(__file__).parents[3]
 LONGER = SWEEP.replace("seeds: 3", "seeds: 9")
 RUNS = 72
-
-
-class Driver:
-    """A sweep in a separate process."""
-
-    def __init__(self, file: Path, out: Path, master: str) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.pipeline.sweep.driver", str(file), str(out), master],
-            cwd=ROOT,
-            env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": "7"},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-
-    def wait_until(self, done: int) -> None:
-        """Wait until this number of runs is finished; fail if the process exits before."""
-        assert self._process.stdout is not None
-        for line in self._process.stdout:
-            if int(line.split()[0]) >= done:
-                return
-        pytest.fail(f"ended before {done} runs were done:\n{self._error()}")
-
-    def finish(self) -> list[int]:
-        """Wait for the end; return the numbers of runs finished at the start, finished at the end, and failed."""
-        output, error = self._process.communicate(timeout=300)
-        assert self._process.returncode == 0, error
-        lines = [[int(word) for word in line.split()] for line in output.splitlines()]
-        return [lines[0][0], lines[-1][0], lines[-1][2]]
-
-    def kill(self) -> None:
-        """Kill the process without cleanup."""
-        self._process.send_signal(signal.SIGKILL)
-        self._process.communicate(timeout=60)
-
-    def _error(self) -> str:
-        return self._process.communicate(timeout=60)[1]
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +30,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def undisturbed(file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the output of the sweep in local mode on one core."""
     out = tmp_path_factory.mktemp("local") / "out"
-    Driver(file, out, "local[1]").finish()
+    DriverProcess(file, out, "local[1]").finish()
     return out
 
 
@@ -80,7 +43,7 @@ def running() -> Iterator[SparkCluster]:
 def test_killed_worker_does_not_change_bytes(
     file: Path, undisturbed: Path, running: SparkCluster, tmp_path: Path
 ) -> None:
-    driver = Driver(file, tmp_path / "out", running.url)
+    driver = DriverProcess(file, tmp_path / "out", running.url)
     driver.wait_until(10)
     running.workers[0].stop(signal.SIGKILL)
     _, done, failed = driver.finish()
@@ -89,12 +52,12 @@ def test_killed_worker_does_not_change_bytes(
 
 
 def test_resumed_sweep_of_killed_driver_has_same_bytes(file: Path, undisturbed: Path, tmp_path: Path) -> None:
-    driver = Driver(file, tmp_path / "out", "local[2]")
+    driver = DriverProcess(file, tmp_path / "out", "local[2]")
     # More runs than two concurrent batches have, so that at least one batch is complete.
     driver.wait_until(30)
     driver.kill()
     assert contents(tmp_path / "out") != contents(undisturbed)
-    done_before, done, failed = Driver(file, tmp_path / "out", "local[2]").finish()
+    done_before, done, failed = DriverProcess(file, tmp_path / "out", "local[2]").finish()
     assert 0 < done_before < RUNS
     assert (done, failed) == (RUNS, 0)
     assert contents(tmp_path / "out") == contents(undisturbed)

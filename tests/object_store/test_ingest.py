@@ -1,0 +1,51 @@
+"""Measurements and their ingest on an object store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from py4j.protocol import Py4JJavaError
+
+from pipeline.generate.faults import Faults
+from pipeline.generate.measurements import Schedule
+from pipeline.generate.population import Population
+from pipeline.generate.writing import generate
+from pipeline.ingest.mapping import find_mapping
+from pipeline.ingest.run import IngestSources, ingest
+from pipeline.storage import Storage
+from tests.object_store.conftest import ROOT
+from tests.pipeline.sweep.parquet_contents import contents
+from tools.object_store.server import ObjectStore
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def _generate(spark: SparkSession, out: str) -> str:
+    return generate(spark, out, Population(4, seed=7), Schedule(1, 900), Faults(), "csv").metrics
+
+
+def _ingest(spark: SparkSession, metrics: str, out: str) -> None:
+    ingest(spark, IngestSources(metrics=(metrics,)), out, find_mapping("plain"))
+
+
+def test_ingest_has_bytes_of_local_one_and_survives_interruption(
+    store: ObjectStore, spark: SparkSession, tmp_path: Path, download: Callable[[str], Path]
+) -> None:
+    _ingest(spark, _generate(spark, str(tmp_path / "raw")), str(tmp_path / "out"))
+    metrics, out = _generate(spark, f"{ROOT}/raw"), f"{ROOT}/ingested"
+    _ingest(spark, metrics, out)
+    assert contents(download("ingested")) == contents(tmp_path / "out")
+    # The old folder is removed, and the new one not complete.
+    store.reject("copy ingested/rates/")
+    with pytest.raises(Py4JJavaError):
+        _ingest(spark, metrics, out)
+    store.release()
+    storage = Storage(spark, ROOT)
+    assert not storage.exists("ingested", "manifest.json")
+    _ingest(spark, metrics, out)
+    assert contents(download("ingested")) == contents(tmp_path / "out")
+    assert not storage.exists(".ingested.part")
