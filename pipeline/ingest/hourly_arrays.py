@@ -115,7 +115,7 @@ def _percentiles(rate: Numbers, sizes: Integers) -> pa.Array:
 
 
 def _largest_skew(skew: Integers, groups: Groups, apart: int) -> Integers:
-    """Return the skew that is largest in absolute value; of equal ones the last, preferably one that is summed apart."""
+    """Return the skew of the largest absolute value; of equal ones that of the last reading summed apart, if any."""
     if not skew.any():
         return np.zeros(len(groups.sizes), np.int64)
     size = np.abs(skew)
