@@ -16,7 +16,15 @@ from typing import Final
 
 from assignors.jvm.java_release import java_release
 
-SPARK_COMMANDS: Final = ("aggregate", "generate metrics", "ingest", "recommend", "review --master", "sweep")
+SPARK_COMMANDS: Final = (
+    "aggregate",
+    "generate metrics",
+    "ingest",
+    "recommend",
+    "report s3a://…",
+    "review --master",
+    "sweep",
+)
 """Commands that run on Spark, and need a JDK for it."""
 JAVA_COMMANDS: Final = (*SPARK_COMMANDS, "run --assignor java:…")
 """Commands that start Java: those that run on Spark, and every command with an assignor in Java."""
