@@ -18,6 +18,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING
 
 from simulator.results.temporary_folder import temporary_folder
@@ -137,21 +138,55 @@ def _spark_errors() -> Iterator[None]:
 def _java_ends_at_interrupt() -> Iterator[None]:
     """End the Java process at Ctrl-C, without a request to it: the interrupted one may be unanswered.
 
+    Python drops a KeyboardInterrupt that it raises while it deletes an object. A terminal sends Ctrl-C to Java, too, so
+    an error of Spark after Ctrl-C follows from it.
+
     Yields:
         Nothing.
 
     Raises:
         KeyboardInterrupt: the user pressed Ctrl-C.
+        SparkError: that of the block, without Ctrl-C.
     """
     root_logger = logging.getLogger()
     root_logger.addFilter(_is_no_lost_call)  # py4j logs it there, with a traceback.
+    interrupts: list[int] = []
     try:
-        yield
+        with _recorded_interrupts(interrupts):
+            yield
     except KeyboardInterrupt:
         _end_java()
         raise
+    except SparkError:
+        if not interrupts:
+            raise
+        _end_java()
+        raise KeyboardInterrupt from None
     finally:
         root_logger.removeFilter(_is_no_lost_call)
+
+
+@contextmanager
+def _recorded_interrupts(interrupts: list[int]) -> Iterator[None]:
+    """Append a number to `interrupts` at each Ctrl-C, before the handler of this process is called.
+
+    Yields:
+        Nothing.
+    """
+    handler = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(handler):
+        yield
+        return
+
+    def record(number: int, frame: FrameType | None) -> None:
+        interrupts.append(number)
+        handler(number, frame)
+
+    signal.signal(signal.SIGINT, record)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
 
 
 def _is_no_lost_call(record: logging.LogRecord) -> bool:

@@ -75,6 +75,36 @@ def test_java_that_is_killed_is_one_error_and_the_next_session_works(tmp_path: P
     assert count == "5"
 
 
+DROP_INTERRUPT = """
+import os, signal, time
+from pyspark import SparkContext
+from pipeline.session import connect
+
+class Deleted:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(1)
+
+try:
+    with connect("local[1]") as spark:
+        object = Deleted()
+        del object
+        SparkContext._gateway.proc.terminate()
+        SparkContext._gateway.proc.wait()
+        spark.range(3).count()
+except KeyboardInterrupt:
+    print("interrupted")
+with connect("local[1]") as spark:
+    print(spark.range(5).count())
+"""
+
+
+def test_interrupt_that_python_drops_is_no_error_of_spark(tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", DROP_INTERRUPT], capture_output=True, text=True, cwd=tmp_path)
+    assert "Exception ignored in" in done.stderr
+    assert done.stdout.splitlines() == ["interrupted", "5"]
+
+
 def test_spark_connect_is_rejected_with_the_masters_that_work() -> None:
     with (
         pytest.raises(SparkError, match=r"sc://host: Spark Connect is unsupported, .*spark://HOST:PORT"),
