@@ -49,6 +49,8 @@ _JAVA_END_S = 10.0
 _JAVA_LAST_STEPS_S = 2.0
 """Time between the end of Java's connections and that of its process."""
 
+_PY4J_LOGGERS = (None, "py4j.clientserver", "py4j.java_gateway")
+"""Loggers of py4j, which also uses the root logger; filters of a logger do not apply to those below it."""
 
 _JAVA_HAS_ENDED = (
     "Java ended while Spark ran; the system may have ended it for lack of memory (see dmesg). "
@@ -148,11 +150,9 @@ def _java_ends_at_interrupt() -> Iterator[None]:
         KeyboardInterrupt: the user pressed Ctrl-C.
         SparkError: that of the block, without Ctrl-C.
     """
-    root_logger = logging.getLogger()
-    root_logger.addFilter(_is_no_lost_call)  # py4j logs it there, with a traceback.
     interrupts: list[int] = []
     try:
-        with _recorded_interrupts(interrupts):
+        with _unlogged_lost_calls(), _recorded_interrupts(interrupts):
             yield
     except KeyboardInterrupt:
         _end_java()
@@ -162,8 +162,6 @@ def _java_ends_at_interrupt() -> Iterator[None]:
             raise
         _end_java()
         raise KeyboardInterrupt from None
-    finally:
-        root_logger.removeFilter(_is_no_lost_call)
 
 
 @contextmanager
@@ -189,14 +187,33 @@ def _recorded_interrupts(interrupts: list[int]) -> Iterator[None]:
         signal.signal(signal.SIGINT, handler)
 
 
+@contextmanager
+def _unlogged_lost_calls() -> Iterator[None]:
+    """Drop py4j's tracebacks of calls of Java that have lost their connection.
+
+    Yields:
+        Nothing.
+    """
+    loggers = [logging.getLogger(name) for name in _PY4J_LOGGERS]
+    for logger in loggers:
+        logger.addFilter(_is_no_lost_call)
+    try:
+        yield
+    finally:
+        for logger in loggers:
+            logger.removeFilter(_is_no_lost_call)
+
+
 def _is_no_lost_call(record: logging.LogRecord) -> bool:
     """Return False for a call of Java that Ctrl-C ends here or, where the terminal sends it to Java too, over there.
 
-    A lost connection is an exception as well, which `_spark_errors` reports in one line.
+    A lost connection is an exception as well, which `_spark_errors` reports in one line, unless the connection is lost
+    while py4j closes it.
     """
     from py4j.protocol import Py4JNetworkError
 
-    return not (record.exc_info and isinstance(record.exc_info[1], KeyboardInterrupt | Py4JNetworkError))
+    lost = KeyboardInterrupt | Py4JNetworkError | ConnectionError
+    return not (record.exc_info and isinstance(record.exc_info[1], lost))
 
 
 def _stop(session: SparkSession) -> None:

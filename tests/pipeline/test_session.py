@@ -105,6 +105,33 @@ def test_interrupt_that_python_drops_is_no_error_of_spark(tmp_path: Path) -> Non
     assert done.stdout.splitlines() == ["interrupted", "5"]
 
 
+def test_connection_that_is_lost_while_it_is_closed_is_not_logged(capfd: pytest.CaptureFixture[str]) -> None:
+    """Ctrl-C in a terminal ends Java, to which py4j then sends that the interrupted call has ended."""
+    code = """
+import logging, socket
+from types import SimpleNamespace
+from py4j.clientserver import ClientServerConnection, JavaParameters, PythonParameters
+from pipeline.session import _java_ends_at_interrupt
+
+def lose():
+    connection = ClientServerConnection(JavaParameters(), PythonParameters(), SimpleNamespace(pool=None), None)
+    ours, java = socket.socketpair()
+    connection.init_socket_from_python_server(ours, ours.makefile("rb"))
+    java.close()
+    connection.shutdown_socket(1, 2)
+
+logging.basicConfig()  # py4j's own lines on the root logger do it, too.
+with _java_ends_at_interrupt():
+    lose()
+print("outside", flush=True)
+lose()
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, stderr=subprocess.STDOUT)
+    written = capfd.readouterr().out
+    assert written.startswith("outside\n")
+    assert "BrokenPipeError" in written, "py4j no longer logs it, so that nothing need be dropped"
+
+
 def test_spark_connect_is_rejected_with_the_masters_that_work() -> None:
     with (
         pytest.raises(SparkError, match=r"sc://host: Spark Connect is unsupported, .*spark://HOST:PORT"),
