@@ -238,6 +238,10 @@ class ClassicGroupProtocolState:
             case AssignmentReady(generation=generation):
                 return self._send_assignment(generation)
 
+    def awaits(self, generation: int) -> bool:
+        """Return whether the members wait for the assignment of this generation: no other rebalance superseded it."""
+        return self.generation == generation and self.phase is Phase.COMPLETING
+
     def _join(self, member: Member, is_static: bool) -> list[Instruction]:
         if member in self.members:
             raise IllegalTransitionError(f"{_name(member)} cannot join the group: it is already a member")
@@ -351,7 +355,7 @@ class ClassicGroupProtocolState:
     def _send_assignment(self, generation: int) -> list[Instruction]:
         if generation > self.generation or (generation == self.generation and self.phase is Phase.STABLE):
             raise IllegalTransitionError(f"no assignment of generation {generation} was requested")
-        if generation < self.generation or self.phase is not Phase.COMPLETING:
+        if not self.awaits(generation):
             return []
         self.phase = Phase.STABLE
         return [SendAssignment(generation)]

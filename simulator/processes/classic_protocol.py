@@ -175,10 +175,7 @@ class ClassicProtocol:
                 yield from self._compute(instruction)
             case protocol.SendAssignment(generation=generation):
                 yield env.timeout(0)
-                decision = self._decisions[generation]
-                # A leader that waited for end offsets may decide later than its successor: keep newer decisions.
-                self._decisions = {number: newer for number, newer in self._decisions.items() if number > generation}
-                self._assign(*decision)
+                self._assign(*self._decisions.pop(generation))
             case protocol.ResendAssignment(member=member):
                 yield env.timeout(0)
                 self._resend_assignment(member)
@@ -213,9 +210,10 @@ class ClassicProtocol:
             del decision
             yield from self._remove_slow_leader(instruction.leader, slow_ms)
         else:
-            self._decisions[instruction.generation] = instruction, decision
             yield env.timeout(round(decision.leader_compute_ms))
-            if self._context.fleet.is_up(instruction.leader):
+            # Decisions are large: one that was superseded meanwhile, which the group never receives, is not kept.
+            if self._context.fleet.is_up(instruction.leader) and self._group.awaits(instruction.generation):
+                self._decisions[instruction.generation] = instruction, decision
                 self._send(protocol.AssignmentReady(instruction.generation))
 
     def _fetch_end_offsets(self) -> Process:

@@ -19,7 +19,7 @@ from simulator.results.convergence import Verdict, convergence
 from simulator.world.closing import Closing
 from simulator.world.disturbances import ConfigChange, Crash, Disk, Join, Leave, RollingBounce
 from simulator.world.layout import lay_out
-from simulator.world.world import Start
+from simulator.world.world import Start, World
 from tests.simulator.small_world_runs import (
     SECOND,
     TOTAL_STATE_BYTES,
@@ -34,6 +34,20 @@ from tests.simulator.small_world_runs import (
 from tests.simulator.world_builders import HOUR, MINUTE, with_clients, with_group, with_late_clients, world
 
 pytestmark = pytest.mark.usefixtures("equal_phases")
+
+
+def count_decisions(base: World, max_rebalances: int) -> list[int]:
+    """Return how many more decisions exist at each rebalance of a run than before it."""
+    before, kept = [0], []
+
+    def count(_: int = 0) -> None:
+        kept.append(sum(type(item) is Decision for item in gc.get_objects()) - before[0])
+
+    count()
+    before = kept[:]
+    simulate(base, HighAvailability(), limits=RunLimits(max_rebalances=max_rebalances, on_rebalance=count))
+    assert len(kept) > max_rebalances
+    return kept[1:]
 
 
 def test_initial_delay_is_extended_while_members_join() -> None:
@@ -164,16 +178,18 @@ def test_never_converges_if_the_leader_exceeds_max_poll_interval() -> None:
 
 def test_decisions_that_are_never_sent_are_not_kept() -> None:
     """A leader that never finishes computes again and again; each decision has arrays of tasks x clients."""
-    kept = []
+    kept = count_decisions(with_group(with_rack_awareness(world()), leader_speed=1e-9), 8)
+    assert max(kept) <= 1
 
-    def count_decisions(_: int) -> None:
-        kept.append(sum(type(item) is Decision for item in gc.get_objects()))
 
-    slow = with_group(with_rack_awareness(world()), leader_speed=1e-9)
-    before = sum(type(item) is Decision for item in gc.get_objects())
-    simulate(slow, HighAvailability(), limits=RunLimits(max_rebalances=8, on_rebalance=count_decisions))
-    assert len(kept) >= 8
-    assert max(kept) - before <= 1
+def test_superseded_decisions_are_not_kept() -> None:
+    """A rolling restart supersedes each decision of a leader that computes for longer than a client takes."""
+    slow = with_group(with_rack_awareness(world()), leader_speed=1e-6)
+    computes_ms = run(slow).rounds[0].leader_compute_ms
+    assert MINUTE < computes_ms < 2 * MINUTE
+    bounces = [RollingBounce(number * 3 * MINUTE, ("c1", "c2", "c3"), 20 * SECOND, 40 * SECOND) for number in range(9)]
+    kept = count_decisions(dataclasses.replace(slow, disturbances=tuple(bounces)), 20)
+    assert max(kept) <= 3
 
 
 def test_leader_that_exceeded_max_poll_interval_once_is_no_cause_of_never() -> None:
