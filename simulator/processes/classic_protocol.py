@@ -211,7 +211,7 @@ class ClassicProtocol:
             yield from self._remove_slow_leader(instruction.leader, slow_ms)
         else:
             yield env.timeout(round(decision.leader_compute_ms))
-            # Decisions are large: one that was superseded meanwhile, which the group never receives, is not kept.
+            # Decisions are large: one that another rebalance superseded is never sent, and not kept.
             if self._context.fleet.is_up(instruction.leader) and self._group.awaits(instruction.generation):
                 self._decisions[instruction.generation] = instruction, decision
                 self._send(protocol.AssignmentReady(instruction.generation))
