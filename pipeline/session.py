@@ -151,8 +151,9 @@ def _java_ends_at_interrupt() -> Iterator[None]:
         SparkError: that of the block, without Ctrl-C.
     """
     interrupts: list[int] = []
+    _unlog_lost_calls()
     try:
-        with _unlogged_lost_calls(), _recorded_interrupts(interrupts):
+        with _recorded_interrupts(interrupts):
             yield
     except KeyboardInterrupt:
         _end_java()
@@ -187,33 +188,27 @@ def _recorded_interrupts(interrupts: list[int]) -> Iterator[None]:
         signal.signal(signal.SIGINT, handler)
 
 
-@contextmanager
-def _unlogged_lost_calls() -> Iterator[None]:
-    """Drop py4j's tracebacks of calls of Java that have lost their connection.
+def _unlog_lost_calls() -> None:
+    """Drop py4j's tracebacks of calls of Java that have lost their connection, until this process ends.
 
-    Yields:
-        Nothing.
+    Objects of Java that are deleted after it has ended, and threads that still wait for it, call it, too.
     """
-    loggers = [logging.getLogger(name) for name in _PY4J_LOGGERS]
-    for logger in loggers:
-        logger.addFilter(_is_no_lost_call)
-    try:
-        yield
-    finally:
-        for logger in loggers:
-            logger.removeFilter(_is_no_lost_call)
+    for name in _PY4J_LOGGERS:
+        logging.getLogger(name).addFilter(_is_no_lost_call)
 
 
 def _is_no_lost_call(record: logging.LogRecord) -> bool:
-    """Return False for a call of Java that Ctrl-C ends here or, where the terminal sends it to Java too, over there.
+    """Return False for a call by py4j that Ctrl-C ends here or, where the terminal sends it to Java too, over there.
 
     A lost connection is an exception as well, which `_spark_errors` reports in one line, unless the connection is lost
     while py4j closes it.
     """
+    import py4j
     from py4j.protocol import Py4JNetworkError
 
     lost = KeyboardInterrupt | Py4JNetworkError | ConnectionError
-    return not (record.exc_info and isinstance(record.exc_info[1], lost))
+    is_by_py4j = record.pathname.startswith(os.path.dirname(py4j.__file__))
+    return not (is_by_py4j and record.exc_info and isinstance(record.exc_info[1], lost))
 
 
 def _stop(session: SparkSession) -> None:

@@ -105,10 +105,10 @@ def test_interrupt_that_python_drops_is_no_error_of_spark(tmp_path: Path) -> Non
     assert done.stdout.splitlines() == ["interrupted", "5"]
 
 
-def test_connection_that_is_lost_while_it_is_closed_is_not_logged(capfd: pytest.CaptureFixture[str]) -> None:
+def test_connection_that_is_lost_while_it_is_closed_is_not_logged() -> None:
     """Ctrl-C in a terminal ends Java, to which py4j then sends that the interrupted call has ended."""
     code = """
-import logging, socket
+import logging, socket, sys
 from types import SimpleNamespace
 from py4j.clientserver import ClientServerConnection, JavaParameters, PythonParameters
 from pipeline.session import _java_ends_at_interrupt
@@ -120,16 +120,54 @@ def lose():
     java.close()
     connection.shutdown_socket(1, 2)
 
-logging.basicConfig()  # py4j's own lines on the root logger do it, too.
+logging.basicConfig(stream=sys.stdout)  # py4j's own lines on the root logger do it, too.
+lose()
+print("before", flush=True)
 with _java_ends_at_interrupt():
     lose()
-print("outside", flush=True)
 lose()
 """
-    subprocess.run([sys.executable, "-c", code], check=True, stderr=subprocess.STDOUT)
-    written = capfd.readouterr().out
-    assert written.startswith("outside\n")
-    assert "BrokenPipeError" in written, "py4j no longer logs it, so that nothing need be dropped"
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert "BrokenPipeError" in done.stdout, "py4j no longer logs it, so that nothing need be dropped"
+    assert done.stdout.endswith("before\n")
+
+
+def test_call_of_java_that_ctrl_c_leaves_unread_is_not_logged(tmp_path: Path) -> None:
+    """A thread still waits for Java, or an object of Java is deleted, while Java ends."""
+    code = """
+import logging, signal, threading, time
+from contextlib import suppress
+from pipeline import session
+from py4j.protocol import Py4JError
+from pyspark import SparkContext
+
+logging.basicConfig()
+session._JAVA_END_S = 0.5
+
+def call(sending):
+    sending.set()
+    with suppress(Py4JError):
+        print("answer", java.currentTimeMillis())
+
+try:
+    with session.connect("local[1]", fast_start=True) as spark:
+        java = spark._jvm.java.lang.System
+        java.currentTimeMillis()
+        SparkContext._gateway.proc.send_signal(signal.SIGSTOP)
+        sending = threading.Event()
+        thread = threading.Thread(target=call, args=[sending], daemon=True)
+        thread.start()
+        sending.wait()
+        time.sleep(0.5)
+        raise KeyboardInterrupt
+except KeyboardInterrupt:
+    print("interrupted")
+thread.join()
+logging.error("own", exc_info=ConnectionResetError("own"))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
+    assert done.stdout.splitlines() == ["interrupted"]
+    assert done.stderr.splitlines() == ["ERROR:root:own", "ConnectionResetError: own"]
 
 
 def test_spark_connect_is_rejected_with_the_masters_that_work() -> None:
