@@ -36,8 +36,8 @@ MAX_PARTITIONS: Final = 100_000
 
 MAX_REPLICAS: Final = 1_000_000
 MAX_CLIENTS: Final = 10_000
-MAX_TASK_CLIENT_PAIRS: Final = 20_000_000
-"""Tasks times clients; for example 20,000 tasks on 1,000 clients."""
+MAX_TASK_CLIENT_PAIRS: Final = 40_000_000
+"""Tasks times clients; for example 20,000 tasks on 2,000 clients."""
 
 
 @dataclass(frozen=True, slots=True)

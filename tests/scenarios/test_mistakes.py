@@ -133,9 +133,9 @@ def test_long_or_unprintable_value_is_truncated_to_one_line() -> None:
 
 def test_too_many_task_client_pairs_are_rejected() -> None:
     text = replace_in_small("payments, partitions: 4", "payments, partitions: 30000").replace(
-        "count: 3, r", "count: 900, r", 2
+        "count: 3, r", "count: 1500, r", 2
     )
-    text = text.replace("{count: 900, racks: [az1, az2, az3]}", "{count: 3, racks: [az1, az2, az3]}")
+    text = text.replace("{count: 1500, racks: [az1, az2, az3]}", "{count: 3, racks: [az1, az2, az3]}")
     assert mistakes_in(text) == [
-        "s.yaml:1: 30,004 tasks on 901 clients are 27,033,604 pairs, more than the 20,000,000 that can be simulated"
+        "s.yaml:1: 30,004 tasks on 1,501 clients are 45,036,004 pairs, more than the 40,000,000 that can be simulated"
     ]
