@@ -26,6 +26,12 @@ _SCALES_TO_MS = ((1e11, 1e3), (1e14, 1.0), (1e17, 1e-3))
 _NANOSECONDS = 1e-6
 """Seconds, milliseconds, microseconds and nanoseconds since 1970 differ in magnitude from 1973 to 5138."""
 
+_LIMIT = 2.0**63
+"""Counters and sizes of Kafka are signed 64-bit integers, as are times in Spark, which aborts at a larger number."""
+
+_NOT_DECIMAL = "[dDfFxX]"
+"""Letters in hexadecimal numbers, infinity and Java's literals such as `5f`, which Spark's cast accepts."""
+
 
 @dataclass(frozen=True, slots=True)
 class RowMapper:
@@ -64,7 +70,7 @@ class RowMapper:
             "brokers": self._by_metric(lambda metric: metric.brokers, "each"),
             "per_topic": self._per_topic(),
             "ignored": self._ignored(),
-            "bad_value": fn.coalesce(*(_value_fault(name, value) for name, value in self._values().items())),
+            "bad_value": fn.coalesce(*(self._value_fault(name, value) for name, value in self._values().items())),
         }
         named = raw.select(
             *(column.alias(name) for name, column in columns.items()), *_POSITION_AND_TEXT, "written", "broken"
@@ -168,9 +174,30 @@ class RowMapper:
 
         mapping = self.mapping
         if not mapping.is_long:
-            return self._field({"bytes": mapping.bytes, "messages": mapping.messages}.get(measure)).try_cast("double")
+            return self._number({"bytes": mapping.bytes, "messages": mapping.messages}.get(measure))
         names = [name for name, metric in mapping.metrics.items() if metric.measures == measure]
-        return fn.when(self._metric().isin(*names), self._field(mapping.value).try_cast("double"))
+        return fn.when(self._metric().isin(*names), self._number(mapping.value))
+
+    def _number(self, name: str | None) -> Column:
+        """Return a field as `double`; null if it is not a decimal number."""
+        from pyspark.sql import functions as fn
+
+        field = self._field(name)
+        number = field.try_cast("double")
+        is_text = self.types.get(name or "") == "string"
+        return fn.when(~field.rlike(_NOT_DECIMAL), number) if is_text else number
+
+    def _value_fault(self, name: str, value: Column) -> Column:
+        """Return what is wrong with a value; null if it is valid or missing."""
+        from pyspark.sql import functions as fn
+
+        number = self._number(name)
+        # Spark orders NaN above infinity.
+        good = fn.coalesce((number >= 0) & (number < float("inf")), fn.lit(False))
+        fault = fn.when(~good, fn.lit(f"{name}: not a number ≥ 0"))
+        return fn.when(
+            value.isNotNull(), fn.coalesce(fault, fn.when(number >= _LIMIT, fn.lit(f"{name}: 2^63 or more")))
+        )
 
     def _milliseconds(self, name: str | None) -> Column:
         from pyspark.sql import functions as fn
@@ -179,23 +206,21 @@ class RowMapper:
         if name not in self.types:
             return fn.lit(None).cast("bigint")
         if kind in ("timestamp", "timestamp_ntz", "date"):
-            return fn.unix_millis(field.cast("timestamp"))
-        number = field.try_cast("double")
+            return fn.unix_millis(field.try_cast("timestamp"))
+        number = self._number(name)
         scale = fn.lit(_NANOSECONDS)
         for bound, factor in reversed(_SCALES_TO_MS):
             scale = fn.when(fn.abs(number) < bound, fn.lit(factor)).otherwise(scale)
-        scaled = _rounded(number * scale)
+        scaled = _rounded(_within_limit(number * scale))
         return scaled if kind != "string" else fn.coalesce(scaled, fn.unix_millis(fn.try_to_timestamp(field)))
 
 
-def _value_fault(name: str, value: Column) -> Column:
-    """Return what is wrong with a value; null if it is valid or missing."""
+def _within_limit(number: Column) -> Column:
+    """Return the number; null if it is NaN, infinite or beyond _LIMIT."""
     from pyspark.sql import functions as fn
 
-    number = value.try_cast("double")
     # Spark orders NaN above infinity.
-    good = (number >= 0) & (number < float("inf"))
-    return fn.when(value.isNotNull() & ~fn.coalesce(good, fn.lit(False)), fn.lit(f"{name}: not a number ≥ 0"))
+    return fn.when(fn.abs(number) < _LIMIT, number)
 
 
 def _rounded(number: Column) -> Column:
