@@ -59,7 +59,7 @@ def test_peers_are_shown_with_ratios() -> None:
     ]
 
 
-def test_what_ended_before_is_said() -> None:
+def test_reason_is_shown_instead_of_a_time() -> None:
     measured = {**figures("day", seconds=4, rebalances=1_248), "before": {"day": {"failed": "over 20 min"}}}
     assert cells(table(measured), "a day of bounces") == ["over 20 min", "4 s, 1.00 GB", "5 s", "yes", "–"]
 

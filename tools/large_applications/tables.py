@@ -127,7 +127,7 @@ def table(figures: Mapping[str, Mapping[str, Json]]) -> str:
 
 
 def _size(figures: Json) -> str:
-    """Return the number of readings or rebalances, where a workload tells it."""
+    """Return the number of readings or rebalances, where a workload counts them."""
     if "rows" in figures:
         return f", {figures['rows']:,} readings"
     return f", {figures['rebalances']:,} rebalances" if "rebalances" in figures else ""
