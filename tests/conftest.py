@@ -7,6 +7,7 @@ If the environment variable CI is set, Hypothesis' profile `ci` applies, which d
 from __future__ import annotations
 
 import os
+import signal
 
 from hypothesis import Phase, settings
 
@@ -16,3 +17,6 @@ settings.register_profile("unshrunk", deadline=None, phases=(Phase.explicit, Pha
 
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "default")
 settings.load_profile(PROFILE)
+
+# A shell starts commands in the background with SIGINT ignored, which processes of tests inherit.
+signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -30,6 +30,7 @@ _TABLE = re.compile(r"\| command \|.*\n(\|.*\n)+")
 
 def main() -> None:
     """Run a subcommand."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # Ignored in a command that a shell starts with `&`.
     parser = argparse.ArgumentParser(prog="python -m tests.faults")
     commands = parser.add_subparsers(dest="task", required=True)
     trying = commands.add_parser("try", help="Kill commands, and append a line for each moment to a file.")
