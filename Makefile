@@ -54,7 +54,7 @@ PAGES    := tests/reports/render/plan_page tests/assignor_sim/commands/test_repo
 FAULTS   := tests/faults tests/assignors/containment/test_isolated.py
 ANSWERS  := tests/parity tests/contract tests/relations tests/library/test_stored.py \
 	tests/library/test_known_problems.py tests/library/test_readable_results.py $(PROJECTS) $(EXAMPLES) $(PAGES) $(FAULTS)
-SLOW     := $(ANSWERS) tests/hostile tests/pipeline tests/object_store tests/browser tests/real_kafka tests/bridge tests/benchmarks
+SLOW     := $(ANSWERS) tests/hostile tests/pipeline tests/object_store tests/connect tests/browser tests/real_kafka tests/bridge tests/benchmarks
 
 test: .venv ## Set up, then run the tests (a part of them: ARGS="-k rack")
 	.venv/bin/python -m pytest --numprocesses=auto --dist=loadfile $(SLOW:%=--ignore=%) $(ARGS)
@@ -65,9 +65,10 @@ test-answers: .venv ## Compare with Kafka's recorded assignments and times; test
 	.venv/bin/python -m pytest --numprocesses=auto --dist=load $(ANSWERS) $(ARGS)
 	HOSTILE_INPUTS=$(HOSTILE_INPUTS) .venv/bin/python -m pytest --numprocesses=auto --dist=load tests/hostile
 
-test-spark: .venv ## Run the tests that need Spark: embedded, on a cluster whose processes are killed, on S3 (needs Maven)
+test-spark: .venv ## Run the tests that need Spark: embedded, on a cluster whose processes are killed, on S3 (needs Maven), by Spark Connect
 	.venv/bin/python -m pytest tests/pipeline $(ARGS)
 	.venv/bin/python -m pytest tests/object_store $(ARGS)
+	.venv/bin/python -m pytest tests/connect $(ARGS)
 
 test-kafka: .venv ## Compare predictions with real Kafka clusters; execute plans on one; run assignors in Java (needs Maven)
 	.venv/bin/python -m pytest tests/bridge tests/real_kafka $(ARGS)

@@ -1,7 +1,7 @@
 """The Spark session of all jobs.
 
 By default, Spark runs in a Java process on this machine (`local[*]`). `--master` selects a cluster; so does
-`spark-submit`, whose settings take precedence.
+`spark-submit`, whose settings take precedence. With `--master sc://…`, Spark runs in a Spark Connect server.
 """
 
 from __future__ import annotations
@@ -31,14 +31,19 @@ LOCAL = "local[*]"
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 """Spark runs one Python worker per core; more threads per worker would compete for cores."""
 
-_SETTINGS = {
-    "spark.app.name": "assignor-sim",
-    "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
+SQL_SETTINGS = {
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.parquet.compression.codec": "zstd",
     "spark.sql.shuffle.partitions": "8",
+}
+"""Settings of every session; a client of Spark Connect can set no others."""
+
+_SETTINGS = {
+    "spark.app.name": "assignor-sim",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    **SQL_SETTINGS,
     **{f"spark.executorEnv.{name}": "1" for name in _ONE_THREAD},
 }
 _LOCAL_SETTINGS = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
@@ -55,13 +60,6 @@ _PY4J_LOGGERS = (None, "py4j.clientserver", "py4j.java_gateway")
 _JAVA_HAS_ENDED = (
     "Java ended while Spark ran; the system may have ended it for lack of memory (see dmesg). "
     "Use fewer cores, as in --master 'local[1]'"
-)
-
-
-_CONNECT_SCHEME = "sc://"
-_NO_CONNECT = (
-    "Spark Connect is unsupported, because folders are moved by the Java process of the driver; "
-    "choose local[N], spark://HOST:PORT, yarn or k8s://HOST:PORT"
 )
 
 
@@ -82,7 +80,8 @@ def connect(
     An active session of this process, as in a notebook, is used as it is and stays active.
 
     Args:
-        master: Spark URL of the cluster; by default that of spark-submit, or else all cores of this machine.
+        master: Spark URL of the cluster, or `sc://HOST:PORT` of a Spark Connect server; by default that of
+            spark-submit, or else all cores of this machine.
         settings: Spark configuration, overriding the settings of this module.
         py_files: Python code for the executors, as in `spark-submit --py-files`: .py, .zip, and wheels, which are
             shipped as .zip because Spark does not accept wheels.
@@ -93,12 +92,16 @@ def connect(
         The session.
 
     Raises:
-        SparkError: Spark does not start, a job fails, or the URL is that of Spark Connect.
+        SparkError: Spark does not start or does not answer, or a job fails.
     """
     from pyspark.sql import SparkSession
 
-    if (master or "").startswith(_CONNECT_SCHEME):
-        raise SparkError(f"--master {master}: {_NO_CONNECT}")
+    from pipeline.connect_session import connect_to_server, is_connect_url
+
+    if master is not None and is_connect_url(master):
+        with connect_to_server(master, settings or {}, py_files) as remote:
+            yield remote
+        return
     running = SparkSession.getActiveSession() if master is None else None
     with ExitStack() as stack:
         if running is None:
@@ -133,7 +136,7 @@ def _spark_errors() -> Iterator[None]:
             raise SparkError(_JAVA_HAS_ENDED) from error
         raise SparkError(f"Spark does not answer: {error}") from error
     except (PySparkException, Py4JError) as error:
-        raise SparkError(f"Spark failed: {_without_stack_frames(str(error))}") from error
+        raise SparkError(f"Spark failed: {without_stack_frames(str(error))}") from error
 
 
 @contextmanager
@@ -362,7 +365,7 @@ def _tail(java_log: Path) -> str:
     return java_log.read_text(encoding="utf-8", errors="replace")[-_MAX_CHARS:]
 
 
-def _without_stack_frames(text: str) -> str:
+def without_stack_frames(text: str) -> str:
     """Return an error message without Java stack frames, shortened."""
     lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith(("at ", "..."))]
     message = "\n".join(lines)

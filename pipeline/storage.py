@@ -1,6 +1,7 @@
 """Access to files on any file system that Spark supports: local paths and URIs such as `s3a://`, `gs://`, `hdfs://`.
 
-All access goes through Spark's Hadoop file systems, so the settings of Spark apply.
+All access goes through Spark's Hadoop file systems, so the settings of Spark apply; with Spark Connect, through
+Arrow's.
 
 A local file system renames a folder in one operation. An object store has no folders: it copies the objects one after
 another, and a process may be killed after any of them. An object itself appears whole or not at all. Writers therefore
@@ -12,8 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from pipeline.file_systems import open_file_system
 from pipeline.session import SparkError
 from simulator.results.output_lock import output_lock, replace_directory
 
@@ -22,9 +24,6 @@ if TYPE_CHECKING:
 
 _REPLACING, _CLEARED = "_replacing", "_cleared"
 """Files in a new folder while it replaces an old one: before the old one is removed, and after that."""
-
-_WHOLE_FILES = "fs.capability.outputstream.abortable"
-"""Hadoop's capability of file systems on which a file appears when it is closed, such as S3's."""
 
 
 class Storage:
@@ -39,21 +38,12 @@ class Storage:
     """
 
     def __init__(self, spark: SparkSession, root: str) -> None:
-        from py4j.protocol import Py4JJavaError
-
-        assert spark._jvm is not None
-        self._jvm: Any = spark._jvm
-        try:
-            path = self._jvm.org.apache.hadoop.fs.Path(root)
-            self._files = path.getFileSystem(spark._jsc.hadoopConfiguration())
-            self._root = self._files.makeQualified(path)
-        except Py4JJavaError as error:
-            raise SparkError(f"{root}: {error.java_exception.getMessage()}") from error
+        self._files = open_file_system(spark, root)
 
     @property
     def root(self) -> str:
         """Return the folder as an absolute URI, valid on executors, too."""
-        return str(self._root.toString())
+        return self._files.root
 
     def path(self, *names: str) -> str:
         """Return the URI of a file or folder in the root folder."""
@@ -61,31 +51,19 @@ class Storage:
 
     def exists(self, *names: str) -> bool:
         """Return whether a file or folder exists."""
-        return bool(self._files.exists(self._hadoop_path(names)))
+        return self._files.exists(names)
 
     def children(self, *names: str) -> list[str]:
         """Return the sorted names in a folder; empty if it does not exist."""
-        if not self.exists(*names):
-            return []
-        return sorted(status.getPath().getName() for status in self._files.listStatus(self._hadoop_path(names)))
+        return sorted(self._files.children(names))
 
     def files(self, *names: str) -> list[str]:
         """Return the sorted names of all files in a folder and its subfolders, relative to it; empty without one."""
-        if not self.exists(*names):
-            return []
-        prefix = self.path(*names) + "/"
-        found, files = self._files.listFiles(self._hadoop_path(names), True), []
-        while found.hasNext():
-            files.append(str(found.next().getPath().toString()))
-        return sorted(file.removeprefix(prefix) for file in files if file.startswith(prefix))
+        return sorted(self._files.files(names))
 
     def read_text(self, *names: str) -> str:
         """Read a UTF-8 file."""
-        stream = self._files.open(self._hadoop_path(names))
-        try:
-            return bytes(self._jvm.org.apache.commons.io.IOUtils.toByteArray(stream)).decode()
-        finally:
-            stream.close()
+        return self._files.read(names).decode()
 
     def write_text(self, text: str, *names: str) -> None:
         """Write a UTF-8 file atomically, as `write` does."""
@@ -96,14 +74,7 @@ class Storage:
 
         It is written under a temporary name and renamed, unless the file system shows only whole files.
         """
-        target = self._hadoop_path(names)
-        if self._files.hasPathCapability(target, _WHOLE_FILES):
-            self._create(target, content)
-            return
-        part = self._hadoop_path((*names[:-1], f".{names[-1]}.part"))
-        self._create(part, content)
-        self._files.delete(target, False)
-        self._rename(part, target)
+        self._files.write(content, names)
 
     def download(self, folder: Path, *names: str) -> None:
         """Copy a file, or all files of a folder, to the machine of the driver.
@@ -121,8 +92,7 @@ class Storage:
             parts = file.split("/") if file else []
             copy = folder.joinpath(names[-1], *parts).resolve()
             copy.parent.mkdir(parents=True, exist_ok=True)
-            target = self._jvm.org.apache.hadoop.fs.Path(f"file://{copy}")  # Hadoop expects no escapes.
-            self._files.copyToLocalFile(False, self._hadoop_path((*names, *parts)), target, True)
+            self._files.download((*names, *parts), copy)
 
     def move(self, source: Sequence[str], target: Sequence[str]) -> None:
         """Rename a file or folder that has no equivalent in the target yet, and create missing parent folders.
@@ -133,12 +103,12 @@ class Storage:
         Raises:
             SparkError: the source is missing or empty, or the file system rejects the operation.
         """
-        files = () if self._local_folder is not None else self.files(*source)
+        files = () if self._files.local_folder is not None else self.files(*source)
         if not files:
-            self._move_in_one_operation(source, target)
+            self._files.rename(source, target)
         for file in sorted(files, key=lambda name: (_is_marker(name), name)):
             parts = file.split("/")
-            self._move_in_one_operation((*source, *parts), (*target, *parts))
+            self._files.rename((*source, *parts), (*target, *parts))
 
     def replace(self, source: str, target: str, marker: str) -> None:
         """Replace a folder by another one.
@@ -151,7 +121,7 @@ class Storage:
             target: the folder to replace, which may be missing.
             marker: the file in the new folder by which readers recognize a complete one.
         """
-        local = self._local_folder
+        local = self._files.local_folder
         if local is not None:
             replace_directory(local / source, local / target)
             return
@@ -160,7 +130,7 @@ class Storage:
 
     def is_being_replaced(self, source: str) -> bool:
         """Return whether the replacement of a folder by `source` has begun and is not complete."""
-        return self._local_folder is None and self.exists(source, _REPLACING)
+        return self._files.local_folder is None and self.exists(source, _REPLACING)
 
     def complete_replacement(self, source: str, target: str, marker: str) -> None:
         """Complete a replacement that was interrupted, if there is one; every step may be repeated.
@@ -181,7 +151,7 @@ class Storage:
             # It may have been copied, but not deleted here.
             parts = file.split("/")
             self.remove(target, *parts)
-            self._move_in_one_operation((source, *parts), (target, *parts))
+            self._files.rename((source, *parts), (target, *parts))
         # Without this file, the others no longer mean that the target is to be removed.
         self.remove(source, _REPLACING)
         self.remove(source)
@@ -199,7 +169,7 @@ class Storage:
         Raises:
             SparkError: another process writes to it, or it cannot be written.
         """
-        local = self._local_folder
+        local = self._files.local_folder
         with ExitStack() as stack:
             if local is not None:
                 folder = local / name
@@ -211,41 +181,9 @@ class Storage:
                     raise SparkError(f"{folder}: cannot be written: {reason}; choose another --out") from error
             yield
 
-    @property
-    def _local_folder(self) -> Path | None:
-        uri = self._root.toUri()
-        return Path(uri.getPath()) if uri.getScheme() == "file" else None
-
     def remove(self, *names: str) -> None:
         """Remove a file, or a folder with its contents; do nothing if it does not exist."""
-        self._files.delete(self._hadoop_path(names), True)
-
-    def _create(self, target: Any, content: bytes) -> None:
-        """Write a file under its final name."""
-        stream = self._files.create(target, True)
-        try:
-            stream.write(content)
-        finally:
-            stream.close()
-
-    def _move_in_one_operation(self, source: Sequence[str], target: Sequence[str]) -> None:
-        """Rename a file or folder and create missing parent folders."""
-        target_path = self._hadoop_path(target)
-        self._files.mkdirs(target_path.getParent())
-        self._rename(self._hadoop_path(source), target_path)
-
-    def _rename(self, source: Any, target: Any) -> None:
-        """Rename a path.
-
-        Raises:
-            SparkError: the file system rejects it.
-        """
-        # Hadoop returns False instead of throwing.
-        if not self._files.rename(source, target):
-            raise SparkError(f"{source.toString()}: cannot be renamed to {target.toString()}")
-
-    def _hadoop_path(self, names: Sequence[str]) -> Any:
-        return self._jvm.org.apache.hadoop.fs.Path(self.path(*names))
+        self._files.remove(names)
 
 
 def _is_marker(name: str) -> bool:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assignor_sim.api.spark import spark_session
+from pipeline.connect_session import runs_on_this_machine
 from pipeline.recommend.errors import RecommendError
 from pipeline.recommend.evaluator import Evaluator
 from pipeline.recommend.limits import parse_limits
@@ -86,7 +87,7 @@ def recommend(
     with ExitStack() as stack:
         folder = sweeps or stack.enter_context(tempfile.TemporaryDirectory(dir=temporary_folder()))
         session = stack.enter_context(spark_session(spark))
-        if sweeps is None and not str(session.sparkContext.master).startswith("local"):
+        if sweeps is None and not runs_on_this_machine(session):
             raise RecommendError("on a cluster, name a folder for the sweeps that all machines reach (--sweeps URI)")
         evaluations = SparkRuns(session, request, folder, command, on_progress or (lambda _: None))
         evaluator = Evaluator(request.space, parsed, limits, evaluations)

@@ -11,7 +11,7 @@ from assignor_sim.console.exits import BAD_INPUT, print_error
 
 Master = Annotated[
     str | None,
-    typer.Option(help="Spark master URL, or local\\[N]; all cores of this machine by default.", metavar="URL"),
+    typer.Option(help="Spark master URL, local\\[N] or sc://HOST:PORT; all local cores by default.", metavar="URL"),
 ]
 Conf = Annotated[list[str] | None, typer.Option(help="Spark config. Repeatable.", metavar="KEY=VALUE")]
 PyFiles = Annotated[

@@ -23,6 +23,7 @@ from pipeline.aggregate.output import AggregateDirectory
 from pipeline.aggregate.sensitivity import EFFECTS, effects
 from pipeline.aggregate.stored_sweeps import AggregateError, StoredSweep, factor_columns, find_sweeps
 from pipeline.aggregate.summary import FRONT_AND_FACTS, MAX_FACTORS, build_summary, scenario_front
+from pipeline.spark_jobs import default_parallelism
 from reports.analysis.sweeps.tables import AGGREGATE_SCHEMAS, OBJECTIVES
 from simulator.results.renamed_keys import RENAMED_RUN_KEYS
 
@@ -94,7 +95,7 @@ def _cells(spark: SparkSession, sweep: StoredSweep) -> DataFrame:
     settings = _read(spark, f"{sweep.root}/settings", _settings_schema(sweep)).toDF("setting", *sweep.columns)
     wanted = run_schema(sweep)
     runs = _read(spark, f"{sweep.root}/runs", pa.schema([field for field in wanted if field.name not in sweep.columns]))
-    tasks = min(-(-sweep.planned // _RUNS_PER_TASK), 4 * spark.sparkContext.defaultParallelism)
+    tasks = min(-(-sweep.planned // _RUNS_PER_TASK), 4 * default_parallelism(spark))
     joined = runs.join(functions.broadcast(settings), "setting").repartition(max(1, tasks), "setting")
     return _grouped(
         joined.select(*wanted.names), "setting", partial(cell_statistics, sweep), cell_statistics_schema(sweep)

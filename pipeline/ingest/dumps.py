@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from pipeline.ingest.dump_worker import parse_texts
-from pipeline.ingest.sources import SparkFileSystem
+from pipeline.ingest.sources import source_files
 from pipeline.ingest.tables import HISTORY, PLACEMENTS, SIZES, Table
 from scenarios.kafka.formats.leader_log import RELEVANT_LINE
 
@@ -42,7 +42,7 @@ def read_dumps(spark: SparkSession, kind: str, paths: Sequence[str], scratch: st
     Raises:
         IngestError: a path matches no file.
     """
-    files = SparkFileSystem(spark)
+    files = source_files(spark)
     uris = sorted({file.uri for path in paths for file in files.list_files(path)})
     texts = _log_texts(spark, uris) if kind == "leader_logs" else _texts(spark, uris)
     columns = _columns(TABLE_OF[kind])

@@ -15,6 +15,7 @@ from pipeline.ingest.mapping import SourceMapping
 from pipeline.ingest.rows import read_rows
 from pipeline.ingest.series import samples
 from pipeline.ingest.sources import FileGroup
+from pipeline.spark_jobs import default_parallelism
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -132,7 +133,7 @@ def _tasks(spark: SparkSession, groups: list[FileGroup]) -> int:
             _COMPRESSION_RATIO if group.format != "parquet" and group.uris[0].endswith((".gz", ".bz2", ".zst")) else 1
         )
         rows += group.size * ratio / _BYTES_PER_ROW[group.format]
-    return max(spark.sparkContext.defaultParallelism, math.ceil(rows / _ROWS_PER_TASK))
+    return max(default_parallelism(spark), math.ceil(rows / _ROWS_PER_TASK))
 
 
 def _sizes(rows: DataFrame) -> DataFrame:

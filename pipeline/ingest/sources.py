@@ -7,10 +7,12 @@ file name, or else from the first line.
 from __future__ import annotations
 
 import csv
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
+from pipeline.connect_session import is_connect
 from pipeline.ingest.errors import IngestError
 
 if TYPE_CHECKING:
@@ -70,8 +72,67 @@ class FileGroup:
         return sum(file.size for file in self.files)
 
 
-class SparkFileSystem:
+class SourceFiles(Protocol):
     """The file systems that Spark reads from."""
+
+    def list_files(self, path: str) -> list[SourceFile]:
+        """List the files of a source, sorted; names that begin with a dot or an underscore are ignored.
+
+        Returns:
+            At least one file.
+
+        Raises:
+            IngestError: no file matches, or all are empty.
+        """
+
+    def first_line(self, uri: str) -> str:
+        """Read the first line of a text file, decompressed according to its name."""
+
+
+def source_files(spark: SparkSession) -> SourceFiles:
+    """Return the file systems of a session: by Java if it has it, else as its server reads them."""
+    return ServerFiles(spark) if is_connect(spark) else HadoopSourceFiles(spark)
+
+
+class ServerFiles:
+    """The file systems of a Spark Connect server, which are read by jobs."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+
+    def list_files(self, path: str) -> list[SourceFile]:
+        """List the files of a source, sorted; names that begin with a dot or an underscore are ignored.
+
+        Returns:
+            At least one file.
+
+        Raises:
+            IngestError: no file matches, or all are empty.
+            AnalysisException: the server cannot read the source.
+        """
+        from pyspark.errors import AnalysisException
+        from pyspark.sql import functions as fn
+
+        # Spark's format for whole files opens none if their content is not read.
+        found = self._spark.read.format("binaryFile").option("recursiveFileLookup", True)
+        try:
+            rows = found.load(_absolute(path)).select(fn.col("path"), fn.col("length")).where("length > 0").collect()
+        except AnalysisException as error:
+            if "PATH_NOT_FOUND" not in str(error):
+                raise
+            rows = []
+        if not rows:
+            raise IngestError(f"{path}: no such file on the machine of the Spark Connect server, or it is empty")
+        return sorted((SourceFile(row["path"], row["length"]) for row in rows), key=lambda file: file.uri)
+
+    def first_line(self, uri: str) -> str:
+        """Read the first line of a text file, decompressed according to its name."""
+        row = self._spark.read.text(uri).first()
+        return "" if row is None else str(row["value"])[:_MAX_HEADER_BYTES]
+
+
+class HadoopSourceFiles:
+    """Spark's Hadoop file systems, by the Java process of the driver."""
 
     def __init__(self, spark: SparkSession) -> None:
         assert spark._jvm is not None
@@ -133,10 +194,10 @@ def group_files(spark: SparkSession, paths: Sequence[str]) -> list[FileGroup]:
     Raises:
         IngestError: a source has no files.
     """
-    files = SparkFileSystem(spark)
+    files = source_files(spark)
     groups: dict[tuple[str, str | None], list[SourceFile]] = {}
-    source_files = {file.uri: file for path in paths for file in files.list_files(path)}
-    for file in source_files.values():
+    found = {file.uri: file for path in paths for file in files.list_files(path)}
+    for file in found.values():
         format_ = _by_name(file.uri)
         first = "" if format_ in ("parquet", "jsonl") else files.first_line(file.uri)
         format_ = format_ or _by_content(first)
@@ -150,6 +211,11 @@ def _group(format_: str, header: str | None, files: list[SourceFile]) -> FileGro
     separator = max(",;\t", key=header.count)
     columns = next(csv.reader([header.removeprefix("\ufeff")], delimiter=separator), [])
     return FileGroup(format_, tuple(files), header, tuple(name.strip() for name in columns), separator)
+
+
+def _absolute(path: str) -> str:
+    """Return a URI as it is, and a path from the working directory of this process, which is not the server's."""
+    return path if "://" in path or path.startswith("file:") else os.path.abspath(path)
 
 
 def _by_name(uri: str) -> str | None:

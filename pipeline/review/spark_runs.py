@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from pipeline.review.process_pool import ProcessPool, ReviewError
 from pipeline.review.spark_worker import ANSWER_SCHEMA, answer_requests
+from pipeline.spark_jobs import SparkJobs, spark_jobs
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -41,13 +42,14 @@ def map_on_spark(
     """
     if not items:
         return
+    jobs = spark_jobs(spark)
     with ThreadPoolExecutor(1) as thread:
-        future = thread.submit(_collect, spark, [pickle.dumps((function, item)) for item in items])
+        future = thread.submit(_collect, spark, jobs, [pickle.dumps((function, item)) for item in items])
         try:
             while not wait([future], _POLL_INTERVAL_S).done:
-                on_progress(f"{_completed(spark):,} of {len(items):,} tasks on Spark")
+                on_progress(f"{jobs.completed_tasks(_GROUP):,} of {len(items):,} tasks on Spark")
         except BaseException:
-            spark.sparkContext.cancelJobGroup(_GROUP)
+            jobs.cancel((_GROUP,))
             raise
     for position, answer in sorted(future.result()):
         kind, result = pickle.loads(answer)
@@ -56,12 +58,12 @@ def map_on_spark(
         yield position, result
 
 
-def _collect(spark: SparkSession, requests: Sequence[bytes]) -> list[tuple[int, bytes]]:
+def _collect(spark: SparkSession, jobs: SparkJobs, requests: Sequence[bytes]) -> list[tuple[int, bytes]]:
     """Run the requests, and return the positions with the answers."""
     from pyspark.sql import functions as sql
     from pyspark.sql.pandas.types import from_arrow_schema
 
-    spark.sparkContext.setJobGroup(_GROUP, "assignor-sim review")
+    jobs.begin(_GROUP, "assignor-sim review")
     table = pa.table(
         {"position": pa.array(range(len(requests)), pa.int64()), "request": pa.array(requests, pa.binary())}
     )
@@ -71,15 +73,3 @@ def _collect(spark: SparkSession, requests: Sequence[bytes]) -> list[tuple[int, 
         answer_requests, from_arrow_schema(ANSWER_SCHEMA)
     )
     return [(int(row["position"]), bytes(row["answer"])) for row in answers.collect()]
-
-
-def _completed(spark: SparkSession) -> int:
-    """Return the number of completed tasks of the largest stage."""
-    tracker = spark.sparkContext.statusTracker()
-    stages = [
-        tracker.getStageInfo(stage)
-        for job in tracker.getJobIdsForGroup(_GROUP)
-        if (found := tracker.getJobInfo(job)) is not None
-        for stage in found.stageIds
-    ]
-    return max((stage.numCompletedTasks for stage in stages if stage is not None), default=0)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from pipeline.parquet import write_parquet
+from pipeline.spark_jobs import SparkJobs
 from pipeline.storage import Storage
 from pipeline.sweep.batches import Batch
 from pipeline.sweep.job import SweepJob
@@ -27,16 +28,9 @@ RUNS = "runs"
 _ROWS_PER_FILE = 2_000_000
 
 
-def count_finished_runs(spark: SparkSession, batch: Batch) -> int:
+def count_finished_runs(jobs: SparkJobs, batch: Batch) -> int:
     """Return the approximate number of finished runs of a batch; Spark starts its tasks in the order of the chunks."""
-    tracker = spark.sparkContext.statusTracker()
-    completed = 0
-    for job in tracker.getJobIdsForGroup(batch.name):
-        job_info = tracker.getJobInfo(job)
-        for stage in job_info.stageIds if job_info else ():
-            stage_info = tracker.getStageInfo(stage)
-            if stage_info and stage_info.numTasks == len(batch.chunks):
-                completed = max(completed, stage_info.numCompletedTasks)
+    completed = jobs.completed_tasks(batch.name, len(batch.chunks))
     return sum(chunk.stop - chunk.start for chunk in batch.chunks[:completed])
 
 
@@ -52,14 +46,16 @@ def _holds_runs(file: str) -> bool:
     return file.endswith(".parquet")
 
 
-def run_batch(spark: SparkSession, storage: Storage, job: SweepJob, batch: Batch) -> int:
+def run_batch(spark: SparkSession, jobs: SparkJobs, storage: Storage, job: SweepJob, batch: Batch, attempt: str) -> int:
     """Simulate a batch and move its tables to the output folder.
 
     Args:
         spark: the session.
+        jobs: the jobs of the session.
         storage: the output folder.
         job: the sweep.
         batch: the batch.
+        attempt: a name that no other process uses: jobs of a killed client of Spark Connect go on for some minutes.
 
     Returns:
         The number of runs that raised an error.
@@ -68,7 +64,7 @@ def run_batch(spark: SparkSession, storage: Storage, job: SweepJob, batch: Batch
     from pyspark.sql import functions as sql
     from pyspark.sql.pandas.types import from_arrow_schema
 
-    spark.sparkContext.setJobGroup(batch.name, f"{job.prepared.sweep.name}, {batch.name}")
+    jobs.begin(batch.name, f"{job.prepared.sweep.name}, {batch.name}")
     sweep_inputs = job.sweep_inputs
     runs = spark.createDataFrame(run_table(job, batch))
     # A range has exactly the given number of partitions, in order, and a broadcast join preserves them.
@@ -86,7 +82,7 @@ def run_batch(spark: SparkSession, storage: Storage, job: SweepJob, batch: Batch
         for name in sweep_inputs.tables:
             # The runs of a batch are one file: they appear in one operation on an object store, too.
             files = 1 if name == RUNS else 1 + (counts[name] or 0) // _ROWS_PER_FILE
-            write_parquet(_rows(outcomes, name, files), storage.path(UNFINISHED, batch.name, name))
+            write_parquet(_rows(outcomes, name, files), storage.path(UNFINISHED, attempt, batch.name, name))
     finally:
         outcomes.unpersist()
     # On an object store without a lock, another process may have finished the batch.
@@ -95,7 +91,7 @@ def run_batch(spark: SparkSession, storage: Storage, job: SweepJob, batch: Batch
     for name in reversed(sweep_inputs.tables):
         # Part of it may be there, from a process that was killed.
         storage.remove(name, batch.name)
-        storage.move((UNFINISHED, batch.name, name), (name, batch.name))
+        storage.move((UNFINISHED, attempt, batch.name, name), (name, batch.name))
     return int(counts["errors"])
 
 

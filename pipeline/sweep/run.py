@@ -20,10 +20,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from pipeline.spark_jobs import spark_jobs
 from pipeline.storage import Storage
 from pipeline.sweep.batch_job import UNFINISHED, count_finished_runs, finished_batches, run_batch
 from pipeline.sweep.batches import Batch
@@ -150,26 +152,27 @@ def _run_batches(
     state: Progress,
     on_progress: Callable[[Progress], None],
 ) -> Progress:
-    """Run batches, a few at a time; cancel all Spark jobs after an exception."""
+    """Run batches, a few at a time; cancel their Spark jobs after an exception."""
     waiting = list(reversed(remaining))
     running: dict[Future[int], Batch] = {}
+    jobs, attempt = spark_jobs(spark), uuid4().hex
     with ThreadPoolExecutor(_CONCURRENT_BATCHES) as threads:
         try:
             while waiting or running:
                 while waiting and len(running) < _CONCURRENT_BATCHES:
                     batch = waiting.pop()
-                    running[threads.submit(run_batch, spark, storage, job, batch)] = batch
+                    running[threads.submit(run_batch, spark, jobs, storage, job, batch, attempt)] = batch
                 completed, _ = wait(running, _POLL_INTERVAL_S, FIRST_COMPLETED)
                 for future in completed:
                     batch = running.pop(future)
                     state = Progress(
                         state.total, state.finished_before, state.done + batch.runs, state.failed + future.result()
                     )
-                begun = sum(count_finished_runs(spark, batch) for batch in running.values())
+                begun = sum(count_finished_runs(jobs, batch) for batch in running.values())
                 on_progress(Progress(state.total, state.finished_before, state.done + begun, state.failed))
         except BaseException:
             while any(not future.done() for future in running):  # A thread may begin a job after the first call.
-                spark.sparkContext.cancelAllJobs()
+                jobs.cancel(batch.name for batch in running.values())
                 wait(running, _POLL_INTERVAL_S)
             raise
     return state

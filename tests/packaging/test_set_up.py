@@ -83,6 +83,7 @@ SLOW = (
     "tests/hostile",
     "tests/pipeline",
     "tests/object_store",
+    "tests/connect",
     "tests/browser",
     "tests/real_kafka",
     "tests/bridge",

@@ -170,9 +170,10 @@ logging.error("own", exc_info=ConnectionResetError("own"))
     assert done.stderr.splitlines() == ["ERROR:root:own", "ConnectionResetError: own"]
 
 
-def test_spark_connect_is_rejected_with_the_masters_that_work() -> None:
-    with (
-        pytest.raises(SparkError, match=r"sc://host: Spark Connect is unsupported, .*spark://HOST:PORT"),
-        connect("sc://host"),
-    ):
+def test_missing_package_of_spark_connect_is_one_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "grpc", None)
+    message = (
+        r"^--master sc://host: Spark Connect needs more packages: pip install 'assignor-sim\[connect\]' \(.*grpc.*\)$"
+    )
+    with pytest.raises(SparkError, match=message), connect("sc://host"):
         pass

@@ -25,11 +25,12 @@ class DriverProcess:
     """
 
     def __init__(self, file: Path, out: Path | str, master: str, settings: Mapping[str, str] | None = None) -> None:
+        path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
         options = [f"{key}={value}" for key, value in (settings or {}).items()]
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.pipeline.sweep.driver", str(file), str(out), master, *options],
             cwd=ROOT,
-            env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": "7"},
+            env={**os.environ, "PYTHONPATH": path, "PYTHONHASHSEED": "7"},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
