@@ -50,9 +50,9 @@ def test_sweep_that_is_killed_and_resumed_and_its_aggregate(
 def test_ingest(remote: SparkSession, embedded: Path, tmp_path: Path) -> None:
     work.ingest_readings(remote, embedded / "readings", tmp_path)
     for format_ in work.FORMATS:
-        found = contents(tmp_path / format_)
-        assert found == contents(embedded / "ingested" / format_)
-        assert {"rates", "quality", "placements", "quarantine"} <= set(found)
+        written = contents(tmp_path / format_)
+        assert written == contents(embedded / "ingested" / format_)
+        assert {"rates", "quality", "placements", "quarantine"} <= set(written)
 
 
 def test_generated_readings(remote: SparkSession, embedded: Path, tmp_path: Path) -> None:

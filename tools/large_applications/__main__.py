@@ -25,7 +25,7 @@ START = "<!-- Large applications: made by `make bench-large`. -->\n"
 END = "<!-- End of large applications. -->\n"
 PARTITIONS = 1_000
 INTERVAL_S = 300
-_LIMITS = Limits(seconds=1_200, memory_bytes=16_000_000_000)
+_MEMORY_BYTES = 16_000_000_000
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -40,9 +40,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--before", metavar="REVISION", help="measure this revision as well")
     parser.add_argument("--workload", action="append", choices=names, help="only this one; repeatable")
     parser.add_argument("--days", type=int, default=30, help="days of readings: 288,000 each (default: 30)")
+    parser.add_argument("--limit", type=float, default=10.0, metavar="MIN", help="end workloads after this time")
     parser.add_argument("--print", action="store_true", help="measure nothing, only print what is stored")
     parser.add_argument("--write", action="store_true", help="write the page")
     options = parser.parse_args(arguments)
+    limits = Limits(options.limit * 60, _MEMORY_BYTES)
     figures: dict[str, dict[str, Json]] = (
         json.loads(options.figures.read_text(encoding="utf-8")) if options.figures.exists() else {"now": {}}
     )
@@ -54,11 +56,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             inputs = [_readings(Path(folder), options.days)] if name == "ingest" else []
             for when, code in codes.items():
                 print(f"{name}, {when}", file=sys.stderr, flush=True)
-                measured = measure(name, *inputs, code=code, limits=_LIMITS)
+                measured = measure(name, *inputs, code=code, limits=limits)
                 figures.setdefault(when, {})[name] = measured
                 print(json.dumps(measured), file=sys.stderr, flush=True)
             if name == "ingest":
-                figures["now"][DUCKDB] = measure(DUCKDB, *inputs, code=REPOSITORY, limits=_LIMITS)
+                figures["now"][DUCKDB] = measure(DUCKDB, *inputs, code=REPOSITORY, limits=limits)
             options.figures.write_text(json.dumps(figures, indent=2), encoding="utf-8")
     print(table(figures))
     if options.write:
