@@ -51,6 +51,8 @@ _FAST_START_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 _MAX_CHARS = 2_000
 _JAVA_END_S = 10.0
 """Time that Java has to stop Spark after Ctrl-C, before it is killed."""
+_REPEAT_S = 0.05
+"""Time until a Ctrl-C that Python has dropped is repeated; the deletion of an object takes less."""
 _JAVA_LAST_STEPS_S = 2.0
 """Time between the end of Java's connections and that of its process."""
 
@@ -143,8 +145,7 @@ def _spark_errors() -> Iterator[None]:
 def _java_ends_at_interrupt() -> Iterator[None]:
     """End the Java process at Ctrl-C, without a request to it: the interrupted one may be unanswered.
 
-    Python drops a KeyboardInterrupt that it raises while it deletes an object. A terminal sends Ctrl-C to Java, too, so
-    an error of Spark after Ctrl-C follows from it.
+    A terminal sends Ctrl-C to Java, too, so an error of Spark after Ctrl-C follows from it.
 
     Yields:
         Nothing.
@@ -172,10 +173,12 @@ def _java_ends_at_interrupt() -> Iterator[None]:
 def _recorded_interrupts(interrupts: list[int]) -> Iterator[None]:
     """Append a number to `interrupts` at each Ctrl-C, before the handler of this process is called.
 
+    One that Python drops is repeated, until it interrupts something else than the deletion of an object.
+
     Yields:
         Nothing.
     """
-    handler = signal.getsignal(signal.SIGINT)
+    handler, report_dropped = signal.getsignal(signal.SIGINT), sys.unraisablehook
     if threading.current_thread() is not threading.main_thread() or not callable(handler):
         yield
         return
@@ -184,10 +187,22 @@ def _recorded_interrupts(interrupts: list[int]) -> Iterator[None]:
         interrupts.append(number)
         handler(number, frame)
 
+    def repeat(dropped: sys.UnraisableHookArgs) -> None:
+        if not issubclass(dropped.exc_type, KeyboardInterrupt):
+            report_dropped(dropped)
+            return
+        main_thread = threading.main_thread().ident
+        assert main_thread is not None
+        timer = threading.Timer(_REPEAT_S, signal.pthread_kill, (main_thread, signal.SIGINT))
+        timer.daemon = True
+        timer.start()
+
     signal.signal(signal.SIGINT, record)
+    sys.unraisablehook = repeat
     try:
         yield
     finally:
+        sys.unraisablehook = report_dropped
         signal.signal(signal.SIGINT, handler)
 
 

@@ -101,8 +101,45 @@ with connect("local[1]") as spark:
 
 def test_interrupt_that_python_drops_is_no_error_of_spark(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", DROP_INTERRUPT], capture_output=True, text=True, cwd=tmp_path)
-    assert "Exception ignored in" in done.stderr
     assert done.stdout.splitlines() == ["interrupted", "5"]
+    assert "Traceback" not in done.stderr
+
+
+REPEAT_INTERRUPT = """
+import os, signal, sys, time, weakref
+from pipeline.session import _java_ends_at_interrupt
+
+class Deleted:
+    pass
+
+def interrupt(_):
+    os.kill(os.getpid(), signal.SIGINT)
+    for _ in range(1_000):
+        pass
+
+def fail(_):
+    raise ValueError("own")
+
+try:
+    with _java_ends_at_interrupt():
+        for callback in (fail, interrupt):
+            object = Deleted()
+            reference = weakref.ref(object, callback)
+            del object
+        print("goes on")
+        time.sleep(60)
+        print("is over")
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+def test_interrupt_that_python_drops_is_repeated() -> None:
+    """Spark deletes objects of Java in such callbacks, and then waits for its jobs."""
+    done = subprocess.run([sys.executable, "-c", REPEAT_INTERRUPT], capture_output=True, text=True)
+    assert done.stdout.splitlines() == ["goes on", "interrupted"]
+    assert "ValueError: own" in done.stderr
+    assert "KeyboardInterrupt" not in done.stderr
 
 
 def test_connection_that_is_lost_while_it_is_closed_is_not_logged() -> None:
