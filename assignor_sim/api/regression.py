@@ -224,7 +224,7 @@ def _check_invariants(
     Raises:
         AssignorError: an assignor is unknown, or the case needs one that is not named.
     """
-    from pipeline.fuzz.search import is_built_in_name
+    from pipeline.fuzz.found_cases import is_built_in_name
     from pipeline.review.case_runs import check_scenario
 
     if not assignors and not is_built_in_name(case.assignor):

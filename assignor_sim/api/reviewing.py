@@ -13,13 +13,8 @@ from assignors.containment.limits import DEFAULT_LIMITS, CallLimits
 from assignors.registry import AssignorLike
 from reports.analysis.metrics import COMPARABLE_METRICS
 from reports.analysis.review.outcomes import CaseOutcome
-from reports.analysis.review.report import (
-    REVIEW_METRICS,
-    ReviewReport,
-    build_report,
-    report_record,
-    timing_records,
-)
+from reports.analysis.review.records import report_record, timing_records
+from reports.analysis.review.report import REVIEW_METRICS, ReviewReport, build_report
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -141,7 +136,7 @@ def review(
         >>> [family.name for family in found.report.families]
         ['cold']
     """
-    from pipeline.review.case_runs import Reviewed
+    from pipeline.review.reviewed import Reviewed
     from pipeline.review.run import run_review
     from scenarios.suite.standard import FAMILY_DESCRIPTIONS, OWN, VERSION, own_cases, standard_suite
 

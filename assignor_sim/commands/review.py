@@ -96,7 +96,8 @@ def review(
     from assignors.errors import AssignorError
     from pipeline.review.process_pool import ReviewError
     from pipeline.session import SparkError
-    from reports.analysis.review.report import REVIEW_METRICS, timing_records
+    from reports.analysis.review.records import timing_records
+    from reports.analysis.review.report import REVIEW_METRICS
     from reports.analysis.stored.results import StoredResultsError
     from reports.render.review import timing_line
     from simulator.results.result_directory import ResultsError, check_writable
@@ -150,7 +151,7 @@ def _spark(master: str | None, conf: list[str] | None, py_files: list[str] | Non
 def _rendered(reviewed: Review, format_: ReviewFormat) -> str:
     import json
 
-    from reports.analysis.review.report import report_record
+    from reports.analysis.review.records import report_record
     from reports.render.review import csv_of_findings, junit, markdown
 
     match format_:

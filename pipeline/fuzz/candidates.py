@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from pipeline.review.case_runs import Reviewed, load_case, run_assignor
+from pipeline.review.case_runs import load_case, run_assignor
+from pipeline.review.reviewed import Reviewed
 from reports.analysis.review.outcomes import AssignorOutcome
 from scenarios.load import ScenarioError
 from scenarios.suite.documents import Document

@@ -14,24 +14,20 @@ that of the features of scenarios and runs.
 from __future__ import annotations
 
 import math
-import re
-import shlex
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import count
-from typing import Any, Final
+from typing import Final
 
-from assignors import registry
-from assignors.errors import CustomAssignorError, UnknownAssignorError
+from assignors.errors import CustomAssignorError
 from pipeline.fuzz.candidates import FuzzInput, FuzzRequest, build_input, run_input
 from pipeline.fuzz.corpus import Corpus
 from pipeline.fuzz.features import FEATURE_METRICS, features
-from pipeline.review.case_runs import Reviewed
+from pipeline.fuzz.found_cases import FoundCases, signature_of, size_of, worst_case_name
 from pipeline.review.process_pool import ProcessPool, process_pool
+from pipeline.review.reviewed import Reviewed
 from pipeline.review.run import isolated
 from pipeline.review.shrinking import SmallestScenario, ViolationGoal, find_smallest
-from reports.analysis.metrics import COMPARABLE_METRICS
 from reports.analysis.review.fuzzing import (
     COST,
     FoundViolation,
@@ -41,11 +37,8 @@ from reports.analysis.review.fuzzing import (
     objective_value,
 )
 from reports.analysis.review.outcomes import AssignorOutcome, InvariantViolation
-from reports.analysis.stored.invariant_case import InvariantCase
 from reports.analysis.text import printable
-from scenarios.suite.documents import Document
 from simulator.random_streams import random_stream
-from simulator.results.run_metrics import METRIC_UNITS, MetricUnit
 
 BATCH: Final = 16
 """Cases that are chosen from the same inputs."""
@@ -55,8 +48,6 @@ MAX_KINDS: Final = 5
 
 _MAX_RUNS_FOR_WORST: Final = 120
 _NEWEST, _HIGHEST = 10, 8
-_VARIABLE: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}|\d+")
-_WHOLE_UNITS: Final = (MetricUnit.MS, MetricUnit.BYTES, MetricUnit.BYTES_PER_S)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +166,7 @@ class _FuzzSearch:
         self._reviewed = reviewed
         self._options = options
         self._corpus = corpus
+        self._cases = FoundCases(corpus, reviewed, options.seed)
         self._on_progress = on_progress
         self._deadline = math.inf if options.until_s is None else time.monotonic() + options.until_s
         self._metrics = list(dict.fromkeys((*FEATURE_METRICS, options.objective)))
@@ -190,7 +182,7 @@ class _FuzzSearch:
     def replay(self) -> None:
         """Run the stored cases of the corpus again."""
         stored = [(name, case) for name, case in self._corpus.stored.items() if case.invariants]
-        inputs = [self._stored_input(name) for name, _ in stored]
+        inputs = [self._cases.load_input(name) for name, _ in stored]
         for (name, case), found, run in zip(stored, inputs, self._evaluate(inputs), strict=True):
             assert run is not None
             violated = {} if run.outcome is None else {one.invariant: one for one in run.outcome.violations}
@@ -199,20 +191,11 @@ class _FuzzSearch:
                 self._mended.append(name)
                 continue
             self._known.update((one.invariant, case.signature) for one in persisting)
-            size = _size_of(found.document)
+            size = size_of(found.document)
             self._violations += [
                 FoundViolation(one.invariant, one.message, 0, found.seed, size, name, is_new=False)
                 for one in persisting
             ]
-
-    def _stored_input(self, name: str) -> FuzzInput:
-        from scenarios.suite.standard import own_cases
-
-        assert self._corpus.folder is not None
-        case = own_cases([self._corpus.folder / name])[0]
-        assert case.document is not None
-        document = {key: value for key, value in case.document.items() if key not in ("seeds", "expect")}
-        return FuzzInput(0, case.seed, document)
 
     def evaluate_corpus(self) -> None:
         """Run the inputs of the corpus, to know which features they cover with this assignor."""
@@ -293,7 +276,7 @@ class _FuzzSearch:
             self._costs += outcome.gap is not None
             self._proven += outcome.gap is not None and outcome.gap.is_proven
             for violation in outcome.violations:
-                kind = (violation.invariant, _signature(violation))
+                kind = (violation.invariant, signature_of(violation))
                 kinds = sum(invariant == violation.invariant for invariant, _ in self._known)
                 if kind not in self._known and kinds < MAX_KINDS:
                     self._known.add(kind)
@@ -308,7 +291,9 @@ class _FuzzSearch:
         if new:
             self._on_progress(f"shrinking {len(new)} violation{'' if len(new) == 1 else 's'}")
         smallest = dict(self._pool.map(self._shrink, new))
-        self._violations += [self._store(*new[n], smallest[n]) for n in range(len(new))]
+        self._violations += [
+            self._cases.add_violation(run.found, violation, *smallest[n]) for n, (run, violation) in enumerate(new)
+        ]
 
     def _remember(self, found: FuzzInput, outcome: AssignorOutcome) -> None:
         self._outcomes[found.number] = outcome
@@ -329,64 +314,6 @@ class _FuzzSearch:
             return self._pool.ask("call", find_smallest, run.found.case(), isolated(self._reviewed), goal), True
         except CustomAssignorError:
             return None, True
-
-    def _store(
-        self, run: _Evaluated, violation: InvariantViolation, shrunk: tuple[SmallestScenario | None, bool]
-    ) -> FoundViolation:
-        """Store a violation in the corpus."""
-        small, isolate = shrunk
-        found, invariant = run.found, violation.invariant
-        if small is None:  # It does not recur: a stored case would prove nothing.
-            return FoundViolation(invariant, violation.message, found.number, found.seed, None, None, is_new=True)
-        stem = self._free_stem(invariant.replace("_", "-"))
-        case = replace(
-            self._case(found, isolate=isolate),
-            invariants={invariant: printable(small.message)},
-            signature=_signature(violation),
-        )
-        comment = (
-            f"{printable(self._reviewed.label)} violates the invariant {invariant}:\n  {printable(small.message)}\n"
-            f"{self._origin(found)}"
-        )
-        document = self._document(small.document, stem, found.seed)
-        file = self._corpus.add_case(stem, document, comment + self._command(stem), case)
-        size = ScenarioSize(small.clients, small.tasks, small.events)
-        return FoundViolation(invariant, small.message, found.number, found.seed, size, file, is_new=True)
-
-    def _free_stem(self, first: str) -> str:
-        """Return a file name without suffix that no stored case has."""
-        stems = (f"{first}-{number}" if number > 1 else first for number in count(1))
-        return next(stem for stem in stems if f"{stem}.yaml" not in self._corpus.stored)
-
-    def _case(self, found: FuzzInput, *, isolate: bool = False) -> InvariantCase:
-        timeout_s = self._reviewed.limits.timeout_s
-        return InvariantCase(
-            assignor=self._reviewed.name,
-            found={"seed": self._options.seed, "case": found.number},
-            timeout_s=None if math.isinf(timeout_s) else timeout_s,
-            isolate=isolate or self._reviewed.limits.isolate,
-        )
-
-    def _origin(self, found: FuzzInput) -> str:
-        return f"Found by assignor-sim fuzz --seed {self._options.seed}, case {found.number}. To see it again:\n"
-
-    def _command(self, stem: str) -> str:
-        own = "" if self._is_built_in else f" --assignor {shlex.quote(printable(self._reviewed.name))}"
-        return f"  assignor-sim verify {stem}.yaml{own}"
-
-    @property
-    def _is_built_in(self) -> bool:
-        assignor = self._reviewed.assignor
-        return isinstance(assignor, str) and is_built_in_name(assignor)
-
-    def _document(self, document: Document, name: str, seed: int) -> Document:
-        """Return a scenario that runs by itself: with seed, configs and, if a file may name it, the assignor."""
-        application = document["application"]
-        configs = {**application.get("configs", {}), **self._reviewed.configs}
-        whole = {**document, "name": name, "application": {**application, **({"configs": configs} if configs else {})}}
-        if self._is_built_in:
-            whole["assignors"] = [self._reviewed.assignor]
-        return {**whole, "seeds": [seed]}
 
     def _save(self, cases: int) -> None:
         options, label = self._options, printable(self._reviewed.label)
@@ -421,11 +348,6 @@ class _FuzzSearch:
             objective=self._options.objective,
         )
 
-    def _is_same(self, stored: InvariantCase, found: FuzzInput, value: float) -> bool:
-        """Return whether the stored worst case was shrunk from an input and has reached its value."""
-        origin = self._case(found)
-        return (stored.assignor, stored.found) == (origin.assignor, origin.found) and (stored.value or 0.0) >= value
-
     def _worst(self) -> WorstCase | None:
         """Return the smallest scenario with the highest value of the objective, and store it."""
         metric = self._options.objective
@@ -433,16 +355,16 @@ class _FuzzSearch:
         if not self._values.get(number):
             return None
         found = next(one for one in self._corpus.inputs if one.number == number)
-        value, stem = self._values[number], f"worst-{metric.replace('_', '-')}"
-        stored = self._corpus.stored.get(f"{stem}.yaml")
-        if stored is not None and self._corpus.folder is not None and self._is_same(stored, found, value):
-            small_input = self._stored_input(f"{stem}.yaml")
+        value, name = self._values[number], worst_case_name(metric)
+        stored = self._corpus.stored.get(name)
+        if stored is not None and self._corpus.folder is not None and self._cases.is_same(stored, found, value):
+            small_input = self._cases.load_input(name)
             [run] = self._evaluate([small_input])
             outcome = None if run is None else run.outcome
             if outcome is not None and objective_value(outcome, metric) == stored.value:
                 gap = outcome.gap if metric == COST else None
-                size = _size_of(small_input.document)
-                return WorstCase(metric, stored.value or value, gap, number, found.seed, size, f"{stem}.yaml")
+                size = size_of(small_input.document)
+                return WorstCase(metric, stored.value or value, gap, number, found.seed, size, name)
         self._on_progress(f"shrinking the worst case, {value:,.6g}")
         goal = ReachesValue(metric, value)
 
@@ -457,18 +379,12 @@ class _FuzzSearch:
             return smaller, small, self._pool.ask("call", run_input, smaller, self._reviewed, self._metrics)
 
         [(_, (smaller, small, outcome))] = self._pool.map(search, [found])
-        size = _size_of(smaller.document) if small is None else ScenarioSize(small.clients, small.tasks, small.events)
+        size = size_of(smaller.document) if small is None else ScenarioSize(small.clients, small.tasks, small.events)
         reached = objective_value(outcome, metric)
         worst = WorstCase(metric, reached or value, outcome.gap, number, found.seed, size, None)
         worst = replace(worst, gap=outcome.gap if metric == COST else None)
-        limit = _limit(metric, outcome.metrics[metric])
-        document = {**self._document(smaller.document, stem, found.seed), "expect": {metric: f"<= {limit}"}}
-        case = replace(self._case(found), metric=metric, value=worst.value)
-        comment = (
-            f"{printable(self._reviewed.label)}: the highest {COMPARABLE_METRICS[metric].title} that was found.\n"
-            f"{self._origin(found)}"
-        )
-        return replace(worst, file=self._corpus.add_case(stem, document, comment + self._command(stem), case))
+        file = self._cases.add_worst(found, smaller.document, worst, outcome.metrics[metric])
+        return replace(worst, file=file)
 
 
 def _started(runs: Sequence[_Evaluated | None]) -> list[_Evaluated]:
@@ -479,34 +395,3 @@ def _started(runs: Sequence[_Evaluated | None]) -> list[_Evaluated]:
             break
         started.append(run)
     return started
-
-
-def is_built_in_name(name: str) -> bool:
-    """Return whether a scenario file may name an assignor."""
-    try:
-        registry.find(name)
-    except UnknownAssignorError:
-        return False
-    return True
-
-
-def _signature(violation: InvariantViolation) -> str:
-    """Return what violations of the same kind have in common: for failures, the message without numbers and ids."""
-    if violation.invariant != "valid":
-        return violation.invariant
-    return _VARIABLE.sub("#", violation.message.removeprefix("with other process ids: "))[:200]
-
-
-def _size_of(document: Document) -> ScenarioSize:
-    """Return the size of a scenario of a search, in which clients are listed one by one."""
-    stores: dict[str, Any] = {topic["name"]: topic["partitions"] for topic in document["cluster"]["topics"]}
-    tasks = sum(max(stores[source] for source in one["sources"]) for one in document["application"]["subtopologies"])
-    return ScenarioSize(len(document["clients"]), tasks, len(document.get("events", ())))
-
-
-def _limit(metric: str, value: float) -> str:
-    """Return a value as a condition of a scenario reads it, rounded up."""
-    if METRIC_UNITS[metric] in _WHOLE_UNITS:
-        return str(math.ceil(value))
-    rounded = math.ceil(value * 1e6) / 1e6
-    return str(int(rounded)) if rounded == int(rounded) else f"{rounded:.6f}"

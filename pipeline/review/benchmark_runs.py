@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from pipeline.review.case_runs import Reviewed
 from pipeline.review.process_pool import process_pool
+from pipeline.review.reviewed import Reviewed
 from scenarios.suite.standard import SuiteCase
 
 MeasuredRun = Mapping[str, Any]

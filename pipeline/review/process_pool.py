@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from assignors.containment.isolation import AssignorProcess, python_command
 from assignors.errors import CustomAssignorError
-from pipeline.review.case_runs import Reviewed
+from pipeline.review.reviewed import Reviewed
 from reports.analysis.review.outcomes import AssignorOutcome, CaseOutcome, InvariantViolation
 from scenarios.suite.standard import KNOWN_PROBLEMS, SCALE, SuiteCase
 

@@ -9,8 +9,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from assignors.errors import CustomAssignorError
-from pipeline.review.case_runs import Reviewed
 from pipeline.review.process_pool import ProcessPool, RunAll, process_pool, run_cases
+from pipeline.review.reviewed import Reviewed
 from reports.analysis.review.outcomes import INVARIANTS, CaseOutcome, ShrunkScenario
 from scenarios.suite.documents import Document
 from scenarios.suite.standard import SuiteCase

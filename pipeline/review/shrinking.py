@@ -13,20 +13,30 @@ Engineering 28 (2002): lists are reduced by halves, then by single entries, unti
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 from assignors.contract.relabeling import check_relabeled
 from assignors.errors import AssignorError
-from pipeline.review.case_runs import MAX_REBALANCES, Reviewed, check_scenario, is_timeout, load_case, maker
+from pipeline.review.case_runs import MAX_REBALANCES, check_scenario, is_timeout, load_case, maker
+from pipeline.review.reduced_documents import (
+    LISTS,
+    fewer_racks,
+    lower_numbers,
+    shorter_durations,
+    value_at,
+    with_value,
+    without_optional_keys,
+)
+from pipeline.review.reviewed import Reviewed
 from reports.analysis.review.outcomes import AssignorOutcome, ShrunkScenario
 from reports.analysis.text import printable
 from scenarios.load import ScenarioError
 from scenarios.run import run
 from scenarios.run_time import count_tasks
-from scenarios.suite.documents import Document, consistent, document_text, time_text
+from scenarios.suite.documents import Document, consistent, document_text
 from scenarios.suite.standard import SuiteCase
 from simulator.processes.run_budget import RunLimits
 from simulator.random_streams import random_stream
@@ -54,21 +64,6 @@ _RELABELINGS: Final = 2_000
 
 _BY_PROCESS_IDS: Final = ("valid", "complete")
 """Invariants whose violation may depend on process ids."""
-
-_LISTS: Final = (("clients",), ("events",), ("application", "subtopologies"), ("cluster", "topics"))
-_OPTIONAL: Final = (
-    ("description",),
-    ("price",),
-    ("traffic",),
-    ("alongside",),
-    ("hosts",),
-    ("cluster", "configs"),
-    ("application", "starts"),
-    ("application", "times"),
-    ("application", "group_configs"),
-)
-_CLIENT_OPTIONAL: Final = ("restore", "tags", "starts", "records_per_s")
-_DURATIONS: Final = (60_000, 300_000, 900_000, 1_800_000)
 
 
 class ShrinkingGoal(Protocol):
@@ -320,9 +315,9 @@ def _smallest(document: Document, search: _ShrinkingSearch) -> Document:
     """Apply all reductions until none applies."""
     while not search.is_over:
         before = document
-        for path in _LISTS:
+        for path in LISTS:
             document = _fewer_entries(document, path, search)
-        for candidates in (_fewer_racks, _lower_numbers, _without_optional_keys, _shorter):
+        for candidates in (fewer_racks, lower_numbers, without_optional_keys, shorter_durations):
             document = _first_that_reproduces(document, candidates, search)
         if document == before:
             break
@@ -331,14 +326,14 @@ def _smallest(document: Document, search: _ShrinkingSearch) -> Document:
 
 def _fewer_entries(document: Document, path: tuple[str, ...], search: _ShrinkingSearch) -> Document:
     """Remove entries of a list: by halves, then one by one."""
-    if not isinstance(_at(document, path), list):
+    if not isinstance(value_at(document, path), list):
         return document
-    size = max(1, len(_at(document, path)) // 2)
+    size = max(1, len(value_at(document, path)) // 2)
     while True:
         start = 0
-        while start < len(entries := _at(document, path) or []):
+        while start < len(entries := value_at(document, path) or []):
             kept = [*entries[:start], *entries[start + size :]]
-            candidate = consistent(_with(document, path, kept))
+            candidate = consistent(with_value(document, path, kept))
             found = search.reproduce(candidate)
             if found is None:
                 start += size
@@ -361,95 +356,3 @@ def _first_that_reproduces(
                 break
         else:
             return document
-
-
-def _fewer_racks(document: Document) -> Iterator[Document]:
-    """Yield the scenario with fewer racks and brokers."""
-    brokers = _at(document, ("cluster", "brokers"))
-    if not isinstance(brokers, dict) or not isinstance(brokers.get("racks"), list):
-        return
-    racks = brokers["racks"]
-    for count in range(1, len(racks)):
-        kept = racks[:count]
-        candidate = _with(document, ("cluster", "brokers", "racks"), kept)
-        for client in candidate["clients"]:
-            if client.get("rack") in racks[count:]:
-                client["rack"] = kept[racks.index(client["rack"]) % count]
-        yield candidate
-
-
-def _lower_numbers(document: Document) -> Iterator[Document]:
-    """Yield the scenario with one number lowered."""
-    for path in _numbers(document):
-        value = _at(document, path)
-        lowest = 0 if path[-1] == "num.standby.replicas" else 1
-        for lower in dict.fromkeys((lowest, value // 2, value - 1)):
-            if lowest <= lower < value:
-                yield consistent(_with(document, path, lower))
-
-
-def _numbers(document: Document) -> Iterator[tuple[Any, ...]]:
-    for number, topic in enumerate(_at(document, ("cluster", "topics")) or []):
-        if isinstance(topic.get("partitions"), int):
-            yield ("cluster", "topics", number, "partitions")
-    for number, client in enumerate(document["clients"]):
-        for key in ("count", "threads"):
-            if isinstance(client.get(key), int):
-                yield ("clients", number, key)
-    for path in (
-        ("cluster", "brokers", "count"),
-        ("cluster", "configs", "default.replication.factor"),
-        ("application", "configs", "num.standby.replicas"),
-        ("application", "configs", "max.warmup.replicas"),
-    ):
-        if isinstance(_at(document, path), int):
-            yield path
-
-
-def _without_optional_keys(document: Document) -> Iterator[Document]:
-    """Yield the scenario without one setting that has a default."""
-    configs = _at(document, ("application", "configs"))
-    paths: list[tuple[Any, ...]] = [path for path in _OPTIONAL if _at(document, path) is not None]
-    paths += [("application", "configs", key) for key in configs or {}]
-    paths += [("clients", n, key) for n, c in enumerate(document["clients"]) for key in _CLIENT_OPTIONAL if key in c]
-    subtopologies = _at(document, ("application", "subtopologies")) or []
-    paths += [("application", "subtopologies", n, "stores") for n, s in enumerate(subtopologies) if "stores" in s]
-    for path in paths:
-        yield _without(document, path)
-    if configs == {}:
-        yield _without(document, ("application", "configs"))
-
-
-def _shorter(document: Document) -> Iterator[Document]:
-    """Yield the scenario with shorter durations."""
-    for duration_ms in _DURATIONS:
-        text = time_text(duration_ms)
-        if document.get("duration") == text:
-            return
-        yield {**document, "duration": text}
-
-
-def _at(document: Any, path: Iterable[Any]) -> Any:
-    """Return the value at a path; None if there is none."""
-    for step in path:
-        if isinstance(document, dict):
-            document = document.get(step)
-        elif isinstance(document, list) and isinstance(step, int) and step < len(document):
-            document = document[step]
-        else:
-            return None
-    return document
-
-
-def _with(document: Document, path: tuple[Any, ...], value: Any) -> Document:
-    """Return a copy with another value at a path."""
-    copy = deepcopy(document)
-    _at(copy, path[:-1])[path[-1]] = value
-    return copy
-
-
-def _without(document: Document, path: tuple[Any, ...]) -> Document:
-    """Return a copy without the value at a path."""
-    copy = deepcopy(document)
-    del _at(copy, path[:-1])[path[-1]]
-    return copy

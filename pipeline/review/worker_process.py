@@ -8,7 +8,8 @@ from typing import Any
 from assignors.containment.child import end_with_parent, take_pipe
 from assignors.errors import AssignorError
 from assignors.flow import flow_cache
-from pipeline.review.case_runs import Reviewed, measure_run, run_assignor, run_case
+from pipeline.review.case_runs import measure_run, run_assignor, run_case
+from pipeline.review.reviewed import Reviewed
 from pipeline.review.shrinking import shrink
 from scenarios.suite.standard import SuiteCase
 

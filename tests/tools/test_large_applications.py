@@ -75,13 +75,21 @@ def test_a_workload_runs_with_the_code_of_a_folder(tmp_path: Path) -> None:
     assert measure("cold_start", code=tmp_path, limits=NO_LIMITS) == {"failed": "over 16 GB"}
 
 
-@pytest.mark.skipif(not (REPOSITORY / ".git").exists(), reason="no repository")
 def test_code_of_a_revision_is_removed_again(tmp_path: Path) -> None:
-    with code_of("HEAD", tmp_path) as code:
-        assert (code / "pyproject.toml").exists()
+    repository, folder = tmp_path / "repository", tmp_path / "before"
+    git = ["git", "-c", "user.name=test", "-c", "user.email=test@example.com", "-C", str(repository)]
+    folder.mkdir()
+    subprocess.run(["git", "init", "--quiet", str(repository)], check=True)
+    for text in ("old", "new"):
+        (repository / "file").write_text(text)
+        subprocess.run([*git, "add", "file"], check=True)
+        subprocess.run([*git, "commit", "--quiet", "--message", text], check=True)
+    with code_of("HEAD~1", folder, repository) as code:
+        assert (code / "file").read_text() == "old"
     assert not code.exists()
-    with pytest.raises(subprocess.CalledProcessError), code_of("no-such-revision", tmp_path):
+    with pytest.raises(subprocess.CalledProcessError), code_of("no-such-revision", folder, repository):
         pass
+    assert subprocess.check_output([*git, "worktree", "list"], text=True).count("\n") == 1
 
 
 def test_only_the_table_of_the_page_is_replaced(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from assignors.containment.limits import DEFAULT_LIMITS
-from pipeline.review.case_runs import Reviewed
+from pipeline.review.reviewed import Reviewed
 
 STRATEGY = "rack.aware.assignment.strategy"
 STRATEGIES = ("none", "min_traffic", "balance_subtopology")

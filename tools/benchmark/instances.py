@@ -16,7 +16,8 @@ from typing import Any
 
 from assignors.containment.limits import DEFAULT_LIMITS
 from assignors.model.configs import RackAwareStrategy
-from pipeline.review.case_runs import MAX_REBALANCES, Reviewed, load_case
+from pipeline.review.case_runs import MAX_REBALANCES, load_case
+from pipeline.review.reviewed import Reviewed
 from scenarios.problems import problem_document
 from scenarios.run import run
 from scenarios.suite.benchmark import benchmark_cases

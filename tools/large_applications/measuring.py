@@ -64,12 +64,13 @@ def measure(workload: str, *arguments: str, code: Path, limits: Limits) -> Json:
 
 
 @contextmanager
-def code_of(revision: str, folder: Path) -> Iterator[Path]:
+def code_of(revision: str, folder: Path, repository: Path = REPOSITORY) -> Iterator[Path]:
     """Check out an older revision below a folder.
 
     Args:
-        revision: a revision of this repository.
+        revision: a revision of the repository.
         folder: an existing folder.
+        repository: the root folder of the repository; by default this one.
 
     Yields:
         The root folder of its code.
@@ -78,11 +79,11 @@ def code_of(revision: str, folder: Path) -> Iterator[Path]:
         subprocess.CalledProcessError: Git does not know the revision.
     """
     code = folder / "before"
-    git = ["git", "-C", str(REPOSITORY), "worktree"]
+    git = ["git", "-C", str(repository), "worktree"]
     subprocess.run([*git, "add", "--detach", "--quiet", str(code), revision], check=True)
     try:
-        if (REPOSITORY / BRIDGE).exists():
-            shutil.copyfile(REPOSITORY / BRIDGE, code / BRIDGE)
+        if (repository / BRIDGE).exists():
+            shutil.copyfile(repository / BRIDGE, code / BRIDGE)
         yield code
     finally:
         subprocess.run([*git, "remove", "--force", str(code)], check=True)

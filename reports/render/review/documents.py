@@ -8,7 +8,8 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from reports.analysis.paired_comparison import ComparisonVerdict
 from reports.analysis.review.outcomes import INVARIANTS
-from reports.analysis.review.report import ReviewReport, report_record
+from reports.analysis.review.records import report_record
+from reports.analysis.review.report import ReviewReport
 from reports.analysis.text import printable
 from reports.render.junit import xml_lines
 from reports.render.markdown import markdown_table, markdown_text
