@@ -17,13 +17,14 @@ from assignors.model.columns import BoolArray, IntArray, PartitionTable
 from assignors.model.configs import AssignmentConfigs
 from assignors.model.ids import ProcessId, TaskId
 from assignors.model.state import LATEST_OFFSET, NO_LAG, UNKNOWN_OFFSET_SUM, ApplicationState
-from assignors.objective.cost import CostAndBound, Weights, compute_cost_and_bound
+from assignors.objective.cost import CostAndBound, Weights
 from assignors.optimum.proof import prove_bound
 from assignors.recording.recorder import NO_RECORDER, StepRecorder
 from assignors.tasks.fallback_prior import FallbackPrior
 from assignors.tasks.rack_aware import RackCosts, rack_costs
 from assignors.tasks.streams_group_preview import StreamsGroupPreview
 from assignors.tasks.warmup_refinement import RefinedAssignment
+from simulator.assignment.appraisal import appraise
 from simulator.assignment.explanation import DecisionRecord, ExplanationRequest
 from simulator.assignment.measures import Measures, measure
 from simulator.assignment.rebalance import ComputedAssignment, build_state, compute_assignment
@@ -197,7 +198,7 @@ class Leader:
             members=rows,
             target=assignment,
             costs=figures.costs,
-            appraisal=compute_cost_and_bound(state, columns, self._weights_for(state), previous_copies),
+            appraisal=appraise(state, columns, self._weights_for(state), previous_copies),
             measures=figures.measures,
             followup_delay_ms=followup_delay_ms,
             leader_compute_ms=0.0,
@@ -317,8 +318,10 @@ class Leader:
 
     def _first_slots(self, instruction: ComputeAssignment) -> Mapping[int, int]:
         """Return the slot of the member of each client that joined the rebalance first."""
-        rejoined = reversed(instruction.rejoined)
-        return {self._fleet.row(member.client): self._fleet.slot(member) for member in rejoined}
+        first: dict[str, Member] = {}
+        for member in instruction.rejoined:
+            first.setdefault(member.client, member)
+        return {self._fleet.row(client): self._fleet.slot(member) for client, member in first.items()}
 
     def _record(self, computed: ComputedAssignment, steps: StepRecorder | None) -> DecisionRecord | None:
         if self._explain is None:
@@ -336,7 +339,7 @@ class Leader:
         self, state: ApplicationState, columns: AssignmentColumns, previous_copies: tuple[BoolArray, BoolArray]
     ) -> CostAndBound | None:
         if self._prove is None:
-            return compute_cost_and_bound(state, columns, self._weights_for(state), previous_copies)
+            return appraise(state, columns, self._weights_for(state), previous_copies)
         return prove_bound(state, columns, self._weights_for(state), self._prove)
 
     def _weights_for(self, state: ApplicationState) -> Weights:

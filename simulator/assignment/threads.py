@@ -156,12 +156,10 @@ class ThreadAssigner:
             For each client, the tasks of each thread.
         """
         current = self._execution.assignment
-        copies = self._execution.restoration.holds_copy(np.arange(current.standby.shape[1]))
-        held = current.held()
-        held[~self._stateful] = False
-        tasks, owners = cells(held | copies)
-        tasks, columns = _on_clients(tasks, owners, clients)
-        is_reported = held[tasks, clients[columns]] | (self._execution.revoked_from[tasks] == clients[columns])
+        copies = self._execution.restoration.holds_copy(np.arange(current.standby.shape[1]))[:, clients]
+        held = (current.standby[:, clients] | (current.owner[:, None] == clients)) & self._stateful[:, None]
+        tasks, columns = cells(held | copies)
+        is_reported = held[tasks, columns] | (self._execution.revoked_from[tasks] == clients[columns])
         members = [self._slots[client] for client in clients.tolist()]
         threads = positions_of_slots(current.thread[tasks, clients[columns]], columns, members)
         is_open = is_reported & (threads != UNKNOWN_THREAD)

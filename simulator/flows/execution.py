@@ -119,6 +119,8 @@ class Execution:
         self._traffic = TrafficTotals(len(layout.racks))
         self._reassignment_bytes_per_s = self._rack_matrix(())
         self._reassignment_bytes = self._rack_matrix(())
+        self._is_reassigning = False
+        self._counted_until_ms = 0
         self._downtime_ms: IntArray = np.zeros(num_tasks, dtype=np.int64)
         self._unqueryable_ms: IntArray = np.zeros(num_tasks, dtype=np.int64)
         self._is_queryable: BoolArray = ~layout.tasks.stateful
@@ -145,9 +147,8 @@ class Execution:
         if passed_ms <= 0:
             return
         self.now_ms = now_ms
-        np.add(self._downtime_ms, passed_ms, out=self._downtime_ms, where=~self.processed)
-        np.add(self._unqueryable_ms, passed_ms, out=self._unqueryable_ms, where=~self._is_queryable)
-        self._reassignment_bytes += self._reassignment_bytes_per_s * (passed_ms / 1000)
+        if self._is_reassigning:
+            self._reassignment_bytes += self._reassignment_bytes_per_s * (passed_ms / 1000)
         work = self.processing.advance(passed_ms / 1000)
         self.restoration.advance(passed_ms / 1000, work)
 
@@ -264,6 +265,7 @@ class Execution:
         self._require_changing()
         self._reassignment_bytes += self._rack_matrix(copied)
         self._reassignment_bytes_per_s = self._rack_matrix(copying)
+        self._is_reassigning = bool(self._reassignment_bytes_per_s.any())
 
     def set_traffic(self, factor: float, hour: int | None = None) -> None:
         """Set the input to a multiple of the usual input, or of the input of an hour of the day."""
@@ -287,6 +289,7 @@ class Execution:
     def update_rates(self) -> None:
         """Recompute which tasks run, and all rates, after a change."""
         self._require_changing()
+        self._count_downtime()
         owner = self.assignment.owner
         copies = self.restoration.copies
         self.restoration.update_caught_up(self.restore_start.is_waiting(copies, self.now_ms))
@@ -321,6 +324,7 @@ class Execution:
 
     def totals(self) -> RunTotals:
         """Return the cumulative totals up to now."""
+        self._count_downtime()
         return RunTotals(
             self.restoration.restored_bytes,
             self.restoration.restored_again_bytes,
@@ -342,6 +346,12 @@ class Execution:
     def _require_changing(self) -> None:
         if not self._is_changing:
             raise InvalidStateError(f"at {self.now_ms} ms: changed outside of `with execution.changing(now_ms)`")
+
+    def _count_downtime(self) -> None:
+        """Count the time since the last call, before which tasks are processed or queryable changes."""
+        passed_ms, self._counted_until_ms = self.now_ms - self._counted_until_ms, self.now_ms
+        self._downtime_ms += passed_ms * ~self.processed
+        self._unqueryable_ms += passed_ms * ~self._is_queryable
 
     def _thread_rows(self) -> IntArray:
         """Return the row of each task's thread among all threads, shape (T,); arbitrary without an owner."""
