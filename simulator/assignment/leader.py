@@ -356,8 +356,16 @@ class Leader:
     def _previous_copies(self, rows: IntArray, previous: GroupAssignment | None) -> tuple[BoolArray, BoolArray]:
         """Return the active tasks and all copies that each member had, two arrays of shape (T, C)."""
         if previous is None:
-            active: BoolArray = self._execution.assignment.owner[:, None] == rows
-            return active, active | self._execution.restoration.holds_copy(rows)
+            owner, restoration = self._execution.assignment.owner, self._execution.restoration
+            column_of = np.full(restoration.num_clients + 1, UNASSIGNED, dtype=np.int64)
+            column_of[rows] = np.arange(len(rows))
+            active: BoolArray = np.zeros((len(owner), len(rows)), dtype=np.bool_)
+            tasks = np.flatnonzero(column_of[owner] != UNASSIGNED)
+            active[tasks, column_of[owner[tasks]]] = True
+            copies, (tasks, clients) = active.copy(), restoration.copies_on_disk()
+            is_member = column_of[clients] != UNASSIGNED
+            copies[tasks[is_member], column_of[clients[is_member]]] = True
+            return active, copies
         active = previous.owner[:, None] == rows
         return active, active | previous.standby[:, rows]
 

@@ -38,6 +38,9 @@ from simulator.world.layout import FloatArray, Layout
 from simulator.world.thread_ends import num_thread_numbers
 from simulator.world.world import World
 
+# NumPy compares an array with an int several times faster than with a member of an enumeration.
+_ASSIGNED, _RUNNING, _BLOCKED = int(TaskState.ASSIGNED), int(TaskState.RUNNING), int(TaskState.BLOCKED)
+
 
 class Execution:
     """T tasks on the world's N clients.
@@ -295,14 +298,14 @@ class Execution:
         self.restoration.update_caught_up(self.restore_start.is_waiting(copies, self.now_ms))
         restored = self.restoration.restored_tasks()
         state = self.task_states.state.copy()
-        was_running = (state == TaskState.RUNNING) | (state == TaskState.BLOCKED)
+        was_running = (state == _RUNNING) | (state == _BLOCKED)
         # Restoration ends at the end offsets of the changelogs, which only their leaders know.
         has_state = was_running | (restored & self.availability.can_restore)
         self.running = was_running | (has_state & self.restore_start.may_run(self.now_ms))
         self.processed = self.running & self.availability.can_process
-        self._enter(TaskState.RUNNING, self.processed & (state != TaskState.RUNNING), owner)
-        self._enter(TaskState.BLOCKED, self.running & ~self.processed & (state != TaskState.BLOCKED), owner)
-        self._enter(TaskState.RESTORING, ~self.running & (state == TaskState.ASSIGNED), owner)
+        self._enter(TaskState.RUNNING, self.processed & (state != _RUNNING), owner)
+        self._enter(TaskState.BLOCKED, self.running & ~self.processed & (state != _BLOCKED), owner)
+        self._enter(TaskState.RESTORING, ~self.running & (state == _ASSIGNED), owner)
         self.processing.update_rates(self.processed, self._thread_rows())
         self.restoration.write(self.processing.take_instant_work())
         can_restore = self.availability.can_restore
@@ -381,7 +384,8 @@ class Execution:
 
     def _enter(self, state: TaskState, which: BoolArray, clients: IntArray) -> None:
         tasks = np.flatnonzero(which)
-        self.task_states.enter(self.now_ms, state, tasks, clients[tasks])
+        if len(tasks):
+            self.task_states.enter(self.now_ms, state, tasks, clients[tasks])
 
     def _record_traffic(self) -> None:
         """Record the traffic since the last call, before an owner or a route changes."""

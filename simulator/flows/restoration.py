@@ -78,6 +78,7 @@ class Restoration:
         self._durable_state = durable_state
         self._copies_at_join: CopiesAtJoin | None = None
         self._existing: BoolArray | None = None
+        self._existing_cells: tuple[IntArray, IntArray] | None = None
         self.end_bytes: FloatArray = layout.state_bytes.astype(np.float64)
         self._positions = CopyPositions(shape)
         self._is_empty_copy: BoolArray = np.zeros(shape, dtype=np.bool_)
@@ -99,6 +100,11 @@ class Restoration:
     def held_bytes(self) -> FloatArray:
         """Return how much of each task's changelog each client holds, shape (T, N)."""
         return self._positions.table
+
+    @property
+    def num_clients(self) -> int:
+        """Return the number of clients, N."""
+        return int(self._idle_since_ms.shape[1])
 
     def load_copies(self, lags: IntArray) -> None:
         """Set the copies that clients have at the start, before any task is assigned.
@@ -203,11 +209,10 @@ class Restoration:
 
     def delete_expired(self, delay_ms: int, now_ms: int) -> None:
         """Delete the copies that were unassigned for longer than `state.cleanup.delay.ms`."""
-        num_clients = self._idle_since_ms.shape[1]
-        unassigned = self.holds_copy(np.arange(num_clients)).copy()
-        unassigned.reshape(-1)[self._cells] = False
-        tasks, clients = cells(unassigned)
+        num_clients = self.num_clients
+        tasks, clients = self.copies_on_disk()
         is_expired = self._idle_since_ms[tasks, clients] < now_ms - delay_ms
+        is_expired &= ~np.isin(tasks * num_clients + clients, self._cells)
         if is_expired.any():
             tasks, clients = tasks[is_expired], clients[is_expired]
             changing: BoolArray = np.bincount(clients, minlength=num_clients) > 0
@@ -279,8 +284,10 @@ class Restoration:
         copies, caught_up = self.copies, self._caught_up
         growth = self._growth[copies.task]
         self._is_restoring = restoring = copies.active & ~running[copies.task] & ~self._is_waiting
-        is_restoring_client = np.bincount(copies.client[restoring], minlength=self.held_bytes.shape[1]) > 0
-        self._is_paused = ~copies.active & is_restoring_client[copies.client]
+        self._is_paused = ~copies.active
+        if self._is_paused.any():
+            is_restoring_client = np.bincount(copies.client[restoring], minlength=self.num_clients) > 0
+            self._is_paused &= is_restoring_client[copies.client]
         self._is_unreadable = ~can_restore[copies.task]
         reads_now = (restoring & ~caught_up) | (~copies.active & ~self._is_paused & ~self._is_waiting)
         reads = np.flatnonzero(reads_now & ~self._is_unreadable)
@@ -356,11 +363,18 @@ class Restoration:
         """
         exists = self._existing
         if exists is None:
+            self._existing_cells = None
             exists = self._existing = self.held_bytes > 0
             exists |= self._is_empty_copy
             exists.reshape(-1)[self._cells] = True
             exists[~self._stateful] = False
         return exists if np.array_equal(clients, np.arange(exists.shape[1])) else exists[:, clients]
+
+    def copies_on_disk(self) -> tuple[IntArray, IntArray]:
+        """Return the tasks and clients of all copies that `holds_copy` counts."""
+        if self._existing is None or self._existing_cells is None:
+            self._existing_cells = cells(self.holds_copy(np.arange(self.num_clients)))
+        return self._existing_cells
 
     def lags(self, clients: IntArray, running: BoolArray) -> IntArray:
         """Return the lags that clients report at a rebalance, in records, shape (T, C); see `LagReports.lags`.
@@ -431,7 +445,7 @@ class Restoration:
     def _set_copies(self, copies: AssignedCopies) -> None:
         self._existing = None
         self.copies = copies
-        self._cells = copies.task * self._idle_since_ms.shape[1] + copies.client
+        self._cells = copies.task * self.num_clients + copies.client
         self._positions.select(self._cells)
         self.rate = np.zeros(len(copies), dtype=np.float64)
         flags = np.zeros((4, len(copies)), dtype=np.bool_)
