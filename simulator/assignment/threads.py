@@ -109,8 +109,8 @@ class ThreadAssigner:
         standby_of, standby_on = cells(columns.standby)
         standby_on = rows[standby_on]
         standby[standby_of, standby_on] = True
-        thread = current.thread.copy()
         if columns.thread is not None and not by_leader:
+            thread = current.thread.copy()
             for column, row in enumerate(rows.tolist()):
                 thread[:, row] = np.array(self._slots[row])[columns.thread[:, column]]
             return GroupAssignment(owner, standby, thread)
@@ -123,8 +123,13 @@ class ThreadAssigner:
             is_affected[row] |= self._slots[row] != last_slots.get(row)
         affected_columns = np.flatnonzero(is_affected[rows])
         clients = rows[affected_columns]
-        stateful = _by_column(*_tasks_of(np.where(self._stateful, owner, UNASSIGNED), clients), len(clients))
-        stateless = _by_column(*_tasks_of(np.where(self._stateful, UNASSIGNED, owner), clients), len(clients))
+        if not len(clients):
+            return GroupAssignment(owner, standby, current.thread)
+        thread = current.thread.copy()
+        tasks_of, tasks_on = _tasks_of(owner, clients)
+        is_stateful = self._stateful[tasks_of]
+        stateful = _by_column(tasks_of[is_stateful], tasks_on[is_stateful], len(clients))
+        stateless = _by_column(tasks_of[~is_stateful], tasks_on[~is_stateful], len(clients))
         standbys = _by_column(*_on_clients(standby_of, standby_on, clients), len(clients))
         lags = _lags_of(stateful, standbys, state.lags, affected_columns)
         tasks: list[int] = []

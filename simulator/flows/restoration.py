@@ -13,6 +13,7 @@ Source: `DefaultStateUpdater` and `StoreChangelogReader` (active restoration pau
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -212,7 +213,9 @@ class Restoration:
         num_clients = self.num_clients
         tasks, clients = self.copies_on_disk()
         is_expired = self._idle_since_ms[tasks, clients] < now_ms - delay_ms
-        is_expired &= ~np.isin(tasks * num_clients + clients, self._cells)
+        is_assigned = np.zeros(self._idle_since_ms.size, dtype=np.bool_)
+        is_assigned[self._cells] = True
+        is_expired &= ~is_assigned[tasks * num_clients + clients]
         if is_expired.any():
             tasks, clients = tasks[is_expired], clients[is_expired]
             changing: BoolArray = np.bincount(clients, minlength=num_clients) > 0
@@ -299,6 +302,8 @@ class Restoration:
 
     def next_change_s(self) -> float:
         """Return the seconds until the next copy catches up or falls behind, infinity if none does at these rates."""
+        if not self._is_any_behind and not self._has_followers:
+            return math.inf  # Active tasks that have caught up write what they hold.
         missing = self.end_bytes.take(self.copies.task) - self._positions.held
         closing = self.rate - self._growth.take(self.copies.task)
         behind = ~self._caught_up & (missing > CAUGHT_UP_BYTES) & (closing > 0)

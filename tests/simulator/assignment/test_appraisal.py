@@ -26,7 +26,7 @@ def test_recurring_bounds_are_those_of_each_assignment() -> None:
                 columns = AssignmentColumns(placement.owners().copy(), placement.standbys().T.copy(), None)
                 previous = np.random.default_rng(rng.randrange(1000)).random((2, *shape)) < 0.3
                 arguments = state, columns, Weights(rng.choice([0, 1, 10]), rng.choice([0, 1, 10]))
-                found = appraise(*arguments, (previous[0], previous[0] | previous[1]))
-                assert found == compute_cost_and_bound(*arguments, (previous[0], previous[0] | previous[1]))
-                appraised += found is not None and found.bound < found.cost
+                result = appraise(*arguments, (previous[0], previous[0] | previous[1]))
+                assert result == compute_cost_and_bound(*arguments, (previous[0], previous[0] | previous[1]))
+                appraised += result is not None and result.bound < result.cost
     assert appraised > 20
