@@ -24,7 +24,7 @@ from assignors.tasks.fallback_prior import FallbackPrior
 from assignors.tasks.rack_aware import RackCosts, rack_costs
 from assignors.tasks.streams_group_preview import StreamsGroupPreview
 from assignors.tasks.warmup_refinement import RefinedAssignment
-from simulator.assignment.appraisal import appraise
+from simulator.assignment.appraisal import Appraiser, MeasuredAssignment
 from simulator.assignment.explanation import DecisionRecord, ExplanationRequest
 from simulator.assignment.measures import Measures, measure
 from simulator.assignment.rebalance import ComputedAssignment, build_state, compute_assignment
@@ -100,28 +100,6 @@ class Decision:
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _MeasuredAssignment:
-    """An assignment and its figures."""
-
-    state: ApplicationState
-    columns: AssignmentColumns
-    costs: RackCosts
-    measures: Measures
-
-    def holds_for(self, state: ApplicationState, columns: AssignmentColumns) -> bool:
-        """Return whether another assignment has the same figures, because it has the same inputs."""
-        return (
-            self.state.partitions is state.partitions
-            and self.state.clients.ids == state.clients.ids
-            and np.array_equal(self.state.clients.rack, state.clients.rack)
-            and np.array_equal(self.state.clients.threads, state.clients.threads)
-            and self.state.assignment_configs == state.assignment_configs
-            and np.array_equal(self.columns.active, columns.active)
-            and np.array_equal(self.columns.standby, columns.standby)
-        )
-
-
 class Leader:
     """Computes the assignments of a group: a member of a classic group, or the coordinator of a streams group.
 
@@ -163,7 +141,8 @@ class Leader:
         self._weights = weights
         self._prove = prove
         self._explain = explain
-        self._last_measured: _MeasuredAssignment | None = None
+        self._appraiser = Appraiser()
+        self._last_measured: MeasuredAssignment | None = None
         self.stateful: BoolArray = layout.tasks.stateful
         self.has_failed = False
         self._hashes = [task_hash(task) for task in layout.tasks.ids]
@@ -198,7 +177,7 @@ class Leader:
             members=rows,
             target=assignment,
             costs=figures.costs,
-            appraisal=appraise(state, columns, self._weights_for(state), previous_copies),
+            appraisal=self._appraiser.appraise(state, columns, self._weights_for(state), previous_copies),
             measures=figures.measures,
             followup_delay_ms=followup_delay_ms,
             leader_compute_ms=0.0,
@@ -339,18 +318,18 @@ class Leader:
         self, state: ApplicationState, columns: AssignmentColumns, previous_copies: tuple[BoolArray, BoolArray]
     ) -> CostAndBound | None:
         if self._prove is None:
-            return appraise(state, columns, self._weights_for(state), previous_copies)
+            return self._appraiser.appraise(state, columns, self._weights_for(state), previous_copies)
         return prove_bound(state, columns, self._weights_for(state), self._prove)
 
     def _weights_for(self, state: ApplicationState) -> Weights:
         return self._weights.configured(state.assignment_configs)
 
-    def _measure(self, state: ApplicationState, columns: AssignmentColumns) -> _MeasuredAssignment:
+    def _measure(self, state: ApplicationState, columns: AssignmentColumns) -> MeasuredAssignment:
         """Compute the figures of an assignment; reuse the last ones if members, partitions and configs are equal."""
         last = self._last_measured
         if last is None or not last.holds_for(state, columns):
             costs = rack_costs(state, columns, self._weights_for(state).traffic_cost)
-            last = self._last_measured = _MeasuredAssignment(state, columns, costs, measure(state, columns))
+            last = self._last_measured = MeasuredAssignment(state, columns, costs, measure(state, columns))
         return last
 
     def _previous_copies(self, rows: IntArray, previous: GroupAssignment | None) -> tuple[BoolArray, BoolArray]:
