@@ -61,7 +61,7 @@ class Repetition:
         Args:
             times: the client times of the first run.
             other: the client times of the second run.
-            rebalances: about how many rebalances each has.
+            rebalances: about how many rebalances a run has.
 
         Returns:
             Both traces, which do not depend on where they were simulated.
@@ -93,7 +93,7 @@ class Repetition:
 
 @contextmanager
 def _answer_of_process(request: bytes) -> Iterator[Any]:
-    """Let a process simulate a run meanwhile, and end it in any case.
+    """Let a process simulate a run at the same time, and end it in any case.
 
     Yields:
         Waits for the trace; None if the process has failed.

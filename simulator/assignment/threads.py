@@ -118,7 +118,7 @@ class ThreadAssigner:
         is_affected = np.zeros(standby.shape[1] + 1, dtype=np.bool_)
         is_affected[owner[moved]] = True
         is_affected[current.owner[moved]] = True
-        is_affected[:-1] |= (standby != current.standby).any(axis=0)
+        is_affected[cells(standby != current.standby)[1]] = True
         for row in rows.tolist():
             is_affected[row] |= self._slots[row] != last_slots.get(row)
         affected_columns = np.flatnonzero(is_affected[rows])

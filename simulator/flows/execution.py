@@ -107,6 +107,8 @@ class Execution:
         self.task_states = TaskStateHistory(layout.tasks.ids, tuple(client.name for client in world.clients))
         self.locations: PartitionLocations = cluster_metadata.locations()
         self.assignment = GroupAssignment.empty(num_tasks, len(world.clients))
+        self._threads_of: GroupAssignment | None = None
+        self._threads: IntArray = np.zeros(num_tasks, dtype=np.int64)
         self.revoked_from: IntArray = np.full(num_tasks, UNASSIGNED, dtype=np.int64)
         self.running: BoolArray = np.zeros(num_tasks, dtype=np.bool_)
         self.processed: BoolArray = np.zeros(num_tasks, dtype=np.bool_)
@@ -358,7 +360,10 @@ class Execution:
 
     def _thread_rows(self) -> IntArray:
         """Return the row of each task's thread among all threads, shape (T,); arbitrary without an owner."""
-        return self.fleet.first_thread[self.assignment.owner] + self.assignment.owner_thread()
+        if self._threads_of is not self.assignment:
+            self._threads_of = self.assignment
+            self._threads = self.fleet.first_thread[self.assignment.owner] + self.assignment.owner_thread()
+        return self._threads
 
     def _update_hourly_routes(self) -> None:
         """Recompute the routes for the current hour."""

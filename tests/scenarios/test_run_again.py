@@ -133,12 +133,12 @@ def wait_until(is_so: Callable[[], bool]) -> None:
 
 def children_of(parent: int) -> list[int]:
     """Return the processes whose parent is the given one."""
-    found = []
+    children = []
     for name in filter(str.isdigit, os.listdir("/proc")):
         try:
             fields = Path(f"/proc/{name}/stat").read_text().rpartition(")")[2].split()
         except OSError:
             continue
         if int(fields[1]) == parent and fields[0] != "Z":
-            found.append(int(name))
-    return found
+            children.append(int(name))
+    return children
