@@ -76,7 +76,7 @@ class Repetition:
 
     def _is_worth_a_process(self, rebalances: int) -> bool:
         """Return whether the run is long, fits into memory twice, and has assignors without a state of their own."""
-        if _usable_cpus() < 2:
+        if os.name != "posix" or _usable_cpus() < 2:  # Elsewhere, a process could outlive this one.
             return False
         estimate = estimate_again(self.scenario, self.spec, rebalances)
         infos = [self.spec.info, *(other.assignors[0].info for other in self.scenario.neighbors)]
