@@ -27,14 +27,14 @@ from simulator.flows.restore_start import RestoreStart
 from simulator.flows.run_totals import RunTotals
 from simulator.flows.shared_bandwidth import ApplicationBandwidth, SharedBandwidth
 from simulator.flows.task_states import TaskState, TaskStateHistory
-from simulator.flows.traffic import Routes, TrafficBytes, TrafficKind, TrafficTotals
+from simulator.flows.traffic import Routes, TrafficBytes, TrafficKind, TrafficTotals, rack_matrix
 from simulator.group.fleet import Fleet
 from simulator.group.reconciliation import Reconciliation
 from simulator.world.changes import RackTransfer
 from simulator.world.disturbances import Disk
 from simulator.world.group_assignment import GroupAssignment
 from simulator.world.initial_state import InitialState
-from simulator.world.layout import FloatArray, Layout
+from simulator.world.layout import Layout
 from simulator.world.thread_ends import num_thread_numbers
 from simulator.world.world import World
 
@@ -122,8 +122,8 @@ class Execution:
         self._rates = self._hourly_traffic.rates(None)
         self._routes = self._hourly_routes = Routes(layout, self.locations, from_nearest=self._from_nearest)
         self._traffic = TrafficTotals(len(layout.racks))
-        self._reassignment_bytes_per_s = self._rack_matrix(())
-        self._reassignment_bytes = self._rack_matrix(())
+        self._reassignment_bytes_per_s = rack_matrix(layout.racks, ())
+        self._reassignment_bytes = rack_matrix(layout.racks, ())
         self._is_reassigning = False
         self._counted_until_ms = 0
         self._downtime_ms: IntArray = np.zeros(num_tasks, dtype=np.int64)
@@ -268,8 +268,8 @@ class Execution:
             copying: bytes per second that are copied from now on.
         """
         self._require_changing()
-        self._reassignment_bytes += self._rack_matrix(copied)
-        self._reassignment_bytes_per_s = self._rack_matrix(copying)
+        self._reassignment_bytes += rack_matrix(self.layout.racks, copied)
+        self._reassignment_bytes_per_s = rack_matrix(self.layout.racks, copying)
         self._is_reassigning = bool(self._reassignment_bytes_per_s.any())
 
     def set_traffic(self, factor: float, hour: int | None = None) -> None:
@@ -320,7 +320,7 @@ class Execution:
         """Return the bytes since the last call, by kind and pair of racks, and start counting anew."""
         self._record_traffic()
         self._traffic.add({TrafficKind.REASSIGNMENT: self._reassignment_bytes})
-        self._reassignment_bytes = self._rack_matrix(())
+        self._reassignment_bytes = rack_matrix(self.layout.racks, ())
         return self._traffic.take()
 
     def outages(self) -> tuple[Outage, ...]:
@@ -378,14 +378,6 @@ class Execution:
         self.assignment = after
         self.restore_start.assign(before, after, self.now_ms, is_open=is_open)
         self.restoration.assign(after.owner, after.standby, (tasks[moved], clients[moved]), self.now_ms)
-
-    def _rack_matrix(self, transfers: Sequence[RackTransfer]) -> FloatArray:
-        """Add up transfers by pair of racks, shape (R + 1, R + 1)."""
-        racks = [*self.layout.racks, None]
-        matrix = np.zeros((len(racks), len(racks)), dtype=np.float64)
-        for transfer in transfers:
-            matrix[racks.index(transfer.from_rack), racks.index(transfer.to_rack)] += transfer.amount
-        return matrix
 
     def _enter(self, state: TaskState, which: BoolArray, clients: IntArray) -> None:
         tasks = np.flatnonzero(which)
