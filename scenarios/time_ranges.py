@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import time
 
 import pyarrow as pa
 
 from scenarios.load import AssignorSpec, Scenario
-from scenarios.run import run_world
-from simulator.processes.run_budget import RunLimits
-from simulator.processes.simulation import Observer
+from scenarios.run_again import Repetition
 from simulator.results.time_ranges import (
     CaughtUpTimes,
     DecisiveCopy,
@@ -21,7 +18,6 @@ from simulator.results.time_ranges import (
     time_range_table,
 )
 from simulator.results.trace import Trace
-from simulator.world.client_times import ClientTimes
 from simulator.world.world import GroupProtocol
 
 
@@ -51,8 +47,8 @@ def time_ranges(
     if not may_differ:
         return time_range_table(key, [])
     deadline = None if max_seconds is None else time.monotonic() + max_seconds
-    run = _Repetition(scenario, trace, spec, seed, deadline)
-    early, late = run.simulate(early_times), run.simulate(late_times)
+    run = Repetition(scenario, trace.world, spec, seed, deadline)
+    early, late = run.simulate_both(early_times, late_times, len(trace.rounds))
     if early.stopped or late.stopped:
         return time_range_table(key, [])
     outcomes = [Outcome.of(outcome) for outcome in (early, trace, late)]
@@ -72,47 +68,20 @@ def time_ranges(
         "round": None if different is None else trace.rounds[different].number,
     }
     if reason is not None:
-        row |= run.describe(reason)
+        row |= _describe(run, trace, reason)
     return time_range_table(key, [row])
 
 
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class _Repetition:
-    """A run that is simulated again.
-
-    Attributes:
-        scenario: its scenario.
-        trace: the run.
-        spec: its assignor.
-        seed: its seed.
-        deadline: when to stop, as `time.monotonic` counts; None without a limit.
-    """
-
-    scenario: Scenario
-    trace: Trace
-    spec: AssignorSpec
-    seed: int
-    deadline: float | None
-
-    def simulate(self, times: ClientTimes, observe: Observer | None = None) -> Trace:
-        """Simulate the run with other client times."""
-        application = dataclasses.replace(self.trace.world.application, times=times)
-        world = dataclasses.replace(self.trace.world, application=application)
-        seconds = None if self.deadline is None else self.deadline - time.monotonic()
-        limits = RunLimits(max_seconds=seconds)
-        return run_world(self.scenario, world, self.spec, self.seed, observe=observe, limits=limits)
-
-    def describe(self, copy: DecisiveCopy) -> dict[str, object]:
-        """Return which copy decides, and when it has caught up; that is unknown if other applications run alongside."""
-        trace = self.trace
-        decided = trace.rounds[copy.round]
-        times = CaughtUpTimes(copy)
-        if not trace.neighbors:
-            self.simulate(trace.world.application.times, times)
-        nearest_ms = times.nearest_ms(decided.at_ms)
-        return {
-            "round": decided.number,
-            "task": str(trace.layout.tasks.ids[copy.task]),
-            "client": trace.world.clients[copy.client].name,
-            "caught_up_after_ms": None if nearest_ms is None else nearest_ms - decided.at_ms,
-        }
+def _describe(run: Repetition, trace: Trace, copy: DecisiveCopy) -> dict[str, object]:
+    """Return which copy decides, and when it has caught up; that is unknown if other applications run alongside."""
+    decided = trace.rounds[copy.round]
+    times = CaughtUpTimes(copy)
+    if not trace.neighbors:
+        run.simulate(trace.world.application.times, times)
+    nearest_ms = times.nearest_ms(decided.at_ms)
+    return {
+        "round": decided.number,
+        "task": str(trace.layout.tasks.ids[copy.task]),
+        "client": trace.world.clients[copy.client].name,
+        "caught_up_after_ms": None if nearest_ms is None else nearest_ms - decided.at_ms,
+    }

@@ -22,6 +22,8 @@ def max_min_shares(capacity: FloatArray, group: IntArray, demand: FloatArray) ->
     Returns:
         The share of each member, shape (K,).
     """
+    if np.isinf(capacity).all():
+        return demand.astype(np.float64)
     shares = np.zeros(len(group), dtype=np.float64)
     remaining = capacity.copy()
     waiting = np.arange(len(group))

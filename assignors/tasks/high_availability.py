@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import heapq
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from assignors.errors import NoSuchElementError, NullPointerError
 from assignors.model.assignment import UNASSIGNED, TaskAssignment, TaskType
+from assignors.model.columns import IntArray
 from assignors.model.state import ApplicationState
 from assignors.objective.cost import HIGH_AVAILABILITY_WEIGHTS, STATELESS_WEIGHTS, Weights
 from assignors.recording.leader_work import LeaderWork
@@ -109,20 +110,44 @@ def _assign_standbys(placement: TaskPlacement, tasks: list[int], rack_aware: boo
 
 
 def _assign_stateless(placement: TaskPlacement, tasks: list[int], rack_aware: bool, recorder: Recorder) -> None:
-    if tasks and not placement.threads:
+    if not tasks:
+        return
+    if not placement.threads:
         raise NullPointerError("no client can run the tasks")
-    threads, counts = placement.threads, list(placement.active_count)
-    loads = [(count / threads[client], client) for client, count in enumerate(counts)]
-    heapq.heapify(loads)
-    owners = []
-    for task in tasks:
-        load, client = loads[0]
-        if recorder.wants_steps:
+    counts, threads = np.array(placement.active_count, dtype=np.int64), np.array(placement.threads, dtype=np.int64)
+    owners, loads = clients_with_fewest_tasks(counts, threads, len(tasks))
+    if recorder.wants_steps:
+        for task, client, load in zip(tasks, owners.tolist(), loads.tolist(), strict=True):
             step = (TaskType.ACTIVE, task, UNASSIGNED, client)
             recorder.step(PlacementStep(StepKind.FEWEST_ACTIVES, *step, destination_load=load))
-        owners.append(client)
-        counts[client] += 1
-        heapq.heapreplace(loads, (counts[client] / threads[client], client))
-    placement.move_actives(np.array(tasks, dtype=np.int64), np.array(owners, dtype=np.int64))
+    placement.move_actives(np.array(tasks, dtype=np.int64), owners)
     if rack_aware:
         optimize_active_tasks(placement, tasks, STATELESS_WEIGHTS, recorder)
+
+
+def clients_with_fewest_tasks(
+    counts: IntArray, threads: IntArray, number: int
+) -> tuple[IntArray, npt.NDArray[np.float64]]:
+    """Return the clients that get tasks one after the other, always the one with the fewest tasks per thread.
+
+    Equal loads are in the order of clients. A client would get its tasks at loads that only grow, so the first loads of
+    all clients together, sorted, are the order of Kafka's queue of clients.
+
+    Args:
+        counts: shape (C,); the tasks that each client has before.
+        threads: shape (C,); its threads.
+        number: how many tasks to give.
+
+    Returns:
+        The client of each task and its load before, shape (number,).
+
+    Complexity: O((number + C) log (number + C)).
+    """
+    level = (int(counts.sum()) + number) / int(threads.sum())
+    # Each client gets no more tasks than bring it above the mean load; one more, because the mean is rounded.
+    most = np.maximum(np.floor(level * threads - counts).astype(np.int64) + 2, 0)
+    clients = np.repeat(np.arange(len(counts)), most)
+    gained = np.arange(len(clients)) - np.repeat(np.cumsum(most) - most, most)
+    loads = (counts[clients] + gained) / threads[clients]
+    order = np.argsort(loads, kind="stable")[:number]
+    return clients[order], loads[order]

@@ -17,13 +17,14 @@ from assignors.model.columns import BoolArray, IntArray, PartitionTable
 from assignors.model.configs import AssignmentConfigs
 from assignors.model.ids import ProcessId, TaskId
 from assignors.model.state import LATEST_OFFSET, NO_LAG, UNKNOWN_OFFSET_SUM, ApplicationState
-from assignors.objective.cost import CostAndBound, Weights, compute_cost_and_bound
+from assignors.objective.cost import CostAndBound, Weights
 from assignors.optimum.proof import prove_bound
 from assignors.recording.recorder import NO_RECORDER, StepRecorder
 from assignors.tasks.fallback_prior import FallbackPrior
 from assignors.tasks.rack_aware import RackCosts, rack_costs
 from assignors.tasks.streams_group_preview import StreamsGroupPreview
 from assignors.tasks.warmup_refinement import RefinedAssignment
+from simulator.assignment.appraisal import Appraiser, MeasuredAssignment
 from simulator.assignment.explanation import DecisionRecord, ExplanationRequest
 from simulator.assignment.measures import Measures, measure
 from simulator.assignment.rebalance import ComputedAssignment, build_state, compute_assignment
@@ -99,28 +100,6 @@ class Decision:
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _MeasuredAssignment:
-    """An assignment and its figures."""
-
-    state: ApplicationState
-    columns: AssignmentColumns
-    costs: RackCosts
-    measures: Measures
-
-    def holds_for(self, state: ApplicationState, columns: AssignmentColumns) -> bool:
-        """Return whether another assignment has the same figures, because it has the same inputs."""
-        return (
-            self.state.partitions is state.partitions
-            and self.state.clients.ids == state.clients.ids
-            and np.array_equal(self.state.clients.rack, state.clients.rack)
-            and np.array_equal(self.state.clients.threads, state.clients.threads)
-            and self.state.assignment_configs == state.assignment_configs
-            and np.array_equal(self.columns.active, columns.active)
-            and np.array_equal(self.columns.standby, columns.standby)
-        )
-
-
 class Leader:
     """Computes the assignments of a group: a member of a classic group, or the coordinator of a streams group.
 
@@ -162,7 +141,8 @@ class Leader:
         self._weights = weights
         self._prove = prove
         self._explain = explain
-        self._last_measured: _MeasuredAssignment | None = None
+        self._appraiser = Appraiser()
+        self._last_measured: MeasuredAssignment | None = None
         self.stateful: BoolArray = layout.tasks.stateful
         self.has_failed = False
         self._hashes = [task_hash(task) for task in layout.tasks.ids]
@@ -197,7 +177,7 @@ class Leader:
             members=rows,
             target=assignment,
             costs=figures.costs,
-            appraisal=compute_cost_and_bound(state, columns, self._weights_for(state), previous_copies),
+            appraisal=self._appraiser.appraise(state, columns, self._weights_for(state), previous_copies),
             measures=figures.measures,
             followup_delay_ms=followup_delay_ms,
             leader_compute_ms=0.0,
@@ -317,8 +297,10 @@ class Leader:
 
     def _first_slots(self, instruction: ComputeAssignment) -> Mapping[int, int]:
         """Return the slot of the member of each client that joined the rebalance first."""
-        rejoined = reversed(instruction.rejoined)
-        return {self._fleet.row(member.client): self._fleet.slot(member) for member in rejoined}
+        first: dict[str, Member] = {}
+        for member in instruction.rejoined:
+            first.setdefault(member.client, member)
+        return {self._fleet.row(client): self._fleet.slot(member) for client, member in first.items()}
 
     def _record(self, computed: ComputedAssignment, steps: StepRecorder | None) -> DecisionRecord | None:
         if self._explain is None:
@@ -336,25 +318,33 @@ class Leader:
         self, state: ApplicationState, columns: AssignmentColumns, previous_copies: tuple[BoolArray, BoolArray]
     ) -> CostAndBound | None:
         if self._prove is None:
-            return compute_cost_and_bound(state, columns, self._weights_for(state), previous_copies)
+            return self._appraiser.appraise(state, columns, self._weights_for(state), previous_copies)
         return prove_bound(state, columns, self._weights_for(state), self._prove)
 
     def _weights_for(self, state: ApplicationState) -> Weights:
         return self._weights.configured(state.assignment_configs)
 
-    def _measure(self, state: ApplicationState, columns: AssignmentColumns) -> _MeasuredAssignment:
+    def _measure(self, state: ApplicationState, columns: AssignmentColumns) -> MeasuredAssignment:
         """Compute the figures of an assignment; reuse the last ones if members, partitions and configs are equal."""
         last = self._last_measured
         if last is None or not last.holds_for(state, columns):
             costs = rack_costs(state, columns, self._weights_for(state).traffic_cost)
-            last = self._last_measured = _MeasuredAssignment(state, columns, costs, measure(state, columns))
+            last = self._last_measured = MeasuredAssignment(state, columns, costs, measure(state, columns))
         return last
 
     def _previous_copies(self, rows: IntArray, previous: GroupAssignment | None) -> tuple[BoolArray, BoolArray]:
         """Return the active tasks and all copies that each member had, two arrays of shape (T, C)."""
         if previous is None:
-            active: BoolArray = self._execution.assignment.owner[:, None] == rows
-            return active, active | self._execution.restoration.holds_copy(rows)
+            owner, restoration = self._execution.assignment.owner, self._execution.restoration
+            column_of = np.full(restoration.num_clients + 1, UNASSIGNED, dtype=np.int64)
+            column_of[rows] = np.arange(len(rows))
+            active: BoolArray = np.zeros((len(owner), len(rows)), dtype=np.bool_)
+            tasks = np.flatnonzero(column_of[owner] != UNASSIGNED)
+            active[tasks, column_of[owner[tasks]]] = True
+            copies, (tasks, clients) = active.copy(), restoration.copies_on_disk()
+            is_member = column_of[clients] != UNASSIGNED
+            copies[tasks[is_member], column_of[clients[is_member]]] = True
+            return active, copies
         active = previous.owner[:, None] == rows
         return active, active | previous.standby[:, rows]
 

@@ -109,8 +109,8 @@ class ThreadAssigner:
         standby_of, standby_on = cells(columns.standby)
         standby_on = rows[standby_on]
         standby[standby_of, standby_on] = True
-        thread = current.thread.copy()
         if columns.thread is not None and not by_leader:
+            thread = current.thread.copy()
             for column, row in enumerate(rows.tolist()):
                 thread[:, row] = np.array(self._slots[row])[columns.thread[:, column]]
             return GroupAssignment(owner, standby, thread)
@@ -118,13 +118,18 @@ class ThreadAssigner:
         is_affected = np.zeros(standby.shape[1] + 1, dtype=np.bool_)
         is_affected[owner[moved]] = True
         is_affected[current.owner[moved]] = True
-        is_affected[:-1] |= (standby != current.standby).any(axis=0)
+        is_affected[cells(standby != current.standby)[1]] = True
         for row in rows.tolist():
             is_affected[row] |= self._slots[row] != last_slots.get(row)
         affected_columns = np.flatnonzero(is_affected[rows])
         clients = rows[affected_columns]
-        stateful = _by_column(*_tasks_of(np.where(self._stateful, owner, UNASSIGNED), clients), len(clients))
-        stateless = _by_column(*_tasks_of(np.where(self._stateful, UNASSIGNED, owner), clients), len(clients))
+        if not len(clients):
+            return GroupAssignment(owner, standby, current.thread)
+        thread = current.thread.copy()
+        tasks_of, tasks_on = _tasks_of(owner, clients)
+        is_stateful = self._stateful[tasks_of]
+        stateful = _by_column(tasks_of[is_stateful], tasks_on[is_stateful], len(clients))
+        stateless = _by_column(tasks_of[~is_stateful], tasks_on[~is_stateful], len(clients))
         standbys = _by_column(*_on_clients(standby_of, standby_on, clients), len(clients))
         lags = _lags_of(stateful, standbys, state.lags, affected_columns)
         tasks: list[int] = []
@@ -156,12 +161,10 @@ class ThreadAssigner:
             For each client, the tasks of each thread.
         """
         current = self._execution.assignment
-        copies = self._execution.restoration.holds_copy(np.arange(current.standby.shape[1]))
-        held = current.held()
-        held[~self._stateful] = False
-        tasks, owners = cells(held | copies)
-        tasks, columns = _on_clients(tasks, owners, clients)
-        is_reported = held[tasks, clients[columns]] | (self._execution.revoked_from[tasks] == clients[columns])
+        copies = self._execution.restoration.holds_copy(np.arange(current.standby.shape[1]))[:, clients]
+        held = (current.standby[:, clients] | (current.owner[:, None] == clients)) & self._stateful[:, None]
+        tasks, columns = cells(held | copies)
+        is_reported = held[tasks, columns] | (self._execution.revoked_from[tasks] == clients[columns])
         members = [self._slots[client] for client in clients.tolist()]
         threads = positions_of_slots(current.thread[tasks, clients[columns]], columns, members)
         is_open = is_reported & (threads != UNKNOWN_THREAD)

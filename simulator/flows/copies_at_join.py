@@ -24,6 +24,7 @@ class CopiesAtJoin:
 
     Attributes:
         assignment: the assignment.
+        copies: its assigned copies.
     """
 
     def __init__(self, assignment: GroupAssignment, copies: AssignedCopies) -> None:
@@ -34,25 +35,30 @@ class CopiesAtJoin:
             copies: its K assigned copies of stateful tasks.
         """
         self.assignment = assignment
+        self.copies = copies
         num_clients = assignment.thread.shape[1]
         thread = assignment.thread[copies.task, copies.client]
         self._num_threads = int(thread.max(initial=-1)) + 1
         of_thread = copies.client * self._num_threads + thread
         order = np.argsort(of_thread, kind="stable")
-        self._tasks, self._clients = copies.task[order], copies.client[order]
+        self._places: list[int] = order.tolist()
+        self._tasks = copies.task[order]
         counts = np.bincount(of_thread, minlength=num_clients * self._num_threads)
         self._ends: list[int] = [0, *counts.cumsum().tolist()]
         self._reported: set[int] = set()
 
-    def open_on(self, threads: Iterable[tuple[int, int]]) -> tuple[IntArray, IntArray]:
-        """Return the copies that threads have open: rows of tasks and of clients.
+    def open_on(self, threads: Iterable[tuple[int, int]]) -> IntArray:
+        """Return the copies that threads have open: their places among the assigned copies.
 
         Args:
             threads: rows of clients, and their threads.
         """
-        places = [client * self._num_threads + thread for client, thread in threads if thread < self._num_threads]
-        copies = [place for thread in places for place in range(self._ends[thread], self._ends[thread + 1])]
-        return self._tasks[copies], self._clients[copies]
+        places: list[int] = []
+        for client, thread in threads:
+            if thread < self._num_threads:
+                row = client * self._num_threads + thread
+                places += self._places[self._ends[row] : self._ends[row + 1]]
+        return np.array(places, dtype=np.int64)
 
     def take_clients(self, clients: Iterable[int]) -> list[int]:
         """Return the clients that have not been passed before, each once."""

@@ -21,6 +21,7 @@ Source: `StateManagerUtil.checkpointNeeded`, `AbstractTask.maybeCheckpoint`, `St
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -32,6 +33,25 @@ from simulator.world.state_configs import OffsetStorage, StateConfigs
 
 CHECKPOINT_RECORDS: Final = 10_000
 """By how many records offsets must have grown for a checkpoint (`OFFSET_DELTA_THRESHOLD_FOR_CHECKPOINT`)."""
+
+
+_ROUNDING: Final = 1e-9
+
+
+@dataclass(slots=True)
+class _Quiet:
+    """A time in which no memtable is full, while copies go on from known positions at known rates."""
+
+    seconds: float = 0.0
+    positions: FloatArray | None = None
+    max_rate: FloatArray | None = None
+
+    def goes_on(self, positions: FloatArray, max_rate: FloatArray, seconds: float) -> bool:
+        """Let time pass, and return whether no memtable is full until then."""
+        if positions is not self.positions or max_rate is not self.max_rate:
+            return False
+        self.seconds -= seconds
+        return self.seconds > 0
 
 
 class _OpenStores(NamedTuple):
@@ -63,6 +83,8 @@ class DurableState:
         self._commit_ms = configs.commit_interval_ms
         self._now_ms = 0
         self._stores: _OpenStores | None = None
+        self._next_flush_bytes: FloatArray | None = None
+        self._quiet = _Quiet()
         self._checkpoint_bytes = CHECKPOINT_RECORDS * layout.record_bytes
         self._offsets = layout.tasks.changelog.offsets
         changelogs = layout.changelogs
@@ -103,6 +125,7 @@ class DurableState:
 
     def open(self, tasks: IntArray, clients: IntArray, held_bytes: FloatArray) -> None:
         """Open copies of tasks on clients, whose state on disk ends at the given positions."""
+        self._next_flush_bytes = None
         self._opened[tasks, clients] = held_bytes
         self._committed[tasks, clients] = held_bytes
         self._snapshot[tasks, clients] = 0.0
@@ -153,6 +176,7 @@ class DurableState:
         seconds: float,
         copies: AssignedCopies,
         positions: tuple[FloatArray, FloatArray],
+        max_rate: FloatArray,
     ) -> None:
         """Let time pass, while K open copies grow at constant rates.
 
@@ -160,21 +184,26 @@ class DurableState:
             seconds: how long.
             copies: the open copies.
             positions: shape (K,); the positions before and after that time.
+            max_rate: shape (K,); the bytes per second by which they may grow; another array when it changes.
         """
         before_ms, self._now_ms = self._now_ms, self._now_ms + round(seconds * 1000)
         before, after = positions
-        rate = (after - before) / seconds
         tasks, clients = copies.task, copies.client
         if self._in_stores:
             if self._stores is None or self._stores.copies is not copies:
-                self._stores = self._stores_of(copies)
-            self._flush(before_ms, self._stores, positions, rate)
+                self._stores, self._next_flush_bytes = self._stores_of(copies), None
+            if self._next_flush_bytes is None or not self._quiet.goes_on(before, max_rate, seconds):
+                next_flush_bytes = self._flush(before_ms, self._stores, positions, seconds)
+                self._quiet = _quiet_after(after, max_rate, self._stores, next_flush_bytes)
+            self._quiet.positions = after
             last_commit_ms = self._now_ms // self._commit_ms * self._commit_ms
             if last_commit_ms > before_ms:
+                rate = (after - before) / seconds
                 self._committed[tasks, clients] = before + rate * ((last_commit_ms - before_ms) / 1000)
         else:
             writes = ~(self._exactly_once & self._is_restored[tasks, clients])
-            self._checkpoint(before_ms, tasks[writes], clients[writes], before[writes], rate[writes])
+            rate = (after[writes] - before[writes]) / seconds
+            self._checkpoint(before_ms, tasks[writes], clients[writes], before[writes], rate)
 
     def surviving_bytes(self, tasks: IntArray, clients: IntArray) -> FloatArray:
         """Return how much of open copies is on disk after their process was killed, shape (K,)."""
@@ -208,15 +237,22 @@ class DurableState:
         before_ms: int,
         stores: _OpenStores,
         positions: tuple[FloatArray, FloatArray],
-        rate: FloatArray,
-    ) -> None:
-        """Flush full memtables."""
+        seconds: float,
+    ) -> FloatArray:
+        """Flush full memtables, and return the positions, shape (P,), before which stores are not full again."""
         before, after = positions
+        reached = after.take(stores.pair)
+        if self._next_flush_bytes is not None and not (reached >= self._next_flush_bytes).any():
+            return self._next_flush_bytes
         opened = self._opened.reshape(-1).take(stores.copy_cell)
-        flushes = np.floor((after.take(stores.pair) - opened) / stores.flush_bytes)
+        flushes = np.floor((reached - opened) / stores.flush_bytes)
         flushed = np.flatnonzero(flushes > self._flushes.reshape(-1).take(stores.cell))
+        done = np.maximum(flushes, self._flushes.reshape(-1).take(stores.cell))
+        # A little early, so that rounding cannot hide a flush from the comparison above.
+        next_flush_bytes = self._next_flush_bytes = (opened + (done + 1) * stores.flush_bytes) * (1 - _ROUNDING)
         if not len(flushed):
-            return
+            return next_flush_bytes
+        rate = (after - before) / seconds
         tasks, clients, pair = stores.copies.task, stores.copies.client, stores.pair[flushed]
         rows, of_client = stores.rows[flushed], clients[pair]
         position = _flush_position(opened[flushed], flushes[flushed], stores.flush_bytes[flushed])
@@ -227,6 +263,7 @@ class DurableState:
         committed = np.where(commit_ms > before_ms, at_commit, self._committed[tasks, clients][pair])
         self._durable[rows, of_client] = np.clip(committed, self._durable[rows, of_client], position)
         self._flushes[rows, of_client] = flushes[flushed]
+        return next_flush_bytes
 
     def _checkpoint(
         self, before_ms: int, tasks: IntArray, clients: IntArray, before: FloatArray, rate: FloatArray
@@ -278,3 +315,13 @@ class DurableState:
 def _flush_position(opened: FloatArray | float, flushes: FloatArray, flush_bytes: FloatArray) -> FloatArray:
     """Return the position of the last flush; that of the opening where there was none."""
     return np.where(flushes > 0, opened + flushes * np.where(flushes > 0, flush_bytes, 0.0), opened)
+
+
+def _quiet_after(
+    positions: FloatArray, max_rate: FloatArray, stores: _OpenStores, next_flush_bytes: FloatArray
+) -> _Quiet:
+    """Return for how long no memtable is full if no copy grows faster than at the given rates."""
+    missing, rate = next_flush_bytes - positions.take(stores.pair), max_rate.take(stores.pair)
+    grows = rate > 0
+    seconds = float((missing[grows] / rate[grows]).min(initial=np.inf)) * (1 - _ROUNDING)
+    return _Quiet(seconds, positions, max_rate)

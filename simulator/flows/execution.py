@@ -27,16 +27,19 @@ from simulator.flows.restore_start import RestoreStart
 from simulator.flows.run_totals import RunTotals
 from simulator.flows.shared_bandwidth import ApplicationBandwidth, SharedBandwidth
 from simulator.flows.task_states import TaskState, TaskStateHistory
-from simulator.flows.traffic import Routes, TrafficBytes, TrafficKind, TrafficTotals
+from simulator.flows.traffic import Routes, TrafficBytes, TrafficKind, TrafficTotals, rack_matrix
 from simulator.group.fleet import Fleet
 from simulator.group.reconciliation import Reconciliation
 from simulator.world.changes import RackTransfer
 from simulator.world.disturbances import Disk
 from simulator.world.group_assignment import GroupAssignment
 from simulator.world.initial_state import InitialState
-from simulator.world.layout import FloatArray, Layout
+from simulator.world.layout import Layout
 from simulator.world.thread_ends import num_thread_numbers
 from simulator.world.world import World
+
+# NumPy compares an array with an int several times faster than with a member of an enumeration.
+_ASSIGNED, _RUNNING, _BLOCKED = int(TaskState.ASSIGNED), int(TaskState.RUNNING), int(TaskState.BLOCKED)
 
 
 class Execution:
@@ -104,6 +107,8 @@ class Execution:
         self.task_states = TaskStateHistory(layout.tasks.ids, tuple(client.name for client in world.clients))
         self.locations: PartitionLocations = cluster_metadata.locations()
         self.assignment = GroupAssignment.empty(num_tasks, len(world.clients))
+        self._threads_of: GroupAssignment | None = None
+        self._threads: IntArray = np.zeros(num_tasks, dtype=np.int64)
         self.revoked_from: IntArray = np.full(num_tasks, UNASSIGNED, dtype=np.int64)
         self.running: BoolArray = np.zeros(num_tasks, dtype=np.bool_)
         self.processed: BoolArray = np.zeros(num_tasks, dtype=np.bool_)
@@ -117,8 +122,10 @@ class Execution:
         self._rates = self._hourly_traffic.rates(None)
         self._routes = self._hourly_routes = Routes(layout, self.locations, from_nearest=self._from_nearest)
         self._traffic = TrafficTotals(len(layout.racks))
-        self._reassignment_bytes_per_s = self._rack_matrix(())
-        self._reassignment_bytes = self._rack_matrix(())
+        self._reassignment_bytes_per_s = rack_matrix(layout.racks, ())
+        self._reassignment_bytes = rack_matrix(layout.racks, ())
+        self._is_reassigning = False
+        self._counted_until_ms = 0
         self._downtime_ms: IntArray = np.zeros(num_tasks, dtype=np.int64)
         self._unqueryable_ms: IntArray = np.zeros(num_tasks, dtype=np.int64)
         self._is_queryable: BoolArray = ~layout.tasks.stateful
@@ -145,9 +152,8 @@ class Execution:
         if passed_ms <= 0:
             return
         self.now_ms = now_ms
-        np.add(self._downtime_ms, passed_ms, out=self._downtime_ms, where=~self.processed)
-        np.add(self._unqueryable_ms, passed_ms, out=self._unqueryable_ms, where=~self._is_queryable)
-        self._reassignment_bytes += self._reassignment_bytes_per_s * (passed_ms / 1000)
+        if self._is_reassigning:
+            self._reassignment_bytes += self._reassignment_bytes_per_s * (passed_ms / 1000)
         work = self.processing.advance(passed_ms / 1000)
         self.restoration.advance(passed_ms / 1000, work)
 
@@ -262,8 +268,9 @@ class Execution:
             copying: bytes per second that are copied from now on.
         """
         self._require_changing()
-        self._reassignment_bytes += self._rack_matrix(copied)
-        self._reassignment_bytes_per_s = self._rack_matrix(copying)
+        self._reassignment_bytes += rack_matrix(self.layout.racks, copied)
+        self._reassignment_bytes_per_s = rack_matrix(self.layout.racks, copying)
+        self._is_reassigning = bool(self._reassignment_bytes_per_s.any())
 
     def set_traffic(self, factor: float, hour: int | None = None) -> None:
         """Set the input to a multiple of the usual input, or of the input of an hour of the day."""
@@ -287,19 +294,20 @@ class Execution:
     def update_rates(self) -> None:
         """Recompute which tasks run, and all rates, after a change."""
         self._require_changing()
+        self._count_downtime()
         owner = self.assignment.owner
         copies = self.restoration.copies
         self.restoration.update_caught_up(self.restore_start.is_waiting(copies, self.now_ms))
         restored = self.restoration.restored_tasks()
         state = self.task_states.state.copy()
-        was_running = (state == TaskState.RUNNING) | (state == TaskState.BLOCKED)
+        was_running = (state == _RUNNING) | (state == _BLOCKED)
         # Restoration ends at the end offsets of the changelogs, which only their leaders know.
         has_state = was_running | (restored & self.availability.can_restore)
         self.running = was_running | (has_state & self.restore_start.may_run(self.now_ms))
         self.processed = self.running & self.availability.can_process
-        self._enter(TaskState.RUNNING, self.processed & (state != TaskState.RUNNING), owner)
-        self._enter(TaskState.BLOCKED, self.running & ~self.processed & (state != TaskState.BLOCKED), owner)
-        self._enter(TaskState.RESTORING, ~self.running & (state == TaskState.ASSIGNED), owner)
+        self._enter(TaskState.RUNNING, self.processed & (state != _RUNNING), owner)
+        self._enter(TaskState.BLOCKED, self.running & ~self.processed & (state != _BLOCKED), owner)
+        self._enter(TaskState.RESTORING, ~self.running & (state == _ASSIGNED), owner)
         self.processing.update_rates(self.processed, self._thread_rows())
         self.restoration.write(self.processing.take_instant_work())
         can_restore = self.availability.can_restore
@@ -312,7 +320,7 @@ class Execution:
         """Return the bytes since the last call, by kind and pair of racks, and start counting anew."""
         self._record_traffic()
         self._traffic.add({TrafficKind.REASSIGNMENT: self._reassignment_bytes})
-        self._reassignment_bytes = self._rack_matrix(())
+        self._reassignment_bytes = rack_matrix(self.layout.racks, ())
         return self._traffic.take()
 
     def outages(self) -> tuple[Outage, ...]:
@@ -321,6 +329,7 @@ class Execution:
 
     def totals(self) -> RunTotals:
         """Return the cumulative totals up to now."""
+        self._count_downtime()
         return RunTotals(
             self.restoration.restored_bytes,
             self.restoration.restored_again_bytes,
@@ -343,9 +352,18 @@ class Execution:
         if not self._is_changing:
             raise InvalidStateError(f"at {self.now_ms} ms: changed outside of `with execution.changing(now_ms)`")
 
+    def _count_downtime(self) -> None:
+        """Count the time since the last call, before which tasks are processed or queryable changes."""
+        passed_ms, self._counted_until_ms = self.now_ms - self._counted_until_ms, self.now_ms
+        self._downtime_ms += passed_ms * ~self.processed
+        self._unqueryable_ms += passed_ms * ~self._is_queryable
+
     def _thread_rows(self) -> IntArray:
         """Return the row of each task's thread among all threads, shape (T,); arbitrary without an owner."""
-        return self.fleet.first_thread[self.assignment.owner] + self.assignment.owner_thread()
+        if self._threads_of is not self.assignment:
+            self._threads_of = self.assignment
+            self._threads = self.fleet.first_thread[self.assignment.owner] + self.assignment.owner_thread()
+        return self._threads
 
     def _update_hourly_routes(self) -> None:
         """Recompute the routes for the current hour."""
@@ -361,17 +379,10 @@ class Execution:
         self.restore_start.assign(before, after, self.now_ms, is_open=is_open)
         self.restoration.assign(after.owner, after.standby, (tasks[moved], clients[moved]), self.now_ms)
 
-    def _rack_matrix(self, transfers: Sequence[RackTransfer]) -> FloatArray:
-        """Add up transfers by pair of racks, shape (R + 1, R + 1)."""
-        racks = [*self.layout.racks, None]
-        matrix = np.zeros((len(racks), len(racks)), dtype=np.float64)
-        for transfer in transfers:
-            matrix[racks.index(transfer.from_rack), racks.index(transfer.to_rack)] += transfer.amount
-        return matrix
-
     def _enter(self, state: TaskState, which: BoolArray, clients: IntArray) -> None:
         tasks = np.flatnonzero(which)
-        self.task_states.enter(self.now_ms, state, tasks, clients[tasks])
+        if len(tasks):
+            self.task_states.enter(self.now_ms, state, tasks, clients[tasks])
 
     def _record_traffic(self) -> None:
         """Record the traffic since the last call, before an owner or a route changes."""

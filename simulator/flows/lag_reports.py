@@ -37,6 +37,7 @@ class LagReports:
         self._reported_bytes: FloatArray = np.zeros((len(layout.tasks), len(clients)), dtype=np.float64)
         self._joined_bytes: FloatArray = np.full((len(clients), len(layout.tasks)), np.inf)
         self._closed_since_join: dict[int, None] = {}
+        self._has_joined: BoolArray = np.zeros(len(clients), dtype=np.bool_)
 
     def lags(self, clients: IntArray, held_bytes: FloatArray, end_bytes: FloatArray, running_on: IntArray) -> IntArray:
         """Return the lags that clients report, in records, shape (T, C).
@@ -85,15 +86,16 @@ class LagReports:
         records: IntArray = np.maximum(lags - self._commit_markers[:, None], 0)
         return records
 
-    def report_at_join(self, tasks: IntArray, clients: IntArray, held_bytes: FloatArray) -> None:
+    def report_at_join(self, tasks: IntArray, clients: IntArray, positions: FloatArray) -> None:
         """Record the current positions of copies, which are in the JoinGroup requests that are sent now.
 
         Args:
             tasks: the tasks of K copies.
             clients: rows of their K clients.
-            held_bytes: shape (T, N); how much of each changelog each client holds.
+            positions: shape (K,); how much of its changelog each copy holds.
         """
-        self._joined_bytes[clients, tasks] = held_bytes[tasks, clients]
+        self._joined_bytes[clients, tasks] = positions
+        self._has_joined[clients] = True
 
     def report_closed_at_join(self, tasks: IntArray, client: int) -> None:
         """Let a client report its copies that no thread has open in the JoinGroup request that it sends now.
@@ -105,6 +107,8 @@ class LagReports:
             client: row of the client.
         """
         self._closed_since_join[client] = None
+        if not self._has_joined[client]:
+            return
         joined_bytes = self._joined_bytes[client]
         opened = joined_bytes[tasks]
         joined_bytes[:] = np.inf
@@ -123,6 +127,7 @@ class LagReports:
             return
         is_closed = ~copies.mask(held_bytes.shape)[:, clients].T
         self._joined_bytes[clients] = np.where(is_closed, held_bytes[:, clients].T, self._joined_bytes[clients])
+        self._has_joined[clients] = True
         for client in clients:
             del self._closed_since_join[client]
 
@@ -136,6 +141,7 @@ class LagReports:
         stale = clients[self._is_stale[clients]]
         self._reported_bytes[:, stale] = held_bytes[:, stale]
         self._joined_bytes[clients] = np.inf
+        self._has_joined[clients] = False
         for client in clients.tolist():
             self._closed_since_join.pop(client, None)
 

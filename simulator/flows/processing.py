@@ -40,6 +40,7 @@ class Processing:
         self._records_per_s = records_per_s
         self._capacity = thread_capacity
         self._unlimited = np.isinf(thread_capacity)
+        self._is_unlimited = bool(self._unlimited.all())
         self._factor: FloatArray = np.ones(num_tasks, dtype=np.float64)
         self._running: BoolArray = np.zeros(num_tasks, dtype=np.bool_)
         self._thread: IntArray = np.zeros(num_tasks, dtype=np.int64)
@@ -84,19 +85,21 @@ class Processing:
             thread: shape (T,); the thread of each task among all threads; arbitrary where it does not run.
         """
         self._running, self._thread = running, thread
-        tasks = np.flatnonzero(running)
-        threads = thread[tasks]
-        instant = tasks[self._unlimited[threads] | (self._records_per_s[tasks] == 0)]
-        self.work_s[instant] += self.backlog_s[instant]
-        self._instant_work_s[instant] += self.backlog_s[instant]
-        self.backlog_s[instant] = 0.0
-        usual = self._records_per_s[tasks]
-        behind = self.backlog_s[tasks] > _NEGLIGIBLE_S
-        incoming = self._factor[tasks]
-        demand = np.where(behind, np.inf, usual * incoming)
-        shares = max_min_shares(self._capacity, threads, demand)
+        usual = self._records_per_s
+        is_instant = (
+            running if self._is_unlimited else running & (self._unlimited.take(thread, mode="clip") | (usual == 0))
+        )
+        instant_work_s = np.where(is_instant, self.backlog_s, 0.0)
+        self.work_s += instant_work_s
+        self._instant_work_s += instant_work_s
+        self.backlog_s[is_instant] = 0.0
+        shares = np.where(self.backlog_s > _NEGLIGIBLE_S, np.inf, usual * self._factor)
+        if not self._is_unlimited:
+            tasks = np.flatnonzero(running)
+            shares[tasks] = max_min_shares(self._capacity, thread[tasks], shares[tasks])
         self.rate = np.zeros(len(running), dtype=np.float64)
-        self.rate[tasks] = np.divide(shares, usual, out=incoming, where=usual > 0)
+        np.copyto(self.rate, self._factor, where=running)
+        np.divide(shares, usual, out=self.rate, where=running & (usual > 0))
 
     def next_change_s(self) -> float:
         """Return the seconds until the next task has no backlog, infinity if none catches up."""

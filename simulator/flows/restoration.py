@@ -13,16 +13,18 @@ Source: `DefaultStateUpdater` and `StoreChangelogReader` (active restoration pau
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 
 from assignors.model.assignment import UNASSIGNED
-from assignors.model.columns import BoolArray, IntArray
+from assignors.model.columns import BoolArray, IntArray, cells
 from simulator.catching_up import CAUGHT_UP_BYTES, is_caught_up
 from simulator.flows.assigned_copies import AssignedCopies
 from simulator.flows.copies_at_join import CopiesAtJoin
 from simulator.flows.copy_invariants import ROUNDING_BYTES, Copies, require, validate_copies
+from simulator.flows.copy_positions import CopyPositions
 from simulator.flows.durable_state import DurableState
 from simulator.flows.lag_reports import LagReports
 from simulator.flows.shared_bandwidth import ApplicationBandwidth, ReadDemands
@@ -43,7 +45,6 @@ class Restoration:
     Attributes:
         copies: the copies that are assigned now.
         end_bytes: shape (T,); the length of each task's changelog.
-        held_bytes: shape (T, N); how much of it each client holds.
         rate: shape (K,); bytes per second that each assigned copy reads, or writes if it runs.
         restored_bytes: bytes read so far to catch up.
         restored_again_bytes: the part of `restored_bytes` that the same client had held before and lost.
@@ -77,23 +78,34 @@ class Restoration:
         self._lag_reports = LagReports(layout, clients, exactly_once=exactly_once)
         self._durable_state = durable_state
         self._copies_at_join: CopiesAtJoin | None = None
+        self._existing: BoolArray | None = None
+        self._existing_cells: tuple[IntArray, IntArray] | None = None
         self.end_bytes: FloatArray = layout.state_bytes.astype(np.float64)
-        self.held_bytes: FloatArray = np.zeros(shape, dtype=np.float64)
+        self._positions = CopyPositions(shape)
         self._is_empty_copy: BoolArray = np.zeros(shape, dtype=np.bool_)
-        self._max_held_bytes: FloatArray = np.zeros(shape, dtype=np.float64)
         self._idle_since_ms: IntArray = np.zeros(shape, dtype=np.int64)
         self._growth: FloatArray = np.zeros(shape[0], dtype=np.float64)
         self._owner: IntArray = np.full(shape[0], UNASSIGNED, dtype=np.int64)
         self._caught_up_once: BoolArray = np.zeros(shape, dtype=np.bool_)
         self.copies = AssignedCopies.none()
         self._cells: IntArray = np.zeros(0, dtype=np.int64)
-        self._has_followers = False
         self.rate: FloatArray = np.zeros(0, dtype=np.float64)
         self._is_waiting: BoolArray = np.zeros(0, dtype=np.bool_)
-        self._is_restoring = self._is_paused = self._is_unreadable = self._caught_up = self._is_waiting
+        self._is_restoring = self._is_paused = self._is_unreadable = self._is_waiting
+        self._set_caught_up(np.zeros(0, dtype=np.bool_))
         self._read_bytes: FloatArray = np.zeros((2, 0), dtype=np.float64)
         self.restored_bytes = 0.0
         self.restored_again_bytes = 0.0
+
+    @property
+    def held_bytes(self) -> FloatArray:
+        """Return how much of each task's changelog each client holds, shape (T, N)."""
+        return self._positions.table
+
+    @property
+    def num_clients(self) -> int:
+        """Return the number of clients, N."""
+        return int(self._idle_since_ms.shape[1])
 
     def load_copies(self, lags: IntArray) -> None:
         """Set the copies that clients have at the start, before any task is assigned.
@@ -106,11 +118,9 @@ class Restoration:
         records = self._lag_reports.missing_records(lags)
         missing = np.where(records > 0, (records + 0.5) * self._record_bytes[:, None], 0.0)
         exists = (lags != NO_COPY) & self._stateful[:, None]
-        held_bytes = np.where(exists, np.maximum(self.end_bytes[:, None] - missing, 0.0), 0.0)
-        # `advance` writes through flat views of the tables, which need them to be contiguous.
-        self.held_bytes = np.ascontiguousarray(held_bytes)
+        self._existing = None
+        self._positions.load(np.where(exists, np.maximum(self.end_bytes[:, None] - missing, 0.0), 0.0))
         self._is_empty_copy = exists & (self.held_bytes == 0)
-        self._max_held_bytes = self.held_bytes.copy()
 
     def advance(self, seconds: float, work: FloatArray) -> None:
         """Let time pass at the current rates.
@@ -120,24 +130,22 @@ class Restoration:
             work: shape (T,); seconds of usual input that each task processes in that time.
         """
         self.end_bytes += self._write_bytes_per_s * work
-        # Flat indices, because an index of two arrays takes three times as long.
-        cells, held, max_held = self._cells, self.held_bytes.reshape(-1), self._max_held_bytes.reshape(-1)
-        before, max_before = held.take(cells), max_held.take(cells)
+        before = self._positions.held
         after = np.minimum(before + self.rate * seconds, self.end_bytes.take(self.copies.task))
         if self._durable_state is not None:
-            self._durable_state.advance(seconds, self.copies, (before, after))
-        read = after - before
-        if not self._caught_up.all():
+            self._durable_state.advance(seconds, self.copies, (before, after), self.rate)
+        if self._is_any_behind or self._has_followers:
+            read = after - before
+        if self._is_any_behind:
             behind = ~self._caught_up
             read_behind = read * behind
-            again = np.maximum(np.minimum(after, max_before) - before, 0.0) * behind
+            again = np.maximum(np.minimum(after, self._positions.max_held) - before, 0.0) * behind
             self._read_bytes[0] += read_behind
             self.restored_bytes += float(read_behind.sum())
             self.restored_again_bytes += float(again.sum())
         if self._has_followers:
             self._read_bytes[1] += read * (self._caught_up & ~self.copies.active)
-        held[cells] = after
-        max_held[cells] = np.maximum(max_before, after)
+        self._positions.move_to(after)
 
     def assign(
         self, owner: IntArray, standby: BoolArray, moved_threads: tuple[IntArray, IntArray], now_ms: int
@@ -184,38 +192,42 @@ class Restoration:
 
     def restore_all(self) -> None:
         """Let every assigned copy catch up instantly, as if the application had been running before."""
-        at = (self.copies.task, self.copies.client)
-        self.held_bytes[at] = self.end_bytes[self.copies.task]
-        self._max_held_bytes[at] = self.held_bytes[at]
+        self._positions.begin_at(self.end_bytes[self.copies.task])
         self.assume_running()
 
     def assume_running(self) -> None:
         """Take the assigned copies to have been written since their tasks were created, as regards their disks."""
         if self._durable_state is not None:
             at = (self.copies.task, self.copies.client)
-            self._durable_state.assume_running(*at, self.held_bytes[at], self.copies.active)
+            self._durable_state.assume_running(*at, self._positions.held, self.copies.active)
 
     def delete_copies(self, tasks: IntArray, client: int) -> None:
         """Delete unassigned copies from the disk of a client."""
         self._lag_reports.record_closed(self.copies, self.held_bytes)
+        self._existing = None
         self.held_bytes[tasks, client] = 0.0
         self._is_empty_copy[tasks, client] = False
 
     def delete_expired(self, delay_ms: int, now_ms: int) -> None:
         """Delete the copies that were unassigned for longer than `state.cleanup.delay.ms`."""
-        expired = self._idle_since_ms < now_ms - delay_ms
-        expired &= (self.held_bytes > 0) | self._is_empty_copy
-        expired[self.copies.task, self.copies.client] = False
-        if expired.any():
-            changing: BoolArray = np.logical_or.reduce(expired, axis=0)
+        num_clients = self.num_clients
+        tasks, clients = self.copies_on_disk()
+        is_expired = self._idle_since_ms[tasks, clients] < now_ms - delay_ms
+        is_assigned = np.zeros(self._idle_since_ms.size, dtype=np.bool_)
+        is_assigned[self._cells] = True
+        is_expired &= ~is_assigned[tasks * num_clients + clients]
+        if is_expired.any():
+            tasks, clients = tasks[is_expired], clients[is_expired]
+            changing: BoolArray = np.bincount(clients, minlength=num_clients) > 0
             self._lag_reports.record_closed(self.copies, self.held_bytes, changing)
-            self.held_bytes[expired] = 0.0
-            self._is_empty_copy[expired] = False
+            self._existing = None
+            self.held_bytes[tasks, clients] = 0.0
+            self._is_empty_copy[tasks, clients] = False
         self._copies_at_join = None
 
     def caught_up(self) -> BoolArray:
         """Return which assigned copies have caught up by now, shape (K,)."""
-        return is_caught_up(self.end_bytes[self.copies.task] - self.held_bytes[self.copies.task, self.copies.client])
+        return is_caught_up(self.end_bytes.take(self.copies.task) - self._positions.held)
 
     def update_caught_up(self, is_waiting: BoolArray | None = None) -> None:
         """Mark the copies that have caught up, and round their positions up to the end of the changelog.
@@ -224,15 +236,21 @@ class Restoration:
             is_waiting: shape (K,); which copies do not read yet; None for no change.
         """
         self._is_waiting = self._is_waiting if is_waiting is None else is_waiting
-        at, end = (self.copies.task, self.copies.client), self.end_bytes[self.copies.task]
-        caught_up = self.caught_up() & ~self._is_waiting
-        self.held_bytes[at] = np.where(caught_up, end, self.held_bytes[at])
-        self._is_empty_copy[at] |= caught_up & (end == 0)
-        self._max_held_bytes[at] = np.maximum(self._max_held_bytes[at], self.held_bytes[at])
-        self._caught_up, self._caught_up_once[at] = caught_up, self._caught_up_once[at] | caught_up
+        end, held = self.end_bytes.take(self.copies.task), self._positions.held
+        caught_up = is_caught_up(end - held) & ~self._is_waiting
+        held = np.where(caught_up, end, held)
+        self._positions.move_to(held)
+        # What is marked below stays marked while the copies are assigned, so only the others need to be looked at.
+        new = np.flatnonzero(caught_up & ~self._caught_up)
+        self._set_caught_up(caught_up)
+        if not len(new):
+            return
+        self._is_empty_copy.reshape(-1)[self._cells[new[end[new] == 0]]] = True
+        self._caught_up_once.reshape(-1)[self._cells[new]] = True
         if self._durable_state is not None:
-            restored = at[0][caught_up & self.copies.active], at[1][caught_up & self.copies.active]
-            self._durable_state.complete_restoration(*restored, self.held_bytes[restored])
+            restored = new[self.copies.active[new]]
+            at = self.copies.task[restored], self.copies.client[restored]
+            self._durable_state.complete_restoration(*at, held[restored])
 
     def restored_tasks(self) -> BoolArray:
         """Return which tasks had all their state on their owner at the last `update_caught_up`, shape (T,)."""
@@ -249,8 +267,8 @@ class Restoration:
         if work.any():
             self.end_bytes += self._write_bytes_per_s * work
             writers = self.copies.active & self._caught_up
-            task, client = self.copies.task[writers], self.copies.client[writers]
-            self.held_bytes[task, client] = self.end_bytes[task]
+            end = self.end_bytes.take(self.copies.task)
+            self._positions.move_to(np.where(writers, end, self._positions.held))
             self.update_caught_up()
 
     def update_rates(
@@ -269,8 +287,10 @@ class Restoration:
         copies, caught_up = self.copies, self._caught_up
         growth = self._growth[copies.task]
         self._is_restoring = restoring = copies.active & ~running[copies.task] & ~self._is_waiting
-        is_restoring_client = np.bincount(copies.client[restoring], minlength=self.held_bytes.shape[1]) > 0
-        self._is_paused = ~copies.active & is_restoring_client[copies.client]
+        self._is_paused = ~copies.active
+        if self._is_paused.any():
+            is_restoring_client = np.bincount(copies.client[restoring], minlength=self.num_clients) > 0
+            self._is_paused &= is_restoring_client[copies.client]
         self._is_unreadable = ~can_restore[copies.task]
         reads_now = (restoring & ~caught_up) | (~copies.active & ~self._is_paused & ~self._is_waiting)
         reads = np.flatnonzero(reads_now & ~self._is_unreadable)
@@ -282,8 +302,10 @@ class Restoration:
 
     def next_change_s(self) -> float:
         """Return the seconds until the next copy catches up or falls behind, infinity if none does at these rates."""
-        missing = self.end_bytes[self.copies.task] - self.held_bytes[self.copies.task, self.copies.client]
-        closing = self.rate - self._growth[self.copies.task]
+        if not self._is_any_behind and not self._has_followers:
+            return math.inf  # Active tasks that have caught up write what they hold.
+        missing = self.end_bytes.take(self.copies.task) - self._positions.held
+        closing = self.rate - self._growth.take(self.copies.task)
         behind = ~self._caught_up & (missing > CAUGHT_UP_BYTES) & (closing > 0)
         slows = self._caught_up & (closing < 0)
         caught_up_s = float((missing[behind] / closing[behind]).min(initial=np.inf))
@@ -296,7 +318,9 @@ class Restoration:
 
         A standby that falls behind later, because more is written than it can read, does not count.
         """
-        caught_up_once = self._caught_up_once[self.copies.task, self.copies.client]
+        if not self._is_any_behind:
+            return False
+        caught_up_once = self._caught_up_once.reshape(-1).take(self._cells)
         return bool((~self._caught_up & (self.copies.active | ~caught_up_once)).any())
 
     def falling_behind(self) -> IntArray:
@@ -324,8 +348,8 @@ class Restoration:
     def queryable_tasks(self) -> BoolArray:
         """Return which tasks have a queryable copy on some client, shape (T,); true for stateless tasks."""
         queryable: BoolArray = ~self._stateful
-        has_data = self.held_bytes[self.copies.task, self.copies.client] > 0
-        is_empty = is_caught_up(self.end_bytes[self.copies.task])
+        has_data = self._positions.held > 0
+        is_empty = is_caught_up(self.end_bytes.take(self.copies.task))
         # A copy that has begun to read holds data from now on; no other event comes before it has caught up.
         queryable[self.copies.task[has_data | is_empty | (self.rate > 0)]] = True
         return queryable
@@ -338,12 +362,24 @@ class Restoration:
 
         Args:
             clients: rows of C clients.
+
+        Returns:
+            Not to be changed.
         """
-        exists = self.held_bytes > 0
-        exists |= self._is_empty_copy
-        exists[self.copies.task, self.copies.client] = True
-        exists[~self._stateful] = False
+        exists = self._existing
+        if exists is None:
+            self._existing_cells = None
+            exists = self._existing = self.held_bytes > 0
+            exists |= self._is_empty_copy
+            exists.reshape(-1)[self._cells] = True
+            exists[~self._stateful] = False
         return exists if np.array_equal(clients, np.arange(exists.shape[1])) else exists[:, clients]
+
+    def copies_on_disk(self) -> tuple[IntArray, IntArray]:
+        """Return the tasks and clients of all copies that `holds_copy` counts."""
+        if self._existing is None or self._existing_cells is None:
+            self._existing_cells = cells(self.holds_copy(np.arange(self.num_clients)))
+        return self._existing_cells
 
     def lags(self, clients: IntArray, running: BoolArray) -> IntArray:
         """Return the lags that clients report at a rebalance, in records, shape (T, C); see `LagReports.lags`.
@@ -362,11 +398,14 @@ class Restoration:
             assignment: the current assignment.
             threads: the rows of the members' clients, and their threads.
         """
-        if self._copies_at_join is None or self._copies_at_join.assignment is not assignment:
-            self._copies_at_join = CopiesAtJoin(assignment, self.copies)
-        for client in self._copies_at_join.take_clients(client for client, _ in threads):
-            self._lag_reports.report_closed_at_join(self._copies_at_join.open_on_client(client), client)
-        self._lag_reports.report_at_join(*self._copies_at_join.open_on(threads), self.held_bytes)
+        reported = self._copies_at_join
+        if reported is None or reported.assignment is not assignment or reported.copies is not self.copies:
+            self._copies_at_join = reported = CopiesAtJoin(assignment, self.copies)
+        for client in reported.take_clients(client for client, _ in threads):
+            self._lag_reports.report_closed_at_join(reported.open_on_client(client), client)
+        places = reported.open_on(threads)
+        at = self.copies.task[places], self.copies.client[places]
+        self._lag_reports.report_at_join(*at, self._positions.held[places])
 
     def record_reports(self, clients: IntArray) -> None:
         """Record the current offsets of clients, by their rows, which those with stale reports report next time."""
@@ -409,21 +448,33 @@ class Restoration:
         require(exceeded is None, str(exceeded))
 
     def _set_copies(self, copies: AssignedCopies) -> None:
+        self._existing = None
         self.copies = copies
-        self._cells = copies.task * self.held_bytes.shape[1] + copies.client
-        self._has_followers = not copies.active.all()
+        self._cells = copies.task * self.num_clients + copies.client
+        self._positions.select(self._cells)
         self.rate = np.zeros(len(copies), dtype=np.float64)
-        flags = np.zeros((5, len(copies)), dtype=np.bool_)
-        self._is_waiting, self._is_restoring, self._is_paused, self._is_unreadable, self._caught_up = flags
+        flags = np.zeros((4, len(copies)), dtype=np.bool_)
+        self._is_waiting, self._is_restoring, self._is_paused, self._is_unreadable = flags
+        self._set_caught_up(np.zeros(len(copies), dtype=np.bool_))
         self._read_bytes = np.zeros((2, len(copies)), dtype=np.float64)
+
+    def _set_caught_up(self, caught_up: BoolArray) -> None:
+        self._caught_up = caught_up
+        self._is_any_behind = not caught_up.all()
+        self._has_followers = bool((caught_up & ~self.copies.active).any())
 
     def _close(self, tasks: IntArray, clients: IntArray, now_ms: int) -> None:
         """Close copies; state on disk stays, state in memory is lost."""
+        if not len(tasks):
+            return
         self._idle_since_ms[tasks, clients] = now_ms
         self._caught_up_once[tasks, clients] = False
         self._lose_memory(tasks, clients)
 
     def _lose_memory(self, tasks: IntArray, clients: IntArray) -> None:
+        if not len(tasks):
+            return
+        self._existing = None
         persistent = (1.0 - self._memory_share[tasks]) * self.end_bytes[tasks]
         self.held_bytes[tasks, clients] = np.minimum(self.held_bytes[tasks, clients], persistent)
         self._is_empty_copy[tasks, clients] &= self._memory_share[tasks] < 1.0

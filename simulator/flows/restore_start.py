@@ -76,6 +76,8 @@ class RestoreStart:
 
     def is_waiting(self, copies: AssignedCopies, now_ms: int) -> BoolArray:
         """Return which of K assigned copies do not read yet, shape (K,)."""
+        if now_ms >= self._last_ms:
+            return np.zeros(len(copies), dtype=np.bool_)
         waiting: BoolArray = self._reads_from_ms[copies.task, copies.client] > now_ms
         return waiting
 

@@ -142,6 +142,9 @@ class SharedBandwidth:
         rates: list[FloatArray] = [np.zeros(len(reads.client), dtype=np.float64) for reads in self._demands]
         for together in self._coupled():
             shares = self._share_out(together)
+            if len(together) == 1:
+                rates[together[0]] = shares
+                continue
             ends = np.cumsum([len(self._demands[index].client) for index in together])
             for index, share in zip(together, np.split(shares, ends[:-1]), strict=True):
                 rates[index] = share
@@ -174,6 +177,8 @@ class SharedBandwidth:
     def _share_out(self, together: Sequence[int]) -> FloatArray:
         """Return the max-min fair rates of the copies of some applications, one after the other."""
         reads = [self._demands[index] for index in together]
+        if len(reads) == 1 and not self.limits_brokers and not len(self.hosts):
+            return max_min_shares(self._clients[together[0]], reads[0].client, reads[0].bytes_per_s)
         first = np.cumsum([0, *(len(self._clients[index]) for index in together)])
         clients = np.concatenate([self._clients[index] for index in together])
         client = np.concatenate([part.client + first[place] for place, part in enumerate(reads)])

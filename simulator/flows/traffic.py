@@ -10,7 +10,7 @@ Matrix products are avoided, because their last bits differ between processors.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 
 import numpy as np
@@ -18,6 +18,7 @@ import numpy as np
 from assignors.model.assignment import UNASSIGNED
 from assignors.model.columns import BoolArray, IntArray
 from simulator.brokers.partition_locations import PartitionLocations
+from simulator.world.changes import RackTransfer
 from simulator.world.layout import FloatArray, Layout, row_of_values, sum_by_row
 
 
@@ -264,6 +265,15 @@ def steady_state_traffic(
         **routes.processing(np.ones(len(running)), running, racks[owners], announces[owners]),
         **routes.changelog_reads(TrafficKind.STANDBY_READ, read, standby_of, racks[standby_on], announces[standby_on]),
     }
+
+
+def rack_matrix(racks: Sequence[str], transfers: Iterable[RackTransfer]) -> FloatArray:
+    """Add up transfers by pair of racks, shape (R + 1, R + 1); the last row and column are of no rack."""
+    places = [*racks, None]
+    matrix = np.zeros((len(places), len(places)), dtype=np.float64)
+    for transfer in transfers:
+        matrix[places.index(transfer.from_rack), places.index(transfer.to_rack)] += transfer.amount
+    return matrix
 
 
 def _table(rows: IntArray, columns: IntArray, amounts: FloatArray, shape: tuple[int, int]) -> FloatArray:

@@ -45,6 +45,7 @@ class Fleet:
         self.first_thread: IntArray = np.cumsum([0, *self._capacity])
         self.running: BoolArray = np.zeros((len(world.clients), max(self._capacity, default=0) + 1), dtype=np.bool_)
         self._threads: list[dict[int, Member]] = [{} for _ in world.clients]
+        self._kafka_order: list[int] | None = None
         self._slots: dict[Member, int] = {}
         self._next_slot = [max(self._capacity, default=0) for _ in world.clients]
         self._row_of = {client.name: row for row, client in enumerate(world.clients)}
@@ -97,10 +98,10 @@ class Fleet:
 
     def slots(self, members: Iterable[Member]) -> Mapping[int, tuple[int, ...]]:
         """Return the slots of members by the row of their client, ascending."""
-        slots: dict[int, set[int]] = {}
+        slots: dict[str, set[int]] = {}
         for member in members:
-            slots.setdefault(self._row_of[member.client], set()).add(self.slot(member))
-        return {row: tuple(sorted(numbers)) for row, numbers in slots.items()}
+            slots.setdefault(member.client, set()).add(self._slots.get(member, member.thread))
+        return {self._row_of[client]: tuple(sorted(numbers)) for client, numbers in slots.items()}
 
     def start(
         self,
@@ -160,6 +161,7 @@ class Fleet:
         self.up[row] = False
         if not (keeps_disk and self._keeps_process_id):
             self._process_ids[row] = _next_process_id(self._process_ids[row])
+            self._kafka_order = None
 
     def set_configs(self, configs: AssignmentConfigs) -> None:
         """Set the assignment configs of every client."""
@@ -175,8 +177,10 @@ class Fleet:
 
     def in_kafka_order(self, members: Sequence[Member]) -> IntArray:
         """Return the rows of members, by process id."""
-        rows = {self._row_of[member.client] for member in members}
-        return np.array(sorted(rows, key=self._process_ids.__getitem__), dtype=np.int64)
+        rows = {self._row_of[client] for client in {member.client for member in members}}
+        if self._kafka_order is None:
+            self._kafka_order = sorted(range(len(self._process_ids)), key=self._process_ids.__getitem__)
+        return np.array([row for row in self._kafka_order if row in rows], dtype=np.int64)
 
     def table(self, rows: IntArray, slots: Mapping[int, Sequence[int]] | None = None) -> ClientTable:
         """Return what the group leader knows about the given clients.

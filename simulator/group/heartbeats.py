@@ -60,8 +60,17 @@ class Heartbeats:
 
     def next_ms(self, member: Member, now_ms: int) -> int:
         """Return when a member sends its next heartbeat after `now_ms`."""
-        period_ms = self._period(member)
-        return now_ms - (now_ms - self._since_ms[member]) % period_ms + period_ms
+        [next_ms] = self.next_times_ms([member], now_ms)
+        return next_ms
+
+    def next_times_ms(self, members: Iterable[Member], now_ms: int) -> list[int]:
+        """Return when members send their next heartbeats after `now_ms`, as `next_ms`."""
+        since_ms, periods_ms = self._since_ms, self._period_ms
+        times_ms = []
+        for member in members:
+            period_ms = periods_ms.get(member) or self._period(member)
+            times_ms.append(now_ms - (now_ms - since_ms[member]) % period_ms + period_ms)
+        return times_ms
 
     def due_ms(self, member: Member, now_ms: int) -> int:
         """Return when a member sends its next heartbeat, `now_ms` included."""

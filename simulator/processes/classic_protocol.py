@@ -184,7 +184,7 @@ class ClassicProtocol:
         """Let each member learn of a rebalance with its next heartbeat, and rejoin as soon as it can."""
         now_ms = self._context.now_ms
         missing = [member for member, has_joined in self._group.members.items() if not has_joined]
-        called_ms = [self._heartbeats.next_ms(member, now_ms) for member in missing]
+        called_ms = self._heartbeats.next_times_ms(missing, now_ms)
         due = list(zip(self._rejoining.ready_times_ms(missing, called_ms), missing, strict=True))
         for at_ms, calls in groupby(sorted(due, key=lambda call: call[0]), key=lambda call: call[0]):
             yield self._context.env.timeout(at_ms - self._context.now_ms)

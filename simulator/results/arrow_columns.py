@@ -53,6 +53,13 @@ def arrow_column(
     return pa.Array.from_buffers(kind, len(values), [_validity(known), pa.py_buffer(data)])
 
 
+def arrow_constant(value: str | int, length: int) -> pa.Array:
+    """Return a column of strings or of int64 with the same value in each row."""
+    if isinstance(value, int):
+        return arrow_column(np.full(length, value, dtype=np.int64), pa.int64())
+    return _texts([value.encode()] * length, np.ones(length, dtype=np.bool_))
+
+
 def arrow_names(names: Sequence[str], indices: IntArray) -> pa.Array:
     """Return the names at the given indices as a string column; null where an index is negative.
 
@@ -65,7 +72,7 @@ def arrow_names(names: Sequence[str], indices: IntArray) -> pa.Array:
 
 def _texts(encoded: Sequence[bytes], known: BoolArray) -> pa.Array:
     lengths = np.zeros(len(known) + 1, dtype=np.int64)
-    lengths[1:][known] = [len(text) for text in encoded]
+    lengths[1:][known] = list(map(len, encoded))
     offsets = lengths.cumsum()
     if offsets[-1] >= 1 << 31:
         raise OverflowError("a string column cannot hold two gigabytes or more")

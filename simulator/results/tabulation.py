@@ -15,7 +15,7 @@ from assignors.model.columns import BoolArray, IntArray
 from simulator.flows.task_states import TaskState
 from simulator.flows.traffic import cross_rack_bytes
 from simulator.group.rebalance_causes import START
-from simulator.results.arrow_columns import arrow_column, arrow_names
+from simulator.results.arrow_columns import arrow_column, arrow_constant, arrow_names
 from simulator.results.convergence import convergence
 from simulator.results.explanation_rows import cycle_rows, explanation_rows
 from simulator.results.moves import REASONS, RoundMoves, round_moves
@@ -87,7 +87,7 @@ def _table(name: str, columns: Columns, key: Mapping[str, Any]) -> pa.Table:
     length = len(next(iter(columns.values())))
     arrays = []
     for field in schema:
-        values = [key[field.name]] * length if field.name in key else columns[field.name]
+        values = arrow_constant(key[field.name], length) if field.name in key else columns[field.name]
         arrays.append(values if isinstance(values, pa.Array) else arrow_column(values, field.type))
     return pa.Table.from_arrays(arrays, schema=schema)
 
@@ -231,20 +231,19 @@ def _task_states(trace: Trace) -> Columns:
 
 
 def _traffic(trace: Trace) -> Columns:
-    racks = [*trace.layout.racks, None]
-    rows = [
-        {
-            "round": round_.number,
-            "kind": str(kind),
-            "from_rack": racks[source],
-            "to_rack": racks[target],
-            "bytes": float(matrix[source, target]),
-        }
-        for round_ in trace.rounds
-        for kind, matrix in round_.traffic.items()
-        for source, target in np.argwhere(matrix > 0).tolist()
-    ]
-    return _of_rows(rows, "traffic")
+    if not trace.rounds:
+        return _of_rows([], "traffic")
+    kinds = list(trace.rounds[0].traffic)
+    matrices = np.array([[round_.traffic[kind] for kind in kinds] for round_ in trace.rounds], dtype=np.float64)
+    index, kind, source, target = np.nonzero(matrices > 0)
+    racks, no_rack = trace.layout.racks, len(trace.layout.racks)
+    return {
+        "round": np.array([round_.number for round_ in trace.rounds], dtype=np.int64)[index],
+        "kind": arrow_names([str(kind) for kind in kinds], kind),
+        "from_rack": arrow_names(racks, np.where(source == no_rack, UNASSIGNED, source)),
+        "to_rack": arrow_names(racks, np.where(target == no_rack, UNASSIGNED, target)),
+        "bytes": matrices[index, kind, source, target],
+    }
 
 
 def _clients(trace: Trace) -> Columns:

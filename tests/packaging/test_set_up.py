@@ -80,6 +80,7 @@ SLOW = (
     "tests/assignor_sim/commands/test_custom_assignors.py",
     "tests/faults",
     "tests/assignors/containment/test_isolated.py",
+    "tests/scenarios/test_run_again.py",
     "tests/hostile",
     "tests/pipeline",
     "tests/object_store",

@@ -47,7 +47,17 @@ def test_twenty_thousand_tasks_on_a_thousand_clients_are_announced() -> None:
     result = estimate(loads(big(20_000, 1_000)), "high_availability")
     assert result.is_long
     assert result.excess is None
-    assert str(result) == "about 2 min and 3.5 GB (20,000 tasks on 1,000 clients; 1 run, about 6 rebalances)"
+    assert str(result) == "about 26 s and 3.5 GB (20,000 tasks on 1,000 clients; 1 run, about 6 rebalances)"
+
+
+def test_each_client_that_an_event_restarts_rebalances_the_group() -> None:
+    bounce = "{at: 10m, rolling_bounce: {clients: app, down: 5s, pause: 5s}}"
+    churn = "{at: 10m, churn: {clients: app, crashes: 48/d, until: 30m}}"
+    base = estimate(loads(big(200, 40)), "sticky").rebalances
+    text = big(200, 40).replace("events: [", f"events: [{bounce}, ")
+    assert estimate(loads(text), "sticky").rebalances == base + 40
+    text = big(200, 40).replace("events: [", f"events: [{churn}, ")
+    assert estimate(loads(text), "sticky").rebalances == base + 1
 
 
 @pytest.mark.parametrize(
@@ -63,7 +73,7 @@ def test_limits_are_stated(change: dict[str, float], message: str | None) -> Non
 
 
 def test_run_above_the_limit_is_refused_at_once_unless_forced(shell: Shell, small: Path) -> None:
-    shell.write("big.yaml", big(2_000, 100))
+    shell.write("big.yaml", big(4_000, 400))
     many = [word for seed in range(8_000) for word in ("--seed", str(seed))]
     refused = shell("run", "big.yaml", "--assignor", "sticky", *many)
     assert refused.code == 2

@@ -22,7 +22,7 @@ def test_each_thread_reports_what_it_or_no_thread_of_its_client_has_open(seed: i
         closed = np.setdiff1d(np.arange(NUM_TASKS), copies.open_on_client(client))
         # A thread may have a number that the assignment does not have yet.
         for number in range(NUM_THREADS + 2):
-            reported = np.union1d(closed, copies.open_on([(client, number)])[0])
+            reported = np.union1d(closed, copies.copies.task[copies.open_on([(client, number)])])
             expected = (thread[:, client] == number) | ~assignment.held()[:, client]
             assert reported.tolist() == np.flatnonzero(expected).tolist()
 
@@ -37,11 +37,12 @@ def test_several_threads_report_what_each_of_them_has_open() -> None:
     assignment = random_assignment(2)
     copies = CopiesAtJoin(assignment, AssignedCopies.of(assignment.owner, assignment.standby))
     threads = [(2, 1), (0, 0), (2, 3), (1, NUM_THREADS), (1, 2)]
-    tasks, clients = copies.open_on(threads)
-    alone = [copies.open_on([thread]) for thread in threads]
-    assert len(tasks) > 1
-    assert tasks.tolist() == [task for some, _ in alone for task in some]
-    assert clients.tolist() == [client for _, some in alone for client in some]
+    places = copies.open_on(threads).tolist()
+    alone = [copies.open_on([thread]).tolist() for thread in threads]
+    assert len(places) > 1
+    assert places == [place for some in alone for place in some]
+    for thread, some in zip(threads, alone, strict=True):
+        assert set(copies.copies.client[some].tolist()) <= {thread[0]}
 
 
 def random_assignment(seed: int) -> GroupAssignment:

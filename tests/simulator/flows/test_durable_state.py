@@ -47,16 +47,27 @@ class DiskDriver:
     def __init__(self, storage: OffsetStorage, exactly_once: bool, commit_ms: int, base: World | None = None) -> None:
         configs = StateConfigs(exactly_once, commit_ms, storage)
         self.durable_state = DurableState(lay_out(base or one_task(100)), configs, num_clients=2)
-        self.position = 0.0
+        self._positions = np.zeros(1)
+        self._rate = np.zeros(1)
+
+    @property
+    def position(self) -> float:
+        return float(self._positions[0])
 
     def open(self, position: float = 0.0) -> None:
-        self.position = position
-        self.durable_state.open(TASK, CLIENT, np.array([position]))
+        self._positions = np.array([position])
+        self.durable_state.open(TASK, CLIENT, self._positions)
 
     def write(self, seconds: float, bytes_per_s: float) -> None:
-        after = self.position + seconds * bytes_per_s
-        self.durable_state.advance(seconds, COPY, (np.array([self.position]), np.array([after])))
-        self.position = after
+        """Let the copy grow in two steps, with the same array of rates as long as the rate is the same."""
+        if bytes_per_s != self._rate[0]:
+            self._rate = np.array([bytes_per_s])
+        first_s = round(seconds * 1000) // 2 / 1000
+        for step_s in (first_s, seconds - first_s):
+            if step_s > 0:
+                after = self._positions + step_s * self._rate
+                self.durable_state.advance(step_s, COPY, (self._positions, after), self._rate)
+                self._positions = after
 
     def complete_restoration(self) -> None:
         self.durable_state.complete_restoration(TASK, CLIENT, np.array([self.position]))

@@ -58,7 +58,7 @@ def test_members_report_the_offsets_of_their_join_request() -> None:
     """The leader reads end offsets when all members have joined; by then, a changelog has grown."""
     reports, held, end = make_reports()
     held[TASK, CURRENT] = end[TASK]
-    reports.report_at_join(np.array([TASK]), np.array([CURRENT]), held)
+    reports.report_at_join(np.array([TASK]), np.array([CURRENT]), held[[TASK], [CURRENT]])
     end[TASK] += 5 * RECORD_BYTES
     held[TASK, CURRENT] = end[TASK]
     assert reports.lags(CLIENTS, held, end, nowhere(end))[TASK, CURRENT] == 5

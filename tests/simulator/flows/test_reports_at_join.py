@@ -72,6 +72,17 @@ class RecordedReports:
         self.positions[:, clients] = np.inf
         self.reported.clear()
 
+    def check_copies_on_disk(self) -> None:
+        """Compare the copies that are remembered between changes with those that are there."""
+        restoration, everyone = self.restoration, np.arange(NUM_CLIENTS)
+        expected = (restoration.held_bytes > 0) & self.stateful[:, None]
+        expected[restoration.copies.task, restoration.copies.client] = True
+        assert (restoration.holds_copy(everyone) == expected).all()
+        assert (restoration.holds_copy(everyone[::-1]) == expected[:, ::-1]).all()
+        assert [column.tolist() for column in restoration.copies_on_disk()] == [
+            column.tolist() for column in np.nonzero(expected)
+        ]
+
     def expected_lags(self) -> np.ndarray:
         end, record = self.restoration.end_bytes[:, None], self.driver.layout.record_bytes[:, None]
         held = np.minimum(self.restoration.held_bytes, self.positions)
@@ -89,5 +100,6 @@ def test_lags_are_those_of_the_recorded_positions() -> None:
             reports.driver.advance(float(reports.rng.choice([0.0, 5.0, 20.0])))
             lags = reports.restoration.lags(np.arange(NUM_CLIENTS), nowhere)[reports.stateful]
             assert (lags == reports.expected_lags()).all(), step
+            reports.check_copies_on_disk()
         expired_after_reports += reports.is_any_expired_after_report
     assert expired_after_reports > 5

@@ -1,0 +1,115 @@
+"""The cost of each assignment of a run, its lower bound, and its other figures."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from typing import Final
+
+import numpy as np
+
+from assignors.model.assignment import AssignmentColumns
+from assignors.model.columns import BoolArray, ClientTable
+from assignors.model.state import ApplicationState
+from assignors.objective.cost import (
+    CostAndBound,
+    TaskCopies,
+    Weights,
+    capacity_at_max_load,
+    cost_of_copies,
+    flow_bound,
+    group_copies_by_role,
+)
+from assignors.tasks.rack_aware import RackCosts
+from simulator.assignment.measures import Measures
+
+MAX_BOUNDS: Final = 256
+"""Number of cached bounds; the least recently used is evicted."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MeasuredAssignment:
+    """An assignment and its figures.
+
+    Attributes:
+        state: the assignor's input.
+        columns: the assignment.
+        costs: Kafka's own costs of the assignment.
+        measures: its other figures.
+    """
+
+    state: ApplicationState
+    columns: AssignmentColumns
+    costs: RackCosts
+    measures: Measures
+
+    def holds_for(self, state: ApplicationState, columns: AssignmentColumns) -> bool:
+        """Return whether another assignment has the same figures, because it has the same inputs."""
+        return (
+            self.state.partitions is state.partitions
+            and self.state.clients.ids == state.clients.ids
+            and np.array_equal(self.state.clients.rack, state.clients.rack)
+            and np.array_equal(self.state.clients.threads, state.clients.threads)
+            and self.state.assignment_configs == state.assignment_configs
+            and np.array_equal(self.columns.active, columns.active)
+            and np.array_equal(self.columns.standby, columns.standby)
+        )
+
+
+class Appraiser:
+    """Appraises the assignments of one run, in whose rebalances the same bounds recur."""
+
+    def __init__(self) -> None:
+        self._bounds: OrderedDict[bytes, int] = OrderedDict()
+
+    def appraise(
+        self,
+        state: ApplicationState,
+        columns: AssignmentColumns,
+        weights: Weights,
+        previous: tuple[BoolArray, BoolArray],
+    ) -> CostAndBound | None:
+        """Return the cost and the bound of `compute_cost_and_bound`.
+
+        Args:
+            state: the state that was assigned.
+            columns: the assignment.
+            weights: the weights.
+            previous: the active tasks and all copies that each client had, two arrays of shape (T, C).
+
+        Returns:
+            The cost and the bound; None if a client has no rack, or the racks of a partition that is read are unknown.
+        """
+        copies = group_copies_by_role(state, columns, weights, previous)
+        if copies is None:
+            return None
+        kinds = (copies.stateful, copies.stateless, copies.standbys)
+        cost = sum(cost_of_copies(kind, state.clients.rack) for kind in kinds)
+        return CostAndBound(cost, sum(self._bound(kind, state.clients) for kind in kinds))
+
+    def _bound(self, copies: TaskCopies, clients: ClientTable) -> int:
+        """Return `flow_bound`, from the cache if its problem has been solved before."""
+        if not len(copies.tasks):
+            return flow_bound(copies, clients.rack, clients.threads)
+        if not copies.move_cost and (copies.num_copies == 1).all():
+            # Where the only copy of each task was before has no effect, and would make problems differ.
+            copies = replace(copies, held=np.zeros_like(copies.held))
+        key = _digest(copies, clients)
+        bound = self._bounds.pop(key, None)
+        if bound is None:
+            bound = flow_bound(copies, clients.rack, clients.threads)
+            if len(self._bounds) >= MAX_BOUNDS:
+                self._bounds.popitem(last=False)
+        self._bounds[key] = bound
+        return bound
+
+
+def _digest(copies: TaskCopies, clients: ClientTable) -> bytes:
+    """Return a digest of all on which a bound depends: of the placement, only the capacities that follow from it."""
+    digest = blake2b(repr((copies.held.shape, copies.traffic_cost.shape, copies.move_cost)).encode(), digest_size=16)
+    capacity = capacity_at_max_load(copies.placed, clients.threads)
+    held = np.packbits(copies.held)
+    for array in (copies.num_copies, copies.traffic_cost, held, capacity, clients.rack):
+        digest.update(np.ascontiguousarray(array).data)
+    return digest.digest()
