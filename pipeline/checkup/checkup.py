@@ -13,6 +13,7 @@ from pipeline.checkup.settings import CheckupSettings
 from pipeline.recommend.errors import RecommendError
 from pipeline.recommend.request import current_assignor
 from pipeline.recommend.space import search_space
+from reports.analysis.checkup.areas import AREA, worst_situation
 from reports.analysis.checkup.findings import findings
 from reports.analysis.checkup.report import (
     CheckupReport,
@@ -189,7 +190,7 @@ def _size(scenario: Scenario) -> str:
 
 
 def _evidence(before: SeedRuns) -> Mapping[str, str]:
-    """Return the figures beside the grades: what crosses zones, and what it costs."""
+    """Return further figures by area: what crosses zones, and partitions that a failure makes unavailable."""
     run = before[0]["steady"].metrics
     partitions, rate = run["cross_rack_source_partitions"], run["cross_rack_bytes_per_s"]
     evidence = {}
@@ -198,4 +199,11 @@ def _evidence(before: SeedRuns) -> Mapping[str, str]:
         text = f"{partitions:,} of {total:,} partitions are read across zones"
         text += f", {format_rate(rate)} cross in all" if rate is not None else ""
         evidence["bill"] = text
+    key = worst_situation(AREA["availability"], before[0])
+    unavailable = 0 if key is None else before[0][key].metrics["unavailable_partitions"]
+    if unavailable:
+        evidence["availability"] = (
+            f"{unavailable:,} partition{' has' if unavailable == 1 else 's have'} no leader or too few in-sync "
+            "replicas meanwhile, so no setting of the application helps: check their replication factors"
+        )
     return evidence
