@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from assignor_sim.text_files import write_text
 from reports.analysis.checkup.lock import LockComparison, compare_lock, lock_text, read_lock
-from reports.analysis.checkup.report import CheckupReport, ReportCard, report_record
+from reports.analysis.checkup.report import CheckupReport, ReportCard, grade_records, report_record
 from scenarios.language.text_files import read_text
 from scenarios.load import Scenario, load
 from simulator.model_version import MODEL_VERSION
@@ -37,19 +37,7 @@ class Checkup:
         """Return one row per setting and area: grade, value, worst value and the situation that decides."""
         import pandas as pd
 
-        rows = [
-            {
-                "setting": card.setting,
-                "area": graded.area,
-                "grade": graded.grade,
-                "value": graded.value,
-                "worst": graded.worst,
-                "situation": graded.situation,
-            }
-            for card in (self.report.today, *([self.report.recommended] if self.report.recommended else []))
-            for graded in card.areas
-        ]
-        return pd.DataFrame(rows)
+        return pd.DataFrame(grade_records(self.report))
 
     def record(self) -> dict[str, Any]:
         """Return everything as a record for JSON."""

@@ -29,6 +29,7 @@ class CheckupFormat(StrEnum):
 
     TABLE = "table"
     JSON = "json"
+    CSV = "csv"
     MARKDOWN = "markdown"
 
 
@@ -266,13 +267,15 @@ def _first_answer() -> Callable[[ReportCard], None]:
 
 
 def _rendered(found: Checkup, format_: CheckupFormat) -> str:
-    from reports.render.checkup import markdown
+    from reports.render.checkup import csv_of_grades, markdown
 
     match format_:
         case CheckupFormat.TABLE:
             return str(found)
         case CheckupFormat.JSON:
             return json.dumps(found.record(), indent=2, ensure_ascii=False) + "\n"
+        case CheckupFormat.CSV:
+            return csv_of_grades(found.report)
         case CheckupFormat.MARKDOWN:
             return markdown(found.report)
 

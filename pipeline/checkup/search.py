@@ -150,10 +150,10 @@ def search(runs: SettingRuns, seeds: Sequence[int], on_step: Callable[[str], Non
     Returns:
         The best setting, and all report cards.
     """
-    return _Search(runs, seeds, on_step).result()
+    return _SettingSearch(runs, seeds, on_step).result()
 
 
-class _Search:
+class _SettingSearch:
     """The state of a search."""
 
     def __init__(self, runs: SettingRuns, seeds: Sequence[int], on_step: Callable[[str], None]) -> None:

@@ -135,7 +135,7 @@ AREAS: Final = (
     Area(
         "redundancy",
         "Redundancy",
-        "stateful tasks lost with the worst instance or zone",
+        "stateful tasks that one failure loses",
         ("steady",),
         (0, 5, 15, 34),
         format_percent,
@@ -145,7 +145,7 @@ AREAS: Final = (
     Area(
         "deploy",
         "Deployment",
-        "worst task downtime in a rolling deployment",
+        "worst task downtime in a deployment",
         ("deploy",),
         (10_000, 30_000, 60_000, 300_000),
         format_duration,
@@ -155,7 +155,7 @@ AREAS: Final = (
     Area(
         "bill",
         "Cross-zone reads",
-        "source partitions read across racks above the minimum",
+        "avoidable cross-rack partitions",
         ("steady",),
         (2, 10, 25, 50),
         format_percent,
@@ -165,7 +165,7 @@ AREAS: Final = (
     Area(
         "balance",
         "Balance",
-        "maximum minus minimum active tasks per thread",
+        "active tasks per thread, max − min",
         ("steady",),
         (1, 1.5, 2, 3),
         format_number,
@@ -175,7 +175,7 @@ AREAS: Final = (
     Area(
         "convergence",
         "Convergence",
-        "time to converge after the worst event",
+        "time to converge, worst event",
         ("deploy", *_FAILURES, "scale"),
         (900_000, 3_600_000, 14_400_000, 43_199_999),
         format_duration,
@@ -185,7 +185,7 @@ AREAS: Final = (
     Area(
         "leader",
         "Leader",
-        "leader compute time of max.poll.interval.ms",
+        "compute time of max.poll.interval.ms",
         ("deploy", *_FAILURES, "scale"),
         (1, 5, 20, 50),
         format_percent,
@@ -195,7 +195,7 @@ AREAS: Final = (
     Area(
         "headroom",
         "Headroom",
-        "maximum processing delay with twice the traffic",
+        "processing delay, twice the traffic",
         ("peak", "double"),
         (10_000, 60_000, 600_000, 1_800_000),
         format_duration,

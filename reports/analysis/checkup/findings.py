@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from reports.analysis.checkup.areas import AREA
-from reports.analysis.checkup.report import Finding, GradedArea, ReportCard
+from reports.analysis.checkup.report import CheckupFinding, GradedArea, ReportCard
 
 MAX_FINDINGS: Final = 3
 
@@ -28,7 +28,7 @@ _TITLES: Final = {
 
 def findings(
     today: ReportCard, cards: Sequence[ReportCard], titles: Mapping[str, str], evidence: Mapping[str, str]
-) -> tuple[Finding, ...]:
+) -> tuple[CheckupFinding, ...]:
     """Return the findings that matter most: the worst grades first, then those that a change improves most.
 
     Args:
@@ -59,7 +59,7 @@ def _helping(graded: GradedArea, cards: Sequence[ReportCard]) -> ReportCard | No
 
 def _finding(
     graded: GradedArea, helping: ReportCard | None, titles: Mapping[str, str], evidence: Mapping[str, str]
-) -> Finding:
+) -> CheckupFinding:
     area = AREA[graded.area]
     about = [f"grade {graded.grade}"]
     if graded.situation is not None and len(area.situations) > 1:
@@ -70,4 +70,4 @@ def _finding(
         after = helping.graded(graded.area)
         migration = ", which needs a migration" if helping.is_migration else ""
         remedy = f"{helping.setting}: {after.text}, grade {after.grade}{migration}"
-    return Finding(graded.area, _TITLES[graded.area].format(value=graded.text), "; ".join(about), remedy)
+    return CheckupFinding(graded.area, _TITLES[graded.area].format(value=graded.text), "; ".join(about), remedy)

@@ -93,7 +93,7 @@ class ReportCard:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class CheckupFinding:
     """What is wrong, the figures that show it, and what helps.
 
     Attributes:
@@ -175,7 +175,7 @@ class CheckupReport:
     changes: tuple[SettingChange, ...]
     gains: tuple[MetricChange, ...]
     situations: tuple[SituationFigures, ...]
-    findings: tuple[Finding, ...]
+    findings: tuple[CheckupFinding, ...]
     rollout: Rollout | None
     cards: tuple[ReportCard, ...]
     left_out: tuple[tuple[str, str], ...]
@@ -263,6 +263,12 @@ def _changes(
         )
         for name, first, second, pair in compared
     )
+
+
+def grade_records(report: CheckupReport) -> list[dict[str, Any]]:
+    """Return the grades of the current and of the recommended setting as records, one for each area."""
+    cards = [report.today, *([] if report.recommended is None else [report.recommended])]
+    return [{"setting": card.setting, **asdict(graded)} for card in cards for graded in card.areas]
 
 
 def report_record(report: CheckupReport) -> dict[str, Any]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from reports.render.checkup.markdown import markdown
+from reports.render.checkup.documents import csv_of_grades, markdown
 from reports.render.checkup.page import page
 from reports.render.checkup.terminal import comparison_lines, first_card, terminal
 
-__all__ = ["comparison_lines", "first_card", "markdown", "page", "terminal"]
+__all__ = ["comparison_lines", "csv_of_grades", "first_card", "markdown", "page", "terminal"]

@@ -1,8 +1,8 @@
-"""A checkup as Markdown, for a comment on a change."""
+"""A checkup as Markdown for a comment on a change, and its grades as CSV for scripts."""
 
 from __future__ import annotations
 
-from reports.analysis.checkup.report import CheckupReport
+from reports.analysis.checkup.report import CheckupReport, grade_records
 from reports.render.checkup.rows import (
     answer,
     card_rows,
@@ -13,6 +13,7 @@ from reports.render.checkup.rows import (
     worse_lines,
 )
 from reports.render.markdown import markdown_table, markdown_text
+from reports.render.terminal.facts import FactTable, render
 
 
 def markdown(report: CheckupReport) -> str:
@@ -39,3 +40,10 @@ def markdown(report: CheckupReport) -> str:
         parts.append("Rollout:\n\n" + "\n".join(f"- {markdown_text(step)}" for step in steps))
     parts.append("\n".join([*map(markdown_text, unknown_areas(report.today)), f"{markdown_text(method(report))}."]))
     return "\n\n".join(parts) + "\n"
+
+
+def csv_of_grades(report: CheckupReport) -> str:
+    """Return the grades of the current and of the recommended setting as CSV, one row for each area."""
+    rows = grade_records(report)
+    keys = ("setting", "area", "grade", "value", "worst", "situation")
+    return render([FactTable("grades", "Grades", dict(zip(keys, keys, strict=True)), rows)], "csv")
