@@ -135,7 +135,7 @@ AREAS: Final = (
     Area(
         "redundancy",
         "Redundancy",
-        "stateful tasks that one failure loses",
+        "stateful tasks one failure loses",
         ("steady",),
         (0, 5, 15, 34),
         format_percent,
