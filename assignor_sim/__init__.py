@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any
 from assignor_sim._checkout import prefer_checkout
 
 if TYPE_CHECKING:
+    from assignor_sim.api.checkup import Checkup as Checkup
+    from assignor_sim.api.checkup import checkup as checkup
     from assignor_sim.api.cluster_import import ImportedScenario as ImportedScenario
     from assignor_sim.api.cluster_import import import_cluster as import_cluster
     from assignor_sim.api.comparison import Comparison as Comparison
@@ -102,6 +104,7 @@ if TYPE_CHECKING:
     from simulator.results.trace import Trace as Trace
 
 _MODULES: dict[str, tuple[str, ...]] = {
+    "assignor_sim.api.checkup": ("Checkup", "checkup"),
     "assignor_sim.api.cluster_import": ("ImportedScenario", "import_cluster"),
     "assignor_sim.api.comparison": ("Comparison", "compare"),
     "assignor_sim.api.explanations": ("MoveLists", "TaskExplanations"),

@@ -16,6 +16,7 @@ import typer
 from assignor_sim.commands import (
     aggregate,
     assign,
+    checkup,
     compare,
     diff,
     doctor,
@@ -82,6 +83,7 @@ COMMANDS: Final = (
     ("diff", diff.diff, UNDERSTAND),
     ("report", report.report, UNDERSTAND),
     ("releases", releases.releases, UNDERSTAND),
+    ("checkup", checkup.checkup, DECIDE),
     ("compare", compare.compare, DECIDE),
     ("recommend", recommend.recommend, DECIDE),
     ("frontier", frontier.frontier, DECIDE),

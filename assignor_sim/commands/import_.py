@@ -90,8 +90,8 @@ def import_(
         only_live = {"--command-config": command_config, "--seconds": seconds, "--topology": topology}
         only_dumps = {"--last": last or None}
         _check_options(bootstrap, from_, only_live, only_dumps)
-        configs = {**read_properties(streams_config), **dict(_pair("--config", text) for text in config or ())}
-        racks = [(pattern, name or None) for pattern, name in (_pair("--rack", text) for text in rack or ())]
+        configs = {**read_properties(streams_config), **dict(parse_pair("--config", text) for text in config or ())}
+        racks = [(pattern, name or None) for pattern, name in (parse_pair("--rack", text) for text in rack or ())]
         properties, described = read_properties(command_config), None if topology is None else read_input(topology)
         with show_progress() as on_progress:
             on_progress(f"observing '{group}'")
@@ -194,7 +194,12 @@ def _tables(out: Path, imported: ImportedScenario) -> list[FactTable]:
     ]
 
 
-def _pair(option: str, text: str) -> tuple[str, str]:
+def parse_pair(option: str, text: str) -> tuple[str, str]:
+    """Return key and value of an option.
+
+    Raises:
+        ObservationError: the option has no key, or no equals sign.
+    """
     from scenarios.kafka.observation.errors import ObservationError
 
     key, equals, value = text.partition("=")

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from assignors import registry
+from pipeline.recommend.assignor_entry import PROTOCOL, entry_values
 from pipeline.recommend.request import RecommendationRequest
-from pipeline.recommend.space import ASSIGNOR, Candidate
+from pipeline.recommend.space import Candidate
 from pipeline.sweep.job import SweepJob
 from pipeline.sweep.run import Progress, run_sweep
 from reports.analysis.metric import Run
@@ -128,17 +128,10 @@ def _removed_sections(scenario: Scenario) -> Iterator[tuple[str, str]]:
 
 def _factor_values(scenario: Scenario, today: AssignorSpec, values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the factor values of a candidate: its configs and those that depend on its assignor."""
-    name = values[ASSIGNOR]
-    is_current = name == today.info.name
-    current_protocol = today.protocol or scenario.blueprint.application.group_configs.protocol
-    own_protocol = "streams" if registry.find(name).in_streams_groups else "classic"
-    values_of_assignor = {
-        _TASK_ASSIGNOR: name,
-        "group.protocol": current_protocol.value if is_current else own_protocol,
-    }
-    if today.parameters:
-        values_of_assignor["parameters"] = dict(today.parameters) if is_current else {}
-    return values_of_assignor | {key: value for key, value in values.items() if key != ASSIGNOR}
+    entry = entry_values(scenario, today, values)
+    parameters = {"parameters": entry["parameters"]} if today.parameters else {}
+    protocol = entry["configs"].pop(PROTOCOL)
+    return {_TASK_ASSIGNOR: entry["assignor"], PROTOCOL: protocol, **parameters, **entry["configs"]}
 
 
 def _path(factor: str) -> str:

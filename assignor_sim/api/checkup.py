@@ -1,0 +1,148 @@
+"""`sim.checkup`: grade what happens to an application in standard situations, and find a better setting."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from assignor_sim.text_files import write_text
+from reports.analysis.checkup.lock import LockComparison, compare_lock, lock_text, read_lock
+from reports.analysis.checkup.report import CheckupReport, ReportCard, grade_records, report_record
+from scenarios.language.text_files import read_text
+from scenarios.load import Scenario, load
+from simulator.model_version import MODEL_VERSION
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from pyspark.sql import SparkSession
+
+_MAX_LOCK_BYTES = 10_000_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Checkup:
+    """The result of a checkup.
+
+    Attributes:
+        report: report cards, findings, the recommended changes and their rollout.
+    """
+
+    report: CheckupReport
+
+    def grades(self) -> pd.DataFrame:
+        """Return one row per setting and area: grade, value, worst value and the situation that decides."""
+        import pandas as pd
+
+        return pd.DataFrame(grade_records(self.report))
+
+    def record(self) -> dict[str, Any]:
+        """Return everything as a record for JSON."""
+        return report_record(self.report)
+
+    def save(self, directory: str | os.PathLike[str]) -> None:
+        """Write the report as a page, Markdown, JSON and a lock file to a directory.
+
+        Args:
+            directory: created if it does not exist; earlier results are replaced.
+
+        Raises:
+            ResultsError: the directory has other content, or cannot be written.
+        """
+        from reports.render.checkup import markdown, page
+        from simulator.results.result_directory import write_results
+
+        files = {
+            "checkup.json": (json.dumps(self.record(), indent=2, ensure_ascii=False) + "\n").encode(),
+            "checkup.md": markdown(self.report).encode(),
+            "checkup.html": page(self.report).encode(),
+            "checkup.lock": self.lock().encode(),
+        }
+        about = {"application": self.report.application, "seeds": self.report.seeds, "runs": self.report.runs}
+        write_results(Path(directory), {}, {"kind": "checkup", **about}, files)
+
+    def lock(self) -> str:
+        """Return the grades and what they depend on, as the text of a lock file."""
+        return lock_text(self.report, MODEL_VERSION)
+
+    def save_lock(self, path: str | os.PathLike[str]) -> None:
+        """Write a lock file, with which later checkups are compared."""
+        write_text(Path(path), self.lock())
+
+    def compare(self, path: str | os.PathLike[str]) -> LockComparison:
+        """Compare with a lock file.
+
+        Args:
+            path: the lock file.
+
+        Returns:
+            What has changed since.
+
+        Raises:
+            LockError: the file is not a lock file.
+            UnreadableError: it cannot be read.
+        """
+        text = read_text(Path(path), _MAX_LOCK_BYTES, "too long for a stored checkup")
+        return compare_lock(self.report, read_lock(text, str(path)), MODEL_VERSION)
+
+    def __str__(self) -> str:
+        from reports.render.checkup import terminal
+
+        return terminal(self.report)
+
+    def __repr__(self) -> str:
+        return f"<Checkup of {self.report.application}: {self.report.verdict}, {self.report.runs} runs>"
+
+
+def checkup(
+    scenario: Scenario | str | os.PathLike[str],
+    *,
+    today: str | None = None,
+    seed: int = 1,
+    seeds: int = 8,
+    workers: int | None = None,
+    spark: SparkSession | None = None,
+    on_progress: Callable[[str], None] | None = None,
+    on_first: Callable[[ReportCard], None] | None = None,
+) -> Checkup:
+    """Run what happens to every application, grade it, and find a better setting; `assignor-sim checkup` in Python.
+
+    Args:
+        scenario: a scenario, a file, or the name of a shipped one. Its own events do not take part, except that the
+            first rolling update or restart says how the application is deployed.
+        today: label of the current assignor; by default the first of the scenario.
+        seed: the first seed.
+        seeds: number of fresh seeds with which the current and the recommended setting are compared.
+        workers: number of processes; by default one for each CPU. The results do not depend on it.
+        spark: Spark session whose workers run the situations, instead of processes of this machine.
+        on_progress: called with a description of the progress.
+        on_first: called with the first report card of the current setting, before the search.
+
+    Returns:
+        The checkup.
+
+    Raises:
+        ScenarioError: the scenario is invalid.
+        RecommendError: no assignor has the label `today`.
+        ValueError: fewer than two seeds.
+    """
+    from pipeline.checkup.checkup import CheckupRequest, run_checkup
+    from pipeline.checkup.parallel import ParallelRequests
+    from pipeline.review.process_pool import process_pool
+
+    if seeds < 2:
+        raise ValueError(f"seeds: {seeds} is too few for intervals; use at least 2")
+    loaded = scenario if isinstance(scenario, Scenario) else load(scenario)
+    progress = on_progress or (lambda _: None)
+    with process_pool(workers) as pool:
+        requests = ParallelRequests(pool, spark, progress)
+
+        def on_step(step: str) -> None:
+            requests.step = step
+            progress(step)
+
+        request = CheckupRequest(loaded, today, seed, seeds)
+        return Checkup(run_checkup(request, requests, on_step, on_first or (lambda _: None)))

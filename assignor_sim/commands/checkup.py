@@ -1,0 +1,293 @@
+"""`assignor-sim checkup`: grade an application in standard situations, and find a better setting."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from assignor_sim.commands.import_ import parse_pair
+from assignor_sim.console.client_properties import Bootstrap, CommandConfig, read_input, read_properties
+from assignor_sim.console.completion import complete_scenario
+from assignor_sim.console.exits import DIFFERENT, exit_on_error, print_error
+from assignor_sim.console.spark_options import Conf, Master, PyFiles, parse_spark_conf
+
+if TYPE_CHECKING:
+    from assignor_sim.api.checkup import Checkup
+    from reports.analysis.checkup.report import ReportCard
+    from scenarios.load import Scenario
+
+
+class CheckupFormat(StrEnum):
+    """Output format of the checkup."""
+
+    TABLE = "table"
+    JSON = "json"
+    CSV = "csv"
+    MARKDOWN = "markdown"
+
+
+def checkup(
+    scenario: Annotated[
+        Path | None,
+        typer.Argument(
+            help="Scenario file, or name of a shipped scenario; or import with --bootstrap or --from.",
+            metavar="[SCENARIO]",
+            autocompletion=complete_scenario,
+        ),
+    ] = None,
+    group: Annotated[str | None, typer.Option(help="application.id to import.", metavar="APP_ID")] = None,
+    bootstrap: Bootstrap = None,
+    from_: Annotated[
+        Path | None, typer.Option("--from", help="Folder with the output of Kafka's tools.", metavar="DIR")
+    ] = None,
+    command_config: CommandConfig = None,
+    topology: Annotated[
+        Path | None,
+        typer.Option(help="With --bootstrap: output of the application's Topology.describe().", metavar="FILE"),
+    ] = None,
+    rack: Annotated[
+        list[str] | None,
+        typer.Option(help="Rack of imported clients that report none, as in 'shop-1*=az1'. Repeatable."),
+    ] = None,
+    streams_config: Annotated[
+        Path | None, typer.Option(help="Properties file of the imported application.", metavar="FILE")
+    ] = None,
+    config: Annotated[
+        list[str] | None,
+        typer.Option(help="Streams config of the imported application. Repeatable.", metavar="KEY=VALUE"),
+    ] = None,
+    kafka: Annotated[
+        str | None, typer.Option(help="Kafka release of the imported clients, such as 3.9.1.", metavar="RELEASE")
+    ] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="Change the scenario first, as in run. Repeatable.", metavar="PATH=VALUE"),
+    ] = None,
+    today: Annotated[
+        str | None, typer.Option(help="Label of the current assignor; the scenario's first by default.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="First random seed.", min=0)] = 1,
+    seeds: Annotated[int, typer.Option(help="Number of seeds of the final comparison.", min=2)] = 8,
+    workers: Annotated[int | None, typer.Option(help="Number of processes; default: one per CPU.", min=1)] = None,
+    master: Master = None,
+    conf: Conf = None,
+    py_files: PyFiles = None,
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", help="Directory for page, JSON and lock file.", metavar="DIR")
+    ] = None,
+    save: Annotated[
+        Path | None, typer.Option(help="Write the grades to this file, for --compare.", metavar="LOCK")
+    ] = None,
+    compare: Annotated[
+        Path | None,
+        typer.Option(help="Compare with the grades in this file; exit with 1 if one is worse.", metavar="LOCK"),
+    ] = None,
+    format_: Annotated[CheckupFormat, typer.Option("--format", help="Output format.")] = CheckupFormat.TABLE,
+) -> None:
+    """Grade an application in deployments, failures and growth; recommend properties and their rollout.
+
+    Exit codes: 0; 1 if a grade is worse than in --compare; 2 for invalid input.
+
+    Example: [bold]assignor-sim checkup --bootstrap localhost:9092 --group shop --out checkup[/bold]
+    """
+    from assignor_sim.api.checkup import checkup as check_up
+    from assignor_sim.console.progress import show_progress
+    from assignor_sim.console.remarks import print_warnings_and_notes
+    from assignors.errors import AssignorError
+    from pipeline.recommend.errors import RecommendError
+    from pipeline.review.process_pool import ReviewError
+    from pipeline.session import SparkError
+    from reports.analysis.checkup.lock import LockError, read_lock
+    from scenarios.kafka.formats.lines import FormatError
+    from scenarios.kafka.observation.errors import ObservationError
+    from scenarios.language.text_files import UnreadableError
+    from scenarios.load import ScenarioError
+    from simulator.results.result_directory import ResultsError, check_writable
+
+    errors = (
+        ScenarioError,
+        AssignorError,
+        RecommendError,
+        ReviewError,
+        SparkError,
+        LockError,
+        FormatError,
+        ObservationError,
+        UnreadableError,
+        ResultsError,
+        OSError,
+    )
+    with exit_on_error(*errors):
+        if out is not None:
+            check_writable(out, "checkup")
+        if save is not None and not save.parent.is_dir():
+            raise RecommendError(f"--save {save}: the folder {save.parent} does not exist")
+        if compare is not None:  # Errors in it should not appear after minutes.
+            read_lock(compare.read_text(encoding="utf-8"), str(compare))
+        imports = {
+            "--command-config": command_config,
+            "--topology": topology,
+            "--rack": rack,
+            "--streams-config": streams_config,
+            "--config": config,
+            "--kafka": kafka,
+        }
+        _check_source(scenario, group, bootstrap, from_, imports)
+        with show_progress() as on_progress:
+            if scenario is not None:
+                from assignor_sim.api.loading import load
+                from assignor_sim.console.overrides import parse_overrides
+
+                loaded = load(scenario, parse_overrides(set_))
+            else:
+                on_progress(f"observing '{group}'")
+                loaded = _import(
+                    str(group),
+                    bootstrap,
+                    from_,
+                    read_properties(command_config),
+                    topology,
+                    [parse_pair("--rack", text) for text in rack or ()],
+                    {**read_properties(streams_config), **dict(parse_pair("--config", text) for text in config or ())},
+                    kafka,
+                    set_,
+                )
+            print_warnings_and_notes(loaded)
+            with _spark(master, conf, py_files) as spark:
+                found = check_up(
+                    loaded,
+                    today=today,
+                    seed=seed,
+                    seeds=seeds,
+                    workers=workers,
+                    spark=spark,
+                    on_progress=on_progress,
+                    on_first=_first_answer(),
+                )
+        if out is not None:
+            found.save(out)
+        if save is not None:
+            found.save_lock(save)
+        print(_rendered(found, format_), end="")
+        if compare is not None:
+            _compare(found, compare)
+
+
+def _check_source(
+    scenario: Path | None, group: str | None, bootstrap: str | None, dumps: Path | None, imports: Mapping[str, object]
+) -> None:
+    """Check that there is exactly one source of the application.
+
+    Raises:
+        ObservationError: there is none, or several; or an option of an import has no import.
+    """
+    from scenarios.kafka.observation.errors import ObservationError
+
+    sources = [name for name, value in (("SCENARIO", scenario), ("--bootstrap", bootstrap), ("--from", dumps)) if value]
+    if len(sources) != 1:
+        given = " and ".join(sources) or "nothing"
+        raise ObservationError(f"give one of SCENARIO, --bootstrap HOST:PORT and --from DIR, not {given}")
+    if scenario is None and group is None:
+        raise ObservationError(f"{sources[0]} requires --group APP_ID")
+    for option, value in {"--group": group, **imports}.items():
+        if value and scenario is not None:
+            raise ObservationError(f"{option} requires --bootstrap or --from; a scenario states it itself")
+    for option in ("--command-config", "--topology"):
+        if imports[option] and dumps is not None:
+            raise ObservationError(f"{option} requires --bootstrap")
+
+
+def _import(
+    group: str,
+    bootstrap: str | None,
+    dumps: Path | None,
+    properties: Mapping[str, str],
+    topology: Path | None,
+    racks: list[tuple[str, str]],
+    configs: Mapping[str, str],
+    kafka: str | None,
+    overrides: list[str] | None,
+) -> Scenario:
+    """Import the application; print what was assumed to standard error."""
+    from assignor_sim.api.cluster_import import import_cluster
+    from assignor_sim.console.overrides import parse_overrides
+    from assignor_sim.console.remarks import print_remark
+    from scenarios.load import loads
+
+    imported = import_cluster(
+        group,
+        bootstrap=bootstrap,
+        dumps=dumps,
+        properties=properties,
+        topology=None if topology is None else read_input(topology),
+        racks=[(pattern, name or None) for pattern, name in racks],
+        replay=False,
+        configs=configs,
+        kafka=kafka,
+    )
+    for warning in imported.warnings:
+        print_remark("warning", warning)
+    for assumption in imported.assumptions:
+        print_remark("note", assumption)
+    return loads(imported.text, group, overrides=parse_overrides(overrides)) if overrides else imported.scenario
+
+
+@contextmanager
+def _spark(master: str | None, conf: list[str] | None, py_files: list[str] | None) -> Iterator[Any]:
+    """Provide a session if an option of Spark is given; else None.
+
+    Yields:
+        The session.
+    """
+    if master is None and not conf and not py_files:
+        yield None
+        return
+    from pipeline.session import connect
+
+    with connect(master, parse_spark_conf(conf), py_files or (), fast_start=True) as session:
+        yield session
+
+
+def _first_answer() -> Callable[[ReportCard], None]:
+    """Return a function that prints the first report card to a terminal, where people wait for the search."""
+
+    def show(card: ReportCard) -> None:
+        from reports.render.checkup import first_card
+
+        print(first_card(card), file=sys.stderr)
+
+    return show if sys.stderr.isatty() else lambda _: None
+
+
+def _rendered(found: Checkup, format_: CheckupFormat) -> str:
+    from reports.render.checkup import csv_of_grades, markdown
+
+    match format_:
+        case CheckupFormat.TABLE:
+            return str(found)
+        case CheckupFormat.JSON:
+            return json.dumps(found.record(), indent=2, ensure_ascii=False) + "\n"
+        case CheckupFormat.CSV:
+            return csv_of_grades(found.report)
+        case CheckupFormat.MARKDOWN:
+            return markdown(found.report)
+
+
+def _compare(found: Checkup, path: Path) -> None:
+    """Print what has changed since a stored checkup; exit with 1 if a grade is worse."""
+    from reports.render.checkup import comparison_lines
+
+    comparison = found.compare(path)
+    sys.stdout.flush()
+    for line in comparison_lines(comparison, str(path)):
+        print(line, file=sys.stderr)
+    if comparison.is_worse:
+        print_error(f"grades are worse than in {path}")
+        raise typer.Exit(DIFFERENT)

@@ -1,0 +1,86 @@
+"""The runs of situations, in processes of this machine or in the workers of Spark."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from reports.analysis.checkup.areas import SituationRun
+from scenarios.checkup.base import Document
+from scenarios.load import Scenario, ScenarioError, loads
+from scenarios.run import run
+from simulator.processes.run_budget import RunLimits
+from simulator.results.tabulation import tabulate
+from simulator.world.world import GroupProtocol
+
+MAX_REBALANCES = 5_000
+"""Rebalances after which a run is stopped; its group never converges."""
+
+_CACHED_SCENARIOS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class SituationRequest:
+    """A situation with a setting, and the seeds to run.
+
+    Attributes:
+        key: name of the situation.
+        document: the scenario.
+        name: name of the scenario in errors.
+        folder: folder of the files that it imports.
+        duration_ms: its duration.
+        seeds: the seeds.
+    """
+
+    key: str
+    document: Document
+    name: str
+    folder: Path | None
+    duration_ms: int
+    seeds: tuple[int, ...]
+
+
+def run_situation(request: SituationRequest) -> list[SituationRun] | str:
+    """Run a situation with each seed.
+
+    Returns:
+        The runs in the order of the seeds; or why the setting is invalid in this scenario.
+    """
+    try:
+        # JSON is YAML, and faster to write.
+        scenario = _load(json.dumps(request.document), request.name, request.folder)
+    except ScenarioError as error:
+        return str(error)
+    return [_run(scenario, seed, request.duration_ms) for seed in request.seeds]
+
+
+@lru_cache(_CACHED_SCENARIOS)
+def _load(text: str, name: str, folder: Path | None) -> Scenario:
+    return loads(text, name, folder=folder)
+
+
+def _run(scenario: Scenario, seed: int, duration_ms: int) -> SituationRun:
+    spec = scenario.assignors[0]
+    trace = run(scenario, spec, seed, limits=RunLimits(MAX_REBALANCES))
+    row: dict[str, Any] = tabulate(trace, spec.label, seed)["runs"].to_pylist()[0]
+    blueprint = scenario.blueprint
+    protocol = spec.protocol or blueprint.application.group_configs.protocol
+    group = blueprint.group_configs[protocol]
+    partitions = {topic.name: topic.num_partitions for topic in blueprint.topics}
+    sources = {topic for one in blueprint.application.subtopologies for topic in one.source_topics}
+    return SituationRun(
+        metrics=row,
+        duration_ms=duration_ms,
+        source_partitions=sum(partitions.get(topic, 0) for topic in sorted(sources)),
+        max_poll_interval_ms=group.max_poll_interval_ms if protocol is GroupProtocol.CLASSIC else None,
+        limits_processing=all(client.records_per_s is not None for client in blueprint.clients),
+    )
+
+
+def by_seed(keys: Sequence[str], runs: Sequence[Sequence[SituationRun]]) -> list[dict[str, SituationRun]]:
+    """Return the runs of situations for each seed, by the key of the situation."""
+    return [dict(zip(keys, of_seed, strict=True)) for of_seed in zip(*runs, strict=True)]

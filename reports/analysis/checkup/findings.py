@@ -1,0 +1,73 @@
+"""The findings of a checkup: the areas with the worst grades, with evidence and what helps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from reports.analysis.checkup.areas import AREA
+from reports.analysis.checkup.report import CheckupFinding, GradedArea, ReportCard
+
+MAX_FINDINGS: Final = 3
+
+_GOOD: Final = "A"
+NOTICEABLE: Final = 0.25
+"""Smallest improvement of a position that counts as help."""
+
+_TITLES: Final = {
+    "availability": "A failure stops tasks for {value}",
+    "redundancy": "{value} of the stateful tasks are lost with one instance or zone",
+    "deploy": "A deployment stops each task for up to {value}",
+    "bill": "{value} of the source partitions are read across zones without need",
+    "balance": "Some instances run {value} tasks per thread more than others",
+    "convergence": "The group needs {value} to converge",
+    "leader": "The leader computes for {value} of max.poll.interval.ms",
+    "headroom": "With twice the traffic, processing is {value} behind",
+}
+
+
+def findings(
+    today: ReportCard, cards: Sequence[ReportCard], titles: Mapping[str, str], evidence: Mapping[str, str]
+) -> tuple[CheckupFinding, ...]:
+    """Return the findings that matter most: the worst grades first, then those that a change improves most.
+
+    Args:
+        today: report card of the current setting.
+        cards: report cards of settings with one change, over at least one seed.
+        titles: the titles of the situations.
+        evidence: further figures of areas.
+    """
+    found = []
+    for graded in today.areas:
+        if graded.grade in (None, _GOOD):
+            continue
+        helping = _helping(graded, cards)
+        gain = 0.0 if helping is None else graded.position - helping.graded(graded.area).position
+        found.append((-int(graded.position), -gain, graded, helping))
+    ranked = sorted(found, key=lambda one: one[:2])[:MAX_FINDINGS]
+    return tuple(_finding(graded, helping, titles, evidence) for _, _, graded, helping in ranked)
+
+
+def _helping(graded: GradedArea, cards: Sequence[ReportCard]) -> ReportCard | None:
+    """Return the setting that improves an area most; None if none does."""
+    full = [card for card in cards if not card.is_partial]
+    best = min(full, key=lambda card: card.graded(graded.area).position, default=None)
+    if best is None or best.graded(graded.area).value is None:
+        return None
+    return best if graded.position - best.graded(graded.area).position >= NOTICEABLE else None
+
+
+def _finding(
+    graded: GradedArea, helping: ReportCard | None, titles: Mapping[str, str], evidence: Mapping[str, str]
+) -> CheckupFinding:
+    area = AREA[graded.area]
+    about = [f"grade {graded.grade}"]
+    if graded.situation is not None and len(area.situations) > 1:
+        about.append(f"worst: {titles[graded.situation][0].lower()}{titles[graded.situation][1:]}")
+    about += [evidence[graded.area]] if graded.area in evidence else []
+    remedy = ""
+    if helping is not None:
+        after = helping.graded(graded.area)
+        migration = ", which needs a migration" if helping.is_migration else ""
+        remedy = f"{helping.setting}: {after.text}, grade {after.grade}{migration}"
+    return CheckupFinding(graded.area, _TITLES[graded.area].format(value=graded.text), "; ".join(about), remedy)

@@ -1,0 +1,169 @@
+"""A stored checkup, and what has changed since."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from reports.analysis.checkup.areas import AREA
+from reports.analysis.checkup.report import CheckupReport, GradedArea, ReportCard, worse_grade
+
+VERSION: Final = 1
+_KIND: Final = "assignor-sim checkup"
+
+
+class LockError(ValueError):
+    """A file is not a stored checkup."""
+
+
+@dataclass(frozen=True, slots=True)
+class GradeChange:
+    """An area whose grade differs from the stored one.
+
+    Attributes:
+        area: key of the area.
+        before: the stored grade and figure.
+        after: the current ones.
+    """
+
+    area: str
+    before: GradedArea
+    after: GradedArea
+
+    @property
+    def is_worse(self) -> bool:
+        """Whether the grade is worse than the stored one."""
+        return worse_grade(self.before.grade, self.after.grade)
+
+
+@dataclass(frozen=True, slots=True)
+class LockComparison:
+    """A checkup compared with a stored one.
+
+    Attributes:
+        facts: what has changed in the application, one line each.
+        grades: the areas with another grade.
+        note: why grades may differ for another reason: another model or number of seeds; empty if there is none.
+    """
+
+    facts: tuple[str, ...]
+    grades: tuple[GradeChange, ...]
+    note: str
+
+    @property
+    def is_worse(self) -> bool:
+        """Whether an area has a worse grade."""
+        return any(change.is_worse for change in self.grades)
+
+
+def lock_text(report: CheckupReport, model: int) -> str:
+    """Return a checkup as the text of a lock file.
+
+    Args:
+        report: the checkup.
+        model: version of the simulation's model.
+    """
+    record = {
+        "kind": _KIND,
+        "version": VERSION,
+        "model": model,
+        "application": report.application,
+        "seeds": report.today.seeds,
+        "facts": dict(report.facts),
+        "grades": {
+            graded.area: {"grade": graded.grade, "value": _rounded(graded.value), "situation": graded.situation}
+            for graded in report.today.areas
+        },
+    }
+    return json.dumps(record, indent=2, ensure_ascii=False) + "\n"
+
+
+def read_lock(text: str, name: str) -> dict[str, Any]:
+    """Parse the text of a lock file.
+
+    Args:
+        text: the text.
+        name: the file, for errors.
+
+    Returns:
+        The stored checkup.
+
+    Raises:
+        LockError: it is not a lock file, or one of a newer version.
+    """
+    try:
+        record = json.loads(text)
+    except ValueError as error:
+        raise LockError(f"{name}: not a stored checkup ({error}); write one with --save") from None
+    if not isinstance(record, dict) or record.get("kind") != _KIND:
+        raise LockError(f"{name}: not a stored checkup; write one with --save")
+    if record.get("version") != VERSION:
+        raise LockError(f"{name}: version {record.get('version')!r} is not supported (supported: {VERSION})")
+    for key, kind in (("facts", dict), ("grades", dict), ("seeds", int), ("model", int)):
+        if not isinstance(record.get(key), kind):
+            raise LockError(f"{name}: {key} is missing or invalid; write the file again with --save")
+    for area, stored in record["grades"].items():
+        if not isinstance(stored, dict) or not {"grade", "value"} <= set(stored):
+            raise LockError(f"{name}: grades.{area} is invalid; write the file again with --save")
+    return record
+
+
+def compare_lock(report: CheckupReport, stored: Mapping[str, Any], model: int) -> LockComparison:
+    """Compare a checkup with a stored one.
+
+    Args:
+        report: the checkup.
+        stored: what `read_lock` returned.
+        model: version of the simulation's model.
+
+    Returns:
+        What has changed.
+    """
+    notes = []
+    if stored["model"] != model:
+        notes.append(f"the stored checkup has model {stored['model']}, this one {model}")
+    if stored["seeds"] != report.today.seeds:
+        notes.append(f"the stored checkup has {stored['seeds']} seeds, this one {report.today.seeds}")
+    return LockComparison(
+        facts=tuple(_fact_changes(stored["facts"], report.facts)),
+        grades=tuple(_grade_changes(stored["grades"], report.today)),
+        note="; ".join(notes),
+    )
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else float(f"{value:.6g}")
+
+
+def _fact_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the facts that differ; those of mappings entry by entry."""
+    for key in dict.fromkeys((*before, *after)):
+        old, new = before.get(key), after.get(key)
+        if isinstance(old, dict) and isinstance(new, dict):
+            yield from (f"{key}: {text}" for text in _fact_changes(old, new))
+        elif old != new:
+            yield f"{key}: {_shown(old)} → {_shown(new)}"
+
+
+def _shown(value: Any) -> str:
+    return "none" if value is None else str(value)
+
+
+def _grade_changes(stored: Mapping[str, Any], today: ReportCard) -> Iterator[GradeChange]:
+    for graded in today.areas:
+        if graded.area not in stored:
+            continue
+        record = stored[graded.area]
+        before = GradedArea(graded.area, record["grade"], record["value"], None, record.get("situation"))
+        if before.grade != graded.grade:
+            yield GradeChange(graded.area, before, graded)
+
+
+def change_line(change: GradeChange) -> str:
+    """Return a changed grade in one line."""
+    grades = f"{change.before.grade or 'unknown'} → {change.after.grade or 'unknown'}"
+    return (
+        f"{AREA[change.area].title}: {grades} ({AREA[change.area].figure}: {change.before.text} → {change.after.text})"
+    )

@@ -1,0 +1,287 @@
+"""The result of a checkup: report cards of settings, findings, the recommended changes and their rollout."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Final, Literal
+
+import numpy as np
+
+from reports.analysis.checkup.areas import AREA, AREAS, GRADES, Area, SituationRun, area_figure, worst_situation
+from reports.analysis.metrics import METRIC
+from reports.analysis.recommendation import MetricChange, SettingChange
+from reports.analysis.statistics import paired, summarize
+
+SeedRuns = Sequence[Mapping[str, SituationRun]]
+"""The runs of a setting: for each seed, one run per situation."""
+
+SHOWN_METRICS: Final[Mapping[str, tuple[str, ...]]] = {
+    "steady": ("cross_rack_source_partitions", "cross_rack_bytes_per_s", "cross_rack_usd_per_day"),
+    "deploy": ("rebalances", "active_moves", "worst_downtime_ms"),
+    "crash": ("rebalances", "active_moves", "restored_bytes", "worst_downtime_ms", "time_to_converge_ms"),
+    "lost_disk": ("restored_bytes", "worst_downtime_ms", "time_to_converge_ms"),
+    "scale": ("rebalances", "active_moves", "restored_bytes", "time_to_converge_ms"),
+}
+"""Metrics of situations that are compared between the current and the recommended setting."""
+
+CheckupVerdict = Literal["recommended", "already_best"]
+"""Whether to change the setting."""
+
+
+@dataclass(frozen=True, slots=True)
+class GradedArea:
+    """The grade of a setting in an area.
+
+    Attributes:
+        area: key of the area.
+        grade: from A to F; None if the figure is unknown.
+        value: mean of the figure over the seeds, in the unit of the area; None if it is unknown.
+        worst: the highest value.
+        situation: key of the situation with the highest figure; None if it is unknown.
+    """
+
+    area: str
+    grade: str | None
+    value: float | None
+    worst: float | None
+    situation: str | None
+
+    @property
+    def position(self) -> float:
+        """Where the figure lies between the limits: 0 is best, 5 is worst; 0 if it is unknown."""
+        return 0.0 if self.value is None else AREA[self.area].position(self.value)
+
+    @property
+    def text(self) -> str:
+        """The figure with its unit."""
+        return "unknown" if self.value is None else AREA[self.area].text(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class ReportCard:
+    """The grades of a setting.
+
+    Attributes:
+        setting: its changes, in one line; `current` for the current one.
+        seeds: number of seeds.
+        areas: the grade in each area.
+        is_migration: whether the setting needs another group protocol.
+        is_partial: whether it was run in some situations only, so that its figures may be too low.
+    """
+
+    setting: str
+    seeds: int
+    areas: tuple[GradedArea, ...]
+    is_migration: bool = False
+    is_partial: bool = False
+
+    @property
+    def total(self) -> float:
+        """The sum of the positions in all areas: lower is better."""
+        return sum(graded.position for graded in self.areas)
+
+    def is_worse_than(self, other: ReportCard) -> bool:
+        """Return whether an area has a worse grade than in another report card."""
+        return any(
+            worse_grade(before.grade, after.grade) for before, after in zip(other.areas, self.areas, strict=True)
+        )
+
+    def graded(self, key: str) -> GradedArea:
+        """Return the grade in an area."""
+        return next(graded for graded in self.areas if graded.area == key)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckupFinding:
+    """What is wrong, the figures that show it, and what helps.
+
+    Attributes:
+        area: key of the area.
+        title: the finding.
+        evidence: the figures.
+        remedy: what helps, with the figure that it leads to; empty if nothing that was tried helps.
+    """
+
+    area: str
+    title: str
+    evidence: str
+    remedy: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rollout:
+    """What the rollout of a setting does, from the current state.
+
+    Attributes:
+        note: what was simulated.
+        steps: how to roll out, one step each.
+        checks: how to verify it afterwards.
+        metrics: mean metrics of the rollout, by key; empty if it was not simulated.
+    """
+
+    note: str
+    steps: tuple[str, ...]
+    checks: tuple[str, ...]
+    metrics: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class SituationFigures:
+    """A situation with the current setting and with the recommended one.
+
+    Attributes:
+        key: name of the situation.
+        title: what happens.
+        figures: its metrics before and after; after equals before if nothing is recommended.
+    """
+
+    key: str
+    title: str
+    figures: tuple[MetricChange, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CheckupReport:
+    """The result of a checkup.
+
+    Attributes:
+        application: the application.id.
+        scenario: name of the scenario.
+        size: tasks, clients, brokers and racks, in one line.
+        facts: what the grades depend on: topology, clients, configs.
+        verdict: whether to change the setting.
+        today: report card of the current setting.
+        recommended: report card of the recommended one; None if nothing is recommended.
+        changes: configs to change.
+        gains: areas with a figure before and after, with intervals, over the same seeds.
+        situations: the situations with figures before and after.
+        findings: the findings that matter most, at most three.
+        rollout: how to roll out; None if nothing is recommended.
+        cards: report cards of all settings that were tried, the best first.
+        left_out: situations that the application cannot have, with reasons.
+        notes: what was assumed.
+        seeds: seeds over which today's and the recommended setting are compared.
+        runs: number of simulated runs.
+    """
+
+    application: str
+    scenario: str
+    size: str
+    facts: Mapping[str, Any]
+    verdict: CheckupVerdict
+    today: ReportCard
+    recommended: ReportCard | None
+    changes: tuple[SettingChange, ...]
+    gains: tuple[MetricChange, ...]
+    situations: tuple[SituationFigures, ...]
+    findings: tuple[CheckupFinding, ...]
+    rollout: Rollout | None
+    cards: tuple[ReportCard, ...]
+    left_out: tuple[tuple[str, str], ...]
+    notes: tuple[str, ...]
+    seeds: int
+    runs: int
+
+    @property
+    def gain_by_area(self) -> dict[str, MetricChange]:
+        """The gains by area."""
+        return {str(gain.name): gain for gain in self.gains}
+
+
+def worse_grade(before: str | None, after: str | None) -> bool:
+    """Return whether a grade is worse than another one; an unknown grade is neither better nor worse."""
+    return before is not None and after is not None and GRADES.index(after) > GRADES.index(before)
+
+
+def report_card(setting: str, runs: SeedRuns, *, is_migration: bool = False, is_partial: bool = False) -> ReportCard:
+    """Grade a setting.
+
+    Args:
+        setting: its changes, in one line.
+        runs: its runs.
+        is_migration: whether it needs another group protocol.
+        is_partial: whether it was run in some situations only.
+
+    Returns:
+        The report card.
+    """
+    return ReportCard(setting, len(runs), tuple(_grade(area, runs) for area in AREAS), is_migration, is_partial)
+
+
+def _grade(area: Area, runs: SeedRuns) -> GradedArea:
+    figures = [area_figure(area, run) for run in runs]
+    known = [figure for figure in figures if figure is not None]
+    if not known:
+        return GradedArea(area.key, None, None, None, None)
+    value, worst = float(np.mean(known)), max(known)
+    situation = worst_situation(area, runs[figures.index(worst)])
+    return GradedArea(area.key, area.grade(value), value, worst, situation)
+
+
+def area_gains(before: SeedRuns, after: SeedRuns) -> tuple[MetricChange, ...]:
+    """Compare the figures of all areas over the same seeds; those that are unknown are left out."""
+    known = [area for area in AREAS if all(area_figure(area, run) is not None for run in (*before, *after))]
+    if not known:
+        return ()
+    columns = [[[area_figure(area, run) for area in known] for run in runs] for runs in (before, after)]
+    return _changes([area.key for area in known], *(np.array(column, dtype=np.float64) for column in columns))
+
+
+def situation_figures(key: str, title: str, before: SeedRuns, after: SeedRuns) -> SituationFigures:
+    """Compare the metrics of a situation over the same seeds."""
+    names = [
+        name
+        for name in SHOWN_METRICS.get(key, ("rebalances", "restored_bytes", "worst_downtime_ms", "time_to_converge_ms"))
+        if all(METRIC[name].of(run[key].metrics) is not None for run in (*before, *after))
+    ]
+    if not names:
+        return SituationFigures(key, title, ())
+    columns = [[[METRIC[name].of(run[key].metrics) for name in names] for run in runs] for runs in (before, after)]
+    changes = _changes(names, *(np.array(column, dtype=np.float64) for column in columns))
+    return SituationFigures(key, title, changes)
+
+
+def _changes(
+    names: Sequence[str], before: np.ndarray[Any, Any], after: np.ndarray[Any, Any]
+) -> tuple[MetricChange, ...]:
+    compared = zip(
+        names,
+        summarize(before, "checkup"),
+        summarize(after, "checkup"),
+        paired(after, before, "checkup"),
+        strict=True,
+    )
+    return tuple(
+        MetricChange(
+            name=name,
+            pairs=pair.pairs,
+            before=first.mean,
+            after=second.mean,
+            difference=pair.mean,
+            interval=None if pair.interval is None else (pair.interval.low, pair.interval.high),
+        )
+        for name, first, second, pair in compared
+    )
+
+
+def grade_records(report: CheckupReport) -> list[dict[str, Any]]:
+    """Return the grades of the current and of the recommended setting as records, one for each area."""
+    cards = [report.today, *([] if report.recommended is None else [report.recommended])]
+    return [{"setting": card.setting, **asdict(graded)} for card in cards for graded in card.areas]
+
+
+def report_record(report: CheckupReport) -> dict[str, Any]:
+    """Return the report as a record for JSON."""
+    record = asdict(replace(report, facts={}, rollout=None))
+    record["facts"] = dict(report.facts)
+    record["rollout"] = None
+    if report.rollout is not None:
+        record["rollout"] = {
+            "note": report.rollout.note,
+            "steps": list(report.rollout.steps),
+            "checks": list(report.rollout.checks),
+            "metrics": dict(report.rollout.metrics),
+        }
+    record["left_out"] = [{"situation": title, "reason": reason} for title, reason in report.left_out]
+    return record

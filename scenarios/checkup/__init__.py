@@ -1,0 +1,1 @@
+"""What happens to every application: standard situations, as scenarios."""

@@ -1,0 +1,186 @@
+"""A checkup: its figures are those of direct runs, its answer is reproducible, and its lock file finds regressions."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import assignor_sim as sim
+from assignor_sim.api.checkup import Checkup
+from pipeline.checkup.checkup import FIRST_SEEDS, CheckupRequest, run_checkup
+from pipeline.checkup.search import SEARCH_SEEDS, run_in_order
+from reports.analysis.checkup.areas import AREA, AREAS, GRADES
+from reports.analysis.checkup.report import ReportCard, report_record
+from reports.render.checkup import markdown, page, terminal
+from scenarios.load import loads
+from scenarios.run import run
+from simulator.results.tabulation import tabulate
+from tests.assignor_sim.conftest import InProcessShell, Shell
+
+SEEDS = 3
+SMALL = """
+name: small
+cluster:
+  brokers: {count: 3, racks: [az1, az2, az3]}
+  topics: [{name: orders, partitions: 6, replication_factor: 2, bytes_per_s: 1 MB/s}]
+application:
+  id: small
+  subtopologies: [{sources: [orders], stores: [{name: totals, size: 6 GB, bytes_per_s: 1 MB/s}]}]
+clients:
+  - {name: app, count: 3, racks: [az1, az2, az3], threads: 2, restore: 80 MB/s}
+assignors: [high_availability]
+price: aws
+"""
+TINY = SMALL.replace("partitions: 6", "partitions: 2").replace(
+    "count: 3, racks: [az1, az2, az3], threads: 2", "count: 2"
+)
+FIRST = 1 + FIRST_SEEDS + SEARCH_SEEDS
+"""The first seed of the comparison."""
+
+
+@pytest.fixture(scope="module")
+def found() -> tuple[Checkup, list[ReportCard]]:
+    first: list[ReportCard] = []
+    return sim.checkup(loads(SMALL), seeds=SEEDS, workers=2, on_first=first.append), first
+
+
+def direct(event: str, seed: int, configs: str = "") -> dict[str, object]:
+    text = f"{SMALL}events:\n  - {event}\nduration: 12h\n".replace("id: small", f"id: small\n  configs: {{{configs}}}")
+    trace = run(loads(text), "high_availability", seed)
+    return dict(tabulate(trace, "a", seed)["runs"].to_pylist()[0])
+
+
+def test_answer_is_the_same_in_this_process(found: tuple[Checkup, list[ReportCard]]) -> None:
+    here = run_checkup(CheckupRequest(loads(SMALL), None, 1, SEEDS), run_in_order)
+    assert report_record(here) == report_record(found[0].report)
+    assert terminal(here, width=80) == terminal(found[0].report, width=80)
+    assert page(here) == page(found[0].report)
+
+
+def test_figures_are_those_of_direct_runs(found: tuple[Checkup, list[ReportCard]]) -> None:
+    report = found[0].report
+    seeds = range(FIRST, FIRST + SEEDS)
+    event = "{at: 10m, rolling_bounce: {clients: app, down: 30s, pause: 1m}}"
+    downtimes = [direct(event, seed)["worst_downtime_ms"] for seed in seeds]
+    assert report.today.graded("deploy").value == np.mean(downtimes)
+    names = "[app-0, app-1, app-2]"  # Which client is drawn depends on the list.
+    crash = "{{at: 10m, crash: {{clients: {0}, down: 5m{1}}}}}"
+    failures = {
+        "crash": crash.format(f"{names}, pick: 1", ""),
+        "lost_disk": crash.format(f"{names}, pick: 1", ", disk: lost"),
+        "leader": crash.format("app-0", ""),
+        "zone": "{at: 10m, rack_outage: {rack: az1, down: 30m}}",
+        "broker": "{at: 10m, broker_loss: {brokers: [0], down: 20m}}",
+    }
+    figures = {key: [direct(event, seed)["worst_downtime_ms"] for seed in seeds] for key, event in failures.items()}
+    for situation in report.situations:
+        for figure in situation.figures:
+            if figure.name == "worst_downtime_ms" and situation.key in figures:
+                assert figure.before == np.mean(figures[situation.key]), situation.key
+    availability = report.today.graded("availability")
+    assert availability.value is not None
+    assert availability.value >= max(np.mean(values) for values in figures.values())
+
+
+def test_recommendation_is_better_somewhere_and_nowhere_worse(found: tuple[Checkup, list[ReportCard]]) -> None:
+    report = found[0].report
+    assert report.recommended is not None
+    assert not report.recommended.is_worse_than(report.today)
+    assert any(gain.direction < 0 for gain in report.gains)
+    assert report.today.graded("redundancy").grade == "D"  # No standbys: a third of the state is on each client.
+    assert report.recommended.graded("redundancy").grade == "A"
+    assert "num.standby.replicas" in {change.key for change in report.changes}
+    # Another copy of the state of each task is made in the rollout.
+    assert report.rollout is not None
+    assert report.rollout.metrics["standby_moves"] >= 6
+    assert report.rollout.metrics["restored_bytes"] >= 6e9
+
+
+def test_findings_name_the_worst_grades_first(found: tuple[Checkup, list[ReportCard]]) -> None:
+    report = found[0].report
+    grades = [GRADES.index(report.today.graded(finding.area).grade or "A") for finding in report.findings]
+    assert grades == sorted(grades, reverse=True)
+    [redundancy] = [finding for finding in report.findings if finding.area == "redundancy"]
+    assert "num.standby.replicas=1" in redundancy.remedy
+    assert "0 %, grade A" in redundancy.remedy
+
+
+def test_first_report_card_is_that_of_the_current_setting(found: tuple[Checkup, list[ReportCard]]) -> None:
+    [first] = found[1]
+    assert (first.setting, first.seeds) == ("current", FIRST_SEEDS)
+
+
+def test_texts_fit_a_terminal(found: tuple[Checkup, list[ReportCard]]) -> None:
+    report = found[0].report
+    long = [line for line in terminal(report, width=80).splitlines() if len(line) > 80 and line[0] not in "+-#"]
+    assert not long
+    text = markdown(report)
+    assert "```diff\n" in text
+    assert "+num.standby.replicas=" in text
+    assert list(found[0].grades().columns) == ["setting", "area", "grade", "value", "worst", "situation"]
+
+
+def test_grades_follow_from_limits() -> None:
+    rng = np.random.default_rng(1)
+    for area in AREAS:
+        assert list(area.limits) == sorted(set(area.limits))
+        values = np.sort(rng.uniform(0, 2 * area.limits[-1], 200))
+        positions = [area.position(value) for value in values]
+        assert positions == sorted(positions)
+        for value, position in zip(values, positions, strict=True):
+            assert area.grade(value) == GRADES[min(4, max(0, int(np.ceil(position)) - 1))]
+    assert AREA["redundancy"].grade(0) == "A"
+    assert AREA["redundancy"].grade(float("inf")) == "F"
+
+
+def test_a_saved_checkup_has_a_page_and_a_lock(found: tuple[Checkup, list[ReportCard]], tmp_path: Path) -> None:
+    found[0].save(tmp_path / "out")
+    record = json.loads((tmp_path / "out" / "checkup.json").read_text(encoding="utf-8"))
+    assert record["today"]["areas"][1]["area"] == "redundancy"
+    assert "Report card" in (tmp_path / "out" / "checkup.html").read_text(encoding="utf-8")
+    assert not found[0].compare(tmp_path / "out" / "checkup.lock").is_worse
+
+
+def test_lock_finds_a_worse_grade_and_what_changed(tmp_path: Path) -> None:
+    shell = Shell(tmp_path)
+    shell.write("tiny.yaml", TINY)
+    options = ("tiny.yaml", "--seeds", "2", "--workers", "2")
+    standbys = ("--set", "application.configs.num.standby.replicas=1")
+    before = shell("checkup", *options, *standbys, "--save", "tiny.lock")
+    assert (before.code, before.err) == (0, "")
+    same = shell("checkup", *options, *standbys, "--compare", "tiny.lock")
+    assert (same.code, same.err) == (0, "no change since tiny.lock\n")
+    assert same.out == before.out
+    worse = shell("checkup", *options, "--compare", "tiny.lock")
+    assert worse.code == 1
+    assert "changed: configs: num.standby.replicas: 1 → 0\n" in worse.err
+    assert "worse: Redundancy: A → F" in worse.err
+    assert worse.err.endswith("error: grades are worse than in tiny.lock\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "give one of SCENARIO, --bootstrap HOST:PORT and --from DIR, not nothing"),
+        (("a.yaml", "--from", "dumps"), "give one of SCENARIO, --bootstrap HOST:PORT and --from DIR, not SCENARIO and"),
+        (("--from", "dumps"), "--from requires --group APP_ID"),
+        (("tiny.yaml", "--kafka", "4.1"), "--kafka requires --bootstrap or --from; a scenario states it itself"),
+        (("tiny.yaml", "--compare", "broken.lock"), "broken.lock: not a stored checkup"),
+        (("tiny.yaml", "--compare", "old.lock"), "old.lock: version 99 is not supported (supported: 1)"),
+        (("tiny.yaml", "--save", "none/tiny.lock"), "--save none/tiny.lock: the folder none does not exist"),
+        (("tiny.yaml", "--today", "other"), "--today other: no assignor of the scenario has this label"),
+        (("none.yaml",), "none.yaml: no such file"),
+    ],
+)
+def test_mistakes_are_named(arguments: tuple[str, ...], message: str, tmp_path: Path) -> None:
+    shell = InProcessShell(tmp_path)
+    shell.write("tiny.yaml", TINY)
+    shell.write("broken.lock", "{}")
+    shell.write("old.lock", json.dumps({"kind": "assignor-sim checkup", "version": 99}))
+    result = shell("checkup", *arguments)
+    assert result.code == 2
+    assert message in result.err
+    assert result.err.count("\n") == 1

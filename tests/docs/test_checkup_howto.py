@@ -1,0 +1,39 @@
+"""The how-to of checkups: its limits are those of the grades, and its commands for CI servers run."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from reports.render.checkup.rows import LIMIT_HEADERS, limit_rows
+from reports.render.markdown import markdown_table
+from tests.assignor_sim.conftest import Shell
+from tests.contract.test_checkup import TINY
+
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "check-an-application.md"
+
+
+def test_limits_are_those_of_the_grades() -> None:
+    assert markdown_table(LIMIT_HEADERS, list(limit_rows())) in PAGE.read_text(encoding="utf-8")
+
+
+def test_commands_for_ci_servers_run(tmp_path: Path) -> None:
+    section = PAGE.read_text(encoding="utf-8").partition("## In CI")[2]
+    commands = re.findall(r"^(?:- run|  script): (assignor-sim .*)$", section, re.MULTILINE)
+    assert len(commands) == 2
+    shell = Shell(tmp_path)
+    shell.write("shop.yaml", TINY)
+    assert shell("checkup", "shop.yaml", "--save", "shop.lock").code == 0
+    summary = tmp_path / "summary.md"
+    environment = {
+        **os.environ,
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "GITHUB_STEP_SUMMARY": str(summary),
+    }
+    for command in commands:
+        subprocess.run(["sh", "-ec", command], cwd=tmp_path, env=environment, check=True, timeout=120)
+    assert summary.read_text(encoding="utf-8").startswith("### tiny" if "name: tiny" in TINY else "### small")
+    assert (tmp_path / "checkup" / "checkup.html").exists()
