@@ -77,7 +77,7 @@ def run_checkup(
     situations, left_out = standard_situations(scenario, has_leader=not assignor.info.in_streams_groups)
     runs = SettingRuns(settings, situations, run_requests)
     today, first = settings.today, request.seed
-    on_step(f"running {len(situations)} situations")
+    on_step("running the current setting")
     first_cards = runs.cards([today], range(first, first + FIRST_SEEDS))
     if today not in first_cards:
         raise RecommendError(f"{scenario.name}: {runs.why_invalid(today)}")

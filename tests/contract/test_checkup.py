@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -184,3 +189,51 @@ def test_mistakes_are_named(arguments: tuple[str, ...], message: str, tmp_path: 
     assert result.code == 2
     assert message in result.err
     assert result.err.count("\n") == 1
+
+
+def test_dumps_of_kafkas_tools_are_checked(tmp_path: Path) -> None:
+    dumps = Path(__file__).parents[2] / "docs" / "examples" / "rebalance-storm"
+    shell = InProcessShell(tmp_path)
+    result = shell(
+        "checkup", "--from", str(dumps), "--group", "shop", "--rack", "*=", "--seeds", "2", "--format", "json"
+    )
+    assert result.code == 0
+    record = json.loads(result.out)
+    assert record["application"] == "shop"
+    assert record["left_out"][0]["situation"] == "One zone fails and returns"
+    assert record["facts"]["client racks"] == {"unknown": 3}
+    assert "note: Dumps contain no rates" in result.err
+    [bill] = [area for area in record["today"]["areas"] if area["area"] == "bill"]
+    assert bill["grade"] is None
+
+
+def test_ctrl_c_ends_all_processes(tmp_path: Path) -> None:
+    (tmp_path / "small.yaml").write_text(SMALL, encoding="utf-8")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "assignor_sim", "--verbose", "checkup", "small.yaml", "--workers", "2"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stderr is not None
+    while "1 of" not in process.stderr.readline():
+        assert process.poll() is None
+    os.kill(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert (process.returncode, out) == (130, "")
+    assert "Traceback" not in err
+    assert not [path for path in tmp_path.iterdir() if path.name != "small.yaml"]
+    deadline_s = time.monotonic() + 10
+    while _is_running(process.pid):
+        assert time.monotonic() < deadline_s, "processes are left"
+        time.sleep(0.1)
+
+
+def _is_running(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
