@@ -204,6 +204,6 @@ def _evidence(before: SeedRuns) -> Mapping[str, str]:
     if unavailable:
         evidence["availability"] = (
             f"{unavailable:,} partition{' has' if unavailable == 1 else 's have'} no leader or too few in-sync "
-            "replicas meanwhile, so no setting of the application helps: check their replication factors"
+            "replicas in the failure, so no setting of the application helps: check their replication factors"
         )
     return evidence

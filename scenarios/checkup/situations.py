@@ -1,6 +1,6 @@
 """The standard situations of a checkup: deployments, failures, and changes of size and traffic.
 
-Each has the same group of clients and one event, or one and its reverse, ten minutes after the start. Seeds draw which
+Each situation has the same group of clients, and one event ten minutes after the start; the reverse may follow. Seeds draw which
 client fails where it is not named.
 """
 

@@ -47,7 +47,7 @@ FIRST = 1 + FIRST_SEEDS + SEARCH_SEEDS
 
 
 @pytest.fixture(scope="module")
-def found() -> tuple[Checkup, list[ReportCard]]:
+def checked() -> tuple[Checkup, list[ReportCard]]:
     first: list[ReportCard] = []
     return sim.checkup(loads(SMALL), seeds=SEEDS, workers=2, on_first=first.append), first
 
@@ -58,15 +58,15 @@ def direct(event: str, seed: int, configs: str = "") -> dict[str, object]:
     return dict(tabulate(trace, "a", seed)["runs"].to_pylist()[0])
 
 
-def test_answer_is_the_same_in_this_process(found: tuple[Checkup, list[ReportCard]]) -> None:
+def test_answer_is_the_same_in_this_process(checked: tuple[Checkup, list[ReportCard]]) -> None:
     here = run_checkup(CheckupRequest(loads(SMALL), None, 1, SEEDS), run_in_order)
-    assert report_record(here) == report_record(found[0].report)
-    assert terminal(here, width=80) == terminal(found[0].report, width=80)
-    assert page(here) == page(found[0].report)
+    assert report_record(here) == report_record(checked[0].report)
+    assert terminal(here, width=80) == terminal(checked[0].report, width=80)
+    assert page(here) == page(checked[0].report)
 
 
-def test_figures_are_those_of_direct_runs(found: tuple[Checkup, list[ReportCard]]) -> None:
-    report = found[0].report
+def test_figures_are_those_of_direct_runs(checked: tuple[Checkup, list[ReportCard]]) -> None:
+    report = checked[0].report
     seeds = range(FIRST, FIRST + SEEDS)
     event = "{at: 10m, rolling_bounce: {clients: app, down: 30s, pause: 1m}}"
     downtimes = [direct(event, seed)["worst_downtime_ms"] for seed in seeds]
@@ -90,8 +90,8 @@ def test_figures_are_those_of_direct_runs(found: tuple[Checkup, list[ReportCard]
     assert availability.value >= max(np.mean(values) for values in figures.values())
 
 
-def test_recommendation_is_better_somewhere_and_nowhere_worse(found: tuple[Checkup, list[ReportCard]]) -> None:
-    report = found[0].report
+def test_recommendation_is_better_somewhere_and_nowhere_worse(checked: tuple[Checkup, list[ReportCard]]) -> None:
+    report = checked[0].report
     assert report.recommended is not None
     assert not report.recommended.is_worse_than(report.today)
     assert any(gain.direction < 0 for gain in report.gains)
@@ -104,8 +104,8 @@ def test_recommendation_is_better_somewhere_and_nowhere_worse(found: tuple[Check
     assert report.rollout.metrics["restored_bytes"] >= 6e9
 
 
-def test_findings_name_the_worst_grades_first(found: tuple[Checkup, list[ReportCard]]) -> None:
-    report = found[0].report
+def test_findings_name_the_worst_grades_first(checked: tuple[Checkup, list[ReportCard]]) -> None:
+    report = checked[0].report
     grades = [GRADES.index(report.today.graded(finding.area).grade or "A") for finding in report.findings]
     assert grades == sorted(grades, reverse=True)
     [redundancy] = [finding for finding in report.findings if finding.area == "redundancy"]
@@ -113,19 +113,19 @@ def test_findings_name_the_worst_grades_first(found: tuple[Checkup, list[ReportC
     assert "0 %, grade A" in redundancy.remedy
 
 
-def test_first_report_card_is_that_of_the_current_setting(found: tuple[Checkup, list[ReportCard]]) -> None:
-    [first] = found[1]
+def test_first_report_card_is_that_of_the_current_setting(checked: tuple[Checkup, list[ReportCard]]) -> None:
+    [first] = checked[1]
     assert (first.setting, first.seeds) == ("current", FIRST_SEEDS)
 
 
-def test_texts_fit_a_terminal(found: tuple[Checkup, list[ReportCard]]) -> None:
-    report = found[0].report
+def test_texts_fit_a_terminal(checked: tuple[Checkup, list[ReportCard]]) -> None:
+    report = checked[0].report
     long = [line for line in terminal(report, width=80).splitlines() if len(line) > 80 and line[0] not in "+-#"]
     assert not long
     text = markdown(report)
     assert "```diff\n" in text
     assert "+num.standby.replicas=" in text
-    assert list(found[0].grades().columns) == ["setting", "area", "grade", "value", "worst", "situation"]
+    assert list(checked[0].grades().columns) == ["setting", "area", "grade", "value", "worst", "situation"]
 
 
 def test_grades_follow_from_limits() -> None:
@@ -141,12 +141,12 @@ def test_grades_follow_from_limits() -> None:
     assert AREA["redundancy"].grade(float("inf")) == "F"
 
 
-def test_a_saved_checkup_has_a_page_and_a_lock(found: tuple[Checkup, list[ReportCard]], tmp_path: Path) -> None:
-    found[0].save(tmp_path / "out")
+def test_a_saved_checkup_has_a_page_and_a_lock(checked: tuple[Checkup, list[ReportCard]], tmp_path: Path) -> None:
+    checked[0].save(tmp_path / "out")
     record = json.loads((tmp_path / "out" / "checkup.json").read_text(encoding="utf-8"))
     assert record["today"]["areas"][1]["area"] == "redundancy"
     assert "Report card" in (tmp_path / "out" / "checkup.html").read_text(encoding="utf-8")
-    assert not found[0].compare(tmp_path / "out" / "checkup.lock").is_worse
+    assert not checked[0].compare(tmp_path / "out" / "checkup.lock").is_worse
 
 
 def test_lock_finds_a_worse_grade_and_what_changed(tmp_path: Path) -> None:
