@@ -34,7 +34,7 @@ demo: .venv ## Set up, compare assignors on a shipped scenario, run a sweep on S
 # what README and docs show; those of PAGES draw many pages and figures.
 PROJECTS := tests/packaging/test_name_collisions.py tests/packaging/test_typed_consumer.py tests/packaging/test_without_java.py \
 	tests/assignor_sim/test_pytest_plugin.py
-EXAMPLES := tests/docs/test_python_api.py tests/docs/test_readme.py tests/docs/test_regression_howtos.py \
+EXAMPLES := tests/docs/test_python_api.py tests/docs/test_readme.py tests/docs/test_regression_howtos.py tests/docs/test_checkup_howto.py \
 	tests/docs/test_optimal_page.py tests/docs/test_kip_925_page.py \
 	tests/docs/test_brokers_and_bills_page.py tests/docs/test_group_page.py tests/docs/test_optimum_page.py \
 	tests/docs/test_broker_strategies_page.py tests/docs/test_exact_plans_page.py \

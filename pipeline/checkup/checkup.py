@@ -77,7 +77,7 @@ def run_checkup(
     situations, left_out = standard_situations(scenario, has_leader=not assignor.info.in_streams_groups)
     runs = SettingRuns(settings, situations, run_requests)
     today, first = settings.today, request.seed
-    on_step(f"running {len(situations)} situations")
+    on_step("running the current setting")
     first_cards = runs.cards([today], range(first, first + FIRST_SEEDS))
     if today not in first_cards:
         raise RecommendError(f"{scenario.name}: {runs.why_invalid(today)}")
@@ -204,6 +204,6 @@ def _evidence(before: SeedRuns) -> Mapping[str, str]:
     if unavailable:
         evidence["availability"] = (
             f"{unavailable:,} partition{' has' if unavailable == 1 else 's have'} no leader or too few in-sync "
-            "replicas meanwhile, so no setting of the application helps: check their replication factors"
+            "replicas in the failure, so no setting of the application helps: check their replication factors"
         )
     return evidence

@@ -51,7 +51,7 @@ def simulate_rollout(
         seeds: the seeds.
 
     Returns:
-        How to roll out, what happens meanwhile, and how to verify it.
+        How to roll out, the predicted figures, and how to verify it.
     """
     metrics: dict[str, float] = {}
     note = "Not simulated: another assignor, or the config of a streams group, cannot take effect during a run."

@@ -1,4 +1,4 @@
-"""The search for a better setting: single changes first, then combinations of those that help.
+"""The search for a better setting: single changes first, then combinations of helpful changes.
 
 Guarantees: the result depends on the scenario and the options only, not on the number of processes. A setting is
 recommended only if no area has a worse grade, and if with seeds that the search did not use at least one area is

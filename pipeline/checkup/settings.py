@@ -1,4 +1,4 @@
-"""Settings that a checkup tries: the current one with single changes, and combinations of those."""
+"""Settings that a checkup tries: the current one with single changes, and combinations of changes."""
 
 from __future__ import annotations
 

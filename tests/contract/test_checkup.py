@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -42,7 +47,7 @@ FIRST = 1 + FIRST_SEEDS + SEARCH_SEEDS
 
 
 @pytest.fixture(scope="module")
-def found() -> tuple[Checkup, list[ReportCard]]:
+def checked() -> tuple[Checkup, list[ReportCard]]:
     first: list[ReportCard] = []
     return sim.checkup(loads(SMALL), seeds=SEEDS, workers=2, on_first=first.append), first
 
@@ -53,15 +58,15 @@ def direct(event: str, seed: int, configs: str = "") -> dict[str, object]:
     return dict(tabulate(trace, "a", seed)["runs"].to_pylist()[0])
 
 
-def test_answer_is_the_same_in_this_process(found: tuple[Checkup, list[ReportCard]]) -> None:
+def test_answer_is_the_same_in_this_process(checked: tuple[Checkup, list[ReportCard]]) -> None:
     here = run_checkup(CheckupRequest(loads(SMALL), None, 1, SEEDS), run_in_order)
-    assert report_record(here) == report_record(found[0].report)
-    assert terminal(here, width=80) == terminal(found[0].report, width=80)
-    assert page(here) == page(found[0].report)
+    assert report_record(here) == report_record(checked[0].report)
+    assert terminal(here, width=80) == terminal(checked[0].report, width=80)
+    assert page(here) == page(checked[0].report)
 
 
-def test_figures_are_those_of_direct_runs(found: tuple[Checkup, list[ReportCard]]) -> None:
-    report = found[0].report
+def test_figures_are_those_of_direct_runs(checked: tuple[Checkup, list[ReportCard]]) -> None:
+    report = checked[0].report
     seeds = range(FIRST, FIRST + SEEDS)
     event = "{at: 10m, rolling_bounce: {clients: app, down: 30s, pause: 1m}}"
     downtimes = [direct(event, seed)["worst_downtime_ms"] for seed in seeds]
@@ -85,8 +90,8 @@ def test_figures_are_those_of_direct_runs(found: tuple[Checkup, list[ReportCard]
     assert availability.value >= max(np.mean(values) for values in figures.values())
 
 
-def test_recommendation_is_better_somewhere_and_nowhere_worse(found: tuple[Checkup, list[ReportCard]]) -> None:
-    report = found[0].report
+def test_recommendation_is_better_somewhere_and_nowhere_worse(checked: tuple[Checkup, list[ReportCard]]) -> None:
+    report = checked[0].report
     assert report.recommended is not None
     assert not report.recommended.is_worse_than(report.today)
     assert any(gain.direction < 0 for gain in report.gains)
@@ -99,8 +104,8 @@ def test_recommendation_is_better_somewhere_and_nowhere_worse(found: tuple[Check
     assert report.rollout.metrics["restored_bytes"] >= 6e9
 
 
-def test_findings_name_the_worst_grades_first(found: tuple[Checkup, list[ReportCard]]) -> None:
-    report = found[0].report
+def test_findings_name_the_worst_grades_first(checked: tuple[Checkup, list[ReportCard]]) -> None:
+    report = checked[0].report
     grades = [GRADES.index(report.today.graded(finding.area).grade or "A") for finding in report.findings]
     assert grades == sorted(grades, reverse=True)
     [redundancy] = [finding for finding in report.findings if finding.area == "redundancy"]
@@ -108,19 +113,19 @@ def test_findings_name_the_worst_grades_first(found: tuple[Checkup, list[ReportC
     assert "0 %, grade A" in redundancy.remedy
 
 
-def test_first_report_card_is_that_of_the_current_setting(found: tuple[Checkup, list[ReportCard]]) -> None:
-    [first] = found[1]
+def test_first_report_card_is_that_of_the_current_setting(checked: tuple[Checkup, list[ReportCard]]) -> None:
+    [first] = checked[1]
     assert (first.setting, first.seeds) == ("current", FIRST_SEEDS)
 
 
-def test_texts_fit_a_terminal(found: tuple[Checkup, list[ReportCard]]) -> None:
-    report = found[0].report
+def test_texts_fit_a_terminal(checked: tuple[Checkup, list[ReportCard]]) -> None:
+    report = checked[0].report
     long = [line for line in terminal(report, width=80).splitlines() if len(line) > 80 and line[0] not in "+-#"]
     assert not long
     text = markdown(report)
     assert "```diff\n" in text
     assert "+num.standby.replicas=" in text
-    assert list(found[0].grades().columns) == ["setting", "area", "grade", "value", "worst", "situation"]
+    assert list(checked[0].grades().columns) == ["setting", "area", "grade", "value", "worst", "situation"]
 
 
 def test_grades_follow_from_limits() -> None:
@@ -136,12 +141,12 @@ def test_grades_follow_from_limits() -> None:
     assert AREA["redundancy"].grade(float("inf")) == "F"
 
 
-def test_a_saved_checkup_has_a_page_and_a_lock(found: tuple[Checkup, list[ReportCard]], tmp_path: Path) -> None:
-    found[0].save(tmp_path / "out")
+def test_a_saved_checkup_has_a_page_and_a_lock(checked: tuple[Checkup, list[ReportCard]], tmp_path: Path) -> None:
+    checked[0].save(tmp_path / "out")
     record = json.loads((tmp_path / "out" / "checkup.json").read_text(encoding="utf-8"))
     assert record["today"]["areas"][1]["area"] == "redundancy"
     assert "Report card" in (tmp_path / "out" / "checkup.html").read_text(encoding="utf-8")
-    assert not found[0].compare(tmp_path / "out" / "checkup.lock").is_worse
+    assert not checked[0].compare(tmp_path / "out" / "checkup.lock").is_worse
 
 
 def test_lock_finds_a_worse_grade_and_what_changed(tmp_path: Path) -> None:
@@ -184,3 +189,51 @@ def test_mistakes_are_named(arguments: tuple[str, ...], message: str, tmp_path: 
     assert result.code == 2
     assert message in result.err
     assert result.err.count("\n") == 1
+
+
+def test_dumps_of_kafkas_tools_are_checked(tmp_path: Path) -> None:
+    dumps = Path(__file__).parents[2] / "docs" / "examples" / "rebalance-storm"
+    shell = InProcessShell(tmp_path)
+    result = shell(
+        "checkup", "--from", str(dumps), "--group", "shop", "--rack", "*=", "--seeds", "2", "--format", "json"
+    )
+    assert result.code == 0
+    record = json.loads(result.out)
+    assert record["application"] == "shop"
+    assert record["left_out"][0]["situation"] == "One zone fails and returns"
+    assert record["facts"]["client racks"] == {"unknown": 3}
+    assert "note: Dumps contain no rates" in result.err
+    [bill] = [area for area in record["today"]["areas"] if area["area"] == "bill"]
+    assert bill["grade"] is None
+
+
+def test_ctrl_c_ends_all_processes(tmp_path: Path) -> None:
+    (tmp_path / "small.yaml").write_text(SMALL, encoding="utf-8")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "assignor_sim", "--verbose", "checkup", "small.yaml", "--workers", "2"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stderr is not None
+    while "1 of" not in process.stderr.readline():
+        assert process.poll() is None
+    os.kill(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert (process.returncode, out) == (130, "")
+    assert "Traceback" not in err
+    assert not [path for path in tmp_path.iterdir() if path.name != "small.yaml"]
+    deadline_s = time.monotonic() + 10
+    while _is_running(process.pid):
+        assert time.monotonic() < deadline_s, "processes are left"
+        time.sleep(0.1)
+
+
+def _is_running(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True

@@ -45,6 +45,7 @@ SLOW = (
     "tests/docs/test_python_api.py",
     "tests/docs/test_readme.py",
     "tests/docs/test_regression_howtos.py",
+    "tests/docs/test_checkup_howto.py",
     "tests/docs/test_optimal_page.py",
     "tests/docs/test_kip_925_page.py",
     "tests/docs/test_brokers_and_bills_page.py",

@@ -34,8 +34,8 @@ events:
 
 
 def situations(scenario: Scenario) -> dict[str, Situation]:
-    found, _ = standard_situations(scenario, has_leader=True)
-    return {situation.key: situation for situation in found}
+    built, _ = standard_situations(scenario, has_leader=True)
+    return {situation.key: situation for situation in built}
 
 
 def loaded(situation: Situation, **changes: Any) -> Scenario:
@@ -47,19 +47,19 @@ def test_situations_of_shipped_scenarios_are_valid(file: Path) -> None:
     scenario = load(file)
     for situation in situations(scenario).values():
         document = json.dumps({**situation.document, "assignors": [scenario.assignors[0].info.name]})
-        found = loads(document, file.stem, folder=file.parent)
-        assert found.blueprint.duration_ms == situation.duration_ms
-        up = [client.name for client in found.blueprint.clients if client.starts]
+        valid = loads(document, file.stem, folder=file.parent)
+        assert valid.blueprint.duration_ms == situation.duration_ms
+        up = [client.name for client in valid.blueprint.clients if client.starts]
         assert up == [client.name for client in scenario.blueprint.clients if client.starts]
 
 
 def test_own_events_and_spare_clients_do_not_take_part() -> None:
     shop = loads(SHOP)
-    found = situations(shop)
+    by_key = situations(shop)
     assert "events" not in base_document(shop)
-    assert found["steady"].document["events"] == []
-    assert [client["name"] for client in found["crash"].document["clients"]] == ["app-0", "app-1", "app-2"]
-    assert list(found["crash"].document["events"][0]["crash"]["clients"]) == ["app-0", "app-1", "app-2"]
+    assert by_key["steady"].document["events"] == []
+    assert [client["name"] for client in by_key["crash"].document["clients"]] == ["app-0", "app-1", "app-2"]
+    assert list(by_key["crash"].document["events"][0]["crash"]["clients"]) == ["app-0", "app-1", "app-2"]
 
 
 def test_overrides_take_part() -> None:
@@ -121,12 +121,12 @@ def test_the_slow_instance_is_slow_and_loses_its_disk() -> None:
     assert situation.document["events"][0]["crash"] == {"clients": "app-2", "down": "5m", "disk": "lost"}
 
 
-def test_what_an_application_cannot_have_is_left_out_with_a_reason() -> None:
+def test_impossible_situations_are_left_out_with_a_reason() -> None:
     text = SHOP.replace("racks: [az1, az2, az3]", "").replace("count: 3, }", "count: 1}").replace(", ,", ",")
     scenario = loads(text.replace("replication_factor: 3", "replication_factor: 1"))
-    found, left_out = standard_situations(scenario, has_leader=False)
-    assert not {"leader", "zone", "broker", "peak"} & {situation.key for situation in found}
-    assert [one.title for one in left_out] == [
+    possible, left_out = standard_situations(scenario, has_leader=False)
+    assert not {"leader", "zone", "broker", "peak"} & {situation.key for situation in possible}
+    assert [situation.title for situation in left_out] == [
         "The group leader crashes",
         "One zone fails and returns",
         "One broker fails and returns",
