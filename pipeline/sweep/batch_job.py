@@ -28,10 +28,9 @@ RUNS = "runs"
 _ROWS_PER_FILE = 2_000_000
 
 
-def count_finished_runs(jobs: SparkJobs, batch: Batch) -> int:
-    """Return the approximate number of finished runs of a batch; Spark starts its tasks in the order of the chunks."""
-    completed = jobs.completed_tasks(batch.name, len(batch.chunks))
-    return sum(chunk.stop - chunk.start for chunk in batch.chunks[:completed])
+def count_finished_chunks(jobs: SparkJobs, batch: Batch) -> int:
+    """Return the approximate number of finished chunks of a batch."""
+    return min(jobs.completed_tasks(batch.name, len(batch.chunks)), len(batch.chunks))
 
 
 def finished_batches(storage: Storage) -> set[str]:

@@ -27,8 +27,8 @@ import pyarrow.parquet as pq
 
 from pipeline.spark_jobs import spark_jobs
 from pipeline.storage import Storage
-from pipeline.sweep.batch_job import UNFINISHED, count_finished_runs, finished_batches, run_batch
-from pipeline.sweep.batches import Batch
+from pipeline.sweep.batch_job import UNFINISHED, count_finished_chunks, finished_batches, run_batch
+from pipeline.sweep.batches import MAX_BATCHES, Batch
 from pipeline.sweep.job import SweepJob
 from scenarios.sweeps.design import Sweep
 from scenarios.sweeps.errors import SweepError
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 
 MANIFEST = "manifest.json"
 
-_CONCURRENT_BATCHES = 2
-"""Number of concurrent batches: the next one starts while the last chunks of one run and its tables are written."""
+_MIN_CONCURRENT_BATCHES = 2
+"""Minimum number of concurrent batches: one starts while the last chunks of another run and its tables are written."""
 
 _POLL_INTERVAL_S = 0.5
 
@@ -152,15 +152,19 @@ def _run_batches(
     state: Progress,
     on_progress: Callable[[Progress], None],
 ) -> Progress:
-    """Run batches, a few at a time; cancel their Spark jobs after an exception."""
+    """Run batches, as many at a time as keep all cores busy; cancel their Spark jobs after an exception."""
     waiting = list(reversed(remaining))
     running: dict[Future[int], Batch] = {}
     jobs, attempt = spark_jobs(spark), uuid4().hex
-    with ThreadPoolExecutor(_CONCURRENT_BATCHES) as threads:
+    with ThreadPoolExecutor(MAX_BATCHES) as threads:
         try:
             while waiting or running:
-                while waiting and len(running) < _CONCURRENT_BATCHES:
+                finished = {batch.name: count_finished_chunks(jobs, batch) for batch in running.values()}
+                unfinished = sum(len(batch.chunks) - finished[batch.name] for batch in running.values())
+                cores = jobs.cores()
+                while waiting and _is_another_needed(len(running), unfinished, cores):
                     batch = waiting.pop()
+                    unfinished += len(batch.chunks)
                     running[threads.submit(run_batch, spark, jobs, storage, job, batch, attempt)] = batch
                 completed, _ = wait(running, _POLL_INTERVAL_S, FIRST_COMPLETED)
                 for future in completed:
@@ -168,7 +172,7 @@ def _run_batches(
                     state = Progress(
                         state.total, state.finished_before, state.done + batch.runs, state.failed + future.result()
                     )
-                begun = sum(count_finished_runs(jobs, batch) for batch in running.values())
+                begun = sum(batch.runs_of_first(finished.get(batch.name, 0)) for batch in running.values())
                 on_progress(Progress(state.total, state.finished_before, state.done + begun, state.failed))
         except BaseException:
             while any(not future.done() for future in running):  # A thread may begin a job after the first call.
@@ -176,6 +180,17 @@ def _run_batches(
                 wait(running, _POLL_INTERVAL_S)
             raise
     return state
+
+
+def _is_another_needed(running: int, unfinished_chunks: int, cores: int) -> bool:
+    """Return whether to start another batch.
+
+    A batch of long runs has few chunks, so two batches do not occupy a large cluster; a batch with one very long run
+    occupies a single core until it ends. The maximum limits the tables that are held and written at the same time.
+    """
+    if running < _MIN_CONCURRENT_BATCHES:
+        return True
+    return unfinished_chunks < cores and running <= min(cores, MAX_BATCHES - 1)
 
 
 def _settings_table(sweep: Sweep) -> bytes:

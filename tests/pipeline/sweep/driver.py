@@ -11,7 +11,7 @@ from pipeline.sweep.run import Progress, run_sweep
 from scenarios.sweeps.design import load_sweep
 from scenarios.sweeps.prepared import prepare_sweep
 
-SMALL_BATCHES = BatchSizes(batch_ms=100.0, chunk_ms=40.0)
+SMALL_BATCHES = BatchSizes(batch_ms=50.0, chunk_ms=20.0)
 """Batches and chunks of a few runs."""
 
 
