@@ -14,6 +14,7 @@ from pipeline.storage import Storage
 from pipeline.sweep.batches import Batch
 from pipeline.sweep.job import SweepJob
 from pipeline.sweep.manifest import run_id
+from pipeline.sweep.run_groups import RunGroup
 from pipeline.worker import RUN_SCHEMA, outcome_schema, simulate_chunks
 
 if TYPE_CHECKING:
@@ -45,7 +46,15 @@ def _holds_runs(file: str) -> bool:
     return file.endswith(".parquet")
 
 
-def run_batch(spark: SparkSession, jobs: SparkJobs, storage: Storage, job: SweepJob, batch: Batch, attempt: str) -> int:
+def run_batch(
+    spark: SparkSession,
+    jobs: SparkJobs,
+    storage: Storage,
+    job: SweepJob,
+    group: RunGroup,
+    batch: Batch,
+    attempt: str,
+) -> int:
     """Simulate a batch and move its tables to the output folder.
 
     Args:
@@ -53,6 +62,7 @@ def run_batch(spark: SparkSession, jobs: SparkJobs, storage: Storage, job: Sweep
         jobs: the jobs of the session.
         storage: the output folder.
         job: the sweep.
+        group: the group of the batch.
         batch: the batch.
         attempt: a name that no other process uses: jobs of a killed client of Spark Connect go on for some minutes.
 
@@ -65,7 +75,7 @@ def run_batch(spark: SparkSession, jobs: SparkJobs, storage: Storage, job: Sweep
 
     jobs.begin(batch.name, f"{job.prepared.sweep.name}, {batch.name}")
     sweep_inputs = job.sweep_inputs
-    runs = spark.createDataFrame(run_table(job, batch))
+    runs = spark.createDataFrame(run_table(job, batch, group))
     # A range has exactly the given number of partitions, in order, and a broadcast join preserves them.
     chunks = spark.range(0, len(batch.chunks), 1, len(batch.chunks)).withColumnRenamed("id", "chunk")
     outcomes = (
@@ -104,20 +114,27 @@ def _rows(outcomes: DataFrame, name: str, files: int) -> DataFrame:
     return spread.sortWithinPartitions("position", "row").select("run_id", "setting", "of_table.*", *errors)
 
 
-def run_table(job: SweepJob, batch: Batch) -> pa.Table:
-    """Return the rows of `RUN_SCHEMA` of a batch, chunk by chunk."""
+def run_table(job: SweepJob, batch: Batch, group: RunGroup | None = None) -> pa.Table:
+    """Return the rows of `RUN_SCHEMA` of a batch, chunk by chunk.
+
+    Args:
+        job: the sweep.
+        batch: the batch.
+        group: the group of the batch; all runs by default.
+    """
+    group = group or job.all_runs
     prepared = job.prepared
     sweep, labels, seeds = prepared.sweep, prepared.labels, prepared.sweep.seeds
     rows = []
     for number, chunk in enumerate(batch.chunks):
-        for position in range(chunk.start, chunk.stop):
-            rest, seed = divmod(position, len(seeds))
-            setting, assignor = divmod(rest, len(labels))
+        for run in range(chunk.start, chunk.stop):
+            cell, seed = group.place(run)
+            setting, assignor = divmod(cell, len(labels))
             overrides = json.dumps(sweep.overrides(sweep.settings[setting]), ensure_ascii=False)
             rows.append(
                 {
                     "chunk": number,
-                    "position": position,
+                    "position": group.position(run),
                     "run_id": run_id(job.manifest["world"], overrides, labels[assignor], seeds[seed]),
                     "setting": setting,
                     "overrides": overrides,

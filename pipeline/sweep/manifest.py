@@ -9,11 +9,12 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Any
 
+from pipeline.sweep.stop_rule import StopRule
 from scenarios.sweeps.prepared import PreparedSweep
 from simulator.model_version import MODEL_VERSION
 
 
-def sweep_manifest(prepared: PreparedSweep, tables: Sequence[str]) -> dict[str, Any]:
+def sweep_manifest(prepared: PreparedSweep, tables: Sequence[str], stop_rule: StopRule | None = None) -> dict[str, Any]:
     """Return the manifest of a sweep as a JSON-serializable mapping.
 
     Its `identity` is equal for sweeps with the same runs and tables.
@@ -21,6 +22,7 @@ def sweep_manifest(prepared: PreparedSweep, tables: Sequence[str]) -> dict[str, 
     Args:
         prepared: the sweep.
         tables: the tables that it writes.
+        stop_rule: when the seeds of a pair stop; None for all declared seeds.
 
     Returns:
         The manifest.
@@ -55,6 +57,8 @@ def sweep_manifest(prepared: PreparedSweep, tables: Sequence[str]) -> dict[str, 
         "tables": list(tables),
         "runs": len(sweep.settings) * len(labels) * len(sweep.seeds),
     }
+    if stop_rule is not None:
+        content["until_significant"] = stop_rule.record()
     packages = ("assignor-sim", "numpy", "ortools", "pyarrow", "pyspark", "simpy")
     versions = {"python": platform.python_version(), **{name: version(name) for name in packages}}
     settings = _digest([sweep.overrides(setting) for setting in sweep.settings])

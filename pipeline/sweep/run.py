@@ -16,9 +16,9 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -30,6 +30,8 @@ from pipeline.storage import Storage
 from pipeline.sweep.batch_job import UNFINISHED, count_finished_chunks, finished_batches, run_batch
 from pipeline.sweep.batches import MAX_BATCHES, Batch
 from pipeline.sweep.job import SweepJob
+from pipeline.sweep.run_groups import RunGroup
+from pipeline.sweep.until_significant import STOPPED, run_groups
 from scenarios.sweeps.design import Sweep
 from scenarios.sweeps.errors import SweepError
 from simulator.results.json_documents import JsonError, read_json
@@ -50,7 +52,7 @@ class Progress:
     """Progress of a sweep, in runs.
 
     Attributes:
-        total: number of runs of the sweep.
+        total: number of runs of the sweep, without those of stopped pairs.
         finished_before: number of runs finished before this call.
         done: number of finished runs, including those finished before this call.
         failed: number of runs of this call that raised an error.
@@ -95,23 +97,53 @@ def _run_sweep(
 ) -> Progress:
     """Simulate the missing runs of a sweep in a folder that is locked; return the final progress."""
     finished = finished_batches(storage)
-    remaining = [batch for batch in job.batches if batch.name not in finished]
-    _claim_directory(storage, job, is_begun=bool(finished), is_done=not remaining, resume=resume)
-    total = job.prepared.total
-    finished_runs = total - sum(batch.runs for batch in remaining)
-    state = Progress(total, finished_runs, finished_runs, 0)
-    on_progress(state)
-    if not remaining:
+    manifest = _claim_directory(storage, job, finished, resume=resume)
+    total = job.prepared.total - manifest.get(STOPPED, {}).get("runs", 0)
+    if _is_done(manifest, job, finished):
+        state = Progress(total, total, total, 0)
+        on_progress(state)
         return state
-    if not storage.exists("settings", "settings.parquet"):
-        storage.write(_settings_table(job.prepared.sweep), "settings", "settings.parquet")
-    state = _run_batches(spark, storage, job, remaining, state, on_progress)
+    state = Progress(total, 0, 0, 0)
+
+    def run_group(group: RunGroup, later: int = 0) -> None:
+        """Run the missing batches of a group; there are at most `later` runs after it."""
+        nonlocal state
+        remaining = [batch for batch in group.batches if batch.name not in finished]
+        finished_runs = group.runs - sum(batch.runs for batch in remaining)
+        state = replace(
+            state,
+            total=state.done + group.runs + later,
+            finished_before=state.finished_before + finished_runs,
+            done=state.done + finished_runs,
+        )
+        on_progress(state)
+        if not storage.exists("settings", "settings.parquet"):
+            storage.write(_settings_table(job.prepared.sweep), "settings", "settings.parquet")
+        if remaining:
+            state = _run_batches(spark, storage, job, group, remaining, state, on_progress)
+
+    if job.stop_rule is None:
+        run_group(job.all_runs)
+    else:
+        stopped = run_groups(spark, storage, job, job.stop_rule, run_group)
+        state = replace(state, total=state.done)
+        on_progress(state)
+        storage.write_text(_json({**manifest, STOPPED: stopped}), MANIFEST)
     storage.remove(UNFINISHED)
     return state
 
 
-def _claim_directory(storage: Storage, job: SweepJob, *, is_begun: bool, is_done: bool, resume: bool) -> None:
+def _is_done(manifest: Mapping[str, Any], job: SweepJob, finished: Collection[str]) -> bool:
+    if job.stop_rule is not None:
+        return STOPPED in manifest
+    return all(batch.name in finished for batch in job.batches)
+
+
+def _claim_directory(storage: Storage, job: SweepJob, finished: Collection[str], *, resume: bool) -> Mapping[str, Any]:
     """Check that the output folder belongs to the sweep, and remove unfinished batches.
+
+    Returns:
+        The stored manifest.
 
     Raises:
         SweepError: the folder contains something else, or part of this sweep without `resume`.
@@ -120,7 +152,7 @@ def _claim_directory(storage: Storage, job: SweepJob, *, is_begun: bool, is_done
         if any(not name.startswith(".") for name in storage.children()):  # A killed sweep may leave a hidden file.
             raise SweepError(f"{storage.root}: exists and is not a sweep directory; choose another --out")
         storage.write_text(_json(job.manifest), MANIFEST)
-        return
+        return job.manifest
     try:
         manifest = read_json(storage.read_text(MANIFEST))
     except (JsonError, UnicodeDecodeError) as error:
@@ -130,16 +162,18 @@ def _claim_directory(storage: Storage, job: SweepJob, *, is_begun: bool, is_done
     if manifest.get("identity") != job.manifest["identity"]:
         changed = ", ".join(_changed(manifest, job.manifest)) or "the project's version"
         raise SweepError(f"{storage.root}: contains another sweep (different: {changed}); choose another --out")
-    if is_begun and not is_done and not resume:
+    if finished and not _is_done(manifest, job, finished) and not resume:
         raise SweepError(
             f"{storage.root}: contains part of this sweep; continue it with --resume, or choose another --out"
         )
     storage.remove(UNFINISHED)
+    return manifest
 
 
 def _changed(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
     """Yield the keys of a manifest that differ."""
-    for name in ("kind", "name", "scenario", "changes", "factors", "settings", "assignors", "seeds", "tables"):
+    names = ("kind", "name", "scenario", "changes", "factors", "settings", "assignors", "seeds", "tables")
+    for name in (*names, "until_significant"):
         if old.get(name) != new.get(name):
             yield name
 
@@ -148,6 +182,7 @@ def _run_batches(
     spark: SparkSession,
     storage: Storage,
     job: SweepJob,
+    group: RunGroup,
     remaining: Sequence[Batch],
     state: Progress,
     on_progress: Callable[[Progress], None],
@@ -165,7 +200,7 @@ def _run_batches(
                 while waiting and _is_another_needed(len(running), unfinished, cores):
                     batch = waiting.pop()
                     unfinished += len(batch.chunks)
-                    running[threads.submit(run_batch, spark, jobs, storage, job, batch, attempt)] = batch
+                    running[threads.submit(run_batch, spark, jobs, storage, job, group, batch, attempt)] = batch
                 completed, _ = wait(running, _POLL_INTERVAL_S, FIRST_COMPLETED)
                 for future in completed:
                     batch = running.pop(future)

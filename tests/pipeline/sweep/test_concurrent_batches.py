@@ -36,7 +36,9 @@ class CountingMachine:
     def completed_tasks(self, name: str, _tasks: int | None = None) -> int:
         return self.finished.get(name, 0)
 
-    def run_batch(self, _spark: Any, jobs: Any, _storage: Any, _job: Any, batch: Batch, _attempt: str) -> int:
+    def run_batch(
+        self, _spark: Any, jobs: Any, _storage: Any, _job: Any, _group: Any, batch: Batch, _attempt: str
+    ) -> int:
         assert jobs is self
         with self.lock:
             self.batches += 1
@@ -71,7 +73,7 @@ def execute(monkeypatch: pytest.MonkeyPatch, machine: CountingMachine, batches: 
     reported: list[run.Progress] = []
     total = sum(batch.runs for batch in batches)
     nothing = cast("Any", None)
-    final = run._run_batches(nothing, nothing, nothing, batches, run.Progress(total, 0, 0, 0), reported.append)
+    final = run._run_batches(nothing, nothing, nothing, nothing, batches, run.Progress(total, 0, 0, 0), reported.append)
     assert final.done == total
     assert sorted(machine.executed) == sorted(batch.number for batch in batches)
     done = [progress.done for progress in reported]
