@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -13,7 +14,7 @@ from pipeline.spark_jobs import SparkJobs
 from pipeline.storage import Storage
 from pipeline.sweep.batches import Batch
 from pipeline.sweep.job import SweepJob
-from pipeline.sweep.manifest import run_id
+from pipeline.sweep.manifest import run_ids
 from pipeline.sweep.run_groups import RunGroup
 from pipeline.worker import RUN_SCHEMA, outcome_schema, simulate_chunks
 
@@ -123,23 +124,33 @@ def run_table(job: SweepJob, batch: Batch, group: RunGroup | None = None) -> pa.
         group: the group of the batch; all runs by default.
     """
     group = group or job.all_runs
-    prepared = job.prepared
-    sweep, labels, seeds = prepared.sweep, prepared.labels, prepared.sweep.seeds
-    rows = []
+    labels, seeds = job.prepared.labels, job.prepared.sweep.seeds
+    # Columns, because a dictionary per run would take most of the driver's memory, and its overrides most of the time.
+    columns: dict[str, list[Any]] = {name: [] for name in RUN_SCHEMA.names}
+    known: dict[int, tuple[str, Callable[[int], str]]] = {}
     for number, chunk in enumerate(batch.chunks):
         for run in range(chunk.start, chunk.stop):
             cell, seed = group.place(run)
             setting, assignor = divmod(cell, len(labels))
-            overrides = json.dumps(sweep.overrides(sweep.settings[setting]), ensure_ascii=False)
-            rows.append(
-                {
-                    "chunk": number,
-                    "position": group.position(run),
-                    "run_id": run_id(job.manifest["world"], overrides, labels[assignor], seeds[seed]),
-                    "setting": setting,
-                    "overrides": overrides,
-                    "assignor": labels[assignor],
-                    "seed": seeds[seed],
-                }
+            if cell not in known:
+                known[cell] = _overrides_and_ids(job, setting, labels[assignor])
+            overrides, id_of_seed = known[cell]
+            values = (
+                number,
+                group.position(run),
+                id_of_seed(seeds[seed]),
+                setting,
+                overrides,
+                labels[assignor],
+                seeds[seed],
             )
-    return pa.Table.from_pylist(rows, schema=RUN_SCHEMA)
+            for column, value in zip(columns.values(), values, strict=True):
+                column.append(value)
+    return pa.Table.from_pydict(columns, schema=RUN_SCHEMA)
+
+
+def _overrides_and_ids(job: SweepJob, setting: int, assignor: str) -> tuple[str, Callable[[int], str]]:
+    """Return the overrides of a cell as JSON, and the function that returns the id of its run by seed."""
+    sweep = job.prepared.sweep
+    overrides = json.dumps(sweep.overrides(sweep.settings[setting]), ensure_ascii=False)
+    return overrides, run_ids(job.manifest["world"], overrides, assignor)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from typing import Any
 
@@ -72,7 +72,20 @@ def sweep_manifest(prepared: PreparedSweep, tables: Sequence[str], stop_rule: St
 
 def run_id(world: str, overrides: str, assignor: str, seed: int) -> str:
     """Return a hash that identifies a run, equal in every sweep that contains the run."""
-    return _digest([world, overrides, assignor, seed])[:32]
+    return run_ids(world, overrides, assignor)(seed)
+
+
+def run_ids(world: str, overrides: str, assignor: str) -> Callable[[int], str]:
+    """Return the function that returns the hash of a run by its seed; the common part of the text is hashed once."""
+    common = json.dumps([world, overrides, assignor], ensure_ascii=False).removesuffix("]")
+    common_hash = hashlib.sha256(common.encode())
+
+    def of_seed(seed: int) -> str:
+        whole = common_hash.copy()
+        whole.update(f", {seed}]".encode())
+        return whole.hexdigest()[:32]
+
+    return of_seed
 
 
 def _digest(content: Any) -> str:
