@@ -197,7 +197,7 @@ def _run_batches(
                 finished = {batch.name: count_finished_chunks(jobs, batch) for batch in running.values()}
                 unfinished = sum(len(batch.chunks) - finished[batch.name] for batch in running.values())
                 cores = jobs.cores()
-                while waiting and _is_another_needed(len(running), unfinished, cores):
+                while waiting and is_another_batch_needed(len(running), unfinished, cores):
                     batch = waiting.pop()
                     unfinished += len(batch.chunks)
                     running[threads.submit(run_batch, spark, jobs, storage, job, group, batch, attempt)] = batch
@@ -217,7 +217,7 @@ def _run_batches(
     return state
 
 
-def _is_another_needed(running: int, unfinished_chunks: int, cores: int) -> bool:
+def is_another_batch_needed(running: int, unfinished_chunks: int, cores: int) -> bool:
     """Return whether to start another batch.
 
     A batch of long runs has few chunks, so two batches do not occupy a large cluster; a batch with one very long run

@@ -116,4 +116,4 @@ def test_expensive_run_leaves_the_other_core_to_several_batches(monkeypatch: pyt
     ],
 )
 def test_another_batch_starts_if_cores_are_idle(running: int, unfinished: int, cores: int, expected: bool) -> None:
-    assert run._is_another_needed(running, unfinished, cores) is expected
+    assert run.is_another_batch_needed(running, unfinished, cores) is expected
