@@ -9,7 +9,7 @@ import pytest
 
 from pipeline.sweep.batches import plan_batches
 from tools.sweep_costs import page
-from tools.sweep_costs.measuring import Measured
+from tools.sweep_costs.measuring import RunCosts
 from tools.sweep_costs.page import BEGIN, END, overheads, with_costs
 from tools.sweep_costs.schedule import Overheads, execute
 
@@ -42,10 +42,10 @@ def test_overheads_add_to_the_work() -> None:
 def test_section_is_computed_from_the_measured_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(page, "CORES", (2,))
     figures = [
-        ("process", Measured(100, 10.0, 11.0)),
-        ("overhead", Measured(2_000, 20.0, 10.0, 0.1, 150_000_000, 900_000_000, ((1_000, 3.0), (1_000, 3.0)))),
-        ("overhead", Measured(20_000, 110.0, 60.0, 0.4, 160_000_000, 950_000_000, ((4_000, 6.0),))),
-        ("large", Measured(1, 8.0, 8.0)),
+        ("process", RunCosts(100, 10.0, 11.0)),
+        ("overhead", RunCosts(2_000, 20.0, 10.0, 0.1, 150_000_000, 900_000_000, ((1_000, 3.0), (1_000, 3.0)))),
+        ("overhead", RunCosts(20_000, 110.0, 60.0, 0.4, 160_000_000, 950_000_000, ((4_000, 6.0),))),
+        ("large", RunCosts(1, 8.0, 8.0)),
     ]
     costs = overheads(figures)
     assert costs.run_s == pytest.approx(0.005)

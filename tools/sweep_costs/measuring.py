@@ -41,7 +41,7 @@ _FIRST_OUTCOME: dict[str, pa.RecordBatch] = {}
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class RunCosts:
     """A measurement.
 
     Attributes:
@@ -63,14 +63,14 @@ class Measured:
     batches: tuple[tuple[int, float], ...] = ()
 
 
-def measure(name: str, *arguments: object) -> Measured:
+def measure(name: str, *arguments: object) -> RunCosts:
     """Return a measurement of this module, made in another process."""
     command = [sys.executable, "-m", __name__, name, *map(str, arguments)]
     output = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
-    return Measured(**json.loads(output.splitlines()[-1]))
+    return RunCosts(**json.loads(output.splitlines()[-1]))
 
 
-def in_process(runs: int) -> Measured:
+def in_process(runs: int) -> RunCosts:
     """Runs of the small scenario in one process that has made others."""
     with tempfile.TemporaryDirectory() as folder:
         job = prepare_benchmark(runs, Path(folder))
@@ -79,19 +79,19 @@ def in_process(runs: int) -> Measured:
         return _timed(runs, lambda: [list(simulate_chunks(job.sweep_inputs, iter(t.to_batches()))) for t in tables])
 
 
-def by_processes(runs: int) -> Measured:
+def by_processes(runs: int) -> RunCosts:
     """The same runs by a pool of processes, with its start and all files."""
     with tempfile.TemporaryDirectory() as folder:
         job = prepare_benchmark(runs, Path(folder))
         return _timed(runs, partial(by_pool, job, Path(folder, "pool")))
 
 
-def large(runs: int) -> Measured:
+def large(runs: int) -> RunCosts:
     """A day with 1,000 tasks on 100 clients and more than a thousand rebalances, in one process."""
     return _timed(runs, lambda: [workloads.day() for _ in range(runs)])
 
 
-def by_spark_itself(runs: int, batch_ms: float = BATCH_MS, *, simulate: bool = True) -> Measured:
+def by_spark_itself(runs: int, batch_ms: float = BATCH_MS, *, simulate: bool = True) -> RunCosts:
     """The runs of the small scenario by Spark; without simulation, every run has the tables of the first one."""
     from pyspark import cloudpickle
 
@@ -138,17 +138,17 @@ def first_outcome_repeated(sweep_inputs: SweepInputs, chunks: Iterator[pa.Record
         yield same
 
 
-def _timed(runs: int, work: Callable[[], object]) -> Measured:
+def _timed(runs: int, work: Callable[[], object]) -> RunCosts:
     cpu_s, elapsed_s = _cpu_s(), time.monotonic()
     ended = os.times()
     work()
     of_ended = os.times()
     ended_s = of_ended.children_user + of_ended.children_system - ended.children_user - ended.children_system
-    return Measured(runs, _cpu_s() - cpu_s + ended_s, time.monotonic() - elapsed_s)
+    return RunCosts(runs, _cpu_s() - cpu_s + ended_s, time.monotonic() - elapsed_s)
 
 
 def _cpu_s() -> float:
-    """Return the CPU time of this process and of those that it started and that run."""
+    """Return the CPU time of this process and of the running processes that it started."""
     processes = _processes()
     return sum(seconds for pid, (_, _, seconds) in processes.items() if _is_ours(pid, processes))
 
@@ -178,7 +178,7 @@ def _peak_bytes(pid: int) -> int:
     return int(kibibytes) * 1024
 
 
-MEASUREMENTS: dict[str, Callable[..., Measured]] = {
+MEASUREMENTS: dict[str, Callable[..., RunCosts]] = {
     "process": in_process,
     "pool": by_processes,
     "spark": by_spark_itself,

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.sweep.batches import Batch, plan_batches
-from tools.sweep_costs.measuring import Measured, measure
-from tools.sweep_costs.schedule import Execution, Overheads, execute
+from tools.sweep_costs.measuring import RunCosts, measure
+from tools.sweep_costs.schedule import ComputedExecution, Overheads, execute
 
 BEGIN = "<!-- Measured and computed by `python -m tools.pipeline_benchmark --costs FILE --write`. -->"
 END = "<!-- End of the computed figures. -->"
@@ -36,7 +36,7 @@ _TITLES = {
 }
 _SKEW = 1_000
 
-Figures = Sequence[tuple[str, Measured]]
+Figures = Sequence[tuple[str, RunCosts]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def measured_figures(file: Path) -> Figures:
     if not file.exists():
         figures = [[name, asdict(measure(name, *arguments))] for name, *arguments in MEASUREMENTS]
         file.write_text(json.dumps(figures), encoding="utf-8")
-    return [(name, Measured(**content)) for name, content in json.loads(file.read_text(encoding="utf-8"))]
+    return [(name, RunCosts(**content)) for name, content in json.loads(file.read_text(encoding="utf-8"))]
 
 
 def with_costs(text: str, figures: Figures) -> str:
@@ -141,7 +141,7 @@ def _least(figures: Figures, name: str) -> float:
     return min(one.cpu_s / one.runs for other, one in figures if other == name)
 
 
-def _cell(execution: Execution) -> str:
+def _cell(execution: ComputedExecution) -> str:
     return f"{_time(execution.elapsed_s)} ({execution.busy:.0%} busy)"
 
 

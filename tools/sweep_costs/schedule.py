@@ -36,7 +36,7 @@ class Overheads:
 
 
 @dataclass(frozen=True, slots=True)
-class Execution:
+class ComputedExecution:
     """The computed execution of a sweep.
 
     Attributes:
@@ -51,7 +51,7 @@ class Execution:
 
 
 @dataclass(frozen=True, slots=True)
-class _Task:
+class _CoreTask:
     """Work for one core: a chunk, or the tables of a batch."""
 
     batch: Batch
@@ -62,7 +62,7 @@ class _Task:
 
 def execute(
     batches: Sequence[Batch], run_s: NDArray[np.float64], cores: int, overheads: Overheads = Overheads()
-) -> Execution:
+) -> ComputedExecution:
     """Compute the execution of batches.
 
     Args:
@@ -75,8 +75,8 @@ def execute(
         The execution.
     """
     total = np.concatenate(([0.0], np.cumsum(run_s)))
-    waiting, queue = deque(batches), deque[_Task]()
-    running: list[tuple[float, int, _Task]] = []
+    waiting, queue = deque(batches), deque[_CoreTask]()
+    running: list[tuple[float, int, _CoreTask]] = []
     unfinished = {batch.number: len(batch.chunks) for batch in batches}
     active: set[int] = set()
     now = driver_free_s = busy_s = alone_from_s = 0.0
@@ -91,7 +91,7 @@ def execute(
             for chunk in batch.chunks:
                 runs_s = float(total[chunk.stop] - total[chunk.start])
                 seconds = runs_s + (chunk.stop - chunk.start) * overheads.run_s
-                queue.append(_Task(batch, seconds, driver_free_s, is_write=False))
+                queue.append(_CoreTask(batch, seconds, driver_free_s, is_write=False))
         while queue and len(running) < cores:
             task = queue.popleft()
             started += 1
@@ -107,5 +107,5 @@ def execute(
         if not unfinished[task.batch.number]:
             seconds = overheads.batch_s + task.batch.runs * overheads.written_run_s
             # Spark prefers the jobs of the batch that began first.
-            queue.appendleft(_Task(task.batch, seconds, now, is_write=True))
-    return Execution(now, busy_s / (cores * now), now - alone_from_s)
+            queue.appendleft(_CoreTask(task.batch, seconds, now, is_write=True))
+    return ComputedExecution(now, busy_s / (cores * now), now - alone_from_s)
