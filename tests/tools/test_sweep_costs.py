@@ -43,12 +43,13 @@ def test_section_is_computed_from_the_measured_figures(monkeypatch: pytest.Monke
     monkeypatch.setattr(page, "CORES", (2,))
     figures = [
         ("process", RunCosts(100, 10.0, 11.0)),
-        ("overhead", RunCosts(2_000, 20.0, 10.0, 0.1, 150_000_000, 900_000_000, ((1_000, 3.0), (1_000, 3.0)))),
-        ("overhead", RunCosts(20_000, 110.0, 60.0, 0.4, 160_000_000, 950_000_000, ((4_000, 6.0),))),
+        ("overhead", RunCosts(2_000, 20.0, 10.0, 0.1, 150_000_000, 900_000_000, ((2_000, 4.0),))),
+        ("overhead", RunCosts(400, 12.0, 8.0, 0.1, 150_000_000, 900_000_000, ((400, 2.4),))),
+        ("overhead", RunCosts(20_000, 110.0, 60.0, 0.4, 160_000_000, 950_000_000, ((10_000, 60.0), (10_000, 70.0)))),
         ("large", RunCosts(1, 8.0, 8.0)),
     ]
     costs = overheads(figures)
-    assert costs.run_s == pytest.approx(0.005)
+    assert costs.run_s == pytest.approx(98 / 19_600)
     assert costs.written_run_s == pytest.approx(0.001)
     assert costs.batch_s == pytest.approx(2.0)
     assert costs.driver_s == pytest.approx(20e-6)

@@ -36,6 +36,7 @@ from tools.pipeline_benchmark import CORES, by_pool, prepare_benchmark
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+ROOT = Path(__file__).parents[2]
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 _FIRST_OUTCOME: dict[str, pa.RecordBatch] = {}
 
@@ -66,7 +67,10 @@ class RunCosts:
 def measure(name: str, *arguments: object) -> RunCosts:
     """Return a measurement of this module, made in another process."""
     command = [sys.executable, "-m", __name__, name, *map(str, arguments)]
-    output = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+    # Spark's workers import this module, too.
+    path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
+    environment = {**os.environ, "PYTHONPATH": path}
+    output = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment).stdout
     return RunCosts(**json.loads(output.splitlines()[-1]))
 
 
@@ -93,8 +97,6 @@ def large(runs: int) -> RunCosts:
 
 def by_spark_itself(runs: int, batch_ms: float = BATCH_MS, *, simulate: bool = True) -> RunCosts:
     """The runs of the small scenario by Spark; without simulation, every run has the tables of the first one."""
-    from pyspark import cloudpickle
-
     writing: dict[str, float] = {}
 
     def timed_write(table: DataFrame, path: str) -> None:
@@ -103,7 +105,6 @@ def by_spark_itself(runs: int, batch_ms: float = BATCH_MS, *, simulate: bool = T
         batch = path.split("/")[-2]
         writing[batch] = writing.get(batch, 0.0) + time.monotonic() - started
 
-    cloudpickle.register_pickle_by_value(sys.modules[__name__])  # type: ignore[no-untyped-call]
     with tempfile.TemporaryDirectory() as folder:
         job = replace(prepare_benchmark(runs, Path(folder)), batch_sizes=BatchSizes(batch_ms=batch_ms))
         started = time.process_time()
