@@ -16,7 +16,7 @@ from pipeline.sweep.batches import Batch
 from pipeline.sweep.job import SweepJob
 from pipeline.sweep.manifest import run_ids
 from pipeline.sweep.run_groups import RunGroup
-from pipeline.worker import RUN_SCHEMA, outcome_schema, simulate_chunks
+from pipeline.worker import RUN_SCHEMA, outcome_schema, simulate_chunks_on_executor
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -79,9 +79,10 @@ def run_batch(
     runs = spark.createDataFrame(run_table(job, batch, group))
     # A range has exactly the given number of partitions, in order, and a broadcast join preserves them.
     chunks = spark.range(0, len(batch.chunks), 1, len(batch.chunks)).withColumnRenamed("id", "chunk")
+    simulate = partial(simulate_chunks_on_executor, sweep_inputs)
     outcomes = (
         chunks.join(sql.broadcast(runs), "chunk")
-        .mapInArrow(partial(simulate_chunks, sweep_inputs), from_arrow_schema(outcome_schema(sweep_inputs.tables)))
+        .mapInArrow(simulate, from_arrow_schema(outcome_schema(sweep_inputs.tables)))
         .persist(StorageLevel.MEMORY_AND_DISK)
     )
     try:

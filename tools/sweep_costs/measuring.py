@@ -29,7 +29,12 @@ from pipeline.sweep import batch_job
 from pipeline.sweep.batch_job import run_table
 from pipeline.sweep.batches import BATCH_MS, BatchSizes
 from pipeline.sweep.run import run_sweep
-from pipeline.worker import SweepInputs, simulate_chunks
+from pipeline.worker import (
+    SweepInputs,
+    exclude_modules_from_collection,
+    simulate_chunks,
+    simulate_chunks_on_executor,
+)
 from tools.large_applications import workloads
 from tools.pipeline_benchmark import CORES, by_pool, prepare_benchmark
 
@@ -111,10 +116,11 @@ def by_spark_itself(runs: int, batch_ms: float = BATCH_MS, *, simulate: bool = T
         for batch in job.batches:
             run_table(job, batch)
         table_s = time.process_time() - started
+        work = simulate_chunks_on_executor if simulate else first_outcome_repeated
         with (
             connect(f"local[{CORES}]", fast_start=True) as spark,
             patch.object(batch_job, "write_parquet", timed_write),
-            patch.object(batch_job, "simulate_chunks", simulate_chunks if simulate else first_outcome_repeated),
+            patch.object(batch_job, "simulate_chunks_on_executor", work),
         ):
             measured = _timed(runs, lambda: run_sweep(spark, job, str(Path(folder, "out"))))
             java = [pid for pid, (name, *_) in _processes().items() if name == "java"]
@@ -128,7 +134,7 @@ def by_spark_itself(runs: int, batch_ms: float = BATCH_MS, *, simulate: bool = T
 
 
 def first_outcome_repeated(sweep_inputs: SweepInputs, chunks: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Return the tables of the first run for every run, as `simulate_chunks` returns them."""
+    """Return the tables of the first run for every run, as `simulate_chunks_on_executor` does."""
     for chunk in chunks:
         if sweep_inputs.text not in _FIRST_OUTCOME:
             (_FIRST_OUTCOME[sweep_inputs.text],) = simulate_chunks(sweep_inputs, iter([chunk.slice(0, 1)]))
@@ -137,6 +143,7 @@ def first_outcome_repeated(sweep_inputs: SweepInputs, chunks: Iterator[pa.Record
         for name in ("position", "run_id", "setting"):
             same = same.set_column(same.schema.get_field_index(name), same.schema.field(name), rows[name])
         yield same
+    exclude_modules_from_collection(len(sys.modules))
 
 
 def _timed(runs: int, work: Callable[[], object]) -> RunCosts:
