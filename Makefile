@@ -53,7 +53,7 @@ PAGES    := tests/reports/render/plan_page tests/assignor_sim/commands/test_repo
 	tests/docs/test_releases_page.py tests/packaging/test_wheel.py tests/assignor_sim/commands/test_custom_assignors.py
 FAULTS   := tests/faults tests/assignors/containment/test_isolated.py tests/scenarios/test_run_again.py
 ANSWERS  := tests/parity tests/contract tests/relations tests/library/test_stored.py \
-	tests/library/test_known_problems.py tests/library/test_readable_results.py $(PROJECTS) $(EXAMPLES) $(PAGES) $(FAULTS)
+	tests/library/test_known_problems.py tests/library/test_readable_results.py tests/reports/analysis/test_sequential_test.py $(PROJECTS) $(EXAMPLES) $(PAGES) $(FAULTS)
 SLOW     := $(ANSWERS) tests/hostile tests/pipeline tests/object_store tests/connect tests/browser tests/real_kafka tests/bridge tests/benchmarks
 
 test: .venv ## Set up, then run the tests (a part of them: ARGS="-k rack")

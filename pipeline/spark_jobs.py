@@ -17,6 +17,9 @@ _ROWS = 100_000
 class SparkJobs(Protocol):
     """The jobs that this process starts in a session."""
 
+    def cores(self) -> int:
+        """Return the number of tasks that Spark runs at once by default."""
+
     def begin(self, name: str, description: str) -> None:
         """Give a name to the jobs that this thread starts from now on."""
 
@@ -53,6 +56,10 @@ class ContextJobs:
     def __init__(self, spark: SparkSession) -> None:
         self._context = spark.sparkContext
 
+    def cores(self) -> int:
+        """Return the current number of cores: executors may join while a sweep runs."""
+        return int(self._context.defaultParallelism)
+
     def begin(self, name: str, description: str) -> None:
         """Give a name to the jobs that this thread starts from now on."""
         self._context.setJobGroup(name, description)
@@ -80,9 +87,16 @@ class ConnectJobs:
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
+        self._cores: int | None = None
         self._stages: dict[str, dict[int, tuple[int, int]]] = {}
         self._current = threading.local()
         spark.registerProgressHandler(cast(Any, self._report))
+
+    def cores(self) -> int:
+        """Return the number of cores at the first call: it takes a job, which would wait for the running ones later."""
+        if self._cores is None:
+            self._cores = default_parallelism(self._spark)
+        return self._cores
 
     def begin(self, name: str, description: str) -> None:
         """Give a name to the jobs that this thread starts from now on."""

@@ -2,7 +2,8 @@
 
 `python -m tools.pipeline_benchmark [--runs 1000] [--write]` measures the runs of a small scenario with a pool of two
 processes, with Spark on two cores, and with Spark on one core. All three write the same tables as Parquet; `--write`
-writes the figures into docs/development/pipeline-performance.md.
+writes the figures into docs/development/pipeline-performance.md. `--costs FILE` measures the costs of large sweeps
+instead, or reads them from the file, and computes what they take on many cores.
 """
 
 from __future__ import annotations
@@ -138,7 +139,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, nargs="+", default=[1_000])
     parser.add_argument("--write", action="store_true")
+    parser.add_argument("--costs", type=Path, help="costs of large sweeps; measured if the file does not exist")
     options = parser.parse_args()
+    if options.costs is not None:
+        from tools.sweep_costs.page import measured_figures, with_costs
+
+        text = with_costs(PAGE.read_text(encoding="utf-8"), measured_figures(options.costs))
+        if options.write:
+            PAGE.write_text(text, encoding="utf-8")
+        return
     figures = [measure(runs) for runs in options.runs]
     print(json.dumps(figures, indent=2))
     if options.write:

@@ -85,6 +85,12 @@ its objectives, the Pareto front up to 200 cells, and the best cell of each obje
 `against_baseline` (the number of settings with significant differences to the baseline), `sensitivity` (up to three
 factors per metric) and `left_out` (runs and metrics that are excluded, with the reason).
 
+If a sweep [stopped seeds](../how-to/sweep-settings.md#stop-seeds-when-the-difference-is-decided), its entry in `sweeps`
+has `stopped`: the metrics, the number of pairs, of cells with fewer seeds and of runs that were not needed, the stopped
+pairs of each look, and `shared_seeds`. Then `front`, `sensitivity`, `levels` and `pairs` are over the first
+`shared_seeds` seeds, which all cells have; `cells` is over all seeds of the cell, and `differences` over those that it
+shares with the baseline.
+
 <!-- Made by `python -m tools.reference_pages` from the schemas in reports/analysis/sweeps/tables.py. -->
 """
 

@@ -14,6 +14,7 @@ from assignors.registry import AssignorLike
 from pipeline.aggregate import aggregate
 from pipeline.sweep.job import SweepJob
 from pipeline.sweep.run import Progress, run_sweep
+from pipeline.sweep.stop_rule import StopRule
 from reports.analysis.expectations import SettingCount, count_settings
 from scenarios.sweeps.design import load_sweep
 from scenarios.sweeps.prepared import PreparedSweep, prepare_sweep
@@ -104,6 +105,7 @@ def sweep(
     assignors: Sequence[AssignorLike] = (),
     *,
     resume: bool = False,
+    until_significant: Sequence[str] = (),
     limits: CallLimits = DEFAULT_LIMITS,
     spark: SparkSession | None = None,
     on_progress: Callable[[Progress], None] | None = None,
@@ -116,6 +118,8 @@ def sweep(
         assignors: assignors in place of the sweep's, as in `run`. An object must be importable by the workers:
             defined in a module, not in a notebook cell. A prepared sweep has its assignors.
         resume: whether to complete an interrupted sweep in `out`.
+        until_significant: keys of metrics; an assignor gets no further seeds in a setting when the sign of its
+            difference from the baseline in all of them is decided. By default, all declared seeds are run.
         limits: limits of custom assignors, as in `run`. A prepared sweep has its limits.
         spark: the Spark session; by default the active one, else Spark embedded in this process on all cores.
         on_progress: called with the number of completed runs from time to time.
@@ -126,13 +130,14 @@ def sweep(
     Raises:
         ScenarioError: the scenario is invalid in the first setting.
         AssignorError: an assignor is unknown.
-        SweepError: the baseline is not one of the assignors, an assignor cannot be pickled, or `out` holds something
-            else.
+        SweepError: the baseline is not one of the assignors, an assignor cannot be pickled, `out` holds something
+            else, or `until_significant` cannot stop anything.
         AggregateError: the runs cannot be aggregated.
         SparkError: Spark does not start, or fails.
     """
     prepared = sweep if isinstance(sweep, PreparedSweep) else prepare(sweep, assignors, limits=limits)
-    job = SweepJob.of(prepared)
+    rule = StopRule.of(prepared, until_significant) if until_significant else None
+    job = SweepJob.of(prepared, stop_rule=rule)
     with spark_session(spark) as session:
         state = run_sweep(session, job, os.fspath(out), resume=resume, on_progress=on_progress or (lambda _: None))
         summary = aggregate(session, [os.fspath(out)])

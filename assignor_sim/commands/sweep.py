@@ -10,12 +10,13 @@ import typer
 
 from assignor_sim.console.assignor_options import AssignorMemory, AssignorTimeout, Isolate, call_limits
 from assignor_sim.console.command_line import command_line
-from assignor_sim.console.completion import complete_assignor, complete_sweep
+from assignor_sim.console.completion import complete_assignor, complete_metric, complete_sweep
 from assignor_sim.console.exits import INTERRUPTED, RUN_FAILED, exit_on_error, print_error
 from assignor_sim.console.formats import FormatOfTables, OutputFormat, print_in_format
 from assignor_sim.console.spark_options import Conf, Master, PyFiles, parse_spark_conf
 
 if TYPE_CHECKING:
+    from pipeline.sweep.stop_rule import StopRule
     from reports.render.terminal.facts import FactTable
     from scenarios.sweeps.prepared import PreparedSweep
 
@@ -31,6 +32,14 @@ def sweep(
     ],
     out: Annotated[str, typer.Option(help="Folder for the tables: a path, or a URI that Spark knows.", metavar="DIR")],
     resume: Annotated[bool, typer.Option("--resume", help="Resume an interrupted sweep.")] = False,
+    until_significant: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Stop seeds of an assignor when its difference from the baseline is decided. Repeatable.",
+            metavar="METRIC",
+            autocompletion=complete_metric,
+        ),
+    ] = None,
     assignor: Annotated[
         list[str] | None,
         typer.Option(
@@ -60,18 +69,23 @@ def sweep(
     from assignors.errors import AssignorError
     from pipeline.aggregate import AggregateError
     from pipeline.session import SparkError, connect
+    from pipeline.sweep.stop_rule import StopRule
     from reports.render.terminal.sweep import tables
     from scenarios.load import ScenarioError
     from scenarios.sweeps.errors import SweepError
 
     with exit_on_error(ScenarioError, AssignorError, SweepError, AggregateError, SparkError):
         prepared = prepare(file, assignor or (), limits=limits, command=command_line())
+        rule = StopRule.of(prepared, until_significant) if until_significant else None
         if dry_run:
             print_in_format(
-                format_, text=lambda: f"{prepared}\n", record=lambda: _plan(prepared), tables=lambda: [_table(prepared)]
+                format_,
+                text=lambda: f"{prepared}{_fewer(rule)}\n",
+                record=lambda: _plan(prepared),
+                tables=lambda: [_table(prepared)],
             )
         elif format_ is OutputFormat.TABLE:
-            print(prepared, flush=True)
+            print(f"{prepared}{_fewer(rule)}", flush=True)
         for remark in prepared.remarks:
             print(remark, file=sys.stderr)
         if dry_run:
@@ -81,7 +95,14 @@ def sweep(
                 connect(master, parse_spark_conf(conf), py_files or (), fast_start=True) as spark,
                 show_run_progress() as on_progress,
             ):
-                result = run_sweep(prepared, out, resume=resume, spark=spark, on_progress=on_progress)
+                result = run_sweep(
+                    prepared,
+                    out,
+                    resume=resume,
+                    until_significant=until_significant or (),
+                    spark=spark,
+                    on_progress=on_progress,
+                )
         except KeyboardInterrupt:
             print(f"\nInterrupted. The finished runs are in {out}; resume with --resume.", file=sys.stderr)
             raise typer.Exit(INTERRUPTED) from None
@@ -101,6 +122,11 @@ def sweep(
     )
     if result.failed:
         raise typer.Exit(RUN_FAILED)
+
+
+def _fewer(rule: StopRule | None) -> str:
+    """Return after how many seeds fewer runs may be needed."""
+    return "" if rule is None else f", or fewer (differences are tested after {', '.join(map(str, rule.looks))} seeds)"
 
 
 def _plan(prepared: PreparedSweep) -> dict[str, object]:

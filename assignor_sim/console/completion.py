@@ -37,6 +37,13 @@ def complete_assignor(incomplete: str) -> list[str]:
     return _matching(incomplete, names)
 
 
+def complete_metric(incomplete: str) -> list[str]:
+    """Complete the key of a metric."""
+    from reports.analysis.metrics import METRIC
+
+    return _matching(incomplete, METRIC)
+
+
 def complete_strategy(incomplete: str) -> list[str]:
     """Return the strategies for replicas that begin with a text."""
     from assignors.replicas.registry import built_in

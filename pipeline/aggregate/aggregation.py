@@ -22,7 +22,7 @@ from pipeline.aggregate.cell_statistics import (
 from pipeline.aggregate.output import AggregateDirectory
 from pipeline.aggregate.sensitivity import EFFECTS, effects
 from pipeline.aggregate.stored_sweeps import AggregateError, StoredSweep, factor_columns, find_sweeps
-from pipeline.aggregate.summary import FRONT_AND_FACTS, MAX_FACTORS, build_summary, scenario_front
+from pipeline.aggregate.summary import FRONT_AND_FACTS, MAX_FACTORS, build_summary, scenario_front, with_all_seeds
 from pipeline.spark_jobs import default_parallelism
 from reports.analysis.sweeps.tables import AGGREGATE_SCHEMAS, OBJECTIVES
 from simulator.results.renamed_keys import RENAMED_RUN_KEYS
@@ -60,11 +60,15 @@ def aggregate(
         raise AggregateError(f"{len(sweeps)} sweeps: choose an output directory with --out DIR")
     output = AggregateDirectory(spark, f"{sweeps[0].root}/aggregate" if out is None else out)
     cells = [_cells(spark, sweep).persist() for sweep in sweeps]
-    all_cells = reduce(
-        _union, (cells_of_sweep.select(*(field.name for field in CELL_STATISTICS)) for cells_of_sweep in cells)
-    )
-    fronts = _fronts(all_cells).persist()
-    all_effects = reduce(_union, map(_effects, sweeps, cells)).persist()
+    all_cells = _all_cells(cells)
+    # Cells with different numbers of seeds are compared by the seeds that all of them have.
+    have_other_seeds = any(sweep.shared_seeds is not None for sweep in sweeps)
+    compared = [
+        cells_of_sweep if sweep.shared_seeds is None else _cells(spark, sweep, sweep.shared_seeds).persist()
+        for sweep, cells_of_sweep in zip(sweeps, cells, strict=True)
+    ]
+    fronts = _fronts(_all_cells(compared)).persist()
+    all_effects = reduce(_union, map(_effects, sweeps, compared)).persist()
     tables = {"cells": reduce(_union, _with_factors(sweeps, cells))}
     tables["front"] = fronts.select(*AGGREGATE_SCHEMAS["front"].names)
     tables["differences"] = all_cells.where("baseline is not null").select(*AGGREGATE_SCHEMAS["differences"].names)
@@ -74,18 +78,30 @@ def aggregate(
         with output.lock():
             for name, table in tables.items():
                 output.write(table, name)
-            facts = [json.loads(row["facts"]) for row in fronts.where("facts is not null").select("facts").collect()]
+            facts = _facts(fronts)
+            if have_other_seeds:
+                of_all_seeds = {fact["scenario"]["scenario"]: fact for fact in _facts(_fronts(all_cells))}
+                facts = [with_all_seeds(fact, of_all_seeds[fact["scenario"]["scenario"]]) for fact in facts]
             strongest = tables["sensitivity"].where(f"rank <= {MAX_FACTORS}").collect()
             summary = build_summary(sweeps, facts, [row.asDict() for row in strongest])
             output.finish(json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
     finally:
-        for cached in (*cells, fronts, all_effects):
+        for cached in (*cells, *compared, fronts, all_effects):
             cached.unpersist()
     return summary
 
 
-def _cells(spark: SparkSession, sweep: StoredSweep) -> DataFrame:
-    """Return the cell statistics of a sweep: join its settings to its runs and group by setting.
+def _all_cells(cells: Sequence[DataFrame]) -> DataFrame:
+    names = [field.name for field in CELL_STATISTICS]
+    return reduce(_union, (cells_of_sweep.select(*names) for cells_of_sweep in cells))
+
+
+def _facts(fronts: DataFrame) -> list[dict[str, Any]]:
+    return [json.loads(row["facts"]) for row in fronts.where("facts is not null").select("facts").collect()]
+
+
+def _cells(spark: SparkSession, sweep: StoredSweep, seeds: Sequence[int] | None = None) -> DataFrame:
+    """Return the cell statistics of a sweep: join its settings to its runs of some seeds and group by setting.
 
     The groups are repartitioned evenly. Spark would otherwise partition by bytes and put all groups,
     which are small but expensive, into one task.
@@ -95,6 +111,8 @@ def _cells(spark: SparkSession, sweep: StoredSweep) -> DataFrame:
     settings = _read(spark, f"{sweep.root}/settings", _settings_schema(sweep)).toDF("setting", *sweep.columns)
     wanted = run_schema(sweep)
     runs = _read(spark, f"{sweep.root}/runs", pa.schema([field for field in wanted if field.name not in sweep.columns]))
+    if seeds is not None:
+        runs = runs.where(runs["seed"].isin(*seeds))
     tasks = min(-(-sweep.planned // _RUNS_PER_TASK), 4 * default_parallelism(spark))
     joined = runs.join(functions.broadcast(settings), "setting").repartition(max(1, tasks), "setting")
     return _grouped(

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pipeline.storage import Storage
@@ -56,7 +56,9 @@ class StoredSweep:
         assignors: labels.
         seeds: number of seeds.
         baseline: label of the assignor that the others are compared with.
-        planned: number of runs of the complete sweep.
+        planned: number of runs of the complete sweep, with those of stopped seeds.
+        shared_seeds: the seeds that all cells have, by which cells are compared; None if cells have the same seeds.
+        stopped: what the sweep stopped, as in its manifest, and the metrics that were decided; empty if nothing.
     """
 
     name: str
@@ -67,6 +69,8 @@ class StoredSweep:
     seeds: int
     baseline: str
     planned: int
+    shared_seeds: tuple[int, ...] | None = None
+    stopped: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -166,14 +170,36 @@ def _sweep(root: str, manifest: Mapping[str, Any], name: str, scenario: str, bas
         StoredFactor(factor["name"], tuple(factor["paths"]), factor.get("kind") == "number")
         for factor in manifest["factors"]
     )
+    seeds = tuple(manifest["seeds"])
     sweep = StoredSweep(
-        name, scenario, root, factors, assignors, len(manifest["seeds"]), chosen_baseline, manifest["runs"]
+        name,
+        scenario,
+        root,
+        factors,
+        assignors,
+        len(seeds),
+        chosen_baseline,
+        manifest["runs"],
+        *_stops(manifest, seeds),
     )
     if chosen_baseline not in assignors:
         raise AggregateError(
             f"{root}: {chosen_baseline!r} is not an assignor of this sweep (assignors: {', '.join(assignors)})"
         )
     return sweep
+
+
+def _stops(manifest: Mapping[str, Any], seeds: tuple[int, ...]) -> tuple[tuple[int, ...] | None, Mapping[str, Any]]:
+    """Return the seeds that all cells share, None for all of them, and what was stopped."""
+    rule, stopped = manifest.get("until_significant"), manifest.get("stopped")
+    if rule is None:
+        return None, {}
+    # Before its end, the sweep has different seeds per cell, too.
+    shared = rule["looks"][0] if stopped is None else stopped["shared_seeds"]
+    return (
+        None if shared == len(seeds) else seeds[:shared],
+        {} if stopped is None else {"metrics": rule["metrics"], **stopped},
+    )
 
 
 def _number_duplicates(names: Sequence[str]) -> list[str]:

@@ -49,6 +49,18 @@ def scenario_front(statistics: pa.Table) -> pa.Table:
     return pa.Table.from_pylist(cells, schema=FRONT_AND_FACTS)
 
 
+def with_all_seeds(fact: Json, of_all_seeds: Json) -> Json:
+    """Return the facts of a scenario whose front compares shared seeds, with the counts and differences of all seeds.
+
+    Args:
+        fact: the column `facts` of the scenario, from the statistics of the shared seeds.
+        of_all_seeds: the same from the statistics of all seeds.
+    """
+    considered = {sweep: {"cells_considered": count["cells_considered"]} for sweep, count in fact["counts"].items()}
+    counts = {sweep: count | considered[sweep] for sweep, count in of_all_seeds["counts"].items()}
+    return fact | {"counts": counts, "against": of_all_seeds["against"]}
+
+
 def build_summary(sweeps: Sequence[StoredSweep], facts: Sequence[Json], strongest: Sequence[Row]) -> Json:
     """Build the summary of an aggregate.
 
@@ -85,7 +97,8 @@ def _sweep(sweep: StoredSweep, count: Row) -> Json:
         "factors": [{"name": factor.name, "paths": list(factor.paths)} for factor in sweep.factors],
     }
     numbers = {name: count[name] for name in ("settings", "cells", "runs", "errors", "failed", "stable")}
-    return facts | lists | {"seeds": sweep.seeds, "runs_planned": sweep.planned} | numbers
+    stopped = {"stopped": sweep.stopped} if sweep.stopped else {}
+    return facts | lists | {"seeds": sweep.seeds, "runs_planned": sweep.planned} | numbers | stopped
 
 
 def _by_sweep(cells: Sequence[Row]) -> dict[str, list[Row]]:
@@ -164,9 +177,11 @@ def _sensitivity(rows: Sequence[Row]) -> list[Json]:
 def _runs_left_out(sweeps: Sequence[StoredSweep], counts: Mapping[str, Row]) -> Iterator[Json]:
     for sweep in sweeps:
         count = counts[sweep.name]
-        missing = sweep.planned - count["runs"]
+        stopped = sweep.stopped.get("runs", 0)
+        missing = sweep.planned - stopped - count["runs"]
         reasons = (
             (missing, "not run yet; assignor-sim sweep --resume runs them"),
+            (stopped, "not needed: --until-significant stopped seeds of decided pairs; see table stops"),
             (count["errors"], "raised an error; see column error of table runs"),
             (count["failed"], "ended without an assignment; see column cause of table runs"),
         )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -13,8 +14,9 @@ from pipeline.spark_jobs import SparkJobs
 from pipeline.storage import Storage
 from pipeline.sweep.batches import Batch
 from pipeline.sweep.job import SweepJob
-from pipeline.sweep.manifest import run_id
-from pipeline.worker import RUN_SCHEMA, outcome_schema, simulate_chunks
+from pipeline.sweep.manifest import run_ids
+from pipeline.sweep.run_groups import RunGroup
+from pipeline.worker import RUN_SCHEMA, outcome_schema, simulate_chunks_on_executor
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -28,10 +30,9 @@ RUNS = "runs"
 _ROWS_PER_FILE = 2_000_000
 
 
-def count_finished_runs(jobs: SparkJobs, batch: Batch) -> int:
-    """Return the approximate number of finished runs of a batch; Spark starts its tasks in the order of the chunks."""
-    completed = jobs.completed_tasks(batch.name, len(batch.chunks))
-    return sum(chunk.stop - chunk.start for chunk in batch.chunks[:completed])
+def count_finished_chunks(jobs: SparkJobs, batch: Batch) -> int:
+    """Return the approximate number of finished chunks of a batch."""
+    return min(jobs.completed_tasks(batch.name, len(batch.chunks)), len(batch.chunks))
 
 
 def finished_batches(storage: Storage) -> set[str]:
@@ -46,7 +47,15 @@ def _holds_runs(file: str) -> bool:
     return file.endswith(".parquet")
 
 
-def run_batch(spark: SparkSession, jobs: SparkJobs, storage: Storage, job: SweepJob, batch: Batch, attempt: str) -> int:
+def run_batch(
+    spark: SparkSession,
+    jobs: SparkJobs,
+    storage: Storage,
+    job: SweepJob,
+    group: RunGroup,
+    batch: Batch,
+    attempt: str,
+) -> int:
     """Simulate a batch and move its tables to the output folder.
 
     Args:
@@ -54,6 +63,7 @@ def run_batch(spark: SparkSession, jobs: SparkJobs, storage: Storage, job: Sweep
         jobs: the jobs of the session.
         storage: the output folder.
         job: the sweep.
+        group: the group of the batch.
         batch: the batch.
         attempt: a name that no other process uses: jobs of a killed client of Spark Connect go on for some minutes.
 
@@ -66,12 +76,13 @@ def run_batch(spark: SparkSession, jobs: SparkJobs, storage: Storage, job: Sweep
 
     jobs.begin(batch.name, f"{job.prepared.sweep.name}, {batch.name}")
     sweep_inputs = job.sweep_inputs
-    runs = spark.createDataFrame(run_table(job, batch))
+    runs = spark.createDataFrame(run_table(job, batch, group))
     # A range has exactly the given number of partitions, in order, and a broadcast join preserves them.
     chunks = spark.range(0, len(batch.chunks), 1, len(batch.chunks)).withColumnRenamed("id", "chunk")
+    simulate = partial(simulate_chunks_on_executor, sweep_inputs)
     outcomes = (
         chunks.join(sql.broadcast(runs), "chunk")
-        .mapInArrow(partial(simulate_chunks, sweep_inputs), from_arrow_schema(outcome_schema(sweep_inputs.tables)))
+        .mapInArrow(simulate, from_arrow_schema(outcome_schema(sweep_inputs.tables)))
         .persist(StorageLevel.MEMORY_AND_DISK)
     )
     try:
@@ -105,25 +116,42 @@ def _rows(outcomes: DataFrame, name: str, files: int) -> DataFrame:
     return spread.sortWithinPartitions("position", "row").select("run_id", "setting", "of_table.*", *errors)
 
 
-def run_table(job: SweepJob, batch: Batch) -> pa.Table:
-    """Return the rows of `RUN_SCHEMA` of a batch, chunk by chunk."""
-    prepared = job.prepared
-    sweep, labels, seeds = prepared.sweep, prepared.labels, prepared.sweep.seeds
-    rows = []
+def run_table(job: SweepJob, batch: Batch, group: RunGroup | None = None) -> pa.Table:
+    """Return the rows of `RUN_SCHEMA` of a batch, chunk by chunk.
+
+    Args:
+        job: the sweep.
+        batch: the batch.
+        group: the group of the batch; all runs by default.
+    """
+    group = group or job.all_runs
+    labels, seeds = job.prepared.labels, job.prepared.sweep.seeds
+    # Columns, because a dictionary per run would take most of the driver's memory, and its overrides most of the time.
+    columns: dict[str, list[Any]] = {name: [] for name in RUN_SCHEMA.names}
+    known: dict[int, tuple[str, Callable[[int], str]]] = {}
     for number, chunk in enumerate(batch.chunks):
-        for position in range(chunk.start, chunk.stop):
-            rest, seed = divmod(position, len(seeds))
-            setting, assignor = divmod(rest, len(labels))
-            overrides = json.dumps(sweep.overrides(sweep.settings[setting]), ensure_ascii=False)
-            rows.append(
-                {
-                    "chunk": number,
-                    "position": position,
-                    "run_id": run_id(job.manifest["world"], overrides, labels[assignor], seeds[seed]),
-                    "setting": setting,
-                    "overrides": overrides,
-                    "assignor": labels[assignor],
-                    "seed": seeds[seed],
-                }
+        for run in range(chunk.start, chunk.stop):
+            cell, seed = group.place(run)
+            setting, assignor = divmod(cell, len(labels))
+            if cell not in known:
+                known[cell] = _overrides_and_ids(job, setting, labels[assignor])
+            overrides, id_of_seed = known[cell]
+            values = (
+                number,
+                group.position(run),
+                id_of_seed(seeds[seed]),
+                setting,
+                overrides,
+                labels[assignor],
+                seeds[seed],
             )
-    return pa.Table.from_pylist(rows, schema=RUN_SCHEMA)
+            for column, value in zip(columns.values(), values, strict=True):
+                column.append(value)
+    return pa.Table.from_pydict(columns, schema=RUN_SCHEMA)
+
+
+def _overrides_and_ids(job: SweepJob, setting: int, assignor: str) -> tuple[str, Callable[[int], str]]:
+    """Return the overrides of a cell as JSON, and the function that returns the id of its run by seed."""
+    sweep = job.prepared.sweep
+    overrides = json.dumps(sweep.overrides(sweep.settings[setting]), ensure_ascii=False)
+    return overrides, run_ids(job.manifest["world"], overrides, assignor)

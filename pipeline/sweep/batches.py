@@ -67,6 +67,10 @@ class Batch:
         """Return the number of runs."""
         return sum(chunk.stop - chunk.start for chunk in self.chunks)
 
+    def runs_of_first(self, chunks: int) -> int:
+        """Return the number of runs of the first chunks; Spark starts its tasks in the order of the chunks."""
+        return sum(chunk.stop - chunk.start for chunk in self.chunks[:chunks])
+
     @property
     def name(self) -> str:
         """Return the name of its folder in every table."""

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pipeline.sweep.batches import DEFAULT_SIZES, Batch, BatchSizes, plan_batches
 from pipeline.sweep.manifest import sweep_manifest
+from pipeline.sweep.run_groups import RunGroup
+from pipeline.sweep.stop_rule import StopRule
 from pipeline.worker import SweepInputs, pickle_assignors
 from scenarios.sweeps.errors import SweepError
 from scenarios.sweeps.prepared import PreparedSweep
@@ -26,19 +29,27 @@ class SweepJob:
         prepared: the sweep.
         sweep_inputs: inputs that all runs share.
         batch_sizes: minimum sizes of batches and chunks.
+        stop_rule: when the seeds of a pair stop; None for all declared seeds.
     """
 
     prepared: PreparedSweep
     sweep_inputs: SweepInputs
     batch_sizes: BatchSizes
+    stop_rule: StopRule | None = None
 
     @classmethod
-    def of(cls, prepared: PreparedSweep, batch_sizes: BatchSizes = DEFAULT_SIZES) -> SweepJob:
+    def of(
+        cls,
+        prepared: PreparedSweep,
+        batch_sizes: BatchSizes = DEFAULT_SIZES,
+        stop_rule: StopRule | None = None,
+    ) -> SweepJob:
         """Return the job of a sweep.
 
         Args:
             prepared: the sweep.
             batch_sizes: minimum sizes of batches and chunks.
+            stop_rule: when the seeds of a pair stop; None for all declared seeds.
 
         Returns:
             The job.
@@ -60,15 +71,32 @@ class SweepJob:
             assignors=pickled,
             limits=prepared.limits,
         )
-        return cls(prepared, sweep_inputs, batch_sizes)
+        return cls(prepared, sweep_inputs, batch_sizes, stop_rule)
 
     @cached_property
     def manifest(self) -> dict[str, Any]:
         """Return the manifest."""
-        return sweep_manifest(self.prepared, self.sweep_inputs.tables)
+        return sweep_manifest(self.prepared, self.sweep_inputs.tables, self.stop_rule)
 
     @cached_property
     def batches(self) -> list[Batch]:
-        """Return the runs in the order of execution."""
+        """Return all runs in the order of execution."""
+        return self.all_runs.batches
+
+    @cached_property
+    def all_runs(self) -> RunGroup:
+        """Return all declared runs as one group."""
+        return self.group(np.arange(self.prepared.run_ms.size), range(len(self.prepared.sweep.seeds)))
+
+    def group(self, cells: NDArray[np.int64], seeds: range, first_number: int = 0) -> RunGroup:
+        """Return some runs as a group.
+
+        Args:
+            cells: numbers of the cells, by setting, then assignor, ascending.
+            seeds: places of the seeds among the declared ones.
+            first_number: number of its first batch.
+        """
         prepared = self.prepared
-        return plan_batches(np.repeat(prepared.run_ms.ravel(), len(prepared.sweep.seeds)), self.batch_sizes)
+        batches = plan_batches(np.repeat(prepared.run_ms.ravel()[cells], len(seeds)), self.batch_sizes)
+        numbered = [replace(batch, number=first_number + batch.number) for batch in batches]
+        return RunGroup(cells, seeds, len(prepared.sweep.seeds), numbered)

@@ -5,15 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from typing import Any
 
+from pipeline.sweep.stop_rule import StopRule
 from scenarios.sweeps.prepared import PreparedSweep
 from simulator.model_version import MODEL_VERSION
 
 
-def sweep_manifest(prepared: PreparedSweep, tables: Sequence[str]) -> dict[str, Any]:
+def sweep_manifest(prepared: PreparedSweep, tables: Sequence[str], stop_rule: StopRule | None = None) -> dict[str, Any]:
     """Return the manifest of a sweep as a JSON-serializable mapping.
 
     Its `identity` is equal for sweeps with the same runs and tables.
@@ -21,6 +22,7 @@ def sweep_manifest(prepared: PreparedSweep, tables: Sequence[str]) -> dict[str, 
     Args:
         prepared: the sweep.
         tables: the tables that it writes.
+        stop_rule: when the seeds of a pair stop; None for all declared seeds.
 
     Returns:
         The manifest.
@@ -55,6 +57,8 @@ def sweep_manifest(prepared: PreparedSweep, tables: Sequence[str]) -> dict[str, 
         "tables": list(tables),
         "runs": len(sweep.settings) * len(labels) * len(sweep.seeds),
     }
+    if stop_rule is not None:
+        content["until_significant"] = stop_rule.record()
     packages = ("assignor-sim", "numpy", "ortools", "pyarrow", "pyspark", "simpy")
     versions = {"python": platform.python_version(), **{name: version(name) for name in packages}}
     settings = _digest([sweep.overrides(setting) for setting in sweep.settings])
@@ -68,7 +72,20 @@ def sweep_manifest(prepared: PreparedSweep, tables: Sequence[str]) -> dict[str, 
 
 def run_id(world: str, overrides: str, assignor: str, seed: int) -> str:
     """Return a hash that identifies a run, equal in every sweep that contains the run."""
-    return _digest([world, overrides, assignor, seed])[:32]
+    return run_ids(world, overrides, assignor)(seed)
+
+
+def run_ids(world: str, overrides: str, assignor: str) -> Callable[[int], str]:
+    """Return the function that returns the hash of a run by its seed; the common part of the text is hashed once."""
+    common = json.dumps([world, overrides, assignor], ensure_ascii=False).removesuffix("]")
+    common_hash = hashlib.sha256(common.encode())
+
+    def of_seed(seed: int) -> str:
+        whole = common_hash.copy()
+        whole.update(f", {seed}]".encode())
+        return whole.hexdigest()[:32]
+
+    return of_seed
 
 
 def _digest(content: Any) -> str:

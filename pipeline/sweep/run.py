@@ -16,9 +16,9 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -27,9 +27,11 @@ import pyarrow.parquet as pq
 
 from pipeline.spark_jobs import spark_jobs
 from pipeline.storage import Storage
-from pipeline.sweep.batch_job import UNFINISHED, count_finished_runs, finished_batches, run_batch
-from pipeline.sweep.batches import Batch
+from pipeline.sweep.batch_job import UNFINISHED, count_finished_chunks, finished_batches, run_batch
+from pipeline.sweep.batches import MAX_BATCHES, Batch
 from pipeline.sweep.job import SweepJob
+from pipeline.sweep.run_groups import RunGroup
+from pipeline.sweep.until_significant import STOPPED, run_groups
 from scenarios.sweeps.design import Sweep
 from scenarios.sweeps.errors import SweepError
 from simulator.results.json_documents import JsonError, read_json
@@ -39,8 +41,8 @@ if TYPE_CHECKING:
 
 MANIFEST = "manifest.json"
 
-_CONCURRENT_BATCHES = 2
-"""Number of concurrent batches: the next one starts while the last chunks of one run and its tables are written."""
+_MIN_CONCURRENT_BATCHES = 2
+"""Minimum number of concurrent batches: one starts while the last chunks of another run and its tables are written."""
 
 _POLL_INTERVAL_S = 0.5
 
@@ -50,7 +52,7 @@ class Progress:
     """Progress of a sweep, in runs.
 
     Attributes:
-        total: number of runs of the sweep.
+        total: number of runs of the sweep, without those of stopped pairs.
         finished_before: number of runs finished before this call.
         done: number of finished runs, including those finished before this call.
         failed: number of runs of this call that raised an error.
@@ -95,23 +97,53 @@ def _run_sweep(
 ) -> Progress:
     """Simulate the missing runs of a sweep in a folder that is locked; return the final progress."""
     finished = finished_batches(storage)
-    remaining = [batch for batch in job.batches if batch.name not in finished]
-    _claim_directory(storage, job, is_begun=bool(finished), is_done=not remaining, resume=resume)
-    total = job.prepared.total
-    finished_runs = total - sum(batch.runs for batch in remaining)
-    state = Progress(total, finished_runs, finished_runs, 0)
-    on_progress(state)
-    if not remaining:
+    manifest = _claim_directory(storage, job, finished, resume=resume)
+    total = job.prepared.total - manifest.get(STOPPED, {}).get("runs", 0)
+    if _is_done(manifest, job, finished):
+        state = Progress(total, total, total, 0)
+        on_progress(state)
         return state
-    if not storage.exists("settings", "settings.parquet"):
-        storage.write(_settings_table(job.prepared.sweep), "settings", "settings.parquet")
-    state = _run_batches(spark, storage, job, remaining, state, on_progress)
+    state = Progress(total, 0, 0, 0)
+
+    def run_group(group: RunGroup, later: int = 0) -> None:
+        """Run the missing batches of a group; there are at most `later` runs after it."""
+        nonlocal state
+        remaining = [batch for batch in group.batches if batch.name not in finished]
+        finished_runs = group.runs - sum(batch.runs for batch in remaining)
+        state = replace(
+            state,
+            total=state.done + group.runs + later,
+            finished_before=state.finished_before + finished_runs,
+            done=state.done + finished_runs,
+        )
+        on_progress(state)
+        if not storage.exists("settings", "settings.parquet"):
+            storage.write(_settings_table(job.prepared.sweep), "settings", "settings.parquet")
+        if remaining:
+            state = _run_batches(spark, storage, job, group, remaining, state, on_progress)
+
+    if job.stop_rule is None:
+        run_group(job.all_runs)
+    else:
+        stopped = run_groups(spark, storage, job, job.stop_rule, run_group)
+        state = replace(state, total=state.done)
+        on_progress(state)
+        storage.write_text(_json({**manifest, STOPPED: stopped}), MANIFEST)
     storage.remove(UNFINISHED)
     return state
 
 
-def _claim_directory(storage: Storage, job: SweepJob, *, is_begun: bool, is_done: bool, resume: bool) -> None:
+def _is_done(manifest: Mapping[str, Any], job: SweepJob, finished: Collection[str]) -> bool:
+    if job.stop_rule is not None:
+        return STOPPED in manifest
+    return all(batch.name in finished for batch in job.batches)
+
+
+def _claim_directory(storage: Storage, job: SweepJob, finished: Collection[str], *, resume: bool) -> Mapping[str, Any]:
     """Check that the output folder belongs to the sweep, and remove unfinished batches.
+
+    Returns:
+        The stored manifest.
 
     Raises:
         SweepError: the folder contains something else, or part of this sweep without `resume`.
@@ -120,7 +152,7 @@ def _claim_directory(storage: Storage, job: SweepJob, *, is_begun: bool, is_done
         if any(not name.startswith(".") for name in storage.children()):  # A killed sweep may leave a hidden file.
             raise SweepError(f"{storage.root}: exists and is not a sweep directory; choose another --out")
         storage.write_text(_json(job.manifest), MANIFEST)
-        return
+        return job.manifest
     try:
         manifest = read_json(storage.read_text(MANIFEST))
     except (JsonError, UnicodeDecodeError) as error:
@@ -130,16 +162,18 @@ def _claim_directory(storage: Storage, job: SweepJob, *, is_begun: bool, is_done
     if manifest.get("identity") != job.manifest["identity"]:
         changed = ", ".join(_changed(manifest, job.manifest)) or "the project's version"
         raise SweepError(f"{storage.root}: contains another sweep (different: {changed}); choose another --out")
-    if is_begun and not is_done and not resume:
+    if finished and not _is_done(manifest, job, finished) and not resume:
         raise SweepError(
             f"{storage.root}: contains part of this sweep; continue it with --resume, or choose another --out"
         )
     storage.remove(UNFINISHED)
+    return manifest
 
 
 def _changed(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
     """Yield the keys of a manifest that differ."""
-    for name in ("kind", "name", "scenario", "changes", "factors", "settings", "assignors", "seeds", "tables"):
+    names = ("kind", "name", "scenario", "changes", "factors", "settings", "assignors", "seeds", "tables")
+    for name in (*names, "until_significant"):
         if old.get(name) != new.get(name):
             yield name
 
@@ -148,27 +182,32 @@ def _run_batches(
     spark: SparkSession,
     storage: Storage,
     job: SweepJob,
+    group: RunGroup,
     remaining: Sequence[Batch],
     state: Progress,
     on_progress: Callable[[Progress], None],
 ) -> Progress:
-    """Run batches, a few at a time; cancel their Spark jobs after an exception."""
+    """Run batches, as many at a time as keep all cores busy; cancel their Spark jobs after an exception."""
     waiting = list(reversed(remaining))
     running: dict[Future[int], Batch] = {}
     jobs, attempt = spark_jobs(spark), uuid4().hex
-    with ThreadPoolExecutor(_CONCURRENT_BATCHES) as threads:
+    with ThreadPoolExecutor(MAX_BATCHES) as threads:
         try:
             while waiting or running:
-                while waiting and len(running) < _CONCURRENT_BATCHES:
+                finished = {batch.name: count_finished_chunks(jobs, batch) for batch in running.values()}
+                unfinished = sum(len(batch.chunks) - finished[batch.name] for batch in running.values())
+                cores = jobs.cores()
+                while waiting and is_another_batch_needed(len(running), unfinished, cores):
                     batch = waiting.pop()
-                    running[threads.submit(run_batch, spark, jobs, storage, job, batch, attempt)] = batch
+                    unfinished += len(batch.chunks)
+                    running[threads.submit(run_batch, spark, jobs, storage, job, group, batch, attempt)] = batch
                 completed, _ = wait(running, _POLL_INTERVAL_S, FIRST_COMPLETED)
                 for future in completed:
                     batch = running.pop(future)
                     state = Progress(
                         state.total, state.finished_before, state.done + batch.runs, state.failed + future.result()
                     )
-                begun = sum(count_finished_runs(jobs, batch) for batch in running.values())
+                begun = sum(batch.runs_of_first(finished.get(batch.name, 0)) for batch in running.values())
                 on_progress(Progress(state.total, state.finished_before, state.done + begun, state.failed))
         except BaseException:
             while any(not future.done() for future in running):  # A thread may begin a job after the first call.
@@ -176,6 +215,17 @@ def _run_batches(
                 wait(running, _POLL_INTERVAL_S)
             raise
     return state
+
+
+def is_another_batch_needed(running: int, unfinished_chunks: int, cores: int) -> bool:
+    """Return whether to start another batch.
+
+    A batch of long runs has few chunks, so two batches do not occupy a large cluster; a batch with one very long run
+    occupies a single core until it ends. The maximum limits the tables that are held and written at the same time.
+    """
+    if running < _MIN_CONCURRENT_BATCHES:
+        return True
+    return unfinished_chunks < cores and running <= min(cores, MAX_BATCHES - 1)
 
 
 def _settings_table(sweep: Sweep) -> bytes:

@@ -145,8 +145,7 @@ def paired(values: Floats, baseline: Floats, *names: str) -> list[PairedDifferen
     Returns:
         One result per metric.
     """
-    differences = values - baseline
-    differences[np.abs(differences) <= _ROUNDING * np.maximum(np.abs(values), np.abs(baseline))] = 0.0
+    differences = without_rounding(values - baseline, values, baseline)
     result = [PairedDifference(0, effect_unknown="no seed with both values known")] * values.shape[1]
     for rows, columns in _columns_by_known_rows(differences):
         known = differences[rows][:, columns]
@@ -154,6 +153,17 @@ def paired(values: Floats, baseline: Floats, *names: str) -> list[PairedDifferen
         for column, difference in zip(columns, per_column, strict=True):
             result[column] = difference
     return result
+
+
+def without_rounding(differences: Floats, values: Floats, baseline: Floats) -> Floats:
+    """Return differences of values, with 0 where they are due to rounding; NaN stays.
+
+    Args:
+        differences: values minus baseline, of any shape.
+        values: the same shape.
+        baseline: the same shape.
+    """
+    return np.where(np.abs(differences) <= _ROUNDING * np.maximum(np.abs(values), np.abs(baseline)), 0.0, differences)
 
 
 def bootstrap_intervals(values: Floats, *names: str) -> list[Interval | None]:

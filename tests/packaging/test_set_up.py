@@ -38,6 +38,7 @@ SLOW = (
     "tests/library/test_stored.py",
     "tests/library/test_known_problems.py",
     "tests/library/test_readable_results.py",
+    "tests/reports/analysis/test_sequential_test.py",
     "tests/packaging/test_name_collisions.py",
     "tests/packaging/test_typed_consumer.py",
     "tests/packaging/test_without_java.py",

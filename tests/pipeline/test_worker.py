@@ -230,3 +230,17 @@ def test_worker_has_the_neighbors_of_the_scenario(tmp_path: Path, place: str) ->
     assert neighbor["restored_bytes"] > 0
     (before,), (after,) = alone["runs"], together["runs"]
     assert after["worst_downtime_ms"] > before["worst_downtime_ms"]
+
+
+def test_process_that_spark_reuses_does_not_collect_loaded_modules_again() -> None:
+    """PySpark collects garbage after every task: without the exclusion, that is an eighth of the time of a chunk."""
+    code = (
+        "import gc, sys; from pipeline.worker import exclude_modules_from_collection as exclude\n"
+        "exclude(len(sys.modules)); left = len(gc.get_objects()); frozen = gc.get_freeze_count()\n"
+        "kept = [[] for _ in range(50_000)]; exclude(len(sys.modules))\n"
+        "assert gc.get_freeze_count() <= frozen\n"
+        "exclude(len(sys.modules) + 1); assert gc.get_freeze_count() > frozen + 40_000\n"
+        "print(left)"
+    )
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert int(output) < 1_000

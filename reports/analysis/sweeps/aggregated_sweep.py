@@ -115,7 +115,9 @@ def command(sweep: AggregatedSweep, assignor: str, args: Sequence[str] = ()) -> 
         args: `path=value` arguments of the setting; by default, only those that all settings have in common.
     """
     manifest = sweep.aggregate.manifest
-    seeds = [word for seed in manifest.get("seeds", ()) for word in ("--seed", str(seed))]
+    # Of a sweep that stopped seeds, those that all cells have, over which the means of the objectives are.
+    shared = sweep.aggregate.summary["sweeps"][0].get("stopped", {}).get("shared_seeds")
+    seeds = [word for seed in manifest.get("seeds", ())[:shared] for word in ("--seed", str(seed))]
     fixed = [f"{path}={value}" for path, value in manifest.get("changes", ())]
     return printable(
         shlex.join(

@@ -9,6 +9,7 @@ from reports.analysis.conclusion import Conclusion
 from reports.analysis.formatting import format_percent
 from reports.analysis.metrics import METRIC
 from reports.analysis.sweeps.balance import most_balanced
+from reports.analysis.sweeps.stopped_seeds import describe_stops
 from reports.analysis.text import listed
 
 Json = Mapping[str, Any]
@@ -44,7 +45,9 @@ def _findings(scenario: Json, sweeps: Sequence[Json]) -> Iterator[str]:
         if start["stable"] < 1:
             yield f"With this combination, {format_percent(round(100 * start['stable']))} of the runs converge."
     yield from _lowest_elsewhere(start, scenario, of_scenario)
-    seeds = min(sweep["seeds"] for sweep in of_scenario.values())
+    stopped = [sweep for sweep in of_scenario.values() if sweep.get("stopped")]
+    yield from (describe_stops(sweep) for sweep in stopped)
+    seeds = min(sweep.get("stopped", {}).get("shared_seeds", sweep["seeds"]) for sweep in of_scenario.values())
     if seeds == 1:
         yield "Figures of a single seed may differ by chance: repeat the sweep with more seeds."
     else:

@@ -41,6 +41,8 @@ def read_sweep(aggregate: SweepAggregate) -> AggregatedSweep:
     rows.sort(key=lambda row: (row["setting"], assignors.index(row[_ASSIGNOR])))
     indices = {(row["setting"], row[_ASSIGNOR]): index for index, row in enumerate(rows)}
     means = _estimates(aggregate.tables["cells"], indices, ("mean", "ci_low", "ci_high", "known"))
+    if "stopped" in sweep_summary:
+        means = _with_means_of_front(means, rows, [metric.name for metric in objectives])
     names = ("mean_difference", "difference_low", "difference_high", "pairs")
     values = _values(aggregate.tables["cells"])
     factors, levels = _factors(aggregate, [factor["name"] for factor in sweep_summary["factors"]], values, assignors)
@@ -97,6 +99,16 @@ def _estimates(table: pa.Table, indices: Mapping[tuple[int, str], int], names: S
         if metric in METRIC:
             estimates.setdefault(metric, {})[indices[setting, assignor]] = _estimate(*numbers)
     return estimates
+
+
+def _with_means_of_front(means: CellEstimates, rows: Sequence[Row], objectives: Sequence[str]) -> CellEstimates:
+    """Return the means with those of the objectives over the seeds that all cells have, by which the front compares."""
+    changed = {name: dict(estimates) for name, estimates in means.items()}
+    for name in objectives:
+        for index, row in enumerate(rows):
+            if row[name] is not None:
+                changed[name][index] = _estimate(row[name], row[f"{name}_low"], row[f"{name}_high"], row["runs"])
+    return changed
 
 
 def _estimate(mean: float, low: float | None, high: float | None, runs: int) -> MeanEstimate:

@@ -39,6 +39,30 @@ class SweepFactorRecord(_SweepPart):
     unit: str | None = None
 
 
+class StoppedLook(_SweepPart):
+    """The pairs that stopped at a look."""
+
+    seeds: Count
+    stopped_pairs: Count
+
+
+class SweepStops(_SweepPart):
+    """What a finished sweep with `--until-significant` did not run."""
+
+    pairs: Count
+    cells: Count
+    runs: Count
+    shared_seeds: Count
+    looks: list[StoppedLook]
+
+
+class SweepStopRule(_SweepPart):
+    """When the seeds of a pair stop."""
+
+    metrics: list[Annotated[str, AfterValidator(_metric)]]
+    looks: Annotated[list[Count], Field(min_length=1)]
+
+
 class SweepManifest(_SweepPart):
     """The manifest of a sweep directory; fields with a default may be missing in those of earlier releases."""
 
@@ -53,10 +77,16 @@ class SweepManifest(_SweepPart):
     runs: Count = 0
     command: str = ""
     versions: dict[str, str] = {}
+    until_significant: SweepStopRule | None = None
+    stopped: SweepStops | None = None
 
 
 class _SummaryFactor(_SweepPart):
     name: str
+
+
+class _SweepStopSummary(SweepStops):
+    metrics: list[Annotated[str, AfterValidator(_metric)]]
 
 
 class _SweepSummary(_SweepPart):
@@ -67,6 +97,7 @@ class _SweepSummary(_SweepPart):
     settings: Count
     seeds: Count
     runs: Count
+    stopped: _SweepStopSummary | None = None
 
 
 class _Best(_SweepPart):

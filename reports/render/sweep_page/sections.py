@@ -23,6 +23,7 @@ from reports.analysis.sweeps.highlights import (
     sensitivity_sentence,
 )
 from reports.analysis.sweeps.recommended_cell import recommended_cell
+from reports.analysis.sweeps.stopped_seeds import describe_stops
 from reports.analysis.text import printable
 from reports.render.figures.sweep_figures import MAX_INTERVALS, SWEEP_FIGURES
 from reports.render.html.inline_figures import InlineFigure, inline_figure
@@ -48,6 +49,7 @@ def _section(sweep: AggregatedSweep, id: str, max_bytes: int) -> Section:
         "id": id,
         "sweep": sweep,
         "facts": summary["sweeps"][0],
+        "stops": describe_stops(summary["sweeps"][0]) if summary["sweeps"][0].get("stopped") else "",
         "scenario": summary["scenarios"][0],
         "titles": [metric.title for metric in sweep.objectives],
         "best": best_cells(sweep),

@@ -1,17 +1,23 @@
-"""Run a sweep in small batches and print its progress: `driver.py SWEEP OUT MASTER [KEY=VALUE …]`."""
+"""Run a sweep in small batches and print its progress: `driver.py SWEEP OUT MASTER [KEY=VALUE …]`.
+
+The key `until_significant` is a metric that must be decided, `batch_ms` the minimum work of a batch; the others are
+Spark configuration.
+"""
 
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 
 from pipeline.session import connect
 from pipeline.sweep.batches import BatchSizes
 from pipeline.sweep.job import SweepJob
 from pipeline.sweep.run import Progress, run_sweep
+from pipeline.sweep.stop_rule import StopRule
 from scenarios.sweeps.design import load_sweep
 from scenarios.sweeps.prepared import prepare_sweep
 
-SMALL_BATCHES = BatchSizes(batch_ms=100.0, chunk_ms=40.0)
+SMALL_BATCHES = BatchSizes(batch_ms=50.0, chunk_ms=20.0)
 """Batches and chunks of a few runs."""
 
 
@@ -22,6 +28,10 @@ def print_progress(progress: Progress) -> None:
 if __name__ == "__main__":
     file, out, master, *options = sys.argv[1:]
     settings = dict(option.split("=", 1) for option in options)
+    metric = settings.pop("until_significant", None)
+    sizes = replace(SMALL_BATCHES, batch_ms=float(settings.pop("batch_ms", SMALL_BATCHES.batch_ms)))
+    prepared = prepare_sweep(load_sweep(file))
+    rule = StopRule.of(prepared, [metric]) if metric else None
     with connect(master, settings, fast_start=True) as spark:
-        job = SweepJob.of(prepare_sweep(load_sweep(file)), SMALL_BATCHES)
+        job = SweepJob.of(prepared, sizes, rule)
         run_sweep(spark, job, out, resume=True, on_progress=print_progress)

@@ -1,0 +1,163 @@
+"""The rule by which `sweep --until-significant` stops seeds: metrics, looks and levels.
+
+The seeds of a cell are run in groups: those of the first look, then those of the next one, and so on. A pair (an
+assignor and the baseline in one setting) gets no further seeds after the look at which the sign of the difference of
+every chosen metric is decided. The baseline of a setting runs as long as a pair of the setting is undecided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from reports.analysis.metric import Run
+from reports.analysis.metrics import METRIC
+from reports.analysis.sequential_test import FIRST_LOOK, decide_signs, look_level, look_sizes
+from reports.analysis.statistics import ALPHA, Floats
+from scenarios.language.errors import did_you_mean
+from scenarios.sweeps.errors import SweepError
+from scenarios.sweeps.prepared import PreparedSweep
+from simulator.results.tables import RUNS
+from simulator.results.verdict import INCOMPARABLE
+
+STOPS = pa.schema(
+    [
+        ("setting", pa.int64()),
+        ("assignor", pa.string()),
+        ("baseline", pa.string()),
+        ("metric", pa.string()),
+        ("decided_after", pa.int64()),
+        ("level", pa.float64()),
+        ("p", pa.float64()),
+        ("mean_difference", pa.float64()),
+        ("pairs", pa.int64()),
+        ("stopped_after", pa.int64()),
+    ]
+)
+"""One row per pair and metric: the number of seeds after which the sign of the difference was decided (null if it was
+not), the level and the p-value of that look (else of the last one), the mean difference over its pairs, and the number
+of seeds after which the pair was stopped (null if it has all seeds)."""
+
+DECIDED_RUN = pa.schema(
+    [("setting", pa.int64()), *(pa.field(field.name, field.type) for field in RUNS), ("error", pa.string())]
+)
+"""The columns of the table `runs` from which stops are decided."""
+
+
+@dataclass(frozen=True, slots=True)
+class StopRule:
+    """When the seeds of a pair stop.
+
+    Attributes:
+        metrics: keys of the metrics whose difference must be decided.
+        seeds: the declared seeds, in their order.
+        assignors: labels of the assignors.
+        baseline: label of the assignor that the others are compared with.
+    """
+
+    metrics: tuple[str, ...]
+    seeds: tuple[int, ...]
+    assignors: tuple[str, ...]
+    baseline: str
+
+    @classmethod
+    def of(cls, prepared: PreparedSweep, metrics: Sequence[str]) -> StopRule:
+        """Return the rule of a sweep.
+
+        Args:
+            prepared: the sweep.
+            metrics: keys of metrics.
+
+        Raises:
+            SweepError: a metric is unknown, or nothing can be stopped: too few seeds, or one assignor.
+        """
+        option = "--until-significant"
+        for metric in metrics:
+            if metric not in METRIC:
+                hint = did_you_mean(metric, tuple(METRIC))
+                raise SweepError(f"{option}: unknown metric '{metric}'; {hint} (all: assignor-sim list metrics)")
+        sweep, labels = prepared.sweep, prepared.labels
+        if len(labels) < 2:
+            raise SweepError(f"{option} compares assignors with the baseline, but the sweep has one assignor")
+        if not look_sizes(len(sweep.seeds)):
+            raise SweepError(
+                f"{option} stops after {FIRST_LOOK} seeds or more, but the sweep has {len(sweep.seeds)}; "
+                f"declare more than {FIRST_LOOK} seeds"
+            )
+        return cls(tuple(dict.fromkeys(metrics)), sweep.seeds, labels, sweep.baseline or labels[0])
+
+    @property
+    def looks(self) -> tuple[int, ...]:
+        """Return the numbers of seeds after which differences are tested."""
+        return look_sizes(len(self.seeds))
+
+    def record(self) -> dict[str, Any]:
+        """Return the rule for the manifest."""
+        return {
+            "metrics": list(self.metrics),
+            "looks": list(self.looks),
+            "levels": [look_level(look) for look in range(len(self.looks))],
+            "alpha": ALPHA,
+            "test": "sign-flip test of the differences from the baseline, paired by seed; levels alpha / (k (k + 1))",
+        }
+
+
+def decide_setting(rule: StopRule, looks: int, runs: pa.Table) -> pa.Table:
+    """Decide which pairs of a setting stop.
+
+    Args:
+        rule: the rule.
+        looks: the number of looks so far; runs of later seeds are ignored.
+        runs: the runs of one setting, in any order, with the columns of `DECIDED_RUN`.
+
+    Returns:
+        Rows of `STOPS`, by assignor and metric. A pair without runs is undecided.
+    """
+    rows = runs.to_pylist()
+    sizes = rule.looks[:looks]
+    values = _values(rule, rows, sizes[-1])
+    baseline = values[rule.baseline]
+    stops: list[dict[str, Any]] = []
+    for assignor in rule.assignors:
+        if assignor == rule.baseline:
+            continue
+        decisions = decide_signs(values[assignor], baseline, sizes)
+        decided_after = [None if decision.look is None else sizes[decision.look] for decision in decisions]
+        known = [size for size in decided_after if size is not None]
+        stopped_after = max(known) if len(known) == len(decisions) else None
+        for metric, decision, size in zip(rule.metrics, decisions, decided_after, strict=True):
+            stops.append(
+                {
+                    "setting": rows[0]["setting"],
+                    "assignor": assignor,
+                    "baseline": rule.baseline,
+                    "metric": metric,
+                    "decided_after": size,
+                    "level": look_level(looks - 1 if decision.look is None else decision.look),
+                    "p": decision.p,
+                    "mean_difference": decision.mean,
+                    "pairs": decision.pairs,
+                    "stopped_after": stopped_after,
+                }
+            )
+    return pa.Table.from_pylist(stops, schema=STOPS)
+
+
+def _values(rule: StopRule, rows: Sequence[Run], size: int) -> dict[str, Floats]:
+    """Return the metrics of each assignor, shape (size, metrics); NaN without a run that produced an assignment."""
+    places = {seed: place for place, seed in enumerate(rule.seeds[:size])}
+    values = {assignor: np.full((size, len(rule.metrics)), np.nan) for assignor in rule.assignors}
+    for row in rows:
+        place = places.get(row["seed"])
+        if place is not None and _produced_assignment(row):
+            metrics = [METRIC[name].of(row) for name in rule.metrics]
+            values[row["assignor"]][place] = [np.nan if value is None else value for value in metrics]
+    return values
+
+
+def _produced_assignment(row: Mapping[str, Any]) -> bool:
+    return row["error"] is None and row["verdict"] not in INCOMPARABLE
