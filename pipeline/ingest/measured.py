@@ -161,7 +161,7 @@ def measure_kept(
     counted = sum((batch.counts for batch in batches), RowCounts())
     rows = spark.read.schema(_KEPT_DDL).parquet(*(path(*batch.place(ROWS)) for batch in batches))
     with_bad = [path(*batch.place(QUARANTINED)) for batch in batches if batch.counts.malformed]
-    bad = spark.read.parquet(*with_bad) if with_bad else None
+    bad = _without_nulls(spark.read.parquet(*with_bad)) if with_bad else None
     _check_good_rows(bad, counted)
     tasks, good = _tasks(spark, groups_of(batches)), rows.where(_MEASURED)
     if _is_combined(mapping) or counted.negative_zeros:
@@ -172,6 +172,13 @@ def measure_kept(
     hours.write.parquet(scratch)
     sizes = _sizes(rows.where("size is not null")) if _has_sizes(mapping) else None
     return Measured(expand_percentiles(spark.read.parquet(scratch)), sizes, bad, counted)
+
+
+def _without_nulls(bad: DataFrame) -> DataFrame:
+    """Let Spark know which columns have no nulls, as it does of rows from sources: tables have them in their schemas."""
+    from pyspark.sql import functions as fn
+
+    return bad.where("reason is not null").withColumn("file", fn.coalesce("file", fn.lit("")))
 
 
 def _read_groups(spark: SparkSession, groups: Sequence[FileGroup], mapping: SourceMapping) -> DataFrame:

@@ -102,7 +102,8 @@ def test_files_in_any_order_give_the_bytes_of_one_ingest(spark: SparkSession, tm
 def test_what_cannot_be_added_is_rejected_and_changes_nothing(spark: SparkSession, tmp_path: Path) -> None:
     first, second, other = (tmp_path / name for name in ("a.csv", "b.csv", "c.csv"))
     for number, file in enumerate((first, second)):
-        file.write_text("\n".join([HEADER, *(f"{START_MS + at + number},t,0,b,{at},{at}," for at in range(0, 9, 3))]))
+        rows = [f"{START_MS + at + number},t,0,b,{at},{at}," for at in (0, 3, 6)]
+        file.write_text("\n".join([HEADER, *rows, "x,t,0,b,1,1,"]))
     other.write_text(first.read_text().replace("bytes_in_total", "bytes"))
     out = tmp_path / "out"
     ingest(spark, _sources([first]), str(out), find_mapping("plain"))
@@ -123,7 +124,8 @@ def test_what_cannot_be_added_is_rejected_and_changes_nothing(spark: SparkSessio
     assert contents(out) == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.csv", "added", "b.csv", "c.csv", "out"]
     _add(spark, [second], out, interval_ms=3)
-    assert json.loads((out / "manifest.json").read_text())["interval_ms"] == 3
+    ingest(spark, _sources([first, second]), str(tmp_path / "whole"), find_mapping("plain"), 3)
+    assert _tables(out) == _tables(tmp_path / "whole")
 
 
 def test_columns_in_another_order_are_rejected() -> None:
