@@ -14,6 +14,7 @@ from pipeline.ingest.hourly_arrays import COUNTS
 from pipeline.ingest.hourly_distribution import aggregate_by_hour, expand_percentiles
 from pipeline.ingest.in_workers import aggregate_in_workers
 from pipeline.ingest.mapping import SourceMapping
+from pipeline.ingest.parquet_files import aggregate_parquet, plan_parquet
 from pipeline.ingest.rows import read_rows
 from pipeline.ingest.series import samples
 from pipeline.ingest.sources import FileGroup, names_in_rows
@@ -87,6 +88,12 @@ def measure(
     Raises:
         IngestError: a column of the mapping is missing, or no row is good.
     """
+    plan = plan_parquet(spark, groups, mapping)
+    if plan is not None:
+        hours, bad, counted = aggregate_parquet(spark, plan, _tasks(spark, groups), interval_ms, mapping, scratch)
+        if not counted.negative_zeros and counted.rows > counted.malformed:
+            quarantine = _without_nulls(bad) if counted.malformed else None
+            return Measured(expand_percentiles(hours), None, quarantine, counted)
     uris = [uri for group in groups for uri in group.uris]
     rows = _read_groups(spark, groups, mapping)
     tasks, combined = _tasks(spark, groups), _is_combined(mapping)
@@ -97,7 +104,7 @@ def measure(
     else:
         names = names_in_rows(spark, uris).values()
         hours = aggregate_in_workers(good, list(names), tasks, interval_ms, mapping)
-    hours.write.parquet(scratch)
+    hours.write.mode("overwrite").parquet(scratch)
     hours = spark.read.parquet(scratch)
     # If no row is good, Spark prunes the plan together with the observation.
     counted = RowCounts(**(rows.agg(*counts).collect()[0].asDict() if hours.isEmpty() else dict(row_counts.get)))
@@ -175,7 +182,7 @@ def measure_kept(
 
 
 def _without_nulls(bad: DataFrame) -> DataFrame:
-    """Let Spark know which columns have no nulls, as it does of rows from sources: tables have them in their schemas."""
+    """Mark the columns without nulls as such, as they are in rows from sources; the schema of the table has it."""
     from pyspark.sql import functions as fn
 
     return bad.where("reason is not null").withColumn("file", fn.coalesce("file", fn.lit("")))

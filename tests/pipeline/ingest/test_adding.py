@@ -99,7 +99,7 @@ def test_files_in_any_order_give_the_bytes_of_one_ingest(spark: SparkSession, tm
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "added").rglob("*")} == before
 
 
-def test_what_cannot_be_added_is_rejected_and_changes_nothing(spark: SparkSession, tmp_path: Path) -> None:
+def test_rejected_files_change_nothing(spark: SparkSession, tmp_path: Path) -> None:
     first, second, other = (tmp_path / name for name in ("a.csv", "b.csv", "c.csv"))
     for number, file in enumerate((first, second)):
         rows = [f"{START_MS + at + number},t,0,b,{at},{at}," for at in (0, 3, 6)]

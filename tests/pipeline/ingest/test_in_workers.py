@@ -20,7 +20,7 @@ from pipeline.ingest.mapping import BUILT_IN
 from pipeline.ingest.measured import measure
 from pipeline.ingest.rows import read_rows
 from pipeline.ingest.series import samples
-from pipeline.ingest.sources import find_files, group_files
+from pipeline.ingest.sources import find_files, group_files, names_in_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -75,7 +75,8 @@ def test_workers_give_the_same_bits_in_the_same_order_as_window_functions(
     groups = group_files(spark, find_files(spark, [_write(_readings(seed, series, count), tmp_path / "raw")]))
     good = read_rows(spark, groups[0], PLAIN).where("reason is null")
     windows = aggregate_by_hour(samples(good.repartition(TASKS, "topic", "partition"), interval_ms, True), False)
-    workers = aggregate_in_workers(good, groups[0].uris, TASKS, interval_ms, PLAIN)
+    names = list(names_in_rows(spark, groups[0].uris).values())
+    workers = aggregate_in_workers(good, names, TASKS, interval_ms, PLAIN)
     tables = []
     for name, hours in (("windows", windows), ("workers", workers)):
         hours.write.parquet(str(tmp_path / name))
