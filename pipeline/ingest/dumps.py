@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from pipeline.ingest.dump_worker import parse_texts
+from pipeline.ingest.dump_worker import RotatedLogs, describe_bounds, parse_texts
 from pipeline.ingest.sources import SourceFile, names_in_rows
 from pipeline.ingest.tables import HISTORY, PLACEMENTS, SIZES, Table
 from scenarios.kafka.formats.leader_log import RELEVANT_LINE
+from scenarios.kafka.formats.rotated_logs import LogBounds
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -42,12 +44,25 @@ def read_dumps(spark: SparkSession, kind: str, texts: DataFrame, scratch: str) -
     columns = _columns(TABLE_OF[kind])
     schema = pa.schema([(name, _ARROW[type_]) for name, type_ in columns.items()])
 
+    rotated = None
+    if kind == "leader_logs":
+        # Logs are large, and their relevant lines are read twice.
+        texts.write.parquet(f"{scratch}_texts")
+        texts = spark.read.parquet(f"{scratch}_texts")
+        rotated = _find_rotated(texts)
+
     def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return parse_texts(kind, batches, schema)
+        return parse_texts(kind, batches, schema, rotated)
 
     ddl = ", ".join(f"`{name}` {type_}" for name, type_ in columns.items())
     texts.mapInArrow(read, ddl).write.parquet(scratch)
     return spark.read.parquet(scratch)
+
+
+def _find_rotated(texts: DataFrame) -> RotatedLogs:
+    rows = texts.mapInArrow(describe_bounds, "file string, bounds string").collect()
+    bounds = {row["file"]: LogBounds(**json.loads(row["bounds"])) for row in rows}
+    return RotatedLogs.of(bounds)
 
 
 def dump_texts(spark: SparkSession, kind: str, files: Sequence[SourceFile]) -> DataFrame:
