@@ -79,6 +79,8 @@ def plan_parquet(spark: SparkSession, groups: Sequence[FileGroup], mapping: Sour
         for index, rows in enumerate(counts):
             units.append(RowGroup(readings, index, position))
             position += rows
+    if not position:
+        return None
     tasks = max(default_parallelism(spark), math.ceil(position / _ROWS_PER_TASK))
     bounds = [round(len(units) * task / tasks) for task in range(tasks + 1)]
     return ParquetPlan(tuple(tuple(units[start:end]) for start, end in pairwise(bounds) if start < end), schema)

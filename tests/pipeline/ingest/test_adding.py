@@ -30,7 +30,7 @@ COUNTS = ("rows", "malformed", "ignored", "without_partitions", "tables", "mappi
 def _lines(seed: int, series: int, count: int) -> list[str]:
     """Draw readings with resets, gaps, duplicates, conflicts, late and malformed ones, in the order of a collector."""
     rng = np.random.default_rng(seed)
-    lines = []
+    lines: list[tuple[int, str]] = []
     for number in range(series):
         time, value = START_MS, 0
         for _ in range(count):
