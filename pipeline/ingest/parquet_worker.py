@@ -262,7 +262,7 @@ def _key(column: pa.Array | None, rows: int) -> pa.Array:
 
 
 def _partition(columns: Mapping[str, pa.Array], mapping: SourceMapping, rows: int) -> tuple[pa.Array, Flags]:
-    """Return the numbers of partitions, and whether each is valid."""
+    """Return the numbers of partitions, and whether each number is valid."""
     if mapping.partition is None:
         return pa.repeat(pa.scalar(-1, pa.int32()), rows), np.ones(rows, np.bool_)
     column = columns[mapping.partition]

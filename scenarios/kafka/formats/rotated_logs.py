@@ -1,6 +1,6 @@
 """Rotated logs of group leaders: a rebalance that begins in one file and ends in the next one.
 
-Files may be in any order, and of several instances of the application, of which each has a log of its own.
+Files may be in any order, and from several instances of the application, which log into files of their own.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ def _table(seed: int, rows: int) -> pa.Table:
     )
 
 
-def test_tables_have_the_bytes_of_those_that_spark_reads(
+def test_tables_have_the_same_bytes_if_spark_reads_the_files(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     named = find_mapping("plain")

@@ -28,10 +28,10 @@ WHOLE = [_content(rebalance) for rebalance in parse_rebalances(LOG)]
 
 def _rebalances(texts: dict[str, str]) -> list[tuple[object, ...]]:
     moved = move_heads(texts).values()
-    found = [
+    rebalances = [
         _content(rebalance) for text in moved if re.search("activeTasks", text) for rebalance in parse_rebalances(text)
     ]
-    return sorted(found, key=lambda content: str(content[0]))
+    return sorted(rebalances, key=lambda content: str(content[0]))
 
 
 @pytest.mark.parametrize("cut", range(1, len(LINES)))
@@ -54,9 +54,9 @@ def test_rotations_at_random_lines_and_other_instances() -> None:
             parts = zip([0, *cuts], [*cuts, len(lines)], strict=True)
             texts |= {f"{name}-{number}": "\n".join(lines[start:end]) for number, (start, end) in enumerate(parts)}
         names = rng.sample(sorted(texts), len(texts))
-        found = _rebalances({name: texts[name] for name in names})
-        assert found == _rebalances({"a": LOG, "b": other})
-        assert len(found) == 4
+        rebalances = _rebalances({name: texts[name] for name in names})
+        assert rebalances == _rebalances({"a": LOG, "b": other})
+        assert len(rebalances) == 4
 
 
 def test_end_without_a_beginning_is_not_joined() -> None:
