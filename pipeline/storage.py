@@ -10,6 +10,8 @@ decide by the existence of a single file whether a folder is complete, and that 
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -110,7 +112,7 @@ class Storage:
             parts = file.split("/")
             self._files.rename((*source, *parts), (*target, *parts))
 
-    def replace(self, source: str, target: str, marker: str) -> None:
+    def replace(self, source: str, target: str, marker: str, kept: str = "") -> None:
         """Replace a folder by another one.
 
         On a local file system, readers see one or the other at any moment. Elsewhere, they see none during the
@@ -120,12 +122,15 @@ class Storage:
             source: the new folder.
             target: the folder to replace, which may be missing.
             marker: the file in the new folder by which readers recognize a complete one.
+            kept: a folder in both whose files are never changed; the new folder has those of the old one, too.
         """
         local = self._files.local_folder
         if local is not None:
+            if kept:
+                _link_files(local / target / kept, local / source / kept)
             replace_directory(local / source, local / target)
             return
-        self.write(b"", source, _REPLACING)
+        self.write_text(kept, source, _REPLACING)
         self.complete_replacement(source, target, marker)
 
     def is_being_replaced(self, source: str) -> bool:
@@ -144,7 +149,12 @@ class Storage:
             return
         if not self.exists(source, _CLEARED):
             self.remove(target, marker)
-            self.remove(target)
+            kept = self.read_text(source, _REPLACING)
+            for name in self.children(target):
+                if name != kept:
+                    self.remove(target, name)
+            if not kept:
+                self.remove(target)
             self.write(b"", source, _CLEARED)
         files = [file for file in self.files(source) if file not in (_REPLACING, _CLEARED)]
         for file in sorted(files, key=lambda name: (name == marker, name)):
@@ -184,6 +194,17 @@ class Storage:
     def remove(self, *names: str) -> None:
         """Remove a file, or a folder with its contents; do nothing if it does not exist."""
         self._files.remove(names)
+
+
+def _link_files(source: Path, target: Path) -> None:
+    """Give the files of a folder second names in another one; copy them if the file system has no hard links."""
+    for file in sorted(path for path in source.rglob("*") if path.is_file()):
+        link = target / file.relative_to(source)
+        link.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            os.link(file, link)
+        except OSError:
+            shutil.copy2(file, link)
 
 
 def _is_marker(name: str) -> bool:

@@ -99,7 +99,8 @@ INGESTED = """# Ingested tables
 `assignor-sim ingest … --out DIR` writes each table as a folder of Parquet files, `DIR/NAME/`, next to
 `DIR/manifest.json` with their origin (sources, mapping, versions, command, numbers of rows read, ignored and
 malformed). A table without a source is omitted. pandas, DuckDB and Spark can read them directly. Rows are sorted by
-their first columns.
+their first columns. With `--add`, `DIR/readings/` contains what later ingests need of the files; its format may change
+with each release.
 
 <!-- Made by `python -m tools.reference_pages` from the columns in pipeline/ingest/tables.py. -->
 """

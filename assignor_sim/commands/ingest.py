@@ -52,6 +52,12 @@ def ingest(
     leader_log: Annotated[
         list[str] | None, typer.Option(help="Log of the application at INFO. Repeatable.", metavar="FILE")
     ] = None,
+    add: Annotated[
+        bool,
+        typer.Option(
+            "--add", help="Add new files to those of earlier ingests with --add into the folder; skip the others."
+        ),
+    ] = False,
     master: Master = None,
     conf: Conf = None,
     py_files: PyFiles = None,
@@ -76,7 +82,7 @@ def ingest(
         with show_progress() as on_progress:
             on_progress("starting Spark")
             with connect(master, parse_spark_conf(conf), py_files or ()) as spark:
-                result = ingest_sources(spark, sources, out, mapping, interval_ms, command, on_progress)
+                result = ingest_sources(spark, sources, out, mapping, interval_ms, command, on_progress, add)
         _print_result(result, out, format_)
 
 
@@ -97,8 +103,6 @@ def _milliseconds(interval: str | None) -> int | None:
 
 def _print_result(result: IngestResult, out: str, format_: OutputFormat) -> None:
     """Print the number of rows by table, and warnings."""
-    from dataclasses import asdict
-
     from reports.render.terminal.facts import FactTable
 
     rows = [{"table": name, "rows": count} for name, count in result.tables.items()]
@@ -106,7 +110,7 @@ def _print_result(result: IngestResult, out: str, format_: OutputFormat) -> None
     print_in_format(
         format_,
         text=lambda: _text(result, out),
-        record=lambda: {"out": out, **asdict(result)},
+        record=lambda: {"out": out, **result.counts},
         tables=lambda: [table],
     )
     if result.without_partitions:
@@ -125,4 +129,6 @@ def _text(result: IngestResult, out: str) -> str:
     if result.rows:
         ignored = f", {result.ignored:,} of other metrics ignored" if result.ignored else ""
         text += f"{result.rows:,} rows of time series read{ignored}\n"
+    if result.new_files is not None:
+        text += f"{result.new_files:,} new files, {result.seen_files:,} already ingested\n"
     return text

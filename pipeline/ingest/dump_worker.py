@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -11,6 +13,7 @@ from scenarios.kafka.formats.consumer_groups import parse_group_members
 from scenarios.kafka.formats.leader_log import LoggedRebalance, parse_rebalances
 from scenarios.kafka.formats.lines import FormatError
 from scenarios.kafka.formats.log_dirs import parse_replica_sizes
+from scenarios.kafka.formats.rotated_logs import LogBounds, find_bounds, heads_by_file, join_rotated, with_heads
 from scenarios.kafka.formats.topics import NO_LEADER, parse_topics
 
 Row = dict[str, Any]
@@ -18,13 +21,53 @@ Row = dict[str, Any]
 _MAX_CHARS = 2_000
 
 
-def parse_texts(kind: str, batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+@dataclass(frozen=True, slots=True)
+class RotatedLogs:
+    """How leader logs continue one another.
+
+    Attributes:
+        joined: logs that begin with the end of a rebalance of another log.
+        without_start: those in which no rebalance begins.
+        heads: lines of other logs to append to a log, by file.
+    """
+
+    joined: frozenset[str]
+    without_start: frozenset[str]
+    heads: Mapping[str, list[str]]
+
+    @classmethod
+    def of(cls, bounds: Mapping[str, LogBounds]) -> RotatedLogs:
+        """Find the logs that continue others."""
+        joined = join_rotated(bounds)
+        without_start = frozenset(file for file in joined if not bounds[file].has_start)
+        return cls(frozenset(joined), without_start, heads_by_file(joined, bounds))
+
+    def whole_text(self, file: str, text: str) -> str:
+        """Return the text of a log with the rebalances that begin in it."""
+        return with_heads(text, file in self.joined, self.heads.get(file, ()))
+
+
+def describe_bounds(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Find where leader logs begin and end.
+
+    Yields:
+        Batches with `file` and `bounds`, a `LogBounds` as JSON.
+    """
+    for batch in batches:
+        bounds = [json.dumps(asdict(find_bounds(text))) for text in batch["text"].to_pylist()]
+        yield pa.RecordBatch.from_pydict({"file": batch["file"], "bounds": pa.array(bounds, pa.string())})
+
+
+def parse_texts(
+    kind: str, batches: Iterator[pa.RecordBatch], schema: pa.Schema, rotated: RotatedLogs | None = None
+) -> Iterator[pa.RecordBatch]:
     """Parse texts into rows of a table.
 
     Args:
         kind: one of READERS.
         batches: batches with columns `file` and `text`.
         schema: schema of the result: the columns of the table, then `file`, `reason` and `raw`.
+        rotated: how leader logs continue one another; None if they do not.
 
     Yields:
         Batches of rows; a text that cannot be parsed becomes one row with a reason.
@@ -32,6 +75,10 @@ def parse_texts(kind: str, batches: Iterator[pa.RecordBatch], schema: pa.Schema)
     for batch in batches:
         rows: list[Row] = []
         for source in batch.to_pylist():
+            if rotated is not None:
+                if source["file"] in rotated.without_start:
+                    continue
+                source["text"] = rotated.whole_text(source["file"], source["text"])
             try:
                 rows += [{"file": source["file"], **row} for row in READERS[kind](source["text"])]
             except FormatError as error:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from pipeline.ingest.dump_worker import parse_texts
-from pipeline.ingest.sources import source_files
+from pipeline.ingest.dump_worker import RotatedLogs, describe_bounds, parse_texts
+from pipeline.ingest.sources import SourceFile, names_in_rows
 from pipeline.ingest.tables import HISTORY, PLACEMENTS, SIZES, Table
 from scenarios.kafka.formats.leader_log import RELEVANT_LINE
+from scenarios.kafka.formats.rotated_logs import LogBounds
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -27,33 +29,63 @@ _ARROW = {
 }
 
 
-def read_dumps(spark: SparkSession, kind: str, paths: Sequence[str], scratch: str) -> DataFrame:
+def read_dumps(spark: SparkSession, kind: str, texts: DataFrame, scratch: str) -> DataFrame:
     """Parse dumps of one kind and write the rows to `scratch`.
 
     Args:
         spark: the session.
         kind: one of TABLE_OF.
-        paths: paths or URIs of files, folders or patterns.
+        texts: `file` and `text`, as returned by `dump_texts` or `texts_of_copies`.
         scratch: URI of the temporary folder.
 
     Returns:
         The columns of the table, `file`, `reason` and `raw`; a dump that cannot be parsed is one row with a reason.
-
-    Raises:
-        IngestError: a path matches no file.
     """
-    files = source_files(spark)
-    uris = sorted({file.uri for path in paths for file in files.list_files(path)})
-    texts = _log_texts(spark, uris) if kind == "leader_logs" else _texts(spark, uris)
     columns = _columns(TABLE_OF[kind])
     schema = pa.schema([(name, _ARROW[type_]) for name, type_ in columns.items()])
 
+    rotated = None
+    if kind == "leader_logs":
+        # Logs are large, and their relevant lines are read twice.
+        texts.write.parquet(f"{scratch}_texts")
+        texts = spark.read.parquet(f"{scratch}_texts")
+        rotated = _find_rotated(texts)
+
     def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return parse_texts(kind, batches, schema)
+        return parse_texts(kind, batches, schema, rotated)
 
     ddl = ", ".join(f"`{name}` {type_}" for name, type_ in columns.items())
     texts.mapInArrow(read, ddl).write.parquet(scratch)
     return spark.read.parquet(scratch)
+
+
+def _find_rotated(texts: DataFrame) -> RotatedLogs:
+    rows = texts.mapInArrow(describe_bounds, "file string, bounds string").collect()
+    bounds = {row["file"]: LogBounds(**json.loads(row["bounds"])) for row in rows}
+    return RotatedLogs.of(bounds)
+
+
+def dump_texts(spark: SparkSession, kind: str, files: Sequence[SourceFile]) -> DataFrame:
+    """Return the texts of dumps of one kind; of logs, the relevant lines only."""
+    uris = sorted(file.uri for file in files)
+    return _log_texts(spark, uris) if kind == "leader_logs" else _texts(spark, uris)
+
+
+def texts_of_copies(spark: SparkSession, names: Mapping[str, str]) -> DataFrame:
+    """Return the texts of copies of dumps.
+
+    Args:
+        spark: the session.
+        names: names of the dumps, as rows have them, by the URIs of their copies; in the order of the dumps, because
+            rows of several dumps are in the order in which Spark reads them.
+    """
+    from pyspark.sql import functions as fn
+
+    by_uri = names_in_rows(spark, list(names))
+    rows = [(by_uri[uri], name) for uri, name in names.items()]
+    originals = spark.createDataFrame(rows, "file string, original string")
+    texts = _texts(spark, list(names)).join(fn.broadcast(originals), "file")
+    return texts.select(fn.col("original").alias("file"), "text")
 
 
 def _columns(table: Table) -> dict[str, str]:

@@ -157,7 +157,8 @@ class _Output:
         apart = int(first[by_appearance[left - 1]]) + 1 if 0 < left <= len(keys) else 0
         columns = aggregate_samples(samples, Groups.of(number), apart)
         of_group = pa.array(np.flatnonzero(group_starts)[keys // _HOURS])
-        columns |= {name: table[name].combine_chunks().take(of_group) for name in ("topic", "partition")}
+        for name in ("topic", "partition"):
+            columns[name] = table[name].combine_chunks().take(of_group).cast(SCHEMA.field(name).type)
         columns["hour"] = pa.array((keys % _HOURS).astype(np.int8))
         batch = pa.RecordBatch.from_arrays([columns[name] for name in SCHEMA.names], schema=SCHEMA)
         self.groups += batch.num_rows

@@ -28,13 +28,13 @@ _DDL = {
 
 
 def aggregate_in_workers(
-    rows: DataFrame, uris: Sequence[str], tasks: int, interval_ms: int | None, mapping: SourceMapping
+    rows: DataFrame, names: Sequence[str], tasks: int, interval_ms: int | None, mapping: SourceMapping
 ) -> DataFrame:
     """Aggregate readings into one row per topic, partition and hour of the day (UTC).
 
     Args:
         rows: good rows as returned by `rows.read_rows`.
-        uris: the files they are read from.
+        names: names of their files, as in the rows.
         tasks: number of Spark partitions.
         interval_ms: time between readings; the median of each series by default.
         mapping: the meaning of their columns.
@@ -44,7 +44,7 @@ def aggregate_in_workers(
     """
     from pyspark.sql import functions as fn
 
-    numbered = rows.join(fn.broadcast(_file_numbers(rows.sparkSession, uris)), "file")
+    numbered = rows.join(fn.broadcast(_file_numbers(rows.sparkSession, names)), "file")
     # Columns that are the same in all rows are left out: the shuffle costs more than everything after it.
     columns = {
         "bytes": mapping.is_long or mapping.bytes is not None,
@@ -72,15 +72,11 @@ def aggregate_in_workers(
     return ordered.drop("block", "row").mapInArrow(aggregate, ddl)
 
 
-def _file_numbers(spark: SparkSession, uris: Sequence[str]) -> DataFrame:
+def _file_numbers(spark: SparkSession, names: Sequence[str]) -> DataFrame:
     """Assign numbers to files in the order of their names, which is that of equal readings; a number takes less space.
 
     Returns:
         `file`, as rows have it, and `number`.
     """
-    from pyspark.sql import functions as fn
-
-    # Names as Spark writes them: its format for whole files opens none if their content is not read.
-    files = spark.read.format("binaryFile").load(list(uris)).select(fn.col("_metadata.file_path").alias("file"))
-    names = sorted({row["file"] for row in files.collect()}, key=str.encode)
-    return spark.createDataFrame(list(enumerate(names)), "number int, file string")
+    ordered = sorted(set(names), key=str.encode)
+    return spark.createDataFrame(list(enumerate(ordered)), "number int, file string")

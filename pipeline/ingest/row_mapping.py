@@ -9,6 +9,7 @@ from operator import or_
 from typing import TYPE_CHECKING, Any
 
 from pipeline.ingest.mapping import MappedMetric, SourceMapping
+from pipeline.ingest.parquet_worker import DAY_MS, LIMIT, NANOSECONDS, SCALES_TO_MS, YEAR_2000_MS
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -19,15 +20,6 @@ WHOLE_TOPIC = -1
 MEASURES = ("bytes", "messages", "size")
 
 _POSITION_AND_TEXT = ("file", "block", "row", "raw")
-
-_YEAR_2000_MS = 946_684_800_000
-_DAY_MS = 86_400_000
-_SCALES_TO_MS = ((1e11, 1e3), (1e14, 1.0), (1e17, 1e-3))
-_NANOSECONDS = 1e-6
-"""Seconds, milliseconds, microseconds and nanoseconds since 1970 differ in magnitude from 1973 to 5138."""
-
-_LIMIT = 2.0**63
-"""Counters and sizes of Kafka are signed 64-bit integers, as are times in Spark, which aborts at a larger number."""
 
 _NOT_DECIMAL = "[dDfFxX]"
 """Letters in hexadecimal numbers, infinity and Java's literals such as `5f`, which Spark's cast accepts."""
@@ -88,9 +80,9 @@ class RowMapper:
         return [
             fn.col("broken"),
             fn.when(time.isNull(), fn.lit(f"{mapping.time}: not a time")),
-            fn.when(time < _YEAR_2000_MS, fn.lit(f"{mapping.time}: before the year 2000")),
+            fn.when(time < YEAR_2000_MS, fn.lit(f"{mapping.time}: before the year 2000")),
             fn.when(
-                time > fn.unix_millis(fn.col("written")) + _DAY_MS,
+                time > fn.unix_millis(fn.col("written")) + DAY_MS,
                 fn.lit(f"{mapping.time}: after the file was written"),
             ),
             fn.when(fn.col("topic").isNull(), fn.lit(f"{mapping.topic}: missing")),
@@ -195,9 +187,7 @@ class RowMapper:
         # Spark orders NaN above infinity.
         good = fn.coalesce((number >= 0) & (number < float("inf")), fn.lit(False))
         fault = fn.when(~good, fn.lit(f"{name}: not a number ≥ 0"))
-        return fn.when(
-            value.isNotNull(), fn.coalesce(fault, fn.when(number >= _LIMIT, fn.lit(f"{name}: 2^63 or more")))
-        )
+        return fn.when(value.isNotNull(), fn.coalesce(fault, fn.when(number >= LIMIT, fn.lit(f"{name}: 2^63 or more"))))
 
     def _milliseconds(self, name: str | None) -> Column:
         from pyspark.sql import functions as fn
@@ -208,19 +198,19 @@ class RowMapper:
         if kind in ("timestamp", "timestamp_ntz", "date"):
             return fn.unix_millis(field.try_cast("timestamp"))
         number = self._number(name)
-        scale = fn.lit(_NANOSECONDS)
-        for bound, factor in reversed(_SCALES_TO_MS):
+        scale = fn.lit(NANOSECONDS)
+        for bound, factor in reversed(SCALES_TO_MS):
             scale = fn.when(fn.abs(number) < bound, fn.lit(factor)).otherwise(scale)
         scaled = _rounded(_within_limit(number * scale))
         return scaled if kind != "string" else fn.coalesce(scaled, fn.unix_millis(fn.try_to_timestamp(field)))
 
 
 def _within_limit(number: Column) -> Column:
-    """Return the number; null if it is NaN, infinite or beyond _LIMIT."""
+    """Return the number; null if it is NaN, infinite or beyond LIMIT."""
     from pyspark.sql import functions as fn
 
     # Spark orders NaN above infinity.
-    return fn.when(fn.abs(number) < _LIMIT, number)
+    return fn.when(fn.abs(number) < LIMIT, number)
 
 
 def _rounded(number: Column) -> Column:

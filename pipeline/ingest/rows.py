@@ -40,6 +40,12 @@ def read_rows(spark: SparkSession, group: FileGroup, mapping: SourceMapping) -> 
     return RowMapper.of(raw, mapping).apply(raw)
 
 
+def parquet_columns(spark: SparkSession, group: FileGroup) -> tuple[tuple[str, str], ...]:
+    """Return the names and types of the columns of Parquet files, in the order in which the text of a row has them."""
+    schema = spark.read.option("mergeSchema", True).parquet(*group.uris).schema
+    return tuple((field.name, field.dataType.simpleString()) for field in schema.fields)
+
+
 def _from_columns(spark: SparkSession, group: FileGroup, mapping: SourceMapping) -> DataFrame:
     from pyspark.sql import functions as fn
 

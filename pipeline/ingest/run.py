@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
 from functools import reduce
 from importlib.metadata import version
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from pipeline.ingest.dumps import TABLE_OF, read_dumps
+from pipeline.ingest.adding import KeptReadings, keep_new_files
+from pipeline.ingest.batches import RowCounts
+from pipeline.ingest.dumps import TABLE_OF, dump_texts, read_dumps
 from pipeline.ingest.errors import IngestError
 from pipeline.ingest.mapping import NamedMapping, SourceMapping
-from pipeline.ingest.measured import Measured, measure, quality
+from pipeline.ingest.measured import Measured, measure, measure_kept, quality
 from pipeline.ingest.partition_shares import distribute_over_partitions
 from pipeline.ingest.row_mapping import WHOLE_TOPIC
-from pipeline.ingest.sources import group_files
+from pipeline.ingest.sources import find_files, group_files
 from pipeline.ingest.tables import HISTORY, PLACEMENTS, QUALITY, QUARANTINE, RATES, SIZES, TABLES, Table
 from pipeline.ingest.target import Target
 
@@ -71,6 +74,8 @@ class IngestResult:
         ignored: number of rows whose metric the mapping does not contain.
         without_partitions: topics that are measured as a whole and have no known partition; they have no rates.
         tables: number of rows by table.
+        new_files: with `add`, number of files that were read; else None.
+        seen_files: with `add`, number of files that an earlier ingest has read; else None.
     """
 
     rows: int
@@ -78,6 +83,13 @@ class IngestResult:
     ignored: int
     without_partitions: tuple[str, ...]
     tables: Mapping[str, int]
+    new_files: int | None = None
+    seen_files: int | None = None
+
+    @property
+    def counts(self) -> dict[str, Any]:
+        """Return the counts that the ingest has."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
 
 
 def ingest(
@@ -88,8 +100,12 @@ def ingest(
     interval_ms: int | None = None,
     command: str = "",
     on_progress: Callable[[str], None] = lambda step: None,
+    add: bool = False,
 ) -> IngestResult:
     """Ingest sources into a folder, completely or not at all.
+
+    With `add`, the folder keeps what it needs of the files, and later ingests add files to them. The tables are those
+    of one ingest of all files.
 
     Args:
         spark: the session.
@@ -99,6 +115,7 @@ def ingest(
         interval_ms: time between readings; the median of each series by default.
         command: the command line, for the manifest.
         on_progress: called with a description of each step.
+        add: whether to add the files that are new to those of earlier ingests into the folder.
 
     Returns:
         Counts of rows and tables.
@@ -110,51 +127,75 @@ def ingest(
     target = Target(spark, out)
     with target.lock():
         target.discard()
-        return _ingest(spark, sources, target, mapping, interval_ms, command, on_progress)
+        if not add and target.batches():
+            raise IngestError(f"{out}: keeps the readings of its files; add files with --add, or choose another folder")
+        job = _IngestJob(spark, target, on_progress)
+        with _spark_errors():
+            try:
+                kept, described = None, _describe_mapping(mapping)
+                if add:
+                    kept = keep_new_files(spark, target, asdict(sources), mapping.mapping, on_progress)
+                    manifest = target.read_manifest()
+                    if manifest is not None and not sources.metrics:
+                        described = manifest["mapping"]
+                    if kept.added is None and manifest is not None and manifest["interval_ms"] == interval_ms:
+                        return _unchanged(manifest, kept)
+                    job.read_kept(kept, mapping.mapping, interval_ms)
+                else:
+                    job.read_sources(sources, mapping.mapping, interval_ms)
+                result = job.write()
+                if kept is not None:
+                    result = replace(result, new_files=kept.new_files, seen_files=kept.seen_files)
+                target.publish(
+                    {
+                        "sources": asdict(sources),
+                        "mapping": described,
+                        "interval_ms": interval_ms,
+                        "versions": {name: version(name) for name in ("assignor-sim", "pyspark")}
+                        | {"python": platform.python_version()},
+                        "command": command,
+                        **result.counts,
+                    },
+                    with_batches=add,
+                )
+                return result
+            finally:
+                target.discard()
 
 
-def _ingest(
-    spark: SparkSession,
-    sources: IngestSources,
-    target: Target,
-    mapping: NamedMapping,
-    interval_ms: int | None,
-    command: str,
-    on_progress: Callable[[str], None],
-) -> IngestResult:
-    """Ingest sources into a folder that is locked.
+def _describe_mapping(mapping: NamedMapping) -> dict[str, Any]:
+    return {"name": mapping.name, **mapping.mapping.model_dump(mode="json", exclude_defaults=True)}
 
-    Returns:
-        Counts of rows and tables.
+
+def _unchanged(manifest: Mapping[str, Any], kept: KeptReadings) -> IngestResult:
+    """Return the counts of the earlier ingest, since no file is new."""
+    return IngestResult(
+        rows=manifest["rows"],
+        malformed=manifest["malformed"],
+        ignored=manifest["ignored"],
+        without_partitions=tuple(manifest["without_partitions"]),
+        tables=manifest["tables"],
+        new_files=0,
+        seen_files=kept.seen_files,
+    )
+
+
+@contextmanager
+def _spark_errors() -> Iterator[None]:
+    """Turn errors of Spark into `IngestError`.
+
+    Yields:
+        Nothing.
 
     Raises:
-        IngestError: a source or the folder cannot be used.
+        IngestError: Spark cannot read a source or write a table.
     """
     from pyspark.errors import PySparkException
 
     try:
-        job = _IngestJob(spark, target, on_progress)
-        if sources.metrics:
-            job.measure(sources.metrics, mapping.mapping, interval_ms)
-        for kind, paths in sources.dumps():
-            job.read(kind, paths)
-        result = job.write()
-        target.publish(
-            {
-                "sources": asdict(sources),
-                "mapping": {"name": mapping.name, **mapping.mapping.model_dump(mode="json", exclude_defaults=True)},
-                "interval_ms": interval_ms,
-                "versions": {name: version(name) for name in ("assignor-sim", "pyspark")}
-                | {"python": platform.python_version()},
-                "command": command,
-                **asdict(result),
-            }
-        )
-        return result
+        yield
     except PySparkException as error:
         raise IngestError(f"Spark cannot read the sources or write the tables: {str(error)[:_MAX_CHARS]}") from error
-    finally:
-        target.discard()
 
 
 @dataclass(slots=True)
@@ -177,22 +218,38 @@ class _IngestJob:
     parts: dict[str, list[DataFrame]] = field(default_factory=dict)
     broken: list[DataFrame] = field(default_factory=list)
 
-    def measure(self, paths: Sequence[str], mapping: SourceMapping, interval_ms: int | None) -> None:
-        """Read the time series."""
-        self.on_progress("looking for files")
-        groups = group_files(self.spark, paths)
-        files, size = sum(len(group.files) for group in groups), sum(group.size for group in groups)
-        self.on_progress(f"reading {files:,} files, {size / 1e6:,.0f} MB")
-        self.measured = measure(self.spark, groups, mapping, interval_ms, self.target.scratch("hours"))
-        if self.measured.sizes is not None:
-            self.parts.setdefault(SIZES.name, []).append(self.measured.sizes)
-        if self.measured.quarantine is not None:
-            self.broken.append(self.measured.quarantine)
+    def read_sources(self, sources: IngestSources, mapping: SourceMapping, interval_ms: int | None) -> None:
+        """Read the files of sources."""
+        if sources.metrics:
+            self.on_progress("looking for files")
+            groups = group_files(self.spark, find_files(self.spark, sources.metrics))
+            files, size = sum(len(group.files) for group in groups), sum(group.size for group in groups)
+            self.on_progress(f"reading {files:,} files, {size / 1e6:,.0f} MB")
+            self._add_measured(measure(self.spark, groups, mapping, interval_ms, self.target.scratch("hours")))
+        for kind, paths in sources.dumps():
+            self.on_progress(f"reading {kind.replace('_', ' ')}")
+            self._add_dumps(kind, dump_texts(self.spark, kind, find_files(self.spark, paths)))
 
-    def read(self, kind: str, paths: Sequence[str]) -> None:
-        """Read dumps of one kind."""
-        self.on_progress(f"reading {kind.replace('_', ' ')}")
-        rows = read_dumps(self.spark, kind, paths, self.target.scratch(kind))
+    def read_kept(self, kept: KeptReadings, mapping: SourceMapping, interval_ms: int | None) -> None:
+        """Read what the folder keeps of all files."""
+        if kept.measured:
+            self.on_progress(f"aggregating the readings of {len(kept.measured):,} ingests")
+            scratch = self.target.scratch("hours")
+            used = kept.mapping or mapping
+            self._add_measured(measure_kept(self.spark, kept.measured, kept.path, used, interval_ms, scratch))
+        for kind in TABLE_OF:
+            if (texts := kept.texts(kind)) is not None:
+                self._add_dumps(kind, texts)
+
+    def _add_measured(self, measured: Measured) -> None:
+        self.measured = measured
+        if measured.sizes is not None:
+            self.parts.setdefault(SIZES.name, []).append(measured.sizes)
+        if measured.quarantine is not None:
+            self.broken.append(measured.quarantine)
+
+    def _add_dumps(self, kind: str, texts: DataFrame) -> None:
+        rows = read_dumps(self.spark, kind, texts, self.target.scratch(kind))
         self.parts.setdefault(TABLE_OF[kind].name, []).append(rows.where("reason is null"))
         self.broken.append(rows.where("reason is not null").select("file", "reason", "raw"))
 
@@ -208,12 +265,12 @@ class _IngestJob:
         for table in (table for table in TABLES if table in tables):
             self.on_progress(f"writing {table.name}")
             written[table.name] = self.target.write(table, tables[table], table is RATES and self._is_large())
-        measured = self.measured
+        counts = RowCounts() if self.measured is None else self.measured.counts
         return IngestResult(
-            rows=measured.rows if measured else 0,
-            malformed=measured.malformed if measured else 0,
-            ignored=measured.ignored if measured else 0,
-            without_partitions=self._without_partitions(tables[RATES]) if measured else (),
+            rows=counts.rows,
+            malformed=counts.malformed,
+            ignored=counts.ignored,
+            without_partitions=() if self.measured is None else self._without_partitions(tables[RATES]),
             tables=written,
         )
 

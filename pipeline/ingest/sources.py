@@ -26,7 +26,7 @@ _SUFFIXES = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
 }
-_COMPRESSED = (".gz", ".bz2", ".zst", ".snappy", ".lz4", ".deflate")
+COMPRESSED = (".gz", ".bz2", ".zst", ".snappy", ".lz4", ".deflate")
 _MAX_HEADER_BYTES = 65_536
 
 
@@ -37,10 +37,12 @@ class SourceFile:
     Attributes:
         uri: its URI.
         size: its size in bytes.
+        modified_ms: when it was last modified, in ms since 1970.
     """
 
     uri: str
     size: int
+    modified_ms: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,14 +118,16 @@ class ServerFiles:
         # Spark's format for whole files opens none if their content is not read.
         found = self._spark.read.format("binaryFile").option("recursiveFileLookup", True)
         try:
-            rows = found.load(_absolute(path)).select(fn.col("path"), fn.col("length")).where("length > 0").collect()
+            modified = fn.unix_millis("modificationTime").alias("modified_ms")
+            rows = found.load(_absolute(path)).select("path", "length", modified).where("length > 0").collect()
         except AnalysisException as error:
             if "PATH_NOT_FOUND" not in str(error):
                 raise
             rows = []
         if not rows:
             raise IngestError(f"{path}: no such file on the machine of the Spark Connect server, or it is empty")
-        return sorted((SourceFile(row["path"], row["length"]) for row in rows), key=lambda file: file.uri)
+        files = (SourceFile(row["path"], row["length"], row["modified_ms"]) for row in rows)
+        return sorted(files, key=lambda file: file.uri)
 
     def first_line(self, uri: str) -> str:
         """Read the first line of a text file, decompressed according to its name."""
@@ -179,25 +183,39 @@ class HadoopSourceFiles:
             return
         if status.isFile():
             if status.getLen():
-                yield SourceFile(status.getPath().toString(), status.getLen())
+                yield SourceFile(status.getPath().toString(), status.getLen(), status.getModificationTime())
         else:
             for child in system.listStatus(status.getPath()):
                 yield from self._walk(system, child)
 
 
-def group_files(spark: SparkSession, paths: Sequence[str]) -> list[FileGroup]:
-    """Find the files of sources and group those that can be read together.
+def find_files(spark: SparkSession, paths: Sequence[str]) -> list[SourceFile]:
+    """Find the files of sources.
 
     Returns:
-        At least one group.
+        At least one file if there is a source; a file of several sources once.
 
     Raises:
         IngestError: a source has no files.
     """
     files = source_files(spark)
+    return list({file.uri: file for path in paths for file in files.list_files(path)}.values())
+
+
+def names_in_rows(spark: SparkSession, uris: Sequence[str]) -> dict[str, str]:
+    """Return the names of files by URI, as Spark writes them into rows."""
+    from pyspark.sql import functions as fn
+
+    # Spark's format for whole files opens none if their content is not read.
+    files = spark.read.format("binaryFile").load(list(uris)).select("path", fn.col("_metadata.file_path").alias("file"))
+    return {row["path"]: row["file"] for row in files.collect()}
+
+
+def group_files(spark: SparkSession, found: Sequence[SourceFile]) -> list[FileGroup]:
+    """Group the files that can be read together."""
+    files = source_files(spark)
     groups: dict[tuple[str, str | None], list[SourceFile]] = {}
-    found = {file.uri: file for path in paths for file in files.list_files(path)}
-    for file in found.values():
+    for file in found:
         format_ = _by_name(file.uri)
         first = "" if format_ in ("parquet", "jsonl") else files.first_line(file.uri)
         format_ = format_ or _by_content(first)
@@ -220,7 +238,7 @@ def _absolute(path: str) -> str:
 
 def _by_name(uri: str) -> str | None:
     name = uri
-    for suffix in _COMPRESSED:
+    for suffix in COMPRESSED:
         name = name.removesuffix(suffix)
     return next((format_ for suffix, format_ in _SUFFIXES.items() if name.endswith(suffix)), None)
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
+from pipeline.ingest.batches import BATCHES, Batch, batch_places
 from pipeline.ingest.errors import IngestError
 from pipeline.ingest.tables import Table
 from pipeline.parquet import write_parquet
@@ -63,13 +64,51 @@ class Target:
         write_parquet(ordered, path)
         return ordered.sparkSession.read.parquet(path).count()
 
-    def publish(self, manifest: Mapping[str, Any]) -> None:
-        """Write the manifest and move the folder to its final name; an earlier one is replaced."""
+    @property
+    def out(self) -> str:
+        """Return the path or URI of the folder as the user wrote it."""
+        return self._out
+
+    def batches(self) -> list[Batch]:
+        """Return the batches in the published folder, by number.
+
+        Raises:
+            IngestError: another release has written them.
+        """
+        places = batch_places(self._parent.children(self._name, BATCHES))
+        return [Batch.from_json(self._parent.read_text(self._name, *place)) for place in places]
+
+    def read_manifest(self) -> Mapping[str, Any] | None:
+        """Return the manifest of the published folder; None if it does not exist."""
+        if not self._parent.exists(self._name, MANIFEST):
+            return None
+        manifest: Mapping[str, Any] = json.loads(self._parent.read_text(self._name, MANIFEST))
+        return manifest
+
+    def published(self, *names: str) -> str:
+        """Return the URI of a file or folder in the published folder."""
+        return self._parent.path(self._name, *names)
+
+    def unpublished(self, *names: str) -> str:
+        """Return the URI of a file or folder that `publish` moves to the published folder."""
+        return self._parent.path(self._hidden, *names)
+
+    def write_bytes(self, content: bytes, *names: str) -> None:
+        """Write a file that `publish` moves to the published folder."""
+        self._parent.write(content, self._hidden, *names)
+
+    def publish(self, manifest: Mapping[str, Any], with_batches: bool = False) -> None:
+        """Write the manifest and move the folder to its final name; an earlier one is replaced.
+
+        Args:
+            manifest: the manifest.
+            with_batches: whether the batches of the earlier one are kept.
+        """
         for name in self._parent.children(self._hidden):
             if name.startswith("_"):
                 self._parent.remove(self._hidden, name)
         self._parent.write_text(json.dumps({"kind": KIND, **manifest}, indent=2) + "\n", self._hidden, MANIFEST)
-        self._parent.replace(self._hidden, self._name, MANIFEST)
+        self._parent.replace(self._hidden, self._name, MANIFEST, BATCHES if with_batches else "")
 
     def discard(self) -> None:
         """Complete a publication that was interrupted, and remove everything that was not published."""

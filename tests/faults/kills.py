@@ -71,6 +71,7 @@ _RUN = ("run", "small.yaml", "--out", "out")
 _SWEEP = ("sweep", "sweep.yaml", "--out", "swept", "--resume", "--master", "local[1]")
 _AGGREGATE = ("aggregate", "swept", "--master", "local[1]")
 _INGEST = ("ingest", "readings.csv", "--out", "in", "--master", "local[1]")
+_ADD = ("ingest", "--add", "--out", "in", "--master", "local[1]")
 
 COMMANDS = (
     Command("run", _RUN, ((*_RUN, "--seed", "7"),), "out"),
@@ -79,6 +80,7 @@ COMMANDS = (
     Command("sweep", _SWEEP, (), "swept", resumes=True, is_slow=True),
     Command("aggregate", (*_AGGREGATE, "--baseline", "sticky"), (_SWEEP,), "swept/aggregate", is_slow=True),
     Command("ingest", _INGEST, (("ingest", "older.csv", "--out", "in", "--master", "local[1]"),), "in", is_slow=True),
+    Command("ingest --add", (*_ADD, "readings.csv"), ((*_ADD, "older.csv"),), "in", is_slow=True),
 )
 
 

@@ -49,3 +49,28 @@ def test_ingest_has_bytes_of_local_one_and_survives_interruption(
     _ingest(spark, metrics, out)
     assert contents(download("ingested")) == contents(tmp_path / "out")
     assert not storage.exists(".ingested.part")
+
+
+def test_added_files_have_bytes_of_one_ingest_and_survive_interruption(
+    store: ObjectStore, spark: SparkSession, tmp_path: Path, download: Callable[[str], Path]
+) -> None:
+    raw = generate(
+        spark, f"{ROOT}/days", Population(4, seed=7), Schedule(2, 900), Faults(malformed=0.05), "csv"
+    ).metrics
+    _ingest(spark, raw, str(tmp_path / "out"))
+    days = [name for name in Storage(spark, raw).files() if name.endswith(".csv")]
+    assert len(days) == 2
+
+    def add(day: str) -> None:
+        sources = IngestSources(metrics=(f"{raw}/{day}",))
+        ingest(spark, sources, f"{ROOT}/added", find_mapping("plain"), add=True)
+
+    add(days[0])
+    store.reject("copy added/rates/")
+    with pytest.raises(Py4JJavaError):
+        add(days[1])
+    store.release()
+    add(days[1])
+    written = contents(download("added"))
+    assert {name: rows for name, rows in written.items() if "readings" not in name} == contents(tmp_path / "out")
+    assert {"readings/1/rows", "readings/2/rows"} <= set(written)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import re
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +17,7 @@ from scenarios.kafka.formats.leader_log import LoggedRebalance, parse_rebalances
 from scenarios.kafka.formats.lines import FormatError
 from scenarios.kafka.formats.log_dirs import parse_partition_sizes
 from scenarios.kafka.formats.properties import parse_properties
+from scenarios.kafka.formats.rotated_logs import move_heads
 from scenarios.kafka.formats.streams_groups import StreamsGroupMember, parse_streams_members
 from scenarios.kafka.formats.topics import DescribedTopic, parse_topics
 from scenarios.kafka.formats.topology import parse_topology
@@ -47,6 +50,9 @@ _KIND_PATTERNS: Final[Sequence[tuple[str | None, str]]] = (
     (PROPERTIES, r"^[ \t]*(application\.id|bootstrap\.servers|num\.standby\.replicas|num\.stream\.threads)[ \t]*[=:]"),
 )
 """Pattern that identifies each kind of file; the first match wins, None is an unused kind."""
+
+_PACKED: Final = ".gz"
+"""Suffix of rotated logs; other dumps are not compressed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +114,8 @@ def read_dumps(folder: Path) -> Dumps:
     for path in sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith(".")):
         text = _read_file(path)
         kind = None if text is None else detect_kind(text)
+        if path.suffix == _PACKED and kind != LEADER_LOG:
+            kind = None
         if text is None or kind is None:
             ignored.append(path.name)
             continue
@@ -129,12 +137,30 @@ def _read_file(path: Path) -> str | None:
     Raises:
         ObservationError: The file cannot be read.
     """
+    if path.suffix == _PACKED:
+        return _read_packed(path)
     try:
         return read_text(path, MAX_IMPORT_BYTES, f"longer than {MAX_IMPORT_BYTES:,} bytes")
     except UnreadableError as error:
         if str(error).startswith("not UTF-8"):
             return None
         raise ObservationError(f"{error.place(path.name)}: {error}") from None
+
+
+def _read_packed(path: Path) -> str | None:
+    """Return the content of a gzip file; None if it is not UTF-8 text.
+
+    Raises:
+        ObservationError: The content is too large.
+    """
+    try:
+        with gzip.open(path) as file:
+            content = file.read(MAX_IMPORT_BYTES + 1)
+        if len(content) > MAX_IMPORT_BYTES:
+            raise ObservationError(f"{path.name}: longer than {MAX_IMPORT_BYTES:,} bytes")
+        return content.decode("utf-8-sig")
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError):
+        return None
 
 
 def _parse_all(dumps: Dumps, texts: Mapping[str, Sequence[Dump[str]]]) -> None:
@@ -145,7 +171,8 @@ def _parse_all(dumps: Dumps, texts: Mapping[str, Sequence[Dump[str]]]) -> None:
     dumps.topology = _parse_single(texts, TOPOLOGY, _check_topology)
     dumps.properties = _parse_single(texts, PROPERTIES, parse_properties)
     dumps.members = _parse_members(texts)
-    logs = [_parse(dump, parse_rebalances) for dump in texts.get(LEADER_LOG, ())]
+    whole = move_heads({dump.file: dump.content for dump in texts.get(LEADER_LOG, ())})
+    logs = [_parse(Dump(file, text), parse_rebalances) for file, text in whole.items()]
     if logs:
         # Only the leader logs assignments; after a change of the leader, they continue in another file.
         rebalances = sorted(

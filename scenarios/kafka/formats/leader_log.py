@@ -137,10 +137,10 @@ def parse_rebalances(text: str) -> tuple[LoggedRebalance, ...]:
         consumers_of.update((process_id, _split(consumers)) for process_id, consumers in _CONSUMERS.findall(line))
         if match := _STATEFUL_TASKS.search(line):
             stateful = frozenset(_parse_tasks(number, match[1]))
-        starts_assignment = _ASSIGNMENT_START.search(line) is not None
-        if starts_assignment:
-            drafts.append(_RebalanceDraft(number, _time_ms(line), _leader(line), stateful, consumers_of))
-        if "activeTasks: (" in line and (starts_assignment or not _PREVIOUS_STATE.search(line)):
+        is_start = starts_assignment(line)
+        if is_start:
+            drafts.append(_RebalanceDraft(number, find_time_ms(line), find_leader(line), stateful, consumers_of))
+        if "activeTasks: (" in line and (is_start or not _PREVIOUS_STATE.search(line)):
             _add_clients(drafts, number, line)
         if match := _CONSUMER_ASSIGNMENT.search(line):
             process = match[1]
@@ -212,7 +212,13 @@ def _parse_tasks(number: int, text: str) -> tuple[str, ...]:
     return tuple(tasks)
 
 
-def _time_ms(line: str) -> int | None:
+def starts_assignment(line: str) -> bool:
+    """Return whether a line is the first one of an assignment."""
+    return _ASSIGNMENT_START.search(line) is not None
+
+
+def find_time_ms(line: str) -> int | None:
+    """Return the time at the beginning of a line in ms since 1970, read as UTC; None if it has none."""
     match = _TIME.search(line[:60])
     if match is None:
         return None
@@ -223,6 +229,7 @@ def _time_ms(line: str) -> int | None:
     return round(seconds) * 1_000 + int((match[2] or "0").ljust(3, "0")[:3])
 
 
-def _leader(line: str) -> str | None:
+def find_leader(line: str) -> str | None:
+    """Return the stream thread that has written a line; None if it names none."""
     match = _THREAD.search(line)
     return match[1] if match else None

@@ -20,7 +20,7 @@ from pipeline.ingest.mapping import BUILT_IN
 from pipeline.ingest.measured import measure
 from pipeline.ingest.rows import read_rows
 from pipeline.ingest.series import samples
-from pipeline.ingest.sources import group_files
+from pipeline.ingest.sources import find_files, group_files, names_in_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -72,10 +72,11 @@ def _write(readings: pd.DataFrame, folder: Path) -> str:
 def test_workers_give_the_same_bits_in_the_same_order_as_window_functions(
     spark: SparkSession, tmp_path: Path, seed: int, series: int, count: int, interval_ms: int | None
 ) -> None:
-    groups = group_files(spark, [_write(_readings(seed, series, count), tmp_path / "raw")])
+    groups = group_files(spark, find_files(spark, [_write(_readings(seed, series, count), tmp_path / "raw")]))
     good = read_rows(spark, groups[0], PLAIN).where("reason is null")
     windows = aggregate_by_hour(samples(good.repartition(TASKS, "topic", "partition"), interval_ms, True), False)
-    workers = aggregate_in_workers(good, groups[0].uris, TASKS, interval_ms, PLAIN)
+    names = list(names_in_rows(spark, groups[0].uris).values())
+    workers = aggregate_in_workers(good, names, TASKS, interval_ms, PLAIN)
     tables = []
     for name, hours in (("windows", windows), ("workers", workers)):
         hours.write.parquet(str(tmp_path / name))
@@ -123,7 +124,7 @@ def test_negative_zeros_are_left_to_spark(spark: SparkSession, tmp_path: Path, m
     lines = ["timestamp,topic,partition,bytes_in_total,messages_in_total"]
     lines += [f"{START_MS + 60_000 * minute},t,0,{minute},{('0', '-0')[minute % 2]}" for minute in range(40)]
     (tmp_path / "m.csv").write_text("\n".join(lines))
-    groups = group_files(spark, [str(tmp_path / "m.csv")])
+    groups = group_files(spark, find_files(spark, [str(tmp_path / "m.csv")]))
     result = measure(spark, groups, PLAIN, None, str(tmp_path / "scratch"))
     good = read_rows(spark, groups[0], PLAIN).where("reason is null")
     expected = aggregate_by_hour(samples(good.repartition(TASKS, "topic", "partition"), None, True), False)

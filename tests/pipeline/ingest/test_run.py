@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -176,6 +177,23 @@ timestamp,topic,partition,bytes_in_total,messages_in_total
         "timestamp: after the file was written",
         "timestamp: before the year 2000",
     ]
+
+
+def test_rebalance_in_two_rotated_logs_is_one(spark: SparkSession, tmp_path: Path) -> None:
+    lines = (DIALECTS / "leader_3_9.log").read_text().splitlines()
+    cut = next(number for number, line in enumerate(lines) if "Assignment of tasks to nodes" in line) + 1
+    with gzip.open(tmp_path / "b.log.1.gz", "wt") as packed:
+        packed.write("\n".join(lines[:cut]))
+    (tmp_path / "a.log").write_text("\n".join(lines[cut:]))
+    (tmp_path / "whole.log").write_text("\n".join(lines))
+    histories = []
+    for number, names in enumerate((("a.log", "b.log.1.gz"), ("whole.log",))):
+        sources = IngestSources(leader_logs=tuple(str(tmp_path / name) for name in names))
+        result = ingest(spark, sources, str(tmp_path / f"out {number}"), find_mapping("plain"))
+        assert result.tables == {"history": 7, "quarantine": 0}
+        history = pd.read_parquet(tmp_path / f"out {number}" / "history")
+        histories.append(history.sort_values(["at_ms", "client", "task"]).drop(columns=["file", "rebalance"]))
+    pd.testing.assert_frame_equal(*(history.reset_index(drop=True) for history in histories))
 
 
 def test_only_an_earlier_ingest_is_replaced(spark: SparkSession, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from pipeline.ingest.mapping import BUILT_IN, find_mapping
 from pipeline.ingest.rows import read_rows
 from pipeline.ingest.run import IngestSources, ingest
-from pipeline.ingest.sources import group_files
+from pipeline.ingest.sources import find_files, group_files
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -81,7 +81,7 @@ COLUMNS: list[tuple[str, pa.Array, str | None]] = [
 
 
 def _rows(spark: SparkSession, path: Path) -> DataFrame:
-    (group,) = group_files(spark, [str(path)])
+    (group,) = group_files(spark, find_files(spark, [str(path)]))
     return read_rows(spark, group, BUILT_IN["plain"])
 
 

@@ -1,0 +1,201 @@
+"""Batches: what ingests into a folder have read, so that later ones can add files without reading the old ones again.
+
+The folder of a batch, `readings/NUMBER`, is written once and never changed. It contains `batch.json`, the good rows of
+time series in `rows`, the bad ones in `quarantine`, the relevant lines of leader logs in `leader_logs`, and copies of
+dumps in folders named by their kinds.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from pipeline.ingest.errors import IngestError
+from pipeline.ingest.sources import FileGroup, SourceFile
+
+BATCHES = "readings"
+"""The folder of the batches in the output folder of an ingest."""
+
+METRICS = "metrics"
+"""The kind of files with time series; the others are those of dumps."""
+
+ROWS, QUARANTINED, LOGS = "rows", "quarantine", "leader_logs"
+
+_FILE = "batch.json"
+_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class IngestedFile:
+    """A file that an ingest has read.
+
+    Attributes:
+        kind: METRICS, or the kind of the dump.
+        uri: its URI.
+        size: its size in bytes.
+        modified_ms: when it was last modified, in ms since 1970.
+        name: its name in rows, as Spark writes it.
+        format: format of time series; None for dumps.
+        header: header of CSV; None without one.
+        copy: name of the copy of a dump; None for other files.
+    """
+
+    kind: str
+    uri: str
+    size: int
+    modified_ms: int
+    name: str
+    format: str | None = None
+    header: str | None = None
+    copy: str | None = None
+
+    def is_unchanged(self, file: SourceFile) -> bool:
+        """Return whether a file of the same URI has the same size and time."""
+        return (self.size, self.modified_ms) == (file.size, file.modified_ms)
+
+
+@dataclass(frozen=True, slots=True)
+class RowCounts:
+    """Counts of rows of time series.
+
+    Attributes:
+        rows: number of rows read, including malformed and ignored ones.
+        malformed: number of rows in quarantine.
+        ignored: number of rows whose metric the mapping does not contain.
+        negative_zeros: number of rows with a negative zero, which Spark aggregates.
+    """
+
+    rows: int = 0
+    malformed: int = 0
+    ignored: int = 0
+    negative_zeros: int = 0
+
+    def __add__(self, other: RowCounts) -> RowCounts:
+        return RowCounts(
+            self.rows + other.rows,
+            self.malformed + other.malformed,
+            self.ignored + other.ignored,
+            self.negative_zeros + other.negative_zeros,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What one ingest has read.
+
+    Attributes:
+        number: its number, from 1.
+        files: its files.
+        counts: counts of its rows of time series.
+        mapping: the meaning of their columns; None without time series.
+        columns: names and types of the columns of its Parquet files; empty without them.
+    """
+
+    number: int
+    files: tuple[IngestedFile, ...]
+    counts: RowCounts
+    mapping: Mapping[str, Any] | None
+    columns: tuple[tuple[str, str], ...]
+
+    def place(self, *names: str) -> tuple[str, ...]:
+        """Return the names on the way from the output folder to a file or folder of the batch."""
+        return (BATCHES, str(self.number), *names)
+
+    @property
+    def file_place(self) -> tuple[str, ...]:
+        """Return the names on the way from the output folder to the description of the batch."""
+        return self.place(_FILE)
+
+    def to_json(self) -> str:
+        """Return the description of the batch."""
+        return json.dumps({"version": _VERSION, **asdict(self)}, indent=2) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str) -> Batch:
+        """Read the description of a batch.
+
+        Returns:
+            The batch.
+
+        Raises:
+            IngestError: another release has written it.
+        """
+        record = json.loads(text)
+        if record.pop("version") != _VERSION:
+            raise IngestError(
+                f"{BATCHES}/{record['number']}: written by another release of assignor-sim; ingest all files with "
+                "--add into another folder"
+            )
+        return cls(
+            record["number"],
+            tuple(IngestedFile(**file) for file in record["files"]),
+            RowCounts(**record["counts"]),
+            record["mapping"],
+            tuple((name, type_) for name, type_ in record["columns"]),
+        )
+
+
+def batch_places(numbers: Iterable[str]) -> list[tuple[str, ...]]:
+    """Return the places of the descriptions of batches, by number."""
+    return [(BATCHES, number, _FILE) for number in sorted(numbers, key=int)]
+
+
+def select_new(files: Sequence[SourceFile], batches: Sequence[Batch], kind: str) -> list[SourceFile]:
+    """Return the files of a kind that no batch contains.
+
+    Raises:
+        IngestError: a file has changed since a batch was made of it.
+    """
+    known = {file.uri: file for batch in batches for file in batch.files if file.kind == kind}
+    changed = [file.uri for file in files if file.uri in known and not known[file.uri].is_unchanged(file)]
+    if changed:
+        more = f" (and {len(changed) - 1:,} more)" if len(changed) > 1 else ""
+        raise IngestError(
+            f"{changed[0]}{more}: has changed since it was ingested; ingest all files with --add into another folder, "
+            "and add files only when they are complete"
+        )
+    return [file for file in files if file.uri not in known]
+
+
+def check_mapping(mapping: Mapping[str, Any], batches: Sequence[Batch], out: str) -> None:
+    """Check that time series can be added to those of batches.
+
+    Raises:
+        IngestError: the batches have another mapping.
+    """
+    if any(batch.mapping not in (None, mapping) for batch in batches):
+        raise IngestError(
+            f"{out}: its readings were ingested with another --map; use the same mapping, or another folder"
+        )
+
+
+def check_columns(batches: Sequence[Batch], added: Batch) -> None:
+    """Check that rows of Parquet files have the same text whether they are read together or not.
+
+    Raises:
+        IngestError: the columns of the files differ in more than further ones at the end.
+    """
+    for batch in batches:
+        shared = min(len(batch.columns), len(added.columns))
+        if batch.columns[:shared] != added.columns[:shared]:
+            first = next(file.uri for file in added.files if file.format == "parquet")
+            raise IngestError(
+                f"{first}: its columns ({_describe(added)}) are not those of the files before ({_describe(batch)}); "
+                "ingest it into another folder"
+            )
+
+
+def groups_of(batches: Sequence[Batch]) -> list[FileGroup]:
+    """Return the files with time series of all batches, as `sources.group_files` groups them."""
+    groups: dict[tuple[str, str | None], list[SourceFile]] = {}
+    files = (file for batch in batches for file in batch.files if file.kind == METRICS)
+    for file in sorted(files, key=lambda file: file.uri):
+        source = SourceFile(file.uri, file.size, file.modified_ms)
+        groups.setdefault((file.format or "", file.header), []).append(source)
+    return [FileGroup(format_, tuple(members), header) for (format_, header), members in groups.items()]
+
+
+def _describe(batch: Batch) -> str:
+    return ", ".join(f"{name} {type_}" for name, type_ in batch.columns)
