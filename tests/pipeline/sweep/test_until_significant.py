@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,6 @@ import pytest
 
 from pipeline.aggregate import aggregate
 from pipeline.sweep.batch_job import run_table
-from pipeline.sweep.batches import BatchSizes
 from pipeline.sweep.job import SweepJob
 from pipeline.sweep.run import Progress, run_sweep
 from pipeline.sweep.stop_rule import DECIDED_RUN, StopRule, decide_setting
@@ -28,6 +28,7 @@ from reports.render.terminal.sweep import draw
 from scenarios.sweeps.design import load_sweep
 from scenarios.sweeps.errors import SweepError
 from scenarios.sweeps.prepared import prepare_sweep
+from tests.pipeline.sweep.driver import SMALL_BATCHES
 from tests.pipeline.sweep.driver_process import DriverProcess
 from tests.pipeline.sweep.examples import SWEEP, write_sweep
 from tests.pipeline.sweep.parquet_contents import contents
@@ -38,9 +39,9 @@ if TYPE_CHECKING:
 METRIC = "worst_rack_loss"
 """Without standbys, decided after the first look; with one, undecided."""
 
-SIZES = BatchSizes(batch_ms=450.0, chunk_ms=40.0)
+SIZES = replace(SMALL_BATCHES, batch_ms=120.0)
 LAST_FACTOR = "  - {name: warmups, path: application.configs.max.warmup.replicas, values: [2, 4]}\n"
-DECLARED = (5, 4, 3, 2, 1, *range(6, 13))
+DECLARED = (5, 4, 3, 2, 1, *range(6, 17))
 
 
 @pytest.fixture(scope="module")
@@ -60,8 +61,8 @@ def whole(spark: SparkSession, job: SweepJob, tmp_path_factory: pytest.TempPathF
     out = tmp_path_factory.mktemp("whole") / "out"
     reported: list[Progress] = []
     end = run_sweep(spark, job, str(out), on_progress=reported.append)
-    assert end == Progress(24 + 16, 0, 24 + 16, 0)
-    assert reported[0].total == job.prepared.total == 48
+    assert end == Progress(32 + 16, 0, 32 + 16, 0)
+    assert reported[0].total == job.prepared.total == 64
     assert reported[-1] == end
     return out
 
@@ -104,7 +105,7 @@ def test_manifest_names_rule_and_stops(whole: Path) -> None:
     assert manifest["stopped"] == {
         "pairs": 2,
         "cells": 2,
-        "runs": 8,
+        "runs": 16,
         "shared_seeds": 8,
         "looks": [{"seeds": 8, "stopped_pairs": 1}],
     }
@@ -123,31 +124,31 @@ def test_killed_sweep_resumes_to_the_same_bytes(
     with pytest.raises(SweepError, match=r"another sweep \(different: until_significant\)"):
         run_sweep(spark, SweepJob.of(job.prepared, SIZES), str(out), resume=True)
     end = run_sweep(spark, job, str(out), resume=True)
-    assert 0 < end.finished_before < end.done == 40
+    assert 0 < end.finished_before <= end.done == 48
     assert contents(out) == contents(whole)
     assert (out / "manifest.json").read_bytes() == (whole / "manifest.json").read_bytes()
     # A finished sweep is not run again.
-    assert run_sweep(spark, job, str(out)) == Progress(40, 40, 40, 0)
+    assert run_sweep(spark, job, str(out)) == Progress(48, 48, 48, 0)
 
 
 def test_reports_compare_shared_seeds_and_say_what_stopped(spark: SparkSession, whole: Path, tmp_path: Path) -> None:
     summary = aggregate(spark, [str(whole)])
     tables = {name: pd.read_parquet(whole / "aggregate" / name) for name in ("cells", "front", "differences", "levels")}
     assert set(tables["front"].runs) == {8}
-    assert set(tables["cells"].groupby("setting").runs.max()) == {8, 12}
-    assert set(tables["differences"].groupby("setting").pairs.max()) == {8, 12}
+    assert set(tables["cells"].groupby("setting").runs.max()) == {8, 16}
+    assert set(tables["differences"].groupby("setting").pairs.max()) == {8, 16}
     assert tables["levels"].groupby(["metric", "factor"]).runs.sum().max() == 4 * 8
     runs = pd.read_parquet(whole / "runs")
     shared = runs[runs.seed.isin(DECLARED[:8])].groupby(["setting", "assignor"]).active_moves.mean()
     front = tables["front"].set_index(["setting", "assignor"]).active_moves
     assert front.to_dict() == pytest.approx(shared.to_dict())
     (sweep,) = summary["sweeps"]
-    assert sweep["runs"] == 40
-    assert [row["number"] for row in summary["left_out"]] == [8]
+    assert sweep["runs"] == 48
+    assert [row["number"] for row in summary["left_out"]] == [16]
     assert "not needed" in summary["left_out"][0]["why"]
     text = describe_stops(sweep)
     assert "Seeds stopped for 1 of 2 pairs" in text
-    assert "1 after 8 of 12 seeds" in text
+    assert "1 after 8 of 16 seeds" in text
     assert "first 8 seeds" in text
     assert text.split(":")[0] in " ".join(draw(summary, 120, color=False).split())
     page = read_sweep(read_aggregate(whole))
