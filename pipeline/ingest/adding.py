@@ -13,7 +13,7 @@ from pipeline.ingest.batches import (
     METRICS,
     QUARANTINED,
     ROWS,
-    Batch,
+    IngestBatch,
     IngestedFile,
     RowCounts,
     check_columns,
@@ -48,13 +48,13 @@ class KeptReadings:
 
     spark: SparkSession
     target: Target
-    batches: tuple[Batch, ...]
+    batches: tuple[IngestBatch, ...]
     added: int | None
     new_files: int
     seen_files: int
 
     @property
-    def measured(self) -> tuple[Batch, ...]:
+    def measured(self) -> tuple[IngestBatch, ...]:
         """Return the batches with time series."""
         return tuple(batch for batch in self.batches if batch.mapping is not None)
 
@@ -121,7 +121,7 @@ def keep_new_files(
     if not count:
         return KeptReadings(spark, target, tuple(earlier), None, 0, seen)
     number = max((batch.number for batch in earlier), default=0) + 1
-    batch = _Writer(spark, target, Batch(number, (), RowCounts(), None, ())).write(
+    batch = _Writer(spark, target, IngestBatch(number, (), RowCounts(), None, ())).write(
         new, mapping, record, earlier, on_progress
     )
     return KeptReadings(spark, target, (*earlier, batch), number, count, seen)
@@ -139,16 +139,16 @@ class _Writer:
 
     spark: SparkSession
     target: Target
-    batch: Batch
+    batch: IngestBatch
 
     def write(
         self,
         new: Mapping[str, list[SourceFile]],
         mapping: SourceMapping,
         record: Mapping[str, Any],
-        earlier: list[Batch],
+        earlier: list[IngestBatch],
         on_progress: Callable[[str], None],
-    ) -> Batch:
+    ) -> IngestBatch:
         """Write the batch, its description last."""
         for kind, files in new.items():
             if not files:
@@ -164,7 +164,7 @@ class _Writer:
         return self.batch
 
     def _keep_series(
-        self, files: list[SourceFile], mapping: SourceMapping, record: Mapping[str, Any], earlier: list[Batch]
+        self, files: list[SourceFile], mapping: SourceMapping, record: Mapping[str, Any], earlier: list[IngestBatch]
     ) -> None:
         groups = group_files(self.spark, files)
         names = names_in_rows(self.spark, [file.uri for file in files])

@@ -82,7 +82,7 @@ class RowCounts:
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class IngestBatch:
     """What one ingest has read.
 
     Attributes:
@@ -113,7 +113,7 @@ class Batch:
         return json.dumps({"version": _VERSION, **asdict(self)}, indent=2) + "\n"
 
     @classmethod
-    def from_json(cls, text: str) -> Batch:
+    def from_json(cls, text: str) -> IngestBatch:
         """Read the description of a batch.
 
         Returns:
@@ -142,7 +142,7 @@ def batch_places(numbers: Iterable[str]) -> list[tuple[str, ...]]:
     return [(BATCHES, number, _FILE) for number in sorted(numbers, key=int)]
 
 
-def select_new(files: Sequence[SourceFile], batches: Sequence[Batch], kind: str) -> list[SourceFile]:
+def select_new(files: Sequence[SourceFile], batches: Sequence[IngestBatch], kind: str) -> list[SourceFile]:
     """Return the files of a kind that no batch contains.
 
     Raises:
@@ -159,7 +159,7 @@ def select_new(files: Sequence[SourceFile], batches: Sequence[Batch], kind: str)
     return [file for file in files if file.uri not in known]
 
 
-def check_mapping(mapping: Mapping[str, Any], batches: Sequence[Batch], out: str) -> None:
+def check_mapping(mapping: Mapping[str, Any], batches: Sequence[IngestBatch], out: str) -> None:
     """Check that time series can be added to those of batches.
 
     Raises:
@@ -171,7 +171,7 @@ def check_mapping(mapping: Mapping[str, Any], batches: Sequence[Batch], out: str
         )
 
 
-def check_columns(batches: Sequence[Batch], added: Batch) -> None:
+def check_columns(batches: Sequence[IngestBatch], added: IngestBatch) -> None:
     """Check that rows of Parquet files have the same text whether they are read together or not.
 
     Raises:
@@ -187,7 +187,7 @@ def check_columns(batches: Sequence[Batch], added: Batch) -> None:
             )
 
 
-def groups_of(batches: Sequence[Batch]) -> list[FileGroup]:
+def groups_of(batches: Sequence[IngestBatch]) -> list[FileGroup]:
     """Return the files with time series of all batches, as `sources.group_files` groups them."""
     groups: dict[tuple[str, str | None], list[SourceFile]] = {}
     files = (file for batch in batches for file in batch.files if file.kind == METRICS)
@@ -197,5 +197,5 @@ def groups_of(batches: Sequence[Batch]) -> list[FileGroup]:
     return [FileGroup(format_, tuple(members), header) for (format_, header), members in groups.items()]
 
 
-def _describe(batch: Batch) -> str:
+def _describe(batch: IngestBatch) -> str:
     return ", ".join(f"{name} {type_}" for name, type_ in batch.columns)

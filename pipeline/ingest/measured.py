@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING
 
-from pipeline.ingest.batches import METRICS, QUARANTINED, ROWS, Batch, RowCounts, groups_of
+from pipeline.ingest.batches import METRICS, QUARANTINED, ROWS, IngestBatch, RowCounts, groups_of
 from pipeline.ingest.errors import IngestError
 from pipeline.ingest.hourly_arrays import COUNTS
 from pipeline.ingest.hourly_distribution import aggregate_by_hour, expand_percentiles
@@ -143,7 +143,7 @@ def keep_rows(
 
 def measure_kept(
     spark: SparkSession,
-    batches: Sequence[Batch],
+    batches: Sequence[IngestBatch],
     path: Callable[..., str],
     mapping: SourceMapping,
     interval_ms: int | None,

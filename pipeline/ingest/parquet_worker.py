@@ -129,7 +129,7 @@ def read_row_groups(groups: Sequence[RowGroup], mapping: SourceMapping, schema: 
         Batches of chunks or of bad rows, with the columns of `output_schema`.
     """
     result = output_schema(schema)
-    held: list[_Rows] = []
+    held: list[_ValidatedRows] = []
     count = 0
     for group in groups:
         # One file is open at a time; footers are small.
@@ -157,7 +157,7 @@ def output_schema(schema: pa.Schema) -> pa.Schema:
 
 
 @dataclass(frozen=True, slots=True)
-class _Rows:
+class _ValidatedRows:
     """Good rows of a row group, and the bad ones."""
 
     keys: KeyColumns
@@ -167,7 +167,7 @@ class _Rows:
     bad: dict[str, pa.Array] | None
 
 
-def _validate(batch: pa.RecordBatch, mapping: SourceMapping, file: ReadingsFile, start: int) -> _Rows:
+def _validate(batch: pa.RecordBatch, mapping: SourceMapping, file: ReadingsFile, start: int) -> _ValidatedRows:
     """Divide rows of a file, of which the first has the position `start`, into good and bad ones."""
     rows = batch.num_rows
     columns = {name: batch[name] for name in batch.schema.names}
@@ -221,7 +221,7 @@ def _validate(batch: pa.RecordBatch, mapping: SourceMapping, file: ReadingsFile,
         )
         name = pa.repeat(pa.scalar(file.name), len(indices))
         bad = {"position": pa.array(position[indices]), "name": name, "reason": reasons, "row": row}
-    return _Rows(keys, values, position[kept], zeros, bad)
+    return _ValidatedRows(keys, values, position[kept], zeros, bad)
 
 
 def _both(measured: Mapping[str, tuple[Numbers, Flags]]) -> list[tuple[Numbers, Flags]]:
@@ -271,7 +271,7 @@ def _partition(columns: Mapping[str, pa.Array], mapping: SourceMapping, rows: in
     return pa.array(np.where(known, numbers, 0).astype(np.int32)), known
 
 
-def _chunk_batch(held: Sequence[_Rows], schema: pa.Schema) -> pa.RecordBatch:
+def _chunk_batch(held: Sequence[_ValidatedRows], schema: pa.Schema) -> pa.RecordBatch:
     keys = KeyColumns(
         *(pa.concat_arrays([getattr(rows.keys, name) for rows in held]) for name in ("topic", "partition", "broker"))
     )

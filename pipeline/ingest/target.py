@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
-from pipeline.ingest.batches import BATCHES, Batch, batch_places
+from pipeline.ingest.batches import BATCHES, IngestBatch, batch_places
 from pipeline.ingest.errors import IngestError
 from pipeline.ingest.tables import Table
 from pipeline.parquet import write_parquet
@@ -69,14 +69,14 @@ class Target:
         """Return the path or URI of the folder as the user wrote it."""
         return self._out
 
-    def batches(self) -> list[Batch]:
+    def batches(self) -> list[IngestBatch]:
         """Return the batches in the published folder, by number.
 
         Raises:
             IngestError: another release has written them.
         """
         places = batch_places(self._parent.children(self._name, BATCHES))
-        return [Batch.from_json(self._parent.read_text(self._name, *place)) for place in places]
+        return [IngestBatch.from_json(self._parent.read_text(self._name, *place)) for place in places]
 
     def read_manifest(self) -> Mapping[str, Any] | None:
         """Return the manifest of the published folder; None if it does not exist."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from pipeline.ingest.batches import Batch, IngestedFile, RowCounts, check_columns
+from pipeline.ingest.batches import IngestBatch, IngestedFile, RowCounts, check_columns
 from pipeline.ingest.errors import IngestError
 from pipeline.ingest.mapping import find_mapping
 from pipeline.ingest.run import IngestResult, IngestSources, ingest
@@ -129,9 +129,9 @@ def test_rejected_files_change_nothing(spark: SparkSession, tmp_path: Path) -> N
 
 
 def test_columns_in_another_order_are_rejected() -> None:
-    def batch(*names: str) -> Batch:
+    def batch(*names: str) -> IngestBatch:
         file = IngestedFile("metrics", f"{names[:1]}.parquet", 1, 1, "", "parquet")
-        return Batch(1, (file,), RowCounts(), {}, tuple((name, "bigint") for name in names))
+        return IngestBatch(1, (file,), RowCounts(), {}, tuple((name, "bigint") for name in names))
 
     check_columns([batch(), batch("a", "b")], batch("a", "b", "further"))
     check_columns([batch("a", "b", "further")], batch("a", "b"))
