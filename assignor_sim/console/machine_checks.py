@@ -18,6 +18,7 @@ from assignors.jvm.java_release import java_release
 
 SPARK_COMMANDS: Final = (
     "aggregate",
+    "checkup --master",
     "generate metrics",
     "ingest",
     "recommend",
@@ -28,7 +29,7 @@ SPARK_COMMANDS: Final = (
 """Commands that run on Spark, and need a JDK for it."""
 JAVA_COMMANDS: Final = (*SPARK_COMMANDS, "run --assignor java:…")
 """Commands that start Java: those that run on Spark, and every command with an assignor in Java."""
-KAFKA_COMMANDS: Final = ("import --bootstrap", "plan --bootstrap")
+KAFKA_COMMANDS: Final = ("checkup --bootstrap", "import --bootstrap", "plan --bootstrap")
 """Commands that connect to a running cluster."""
 
 _PYTHON: Final = ((3, 11), (3, 14))

@@ -23,12 +23,16 @@ from reports.analysis.checkup.report import (
     situation_figures,
 )
 from reports.analysis.formatting import format_rate
+from reports.analysis.recommendation import MetricChange
 from scenarios.checkup.situations import LeftOut, Situation, standard_situations
 from scenarios.load import Scenario
 from scenarios.run_time import count_tasks
 
 FIRST_SEEDS: Final = 3
 """Seeds of the first report card."""
+
+_FINALISTS: Final = 3
+"""Settings that are compared with the current one, until one is better."""
 
 _ASSIGNORS: Final = ("high_availability", "sticky_task_assignor", "streams_group_sticky")
 
@@ -115,13 +119,20 @@ class _Comparison:
         request, settings, scenario = self.request, self.settings, self.request.scenario
         seeds = range(self.first, self.first + request.seeds)
         on_step(f"comparing with {request.seeds} fresh seeds")
-        before, after = (runs or [] for runs in self.runs.run([settings.today, self.found.best], seeds))
-        card, best = self.runs.card(settings.today, before), self.runs.card(self.found.best, after)
-        gains = area_gains(before, after)
-        is_better = any(gain.direction < 0 for gain in gains) and not best.is_worse_than(card)
-        chosen = self.found.best if is_better and self.found.best != settings.today else None
-        if chosen is None:
-            after = before
+        before, *_ = self.runs.run([settings.today, *self.found.ranked[:1]], seeds)
+        assert before is not None
+        card = self.runs.card(settings.today, before)
+        chosen, best, after = None, card, before
+        gains: tuple[MetricChange, ...] = ()
+        for candidate in self.found.ranked[:_FINALISTS]:
+            [runs] = self.runs.run([candidate], seeds)
+            if runs is None:
+                continue
+            compared = area_gains(before, runs)
+            graded = self.runs.card(candidate, runs)
+            if any(gain.direction < 0 for gain in compared) and not graded.is_worse_than(card):
+                chosen, best, after, gains = candidate, graded, runs, compared
+                break
         titles = {situation.key: situation.title for situation in self.situations}
         rollout = None
         if chosen is not None:
@@ -136,7 +147,7 @@ class _Comparison:
             today=card,
             recommended=None if chosen is None else best,
             changes=() if chosen is None else settings.changes(chosen),
-            gains=() if chosen is None else gains,
+            gains=gains,
             situations=tuple(situation_figures(one.key, one.title, before, after) for one in self.situations),
             findings=findings(card, list(self.found.single.values()), titles, _evidence(before)),
             rollout=rollout,

@@ -17,8 +17,7 @@ from typing import Any, Final
 from pipeline.checkup.runs import SituationRequest, by_seed, run_situation
 from pipeline.checkup.settings import CheckupSettings, Setting
 from reports.analysis.checkup.areas import SituationRun
-from reports.analysis.checkup.findings import NOTICEABLE
-from reports.analysis.checkup.report import ReportCard, report_card
+from reports.analysis.checkup.report import NOTICEABLE, ReportCard, report_card
 from scenarios.checkup.situations import Situation
 
 SEARCH_SEEDS: Final = 2
@@ -129,12 +128,12 @@ class SearchResult:
     """The settings that were tried.
 
     Attributes:
-        best: the best setting found; the current one if none is better.
+        ranked: the settings that are better than the current one, the best first.
         cards: the report cards of all valid settings.
         single: those of the settings with a single change.
     """
 
-    best: Setting
+    ranked: list[Setting]
     cards: dict[Setting, ReportCard]
     single: dict[Setting, ReportCard]
 
@@ -148,7 +147,7 @@ def search(runs: SettingRuns, seeds: Sequence[int], on_step: Callable[[str], Non
         on_step: called with a description of each step.
 
     Returns:
-        The best setting, and all report cards.
+        The better settings, and all report cards.
     """
     return _SettingSearch(runs, seeds, on_step).result()
 
@@ -173,17 +172,21 @@ class _SettingSearch:
         self._grade(changes, self._reference)
         single = {setting: card for setting, card in cards.items() if setting != self._today}
         helping = sorted(
-            (one for one in single if self._is_allowed(one) and _gain(cards[one], self._reference) >= _GAIN),
+            (one for one in single if self._can_help(one) and _gain(cards[one], self._reference) >= _GAIN),
             key=lambda one: cards[one].total,
         )
         self._on_step(f"combining {len(helping)} changes that help")
         best = self._today
-        for change in helping:
+        for change in (*helping, *helping):  # A change may need a later one: standbys take long without more warm-ups.
             combined = change if best == self._today else settings.combine(best, change)
             if combined is not None:
                 best = self._better(best, [combined])
         self._on_step("leaving out changes that do not help")
-        return SearchResult(self._simplified(best), cards, single)
+        best = self._simplified(best)
+        others = [one for one in cards if one not in (best, self._today) and self._is_allowed(one)]
+        ranked = sorted(others, key=lambda one: cards[one].total)
+        better = [one for one in ranked if _gain(cards[one], self._reference) >= _GAIN]
+        return SearchResult([best, *better] if best != self._today else better, cards, single)
 
     def _grade(self, settings: Sequence[Setting], reference: ReportCard) -> None:
         """Grade settings: in the deciding situations first, and in all if they can still be better than a reference."""
@@ -200,15 +203,14 @@ class _SettingSearch:
         ]
         self._cards |= screened | self._runs.cards(promising, self._seeds)
 
-    def _is_allowed(self, setting: Setting) -> bool:
-        """Return whether a setting was run in all situations, needs no migration, and has nowhere a worse grade."""
+    def _can_help(self, setting: Setting) -> bool:
+        """Return whether a setting was run in all situations, and needs no migration."""
         card = self._cards.get(setting)
-        return (
-            card is not None
-            and not card.is_partial
-            and not card.is_migration
-            and not card.is_worse_than(self._reference)
-        )
+        return card is not None and not card.is_partial and not card.is_migration
+
+    def _is_allowed(self, setting: Setting) -> bool:
+        """Return whether a setting can help, and has no worse grade."""
+        return self._can_help(setting) and not self._cards[setting].is_worse_than(self._reference)
 
     def _better(self, best: Setting, others: Sequence[Setting]) -> Setting:
         """Return the first of some settings that is better than the best one; else the best one."""

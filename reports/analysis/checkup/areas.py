@@ -114,6 +114,11 @@ def _leader_percent(run: SituationRun) -> float | None:
     return 100 * float(compute_ms) / run.max_poll_interval_ms
 
 
+def _small_percent(value: float) -> str:
+    """Return a percentage without the digits of a very small one."""
+    return "< 0.01 %" if 0 < value < 0.01 else format_percent(value)
+
+
 def _delay(run: SituationRun) -> float | None:
     """Return the maximum processing delay; None if clients process without limit."""
     return run.metrics["max_processing_delay_ms"] if run.limits_processing else None
@@ -188,7 +193,7 @@ AREAS: Final = (
         "compute time of max.poll.interval.ms",
         ("deploy", *_FAILURES, "scale"),
         (1, 5, 20, 50),
-        format_percent,
+        _small_percent,
         _leader_percent,
         "a broker assigns the tasks of a streams group",
     ),

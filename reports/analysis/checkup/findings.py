@@ -6,14 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from reports.analysis.checkup.areas import AREA
-from reports.analysis.checkup.report import CheckupFinding, GradedArea, ReportCard
+from reports.analysis.checkup.report import NOTICEABLE, CheckupFinding, GradedArea, ReportCard
 
 MAX_FINDINGS: Final = 3
 
 _GOOD: Final = "A"
-NOTICEABLE: Final = 0.25
-"""Smallest improvement of a position that counts as help."""
-
 _TITLES: Final = {
     "availability": "A failure stops tasks for {value}",
     "redundancy": "{value} of the stateful tasks are lost with one instance or zone",
@@ -49,12 +46,15 @@ def findings(
 
 
 def _helping(graded: GradedArea, cards: Sequence[ReportCard]) -> ReportCard | None:
-    """Return the setting that improves an area most; None if none does."""
-    full = [card for card in cards if not card.is_partial]
-    best = min(full, key=lambda card: card.graded(graded.area).position, default=None)
-    if best is None or best.graded(graded.area).value is None:
-        return None
-    return best if graded.position - best.graded(graded.area).position >= NOTICEABLE else None
+    """Return the setting that improves an area most, without a migration if one does; None if none does."""
+    for is_migration in (False, True):
+        full = [card for card in cards if card.is_migration is is_migration and not card.is_partial]
+        best = min(full, key=lambda card: card.graded(graded.area).position, default=None)
+        if best is None or best.graded(graded.area).value is None:
+            continue
+        if graded.position - best.graded(graded.area).position >= NOTICEABLE:
+            return best
+    return None
 
 
 def _finding(

@@ -25,6 +25,9 @@ SHOWN_METRICS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """Metrics of situations that are compared between the current and the recommended setting."""
 
+NOTICEABLE: Final = 0.25
+"""Smallest difference of positions that counts."""
+
 CheckupVerdict = Literal["recommended", "already_best"]
 """Whether to change the setting."""
 
@@ -82,9 +85,13 @@ class ReportCard:
         return sum(graded.position for graded in self.areas)
 
     def is_worse_than(self, other: ReportCard) -> bool:
-        """Return whether an area has a worse grade than in another report card."""
+        """Return whether an area has a worse grade than in another report card, and not only just.
+
+        A figure that crosses a limit by a small step, as from 59 s to 61 s, does not count.
+        """
         return any(
-            worse_grade(before.grade, after.grade) for before, after in zip(other.areas, self.areas, strict=True)
+            worse_grade(before.grade, after.grade) and after.position - before.position >= NOTICEABLE
+            for before, after in zip(other.areas, self.areas, strict=True)
         )
 
     def graded(self, key: str) -> GradedArea:

@@ -34,7 +34,7 @@ def method(report: CheckupReport) -> str:
 def answer(report: CheckupReport) -> str:
     """Return the answer in one sentence."""
     if report.recommended is None:
-        return "Keep the current setting: none that was tried has better grades and is nowhere worse."
+        return "Keep the current setting: no setting that was tried is better without a worse grade."
     better = [
         f"{AREA[old.area].title} {old.grade} → {new.grade}"
         for old, new in zip(report.today.areas, report.recommended.areas, strict=True)
