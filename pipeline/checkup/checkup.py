@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import mean
 from typing import Any, Final
 
 from pipeline.checkup.rollout import simulate_rollout
@@ -22,7 +23,7 @@ from reports.analysis.checkup.report import (
     area_gains,
     situation_figures,
 )
-from reports.analysis.formatting import format_rate
+from reports.analysis.formatting import format_number, format_rate
 from reports.analysis.recommendation import MetricChange
 from scenarios.checkup.situations import LeftOut, Situation, standard_situations
 from scenarios.load import Scenario
@@ -202,13 +203,14 @@ def _size(scenario: Scenario) -> str:
 
 def _evidence(before: SeedRuns) -> Mapping[str, str]:
     """Return further figures by area: what crosses zones, and partitions that a failure makes unavailable."""
-    run = before[0]["steady"].metrics
-    partitions, rate = run["cross_rack_source_partitions"], run["cross_rack_bytes_per_s"]
+    steady = [run["steady"] for run in before]
+    partitions, rates = (
+        [run.metrics[name] for run in steady] for name in ("cross_rack_source_partitions", "cross_rack_bytes_per_s")
+    )
     evidence = {}
-    if partitions is not None:
-        total = before[0]["steady"].source_partitions
-        text = f"{partitions:,} of {total:,} partitions are read across zones"
-        text += f", {format_rate(rate)} cross in all" if rate is not None else ""
+    if None not in partitions:
+        text = f"{format_number(mean(partitions))} of {steady[0].source_partitions:,} partitions are read across zones"
+        text += "" if None in rates else f", {format_rate(mean(rates))} cross in all"
         evidence["bill"] = text
     key = worst_situation(AREA["availability"], before[0])
     unavailable = 0 if key is None else before[0][key].metrics["unavailable_partitions"]

@@ -120,8 +120,15 @@ class CheckupSettings:
         return None if combined.is_static and combined.leaves_group else combined
 
     def without_each_change(self, setting: Setting) -> list[Setting]:
-        """Return the settings with one change less."""
-        without = [
+        """Return the settings with one change less, or with fewer additional standbys."""
+        values = self.space.values(setting.candidate)
+        fewer = [
+            replace(setting, candidate=self.space.normalize(levels))
+            for index, dimension in enumerate(self.space.dimensions)
+            if dimension.name == STANDBYS and values[STANDBYS] - 1 > self.space.today.levels[index]
+            for levels in [_with_level(setting.candidate, index, values[STANDBYS] - 1)]
+        ]
+        without = fewer + [
             replace(setting, candidate=candidate, has_client_rack=self._needs_client_rack(candidate))
             for index in self.space.changed(setting.candidate)
             if (candidate := self.space.revert(setting.candidate, [index])) != setting.candidate
@@ -203,6 +210,10 @@ class CheckupSettings:
         is_rack_aware = self.space.values(candidate)[STRATEGY] != "none"
         clients = self.scenario.blueprint.clients
         return is_rack_aware and any(client.rack is not None and not client.announces_rack for client in clients)
+
+
+def _with_level(candidate: Candidate, index: int, level: Any) -> list[Any]:
+    return [*candidate.levels[:index], level, *candidate.levels[index + 1 :]]
 
 
 def set_zone_tag(client: Document) -> None:
