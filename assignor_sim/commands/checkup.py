@@ -38,7 +38,7 @@ def checkup(
         Path | None,
         typer.Argument(
             help="Scenario file, or name of a shipped scenario; or import with --bootstrap or --from.",
-            metavar="[SCENARIO]",
+            metavar="SCENARIO",
             autocompletion=complete_scenario,
         ),
     ] = None,
@@ -54,7 +54,9 @@ def checkup(
     ] = None,
     rack: Annotated[
         list[str] | None,
-        typer.Option(help="Rack of imported clients that report none, as in 'shop-1*=az1'. Repeatable."),
+        typer.Option(
+            help="Rack of imported clients that report none, as in 'shop-1*=az1'. Repeatable.", metavar="ID=RACK"
+        ),
     ] = None,
     streams_config: Annotated[
         Path | None, typer.Option(help="Properties file of the imported application.", metavar="FILE")
@@ -71,7 +73,8 @@ def checkup(
         typer.Option("--set", help="Change the scenario first, as in run. Repeatable.", metavar="PATH=VALUE"),
     ] = None,
     today: Annotated[
-        str | None, typer.Option(help="Label of the current assignor; the scenario's first by default.")
+        str | None,
+        typer.Option(help="Label of the current assignor; the scenario's first by default.", metavar="LABEL"),
     ] = None,
     seed: Annotated[int, typer.Option(help="First random seed.", min=0)] = 1,
     seeds: Annotated[int, typer.Option(help="Number of seeds of the final comparison.", min=2)] = 8,
