@@ -190,14 +190,19 @@ def _counts(racks: Any) -> dict[str, int]:
     return dict(sorted(counts.items()))
 
 
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def _size(scenario: Scenario) -> str:
     blueprint = scenario.blueprint
     clients = [client for client in blueprint.clients if client.starts]
     racks = {client.rack for client in clients if client.rack is not None}
     zones = f"{len(racks)} zone{'' if len(racks) == 1 else 's'}" if racks else "unknown zones"
     return (
-        f"{count_tasks(scenario):,} tasks on {len(clients):,} instances with "
-        f"{sum(client.threads for client in clients):,} threads in {zones}, {len(blueprint.brokers):,} brokers"
+        f"{_counted(count_tasks(scenario), 'task')} on {_counted(len(clients), 'instance')} with "
+        f"{_counted(sum(client.threads for client in clients), 'thread')} in {zones}, "
+        f"{_counted(len(blueprint.brokers), 'broker')}"
     )
 
 

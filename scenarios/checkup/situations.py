@@ -87,6 +87,10 @@ class _Builder:
         self._has_leader = has_leader
         self._names = [client["name"] for client in self._base["clients"]]
         self._left_out: list[LeftOut] = []
+        later = sum(not client.starts for client in scenario.blueprint.clients)
+        if later:
+            title = f"{later:,} instance{'' if later == 1 else 's'} of the scenario"
+            self._leave_out(title, "not up at its start")
 
     def build(self) -> tuple[list[Situation], list[LeftOut]]:
         return list(self._situations()), self._left_out

@@ -127,6 +127,7 @@ def test_impossible_situations_are_left_out_with_a_reason() -> None:
     possible, left_out = standard_situations(scenario, has_leader=False)
     assert not {"leader", "zone", "broker", "peak"} & {situation.key for situation in possible}
     assert [situation.title for situation in left_out] == [
+        "1 instance of the scenario",
         "The group leader crashes",
         "One zone fails and returns",
         "One broker fails and returns",
