@@ -11,7 +11,6 @@ Usage as a command: `python -m tools.kafka_cluster`.
 import base64
 import contextlib
 import os
-import re
 import shutil
 import socket
 import subprocess
@@ -26,7 +25,6 @@ from types import TracebackType
 from typing import Self
 
 from tools.kafka_cluster.java import (
-    HERE,
     ClusterError,
     build_classpath,
     find_main_class,
@@ -45,10 +43,8 @@ STOP_TIMEOUT_S = 20
 TOOL_TIMEOUT_S = 60
 STARTED = "Kafka Server started"
 INTERRUPTIONS = (KeyboardInterrupt, SystemExit)
-LATEST_STREAMS = "4.3.1"
-"""Release of Kafka Streams for brokers of a release without one on Maven Central."""
-_WITHOUT_STREAMS: set[str] = set()
-"""Releases without Kafka Streams on Maven Central, as this process has found."""
+CLIENTS = {"4.4.0": "4.3.1"}
+"""Release of Kafka Streams and of the tools by that of the brokers, if it is another one."""
 _PLAIN, _BEARER = "plain.PlainLoginModule", "oauthbearer.OAuthBearerLoginModule"
 FIRST_PORT, LAST_PORT = 20_000, 32_000
 """Below the ephemeral ports, so that no outgoing connection takes a port before its node does."""
@@ -102,14 +98,14 @@ class KafkaCluster:
         sasl_bootstrap_servers: The same of the listener for users; empty without users.
         classpath: Java class path with Kafka and the programs of this folder.
         client_classpath: The same for applications: with the release of `clients`.
-        clients: Release of Kafka Streams: that of the brokers or, where Maven Central has none, `LATEST_STREAMS`.
+        clients: Release of Kafka Streams: that of the brokers or, in `CLIENTS`, another one.
         work_dir: Temporary folder with the configuration and log of every node.
     """
 
     def __init__(self, spec: ClusterSpec) -> None:
         self.spec = spec
-        self.classpath = _classpath_of_brokers(spec.kafka_version)
-        self.clients = _release_of_streams(self.classpath)
+        self.clients = CLIENTS.get(spec.kafka_version, spec.kafka_version)
+        self.classpath = build_classpath(spec.kafka_version, properties={"clients.version": self.clients})
         same = self.clients == spec.kafka_version
         self.client_classpath = self.classpath if same else build_classpath(self.clients)
         broker_ids = range(1, spec.brokers + 1)
@@ -276,41 +272,6 @@ class KafkaCluster:
             "listener.name.sasl.plain.sasl.jaas.config": f"{plain}{users};",
             "listener.name.sasl.oauthbearer.sasl.jaas.config": f'{bearer} unsecuredLoginStringClaim_sub="broker";',
         }
-
-
-def _classpath_of_brokers(kafka_version: str) -> str:
-    """Return the class path of a release, with its own Kafka Streams if Maven Central has it.
-
-    A class path with older clients is not reused: Maven asks again in each process, so that the clients of a release
-    are taken when they are published, at most a day later if Maven has cached their absence.
-
-    Raises:
-        ClusterError: Maven fails for another reason.
-    """
-    listing = HERE / "target" / kafka_version / "classpath.txt"
-    if kafka_version in _WITHOUT_STREAMS:
-        return build_classpath(kafka_version, properties={"clients.version": LATEST_STREAMS})
-    if listing.exists() and _release_of_streams(listing.read_text()) != kafka_version:
-        listing.unlink()
-    try:
-        return build_classpath(kafka_version)
-    except ClusterError as problem:
-        if not re.search(rf"kafka-(streams|tools):jar:{re.escape(kafka_version)}", str(problem)):
-            raise
-        _WITHOUT_STREAMS.add(kafka_version)
-        return build_classpath(kafka_version, properties={"clients.version": LATEST_STREAMS})
-
-
-def _release_of_streams(classpath: str) -> str:
-    """Return the release of Kafka Streams on a class path.
-
-    Raises:
-        ClusterError: It has none.
-    """
-    match = re.search(r"kafka-streams-(\d[\d.]*\d)\.jar", classpath)
-    if match is None:
-        raise ClusterError("the class path has no Kafka Streams")
-    return match[1]
 
 
 def _free_ports(count: int) -> list[int]:
