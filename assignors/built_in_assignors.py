@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from assignors.errors import UnknownAssignorError
 from assignors.java.hash_order import CollectionOrder
-from assignors.kafka_releases import registered_release
+from assignors.kafka_releases import CLIENT_RELEASES, registered_release
 from assignors.model.assignment import TaskAssignor
 from assignors.model.group_spec import StreamsGroupAssignor
 from assignors.model.traffic_rates import RATES
@@ -24,9 +24,6 @@ from assignors.tasks.rack_aware_variant import CurrentOverlap, MinBytes, Reliabl
 from assignors.tasks.sticky import Sticky
 from assignors.tasks.streams_group_preview import StreamsGroupPreview
 from assignors.tasks.streams_group_sticky import RELEASES, StreamsGroupSticky
-
-CLIENT_RELEASES: Final = ("3.8", "3.9", "4.0", "4.1", "4.2", "4.3")
-"""Kafka releases whose assignors of clients these are, oldest first; all give the same answers."""
 
 NOT_PASSED_TO_BROKERS: Final = (
     "acceptable.recovery.lag",
@@ -150,21 +147,28 @@ class AssignorInfo:
             self, name=f"{name}@{registered}", make=make, kafka_version=registered, aliases=(), release=registered
         )
 
-    def on_brokers(self, release: str | None) -> AssignorInfo:
-        """Return the assignor as brokers of a release run it; one of clients, or of a named release, stays as it is.
+    def in_group(self, brokers: str | None, clients: str | None) -> AssignorInfo:
+        """Return the assignor as the coordinator or the leader of a group runs it; a named release stays as it is.
 
         Args:
-            release: the release of the brokers; None for the newest.
+            brokers: the release of the brokers; None for the newest.
+            clients: the release of the clients; None for the newest.
 
         Raises:
-            UnknownAssignorError: brokers of this release have no such assignor, or one that is not supported.
+            UnknownAssignorError: who runs it has no such assignor in this release, or one that is not supported.
         """
-        if release is None or not self.runs_on_brokers or self.release:
+        release = brokers if self.in_streams_groups else clients
+        if release is None or not self.follows_release or self.release:
             return self
         if registered_release(release, self.releases) is None:
-            known = ", ".join(self.releases)
-            raise UnknownAssignorError(f"{self.name} is not known for brokers of Kafka {release} (known: {known})")
+            known, runner = ", ".join(self.releases), "brokers" if self.in_streams_groups else "clients"
+            raise UnknownAssignorError(f"{self.name} is not known for {runner} of Kafka {release} (known: {known})")
         return self.at(release)
+
+    @property
+    def follows_release(self) -> bool:
+        """Return whether its answers depend on the release of who runs it: the brokers, or the group's leader."""
+        return self.runs_on_brokers or (self.differs_by_release and not self.in_streams_groups)
 
     @property
     def runs_on_brokers(self) -> bool:
@@ -230,7 +234,7 @@ BUILT_IN = (
     AssignorInfo(
         name="sticky_task_assignor",
         make=Sticky,
-        kafka_version=_ALL_CLIENTS,
+        kafka_version=CLIENT_RELEASES[-1],
         releases=CLIENT_RELEASES,
         kafka_class="StickyTaskAssignor",
         kafka_package=_PUBLIC,

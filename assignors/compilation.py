@@ -84,7 +84,18 @@ class Kernels:
         if not self.compiled:
             table: list[list[int]] = values.tolist()
             return table
+        if values.dtype == np.int64 and values.flags.carray:
+            return values
         return np.require(values, np.uint8 if values.dtype == np.bool_ else np.int64, ["C", "W"])
+
+    def read_only(self, values: NDArray[Any]) -> Matrix:
+        """Return a table of numbers that no kernel changes: without a copy even if the array is read-only.
+
+        Kernels are compiled for arrays that can be changed, and a copy of all lags takes longer than many kernels.
+        """
+        if not self.compiled or values.dtype != np.int64 or not values.flags.c_contiguous:
+            return self.matrix(values)
+        return np.asarray(_Unlocked(values))
 
     def zeros(self, size: int) -> Vector:
         """Return a row of zeros."""
@@ -93,6 +104,15 @@ class Kernels:
     def space(self, rows: int, columns: int) -> Matrix:
         """Return a table with undefined entries."""
         return np.empty((rows, columns), dtype=np.int64) if self.compiled else [[0] * columns for _ in range(rows)]
+
+
+class _Unlocked:
+    """The memory of an array, without its flag against changes."""
+
+    def __init__(self, values: NDArray[Any]) -> None:
+        address, _ = values.__array_interface__["data"]
+        self.__array_interface__ = {**values.__array_interface__, "data": (address, False)}
+        self._values = values  # The array made from this keeps this, and so the memory, alive.
 
 
 PLAIN = Kernels(compiled=False)

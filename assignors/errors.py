@@ -12,7 +12,9 @@ AssignorError                   base class
     ├── IllegalStateError       java.lang.IllegalStateException
     ├── NoSuchElementError      java.util.NoSuchElementException
     ├── NullPointerError        java.lang.NullPointerException
-    └── DivisionByZeroError     java.lang.ArithmeticException
+    ├── DivisionByZeroError     java.lang.ArithmeticException
+    ├── PartitionAssignorError  org.apache.kafka.coordinator.group.api.assignor.PartitionAssignorException
+    └── EndlessLoopError        none: Kafka's assignor never returns
 ```
 """
 
@@ -86,3 +88,15 @@ class DivisionByZeroError(KafkaError):
     """Kafka's assignor divides tasks by zero threads."""
 
     java_class = "java.lang.ArithmeticException"
+
+
+class PartitionAssignorError(KafkaError):
+    """The assignor of a group coordinator rejects its input."""
+
+    java_class = "org.apache.kafka.coordinator.group.api.assignor.PartitionAssignorException"
+
+
+class EndlessLoopError(KafkaError):
+    """Kafka's own assignor never returns for this input."""
+
+    java_class = "endless loop"

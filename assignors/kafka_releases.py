@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Final
+
+CLIENT_RELEASES: Final = ("3.8", "3.9", "4.0", "4.1", "4.2", "4.3", "4.4")
+"""Kafka releases under which assignors of clients are registered, oldest first."""
 
 _PATCH_RELEASE = re.compile(r"(\d{1,3}\.\d{1,3})\.(\d{1,3})")
 

@@ -11,6 +11,7 @@ Source: Ahuja, Magnanti, Orlin, "Network Flows" (transport problems); the aggreg
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -81,8 +82,7 @@ def solve_transport(problem: TransportProblem) -> TransportSolution | None:
     nothing = np.zeros(num_clients, dtype=np.int64)
     arcs = Arcs.joined(
         Arcs(
-            tail=np.repeat(np.arange(num_tasks), num_racks),
-            head=np.tile(np.arange(num_racks), num_tasks) + first_rack,
+            *_ends_of_new_copies(num_tasks, num_racks),
             capacity=np.tile(np.bincount(problem.rack, minlength=num_racks), num_tasks),
             cost=(problem.traffic_cost + problem.move_cost).ravel(),
         ),
@@ -105,6 +105,16 @@ def solve_transport(problem: TransportProblem) -> TransportSolution | None:
         by_rack=flow[:num_new].reshape(num_tasks, num_racks),
         new_copies=flow[num_new + held : num_new + held + num_clients],
     )
+
+
+@lru_cache(maxsize=16)
+def _ends_of_new_copies(num_tasks: int, num_racks: int) -> tuple[IntArray, IntArray]:
+    """Return the tails and heads of the arcs from each task to each rack; read-only."""
+    tail = np.repeat(np.arange(num_tasks), num_racks)
+    head = np.tile(np.arange(num_racks), num_tasks) + num_tasks
+    for ends in (tail, head):
+        ends.setflags(write=False)
+    return tail, head
 
 
 def assign_clients(problem: TransportProblem, solution: TransportSolution) -> IntArray:

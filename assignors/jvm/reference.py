@@ -24,7 +24,7 @@ STREAMS: Final = "kafka-streams"
 COORDINATOR: Final = "kafka-group-coordinator"
 """Artifacts of Kafka (`org.apache.kafka:…`) with interfaces of assignors."""
 
-NEWEST: Final = {STREAMS: "4.3.1", COORDINATOR: "4.4.0"}
+NEWEST: Final = {STREAMS: "4.4.0", COORDINATOR: "4.4.0"}
 """Releases of Kafka for a class in a jar, unless the reference names another one."""
 
 _ARTIFACTS: Final = {STREAMS: STREAMS, COORDINATOR: COORDINATOR, "group-coordinator": COORDINATOR}

@@ -8,12 +8,12 @@ by id.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from assignors.model.ids import ProcessId, TaskId, TopicPartition
+from assignors.model.ids import ProcessId, TaskId, TopicId, TopicPartition
 
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
@@ -93,12 +93,14 @@ class PartitionTable:
         in_rack: shape (P, R); whether a replica of the partition is in the rack.
         racks_known: shape (P,); whether the partition exists, has replicas, and each replica has a rack. Kafka disables
             rack-aware assignment while this is False for a partition.
+        topic_ids: the known ids of topics, by name.
     """
 
     names: Sequence[TopicPartition]
     racks: tuple[str, ...]
     in_rack: BoolArray
     racks_known: BoolArray
+    topic_ids: Mapping[str, TopicId] = field(default_factory=dict)
     _remote: dict[Ragged, IntArray] = field(default_factory=dict, repr=False)
 
     def count_remote(self, listed: Ragged) -> IntArray:
@@ -135,6 +137,53 @@ class TaskTable:
         return len(self.ids)
 
 
+@dataclass(frozen=True, slots=True)
+class ConsumerProperties:
+    """What the consumers of a client have of their own in a consumer group.
+
+    Attributes:
+        topics: the topics to which they subscribe; None for all topics of the group.
+        client_id: `client.id`, with which dynamic members' ids begin; None for Kafka's default, `consumer-GROUP-N`.
+        instance_id: `group.instance.id` of a client with one consumer; None for the name of the client and a number.
+        strategies: the assignors that they list in `partition.assignment.strategy`; None for those of the group.
+        has_consumer_protocol: whether they have `group.protocol=consumer` in a group that began with the classic one.
+        server_assignor: `group.remote.assignor` under that protocol; None if they leave the choice to the coordinator.
+        triggers_target: whether a request of one of them triggers the target, which decides a tie between two
+            assignors of the coordinator.
+    """
+
+    topics: frozenset[str] | None = None
+    client_id: str | None = None
+    instance_id: str | None = None
+    strategies: tuple[str, ...] | None = None
+    has_consumer_protocol: bool = False
+    server_assignor: str | None = None
+    triggers_target: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerUpdate:
+    """The configs that the consumers of a client get with a restart; None for each that does not change.
+
+    Attributes:
+        strategies: as in `ConsumerProperties`.
+        has_consumer_protocol: as in `ConsumerProperties`.
+        server_assignor: as in `ConsumerProperties`; it changes together with the protocol.
+    """
+
+    strategies: tuple[str, ...] | None = None
+    has_consumer_protocol: bool | None = None
+    server_assignor: str | None = None
+
+    def apply_to(self, consumer: ConsumerProperties) -> ConsumerProperties:
+        """Return the properties after the restart."""
+        if self.strategies is not None:
+            consumer = replace(consumer, strategies=self.strategies)
+        if self.has_consumer_protocol is None:
+            return consumer
+        return replace(consumer, has_consumer_protocol=self.has_consumer_protocol, server_assignor=self.server_assignor)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class ClientTable:
     """C Kafka Streams clients in Kafka's order.
@@ -145,6 +194,8 @@ class ClientTable:
         rack: shape (C,); column of `PartitionTable.in_rack`, or NO_RACK.
         tags: `client.tag.*` of each client.
         instance_ids: `group.instance.id` of each client, None for a dynamic one; empty if none is known.
+        consumers: what the consumers of each client have of their own; empty if none has anything, and for Kafka
+            Streams.
     """
 
     ids: tuple[ProcessId, ...]
@@ -152,6 +203,7 @@ class ClientTable:
     rack: IntArray
     tags: tuple[Mapping[str, str], ...]
     instance_ids: tuple[str | None, ...] = ()
+    consumers: tuple[ConsumerProperties, ...] = ()
 
     def __len__(self) -> int:
         return len(self.ids)

@@ -23,8 +23,11 @@ def is_caught_up(lags: IntArray, acceptable_recovery_lag: int) -> BoolArray:
     Returns:
         An array of the same shape.
     """
-    within = (lags == LATEST_OFFSET) | ((lags >= 0) & (lags <= acceptable_recovery_lag))
-    caught_up: BoolArray = within | (acceptable_recovery_lag == LONG_MAX)
+    if acceptable_recovery_lag == LONG_MAX:
+        return np.ones(lags.shape, dtype=np.bool_)
+    # Sentinels are negative, so as unsigned numbers they are larger than any lag.
+    caught_up: BoolArray = lags.view(np.uint64) <= np.uint64(acceptable_recovery_lag)
+    caught_up |= lags == LATEST_OFFSET
     return caught_up
 
 
@@ -41,7 +44,8 @@ def require_lags(state: ApplicationState) -> None:
     Raises:
         IllegalStateError: a lag is missing; the message is Kafka's.
     """
-    missing = (state.lags == NO_LAG).any(axis=1) & state.tasks.stateful
+    # No other lag is lower.
+    missing = (state.lags.min(axis=1, initial=0) == NO_LAG) & state.tasks.stateful
     if missing.any():
         raise IllegalStateError(f"Tried to lookup lag for unknown task {state.tasks.ids[int(missing.argmax())]}")
 

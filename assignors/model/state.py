@@ -20,6 +20,7 @@ from assignors.errors import IllegalStateError
 from assignors.model.columns import NO_RACK, BoolArray, ClientTable, IntArray, PartitionTable, Ragged, TaskTable
 from assignors.model.configs import AssignmentConfigs
 from assignors.model.ids import ProcessId, TaskId, TopicPartition
+from assignors.model.subscriptions import subscribers_of_tasks
 
 LATEST_OFFSET = -2
 """Lag of a task that is active on the client (`Task.LATEST_OFFSET`)."""
@@ -251,6 +252,15 @@ class ApplicationState:
     def row_of_client(self) -> Mapping[ProcessId, int]:
         """Return the row of each process id."""
         return {client: row for row, client in enumerate(self.clients.ids)}
+
+    @cached_property
+    def subscribers(self) -> BoolArray | None:
+        """Return which clients of a consumer group subscribe to the topic of each task; None if all do.
+
+        Returns:
+            Shape (T, C).
+        """
+        return subscribers_of_tasks(self.clients, self.tasks, self.partitions)
 
     @cached_property
     def all_tasks(self) -> Mapping[TaskId, TaskInfo]:

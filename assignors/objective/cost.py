@@ -10,14 +10,15 @@ Source: KIP-925. The bound is a transport problem (`assignors.flow.transport`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Protocol, runtime_checkable
 
 import numpy as np
 
+from assignors.flow.matching import max_matching
 from assignors.flow.transport import TransportProblem, solve_transport
 from assignors.model.assignment import UNASSIGNED, AssignmentColumns
-from assignors.model.columns import BoolArray, IntArray, Ragged, cells
+from assignors.model.columns import BoolArray, ClientTable, IntArray, Ragged, cells
 from assignors.model.configs import AssignmentConfigs
 from assignors.model.state import ApplicationState, previous_holders
 
@@ -104,7 +105,8 @@ class TaskCopies:
         traffic_cost: shape (N, R); cost of a copy in a rack.
         held: shape (N, C); clients on which a copy has no move cost.
         move_cost: cost of a copy on any other client.
-        placed: shape (N, C); clients with a copy.
+        place: shape (K,); the task of each copy, a position in `tasks`.
+        client: shape (K,); the client of each copy.
     """
 
     tasks: IntArray
@@ -112,7 +114,8 @@ class TaskCopies:
     traffic_cost: IntArray
     held: BoolArray
     move_cost: int
-    placed: BoolArray
+    place: IntArray
+    client: IntArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -123,11 +126,14 @@ class CopiesByRole:
         stateful: active stateful tasks.
         stateless: stateless tasks.
         standbys: standbys and warm-ups.
+        rack: shape (C,); the column of each client in the costs: its rack. If members of a consumer group subscribe to
+            different topics, a column is a rack and a subscription, and forbids what is not subscribed to by its cost.
     """
 
     stateful: TaskCopies
     stateless: TaskCopies
     standbys: TaskCopies
+    rack: IntArray
 
 
 def compute_cost_and_bound(
@@ -152,9 +158,9 @@ def compute_cost_and_bound(
     copies = group_copies_by_role(state, columns, weights, previous)
     if copies is None:
         return None
-    kinds, clients = (copies.stateful, copies.stateless, copies.standbys), state.clients
-    cost = sum(cost_of_copies(kind, clients.rack) for kind in kinds)
-    return CostAndBound(cost, sum(flow_bound(kind, clients.rack, clients.threads) for kind in kinds))
+    kinds, rack = (copies.stateful, copies.stateless, copies.standbys), copies.rack
+    cost = sum(cost_of_copies(kind, rack) for kind in kinds)
+    return CostAndBound(cost, sum(flow_bound(kind, rack, state.clients.threads) for kind in kinds))
 
 
 def group_copies_by_role(
@@ -164,30 +170,71 @@ def group_copies_by_role(
     previous: tuple[BoolArray, BoolArray] | None = None,
 ) -> CopiesByRole | None:
     """Return the copies of an assignment and their costs; arguments and None as in `compute_cost_and_bound`."""
-    tasks = state.tasks
+    tasks, clients = state.tasks, state.clients
     if not state.has_known_racks(standbys=bool(columns.standby.any())):
         return None
     ran, held = previous_holders(state) if previous is None else previous
-    active = np.zeros_like(ran)
-    running = np.flatnonzero(columns.active != UNASSIGNED)
-    active[running, columns.active[running]] = True
+    active, stateful = columns.active, tasks.stateful
+    runs = active != UNASSIGNED
+    rows, stateless_rows = np.flatnonzero(runs & stateful), np.flatnonzero(runs & ~stateful)
+    standby_of, standby_on = cells(columns.standby)
+    num_standbys = np.bincount(standby_of, minlength=len(tasks))
+    copied = np.flatnonzero(num_standbys)
+    counts, place = num_standbys[copied], np.repeat(np.arange(len(copied)), num_standbys[copied])
+    stateless, rack = (
+        _single_copies(state, stateless_rows, active[stateless_rows], ran, STATELESS_WEIGHTS),
+        clients.rack,
+    )
+    if state.subscribers is not None:
+        stateless, rack = _with_subscriptions(stateless, state.subscribers, clients)
     return CopiesByRole(
-        stateful=_copies(state, tasks.source, active & tasks.stateful[:, None], ran, weights),
-        stateless=_copies(state, tasks.source, active & ~tasks.stateful[:, None], ran, STATELESS_WEIGHTS),
-        standbys=_copies(state, tasks.changelog, columns.standby, held, weights),
+        stateful=_single_copies(state, rows, active[rows], ran, weights),
+        stateless=stateless,
+        rack=rack,
+        standbys=_copies(state, tasks.changelog, (copied, counts), (place, standby_on), held, weights),
     )
 
 
-def _copies(state: ApplicationState, read: Ragged, placed: BoolArray, held: BoolArray, weights: Weights) -> TaskCopies:
-    rows = np.flatnonzero(placed.any(axis=1))
+def _single_copies(
+    state: ApplicationState, rows: IntArray, clients: IntArray, held: BoolArray, weights: Weights
+) -> TaskCopies:
+    """Return the active tasks of one kind and their clients."""
+    tasks = rows, np.ones(len(rows), dtype=np.int64)
+    return _copies(state, state.tasks.source, tasks, (np.arange(len(rows)), clients), held, weights)
+
+
+def _copies(
+    state: ApplicationState,
+    read: Ragged,
+    tasks: tuple[IntArray, IntArray],
+    placed: tuple[IntArray, IntArray],
+    held: BoolArray,
+    weights: Weights,
+) -> TaskCopies:
+    """Return copies of tasks, given their rows and numbers of copies, and the places and clients of all copies."""
+    rows, num_copies = tasks
     return TaskCopies(
         tasks=rows,
-        num_copies=placed[rows].sum(axis=1),
+        num_copies=num_copies,
         traffic_cost=state.partitions.count_remote(read)[rows] * weights.traffic_cost,
         held=held[rows],
         move_cost=weights.non_overlap_cost,
-        placed=placed[rows],
+        place=placed[0],
+        client=placed[1],
     )
+
+
+def _with_subscriptions(
+    copies: TaskCopies, subscribers: BoolArray, clients: ClientTable
+) -> tuple[TaskCopies, IntArray]:
+    """Return copies with a column of costs for each rack and subscription, and the column of each client."""
+    column_of: dict[tuple[int, frozenset[str] | None], int] = {}
+    keys = zip(clients.rack.tolist(), (consumer.topics for consumer in clients.consumers), strict=True)
+    column = np.array([column_of.setdefault(key, len(column_of)) for key in keys], dtype=np.int64)
+    first = np.unique(column, return_index=True)[1]
+    cost = copies.traffic_cost[:, clients.rack[first]]
+    forbidden = int(copies.traffic_cost.sum()) + 1
+    return replace(copies, traffic_cost=np.where(subscribers[copies.tasks][:, first], cost, forbidden)), column
 
 
 def cost_of_copies(copies: TaskCopies, rack: IntArray) -> int:
@@ -195,31 +242,62 @@ def cost_of_copies(copies: TaskCopies, rack: IntArray) -> int:
 
     Args:
         copies: the copies.
-        rack: shape (C,); the rack of each client.
+        rack: shape (C,); the column of each client in the costs.
     """
-    rows, clients = cells(copies.placed)
-    moved = int((~copies.held[rows, clients]).sum())
-    return int(copies.traffic_cost[rows, rack[clients]].sum()) + copies.move_cost * moved
+    place, client = copies.place, copies.client
+    cost = int(copies.traffic_cost[place, rack[client]].sum())
+    if not copies.move_cost:
+        return cost
+    return cost + copies.move_cost * (len(place) - int(np.count_nonzero(copies.held[place, client])))
 
 
-def _min_cost_without_capacities(copies: TaskCopies) -> int:
+def min_cost_without_capacities(copies: TaskCopies) -> int:
+    """Return the total cost of copies if each were where it costs least, whatever the load of the clients."""
     if not len(copies.num_copies):
         return 0
-    lowest = copies.traffic_cost.min(axis=1) + copies.move_cost * ~copies.held.any(axis=1)
+    lowest = copies.traffic_cost.min(axis=1)
+    if copies.move_cost:
+        lowest += copies.move_cost * ~copies.held.any(axis=1)
     return int((copies.num_copies * lowest).sum())
 
 
-def capacity_at_max_load(placed: BoolArray, threads: IntArray) -> IntArray:
+def capacity_at_max_load(copies: TaskCopies, threads: IntArray) -> IntArray:
     """Return how many copies each client may hold at the maximum load of the placement, shape (C,).
 
     Args:
-        placed: shape (N, C); clients with a copy.
+        copies: the copies and their placement.
         threads: shape (C,); threads of each client.
     """
-    counts = placed.sum(axis=0)
+    counts = np.bincount(copies.client, minlength=len(threads))
     fullest = int((counts / threads).argmax()) if len(counts) else 0
     capacity: IntArray = counts[fullest] * threads // threads[fullest] if len(counts) else counts
     return capacity
+
+
+def bound_of_moves(copies: TaskCopies, cost: int, threads: IntArray) -> int | None:
+    """Return `flow_bound` where only moves can be saved: each task reads as much from other racks in every rack.
+
+    That is so if a replica of each partition is in each rack. If each task, besides, has a single copy, as many tasks
+    as possible stay on a client that held them, and the others move.
+
+    Args:
+        copies: the copies and their placement.
+        cost: their cost.
+        threads: shape (C,); threads of each client.
+
+    Returns:
+        The bound; None if the conditions are not met.
+    """
+    traffic, held = copies.traffic_cost, copies.held
+    if len(copies.place) != len(copies.tasks) or copies.move_cost < 0 or (traffic != traffic[:, :1]).any():
+        return None
+    capacity = capacity_at_max_load(copies, threads)
+    is_on_one = np.count_nonzero(held, axis=1).max(initial=0) <= 1
+    of_client = np.count_nonzero(held, axis=0)
+    num_kept = int(np.minimum(of_client, capacity).sum()) if is_on_one else max_matching(held, capacity)
+    num_moved = len(copies.place) - num_kept
+    kept_now = int(np.count_nonzero(held[copies.place, copies.client]))
+    return cost + copies.move_cost * (num_moved - (len(copies.place) - kept_now))
 
 
 def flow_bound(copies: TaskCopies, rack: IntArray, threads: IntArray) -> int:
@@ -234,9 +312,12 @@ def flow_bound(copies: TaskCopies, rack: IntArray, threads: IntArray) -> int:
         threads: shape (C,); threads of each client.
     """
     cost = cost_of_copies(copies, rack)
-    if cost == _min_cost_without_capacities(copies):
+    if cost == min_cost_without_capacities(copies):
         return cost
-    capacity = capacity_at_max_load(copies.placed, threads)
+    bound = bound_of_moves(copies, cost, threads)
+    if bound is not None:
+        return bound
+    capacity = capacity_at_max_load(copies, threads)
     problem = TransportProblem(
         num_copies=copies.num_copies,
         traffic_cost=copies.traffic_cost,

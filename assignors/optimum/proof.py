@@ -59,7 +59,7 @@ def prove_bound(
     kinds = group_copies_by_role(state, columns, weights)
     if kinds is None:
         return None
-    rack, threads = state.clients.rack, state.clients.threads
+    rack, threads = kinds.rack, state.clients.threads
     stateless = flow_bound(kinds.stateless, rack, threads)
     relaxed_bound = flow_bound(kinds.stateful, rack, threads) + flow_bound(kinds.standbys, rack, threads)
     cost = cost_of_copies(kinds.stateful, rack) + cost_of_copies(kinds.standbys, rack)
@@ -100,9 +100,9 @@ class _Problem:
         number = np.zeros((2, len(tasks)), dtype=np.int64)
         for role, copies in enumerate(roles):
             rows = np.searchsorted(tasks, copies.tasks)
-            price[role, rows] = _prices(copies, clients.rack)
+            price[role, rows] = _prices(copies, kinds.rack)
             number[role, rows] = copies.num_copies
-        return cls(price, number, np.array([capacity_at_max_load(copies.placed, clients.threads) for copies in roles]))
+        return cls(price, number, np.array([capacity_at_max_load(copies, clients.threads) for copies in roles]))
 
     def program(self) -> LinearProgram:
         """Return the program: all copies are placed, capacities are met, and no client has two copies of a task."""

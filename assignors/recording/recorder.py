@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple, Protocol, runtime_checkable
+from functools import lru_cache
+from typing import NamedTuple, Protocol, cast, runtime_checkable
 
 from assignors.flow import FlowEffort
 from assignors.model.assignment import TaskAssignment, TaskAssignor, TaskType
@@ -199,11 +200,13 @@ def as_recording(assignor: TaskAssignor) -> RecordingTaskAssignor:
     A subclass of a recording assignor that overrides `assign` alone does not record its steps: the inherited
     `assign_recorded` would return the answer of its base class.
     """
-    if not isinstance(assignor, RecordingTaskAssignor) or _overrides_assign_alone(type(assignor)):
+    # `isinstance` with a protocol looks up its members anew, each time.
+    if getattr(assignor, "assign_recorded", None) is None or _overrides_assign_alone(type(assignor)):
         return UnrecordedAssignor(assignor)
-    return assignor
+    return cast(RecordingTaskAssignor, assignor)
 
 
+@lru_cache(maxsize=64)
 def _overrides_assign_alone(assignor_class: type) -> bool:
     """Return whether a class overrides `assign` below the class that defines `assign_recorded`."""
     definer = next(base for base in assignor_class.__mro__ if {"assign", "assign_recorded"} & vars(base).keys())

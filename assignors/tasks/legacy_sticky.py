@@ -19,7 +19,7 @@ from assignors.tasks.rack_aware import (
     optimize_standby_tasks,
 )
 from assignors.tasks.standby import no_tag_constraints
-from assignors.tasks.stickiness import CallerCollections, Stickiness
+from assignors.tasks.stickiness import CallerCollections, Stickiness, shares_rounded_down
 from assignors.tasks.task_placement import TaskPlacement
 
 
@@ -104,7 +104,8 @@ def place_sticky(
     caller = CallerCollections.of(state, order)
     placement = TaskPlacement(state)
     stickiness = Stickiness(placement, caller, caller.clients, recorder, prefers_threads=True)
-    stickiness.place_actives(len(state.tasks) // num_threads, keep_all=preserve_actives)
+    capacity = shares_rounded_down(placement.threads, len(state.tasks))
+    stickiness.place_actives(capacity, keep_all=preserve_actives)
     if rack_aware:
         placed = list(placement.owner)
         _optimize_actives(placement, recorder)

@@ -120,10 +120,11 @@ def take(clients: PrioritySet) -> int:
 
 def first_wanted(clients: PrioritySet) -> int:
     """Return the client in the set with the lowest key that satisfies the condition, or NO_CLIENT."""
+    major, wanted, inside = clients.heap.major, clients.wanted, clients.inside
     first = NO_CLIENT
-    for client in range(len(clients.wanted)):
-        is_wanted = clients.wanted[client] == 1 and clients.inside[client] == 1
-        if is_wanted and (first == NO_CLIENT or is_less(clients.heap, client, first)):
+    for client in range(len(wanted)):
+        # Of two clients with the same load, the first one in the order of ids comes first, as here.
+        if wanted[client] == 1 and inside[client] == 1 and (first == NO_CLIENT or major[client] < major[first]):
             first = client
     return first
 
@@ -213,11 +214,13 @@ def stays_in_order(clients: PrioritySet, first: int, first_load: float, second: 
     is_first_after = minor[first] > minor[second]
     if is_key_after(first_load, before, is_first_after) != is_key_after(first_load, second_load, is_first_after):
         return False
-    if clients.inside[first] == 1:
-        for client in range(len(clients.inside)):
-            if client not in (first, second) and clients.inside[client] == 1:
+    inside = clients.inside
+    if inside[first] == 1:
+        for client in range(len(inside)):
+            if inside[client] == 1 and client != first and client != second:
                 load, is_after = major[client], minor[client] > minor[second]
-                if is_key_after(load, before, is_after) != is_key_after(load, second_load, is_after):
+                was_after = load > before or (load == before and is_after)
+                if was_after != (load > second_load or (load == second_load and is_after)):
                     return False
     return True
 

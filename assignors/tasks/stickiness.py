@@ -115,6 +115,12 @@ class PreviousOwners:
         )
 
 
+def shares_rounded_down(threads: Sequence[int], num_tasks: int) -> list[int]:
+    """Return the capacity of each client: its threads times the number of tasks per thread, rounded down."""
+    tasks_per_thread = num_tasks // sum(threads)
+    return [own * tasks_per_thread for own in threads]
+
+
 class Stickiness:
     """Places tasks on their previous clients, and the others on the least loaded clients.
 
@@ -154,15 +160,14 @@ class Stickiness:
         self._pairs = TaskPairs(len(state.tasks), len(state.clients))
         self._pairs_added = 0
 
-    def place_actives(self, tasks_per_thread: int, *, keep_all: bool) -> None:
+    def place_actives(self, capacity: Sequence[int], *, keep_all: bool) -> None:
         """Place all active tasks.
 
         Args:
-            tasks_per_thread: minimum number of tasks of a thread; determines a client's capacity.
+            capacity: number of active tasks of each client up to which it keeps those that it held.
             keep_all: whether the previous active client keeps its task even without capacity.
         """
         owner = self._placement.owner
-        capacity = [threads * tasks_per_thread for threads in self._placement.threads]
         count = self._placement.active_count
         for task, client in self._previous.active.items():
             if keep_all or count[client] < capacity[client]:

@@ -51,9 +51,9 @@ class MovementQueue(NamedTuple):
     destinations: Vector
     """client of the target, which is not caught up"""
     heap: Heap
-    """orders the tasks; empty before and after"""
+    """orders standbys; empty before and after"""
     order: Vector
-    """scratch"""
+    """numbers of the movements in the order of Kafka's queue; for standbys, written by the movements"""
     sources: Vector
     """client that gets the task instead, or NO_CLIENT; written by the movements"""
 
@@ -132,6 +132,8 @@ class _Movement:
         Returns:
             The number of movements.
         """
+        if not len(tasks):
+            return 0
         state = self._placement.state
         lags = state.lags[tasks, destinations]
         is_ready = is_caught_up(lags, state.assignment_configs.acceptable_recovery_lag)
@@ -144,7 +146,7 @@ class _Movement:
         clients = len(state.clients)
         self._recorder.work(LeaderWork.MOVE, int(planned.sum()) * clients * comparisons_per_element(clients))
         kernels = CHOICE.choose(int(planned.sum()) * len(state.clients) // STEPS_OF_WORK)
-        plan = _queue_movements(kernels, tasks[planned], destinations[planned], self._ready)
+        plan = _queue_movements(kernels, tasks[planned], destinations[planned], self._ready, role)
         copies = self._copies(kernels, self._ready)
         remaining = self._remaining[0]
         moved = kernels.of(kernel)(copies, empty_set(kernels, self._placement), plan)
@@ -161,7 +163,7 @@ class _Movement:
             assigned_count=kernels.view(placement.assigned_count),
             threads=kernels.view(placement.threads),
             ready=kernels.matrix(ready),
-            lags=kernels.matrix(placement.state.lags),
+            lags=kernels.read_only(placement.state.lags),
             remaining=kernels.view(self._remaining),
             warming=kernels.view(self._warming),
         )
@@ -216,20 +218,31 @@ def _as_table(warming: bytearray, placement: TaskPlacement) -> BoolArray:
     return np.frombuffer(warming, dtype=np.bool_).reshape(placement.standbys().shape)
 
 
-def _queue_movements(kernels: Kernels, tasks: IntArray, destinations: IntArray, ready: BoolArray) -> MovementQueue:
-    """Return the movements, and Kafka's queue of them: fewest caught-up clients first, then task."""
-    num_ready = ready.sum(axis=1)[tasks].astype(np.float64)
+def _queue_movements(
+    kernels: Kernels, tasks: IntArray, destinations: IntArray, ready: BoolArray, role: TaskType
+) -> MovementQueue:
+    """Return the movements, and Kafka's queue of them: fewest caught-up clients first, then task.
+
+    Each task is active once, so their order is that of their keys. A task may have several standbys, whose order is
+    that of Java's heap.
+    """
+    num_ready = np.count_nonzero(ready[tasks], axis=1)
+    if role is TaskType.ACTIVE:
+        heap, order = new_heap(kernels, [], []), kernels.vector(np.lexsort((tasks, num_ready)).tolist())
+    else:
+        heap = new_heap(kernels, num_ready.astype(np.float64).tolist(), tasks.tolist())
+        order = kernels.zeros(len(tasks))
     return MovementQueue(
         tasks=kernels.vector(tasks.tolist()),
         destinations=kernels.vector(destinations.tolist()),
-        heap=new_heap(kernels, num_ready.tolist(), tasks.tolist()),
-        order=kernels.zeros(len(tasks)),
+        heap=heap,
+        order=order,
         sources=kernels.zeros(len(tasks)),
     )
 
 
 def sort_movements(plan: MovementQueue) -> None:
-    """List the movements in `order` as they come out of Kafka's queue; Java's heap breaks ties (kernel)."""
+    """List movements of standbys in `order` as they come out of Kafka's queue; Java's heap breaks ties (kernel)."""
     for number in range(len(plan.tasks)):
         offer(plan.heap, number)
     for position in range(len(plan.tasks)):
@@ -242,7 +255,6 @@ def move_actives(copies: MovementState, clients: PrioritySet, plan: MovementQueu
     Returns:
         The number of movements.
     """
-    sort_movements(plan)
     enter_all(clients)
     num_tasks = len(copies.owner)
     wanted = clients.wanted

@@ -96,4 +96,7 @@ class TaskPlacement:
 
     def columns(self, followup_rebalance_delay_ms: int | None) -> AssignmentColumns:
         """Return the finished assignment."""
-        return AssignmentColumns(self.owners().copy(), self.standbys().T.copy(), followup_rebalance_delay_ms)
+        shape = (len(self.owner), len(self.threads))
+        has_standbys = self.standby.find(1) >= 0
+        standbys = self.standbys().T.copy() if has_standbys else np.zeros(shape, dtype=np.bool_)
+        return AssignmentColumns(self.owners().copy(), standbys, followup_rebalance_delay_ms)

@@ -87,6 +87,17 @@ def test_read_only_table_is_copied(kernels: Kernels) -> None:
     assert table[1, 2] == 5
 
 
+def test_table_that_no_kernel_changes_is_not_copied() -> None:
+    table = np.arange(6).reshape(2, 3)
+    table.setflags(write=False)
+    shared = COMPILED.read_only(table)
+    assert isinstance(shared, np.ndarray)
+    assert np.shares_memory(shared, table)
+    assert shared.flags.carray  # Kernels are compiled for such arrays.
+    assert COMPILED.read_only(table.T)[2][1] == PLAIN.read_only(table)[1][2] == 5
+    assert not table.flags.writeable
+
+
 def test_kernel_is_compiled_without_a_writable_cache_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     def njit(*, cache: bool = False, **options: Any) -> Any:
         if cache:

@@ -202,7 +202,7 @@ def test_registered_releases_are_those_that_were_compared() -> None:
             "streams_group_sticky@4.3, streams_group_sticky@4.4)",
         ),
         ("ha@3.7", "unknown release '3.7' of high_availability (known: high_availability@3.8, high_availability@3.9, "),
-        ("sticky@4.4", "unknown release '4.4' of legacy_sticky (known: legacy_sticky@3.8, "),
+        ("sticky@4.5", "unknown release '4.5' of legacy_sticky (known: legacy_sticky@3.8, "),
         ("optimal@4.3", "unknown assignor 'optimal@4.3': optimal is not Kafka's; omit the release"),
         ("fair@4.3", "unknown assignor 'fair@4.3'"),
     ],

@@ -14,7 +14,7 @@ import pytest
 from assignors import registry
 from assignors.java.hash_order import CollectionOrder
 from reports.analysis.release_differences import measured_differences
-from scenarios.problems import answer_differences, solve_problem
+from scenarios.problem_answers import answer_differences, solve_problem
 from tests.parity.recorded_problems import vectors
 
 RECORDED = {"streams_group": ("4.2.1", "4.3"), "streams_group_4_2_2": ("4.2",), "streams_group_4_4": ("4.4",)}

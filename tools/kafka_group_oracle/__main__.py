@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import datetime
-import gzip
 import json
 import sys
 from collections.abc import Iterator
@@ -13,15 +12,14 @@ from pathlib import Path
 from assignors import registry
 from assignors.built_in_assignors import AssignorInfo
 from assignors.java.hash_order import CollectionOrder
-from scenarios.problems import Problem, answer_differences, solve_problem
+from scenarios.problem_answers import answer_differences, solve_problem
+from scenarios.problems import Problem
 from tools.kafka_group_oracle.configs import config_differences
 from tools.kafka_group_oracle.lives import answered_problems, assignor_of
 from tools.kafka_group_oracle.oracle import NEWEST_KAFKA, CustomClass, Json, read_configs
 from tools.kafka_oracle import parity_page
 from tools.kafka_oracle.compare import Tally
-
-RUNS = Path("out/parity")
-"""Folder of the summaries, as of `python -m tools.kafka_oracle parity`."""
+from tools.kafka_oracle.problem_files import RUNS, write_problems
 
 
 def main() -> int:
@@ -59,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
     if options.command == "record":
         if options.out is None:
             parser.error("record needs --out FILE.jsonl.gz")
-        write(options.out, (line for _, line in answered))
+        write_problems(options.out, (line for _, line in answered))
         return 0
     info = registry.find(assignor_of(options.kafka)) if custom is None else registry.load(options.port)
     tally = compare(answered, options.kafka, info, options.out)
@@ -117,7 +115,7 @@ def compare(
     )
     print(f"in both orders ({tally.order_sensitive} depend on the order)")
     if out is not None and wrong:
-        write(out, iter(wrong))
+        write_problems(out, iter(wrong))
     return tally
 
 
@@ -130,12 +128,6 @@ def summarize(options: argparse.Namespace, tally: Tally) -> Json:
     date = datetime.date.today().isoformat()
     summary = parity_page.summarize(options.kafka, options.seed, tally.compared, date, tallies)
     return {**summary, "command": command.format_map(vars(options))}
-
-
-def write(path: Path, lines: Iterator[Json]) -> None:
-    """Write a compressed problem file whose header has no file name and time; equal problems give equal files."""
-    content = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
-    path.write_bytes(gzip.compress(content.encode(), mtime=0))
 
 
 if __name__ == "__main__":

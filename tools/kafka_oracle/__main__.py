@@ -28,8 +28,7 @@ from tools.kafka_oracle import parity_page, threads, timing
 from tools.kafka_oracle.compare import Tallies, compare, our_answer, recorded_answers, render, save, total
 from tools.kafka_oracle.generate import generate
 from tools.kafka_oracle.oracle import KafkaOracle, Oracle, check_version
-
-OUT = Path("out/parity")
+from tools.kafka_oracle.problem_files import RUNS
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -50,7 +49,7 @@ def run_parity(options: argparse.Namespace) -> int:
     tallies: Tallies = {}
     started = time.monotonic()
     with KafkaOracle(options.kafka) as oracle:
-        problems = generate(options.seed, options.problems)
+        problems = ({**problem, "kafka": options.kafka} for problem in generate(options.seed, options.problems))
         wrong = save(compare(oracle, problems, our_answer, tallies), out / "disagreements.jsonl")
     print(f"Kafka {options.kafka}, {options.problems} problems from seed {options.seed}:")
     print(render(tallies))
@@ -80,7 +79,7 @@ def run_check(options: argparse.Namespace) -> int:
 
 def run_answer(options: argparse.Namespace) -> int:
     """Write Kafka's answers, as pairs of problem and answer."""
-    named = {} if options.assignor is None else {"assignor": options.assignor}
+    named = {"kafka": options.kafka, **({} if options.assignor is None else {"assignor": options.assignor})}
     with KafkaOracle(options.kafka, classes=options.classes) as oracle:
         for path in options.files:
             for problem, answers in oracle.ask({**item.problem, **named} for item in _read(path)):
@@ -189,7 +188,7 @@ def argument_parser() -> argparse.ArgumentParser:
             added.add_argument("--problems", type=int, default=3000, metavar="N")
             added.add_argument("--seed", type=int, default=1)
         if name in ("parity", "check", "reference", "threads"):
-            added.add_argument("--out", type=Path, default=OUT, metavar="DIR", help="output directory of runs")
+            added.add_argument("--out", type=Path, default=RUNS, metavar="DIR", help="output directory of runs")
         if name == "answer":
             added.add_argument(
                 "--assignor", metavar="CLASS", help="a TaskAssignor class that replaces the problems' assignors"

@@ -30,6 +30,7 @@ public class JavaCollections {
                 case "computed" -> computed(Integer.parseInt(rest.get(0)), Integer.parseInt(rest.get(1)),
                     keys(rest.subList(2, rest.size())));
                 case "copy" -> new HashSet<>(keys(rest)).stream().map(JavaCollections::name).collect(Collectors.joining(" "));
+                case "steps" -> steps(Integer.parseInt(rest.get(0)), rest.subList(1, rest.size()));
                 default -> queue(rest);
             });
         }
@@ -54,6 +55,21 @@ public class JavaCollections {
         keys.forEach(key -> map.computeIfAbsent(key, added -> true));
         for (int repetition = 0; repetition < repetitions; repetition++) {
             map.computeIfAbsent(keys.get(0), added -> true);
+        }
+        return map.keySet().stream().map(JavaCollections::name).collect(Collectors.joining(" "));
+    }
+
+    /** Puts (p), computes (c) and removes (r) keys, each given as position:hash. */
+    private static String steps(final int capacity, final List<String> operations) {
+        final Map<Key, Boolean> map = new HashMap<>(capacity);
+        for (final String operation : operations) {
+            final String[] parts = operation.split(":");
+            final Key key = new Key(Integer.parseInt(parts[1]), Integer.parseUnsignedInt(parts[2]));
+            switch (parts[0]) {
+                case "p" -> map.put(key, true);
+                case "c" -> map.computeIfAbsent(key, added -> true);
+                default -> map.remove(key);
+            }
         }
         return map.keySet().stream().map(JavaCollections::name).collect(Collectors.joining(" "));
     }

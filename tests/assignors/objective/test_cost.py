@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import random
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from assignors import registry
+from assignors.flow.transport import TransportProblem, solve_transport
 from assignors.model.assignment import UNASSIGNED, AssignmentColumns
 from assignors.model.columns import IntArray
 from assignors.model.state import ApplicationState, previous_holders
-from assignors.objective.cost import Weights, compute_cost_and_bound
+from assignors.objective.cost import (
+    TaskCopies,
+    Weights,
+    bound_of_moves,
+    capacity_at_max_load,
+    compute_cost_and_bound,
+    cost_of_copies,
+)
 from tests.assignors.random_assignments import plain_cost, random_answer
 from tests.contract.random_applications import RandomApplication
 
@@ -108,3 +119,45 @@ def test_unknown_rack_of_a_client_has_no_cost() -> None:
 
     unknown = replace(state, clients=replace(state.clients, rack=np.full(len(state.clients), -1)))
     assert compute_cost_and_bound(unknown, columns, WEIGHTS) is None
+
+
+@given(seed=st.integers(0, 2**32 - 1), are_on_several=st.booleans())
+def test_bound_of_moves_is_that_of_the_flow(seed: int, are_on_several: bool) -> None:
+    """Where traffic costs the same in every rack, and each task was on one client, on several or on none."""
+    rng = np.random.default_rng(seed)
+    num_tasks, num_clients, num_racks = (int(number) for number in rng.integers(1, 9, 3))
+    held = np.zeros((num_tasks, num_clients), dtype=np.bool_)
+    was_held = np.flatnonzero(rng.random(num_tasks) < 0.7)
+    for _ in range(1 + 2 * are_on_several):
+        held[was_held, rng.integers(0, num_clients, len(was_held))] = True
+    copies = TaskCopies(
+        tasks=np.arange(num_tasks),
+        num_copies=np.ones(num_tasks, dtype=np.int64),
+        traffic_cost=np.repeat(rng.integers(0, 3, (num_tasks, 1)), num_racks, axis=1),
+        held=held,
+        move_cost=int(rng.integers(0, 4)),
+        place=np.arange(num_tasks),
+        client=rng.integers(0, num_clients, num_tasks),
+    )
+    rack, threads = rng.integers(0, num_racks, num_clients), rng.integers(1, 4, num_clients)
+    bound = bound_of_moves(copies, cost_of_copies(copies, rack), threads)
+    assert bound == bound_by_flow(copies, rack, threads)
+    other = dataclasses.replace(copies, traffic_cost=rng.integers(0, 2, (num_tasks, num_racks)) + np.arange(num_racks))
+    if num_racks > 1 and (other.traffic_cost != other.traffic_cost[:, :1]).any():
+        assert bound_of_moves(other, cost_of_copies(other, rack), threads) is None
+
+
+def bound_by_flow(copies: TaskCopies, rack: IntArray, threads: IntArray) -> int:
+    capacity = capacity_at_max_load(copies, threads)
+    problem = TransportProblem(
+        num_copies=copies.num_copies,
+        traffic_cost=copies.traffic_cost,
+        held=copies.held,
+        move_cost=copies.move_cost,
+        rack=rack,
+        max_copies=capacity,
+        min_copies=np.zeros_like(capacity),
+    )
+    solution = solve_transport(problem)
+    assert solution is not None
+    return solution.cost

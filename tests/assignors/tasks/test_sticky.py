@@ -2,7 +2,7 @@
 
 import pytest
 
-from assignors.errors import DivisionByZeroError
+from assignors.errors import DivisionByZeroError, NullPointerError
 from assignors.java.hash_order import CollectionOrder
 from assignors.tasks.legacy_sticky import LegacySticky
 from assignors.tasks.sticky import Sticky
@@ -35,9 +35,11 @@ def test_later_client_by_hash_wins_a_task_that_two_clients_claim() -> None:
     assert table(PUBLIC.assign(application)) == "A: 0_0 | B: 0_1"
 
 
-def test_client_without_threads_divides_by_zero_as_in_kafka() -> None:
+def test_state_without_clients_is_refused_as_in_kafka() -> None:
     with pytest.raises(DivisionByZeroError):
-        PUBLIC.assign(state("", "0_0"))
+        Sticky(CollectionOrder.SORTED, "4.3").assign(state("", "0_0"))
+    with pytest.raises(NullPointerError):
+        Sticky(CollectionOrder.SORTED, "4.4").assign(state("", "0_0"))
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,1 @@
+"""Compare Kafka's consumer partition assignors with released jars, on the lives of random groups."""
