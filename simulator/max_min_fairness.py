@@ -24,6 +24,9 @@ def max_min_shares(capacity: FloatArray, group: IntArray, demand: FloatArray) ->
     """
     if np.isinf(capacity).all():
         return demand.astype(np.float64)
+    fair = capacity.take(group) / np.bincount(group, minlength=len(capacity)).take(group)
+    if not (demand <= fair).any():
+        return fair
     shares = np.zeros(len(group), dtype=np.float64)
     remaining = capacity.copy()
     waiting = np.arange(len(group))

@@ -24,3 +24,17 @@ def random_stream(seed: int, *names: str) -> np.random.Generator:
     digest = hashlib.sha256("\x1f".join(names).encode()).digest()
     key = tuple(int.from_bytes(digest[i : i + 4], "big") for i in range(0, 16, 4))
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=key)))
+
+
+def random_order(seed: int, *names: str) -> int:
+    """Return a random number for the order of one thing among others, much faster than a stream of its own.
+
+    Args:
+        seed: the run's seed, not negative.
+        names: the purpose of the number and what is ordered, such as ("member_id", "app-3", "0").
+
+    Returns:
+        A number from 0 to 2**64 - 1; the same for the same seed and names, on every platform.
+    """
+    digest = hashlib.sha256("\x1f".join((str(seed), *names)).encode()).digest()
+    return int.from_bytes(digest[:8], "big")

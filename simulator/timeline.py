@@ -17,6 +17,7 @@ from simulator.world.changes import (
     ClientUp,
     ConfigsSet,
     ElementaryChange,
+    PodsReplaced,
     ReassignmentStep,
     ReplicasSet,
     ThreadReplaced,
@@ -45,6 +46,7 @@ from simulator.world.disturbances import (
     TrafficChange,
 )
 from simulator.world.event_labels import event_numbers
+from simulator.world.lag_scaling import LagScaling
 from simulator.world.leave_on_close import leaves_on_close
 from simulator.world.pod_events import PodEvent, Volume
 from simulator.world.thread_ends import leaves_when_removed, leaves_when_replaced
@@ -55,7 +57,7 @@ def timeline(world: World) -> list[TimedChange]:
     """Return every change of a run.
 
     Taking down an absent client is a no-op, and so is its return. A client that several events keep down comes back
-    with the last of them.
+    with the last of them. Clients that an autoscaler scales count as present: which of them run is known only in a run.
 
     Returns:
         Changes by time; changes of one moment are in the order of the scenario, with the steps of reassignments last.
@@ -149,7 +151,7 @@ def _without_no_ops(world: World, planned: Iterable[tuple[TimedChange, int | Non
     Yields:
         The changes that happen.
     """
-    up = {client.name for client in world.clients if client.starts}
+    up = {client.name for client in world.clients if client.starts} | _scaled(world)
     started_ms = dict.fromkeys(up, None if world.start is Start.RUNNING else 0)
     kept_down_by: dict[str, set[int]] = {client.name: set() for client in world.clients}
     for timed, outage in planned:
@@ -193,8 +195,10 @@ def _elementary_changes(world: World, disturbance: Disturbance) -> Iterator[Time
             yield from _crash(at_ms, clients, down_ms, disk)
         case RollingBounce():
             yield from _bounce(world, disturbance)
+        case PodEvent(clients=clients) if not _scaled(world).isdisjoint(clients):
+            yield TimedChange(at_ms, PodsReplaced(disturbance))
         case PodEvent():
-            yield from _replace_pods(world, disturbance)
+            yield from pod_event_changes(world, disturbance)
         case RackOutage(rack=rack, down_ms=down_ms, disk=disk):
             brokers = tuple(broker.id for broker in world.cluster.brokers if broker.rack == rack)
             clients = tuple(client.name for client in world.clients if client.rack == rack)
@@ -212,8 +216,8 @@ def _elementary_changes(world: World, disturbance: Disturbance) -> Iterator[Time
                 yield TimedChange(stop_ms + down_ms, BrokersUp((broker,), disturbance))
         case ReplicaMove(topic=topic, partition=partition, replicas=replicas):
             yield TimedChange(at_ms, ReplicasSet(topic, partition, replicas))
-        case Reassignment():
-            # Its steps depend on all other changes of brokers; see `_reassignment_steps`.
+        case Reassignment() | LagScaling():
+            # Steps depend on all other changes of brokers; see `_reassignment_steps`. Scaling depends on the run.
             return
         case ConfigChange(configs=configs):
             yield TimedChange(at_ms, ConfigsSet(configs))
@@ -256,21 +260,42 @@ def _bounce(world: World, bounce: RollingBounce) -> Iterator[TimedChange]:
     for client in bounce.clients:
         yield _close(world, client, at_ms, bounce.closing, bounce.disk)
         at_ms += bounce.closing.ends_after_ms + bounce.down_ms
-        up = ClientUp(client, bounce.configs, bounce.announces_rack, bounce.release, bounce.group_configs)
+        up = ClientUp(
+            client, bounce.configs, bounce.announces_rack, bounce.release, bounce.group_configs, bounce.consumer
+        )
         yield TimedChange(at_ms, up)
         at_ms += bounce.pause_ms
 
 
-def _replace_pods(world: World, event: PodEvent) -> Iterator[TimedChange]:
-    is_lost = event.volume is Volume.NONE
+def pod_event_changes(world: World, event: PodEvent) -> Iterator[TimedChange]:
+    """Yield the changes of an event in which a platform stops processes."""
     for step in pod_schedule(event, startable_ms(world)):
-        match step:
-            case PodStop(client=client, at_ms=at_ms, closing=None):
-                yield from _crash(at_ms, [client], None, Disk.LOST if is_lost else Disk.UNFLUSHED_LOST)
-            case PodStop(client=client, at_ms=at_ms, closing=Closing() as closing):
-                yield _close(world, client, at_ms, closing, Disk.LOST if is_lost else Disk.KEPT)
-            case PodStart(client=client, at_ms=at_ms):
-                yield TimedChange(at_ms, ClientUp(client))
+        yield from pod_changes(world, step, event.volume)
+
+
+def pod_changes(world: World, step: PodStop | PodStart, volume: Volume) -> Iterator[TimedChange]:
+    """Yield the changes of a pod that starts or is asked to stop.
+
+    Args:
+        world: the world.
+        step: what happens.
+        volume: where the state directory of the pod is.
+    """
+    is_lost = volume is Volume.NONE
+    match step:
+        case PodStop(client=client, at_ms=at_ms, closing=None):
+            yield from _crash(at_ms, [client], None, Disk.LOST if is_lost else Disk.UNFLUSHED_LOST)
+        case PodStop(client=client, at_ms=at_ms, closing=Closing() as closing):
+            yield _close(world, client, at_ms, closing, Disk.LOST if is_lost else Disk.KEPT)
+        case PodStart(client=client, at_ms=at_ms):
+            yield TimedChange(at_ms, ClientUp(client))
+
+
+def _scaled(world: World) -> frozenset[str]:
+    """Return the clients that autoscalers scale by lag."""
+    return frozenset(
+        client for event in world.disturbances if isinstance(event, LagScaling) for client in event.clients
+    )
 
 
 def _close(world: World, client: str, at_ms: int, closing: Closing, disk: Disk) -> TimedChange:

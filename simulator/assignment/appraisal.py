@@ -10,16 +10,18 @@ from typing import Final
 import numpy as np
 
 from assignors.model.assignment import AssignmentColumns
-from assignors.model.columns import BoolArray, ClientTable
+from assignors.model.columns import BoolArray, IntArray
 from assignors.model.state import ApplicationState
 from assignors.objective.cost import (
     CostAndBound,
     TaskCopies,
     Weights,
+    bound_of_moves,
     capacity_at_max_load,
     cost_of_copies,
     flow_bound,
     group_copies_by_role,
+    min_cost_without_capacities,
 )
 from assignors.tasks.rack_aware import RackCosts
 from simulator.assignment.measures import Measures
@@ -84,32 +86,37 @@ class Appraiser:
         copies = group_copies_by_role(state, columns, weights, previous)
         if copies is None:
             return None
-        kinds = (copies.stateful, copies.stateless, copies.standbys)
-        cost = sum(cost_of_copies(kind, state.clients.rack) for kind in kinds)
-        return CostAndBound(cost, sum(self._bound(kind, state.clients) for kind in kinds))
+        kinds = [kind for kind in (copies.stateful, copies.stateless, copies.standbys) if len(kind.tasks)]
+        costs = [cost_of_copies(kind, copies.rack) for kind in kinds]
+        threads = state.clients.threads
+        bounds = [self._bound(kind, copies.rack, threads, cost) for kind, cost in zip(kinds, costs, strict=True)]
+        return CostAndBound(sum(costs), sum(bounds))
 
-    def _bound(self, copies: TaskCopies, clients: ClientTable) -> int:
-        """Return `flow_bound`, from the cache if its problem has been solved before."""
-        if not len(copies.tasks):
-            return flow_bound(copies, clients.rack, clients.threads)
+    def _bound(self, copies: TaskCopies, rack: IntArray, threads: IntArray, cost: int) -> int:
+        """Return `flow_bound` of copies with a cost, from the cache if its problem needed a flow before."""
+        if cost == min_cost_without_capacities(copies):
+            return cost
+        bound = bound_of_moves(copies, cost, threads)
+        if bound is not None:
+            return bound
         if not copies.move_cost and (copies.num_copies == 1).all():
             # Where the only copy of each task was before has no effect, and would make problems differ.
             copies = replace(copies, held=np.zeros_like(copies.held))
-        key = _digest(copies, clients)
+        key = _digest(copies, rack, threads)
         bound = self._bounds.pop(key, None)
         if bound is None:
-            bound = flow_bound(copies, clients.rack, clients.threads)
+            bound = flow_bound(copies, rack, threads)
             if len(self._bounds) >= MAX_BOUNDS:
                 self._bounds.popitem(last=False)
         self._bounds[key] = bound
         return bound
 
 
-def _digest(copies: TaskCopies, clients: ClientTable) -> bytes:
+def _digest(copies: TaskCopies, rack: IntArray, threads: IntArray) -> bytes:
     """Return a digest of all on which a bound depends: of the placement, only the capacities that follow from it."""
     digest = blake2b(repr((copies.held.shape, copies.traffic_cost.shape, copies.move_cost)).encode(), digest_size=16)
-    capacity = capacity_at_max_load(copies.placed, clients.threads)
+    capacity = capacity_at_max_load(copies, threads)
     held = np.packbits(copies.held)
-    for array in (copies.num_copies, copies.traffic_cost, held, capacity, clients.rack):
+    for array in (copies.num_copies, copies.traffic_cost, held, capacity, rack):
         digest.update(np.ascontiguousarray(array).data)
     return digest.digest()

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import numpy as np
 
+from assignors.consumer_tasks import ConsumerTasks
 from assignors.containment.contained import innermost
-from assignors.errors import AssignorError
-from assignors.functions import FunctionAssignor
 from assignors.java.hash_order import task_hash
 from assignors.model.assignment import UNASSIGNED, AssignmentColumns, TaskAssignor
 from assignors.model.columns import BoolArray, IntArray, PartitionTable
 from assignors.model.configs import AssignmentConfigs
-from assignors.model.ids import ProcessId, TaskId
+from assignors.model.ids import TaskId
 from assignors.model.state import LATEST_OFFSET, NO_LAG, UNKNOWN_OFFSET_SUM, ApplicationState
 from assignors.objective.cost import CostAndBound, Weights
 from assignors.optimum.proof import prove_bound
@@ -25,36 +24,18 @@ from assignors.tasks.rack_aware import RackCosts, rack_costs
 from assignors.tasks.streams_group_preview import StreamsGroupPreview
 from assignors.tasks.warmup_refinement import RefinedAssignment
 from simulator.assignment.appraisal import Appraiser, MeasuredAssignment
+from simulator.assignment.approached_target import ApproachedTarget, next_step
 from simulator.assignment.explanation import DecisionRecord, ExplanationRequest
 from simulator.assignment.measures import Measures, measure
 from simulator.assignment.rebalance import ComputedAssignment, build_state, compute_assignment
 from simulator.assignment.threads import ThreadAssigner, threads_of_slots
 from simulator.errors import AssignorFailedError
 from simulator.flows.execution import Execution
-from simulator.group.classic_group import ComputeAssignment, Member
 from simulator.group.fleet import Fleet
+from simulator.group.group_events import ComputeAssignment, Member
 from simulator.world.group_assignment import GroupAssignment
 from simulator.world.layout import Layout
 from simulator.world.world import GroupProtocol, World
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ApproachedTarget:
-    """A target assignment that a group approaches in steps, by warm-ups.
-
-    Attributes:
-        clients: process ids of the members, in the order of the columns.
-        columns: the target assignment.
-        warmups: shape (T, N); which standbys of the world's clients are warm-ups, in the last step.
-        awaited: shape (T, N); the copies that must catch up before another step.
-        acceptable_recovery_lag: maximum lag of a caught-up copy, in records.
-    """
-
-    clients: tuple[ProcessId, ...]
-    columns: AssignmentColumns
-    warmups: BoolArray
-    awaited: BoolArray
-    acceptable_recovery_lag: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,6 +98,7 @@ class Leader:
         assignor: TaskAssignor,
         weights: Weights,
         *,
+        upgraded: Mapping[str, TaskAssignor],
         prove: float | None,
         explain: ExplanationRequest | None,
     ) -> None:
@@ -129,15 +111,17 @@ class Leader:
             execution: the current assignment and the copies of the clients.
             assignor: computes the assignments.
             weights: the default costs of the assignor.
+            upgraded: the assignors of other releases, as in `simulator.processes.simulation.simulate`.
             prove: time limit in seconds for proving the minimum cost of an assignment; None for its lower bound only.
             explain: which moves to explain; None for none.
         """
         self._speed = world.application.group_configs.leader_speed
-        self._asks_for_end_offsets = world.application.group_configs.protocol is GroupProtocol.CLASSIC
+        self._leads_classic_group = world.application.group_configs.protocol is GroupProtocol.CLASSIC
         self._layout = layout
         self._fleet = fleet
         self._execution = execution
         self._assignor = assignor
+        self._upgraded = upgraded
         self._weights = weights
         self._prove = prove
         self._explain = explain
@@ -148,9 +132,17 @@ class Leader:
         self._hashes = [task_hash(task) for task in layout.tasks.ids]
         self._last_slots: Mapping[int, tuple[int, ...]] = {}
 
-    def use_assignor(self, assignor: TaskAssignor) -> None:
-        """Compute further assignments with another assignor: that of another release."""
-        self._assignor = assignor
+    def convert(self, protocol: GroupProtocol) -> None:
+        """Assign as a member of a classic group, or as the coordinator of a group of another protocol, from now on."""
+        self._leads_classic_group = protocol is GroupProtocol.CLASSIC
+
+    def move_coordinator(self, release: str) -> None:
+        """Assign as the brokers of a release from now on, unless a member assigns, whose own release counts."""
+        if not self._leads_classic_group:
+            self._use_release(release)
+
+    def _use_release(self, release: str) -> None:
+        self._assignor = self._upgraded.get(release, self._assignor)
 
     def describe_initial_state(self, members: Sequence[Member], followup_delay_ms: int | None) -> Decision:
         """Describe the tasks that members have at the start as a decision.
@@ -199,8 +191,9 @@ class Leader:
 
         Args:
             instruction: the members of the group, and the member whose configs apply.
-            previous: the previous assignment: the last target for a coordinator, which does not know disks; None for
-                the tasks that the members run and the copies on their disks.
+            previous: the previous assignment: the last target for a coordinator, which does not know disks, and what
+                the members of a consumer group own; None for the tasks that the members run and the copies on their
+                disks.
             reported_offsets: the offsets by task row that members of a streams group reported; None if none did.
             approached: the target that the group approaches by warm-ups; None if it approaches none.
             is_new_target: whether to compute a new target; if not, the decision is the next step to `approached`.
@@ -212,7 +205,10 @@ class Leader:
             AssignorFailedError: the assignor raised an error, or its assignment is invalid.
         """
         rows, slots = self._fleet.in_kafka_order(instruction.members), self._fleet.slots(instruction.members)
-        configs = self._fleet.configs(self._fleet.row(instruction.leader.client))
+        leader_row = self._fleet.row(instruction.leader.client)
+        configs = self._fleet.configs(leader_row)
+        if self._leads_classic_group:
+            self._use_release(self._fleet.upgraded_to[leader_row])
         previous_copies = self._previous_copies(rows, previous)
         state = self._build_state(rows, slots, configs, previous_copies, previous, reported_offsets or {})
         self._execution.restoration.record_reports(rows)
@@ -224,7 +220,7 @@ class Leader:
             warmups = np.zeros_like(previous_copies[0]) if approached is None else approached.warmups[:, rows]
             is_kept = not is_new_target and approached is not None and approached.clients == state.clients.ids
             kept = approached.columns if is_kept and approached is not None else None
-            assignor, step, goal = self._next_step(assignor, state, kept, warmups)
+            assignor, step, goal = next_step(assignor, state, kept, warmups)
         try:
             computed = compute_assignment(state, assignor, self._speed, steps or NO_RECORDER)
         except AssignorFailedError:
@@ -248,22 +244,6 @@ class Leader:
             approached=None if step is None else self._approached(state, rows, goal, step),
         )
 
-    @staticmethod
-    def _next_step(
-        assignor: StreamsGroupPreview, state: ApplicationState, target: AssignmentColumns | None, warmups: BoolArray
-    ) -> tuple[TaskAssignor, RefinedAssignment, AssignmentColumns]:
-        """Return an assignor that takes the next step to a target, the step and the target; None for a new target.
-
-        Raises:
-            AssignorFailedError: the assignor raised an error.
-        """
-        try:
-            goal = assignor.target(state) if target is None else target
-        except AssignorError as error:
-            raise AssignorFailedError(f"{type(assignor).__name__}: {error}") from error
-        step = assignor.step(state, goal, warmups)
-        return FunctionAssignor(step.columns.to_assignment), step, goal
-
     def _approached(
         self, state: ApplicationState, rows: IntArray, goal: AssignmentColumns, step: RefinedAssignment
     ) -> ApproachedTarget | None:
@@ -286,6 +266,19 @@ class Leader:
         copies = approached.awaited[:, rows] & self._execution.assignment.standby[:, rows]
         return bool((copies & (lags >= 0) & (lags <= approached.acceptable_recovery_lag)).any())
 
+    def is_eager(self, member: Member) -> bool:
+        """Return whether a member of a classic group revokes all tasks before it joins a rebalance."""
+        assignor = innermost(self._assignor)
+        consumer = self._fleet.consumers[self._fleet.row(member.client)]
+        return isinstance(assignor, ConsumerTasks) and assignor.is_eager_client(consumer)
+
+    def selected_assignor(self, members: Iterable[Member]) -> str | None:
+        """Return the assignor that the coordinator of a consumer group selects for members; None for no common one."""
+        assignor = innermost(self._assignor)
+        if not isinstance(assignor, ConsumerTasks):
+            return None
+        return assignor.selected([self._fleet.consumers[self._fleet.row(member.client)] for member in members])
+
     @property
     def knows_lags(self) -> bool:
         """Return whether the leader can compute lags: a member needs the end offsets of all changelogs for that.
@@ -293,7 +286,7 @@ class Leader:
         A coordinator needs no end offsets. Without lags, `FallbackPriorTaskAssignor` replaces Kafka's default assignor.
         (Source: `StreamsPartitionAssignor.populateClientStatesMap` and `createTaskAssignor`.)
         """
-        return not self._asks_for_end_offsets or self._execution.availability.has_end_offsets
+        return not self._leads_classic_group or self._execution.availability.has_end_offsets
 
     def _first_slots(self, instruction: ComputeAssignment) -> Mapping[int, int]:
         """Return the slot of the member of each client that joined the rebalance first."""
@@ -358,7 +351,6 @@ class Leader:
         reported_offsets: Mapping[Member, Mapping[int, int]] = MappingProxyType({}),
     ) -> ApplicationState:
         restoration, running = self._execution.restoration, self._execution.running
-        active, held_copies = previous_copies
         lags = restoration.lags(rows, running)
         if not self.knows_lags:
             lags[(lags != LATEST_OFFSET) & (lags != NO_LAG)] = UNKNOWN_OFFSET_SUM
@@ -367,7 +359,7 @@ class Leader:
             self._fleet.table(rows, slots),
             self._execution.locations.table,
             lags,
-            (active, held_copies & ~active),
+            previous_copies,
             configs,
             self._layout.task_insertion_order,
             None if previous is None else threads_of_slots(previous.thread, rows, slots),

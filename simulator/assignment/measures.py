@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
 from assignors.model.assignment import UNASSIGNED, AssignmentColumns
-from assignors.model.columns import NO_RACK, BoolArray, IntArray, Ragged, cells
+from assignors.model.columns import NO_RACK, BoolArray, IntArray, Ragged, TaskTable, cells
 from assignors.model.state import ApplicationState
 from assignors.objective.bounds import min_remote_source_partitions
 from simulator.world.group_assignment import GroupAssignment
@@ -28,7 +29,8 @@ class Measures:
         stateful_skew: maximum minus minimum of stateful active tasks per thread.
         stateless_skew: maximum minus minimum of stateless active tasks per thread.
         standby_skew: maximum minus minimum of standbys and warm-ups per thread.
-        subtopology_skew: the largest difference between two clients in active tasks of one subtopology.
+        subtopology_skew: the largest difference between two clients in active tasks of one subtopology; in a consumer
+            group, between two that subscribe to its topic.
         standbys: the number of standby and warm-up copies.
         tasks_without_rack_redundancy: stateful tasks all of whose copies are in one rack.
     """
@@ -90,7 +92,7 @@ def measure(state: ApplicationState, columns: AssignmentColumns) -> Measures:
         stateful_skew=_spread(stateful / clients.threads),
         stateless_skew=_spread((active - stateful) / clients.threads),
         standby_skew=_spread(standby / clients.threads),
-        subtopology_skew=_subtopology_skew(tasks.subtopology[running], owner, len(clients)),
+        subtopology_skew=_subtopology_skew(state, running, owner),
         standbys=len(standby_of),
         tasks_without_rack_redundancy=_tasks_without_rack_redundancy(state, columns) if racks_known else None,
     )
@@ -132,14 +134,27 @@ def _spread(values: FloatArray) -> float:
     return float(values.max() - values.min()) if len(values) else 0.0
 
 
-def _subtopology_skew(subtopology: IntArray, owner: IntArray, num_clients: int) -> int:
-    """Return the largest difference between two clients, given the subtopology and the owner of each running task."""
-    if not len(subtopology):
+def _subtopology_skew(state: ApplicationState, running: IntArray, owner: IntArray) -> int:
+    """Return the largest difference between two clients that may have tasks of the same subtopology."""
+    if not len(running):
         return 0
-    present, number = np.unique(subtopology, return_inverse=True)
-    cells = np.bincount(number * num_clients + owner, minlength=len(present) * num_clients)
-    counts = cells.reshape(len(present), num_clients)
-    return int((counts.max(axis=1) - counts.min(axis=1)).max())
+    num_clients = len(state.clients)
+    number, num_subtopologies = _number_subtopologies(state.tasks)
+    counts = np.bincount(number[running] * num_clients + owner, minlength=num_subtopologies * num_clients)
+    counts = counts.reshape(num_subtopologies, num_clients)
+    if state.subscribers is None:
+        return int((counts.max(axis=1) - counts.min(axis=1)).max())
+    present, first = np.unique(number[running], return_index=True)
+    subscribes, counts = state.subscribers[running[first]], counts[present]
+    fewest = np.where(subscribes, counts, len(running)).min(axis=1)
+    return int((counts.max(axis=1) - fewest).max())
+
+
+@lru_cache(maxsize=16)
+def _number_subtopologies(tasks: TaskTable) -> tuple[IntArray, int]:
+    """Return the number of the subtopology of each task, from 0 without gaps, and how many subtopologies there are."""
+    present, number = np.unique(tasks.subtopology, return_inverse=True)
+    return number, len(present)
 
 
 def _tasks_without_rack_redundancy(state: ApplicationState, columns: AssignmentColumns) -> int:

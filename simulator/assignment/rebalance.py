@@ -120,7 +120,7 @@ def build_state(
         clients: C members in Kafka's order.
         partitions: the racks of the partitions' replicas.
         lags: shape (T, C); the lags in records.
-        previous: the previous active tasks, and the other copies, of each client; two arrays of shape (T, C).
+        previous: the previous active tasks, and all copies, of each client; two arrays of shape (T, C).
         configs: the assignment configs.
         task_insertion_order: shape (T,); the order in which the leader lists the tasks, None for their own order.
         previous_thread: shape (T, C); the threads of previous tasks, see `ApplicationState`.
@@ -129,7 +129,8 @@ def build_state(
     Returns:
         The state.
     """
-    active, standby = (_ByClient(tasks, held) for held in previous)
+    ran, held = previous
+    active, standby = _ByClient(tasks, ran, None), _ByClient(tasks, held, ran)
     return ApplicationState(
         tasks,
         clients,
@@ -157,9 +158,10 @@ def _largest(reported: Sequence[Mapping[TaskId, int]]) -> Mapping[TaskId, int]:
 class _ByClient(Sequence[tuple[TaskId, ...]]):
     """The previous tasks of each client; listed lazily, since most assignors do not need them."""
 
-    def __init__(self, tasks: TaskTable, held: BoolArray) -> None:
+    def __init__(self, tasks: TaskTable, held: BoolArray, without: BoolArray | None) -> None:
         self._tasks = tasks
         self._held = held
+        self._without = without
 
     def __len__(self) -> int:
         return int(self._held.shape[1])
@@ -173,7 +175,8 @@ class _ByClient(Sequence[tuple[TaskId, ...]]):
 
     @cached_property
     def _listed(self) -> tuple[tuple[TaskId, ...], ...]:
-        columns, rows = cells(np.ascontiguousarray(self._held.T))
+        held = self._held if self._without is None else self._held & ~self._without
+        columns, rows = cells(np.ascontiguousarray(held.T))
         listed = [self._tasks.ids[row] for row in rows.tolist()]
         ends = np.searchsorted(columns, np.arange(len(self) + 1)).tolist()
         return tuple(tuple(listed[start:end]) for start, end in pairwise(ends))

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
 
 from assignors.model.assignment import UNASSIGNED, AssignmentColumns
-from assignors.model.columns import IntArray, cells
+from assignors.model.columns import BoolArray, IntArray, cells
 from assignors.model.state import UNKNOWN_THREAD, ApplicationState
 from assignors.tasks.thread_assignment import ClientTasks, assign_to_threads
 from simulator.flows.execution import Execution
 from simulator.world.group_assignment import GroupAssignment
+
+_FEW_VALUES = 150
+"""Number of values up to which a loop in Python groups them faster than NumPy."""
 
 Slots = Mapping[int, tuple[int, ...]]
 """The slots of the members of each client in the group, ascending; see `Fleet`."""
@@ -49,6 +52,9 @@ def positions_of_slots(slots: IntArray, columns: IntArray, members: Sequence[Seq
         Shape (K,); UNKNOWN_THREAD for a slot without a member.
     """
     counts = np.array([len(numbers) for numbers in members], dtype=np.int64)
+    if all(not numbers or numbers[-1] == len(numbers) - 1 for numbers in members):
+        # The slots are 0, 1, 2 and so on.
+        return np.where((slots >= 0) & (slots < counts[columns]), slots, UNKNOWN_THREAD)
     numbers = np.array([number for of_client in members for number in of_client], dtype=np.int64)
     if not len(numbers):
         return np.full(len(slots), UNKNOWN_THREAD, dtype=np.int64)
@@ -105,9 +111,9 @@ class ThreadAssigner:
         """
         current = self._execution.assignment
         owner = np.where(columns.active == UNASSIGNED, UNASSIGNED, rows[columns.active])
-        standby = np.zeros_like(current.standby)
+        standby: BoolArray = np.zeros(current.standby.shape, dtype=np.bool_)
         standby_of, standby_on = cells(columns.standby)
-        standby_on = rows[standby_on]
+        standby_on = rows.take(standby_on)
         standby[standby_of, standby_on] = True
         if columns.thread is not None and not by_leader:
             thread = current.thread.copy()
@@ -118,18 +124,15 @@ class ThreadAssigner:
         is_affected = np.zeros(standby.shape[1] + 1, dtype=np.bool_)
         is_affected[owner[moved]] = True
         is_affected[current.owner[moved]] = True
-        is_affected[cells(standby != current.standby)[1]] = True
-        for row in rows.tolist():
-            is_affected[row] |= self._slots[row] != last_slots.get(row)
+        if len(standby_of) or len(current.standby_cells[0]):
+            is_affected[cells(standby != current.standby)[1]] = True
+        is_affected[[row for row in rows.tolist() if self._slots[row] != last_slots.get(row)]] = True
         affected_columns = np.flatnonzero(is_affected[rows])
         clients = rows[affected_columns]
         if not len(clients):
             return GroupAssignment(owner, standby, current.thread)
         thread = current.thread.copy()
-        tasks_of, tasks_on = _tasks_of(owner, clients)
-        is_stateful = self._stateful[tasks_of]
-        stateful = _by_column(tasks_of[is_stateful], tasks_on[is_stateful], len(clients))
-        stateless = _by_column(tasks_of[~is_stateful], tasks_on[~is_stateful], len(clients))
+        stateful, stateless = self._actives_by_client(owner, clients)
         standbys = _by_column(*_on_clients(standby_of, standby_on, clients), len(clients))
         lags = _lags_of(stateful, standbys, state.lags, affected_columns)
         tasks: list[int] = []
@@ -147,8 +150,19 @@ class ThreadAssigner:
         thread[tasks, np.repeat(clients, counts)] = slots_of_tasks
         return GroupAssignment(owner, standby, thread)
 
-    def _previous_by_thread(self, clients: IntArray) -> Iterator[list[list[int]]]:
-        """Yield the copies that each thread of the given clients reports.
+    def _actives_by_client(self, owner: IntArray, clients: IntArray) -> tuple[list[list[int]], list[list[int]]]:
+        """Return the stateful and the stateless tasks that each of the given clients owns, ascending."""
+        tasks, columns = _tasks_of(owner, clients)
+        stateful: list[list[int]] = [[] for _ in range(len(clients))]
+        stateless: list[list[int]] = [[] for _ in range(len(clients))]
+        for task, column, has_state in zip(
+            tasks.tolist(), columns.tolist(), self._stateful.take(tasks).tolist(), strict=True
+        ):
+            (stateful if has_state else stateless)[column].append(task)
+        return stateful, stateless
+
+    def _previous_by_thread(self, clients: IntArray) -> list[list[list[int]]]:
+        """Return the copies that each thread of the given clients reports.
 
         The thread that had a copy that was just revoked reports it, closes it and rejoins immediately. The thread that
         joins first reports the other copies on disk, since it locks their directories
@@ -157,28 +171,24 @@ class ThreadAssigner:
         Args:
             clients: rows of the clients.
 
-        Yields:
+        Returns:
             For each client, the tasks of each thread.
         """
         current = self._execution.assignment
-        copies = self._execution.restoration.holds_copy(np.arange(current.standby.shape[1]))[:, clients]
-        held = (current.standby[:, clients] | (current.owner[:, None] == clients)) & self._stateful[:, None]
-        tasks, columns = cells(held | copies)
-        is_reported = held[tasks, columns] | (self._execution.revoked_from[tasks] == clients[columns])
+        tasks, columns = _on_clients(*self._execution.restoration.copies_on_disk(), clients)
+        # An assigned copy of a stateful task counts as a copy on disk, and stateless tasks have none.
+        is_reported = current.holds(tasks, clients[columns]) | (self._execution.revoked_from[tasks] == clients[columns])
         members = [self._slots[client] for client in clients.tolist()]
         threads = positions_of_slots(current.thread[tasks, clients[columns]], columns, members)
-        is_open = is_reported & (threads != UNKNOWN_THREAD)
-        own_copies = _by_column(tasks[is_open], columns[is_open], len(clients))
-        own_threads = _by_column(threads[is_open], columns[is_open], len(clients))
-        on_disk = _by_column(tasks[~is_open], columns[~is_open], len(clients))
-        for index, client in enumerate(clients.tolist()):
-            slots = self._slots[client]
-            previous_threads: list[list[int]] = [[] for _ in slots]
-            for task, number in zip(own_copies[index], own_threads[index], strict=True):
-                previous_threads[number].append(task)
-            first_slot = self._first_slots.get(client, slots[0])
-            previous_threads[slots.index(first_slot)] += on_disk[index]
-            yield previous_threads
+        previous: list[list[list[int]]] = [[[] for _ in slots] for slots in members]
+        first = [
+            slots.index(self._first_slots.get(client, slots[0]))
+            for client, slots in zip(clients.tolist(), members, strict=True)
+        ]
+        opened_by = np.where(is_reported, threads, UNKNOWN_THREAD)
+        for task, column, number in zip(tasks.tolist(), columns.tolist(), opened_by.tolist(), strict=True):
+            previous[column][first[column] if number == UNKNOWN_THREAD else number].append(task)
+        return previous
 
 
 def _lags_of(
@@ -219,6 +229,11 @@ def _tasks_of(owner: IntArray, clients: IntArray) -> tuple[IntArray, IntArray]:
 
 def _by_column(values: IntArray, columns: IntArray, num_columns: int) -> list[list[int]]:
     """Return the values of each column, in their order."""
+    if len(values) <= _FEW_VALUES:
+        by_column: list[list[int]] = [[] for _ in range(num_columns)]
+        for value, column in zip(values.tolist(), columns.tolist(), strict=True):
+            by_column[column].append(value)
+        return by_column
     listed = values[np.argsort(columns, kind="stable")].tolist()
     ends = np.cumsum(np.bincount(columns, minlength=num_columns)).tolist()
     return [listed[start:end] for start, end in pairwise([0, *ends])]

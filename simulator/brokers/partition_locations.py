@@ -76,6 +76,7 @@ class ClusterMetadata:
             [self._row_of_broker.get(leader, NO_BROKER) for leader in leaders], dtype=np.int64
         )
         self._locations: PartitionLocations | None = None
+        self._topic_ids = {topic.name: topic.topic_id for topic in topic_of_row if topic.topic_id is not None}
 
     def stop_brokers(self, brokers: tuple[int, ...]) -> None:
         """Stop brokers; the first live in-sync replica of each partition that they led becomes the leader.
@@ -128,6 +129,25 @@ class ClusterMetadata:
         self._locations = None
         return moved
 
+    def lagging_replicas(self) -> tuple[IntArray, IntArray]:
+        """Return partition and broker rows of the replicas that fetch nothing because their brokers are out of sync.
+
+        New replicas of a reassignment, which copy the partition, are not among them.
+        """
+        lags = (self._replicas != NO_BROKER) & ~(self._alive[self._replicas] & self._in_sync) & ~self._copying
+        rows, places = np.nonzero(lags)
+        return rows, self._replicas[rows, places]
+
+    def holds(self, rows: IntArray, brokers: IntArray) -> BoolArray:
+        """Return whether brokers have a live replica of partitions, given by the rows of both."""
+        held: BoolArray = (self._replicas[rows] == brokers[:, None]).any(axis=1) & self._alive[brokers]
+        return held
+
+    def racks_of(self, brokers: IntArray) -> IntArray:
+        """Return the racks of brokers, given by their rows; NO_RACK if they have none."""
+        racks: IntArray = self._rack[brokers]
+        return racks
+
     def _racks_of(self, row: int) -> set[int]:
         replicas = self._replicas[row]
         return set(self._rack[replicas[replicas != NO_BROKER]].tolist())
@@ -167,7 +187,7 @@ class ClusterMetadata:
         names = layout.partitions[:num_read]
         return PartitionLocations(
             table=PartitionTable(
-                names, layout.racks, _in_racks(rack, num_racks)[:num_read], has_known_racks[:num_read]
+                names, layout.racks, _in_racks(rack, num_racks)[:num_read], has_known_racks[:num_read], self._topic_ids
             ),
             leader_rack=self._rack[self._leader],
             served_in=_in_racks(np.where(in_sync, rack, NO_RACK), num_racks),

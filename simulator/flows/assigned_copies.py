@@ -41,8 +41,12 @@ class AssignedCopies:
             owner: shape (T,); the client that has each active task, UNASSIGNED if none.
             standby: shape (T, N); which clients have a standby or warm-up.
         """
+        return cls.of_cells(owner, *cells(standby))
+
+    @classmethod
+    def of_cells(cls, owner: IntArray, standby_of: IntArray, standby_on: IntArray) -> AssignedCopies:
+        """Return the copies of an assignment, given the tasks and clients of its standbys and warm-ups."""
         active = np.flatnonzero(owner != UNASSIGNED)
-        standby_of, standby_on = cells(standby)
         task, client = np.concatenate((active, standby_of)), np.concatenate((owner[active], standby_on))
         return cls(task, client, np.arange(len(task)) < len(active))
 

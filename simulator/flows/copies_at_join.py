@@ -47,7 +47,7 @@ class CopiesAtJoin:
         self._ends: list[int] = [0, *counts.cumsum().tolist()]
         self._reported: set[int] = set()
 
-    def open_on(self, threads: Iterable[tuple[int, int]]) -> IntArray:
+    def open_on(self, threads: Iterable[tuple[int, int]]) -> list[int]:
         """Return the copies that threads have open: their places among the assigned copies.
 
         Args:
@@ -58,7 +58,7 @@ class CopiesAtJoin:
             if thread < self._num_threads:
                 row = client * self._num_threads + thread
                 places += self._places[self._ends[row] : self._ends[row + 1]]
-        return np.array(places, dtype=np.int64)
+        return places
 
     def take_clients(self, clients: Iterable[int]) -> list[int]:
         """Return the clients that have not been passed before, each once."""

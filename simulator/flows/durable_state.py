@@ -145,16 +145,20 @@ class DurableState:
         else:
             self.open(tasks, clients, held_bytes)
 
-    def assume_running(self, tasks: IntArray, clients: IntArray, held_bytes: FloatArray, is_active: BoolArray) -> None:
-        """Take copies to have been written since their tasks were created, up to the given positions."""
-        self.open(tasks, clients, np.zeros(len(tasks)))
+    def assume_running(
+        self, tasks: IntArray, clients: IntArray, positions: tuple[FloatArray, FloatArray], is_active: BoolArray
+    ) -> None:
+        """Take copies to have been written from some positions, at which their stores were opened, up to others."""
+        opened_bytes, held_bytes = positions
+        self.open(tasks, clients, opened_bytes)
         self._is_restored[tasks, clients] = is_active
         self._committed[tasks, clients] = self._snapshot[tasks, clients] = held_bytes
         if self._in_stores:
             pair, rows = self._changelogs_of(tasks)
-            flushes = np.floor(held_bytes[pair] / self._flush_bytes[rows])
+            opened = opened_bytes[pair]
+            flushes = np.floor((held_bytes[pair] - opened) / self._flush_bytes[rows])
             self._flushes[rows, clients[pair]] = flushes
-            self._durable[rows, clients[pair]] = _flush_position(0.0, flushes, self._flush_bytes[rows])
+            self._durable[rows, clients[pair]] = _flush_position(opened, flushes, self._flush_bytes[rows])
         else:
             keeps = ~(self._exactly_once & is_active) & (is_active | (held_bytes > self._checkpoint_bytes[tasks]))
             self._durable[tasks, clients] = np.where(keeps, held_bytes, 0.0)

@@ -12,14 +12,16 @@ from contextlib import contextmanager
 
 import numpy as np
 
+from assignors.compilation import CHOICE
 from assignors.model.assignment import UNASSIGNED
-from assignors.model.columns import BoolArray, IntArray, cells
+from assignors.model.columns import BoolArray, IntArray
 from simulator.brokers.availability import Availability, Outage, OutageLog
 from simulator.brokers.partition_locations import ClusterMetadata, PartitionLocations
 from simulator.errors import InvalidStateError
 from simulator.flows.durable_state import DurableState
 from simulator.flows.execution_invariants import validate_execution
-from simulator.flows.hourly_traffic import HourlyTraffic
+from simulator.flows.flow_steps import steps_between
+from simulator.flows.hourly_traffic import HourlyRates
 from simulator.flows.intervals import Intervals
 from simulator.flows.processing import Processing
 from simulator.flows.restoration import Restoration
@@ -27,9 +29,11 @@ from simulator.flows.restore_start import RestoreStart
 from simulator.flows.run_totals import RunTotals
 from simulator.flows.shared_bandwidth import ApplicationBandwidth, SharedBandwidth
 from simulator.flows.task_states import TaskState, TaskStateHistory
-from simulator.flows.traffic import Routes, TrafficBytes, TrafficKind, TrafficTotals, rack_matrix
+from simulator.flows.traffic import Routes, TrafficBytes
+from simulator.flows.traffic_record import TrafficRecord
 from simulator.group.fleet import Fleet
 from simulator.group.reconciliation import Reconciliation
+from simulator.group.subscriptions import Subscriptions
 from simulator.world.changes import RackTransfer
 from simulator.world.disturbances import Disk
 from simulator.world.group_assignment import GroupAssignment
@@ -40,6 +44,12 @@ from simulator.world.world import World
 
 # NumPy compares an array with an int several times faster than with a member of an enumeration.
 _ASSIGNED, _RUNNING, _BLOCKED = int(TaskState.ASSIGNED), int(TaskState.RUNNING), int(TaskState.BLOCKED)
+
+_FLOWS_PER_WORK = 500
+"""Tasks and copies for which compiled kernels save as much time as a step of work takes (`KernelChoice`)."""
+
+_MAX_PENDING_JOINS = 32
+"""Number of joins that are read together; the positions of all copies at each of them are kept until then."""
 
 
 class Execution:
@@ -59,7 +69,8 @@ class Execution:
         restoration: the copies of task state.
         restore_start: when new copies begin to read, and their tasks may run.
         processing: the input of the tasks.
-        catching_up: when tasks were down, or new standbys and warm-ups were behind, while any client was up.
+        catching_up: when tasks were down, or new standbys and warm-ups behind, while a client was up that may run them.
+        subscriptions: which partitions the clients of a consumer group read.
     """
 
     def __init__(
@@ -84,10 +95,10 @@ class Execution:
         self.layout = layout
         self.fleet = fleet
         self.now_ms = 0
+        self._joins: list[tuple[int, Sequence[tuple[int, int]]]] = []
         self._on_change = on_change
         self._is_changing = False
         self._cluster_metadata = cluster_metadata
-        self._from_nearest = world.cluster.reads_from_nearest_replica
         self._cleanup_delay_ms = world.application.group_configs.state_cleanup_delay_ms
         num_tasks = len(layout.tasks)
         rates = [np.inf if c.records_per_s is None else float(c.records_per_s) for c in world.clients]
@@ -107,8 +118,6 @@ class Execution:
         self.task_states = TaskStateHistory(layout.tasks.ids, tuple(client.name for client in world.clients))
         self.locations: PartitionLocations = cluster_metadata.locations()
         self.assignment = GroupAssignment.empty(num_tasks, len(world.clients))
-        self._threads_of: GroupAssignment | None = None
-        self._threads: IntArray = np.zeros(num_tasks, dtype=np.int64)
         self.revoked_from: IntArray = np.full(num_tasks, UNASSIGNED, dtype=np.int64)
         self.running: BoolArray = np.zeros(num_tasks, dtype=np.bool_)
         self.processed: BoolArray = np.zeros(num_tasks, dtype=np.bool_)
@@ -117,23 +126,22 @@ class Execution:
         self._outages = OutageLog(layout)
         self._outages.note(self.availability.unavailable, 0)
         self.catching_up = Intervals()
-        self._hourly_traffic = HourlyTraffic(world, layout)
-        self._hour: int | None = None
-        self._rates = self._hourly_traffic.rates(None)
-        self._routes = self._hourly_routes = Routes(layout, self.locations, from_nearest=self._from_nearest)
-        self._traffic = TrafficTotals(len(layout.racks))
-        self._reassignment_bytes_per_s = rack_matrix(layout.racks, ())
-        self._reassignment_bytes = rack_matrix(layout.racks, ())
-        self._is_reassigning = False
+        self.subscriptions = Subscriptions(world, layout)
+        self._traffic = TrafficRecord(world, layout, self.locations)
         self._counted_until_ms = 0
         self._downtime_ms: IntArray = np.zeros(num_tasks, dtype=np.int64)
         self._unqueryable_ms: IntArray = np.zeros(num_tasks, dtype=np.int64)
         self._is_queryable: BoolArray = ~layout.tasks.stateful
 
     @property
+    def rates(self) -> HourlyRates:
+        """Return the rates of the current hour."""
+        return self._traffic.rates
+
+    @property
     def routes(self) -> Routes:
         """Return the routes of bytes between racks with the current leaders and replicas, at the usual traffic."""
-        return self._routes
+        return self._traffic.routes
 
     @contextmanager
     def changing(self, now_ms: int) -> Iterator[None]:
@@ -148,14 +156,26 @@ class Execution:
 
     def advance(self, now_ms: int) -> None:
         """Let time pass at the current rates, up to `now_ms`."""
-        passed_ms = now_ms - self.now_ms
-        if passed_ms <= 0:
+        if now_ms <= self.now_ms and not self._joins:
             return
-        self.now_ms = now_ms
-        if self._is_reassigning:
-            self._reassignment_bytes += self._reassignment_bytes_per_s * (passed_ms / 1000)
-        work = self.processing.advance(passed_ms / 1000)
-        self.restoration.advance(passed_ms / 1000, work)
+        joins, self._joins = self._joins, []
+        seconds, (*steps_before, _) = steps_between(self.now_ms, [*(at_ms for at_ms, _ in joins), now_ms])
+        self._traffic.note_flow(seconds)
+        self.now_ms = max(self.now_ms, now_ms)
+        restoration = self.restoration
+        work = len(seconds) * (len(self.running) + len(restoration.copies)) // _FLOWS_PER_WORK
+        positions = restoration.advance(seconds, self.processing, compiled=CHOICE.choose(work).compiled)
+        if joins:
+            threads = [of_join for _, of_join in joins]
+            restoration.join_reports.report(
+                self.assignment, restoration.copies, threads, steps_before, np.asarray(positions)
+            )
+
+    def report_at_join(self, now_ms: int, threads: Sequence[tuple[int, int]]) -> None:
+        """Note that threads, by the row of their client, report offsets at the rebalance that they join now."""
+        self._joins.append((now_ms, threads))
+        if len(self._joins) >= _MAX_PENDING_JOINS:
+            self.advance(now_ms)
 
     def next_change_ms(self) -> int | None:
         """Return when the rates change without an event, None if they do not."""
@@ -169,7 +189,7 @@ class Execution:
         self._require_changing()
         self.restoration.load_copies(initial.lags)
         self.assign(Reconciliation.without_moves(initial.assignment), is_open=True)
-        self.restoration.assume_running()
+        self.restoration.assume_running(initial.lags_when_opened)
 
     def assign(self, reconciliation: Reconciliation, *, is_restored: bool = False, is_open: bool = False) -> None:
         """Apply an assignment.
@@ -203,15 +223,7 @@ class Execution:
             before: the last assignment of the group.
         """
         self._require_changing()
-        own_thread = before.thread[:, client] == number
-        free = (before.owner == client) & own_thread & (self.assignment.owner == UNASSIGNED)
-        standby = self.assignment.standby.copy()
-        own_standby = before.standby[:, client] & own_thread & (self.assignment.owner != client)
-        standby[:, client] |= own_standby
-        owner = np.where(free, client, self.assignment.owner)
-        thread = self.assignment.thread.copy()
-        thread[free | own_standby, client] = number
-        self.assign(Reconciliation.without_moves(GroupAssignment(owner, standby, thread)))
+        self.assign(Reconciliation.without_moves(self.assignment.with_free_tasks_of(client, number, before)))
 
     def start_client(self, client: int) -> None:
         """Start a client, given by its row."""
@@ -256,8 +268,7 @@ class Execution:
         self.locations = self._cluster_metadata.locations()
         self.availability = Availability(self.layout, self.locations, acks_all=self._acks_all)
         self._outages.note(self.availability.unavailable, self.now_ms)
-        self._routes = Routes(self.layout, self.locations, from_nearest=self._from_nearest)
-        self._update_hourly_routes()
+        self._traffic.update_locations(self.locations)
         self.update_rates()
 
     def set_reassignment_traffic(self, copied: Sequence[RackTransfer], copying: Sequence[RackTransfer]) -> None:
@@ -268,19 +279,17 @@ class Execution:
             copying: bytes per second that are copied from now on.
         """
         self._require_changing()
-        self._reassignment_bytes += rack_matrix(self.layout.racks, copied)
-        self._reassignment_bytes_per_s = rack_matrix(self.layout.racks, copying)
-        self._is_reassigning = bool(self._reassignment_bytes_per_s.any())
+        self._traffic.set_reassignment(copied, copying)
 
     def set_traffic(self, factor: float, hour: int | None = None) -> None:
         """Set the input to a multiple of the usual input, or of the input of an hour of the day."""
         self._require_changing()
-        if hour != self._hour:
+        if not self._traffic.is_hour(hour):
             self._record_traffic()
-            self._hour, self._rates = hour, self._hourly_traffic.rates(hour)
-            self._update_hourly_routes()
-            self.restoration.set_write_rates(self._rates.layout.state_bytes_per_s)
-        self.processing.set_input(factor * self._rates.factor, self._rates.layout.input_records_per_s)
+            self._traffic.set_hour(hour)
+            self.restoration.set_write_rates(self._traffic.rates.layout.state_bytes_per_s)
+        rates = self._traffic.rates
+        self.processing.set_input(factor * rates.factor, rates.layout.input_records_per_s)
         self.update_rates()
 
     def delete_expired_copies(self, now_ms: int) -> None:
@@ -295,32 +304,38 @@ class Execution:
         """Recompute which tasks run, and all rates, after a change."""
         self._require_changing()
         self._count_downtime()
-        owner = self.assignment.owner
-        copies = self.restoration.copies
-        self.restoration.update_caught_up(self.restore_start.is_waiting(copies, self.now_ms))
-        restored = self.restoration.restored_tasks()
-        state = self.task_states.state.copy()
-        was_running = (state == _RUNNING) | (state == _BLOCKED)
+        restoration, availability, can_restore = self.restoration, self.availability, self.availability.can_restore
+        restoration.update_caught_up(self.restore_start.is_waiting(restoration.copies, self.now_ms))
+        restored = restoration.restored_tasks()
+        state = self.task_states.state
+        ran, was_blocked = state == _RUNNING, state == _BLOCKED
+        was_running = ran | was_blocked
         # Restoration ends at the end offsets of the changelogs, which only their leaders know.
-        has_state = was_running | (restored & self.availability.can_restore)
+        has_state = was_running | (restored & can_restore)
         self.running = was_running | (has_state & self.restore_start.may_run(self.now_ms))
-        self.processed = self.running & self.availability.can_process
-        self._enter(TaskState.RUNNING, self.processed & (state != _RUNNING), owner)
-        self._enter(TaskState.BLOCKED, self.running & ~self.processed & (state != _BLOCKED), owner)
-        self._enter(TaskState.RESTORING, ~self.running & (state == _ASSIGNED), owner)
-        self.processing.update_rates(self.processed, self._thread_rows())
-        self.restoration.write(self.processing.take_instant_work())
-        can_restore = self.availability.can_restore
-        self.restoration.update_rates(self.processing.rate, self.locations.restore_share, has_state, can_restore)
-        self._is_queryable = self.restoration.queryable_tasks()
-        is_behind = not self.running.all() or self.restoration.is_catching_up
+        self.processed = self.running & availability.can_process
+        # `a > b` is `a & ~b` of booleans.
+        is_blocked = self.running > self.processed
+        starts, blocks, restores = self.processed > ran, is_blocked > was_blocked, (state == _ASSIGNED) > self.running
+        for entered, which in (
+            (TaskState.RUNNING, starts),
+            (TaskState.BLOCKED, blocks),
+            (TaskState.RESTORING, restores),
+        ):
+            self._enter(entered, which, self.assignment.owner)
+        threads = self._thread_rows() if self.processing.limits_threads else None
+        self.processing.update_rates(self.processed, threads)
+        if self.processing.has_instant_work:
+            restoration.write(self.processing.take_instant_work())
+        restoration.update_rates(self.processing.rate, self.locations.restore_share, has_state, can_restore)
+        self._traffic.note_flow([0.0])
+        self._is_queryable = restoration.queryable_tasks()
+        is_behind = not (self.running | self.subscriptions.unread(self.fleet.up)).all() or restoration.is_catching_up
         self.catching_up.note(self.now_ms, is_behind and any(self.fleet.up))
 
     def take_traffic(self) -> TrafficBytes:
         """Return the bytes since the last call, by kind and pair of racks, and start counting anew."""
         self._record_traffic()
-        self._traffic.add({TrafficKind.REASSIGNMENT: self._reassignment_bytes})
-        self._reassignment_bytes = rack_matrix(self.layout.racks, ())
         return self._traffic.take()
 
     def outages(self) -> tuple[Outage, ...]:
@@ -331,8 +346,8 @@ class Execution:
         """Return the cumulative totals up to now."""
         self._count_downtime()
         return RunTotals(
-            self.restoration.restored_bytes,
-            self.restoration.restored_again_bytes,
+            self.restoration.reads.restored_bytes,
+            self.restoration.reads.restored_again_bytes,
             self._downtime_ms.copy(),
             self._unqueryable_ms.copy(),
             self.processing.backlog_s.copy(),
@@ -355,43 +370,28 @@ class Execution:
     def _count_downtime(self) -> None:
         """Count the time since the last call, before which tasks are processed or queryable changes."""
         passed_ms, self._counted_until_ms = self.now_ms - self._counted_until_ms, self.now_ms
-        self._downtime_ms += passed_ms * ~self.processed
-        self._unqueryable_ms += passed_ms * ~self._is_queryable
+        if not passed_ms:
+            return
+        self._downtime_ms[~self.processed] += passed_ms
+        self._unqueryable_ms[~self._is_queryable] += passed_ms
 
     def _thread_rows(self) -> IntArray:
         """Return the row of each task's thread among all threads, shape (T,); arbitrary without an owner."""
-        if self._threads_of is not self.assignment:
-            self._threads_of = self.assignment
-            self._threads = self.fleet.first_thread[self.assignment.owner] + self.assignment.owner_thread()
-        return self._threads
-
-    def _update_hourly_routes(self) -> None:
-        """Recompute the routes for the current hour."""
-        is_usual = self._rates.layout is self.layout
-        self._hourly_routes = (
-            self._routes if is_usual else Routes(self._rates.layout, self.locations, from_nearest=self._from_nearest)
-        )
+        threads: IntArray = self.fleet.first_thread[self.assignment.owner] + self.assignment.owner_thread()
+        return threads
 
     def _assign_copies(self, after: GroupAssignment, before: GroupAssignment, *, is_open: bool = False) -> None:
-        tasks, clients = cells(after.held() & before.held())
-        moved = after.thread[tasks, clients] != before.thread[tasks, clients]
+        tasks, clients = after.held_cells
+        moved = (after.thread[tasks, clients] != before.thread[tasks, clients]) & before.holds(tasks, clients)
         self.assignment = after
         self.restore_start.assign(before, after, self.now_ms, is_open=is_open)
-        self.restoration.assign(after.owner, after.standby, (tasks[moved], clients[moved]), self.now_ms)
+        self.restoration.assign(after.owner, after.standby_cells, (tasks[moved], clients[moved]), self.now_ms)
 
     def _enter(self, state: TaskState, which: BoolArray, clients: IntArray) -> None:
-        tasks = np.flatnonzero(which)
+        (tasks,) = which.nonzero()
         if len(tasks):
             self.task_states.enter(self.now_ms, state, tasks, clients[tasks])
 
     def _record_traffic(self) -> None:
         """Record the traffic since the last call, before an owner or a route changes."""
-        work = self.processing.take_work()
-        tasks = np.flatnonzero((work > 0) & (self.assignment.owner != UNASSIGNED))
-        owner, racks, announces = self.assignment.owner[tasks], self.fleet.rack, self.fleet.announces
-        if len(tasks):
-            self._traffic.add(self._hourly_routes.processing(work[tasks], tasks, racks[owner], announces[owner]))
-        for kind, read, read_tasks, clients in self.restoration.take_reads():
-            self._traffic.add(
-                self._hourly_routes.changelog_reads(kind, read, read_tasks, racks[clients], announces[clients])
-            )
+        self._traffic.record(self.processing, self.restoration, self.assignment.owner, self.fleet)

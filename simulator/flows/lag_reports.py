@@ -34,12 +34,22 @@ class LagReports:
         self._record_bytes = layout.record_bytes
         self._is_stale: BoolArray = np.array([client.reports is OffsetReports.STALE for client in clients], np.bool_)
         self._is_silent: BoolArray = np.array([client.reports is OffsetReports.NEVER for client in clients], np.bool_)
+        self._are_current = not (self._is_stale | self._is_silent).any()
         self._reported_bytes: FloatArray = np.zeros((len(layout.tasks), len(clients)), dtype=np.float64)
         self._joined_bytes: FloatArray = np.full((len(clients), len(layout.tasks)), np.inf)
+        self._joined_cells: list[IntArray] = []
+        self._closed_rows: dict[int, None] = {}
         self._closed_since_join: dict[int, None] = {}
         self._has_joined: BoolArray = np.zeros(len(clients), dtype=np.bool_)
 
-    def lags(self, clients: IntArray, held_bytes: FloatArray, end_bytes: FloatArray, running_on: IntArray) -> IntArray:
+    def lags(
+        self,
+        clients: IntArray,
+        held_bytes: FloatArray,
+        end_bytes: FloatArray,
+        running_on: IntArray,
+        copies: tuple[IntArray, IntArray] | None = None,
+    ) -> IntArray:
         """Return the lags that clients report, in records, shape (T, C).
 
         The lag of a client without a copy is the whole changelog. It is LATEST_OFFSET where the task runs, and NO_LAG
@@ -50,13 +60,14 @@ class LagReports:
             held_bytes: shape (T, N); how much of each changelog each client holds.
             end_bytes: shape (T,); the length of each changelog.
             running_on: shape (T,); the client on which each task runs, UNASSIGNED if none.
+            copies: the tasks and clients of all copies, by task; None to find them in `held_bytes`.
         """
         column_of = np.full(held_bytes.shape[1], UNASSIGNED, dtype=np.int64)
         column_of[clients] = np.arange(len(clients))
         whole = np.where(self._stateful, _whole_records(end_bytes, self._record_bytes), NO_LAG)
         lags = np.empty((len(whole), len(clients)), dtype=np.int64)
         lags[:] = whole[:, None]
-        task, client, held = self._reported_cells(held_bytes)
+        task, client, held = self._reported_cells(held_bytes, cells(held_bytes != 0) if copies is None else copies)
         column = column_of[client]
         is_reported = (column != UNASSIGNED) & (held != 0) & self._stateful[task]
         task, column, held = task[is_reported], column[is_reported], held[is_reported]
@@ -67,11 +78,13 @@ class LagReports:
         lags[runs[columns >= 0], columns[columns >= 0]] = LATEST_OFFSET
         return lags
 
-    def _reported_cells(self, held_bytes: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
+    def _reported_cells(
+        self, held_bytes: FloatArray, copies: tuple[IntArray, IntArray]
+    ) -> tuple[IntArray, IntArray, FloatArray]:
         """Return the tasks and clients of all copies, and the positions that the clients report."""
-        task, client = cells(held_bytes != 0)
+        task, client = copies
         held = np.minimum(held_bytes[task, client], self._joined_bytes[client, task])
-        if not (self._is_stale.any() or self._is_silent.any()):
+        if self._are_current:
             return task, client, held
         is_current = ~(self._is_stale | self._is_silent)[client]
         stale_task, stale_client = cells((self._reported_bytes != 0) & (self._is_stale & ~self._is_silent))
@@ -94,7 +107,9 @@ class LagReports:
             clients: rows of their K clients.
             positions: shape (K,); how much of its changelog each copy holds.
         """
-        self._joined_bytes[clients, tasks] = positions
+        joined = clients * self._joined_bytes.shape[1] + tasks
+        self._joined_bytes.reshape(-1)[joined] = positions
+        self._joined_cells.append(joined)
         self._has_joined[clients] = True
 
     def report_closed_at_join(self, tasks: IntArray, client: int) -> None:
@@ -127,6 +142,7 @@ class LagReports:
             return
         is_closed = ~copies.mask(held_bytes.shape)[:, clients].T
         self._joined_bytes[clients] = np.where(is_closed, held_bytes[:, clients].T, self._joined_bytes[clients])
+        self._closed_rows.update(dict.fromkeys(clients))
         self._has_joined[clients] = True
         for client in clients:
             del self._closed_since_join[client]
@@ -138,12 +154,26 @@ class LagReports:
             clients: rows of C clients.
             held_bytes: shape (T, N); how much of each changelog each client holds.
         """
-        stale = clients[self._is_stale[clients]]
-        self._reported_bytes[:, stale] = held_bytes[:, stale]
-        self._joined_bytes[clients] = np.inf
+        if not self._are_current:
+            stale = clients[self._is_stale[clients]]
+            self._reported_bytes[:, stale] = held_bytes[:, stale]
+        self._forget_joins(clients)
         self._has_joined[clients] = False
         for client in clients.tolist():
             self._closed_since_join.pop(client, None)
+
+    def _forget_joins(self, clients: IntArray) -> None:
+        """Set the positions at the last join to infinity where any were set: looking at all tasks would take long."""
+        num_tasks = self._joined_bytes.shape[1]
+        whole_rows = [client for client in clients.tolist() if self._closed_rows.pop(client, 0) is None]
+        self._joined_bytes[whole_rows] = np.inf
+        if self._joined_cells:
+            joined = np.concatenate(self._joined_cells)
+            is_ending = np.zeros(len(self._joined_bytes), dtype=np.bool_)
+            is_ending[clients] = True
+            ends = is_ending[joined // max(1, num_tasks)]
+            self._joined_bytes.reshape(-1)[joined[ends]] = np.inf
+            self._joined_cells = [] if ends.all() else [joined[~ends]]
 
 
 def _whole_records(num_bytes: FloatArray, record_bytes: FloatArray) -> IntArray:

@@ -8,6 +8,8 @@ Amounts are in seconds of usual input: the input of a task in one second at the 
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from assignors.model.columns import BoolArray, IntArray
@@ -27,6 +29,7 @@ class Processing:
         max_processing_delay_s: shape (T,); the maximum backlog so far.
         rate: shape (T,); seconds of usual input that are processed per second, 0 where the task does not run.
         work_s: shape (T,); the work since the last `take_work`.
+        has_instant_work: whether threads without limit have processed backlogs since the last `take_instant_work`.
     """
 
     def __init__(self, records_per_s: FloatArray, thread_capacity: FloatArray) -> None:
@@ -49,16 +52,32 @@ class Processing:
         self.rate: FloatArray = np.zeros(num_tasks, dtype=np.float64)
         self.work_s: FloatArray = np.zeros(num_tasks, dtype=np.float64)
         self._instant_work_s: FloatArray = np.zeros(num_tasks, dtype=np.float64)
+        self.has_instant_work = False
+        self._is_steady = self._keeps_up = False
+        self._usual_rate = self._rate_without_limit()
+
+    @property
+    def limits_threads(self) -> bool:
+        """Whether any thread has a limit; without one, `update_rates` needs no threads."""
+        return not self._is_unlimited
 
     def advance(self, seconds: float) -> FloatArray:
         """Let time pass at the current rates, and return the processed work, shape (T,)."""
-        self.backlog_s += self._factor * seconds
+        arrived = self._factor * seconds
+        if self._is_steady:
+            self.work_s += arrived
+            return arrived
+        self.backlog_s += arrived
         # Times are whole milliseconds, so a task may have caught up a little before now.
         processed = np.minimum(self.rate * seconds, self.backlog_s)
         self.work_s += processed
         self.backlog_s -= processed
         np.maximum(self.max_processing_delay_s, self.backlog_s, out=self.max_processing_delay_s)
         return processed
+
+    def flows(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Return the arrays that `advance` uses: the input and the rates; and changes: backlog, work and delays."""
+        return self._factor, self.rate, self.backlog_s, self.work_s, self.max_processing_delay_s
 
     def clear_backlog(self) -> None:
         """Remove the backlog and its maximum, as if the application had been running before."""
@@ -72,39 +91,66 @@ class Processing:
             factor: the multiple for all tasks, or shape (T,).
             records_per_s: shape (T,); the new number of records in a second of usual input; None for no change.
         """
-        self._factor = np.broadcast_to(np.asarray(factor, dtype=np.float64), self.backlog_s.shape)
+        self._factor = np.broadcast_to(np.asarray(factor, dtype=np.float64), self.backlog_s.shape).copy()
         if records_per_s is not None:
             self._records_per_s = records_per_s
+        self._usual_rate = self._rate_without_limit()
+        self._keeps_up = False
         self.update_rates(self._running, self._thread)
 
-    def update_rates(self, running: BoolArray, thread: IntArray) -> None:
+    def update_rates(self, running: BoolArray, thread: IntArray | None) -> None:
         """Recompute how fast each task is processed.
 
         Args:
             running: shape (T,); which tasks are processed.
-            thread: shape (T,); the thread of each task among all threads; arbitrary where it does not run.
+            thread: shape (T,); the thread of each task among all threads; arbitrary where it does not run. None if no
+                thread has a limit.
         """
-        self._running, self._thread = running, thread
-        usual = self._records_per_s
-        is_instant = (
-            running if self._is_unlimited else running & (self._unlimited.take(thread, mode="clip") | (usual == 0))
-        )
-        instant_work_s = np.where(is_instant, self.backlog_s, 0.0)
-        self.work_s += instant_work_s
-        self._instant_work_s += instant_work_s
-        self.backlog_s[is_instant] = 0.0
-        shares = np.where(self.backlog_s > _NEGLIGIBLE_S, np.inf, usual * self._factor)
+        if self._keeps_up and (running == self._running).all():
+            return  # What runs has no backlog, and its rate stays the same.
+        self._running, usual = running, self._records_per_s
+        if thread is not None:
+            self._thread = thread
+        is_instant = running
         if not self._is_unlimited:
-            tasks = np.flatnonzero(running)
-            shares[tasks] = max_min_shares(self._capacity, thread[tasks], shares[tasks])
-        self.rate = np.zeros(len(running), dtype=np.float64)
-        np.copyto(self.rate, self._factor, where=running)
-        np.divide(shares, usual, out=self.rate, where=running & (usual > 0))
+            is_instant = running & (self._unlimited.take(self._thread, mode="clip") | (usual == 0))
+        instant_work_s = np.where(is_instant, self.backlog_s, 0.0)
+        if instant_work_s.any():
+            self.has_instant_work = True
+            self.work_s += instant_work_s
+            self._instant_work_s += instant_work_s
+            self.backlog_s[is_instant] = 0.0
+        if self._is_unlimited:
+            self.rate = np.where(running, self._usual_rate, 0.0)
+        else:
+            self.rate = self._limited_rate()
+        self._keeps_up = self._is_unlimited and bool((self._usual_rate == self._factor).all())
+        # Then all input is processed at once.
+        self._is_steady = bool((self.rate == self._factor).all()) and not self.backlog_s.any()
+
+    def _limited_rate(self) -> FloatArray:
+        """Return the rate of each task if threads have limits, shape (T,)."""
+        running, usual = self._running, self._records_per_s
+        shares = np.where(self.backlog_s > _NEGLIGIBLE_S, np.inf, usual * self._factor)
+        tasks = np.flatnonzero(running)
+        shares[tasks] = max_min_shares(self._capacity, self._thread[tasks], shares[tasks])
+        rate: FloatArray = np.where(running, self._factor, 0.0)
+        np.divide(shares, usual, out=rate, where=running & (usual > 0))
+        return rate
+
+    def _rate_without_limit(self) -> FloatArray:
+        """Return the rate of each task on a thread without limit once its backlog is processed, shape (T,)."""
+        rate, usual = self._factor.copy(), self._records_per_s
+        np.divide(usual * self._factor, usual, out=rate, where=usual > 0)
+        return rate
 
     def next_change_s(self) -> float:
         """Return the seconds until the next task has no backlog, infinity if none catches up."""
+        behind = self._running & (self.backlog_s > _NEGLIGIBLE_S)
+        if not behind.any():
+            return math.inf
         closing = self.rate - self._factor
-        behind = self._running & (self.backlog_s > _NEGLIGIBLE_S) & (closing > 0)
+        behind &= closing > 0
         return float((self.backlog_s[behind] / closing[behind]).min(initial=np.inf))
 
     def take_work(self) -> FloatArray:
@@ -115,7 +161,7 @@ class Processing:
 
     def take_instant_work(self) -> FloatArray:
         """Return the work that threads without limit processed instantly since the last call, shape (T,)."""
-        taken = self._instant_work_s
+        taken, self.has_instant_work = self._instant_work_s, False
         self._instant_work_s = np.zeros(len(taken), dtype=np.float64)
         return taken
 

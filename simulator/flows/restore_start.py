@@ -16,12 +16,14 @@ from __future__ import annotations
 import numpy as np
 
 from assignors.model.assignment import UNASSIGNED
-from assignors.model.columns import BoolArray, IntArray, cells
+from assignors.model.columns import BoolArray, IntArray
 from simulator.flows.assigned_copies import AssignedCopies
 from simulator.world.client_times import ClientTimes
 from simulator.world.group_assignment import GroupAssignment
 from simulator.world.layout import Layout
 from simulator.world.world import World
+
+_NEVER_MS = np.iinfo(np.int64).max
 
 
 class RestoreStart:
@@ -46,6 +48,7 @@ class RestoreStart:
         self._reads_from_ms: IntArray = np.zeros(shape, dtype=np.int64)
         self._runs_from_ms: IntArray = np.zeros(shape[0], dtype=np.int64)
         self._last_ms = 0
+        self._all_may_run: BoolArray = np.ones(shape[0], dtype=np.bool_)
 
     def assign(self, before: GroupAssignment, after: GroupAssignment, now_ms: int, *, is_open: bool = False) -> None:
         """Schedule the opening of the new copies of an assignment.
@@ -58,8 +61,8 @@ class RestoreStart:
         """
         if is_open:
             return
-        tasks, clients = cells(after.held())
-        is_new = ~before.held()[tasks, clients] | (after.thread[tasks, clients] != before.thread[tasks, clients])
+        tasks, clients = after.held_cells
+        is_new = ~before.holds(tasks, clients) | (after.thread[tasks, clients] != before.thread[tasks, clients])
         changes_role = ~is_new & ((before.owner[tasks] == clients) != (after.owner[tasks] == clients))
         recycled = np.flatnonzero(changes_role & self._stateful[tasks])
         self._reads_from_ms[tasks[recycled], clients[recycled]] = now_ms + self._times.restore_start_ms
@@ -82,7 +85,9 @@ class RestoreStart:
         return waiting
 
     def may_run(self, now_ms: int) -> BoolArray:
-        """Return which tasks may run as soon as they are restored, shape (T,)."""
+        """Return which tasks may run as soon as they are restored, shape (T,); not to be changed."""
+        if now_ms >= self._last_ms:
+            return self._all_may_run
         may_run: BoolArray = self._runs_from_ms <= now_ms
         return may_run
 
@@ -106,9 +111,10 @@ class RestoreStart:
         if now_ms >= self._last_ms:
             return None
         reads_from_ms = self._reads_from_ms[copies.task, copies.client]
-        moments = np.concatenate((reads_from_ms, self._runs_from_ms[owner != UNASSIGNED]))
-        future = moments[moments > now_ms]
-        return int(future.min()) if len(future) else None
+        runs_from_ms = self._runs_from_ms[owner != UNASSIGNED]
+        moments = [int(at_ms.min(initial=_NEVER_MS, where=at_ms > now_ms)) for at_ms in (reads_from_ms, runs_from_ms)]
+        next_ms = min(moments)
+        return None if next_ms == _NEVER_MS else next_ms
 
     def _open(self, tasks: IntArray, clients: IntArray, after: GroupAssignment, now_ms: int) -> None:
         """Let threads open the stores of new copies, in the order of their ids, and note when they are done."""

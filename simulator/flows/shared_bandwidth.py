@@ -102,6 +102,9 @@ class SharedBandwidth:
     def divide(self, index: int, demands: ReadDemands) -> FloatArray:
         """Set what one application would read, and return the rates of its copies, shape (K,)."""
         self._demands[index] = demands
+        if len(self._demands) == 1:
+            self._granted[index] = self._share_out([index]) if len(demands.client) else demands.bytes_per_s
+            return self._granted[index]
         rates = self._rates()
         self._granted[index] = rates[index]
         self._outdated = [

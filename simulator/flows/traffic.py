@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
+from typing import NamedTuple
 
 import numpy as np
 
@@ -36,6 +37,9 @@ class TrafficKind(StrEnum):
         RESTORE_READ: an active task restores its state.
         REPLICATION: followers fetch from the leader what tasks wrote.
         REASSIGNMENT: new replicas of a partition copy it from the leader.
+        PRODUCE: other producers write to leaders.
+        PRODUCE_REPLICATION: followers fetch from the leader what others than the application produced.
+        OTHER_READ: other consumer groups read.
     """
 
     SOURCE_READ = "source_read"
@@ -48,7 +52,12 @@ class TrafficKind(StrEnum):
     RESTORE_READ = "restore_read"
     REPLICATION = "replication"
     REASSIGNMENT = "reassignment"
+    PRODUCE = "produce"
+    PRODUCE_REPLICATION = "produce_replication"
+    OTHER_READ = "other_read"
 
+
+_KINDS = tuple(TrafficKind)
 
 TrafficBytes = Mapping[TrafficKind, FloatArray]
 """Bytes, or bytes per second, by kind; a missing kind has none."""
@@ -58,14 +67,14 @@ def cross_rack_bytes(traffic: TrafficBytes, kind: TrafficKind | None = None) -> 
     """Return the bytes between different racks, of one kind or of all, without those from or to no rack."""
     chosen = traffic.values() if kind is None else [traffic[kind]] if kind in traffic else []
     known = [matrix[:-1, :-1] for matrix in chosen]
-    return float(sum(matrix.sum() - np.trace(matrix) for matrix in known))
+    return float(sum(matrix.sum() - matrix.trace() for matrix in known if np.count_nonzero(matrix)))
 
 
 class TrafficTotals:
     """The bytes so far, by kind and pair of racks."""
 
     def __init__(self, num_racks: int) -> None:
-        self._shape = (num_racks + 1, num_racks + 1)
+        self._shape = (len(_KINDS), num_racks + 1, num_racks + 1)
         self._totals = self._zeros()
 
     def add(self, traffic: TrafficBytes) -> None:
@@ -79,7 +88,34 @@ class TrafficTotals:
         return taken
 
     def _zeros(self) -> dict[TrafficKind, FloatArray]:
-        return {kind: np.zeros(self._shape, dtype=np.float64) for kind in TrafficKind}
+        return dict(zip(_KINDS, np.zeros(self._shape, dtype=np.float64), strict=True))
+
+
+class _RouteTable(NamedTuple):
+    """The bytes of each task per unit of work by route and reader, shape (F, A or 1, T), without the rows of zeros."""
+
+    num_routes: int
+    route: IntArray
+    """shape (E,); the route of each of E rows"""
+    reader: IntArray | None
+    """shape (E,); its reader; None if the reader does not matter"""
+    rows: FloatArray
+    """shape (E, T)"""
+
+    @classmethod
+    def of(cls, table: FloatArray) -> _RouteTable:
+        """Return the rows of a table that have an entry."""
+        route, reader = np.nonzero(table.any(axis=2))
+        return cls(len(table), route, None if table.shape[1] == 1 else reader, table[route, reader])
+
+    def by_route(self, amounts: FloatArray) -> FloatArray:
+        """Multiply amounts, shape (A, T), by the table, and add up over tasks, shape (F, A)."""
+        by_route = np.zeros((self.num_routes, len(amounts)), dtype=np.float64)
+        if self.reader is None:
+            by_route[self.route] = (self.rows[:, None] * amounts).sum(axis=2)
+        else:
+            by_route[self.route, self.reader] = (self.rows * amounts[self.reader]).sum(axis=1)
+        return by_route
 
 
 class Routes:
@@ -109,11 +145,11 @@ class Routes:
         self._num_readers = 2 * self._count if from_nearest else self._count
         self._leader: IntArray = locations.leader_rack % self._count
         served_from = self._served_from(locations) if from_nearest else self._leader[:, None]
-        self._sources = self._source_reads(served_from)
-        self._followed = self._changelog_reads(served_from, layout.changelogs.followed_share)
-        self._restored = self._changelog_reads(served_from, layout.changelogs.restored_share)
-        self._writes = self._write_table()
-        self._replication = self._replication_table(locations.followers)
+        self._sources = _RouteTable.of(self._source_reads(served_from))
+        self._followed = _RouteTable.of(self._changelog_reads(served_from, layout.changelogs.followed_share))
+        self._restored = _RouteTable.of(self._changelog_reads(served_from, layout.changelogs.restored_share))
+        self._writes = _RouteTable.of(self._write_table())
+        self._replication = _RouteTable.of(self._replication_table(locations.followers))
 
     def processing(
         self, work: FloatArray, tasks: IntArray, racks: IntArray, announced: BoolArray | None = None
@@ -129,11 +165,14 @@ class Routes:
         Returns:
             SOURCE_READ, REPARTITION_READ, REPARTITION_WRITE, RESULT_WRITE, CHANGELOG_WRITE and REPLICATION.
         """
-        source_read, repartition_read = self._read(self._sources, work, tasks, racks, announced)
         by_rack = self._by_reader(work, tasks, racks % self._count, self._count)
-        to_leaders = _by_route(self._writes, by_rack).reshape(3, self._count, self._count)
+        if self._num_readers == self._count:
+            source_read, repartition_read = self._matrices(self._sources, by_rack)
+        else:
+            source_read, repartition_read = self._read(self._sources, work, tasks, racks, announced)
+        to_leaders = self._writes.by_route(by_rack).reshape(3, self._count, self._count)
         repartition_write, result_write, changelog_write = to_leaders.transpose(0, 2, 1)
-        replicated = _by_route(self._replication, sum_by_row(tasks, work, len(self.layout.tasks))[None])
+        replicated = self._replication.by_route(sum_by_row(tasks, work, len(self.layout.tasks))[None])
         return {
             TrafficKind.SOURCE_READ: source_read,
             TrafficKind.REPARTITION_READ: repartition_read,
@@ -168,13 +207,17 @@ class Routes:
         return {kind: matrix}
 
     def _read(
-        self, table: FloatArray, amounts: FloatArray, tasks: IntArray, racks: IntArray, announced: BoolArray | None
+        self, table: _RouteTable, amounts: FloatArray, tasks: IntArray, racks: IntArray, announced: BoolArray | None
     ) -> FloatArray:
         """Return a matrix for each kind in a table, shape (kinds, R + 1, R + 1)."""
         readers = racks % self._count
         if announced is not None and self._num_readers > self._count:
             readers = readers + self._count * ~announced
-        by_route = _by_route(table, self._by_reader(amounts, tasks, readers, self._num_readers))
+        return self._matrices(table, self._by_reader(amounts, tasks, readers, self._num_readers))
+
+    def _matrices(self, table: _RouteTable, by_reader: FloatArray) -> FloatArray:
+        """Return a matrix for each kind in a table, as `_read`, from the amounts by reader and task, shape (A, T)."""
+        by_route = table.by_route(by_reader)
         by_kind = by_route.reshape(-1, self._count, self._num_readers // self._count, self._count)
         matrices: FloatArray = by_kind.sum(axis=2)
         return matrices
@@ -280,9 +323,3 @@ def _table(rows: IntArray, columns: IntArray, amounts: FloatArray, shape: tuple[
     """Add up amounts by row, shape (E, A), and column, shape (E,)."""
     cells = rows * shape[1] + columns[:, None]
     return sum_by_row(cells.ravel(), np.broadcast_to(amounts, cells.shape).ravel(), shape[0] * shape[1]).reshape(shape)
-
-
-def _by_route(table: FloatArray, amounts: FloatArray) -> FloatArray:
-    """Multiply amounts, shape (A, T), by a table, shape (F, A or 1, T), and add up over tasks, shape (F, A)."""
-    by_route: FloatArray = (table * amounts).sum(axis=2)
-    return by_route

@@ -11,12 +11,30 @@ Source: `GroupCoordinator`/`GroupMetadataManager` of the classic protocol (KIP-6
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import NamedTuple
 
 from simulator.errors import IllegalTransitionError
+from simulator.group.group_events import (
+    AssignmentReady,
+    AwaitFirstMembers,
+    AwaitMembers,
+    CallMembers,
+    ComputeAssignment,
+    FollowupDue,
+    GroupEvent,
+    InitialDelayOver,
+    Instruction,
+    Joined,
+    Left,
+    Member,
+    RebalanceRequested,
+    RebalanceTimedOut,
+    Rejoined,
+    ResendAssignment,
+    SendAssignment,
+)
 
 
 class Phase(StrEnum):
@@ -28,143 +46,13 @@ class Phase(StrEnum):
     STABLE = "stable"
 
 
-class Member(NamedTuple):
-    """A member of a group: one stream thread of one start of a client.
-
-    Attributes:
-        client: name of the client.
-        start: number of the start of the client or, if that is later, of the thread; from 1.
-        thread: number of the stream thread, from 0: thread *i* is `StreamThread-(i + 1)`.
-    """
-
-    client: str
-    start: int
-    thread: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Joined:
-    """A thread that has just started joins; it is static if it has a `group.instance.id`."""
-
-    member: Member
-    is_static: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Rejoined:
-    """Members have learned of a rebalance and rejoined."""
-
-    rebalance: int
-    members: Sequence[Member]
-
-
-@dataclass(frozen=True, slots=True)
-class RebalanceRequested:
-    """Members rejoin to request a rebalance."""
-
-    members: Sequence[Member]
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Left:
-    """A member left, or its session timed out."""
-
-    member: Member
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class FollowupDue:
-    """The follow-up rebalance that was requested in a generation is due."""
-
-    generation: int
-
-
-@dataclass(frozen=True, slots=True)
-class InitialDelayOver:
-    """The time for which an empty group waits for more members has passed."""
-
-
-@dataclass(frozen=True, slots=True)
-class RebalanceTimedOut:
-    """The time that members have to join a rebalance, `max.poll.interval.ms`, has passed."""
-
-    rebalance: int
-
-
-@dataclass(frozen=True, slots=True)
-class AssignmentReady:
-    """The leader has computed the assignment of a generation."""
-
-    generation: int
-
-
-GroupEvent = (
-    Joined | Rejoined | RebalanceRequested | Left | FollowupDue | InitialDelayOver | RebalanceTimedOut | AssignmentReady
-)
-
-
-@dataclass(frozen=True, slots=True)
-class AwaitFirstMembers:
-    """Report InitialDelayOver after `group.initial.rebalance.delay.ms`."""
-
-
-@dataclass(frozen=True, slots=True)
-class CallMembers:
-    """Let members learn of a rebalance with their next heartbeat, and report which of them rejoined."""
-
-    rebalance: int
-
-
-@dataclass(frozen=True, slots=True)
-class AwaitMembers:
-    """Report RebalanceTimedOut after `max.poll.interval.ms`."""
-
-    rebalance: int
-
-
-@dataclass(frozen=True, slots=True)
-class ComputeAssignment:
-    """Let the leader compute the assignment of the given members.
-
-    Attributes:
-        generation: the generation.
-        members: the members in the order in which they joined the group.
-        leader: the member that computes the assignment.
-        reason: why the group rebalances.
-        rejoined: the members in the order in which they joined this rebalance; empty for a coordinator.
-    """
-
-    generation: int
-    members: tuple[Member, ...]
-    leader: Member
-    reason: str
-    rejoined: tuple[Member, ...] = field(default=(), compare=False)
-
-
-@dataclass(frozen=True, slots=True)
-class SendAssignment:
-    """Send the members the assignment of this generation."""
-
-    generation: int
-
-
-@dataclass(frozen=True, slots=True)
-class ResendAssignment:
-    """Send a static member the assignment of its predecessor, without a rebalance."""
-
-    member: Member
-
-
-Instruction = AwaitFirstMembers | CallMembers | AwaitMembers | ComputeAssignment | SendAssignment | ResendAssignment
-
-
 @dataclass(slots=True)
 class ClassicGroupProtocolState:
     """The state of a group.
 
-    The leader stays until it leaves, or does not join; then the oldest member that has joined leads. (Kafka takes any.)
+    The first member of an empty group leads. If the leader leaves, the first member in the order of member ids in a
+    hash table leads; if that has not joined when the rebalance completes, the first that has. (Source:
+    `ClassicGroup.remove` and `maybeElectNewJoinedLeader`, 4.3.1.)
 
     Attributes:
         phase: the phase of the rebalance.
@@ -172,6 +60,8 @@ class ClassicGroupProtocolState:
         members: the members in the order in which they joined, and whether they have joined the current rebalance.
         leader: the member that computes assignments, None if there is none.
         rebalance: the number of rebalances that have begun.
+        hash_order: the place of a member in the hash table; member ids are random, so this is a random order. By
+            default, the oldest member is the first.
         extends_every_initial_delay: see `GroupConfigs`. (Source: `GroupMetadataManager.addMemberAndRebalance`, 4.3.1;
             `GroupCoordinator.addMemberAndRebalance`, 3.9.1.)
     """
@@ -181,6 +71,7 @@ class ClassicGroupProtocolState:
     members: dict[Member, bool] = field(default_factory=dict)
     leader: Member | None = None
     rebalance: int = 0
+    hash_order: Callable[[Member], int] | None = None
     _static: dict[tuple[str, int], Member] = field(default_factory=dict)
     _rejoined: dict[Member, None] = field(default_factory=dict)
     extends_every_initial_delay: bool = True
@@ -191,23 +82,33 @@ class ClassicGroupProtocolState:
 
     @classmethod
     def running(
-        cls, members: Mapping[Member, bool], *, extends_every_initial_delay: bool = True
+        cls,
+        members: Mapping[Member, bool],
+        *,
+        generation: int = 0,
+        extends_every_initial_delay: bool = True,
+        hash_order: Callable[[Member], int] | None = None,
     ) -> ClassicGroupProtocolState:
-        """Return a stable group.
+        """Return a stable group, or an empty one.
 
         Args:
-            members: at least one member, and whether it is static; the first one leads.
+            members: whether a member is static, by member; the first one in the hash table leads.
+            generation: the generation.
             extends_every_initial_delay: as in the attributes.
+            hash_order: as in the attributes.
         """
         static = {_instance(member): member for member, is_static in members.items() if is_static}
-        return cls(
-            Phase.STABLE,
+        group = cls(
+            Phase.STABLE if members else Phase.EMPTY,
+            generation,
             members=dict.fromkeys(members, True),
-            leader=next(iter(members)),
+            hash_order=hash_order,
             extends_every_initial_delay=extends_every_initial_delay,
             _static=static,
-            _had_assignment=True,
+            _had_assignment=bool(members),
         )
+        group.leader = group._first(members) if members else None
+        return group
 
     def handle(self, event: GroupEvent) -> list[Instruction]:
         """Process an event.
@@ -219,8 +120,8 @@ class ClassicGroupProtocolState:
             IllegalTransitionError: the event is impossible in this phase.
         """
         match event:
-            case Joined(member=member, is_static=is_static):
-                return self._join(member, is_static)
+            case Joined():
+                return self._join(event)
             case Rejoined(rebalance=rebalance, members=members):
                 return self._rejoin(members) if rebalance == self.rebalance else []
             case RebalanceRequested(members=members, reason=reason):
@@ -242,16 +143,19 @@ class ClassicGroupProtocolState:
         """Return whether the members wait for the assignment of this generation: no other rebalance superseded it."""
         return self.generation == generation and self.phase is Phase.COMPLETING
 
-    def _join(self, member: Member, is_static: bool) -> list[Instruction]:
+    def _join(self, event: Joined) -> list[Instruction]:
+        member, is_static = event.member, event.is_static
         if member in self.members:
             raise IllegalTransitionError(f"{_name(member)} cannot join the group: it is already a member")
         before = self._static.get(_instance(member)) if is_static else None
         if is_static:
             self._static[_instance(member)] = member
         if before is not None:
-            return self._replace(before, member)
+            return self._replace(before, event)
         self.members[member] = True
         self._rejoined[member] = None
+        if self.leader is None:
+            self.leader = member
         reason = f"{member.client} joined"
         if self.phase is Phase.EMPTY:
             self.phase, self._is_first, self._has_newcomers = Phase.PREPARING, True, False
@@ -261,13 +165,14 @@ class ClassicGroupProtocolState:
             return [AwaitFirstMembers()]
         return self._prepare(reason, [member])
 
-    def _replace(self, before: Member, member: Member) -> list[Instruction]:
+    def _replace(self, before: Member, event: Joined) -> list[Instruction]:
         """Put a static member that is back in the place of its predecessor."""
+        member = event.member
         self.members = {member if old == before else old: joined for old, joined in self.members.items()}
         self.members[member] = True
         if self.leader == before:
             self.leader = member
-        if self.phase is Phase.STABLE:
+        if self.phase is Phase.STABLE and not event.changes_assignor:
             return [ResendAssignment(member)]
         return self._prepare(f"{member.client} is back", [member])
 
@@ -313,7 +218,7 @@ class ClassicGroupProtocolState:
         if self._static.get(_instance(member)) == member:
             del self._static[_instance(member)]
         if self.leader == member:
-            self.leader = None
+            self.leader = self._first(self.members) if self.members else None
         if self.phase is Phase.PREPARING:
             self._reasons.append(reason)
             return self._complete_if_all_joined()
@@ -345,12 +250,16 @@ class ClassicGroupProtocolState:
             self.phase, self.leader = Phase.EMPTY, None
             return []
         if self.leader is None or not self.members.get(self.leader):
-            self.leader = next(member for member, joined in self.members.items() if joined)
+            self.leader = self._first([member for member, joined in self.members.items() if joined])
         self.generation += 1
         self._had_assignment = True
         self.phase = Phase.COMPLETING
         rejoined = tuple(member for member in self._rejoined if self.members.get(member))
         return [ComputeAssignment(self.generation, tuple(self.members), self.leader, reason, rejoined)]
+
+    def _first(self, members: Collection[Member]) -> Member:
+        """Return the first of some members in the hash table."""
+        return next(iter(members)) if self.hash_order is None else min(members, key=self.hash_order)
 
     def _send_assignment(self, generation: int) -> list[Instruction]:
         if generation > self.generation or (generation == self.generation and self.phase is Phase.STABLE):

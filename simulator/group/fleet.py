@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from assignors.model.columns import NO_RACK, BoolArray, ClientTable, IntArray
+from assignors.model.columns import NO_RACK, BoolArray, ClientTable, ConsumerUpdate, IntArray
 from assignors.model.configs import AssignmentConfigs
 from assignors.model.ids import ProcessId
-from simulator.group.classic_group import Member
+from simulator.group.group_events import Member
 from simulator.world.thread_ends import num_thread_numbers
 from simulator.world.world import GroupConfigs, World
 
@@ -30,12 +31,17 @@ class Fleet:
         rack: shape (N,); the column of each client's rack, NO_RACK if unknown.
         announces: shape (N,); whether each client has `client.rack`.
         reports_task_offsets: shape (N,); whether each client reports task offsets to a streams group.
+        upgraded_to: the Kafka release to which each client was upgraded; empty if it was not.
+        consumers: what the consumers of each client have of their own.
         first_thread: shape (N + 1,); the row of each client's first thread among the threads that all clients ever
             have.
     """
 
     def __init__(self, world: World, racks: Sequence[str]) -> None:
         self._clients = world.clients
+        self._is_consumer_group = world.application.is_consumer_group
+        self.consumers = [client.consumer for client in world.clients]
+        self._trigger: int | None = None
         column_of = {rack: column for column, rack in enumerate(racks)}
         self.up = [False for _ in world.clients]
         self.rack: IntArray = np.array(
@@ -54,6 +60,7 @@ class Fleet:
         self.announces: BoolArray = np.array([client.announces_rack for client in world.clients], dtype=np.bool_)
         reports = world.application.group_configs.reports_task_offsets
         self.reports_task_offsets: BoolArray = np.full(len(world.clients), reports, dtype=np.bool_)
+        self.upgraded_to = ["" for _ in world.clients]
         self._configs = [world.application.assignment_configs for _ in world.clients]
         self._keeps_process_id = any(
             store.persistent for part in world.application.subtopologies for store in part.stores
@@ -86,7 +93,7 @@ class Fleet:
 
     def is_up(self, member: Member) -> bool:
         """Return whether the thread of a member runs."""
-        return self._threads[self._row_of[member.client]].get(member.thread) == member
+        return self._threads[self._row_of[member[0]]].get(member[2]) == member
 
     def members_up(self) -> set[Member]:
         """Return the members whose threads run."""
@@ -98,17 +105,26 @@ class Fleet:
 
     def slots(self, members: Iterable[Member]) -> Mapping[int, tuple[int, ...]]:
         """Return the slots of members by the row of their client, ascending."""
-        slots: dict[str, set[int]] = {}
+        slots: dict[str, list[int]] = {}
+        slot_of = self._slots
         for member in members:
-            slots.setdefault(member.client, set()).add(self._slots.get(member, member.thread))
-        return {self._row_of[client]: tuple(sorted(numbers)) for client, numbers in slots.items()}
+            client, _, thread = member
+            number = slot_of.get(member, thread) if slot_of else thread
+            if client in slots:
+                slots[client].append(number)
+            else:
+                slots[client] = [number]
+        row_of = self._row_of
+        return {row_of[client]: tuple(sorted(numbers)) for client, numbers in slots.items()}
 
     def start(
         self,
         row: int,
         configs: AssignmentConfigs | None,
         announces_rack: bool | None,
+        release: str | None = None,
         group_configs: GroupConfigs | None = None,
+        consumer: ConsumerUpdate | None = None,
     ) -> tuple[Member, ...]:
         """Start a client with `num.stream.threads` threads.
 
@@ -116,7 +132,9 @@ class Fleet:
             row: its row.
             configs: new assignment configs; None to keep the old ones.
             announces_rack: whether it has `client.rack` from now on; None for no change.
-            group_configs: the group configs with its new release; None for no change.
+            release: its new Kafka release; None for no change.
+            group_configs: the group configs with that release; None for no change.
+            consumer: the new configs of its consumers; None for no change.
 
         Returns:
             The new members, by thread.
@@ -129,9 +147,21 @@ class Fleet:
             self._configs[row] = configs
         if announces_rack is not None:
             self.announces[row] = announces_rack
+        if release is not None:
+            self.upgraded_to[row] = release
         if group_configs is not None:
             self.reports_task_offsets[row] = group_configs.reports_task_offsets
+        if consumer is not None:
+            self.consumers[row] = consumer.apply_to(self.consumers[row])
         return self.members(row)
+
+    def note_trigger(self, member: Member | None) -> None:
+        """Note the member whose request triggers the next target of a group; None for a timer."""
+        if self._trigger is not None:
+            self.consumers[self._trigger] = replace(self.consumers[self._trigger], triggers_target=False)
+        self._trigger = row = None if member is None else self.row(member.client)
+        if row is not None:
+            self.consumers[row] = replace(self.consumers[row], triggers_target=True)
 
     def start_thread(self, row: int) -> Member:
         """Start another thread of a running client, with the lowest free number (`KafkaStreams.nextThreadIndex`)."""
@@ -198,6 +228,7 @@ class Fleet:
             rack=np.where(self.announces[rows], self.rack[rows], NO_RACK),
             tags=tuple(self._clients[row].tags for row in clients),
             instance_ids=tuple(self._clients[row].name if self._clients[row].is_static else None for row in clients),
+            consumers=tuple(self.consumers[row] for row in clients) if self._is_consumer_group else (),
         )
 
 

@@ -12,13 +12,18 @@ which heartbeats are late is an estimate.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 
-from simulator.group.classic_group import Member
 from simulator.group.fleet import Fleet
+from simulator.group.group_events import Member
 from simulator.random_streams import random_stream
 
 _MAX_DELAYS_PER_INTERVAL = 100
 """The interval divided by the largest delay of a heartbeat."""
+
+
+_MAX_CACHED_NUMBERS = 8_192
+"""Random numbers that are cached; the least recently used is evicted."""
 
 
 class Heartbeats:
@@ -86,5 +91,10 @@ class Heartbeats:
     def draw(self, purpose: str, member: Member) -> float:
         """Return a number from 0 to 1 that is drawn for a purpose and a member."""
         process_id = self._fleet.first_process_id(member.client)
-        names = ("heartbeat", purpose, str(process_id), str(member.thread), str(member.start))
-        return float(random_stream(self._seed, *names).random())
+        return _first_number(self._seed, purpose, str(process_id), member.thread, member.start)
+
+
+@lru_cache(maxsize=_MAX_CACHED_NUMBERS)
+def _first_number(seed: int, purpose: str, process_id: str, thread: int, start: int) -> float:
+    """Return the first number of a stream; runs of a scenario with several assignors draw the same ones."""
+    return float(random_stream(seed, "heartbeat", purpose, process_id, str(thread), str(start)).random())

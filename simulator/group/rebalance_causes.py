@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Container
 from typing import Final, NamedTuple
 
-from simulator.group.classic_group import Member
+from simulator.group.group_events import Member
 
 START: Final = 0
 """The number of the start of a run among its events."""
@@ -42,6 +42,10 @@ class RebalanceCauses:
     def add_crash(self, member: Member, cause: Cause) -> None:
         """Note a member that fell silent; its cause counts when the group has removed it."""
         self._of_crashed[member] = cause
+
+    def has_crashed(self, member: Member) -> bool:
+        """Return whether a member fell silent, and the group has not removed it in a rebalance since."""
+        return member in self._of_crashed
 
     def add_start(self, member: Member, cause: Cause, *, rebalances: bool, replaces: bool) -> None:
         """Note that a member has started, and the crash before it.

@@ -50,7 +50,7 @@ def without_stopped_threads(target: GroupAssignment, running: BoolArray) -> Grou
     """
     last_slot = running.shape[1] - 1
     owner_runs = running[target.owner, np.minimum(target.owner_thread(), last_slot)]
-    tasks, clients = cells(target.standby)
+    tasks, clients = target.standby_cells
     stopped = ~running[clients, np.minimum(target.thread[tasks, clients], last_slot)]
     if not stopped.any() and (owner_runs | (target.owner == UNASSIGNED)).all():
         return target
@@ -121,6 +121,26 @@ def reconcile_member(client: int, thread: int, target: GroupAssignment, current:
     return Reconciliation(GroupAssignment(owner, standby, numbers), revoked, revoked & (target.owner != UNASSIGNED))
 
 
+def revoke_tasks(client: int, thread: int, kept: GroupAssignment | None, current: GroupAssignment) -> Reconciliation:
+    """Let one member revoke active tasks, which no other member gets now.
+
+    Args:
+        client: row of the client.
+        thread: the thread of the client that is the member.
+        kept: the assignment whose tasks the member keeps; None if it revokes all.
+        current: the current assignment of the threads.
+
+    Returns:
+        The assignment without the tasks that the member revokes.
+    """
+    revoked = (current.owner == client) & (current.thread[:, client] == thread)
+    if kept is not None:
+        revoked &= ~((kept.owner == client) & (kept.thread[:, client] == thread))
+    owner = np.where(revoked, UNASSIGNED, current.owner)
+    none: BoolArray = np.zeros_like(revoked)
+    return Reconciliation(GroupAssignment(owner, current.standby, current.thread), revoked, none)
+
+
 def without_tasks_of_others(
     target: GroupAssignment, owned: GroupAssignment, client: int, thread: int
 ) -> GroupAssignment:
@@ -139,6 +159,39 @@ def without_tasks_of_others(
     is_target = (target.owner == client) & (target.thread[:, client] == thread)
     withheld = is_target & (owned.owner != UNASSIGNED) & ~is_own
     return GroupAssignment(np.where(withheld, UNASSIGNED, target.owner), target.standby, target.thread)
+
+
+def lacks_only_free_tasks(target: GroupAssignment, owned: GroupAssignment, client: int, thread: int) -> bool:
+    """Return whether a member lacks tasks of its target, none of which another member owns for the coordinator.
+
+    Args:
+        target: as for `without_tasks_of_others`.
+        owned: as for `without_tasks_of_others`.
+        client: row of the client.
+        thread: the thread of the client that is the member.
+    """
+    is_own = (owned.owner == client) & (owned.thread[:, client] == thread)
+    lacks = (target.owner == client) & (target.thread[:, client] == thread) & ~is_own
+    return bool(lacks.any() and (owned.owner[lacks] == UNASSIGNED).all())
+
+
+def without_untargeted_tasks(
+    owned: GroupAssignment, target: GroupAssignment, client: int, thread: int
+) -> GroupAssignment:
+    """Return the tasks of members without those of one member that are not in its target.
+
+    Args:
+        owned: the tasks that members have reported to the coordinator.
+        target: the target assignment of the group.
+        client: row of the client.
+        thread: the thread of the client that is the member.
+
+    Returns:
+        The tasks, of which the member has active ones only where its target has them, too.
+    """
+    is_own = (owned.owner == client) & (owned.thread[:, client] == thread)
+    is_target = (target.owner == client) & (target.thread[:, client] == thread)
+    return GroupAssignment(np.where(is_own & ~is_target, UNASSIGNED, owned.owner), owned.standby, owned.thread)
 
 
 def threads_behind(target: GroupAssignment, current: GroupAssignment) -> set[tuple[int, int]]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from simulator.group.classic_group import Member
+from simulator.group.group_events import Member
 from simulator.group.heartbeats import Heartbeats
 
 
@@ -30,7 +30,7 @@ class TaskOffsetReports:
         self._period_ms = -(-interval_ms // heartbeats.interval_ms) * heartbeats.interval_ms
         self._reported_ms: dict[Member, int] = {}
         self._joined_ms: dict[Member, int] = {}
-        self._lost_until_ms = 0
+        self._lost_until_ms: int | None = None
 
     @property
     def period_ms(self) -> int:
@@ -77,4 +77,5 @@ class TaskOffsetReports:
         last_ms = since_ms
         if first_ms <= now_ms:
             last_ms = first_ms + (now_ms - first_ms) // self._period_ms * self._period_ms
-        return None if last_ms < self._lost_until_ms else last_ms - skips * self._period_ms
+        is_lost = self._lost_until_ms is not None and last_ms < self._lost_until_ms
+        return None if is_lost else last_ms - skips * self._period_ms

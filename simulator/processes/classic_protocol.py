@@ -1,27 +1,40 @@
-"""The classic protocol in time: members send heartbeats and join, the leader computes, and members revoke tasks."""
+"""The classic protocol in time: members send heartbeats and join, the leader computes, and members revoke tasks.
+
+Members of Kafka Streams rebalance cooperatively (KIP-429): they keep their tasks while a rebalance goes on, revoke
+those that move when they receive the assignment, and rejoin. Consumers do the same with a cooperative assignor, but
+those that wait for a partition do not rejoin: the revocation of another one triggers the follow-up rebalance. With an
+eager assignor, a member revokes all partitions before it joins, and gets partitions again with the assignment.
+
+Source: `ConsumerCoordinator.onJoinPrepare` and `.onJoinComplete`, `StreamsPartitionAssignor.onAssignment`, Kafka 4.3.1.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import groupby
 from typing import Final
 
 import numpy as np
 
 from simulator.assignment.leader import Decision
-from simulator.group import classic_group as protocol
-from simulator.group.classic_group import ClassicGroupProtocolState, ComputeAssignment, Member, Phase
+from simulator.group import group_events as events
+from simulator.group.classic_group import ClassicGroupProtocolState, Phase
+from simulator.group.group_events import ComputeAssignment, Member
+from simulator.group.handover import GroupHandover
 from simulator.group.heartbeats import Heartbeats
 from simulator.group.rebalance_causes import Cause
 from simulator.group.reconciliation import Reconciliation, reconcile_group, without_stopped_threads
+from simulator.processes.followups import FollowupRebalances
+from simulator.processes.process_scope import ProcessScope
+from simulator.processes.received_assignment import ReceivedAssignment
 from simulator.processes.rejoining import Rejoining
+from simulator.processes.selected_assignor import SelectedAssignor
 from simulator.processes.simulation_context import Process, SimulationContext
+from simulator.random_streams import random_order
 from simulator.world.group_assignment import GroupAssignment
 from simulator.world.world import GroupConfigs, Start
 
 API_TIMEOUT_MS: Final = 60_000
 """`default.api.timeout.ms` of the admin client: how long a leader retries to fetch end offsets."""
-FOLLOWUP: Final = "follow-up rebalance: revoked tasks can be assigned"
 _RETRY_MS: Final = 1_000
 """The time between two retries (`retry.backoff.max.ms`)."""
 
@@ -31,16 +44,21 @@ class ClassicProtocol:
 
     def __init__(self, context: SimulationContext) -> None:
         self._context = context
+        self._scope = ProcessScope(context.env)
         self._configs = context.world.application.group_configs
-        self._group = ClassicGroupProtocolState(extends_every_initial_delay=self._configs.extends_every_initial_delay)
+        self._group = ClassicGroupProtocolState(
+            hash_order=self._hash_order, extends_every_initial_delay=self._configs.extends_every_initial_delay
+        )
         self._rejoining = Rejoining(context)
+        self._followups = FollowupRebalances(context, self._scope, self._rejoining, self._send)
         self._decisions: dict[int, tuple[ComputeAssignment, Decision]] = {}
         self._requested_at_ms = 0
         world, interval_ms = context.world, self._configs.heartbeat_interval_ms
         self._heartbeats = Heartbeats(context.fleet, interval_ms, world.seed, are_late=True)
+        self._selected = SelectedAssignor(context.leader)
         self._silent: dict[Member, None] = {}
-        self._last_assignment = context.execution.assignment
-        self._overdue: int | None = None
+        self._received = ReceivedAssignment(context)
+        self._is_consumer_group = context.world.application.is_consumer_group
         self._is_warm_start = context.world.start is Start.WARM
 
     @property
@@ -56,22 +74,59 @@ class ClassicProtocol:
 
     def resume(self, members: Sequence[Member]) -> None:
         """Continue with members that have their tasks; a probing rebalance may be due."""
-        self._group = ClassicGroupProtocolState.running(
-            {member: self._context.is_static(member) for member in members},
-            extends_every_initial_delay=self._configs.extends_every_initial_delay,
-        )
+        self._continue({member: self._context.is_static(member) for member in members}, 0)
         self._heartbeats.spread(members, self._context.now_ms)
-        self._last_assignment = self._context.execution.assignment
+        self._received = ReceivedAssignment(self._context)
+        self._selected.select(members)
         due_ms = self._context.world.next_rebalance_ms
         if due_ms is not None:
-            self._context.env.process(self._follow_up(self._group.generation, due_ms))
+            self._followups.request_later(self._group, self._group.generation, due_ms)
+
+    def _continue(self, members: Mapping[Member, bool], generation: int) -> None:
+        """Continue with members; the mapping says whether a member is static."""
+        self._group = ClassicGroupProtocolState.running(
+            members,
+            generation=generation,
+            extends_every_initial_delay=self._configs.extends_every_initial_delay,
+            hash_order=self._hash_order,
+        )
+
+    def take_over(self, group: GroupHandover) -> None:
+        """Continue with a group of which a member of the consumer protocol is removed or replaced next."""
+        self._continue(group.members, group.generation)
+        self._heartbeats, self._selected.name = group.heartbeats, group.assignor
+        self._received.last = group.assignment
+        for member in group.members:
+            if self._context.rebalance_causes.has_crashed(member):  # Its session begins anew.
+                self._heartbeats.restart([member], self._context.now_ms)
+                self._scope.start(self._time_out(member, self._context.now_ms))
+
+    def hand_over(self) -> GroupHandover:
+        """End, and return the group with what each member has received."""
+        self._scope.end()
+        group = self._group
+        is_rebalancing = group.phase in (Phase.PREPARING, Phase.COMPLETING)
+        return GroupHandover(
+            members={member: self._context.is_static(member) for member in group.members},
+            generation=group.generation,
+            assignment=self._received.of_members(group.members),
+            heartbeats=self._heartbeats,
+            rejoining=tuple(member for member, has_joined in group.members.items() if is_rebalancing and has_joined),
+            assignor=self._selected.name,
+        )
+
+    def remove(self, member: Member, reason: str) -> None:
+        """Remove a member of the consumer protocol that left, or whose session timed out."""
+        self._received.remove(member)
+        self._send(events.Left(member, reason))
 
     def join(self, members: Sequence[Member], cause: Cause) -> None:
         """Let threads that have just started join; a static member that is back in time causes no rebalance."""
         for member in members:
             is_static = self._context.is_static(member)
             self._heartbeats.restart([member], self._context.now_ms)
-            self._send(protocol.Joined(member, is_static))
+            changes = is_static and self._selected.changes_with(self._group.members)
+            self._send(events.Joined(member, is_static, changes))
             rebalances = self._group.phase is not Phase.STABLE
             self._context.rebalance_causes.add_start(member, cause, rebalances=rebalances, replaces=is_static)
 
@@ -85,15 +140,16 @@ class ClassicProtocol:
             closes: without effect, since a member that closes without leaving sends nothing.
         """
         for member in members:
+            self._received.stop(member)
             if member not in self._group.members:
                 continue
             if leaves_group:
                 self._context.rebalance_causes.add(cause)
-                self._send(protocol.Left(member, f"{member.client} left"))
+                self._send(events.Left(member, f"{member.client} left"))
             else:
                 self._context.rebalance_causes.add_crash(member, cause)
                 last_ms = self._heartbeats.last_ms(member, self._context.now_ms)
-                self._context.env.process(self._time_out(member, last_ms))
+                self._scope.start(self._time_out(member, last_ms))
 
     def record_change(self) -> None:
         """Do nothing: members report offsets only when they join."""
@@ -107,7 +163,7 @@ class ClassicProtocol:
         leader = self._group.leader
         if leader is not None and self._context.fleet.is_up(leader):
             self._context.rebalance_causes.add(cause)
-            self._send(protocol.RebalanceRequested([leader], reason))
+            self._send(events.RebalanceRequested([leader], reason))
 
     def _time_out(self, member: Member, last_heartbeat_ms: int) -> Process:
         """Remove a silent member when its session ends."""
@@ -121,7 +177,13 @@ class ClassicProtocol:
         if self._group.phase is Phase.PREPARING and self._group.members.get(member):
             self._silent[member] = None
         elif member in self._group.members:
-            self._send(protocol.Left(member, f"{member.client}: session timed out"))
+            self._send(events.Left(member, f"{member.client}: session timed out"))
+
+    def _hash_order(self, member: Member) -> int:
+        """Return the place of a member in the coordinator's hash table: each start of a thread gets a new random id."""
+        process_id = self._context.fleet.first_process_id(member.client)
+        names = ("member_id", str(process_id), str(member.start), str(member.thread))
+        return random_order(self._context.world.seed, *names)
 
     def _restart_sessions(self) -> None:
         """Restart the heartbeats of all members, and the sessions of silent ones, as a rebalance has its members."""
@@ -130,53 +192,71 @@ class ClassicProtocol:
         self._heartbeats.restart(joined, now_ms)
         silent, self._silent = self._silent, {}
         for member in silent:
-            self._context.env.process(self._time_out(member, now_ms))
+            self._scope.start(self._time_out(member, now_ms))
 
-    def _send(self, event: protocol.GroupEvent) -> None:
+    def _send(self, event: events.GroupEvent) -> None:
         """Send an event to the state machine, and execute its instructions."""
         before, generation = self._group.rebalance, self._group.generation
         candidates = self._candidates(event)
-        had_joined = {member for member in candidates if self._group.members.get(member)}
+        members = self._group.members
+        had_joined = [members.get(member, False) for member in candidates]
         instructions = self._group.handle(event)
         members, is_new = self._group.members, self._group.rebalance != before
         if is_new:
             self._requested_at_ms = self._context.now_ms
-        self._rejoining.record_reports(
-            [member for member in candidates if members.get(member) and (is_new or member not in had_joined)]
-        )
+        joined = [
+            member
+            for member, joined_before in zip(candidates, had_joined, strict=True)
+            if members.get(member) and (is_new or not joined_before)
+        ]
+        self._rejoining.record_reports(joined)
+        if eager := [member for member in joined if self._context.leader.is_eager(member)]:
+            self._revoke_all(eager)
         if self._group.generation != generation:
             self._restart_sessions()
         for instruction in instructions:
-            self._context.env.process(self._execute(instruction))
+            self._scope.start(self._execute(instruction))
 
-    def _candidates(self, event: protocol.GroupEvent) -> Sequence[Member]:
+    def _revoke_all(self, members: Sequence[Member]) -> None:
+        """Let members revoke all tasks, as eager ones do before they join."""
+        execution, fleet = self._context.execution, self._context.fleet
+        assignment = remaining = execution.assignment
+        for member in members:
+            if fleet.is_up(member):
+                remaining = remaining.without_thread(fleet.row(member.client), member.thread)
+        revoked = remaining.owner != assignment.owner
+        if revoked.any():
+            with execution.changing(self._context.now_ms):
+                execution.assign(Reconciliation(remaining, revoked, np.zeros_like(revoked)))
+
+    def _candidates(self, event: events.GroupEvent) -> Sequence[Member]:
         """Return the members that may join a rebalance with an event; looking at all members would be quadratic."""
         match event:
-            case protocol.Joined(member=member):
+            case events.Joined(member=member):
                 return [member]
-            case protocol.Rejoined(members=members) | protocol.RebalanceRequested(members=members):
+            case events.Rejoined(members=members) | events.RebalanceRequested(members=members):
                 return members
-            case protocol.FollowupDue() if self._group.leader is not None:
+            case events.FollowupDue() if self._group.leader is not None:
                 return [self._group.leader]
         return ()
 
-    def _execute(self, instruction: protocol.Instruction) -> Process:
+    def _execute(self, instruction: events.Instruction) -> Process:
         env = self._context.env
         match instruction:
-            case protocol.AwaitFirstMembers():
+            case events.AwaitFirstMembers():
                 yield env.timeout(self._configs.initial_rebalance_delay_ms)
-                self._send(protocol.InitialDelayOver())
-            case protocol.CallMembers(rebalance=rebalance):
+                self._send(events.InitialDelayOver())
+            case events.CallMembers(rebalance=rebalance):
                 yield from self._call_members(rebalance)
-            case protocol.AwaitMembers(rebalance=rebalance):
+            case events.AwaitMembers(rebalance=rebalance):
                 yield env.timeout(self._configs.max_poll_interval_ms)
-                self._send(protocol.RebalanceTimedOut(rebalance))
+                self._send(events.RebalanceTimedOut(rebalance))
             case ComputeAssignment():
                 yield from self._compute(instruction)
-            case protocol.SendAssignment(generation=generation):
+            case events.SendAssignment(generation=generation):
                 yield env.timeout(0)
                 self._assign(*self._decisions.pop(generation))
-            case protocol.ResendAssignment(member=member):
+            case events.ResendAssignment(member=member):
                 yield env.timeout(0)
                 self._resend_assignment(member)
 
@@ -185,12 +265,19 @@ class ClassicProtocol:
         now_ms = self._context.now_ms
         missing = [member for member, has_joined in self._group.members.items() if not has_joined]
         called_ms = self._heartbeats.next_times_ms(missing, now_ms)
-        due = list(zip(self._rejoining.ready_times_ms(missing, called_ms), missing, strict=True))
-        for at_ms, calls in groupby(sorted(due, key=lambda call: call[0]), key=lambda call: call[0]):
-            yield self._context.env.timeout(at_ms - self._context.now_ms)
-            if self._group.rebalance != rebalance:
+        due: dict[int, list[Member]] = {}
+        for at_ms, member in zip(self._rejoining.ready_times_ms(missing, called_ms), missing, strict=True):
+            if at_ms in due:
+                due[at_ms].append(member)
+            else:
+                due[at_ms] = [member]
+        env, group, is_up = self._context.env, self._group, self._context.fleet.is_up
+        for at_ms in sorted(due):
+            yield env.timeout(at_ms - now_ms)
+            now_ms = at_ms
+            if group.rebalance != rebalance:
                 return
-            self._send(protocol.Rejoined(rebalance, list(self._running(member for _, member in calls))))
+            self._send(events.Rejoined(rebalance, [member for member in due[at_ms] if is_up(member)]))
 
     def _running(self, members: Iterable[Member]) -> Iterable[Member]:
         return filter(self._context.fleet.is_up, members)
@@ -202,7 +289,8 @@ class ClassicProtocol:
         yield from self._fetch_end_offsets()
         execution.delete_expired_copies(self._context.now_ms)
         self._context.budget.count_rebalance()
-        decision = self._context.leader.decide(instruction)
+        instruction = self._selected.update(instruction)
+        decision = self._context.leader.decide(instruction, self._owned_partitions())
         if decision.leader_compute_ms > self._configs.max_poll_interval_ms:
             # The group never receives this decision: without its large arrays, a leader that never finishes needs no
             # more memory with each attempt.
@@ -214,7 +302,17 @@ class ClassicProtocol:
             # Decisions are large: one that another rebalance superseded is never sent, and not kept.
             if self._context.fleet.is_up(instruction.leader) and self._group.awaits(instruction.generation):
                 self._decisions[instruction.generation] = instruction, decision
-                self._send(protocol.AssignmentReady(instruction.generation))
+                self._send(events.AssignmentReady(instruction.generation))
+
+    def _owned_partitions(self) -> GroupAssignment | None:
+        """Return the partitions that members of a consumer group report as owned; None for Kafka Streams.
+
+        The sticky assignor remembers the last assignment in spite of the revocation (`StickyAssignor.onAssignment`).
+        """
+        if not self._is_consumer_group:
+            return None
+        is_eager = all(map(self._context.leader.is_eager, self._group.members))
+        return self._received.reported if is_eager else self._context.execution.assignment
 
     def _fetch_end_offsets(self) -> Process:
         """Wait until the leader can fetch the end offsets of all changelogs, or its admin client times out."""
@@ -229,10 +327,10 @@ class ClassicProtocol:
         self._context.recorder.note_slow_leader(leader_compute_ms)
         yield env.timeout(limit_ms)
         if leader in self._group.members:
-            self._send(protocol.Left(leader, f"{leader.client} exceeded max.poll.interval.ms"))
+            self._send(events.Left(leader, f"{leader.client} exceeded max.poll.interval.ms"))
         yield env.timeout(round(leader_compute_ms) - limit_ms)
         if self._context.fleet.is_up(leader) and leader not in self._group.members:
-            self._send(protocol.Joined(leader, self._context.is_static(leader)))
+            self._send(events.Joined(leader, self._context.is_static(leader)))
 
     def _assign(self, instruction: ComputeAssignment, decision: Decision) -> None:
         execution, recorder = self._context.execution, self._context.recorder
@@ -245,8 +343,8 @@ class ClassicProtocol:
             of_all = reconciliation
             if target is not decision.target:
                 of_all = reconcile_group(decision.target, execution.assignment, stateful, copies)
-            self._last_assignment = of_all.assignment
-            rejoining = self._rejoining_members(target, reconciliation)
+            self._received.update(of_all, reconciliation)
+            rejoining = self._followups.rejoining_members(self._group, target, reconciliation)
             causes = self._context.rebalance_causes.take(self._group.members)
             recorder.open_round(instruction, decision, reconciliation, causes, self._requested_at_ms, now_ms)
             execution.assign(reconciliation, is_restored=self._is_warm_start)
@@ -255,66 +353,18 @@ class ClassicProtocol:
             self._heartbeats.spread(self._running(self._group.members), now_ms)
             self._is_warm_start = False
         if rejoining:
-            self._request_followup(rejoining, instruction.generation)
+            self._followups.request(self._group, rejoining, instruction.generation)
         else:
             recorder.mark_reconciled(now_ms)
             if decision.followup_delay_ms is not None:
-                self._context.env.process(self._follow_up(instruction.generation, decision.followup_delay_ms))
-
-    def _request_followup(self, rejoining: Mapping[Member, bool], generation: int) -> None:
-        """Let members rejoin, each as soon as it can.
-
-        Args:
-            rejoining: the members, and whether each rejoins because it must revoke tasks.
-            generation: the generation whose assignment they have just received.
-        """
-        now_ms = self._context.now_ms
-        ready = [(self._rejoining.ready_ms(member, now_ms, revokes), member) for member, revokes in rejoining.items()]
-        for at_ms, group in groupby(sorted(ready, key=lambda call: call[0]), key=lambda call: call[0]):
-            members = [member for _, member in group]
-            if at_ms == now_ms:
-                self._send(protocol.RebalanceRequested(members, FOLLOWUP))
-            else:
-                self._context.env.process(self._request_followup_at(at_ms, members, generation))
-
-    def _request_followup_at(self, at_ms: int, members: Sequence[Member], generation: int) -> Process:
-        yield self._context.env.timeout(at_ms - self._context.now_ms)
-        remaining = [member for member in self._running(members) if member in self._group.members]
-        if self._group.generation == generation and remaining:
-            self._send(protocol.RebalanceRequested(remaining, FOLLOWUP))
-
-    def _rejoining_members(self, target: GroupAssignment, reconciliation: Reconciliation) -> dict[Member, bool]:
-        """Return the members that revoke a task or wait for one, and therefore rejoin; and whether each revokes."""
-        current = self._context.execution.assignment
-        revokes: dict[tuple[int, int], bool] = {}
-        for assignment, tasks, is_revoking in (
-            (target, reconciliation.withheld, False),
-            (current, reconciliation.revoked, True),
-        ):
-            clients, numbers = assignment.owner[tasks].tolist(), assignment.owner_thread()[tasks].tolist()
-            revokes.update(dict.fromkeys(zip(clients, numbers, strict=True), is_revoking))
-        members = {thread: self._context.fleet.member(*thread) for thread in sorted(revokes)}
-        return {
-            member: revokes[thread]
-            for thread, member in members.items()
-            if member is not None and member in self._group.members
-        }
-
-    def _follow_up(self, generation: int, delay_ms: int) -> Process:
-        yield self._context.env.timeout(delay_ms)
-        self._overdue = generation
-        self._request_overdue_followup()
-
-    def _request_overdue_followup(self) -> None:
-        """Let the leader request the follow-up rebalance that is due, if it is up."""
-        leader = self._group.leader
-        if leader is not None and self._overdue is not None and self._context.fleet.is_up(leader):
-            self._send(protocol.FollowupDue(self._overdue))
+                delay_ms = decision.followup_delay_ms
+                self._followups.request_later(self._group, instruction.generation, delay_ms)
 
     def _resend_assignment(self, member: Member) -> None:
         if self._context.fleet.is_up(member):
             execution = self._context.execution
             with execution.changing(self._context.now_ms):
                 row = self._context.fleet.row(member.client)
-                execution.assign_to_static_member(row, member.thread, self._last_assignment)
-            self._request_overdue_followup()
+                execution.assign_to_static_member(row, member.thread, self._received.last)
+                self._received.update_member(member)
+            self._followups.request_overdue(self._group)

@@ -5,7 +5,9 @@ learns of a rebalance by a heartbeat, rejoins with its next poll, which comes af
 tasks. The request contains the offsets of the member's copies at that moment; the leader uses them when all other
 members have joined.
 
-A member of a streams group applies a target in a poll, too; its heartbeats do not wait for that.
+A member of a streams group applies a target in a poll, too; its heartbeats do not wait for that. So does a consumer,
+which processes a batch of records between two polls: what it learns in that time waits for the rest of the batch, which
+is drawn from the seed. A consumer that revokes partitions rejoins in the same poll.
 
 Source: `ConsumerCoordinator.onJoinComplete` and `.onJoinPrepare`, `StreamThread.runLoop` (`enforceRebalance` after
 `runOnce`), `StreamsPartitionAssignor.subscriptionUserData`, Kafka 4.3.1.
@@ -14,11 +16,16 @@ Source: `ConsumerCoordinator.onJoinComplete` and `.onJoinPrepare`, `StreamThread
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 import numpy as np
 
-from simulator.group.classic_group import Member
+from simulator.group.group_events import Member
 from simulator.processes.simulation_context import SimulationContext
+from simulator.random_streams import random_stream
+
+REVOKE_MS: Final = 10
+"""The time between the revocation of partitions and the JoinGroup request: an estimate."""
 
 
 class Rejoining:
@@ -27,6 +34,7 @@ class Rejoining:
     def __init__(self, context: SimulationContext) -> None:
         self._context = context
         self._rejoin_ms = context.world.application.times.rejoin_ms
+        self._has_batches = context.world.application.is_consumer_group
 
     def ready_ms(self, member: Member, since_ms: int, revokes: bool = False) -> int:
         """Return when a member rejoins.
@@ -36,6 +44,8 @@ class Rejoining:
             since_ms: when it learns that it has to.
             revokes: whether it has to because it must revoke tasks.
         """
+        if self._has_batches:
+            return since_ms + (REVOKE_MS if revokes else self._rest_of_batch_ms(member, since_ms))
         earliest_ms = since_ms + self._rejoin_ms
         if revokes:
             return earliest_ms
@@ -51,6 +61,8 @@ class Rejoining:
         """
         if not members:
             return []
+        if self._has_batches:
+            return [self.ready_ms(member, at_ms) for member, at_ms in zip(members, since_ms, strict=True)]
         fleet, opened_at_ms = self._context.fleet, self._context.execution.restore_start.opened_at_ms_of_threads
         rows = np.array([fleet.row(member.client) for member in members], dtype=np.int64)
         threads = np.array([member.thread for member in members], dtype=np.int64)
@@ -58,14 +70,19 @@ class Rejoining:
         times_ms: list[int] = np.maximum(earliest_ms, opened_at_ms(rows, threads)).tolist()
         return times_ms
 
+    def _rest_of_batch_ms(self, member: Member, since_ms: int) -> int:
+        """Return how long a consumer processes records until its next poll, of at most `rejoin_ms`."""
+        process = self._context.fleet.first_process_id(member.client)
+        names = ("batch", str(process), str(member.thread), str(member.start), str(since_ms))
+        return int(random_stream(self._context.world.seed, *names).random() * self._rejoin_ms)
+
     def record_reports(self, joined: Sequence[Member]) -> None:
         """Record the offsets of members whose JoinGroup requests have just been received.
 
         Args:
             joined: the members that have joined the rebalance now.
         """
-        fleet, execution = self._context.fleet, self._context.execution
         if joined:
-            execution.advance(self._context.now_ms)
-            threads = [(fleet.row(member.client), member.thread) for member in joined]
-            execution.restoration.report_at_join(execution.assignment, threads)
+            row = self._context.fleet.row
+            threads = [(row(member.client), member.thread) for member in joined]
+            self._context.execution.report_at_join(self._context.now_ms, threads)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from simulator.flows.task_offsets import TaskOffsetHistory
-from simulator.group.classic_group import Member
+from simulator.group.group_events import Member
 from simulator.group.heartbeats import Heartbeats
 from simulator.group.task_offset_reports import TaskOffsetReports
 from simulator.processes.simulation_context import SimulationContext

@@ -18,14 +18,16 @@ from simulator.assignment.leader import Leader
 from simulator.brokers.partition_locations import ClusterMetadata
 from simulator.errors import AssignorFailedError, BudgetExceededError, SimulationError
 from simulator.flows.execution import Execution
+from simulator.flows.other_history import OtherTrafficHistory
 from simulator.flows.shared_bandwidth import ApplicationBandwidth
-from simulator.group.classic_group import Member
 from simulator.group.fleet import Fleet
+from simulator.group.group_events import Member
 from simulator.group.rebalance_causes import START, Cause, RebalanceCauses
-from simulator.processes.classic_protocol import ClassicProtocol
+from simulator.processes.autoscaling import Autoscaling
+from simulator.processes.conversion import group_process
+from simulator.processes.first_event import first_of
 from simulator.processes.run_budget import DEFAULT_LIMITS, RunBudget, RunLimits
-from simulator.processes.simulation_context import GroupProtocolProcess, Process, SimulationContext
-from simulator.processes.streams_protocol import StreamsProtocol
+from simulator.processes.simulation_context import Process, SimulationContext
 from simulator.results.recording import TraceRecorder
 from simulator.results.trace import Trace
 from simulator.timeline import timeline
@@ -47,7 +49,7 @@ from simulator.world.disturbances import Disk
 from simulator.world.initial_state import build_initial_state
 from simulator.world.layout import lay_out
 from simulator.world.mean_traffic import mean_traffic
-from simulator.world.world import GroupProtocol, Start, World
+from simulator.world.world import Start, World
 
 Observer = Callable[[Execution], None]
 """Called with the execution after every change of it."""
@@ -78,8 +80,8 @@ def simulate(
         explain: the tasks whose moves to explain; affects no other figure.
         observe: called with the execution after every change of it; must not modify it.
         limits: the run is stopped at these limits.
-        upgraded: the assignors that replace `assignor` when brokers of a release coordinate the group, by release;
-            `""` for the brokers that were not upgraded.
+        upgraded: the assignors that replace `assignor` when brokers of a release coordinate the group, or a client of
+            a release leads it, by release; `""` for those that were not upgraded.
 
     Returns:
         The trace, equal for equal arguments. If the assignment is invalid or the assignor raises an `AssignorError`,
@@ -124,7 +126,6 @@ class Simulation:
     ) -> None:
         self._world = world
         self._explain = explain
-        self._upgraded = upgraded
         self._budget = budget
         self._env = env or simpy.Environment(initial_time=0)
         layout = lay_out(world)
@@ -142,9 +143,26 @@ class Simulation:
             world, layout, self._cluster_metadata, self._fleet, self._announce_change, bandwidth
         )
         self._leader = Leader(
-            world, layout, self._fleet, self._execution, assignor, weights, prove=prove, explain=explain
+            world,
+            layout,
+            self._fleet,
+            self._execution,
+            assignor,
+            weights,
+            upgraded=upgraded,
+            prove=prove,
+            explain=explain,
         )
-        self._recorder = TraceRecorder(world, layout, self._execution, self._fleet, capture=capture)
+        self._timeline = timeline(world)
+        other = world.other_traffic
+        self._recorder = TraceRecorder(
+            world,
+            layout,
+            self._execution,
+            self._fleet,
+            capture=capture,
+            other_traffic=None if other is None else OtherTrafficHistory(world, other, layout, self._timeline),
+        )
         self._rebalance_causes = RebalanceCauses()
         context = SimulationContext(
             world=world,
@@ -156,8 +174,8 @@ class Simulation:
             rebalance_causes=self._rebalance_causes,
             budget=budget,
         )
-        is_classic = world.application.group_configs.protocol is GroupProtocol.CLASSIC
-        self._group: GroupProtocolProcess = ClassicProtocol(context) if is_classic else StreamsProtocol(context)
+        self._autoscaling = Autoscaling(context, self._apply)
+        self._group = group_process(context)
 
     def run(self) -> Trace:
         """Run until the end of the world's duration, and return the trace."""
@@ -173,6 +191,7 @@ class Simulation:
         """Start the processes, which run with the environment."""
         self._env.process(self._play_timeline())
         self._env.process(self._update_rates_when_due())
+        self._autoscaling.start()
 
     def finish(self, error: SimulationError | None) -> Trace:
         """Return the trace up to now.
@@ -201,14 +220,12 @@ class Simulation:
             for client in self._world.clients:
                 if client.starts:
                     self._apply(TimedChange(0, ClientUp(client.name), START))
-        for timed in timeline(self._world):
+        for timed in self._timeline:
             if timed.at_ms >= self._world.duration_ms:
                 return
             if timed.at_ms > self._now_ms:
                 yield self._env.timeout(timed.at_ms - self._now_ms)
-            self._apply(timed)
-            if str(timed.change):
-                self._recorder.note_change(timed)
+            self._autoscaling.play(timed)
 
     def _resume(self) -> None:
         """Begin with a running group, whose members have tasks."""
@@ -253,14 +270,13 @@ class Simulation:
                     self._update_brokers(str(change), cause)
                 case CoordinatorMoved(configs=configs, release=release):
                     self._group.move_coordinator(configs)
-                    if release in self._upgraded:
-                        self._leader.use_assignor(self._upgraded[release])
+                    self._leader.move_coordinator(release)
                 case ReplicasSet(topic=topic, partition=partition, replicas=replicas):
                     moved = TopicPartition(topic, partition)
                     self._cluster_metadata.set_replicas(moved, replicas)
                     self._execution.update_locations()
                     # Since KAFKA-14867, consumers with client.rack rejoin when the racks of their partitions change.
-                    if moved in self._subscribed and self._fleet.announces_racks():
+                    if self._is_read(moved) and self._fleet.announces_racks():
                         self._group.request_rebalance(f"replicas of {moved} moved", cause)
                 case ReassignmentStep():
                     self._apply_reassignment(change, cause)
@@ -319,7 +335,14 @@ class Simulation:
         row = self._fleet.row(change.client)
         if not self._fleet.up[row]:
             self._execution.start_client(row)
-            members = self._fleet.start(row, change.configs, change.announces_rack, change.group_configs)
+            members = self._fleet.start(
+                row,
+                change.configs,
+                change.announces_rack,
+                change.release,
+                change.group_configs,
+                change.consumer,
+            )
             self._group.join(members, cause)
 
     def _end_membership(self, members: Sequence[Member], cause: Cause, change: ClientDown) -> Process:
@@ -333,13 +356,17 @@ class Simulation:
         if not step.partitions:
             return
         changed = self._cluster_metadata.apply_reassignment(step.partitions)
-        moved = [str(partition) for partition in changed if partition in self._subscribed]
+        moved = [str(partition) for partition in changed if self._is_read(partition)]
         self._execution.update_locations()
         self._recorder.note_moved_partitions()
         # Members compare racks only, neither leaders nor the order of replicas.
         if moved and self._fleet.announces_racks():
             partitions = moved[0] if len(moved) == 1 else f"{len(moved)} partitions"
             self._group.request_rebalance(f"replicas of {partitions} moved", cause)
+
+    def _is_read(self, partition: TopicPartition) -> bool:
+        """Return whether a member subscribes to the topic of a partition."""
+        return partition in self._subscribed and self._execution.subscriptions.is_read(partition.topic, self._fleet.up)
 
     def _update_brokers(self, reason: str, cause: Cause) -> None:
         self._execution.update_locations()
@@ -355,7 +382,7 @@ class Simulation:
             awaited: list[simpy.Event] = [self._changed]
             if due_ms is not None:
                 awaited.append(self._env.timeout(due_ms - self._now_ms))
-            yield self._env.any_of(awaited)
+            yield first_of(self._env, awaited)
             if self._now_ms == due_ms:
                 self.update_rates()
 

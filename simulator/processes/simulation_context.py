@@ -11,12 +11,12 @@ import simpy
 
 from simulator.assignment.leader import Leader
 from simulator.flows.execution import Execution
-from simulator.group.classic_group import Member
 from simulator.group.fleet import Fleet
+from simulator.group.group_events import Member
 from simulator.group.rebalance_causes import Cause, RebalanceCauses
 from simulator.processes.run_budget import RunBudget
 from simulator.results.recording import TraceRecorder
-from simulator.world.world import GroupConfigs, World
+from simulator.world.world import GroupConfigs, GroupProtocol, World
 
 Process = Generator[simpy.Event, Any, None]
 
@@ -52,6 +52,11 @@ class SimulationContext:
     def is_static(self, member: Member) -> bool:
         """Return whether a member has a `group.instance.id`."""
         return self.world.clients[self.fleet.row(member.client)].is_static
+
+    def is_classic(self, member: Member) -> bool:
+        """Return whether a member has the classic protocol."""
+        is_classic = self.world.application.group_configs.protocol is GroupProtocol.CLASSIC
+        return is_classic and not self.fleet.consumers[self.fleet.row(member.client)].has_consumer_protocol
 
 
 class GroupProtocolProcess(typing.Protocol):

@@ -16,8 +16,12 @@ static member that closes (`simulator.group.streams_group`) gets them back when 
 kill, the coordinator refuses it until the session has timed out, which ends its thread (`UNRELEASED_INSTANCE_ID`); it
 is simulated as if its platform restarted it until then.
 
-With clients and brokers from Kafka 4.4 on, members report the offsets of their copies, and the coordinator passes the
-last reports to its assignor (`simulator.group.task_offset_reports`).
+A group of the consumer protocol (KIP-848) works in the same way, with the configs of `group.consumer`: the streams
+protocol descends from it. Its members are consumers and its tasks partitions, and an empty group does not wait for more
+members. If it was converted from the classic protocol, `ClassicMembers` serves the members that still have that.
+
+With clients and brokers from Kafka 4.4 on, members of streams groups report the offsets of their copies, and the
+coordinator passes the last reports to its assignor (`simulator.group.task_offset_reports`).
 
 Source: `StreamsGroup`, `CurrentAssignmentBuilder` in `org.apache.kafka.coordinator.group.streams`;
 `GroupMetadataManager.streamsGroupHeartbeat`, `.maybeUpdateStreamsTargetAssignment`, Kafka 4.3.1;
@@ -26,70 +30,86 @@ Source: `StreamsGroup`, `CurrentAssignmentBuilder` in `org.apache.kafka.coordina
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Callable, Sequence
 
 from assignors.model.ids import ProcessId
-from simulator.assignment.leader import ApproachedTarget
-from simulator.group.classic_group import AwaitFirstMembers, ComputeAssignment, Member
+from simulator.assignment.approached_target import ApproachedTarget
+from simulator.group.group_events import AwaitFirstMembers, ComputeAssignment, Member
+from simulator.group.handover import GroupHandover
 from simulator.group.heartbeats import Heartbeats
 from simulator.group.rebalance_causes import Cause
-from simulator.group.reconciliation import (
-    reconcile_group,
-    reconcile_member,
-    threads_behind,
-    without_stopped_threads,
-    without_tasks_of_others,
-)
+from simulator.group.reconciliation import reconcile_group, without_stopped_threads
 from simulator.group.streams_group import ComputeTarget, Instruction, StreamsGroupProtocolState
-from simulator.processes.rejoining import Rejoining
+from simulator.processes.classic_members import ClassicMembers
+from simulator.processes.process_scope import ProcessScope
+from simulator.processes.reconciling import Reconciling
 from simulator.processes.reported_offsets import ReportedOffsets
+from simulator.processes.selected_assignor import SelectedAssignor
 from simulator.processes.simulation_context import Process, SimulationContext
+from simulator.processes.waiting_joins import WaitingJoins
+from simulator.world.group_assignment import GroupAssignment
 from simulator.world.world import GroupConfigs, Start
-
-THREAD_START_MS: Final = 10
-"""The time between the first heartbeats of two threads of a client that starts: an estimate."""
 
 
 class StreamsProtocol:
-    """Runs the state machine of a streams group: executes its instructions after the right delays."""
+    """Runs the state machine of a streams group: executes its instructions after the right delays.
 
-    def __init__(self, context: SimulationContext) -> None:
+    Args:
+        context: the objects of the run.
+        configs: the configs of the group; None for those of the world.
+        convert_back: converts the group to the classic protocol before a member is removed whose departure leaves only
+            members of that, and removes it; None if the group always had this protocol.
+    """
+
+    def __init__(
+        self,
+        context: SimulationContext,
+        configs: GroupConfigs | None = None,
+        convert_back: Callable[[Member, str], None] | None = None,
+    ) -> None:
         self._context = context
-        self._configs = context.world.application.group_configs
-        self._group = StreamsGroupProtocolState()
-        self._rejoining = Rejoining(context)
-        self._target = context.execution.assignment
-        self._owned = context.execution.assignment
+        self._configs = configs or context.world.application.group_configs
+        self._convert_back = convert_back
+        self._scope = ProcessScope(context.env)
+        self._selected = SelectedAssignor(context.leader)
         self._announced: dict[Member, tuple[ProcessId, bool]] = {}
-        self._session_ends_ms: dict[Member, int] = {}
+        self._waiting = WaitingJoins(context, self._scope, self._join)
         interval_ms, seed = self._configs.streams_heartbeat_interval_ms, context.world.seed
         self._heartbeats = Heartbeats(context.fleet, interval_ms, seed, are_late=False)
+        self._of_classic = Heartbeats(context.fleet, self._configs.heartbeat_interval_ms, seed, are_late=True)
+        self._begin(StreamsGroupProtocolState(), context.execution.assignment)
         self._reported_offsets = self._read_offsets()
-        self._reconciling: set[Member] = set()
         self._approached: ApproachedTarget | None = None
         self._requested_at_ms: int | None = None
         self._computed_at_ms: int | None = None
+        self._last_join: tuple[int, Member | None] = -1, None
+
+    def _begin(self, group: StreamsGroupProtocolState, assignment: GroupAssignment) -> None:
+        """Begin with members that have a target."""
+        self._group = group
+        self._announced = {member: self._announcement(member) for member in group.members}
+        self._reconciling = Reconciling(self._context, self._scope, group, self._heartbeats, assignment)
+        self._classic_members = ClassicMembers(
+            self._context, self._scope, self._reconciling, self._of_classic, self._compute_if_due
+        )
 
     def _read_offsets(self) -> ReportedOffsets | None:
         """Return the offsets that members report; None if the coordinator reads none."""
         interval_ms = self._configs.task_offset_interval_ms
-        return None if interval_ms is None else ReportedOffsets(self._context, self._heartbeats, interval_ms)
+        reported = None if interval_ms is None else ReportedOffsets(self._context, self._heartbeats, interval_ms)
+        self._reconciling.reported_offsets = reported
+        return reported
 
     @property
     def is_stable(self) -> bool:
         """Return whether every member has its target, none waits for a warm-up, and no member is down."""
-        if self._approached is not None or not self._is_reconciled:
+        if self._approached is not None or not self._reconciling.is_complete:
             return False
         return set(self._group.members) == self._context.fleet.members_up()
 
-    @property
-    def _is_reconciled(self) -> bool:
-        if self._group.is_waiting:
-            return False
-        fleet = self._context.fleet
-        members = (fleet.member(*thread) for thread in threads_behind(self._target, self._context.execution.assignment))
-        return not any(member in self._group.members for member in members)
+    def is_classic_with(self, members: Sequence[Member]) -> bool:
+        """Return whether all members have the classic protocol once some of that have joined."""
+        return self._group.is_classic_with(members)
 
     @property
     def current_round(self) -> int:
@@ -98,12 +118,40 @@ class StreamsProtocol:
 
     def resume(self, members: Sequence[Member]) -> None:
         """Continue with members whose current tasks are their target."""
-        self._group = StreamsGroupProtocolState.running({member: self._context.is_static(member) for member in members})
-        self._announced = {member: self._announcement(member) for member in members}
-        self._target = self._owned = self._context.execution.assignment
+        static = {member: self._context.is_static(member) for member in members}
+        classic = list(filter(self._context.is_classic, members))
+        self._begin(StreamsGroupProtocolState.running(static, classic=classic), self._context.execution.assignment)
+        self._reconciling.reported_offsets = self._reported_offsets
         self._heartbeats.spread(members, self._context.now_ms)
+        self._of_classic.spread(classic, self._context.now_ms)
+        self._selected.select(members)
         if self._reported_offsets is not None:
             self._reported_offsets.resume(members)
+
+    def take_over(self, group: GroupHandover) -> None:
+        """Continue with a group of the classic protocol, whose members keep that and what they have."""
+        self._of_classic, self._selected.name = group.heartbeats, group.assignor
+        members = group.members
+        state = StreamsGroupProtocolState.running(members, epoch=group.generation, classic=members)
+        self._begin(state, group.assignment)
+        for member in members:
+            if self._context.rebalance_causes.has_crashed(member):  # Its session begins anew.
+                self._of_classic.restart([member], self._context.now_ms)
+                self._scope.start(self._time_out(member))
+        self._classic_members.rejoin(group.rejoining)
+
+    def hand_over(self) -> GroupHandover:
+        """End, and return the group."""
+        self._scope.end()
+        members = {member: self._context.is_static(member) for member in self._group.members}
+        return GroupHandover(
+            members,
+            generation=self._group.epoch,
+            assignment=self._reconciling.owned,
+            heartbeats=self._of_classic,
+            joining=self._waiting.causes,
+            assignor=self._selected.name,
+        )
 
     def record_change(self) -> None:
         """Record the copies after a change of the execution, if members report their offsets."""
@@ -114,44 +162,48 @@ class StreamsProtocol:
         """Let threads that have just started join, one after the other."""
         for number, member in enumerate(members):
             if number:
-                self._context.env.process(self._join_later(member, cause, number * THREAD_START_MS))
+                self._waiting.join_as_thread(member, cause, number)
             else:
                 self._join(member, cause)
 
-    def _join_later(self, member: Member, cause: Cause, delay_ms: int) -> Process:
-        yield self._context.env.timeout(delay_ms)
-        if self._context.fleet.is_up(member):
-            self._join(member, cause)
-
     def _join(self, member: Member, cause: Cause) -> None:
         is_static = self._context.is_static(member)
+        is_classic = self._context.is_classic(member)
         before = self._group.predecessor(member) if is_static else None
-        if before is not None and not self._group.is_released(before):
-            self._context.env.process(self._join_after_session(member, before, cause))
+        if before is not None and not (is_classic or self._group.is_released(before)):
+            self._waiting.join_after(before, member, cause, self._group)
             return
         announced = self._announced[member] = self._announcement(member)
         is_changed = before is not None and self._announced.pop(before) != announced
-        instructions = self._group.join(member, is_static=is_static, is_changed=is_changed)
+        instructions = self._group.join(member, is_static=is_static, is_changed=is_changed, is_classic=is_classic)
         is_replaced = before is not None
         rebalances = not is_replaced or self._group.is_waiting
         self._context.rebalance_causes.add_start(member, cause, rebalances=rebalances, replaces=is_replaced)
-        self._heartbeats.restart([member], self._context.now_ms)
+        self._heartbeats_of(member).restart([member], self._context.now_ms)
+        self._last_join = self._context.now_ms, member
         if self._reported_offsets is not None:
             self._reported_offsets.join(member)
-        if not is_replaced:
-            self._note_owned(member)  # A static member takes over the tasks of the one that it replaces.
+        if is_replaced:
+            self._reconciling.replace(member)
+        else:
+            self._reconciling.note_owned(member)
         self._execute_all(instructions)
-        self._start_reconciling(member, at_once=True)
+        if is_classic:
+            self._classic_members.start(member, joins_in_ms=0)
+        else:
+            self._let_reconcile(member, at_once=True)
 
-    def _join_after_session(self, member: Member, before: Member, cause: Cause) -> Process:
-        """Let a static member join when the session of the killed one with its instance id has timed out."""
-        while self._group.predecessor(member) == before:
-            wait_ms = self._session_ends_ms[before] - self._context.now_ms
-            yield self._context.env.timeout(max(1, wait_ms))
-        if self._context.fleet.is_up(member):
-            self._join(member, cause)
+    def _heartbeats_of(self, member: Member) -> Heartbeats:
+        return self._of_classic if member in self._group.classic else self._heartbeats
 
     def _announcement(self, member: Member) -> tuple[ProcessId, bool]:
+        """Return that of which a change triggers a target when a static member is replaced.
+
+        That is the process and the rack of a stream thread, but nothing of a consumer except for its topics, which do
+        not change (`GroupMetadataManager.hasMemberSubscriptionChanged`).
+        """
+        if self._context.world.application.is_consumer_group:
+            return self._context.fleet.first_process_id(member.client), False
         return self._context.fleet.announcement(self._context.fleet.row(member.client))
 
     def stop(self, members: Sequence[Member], cause: Cause, *, leaves_group: bool, closes: bool) -> None:
@@ -166,20 +218,18 @@ class StreamsProtocol:
         for member in members:
             if member not in self._group.members:
                 continue
-            fleet = self._context.fleet
-            row, slot = fleet.row(member.client), fleet.slot(member)
             if self._reported_offsets is not None:
                 self._reported_offsets.stop(member)
-            self._target = self._target.with_thread(row, member.thread, slot)
-            self._owned = self._owned.with_thread(row, member.thread, slot)
+            self._reconciling.stop(member)
             if leaves_group:
                 self._context.rebalance_causes.add(cause)
                 self._remove(member, f"{member.client} left")
             else:
                 self._context.rebalance_causes.add_crash(member, cause)
-                if closes and self._context.is_static(member):
+                if closes and self._context.is_static(member) and member not in self._group.classic:
                     self._group.release(member)
-                self._context.env.process(self._time_out(member))
+                self._scope.start(self._time_out(member))
+            self._waiting.stop(member)
 
     def move_coordinator(self, configs: GroupConfigs) -> None:
         """Let another broker coordinate the group: it knows members and tasks, but no reported offsets."""
@@ -195,19 +245,24 @@ class StreamsProtocol:
         """Do nothing: the coordinator ignores racks, and its own configs do not change."""
 
     def _time_out(self, member: Member) -> Process:
-        now_ms = self._context.now_ms
-        end_ms = self._heartbeats.last_ms(member, now_ms) + self._configs.session_timeout_ms
-        self._session_ends_ms[member] = end_ms
+        if member not in self._group.members:
+            return  # Another member with its instance id has replaced it at this moment.
+        now_ms, session_ms = self._context.now_ms, self._configs.session_timeout_ms
+        if member in self._group.classic:
+            session_ms = self._context.world.application.group_configs.session_timeout_ms
+        end_ms = self._heartbeats_of(member).last_ms(member, now_ms) + session_ms
+        self._waiting.end_session(member, end_ms)
         yield self._context.env.timeout(max(0, end_ms - now_ms))
         if member in self._group.members:
             self._remove(member, f"{member.client}: session timed out")
 
     def _remove(self, member: Member, reason: str) -> None:
         """Remove a member and its target; its next start is a new member."""
+        if self._convert_back is not None and self._group.is_classic_without(member):
+            self._convert_back(member, reason)
+            return
         instructions = self._group.leave(member, reason)
-        row, slot = self._context.fleet.row(member.client), self._context.fleet.slot(member)
-        self._target = self._target.without_thread(row, slot)
-        self._owned = self._owned.without_thread(row, slot)
+        self._reconciling.remove(member)
         self._announced.pop(member, None)
         if self._reported_offsets is not None:
             self._reported_offsets.remove(member)
@@ -217,7 +272,7 @@ class StreamsProtocol:
         for instruction in instructions:
             if self._requested_at_ms is None and isinstance(instruction, ComputeTarget):
                 self._requested_at_ms = self._context.now_ms
-            self._context.env.process(self._execute(instruction))
+            self._scope.start(self._execute(instruction))
 
     def _execute(self, instruction: Instruction) -> Process:
         match instruction:
@@ -248,6 +303,8 @@ class StreamsProtocol:
             earliest_ms = max(now_ms, self._computed_at_ms + self._configs.streams_assignment_interval_ms)
         next_heartbeat: tuple[int, Member | None] = now_ms + interval_ms, None
         for member in filter(self._context.fleet.is_up, self._group.members):
+            if member in self._group.classic:
+                continue  # Its heartbeats trigger no target.
             heartbeat_ms = self._heartbeats.due_ms(member, earliest_ms)
             if next_heartbeat[1] is None or heartbeat_ms < next_heartbeat[0]:
                 next_heartbeat = heartbeat_ms, member
@@ -266,6 +323,12 @@ class StreamsProtocol:
         assert requested_at_ms is not None  # A target is due only if it was requested.
         self._take_step(instruction, requested_at_ms, triggered_by, is_new_target=True)
 
+    def _compute_if_due(self, member: Member) -> None:
+        """Compute the target that is due as a member of the classic protocol joins."""
+        interval_ms = self._configs.streams_assignment_interval_ms
+        if self._computed_at_ms is None or self._context.now_ms >= self._computed_at_ms + interval_ms:
+            self._compute(member)
+
     def _refine(self) -> Process:
         """Take the next step towards a target when a copy has caught up and all members have taken the last step.
 
@@ -277,7 +340,7 @@ class StreamsProtocol:
         approached = self._approached
         while approached is not None and approached is self._approached:
             yield self._context.env.timeout(self._configs.streams_heartbeat_interval_ms)
-            is_due = approached is self._approached and self._is_reconciled
+            is_due = approached is self._approached and self._reconciling.is_complete
             if is_due and self._context.leader.has_caught_up(approached):
                 instruction = self._group.refine()
                 if instruction is not None:
@@ -289,14 +352,18 @@ class StreamsProtocol:
         now_ms, execution, recorder = self._context.now_ms, self._context.execution, self._context.recorder
         execution.delete_expired_copies(now_ms)
         self._context.budget.count_rebalance()
-        previous = self._owned if self._configs.passes_owned_tasks else self._target
+        joined_at_ms, joined = self._last_join
+        # Others may send a heartbeat in the same millisecond, but only the join changes the group.
+        self._context.fleet.note_trigger(joined if joined_at_ms == now_ms else triggered_by)
+        instruction = self._selected.update(instruction)
+        previous = self._reconciling.owned if self._configs.passes_owned_tasks else self._reconciling.target
         reported = None if self._reported_offsets is None else self._reported_offsets.of(instruction.members)
         decision = self._context.leader.decide(
             instruction, previous, reported, self._approached, is_new_target=is_new_target
         )
         self._approached = decision.approached
         if self._approached is not None:
-            self._context.env.process(self._refine())
+            self._scope.start(self._refine())
         is_warm_start = instruction.generation == 1 and self._context.world.start is Start.WARM
         target = without_stopped_threads(decision.target, self._context.fleet.running)
         current = execution.assignment
@@ -304,73 +371,24 @@ class StreamsProtocol:
         causes = self._context.rebalance_causes.take(self._group.members)
         with execution.changing(now_ms):
             recorder.open_round(instruction, decision, reconciliation, causes, requested_at_ms, now_ms)
-            self._target = decision.target
+            self._reconciling.target = decision.target
             self._computed_at_ms = now_ms
             if is_warm_start:
                 execution.assign(reconciliation, is_restored=True)
-                self._owned = execution.assignment
+                self._reconciling.owned = execution.assignment
+                self._group.rejoin_all()
                 self._heartbeats.spread(instruction.members, now_ms)
+                self._of_classic.spread(self._group.classic, now_ms)
                 if self._reported_offsets is not None:
                     self._reported_offsets.resume(instruction.members)
             recorder.count_unfinished()
         for member in instruction.members:
-            self._start_reconciling(member, at_once=member == triggered_by)
-        self._mark_if_reconciled()
+            self._let_reconcile(member, at_once=member == triggered_by)
+        self._reconciling.mark_if_complete()
 
-    def _start_reconciling(self, member: Member, *, at_once: bool) -> None:
-        """Let a member send heartbeats, the first one immediately or when it is due, until it has its target."""
-        if member not in self._reconciling and self._is_behind(member):
-            self._reconciling.add(member)
-            self._context.env.process(self._reconcile(member, at_once))
-
-    def _reconcile(self, member: Member, at_once: bool) -> Process:
-        heartbeat_ms = self._context.now_ms
-        if not at_once:
-            heartbeat_ms = self._heartbeats.next_ms(member, heartbeat_ms)
-        while member in self._group.members and self._is_behind(member):
-            yield self._context.env.timeout(heartbeat_ms - self._context.now_ms)
-            yield from self._await_poll(member)
-            if member in self._group.members and self._context.fleet.is_up(member):
-                self._assign(member)
-            heartbeat_ms = self._heartbeats.next_ms(member, self._context.now_ms)
-        self._reconciling.discard(member)
-        self._mark_if_reconciled()
-
-    def _await_poll(self, member: Member) -> Process:
-        """Wait until a member, which has received its target, applies it in its next poll."""
-        now_ms = self._context.now_ms
-        ready_ms = self._rejoining.ready_ms(member, now_ms)
-        if ready_ms > now_ms:
-            yield self._context.env.timeout(ready_ms - now_ms)
-
-    def _assign(self, member: Member) -> None:
-        execution, client = self._context.execution, self._context.fleet.row(member.client)
-        with execution.changing(self._context.now_ms):
-            target = without_tasks_of_others(self._target, self._owned, client, member.thread)
-            execution.assign(reconcile_member(client, member.thread, target, execution.assignment))
-        if self._reported_offsets is not None:
-            self._reported_offsets.report(member)
-        self._note_owned(member)
-
-    def _note_owned(self, member: Member) -> None:
-        """Note the tasks that a member has reported to the coordinator."""
-        row = self._context.fleet.row(member.client)
-        self._owned = self._owned.with_tasks_of(row, member.thread, self._context.execution.assignment)
-
-    def _is_behind(self, member: Member) -> bool:
-        """Return whether a member that is up has not reconciled with its target."""
-        if not self._context.fleet.is_up(member):
-            return False
-        client, current, target = (
-            self._context.fleet.row(member.client),
-            self._context.execution.assignment,
-            self._target,
-        )
-        on_thread, to_thread = (assignment.thread[:, client] == member.thread for assignment in (current, target))
-        has_active, gets_active = (current.owner == client) & on_thread, (target.owner == client) & to_thread
-        has_standby, gets_standby = current.standby[:, client] & on_thread, target.standby[:, client] & to_thread
-        return bool((has_active != gets_active).any() or (has_standby != gets_standby).any())
-
-    def _mark_if_reconciled(self) -> None:
-        if self._is_reconciled:
-            self._context.recorder.mark_reconciled(self._context.now_ms)
+    def _let_reconcile(self, member: Member, *, at_once: bool) -> None:
+        """Let a member learn of its target, immediately or by a heartbeat, and reconcile with it."""
+        if member in self._group.classic:
+            self._classic_members.start(member)
+        else:
+            self._reconciling.start(member, at_once=at_once)

@@ -38,12 +38,14 @@ def arrow_column(
         TypeError: a value has another type.
     """
     if not isinstance(values, np.ndarray):
-        known = np.array([value is not None for value in values], dtype=np.bool_)
-        if kind == pa.string():
-            return _texts([str.encode(value) for value in values if value is not None], known)
         filler = False if kind == pa.bool_() else 0
-        filled = [filler if value is None else value for value in values]
-        values = np.array(filled) if filled else np.zeros(0, dtype=type(filler))
+        filled = values
+        if None in values:
+            known = np.array([value is not None for value in values], dtype=np.bool_)
+            filled = [filler if value is None else value for value in values]
+        if kind == pa.string():
+            return _texts([str.encode(value) for value in values if value is not None], known, len(values))
+        values = np.array(filled) if len(filled) else np.zeros(0, dtype=type(filler))
     if values.dtype.kind not in _FITTING[kind]:
         raise TypeError(f"a column of {kind} cannot hold {values.dtype}")
     if kind == pa.bool_():
@@ -57,7 +59,8 @@ def arrow_constant(value: str | int, length: int) -> pa.Array:
     """Return a column of strings or of int64 with the same value in each row."""
     if isinstance(value, int):
         return arrow_column(np.full(length, value, dtype=np.int64), pa.int64())
-    return _texts([value.encode()] * length, np.ones(length, dtype=np.bool_))
+    encoded = value.encode()
+    return _texts_at(np.arange(length + 1, dtype=np.int64) * len(encoded), encoded * length, None)
 
 
 def arrow_names(names: Sequence[str], indices: IntArray) -> pa.Array:
@@ -67,17 +70,21 @@ def arrow_names(names: Sequence[str], indices: IntArray) -> pa.Array:
     """
     encoded = [name.encode() for name in names]
     known: BoolArray = indices >= 0
-    return _texts([encoded[index] for index in indices[known].tolist()], known)
+    return _texts([encoded[index] for index in indices[known].tolist()], known, len(indices))
 
 
-def _texts(encoded: Sequence[bytes], known: BoolArray) -> pa.Array:
-    lengths = np.zeros(len(known) + 1, dtype=np.int64)
-    lengths[1:][known] = list(map(len, encoded))
-    offsets = lengths.cumsum()
+def _texts(encoded: Sequence[bytes], known: BoolArray | None, length: int) -> pa.Array:
+    """Return a column of texts, given those that are not null; None if none is."""
+    lengths = np.zeros(length + 1, dtype=np.int64)
+    lengths[1:][slice(None) if known is None else known] = list(map(len, encoded))
+    return _texts_at(lengths.cumsum(), b"".join(encoded), known)
+
+
+def _texts_at(offsets: IntArray, joined: bytes, known: BoolArray | None) -> pa.Array:
     if offsets[-1] >= 1 << 31:
         raise OverflowError("a string column cannot hold two gigabytes or more")
-    parts = [_validity(known), pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(b"".join(encoded))]
-    return pa.Array.from_buffers(pa.string(), len(known), parts)
+    parts = [_validity(known), pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(joined)]
+    return pa.Array.from_buffers(pa.string(), len(offsets) - 1, parts)
 
 
 def _validity(known: BoolArray | None) -> pa.Buffer | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from assignors.model.assignment import TaskType
 from assignors.recording.recorder import PlacementStep, StepKind
-from simulator.assignment.explanation import AppliedStep, CycleMove, RoundExplanation
+from simulator.assignment.explanation import AppliedStep, CycleMove, MoveExplanation, RoundExplanation
 from simulator.results.trace import Round, Trace
 
 Row = Mapping[str, Any]
@@ -25,24 +25,37 @@ def explanation_rows(trace: Trace) -> Iterator[Row]:
     threads = [client.threads for client in trace.world.clients]
     for round_, explanation in _explained(trace):
         for move in explanation.moves:
-            common = {
-                "round": round_.number,
-                "task": ids[move.task],
-                "role": ROLES[move.role],
-                "from_client": names[move.source],
-                "to_client": names[move.destination],
-                "break_even": move.break_even,
-                "no_break_even": None if move.no_break_even is None else str(move.no_break_even),
-            }
-            for number, applied in enumerate(move.steps, start=1):
-                step_clients = {"step_from": names[applied.source], "step_to": names[applied.destination]}
-                yield {
-                    **common,
-                    **step_clients,
-                    "step": number,
-                    "kind": str(applied.kind),
-                    **_step_figures(applied, explanation, threads),
-                }
+            for row in step_rows(move, explanation, names, threads):
+                yield {"round": round_.number, "task": ids[move.task], **row}
+
+
+def step_rows(
+    move: MoveExplanation, explanation: RoundExplanation, names: Sequence[str | None], threads: Sequence[int]
+) -> Iterator[Row]:
+    """Yield one row per step of a move, without round and task.
+
+    Args:
+        move: the move.
+        explanation: the explanation of its round.
+        names: names of the clients by row, and None for UNASSIGNED at the end.
+        threads: number of threads of the clients.
+    """
+    common = {
+        "role": ROLES[move.role],
+        "from_client": names[move.source],
+        "to_client": names[move.destination],
+        "break_even": move.break_even,
+        "no_break_even": None if move.no_break_even is None else str(move.no_break_even),
+    }
+    for number, applied in enumerate(move.steps, start=1):
+        step_clients = {"step_from": names[applied.source], "step_to": names[applied.destination]}
+        yield {
+            **common,
+            **step_clients,
+            "step": number,
+            "kind": str(applied.kind),
+            **_step_figures(applied, explanation, threads),
+        }
 
 
 def cycle_rows(trace: Trace) -> Iterator[Row]:

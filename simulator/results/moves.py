@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 
 from assignors.model.assignment import UNASSIGNED
-from assignors.model.columns import NO_RACK, BoolArray, IntArray, cells
+from assignors.model.columns import NO_RACK, BoolArray, IntArray
 from simulator.results.trace import Round, Trace
 
 
@@ -56,6 +56,7 @@ def round_moves(trace: Trace) -> Iterator[RoundMoves]:
     """Yield the moves of each round after the first."""
     num_tasks, num_clients = len(trace.layout.tasks), len(trace.world.clients)
     has_run: BoolArray = np.zeros((num_tasks, num_clients), dtype=np.bool_)
+    racks = np.append(trace.client_racks, NO_RACK)
     for before, after in pairwise(trace.rounds):
         rows = np.flatnonzero(before.owner != UNASSIGNED)
         has_run[rows, before.owner[rows]] = True
@@ -67,21 +68,19 @@ def round_moves(trace: Trace) -> Iterator[RoundMoves]:
             tasks=tasks,
             sources=old,
             targets=new,
-            reasons=_reasons(trace, before, after, tasks, was_standby[tasks, new], has_run[tasks, new]),
-            standbys=np.stack(cells(after.standbys(num_clients) & ~was_standby), axis=1),
+            reasons=_reasons(racks, before, after, tasks, was_standby[tasks, new], has_run[tasks, new]),
+            standbys=after.standby[~was_standby[after.standby[:, 0], after.standby[:, 1]]],
         )
 
 
 def _reasons(
-    trace: Trace, before: Round, after: Round, tasks: IntArray, is_promoted: BoolArray, is_returned: BoolArray
+    racks: IntArray, before: Round, after: Round, tasks: IntArray, is_promoted: BoolArray, is_returned: BoolArray
 ) -> IntArray:
-    is_lost = ~np.isin(before.owner[tasks], after.members)
-    is_nearer = _remote(trace, after, before.owner[tasks], tasks) > _remote(trace, after, after.owner[tasks], tasks)
-    return np.select([is_lost, is_promoted, is_returned, is_nearer], [0, 1, 2, 3], 4).astype(np.int64)
-
-
-def _remote(trace: Trace, round_: Round, owner: IntArray, tasks: IntArray) -> IntArray:
-    """Count the source partitions that an owner of each task reads from another rack, with the replicas of a round."""
-    racks = np.append(trace.client_racks, NO_RACK)
-    remote: IntArray = round_.remote_source_counts[tasks, racks[owner]]
-    return remote
+    """Return the reason for which each task moved, given the rack of each client, and NO_RACK for no client."""
+    old, new = before.owner[tasks], after.owner[tasks]
+    is_member = np.zeros(len(racks), dtype=np.bool_)
+    is_member[after.members] = True
+    remote = after.remote_source_counts
+    is_nearer = remote[tasks, racks[old]] > remote[tasks, racks[new]]
+    last = np.where(is_returned, 2, np.where(is_nearer, 3, 4))
+    return np.where(is_member[old], np.where(is_promoted, 1, last), 0)

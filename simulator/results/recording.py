@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assignors.model.assignment import UNASSIGNED
-from assignors.model.columns import IntArray, PartitionTable, cells
+from assignors.model.columns import IntArray, PartitionTable
 from simulator.assignment.explanation import (
     ExplanationRequest,
     RoundExplanation,
@@ -18,13 +18,15 @@ from simulator.assignment.explanation import (
 from simulator.assignment.leader import Decision
 from simulator.assignment.measures import Measures, failure_losses
 from simulator.flows.execution import Execution
+from simulator.flows.other_history import OtherTrafficHistory
 from simulator.flows.run_totals import RunTotals
 from simulator.flows.traffic import Routes, TrafficBytes, steady_state_traffic
-from simulator.group.classic_group import ComputeAssignment, Member
 from simulator.group.fleet import Fleet
+from simulator.group.group_events import ComputeAssignment, Member
 from simulator.group.rebalance_causes import START, Cause
 from simulator.group.reconciliation import Reconciliation
-from simulator.results.trace import INITIAL_ROUND, CapturedRound, Round, Trace
+from simulator.results.scaling_steps import ScalingStep
+from simulator.results.trace import INITIAL_ROUND, CapturedRound, OtherTrafficBytes, Round, Trace
 from simulator.world.changes import TimedChange
 from simulator.world.group_assignment import GroupAssignment
 from simulator.world.layout import Layout
@@ -58,7 +60,14 @@ class TraceRecorder:
     """Records the trace of a run."""
 
     def __init__(
-        self, world: World, layout: Layout, execution: Execution, fleet: Fleet, *, capture: bool = False
+        self,
+        world: World,
+        layout: Layout,
+        execution: Execution,
+        fleet: Fleet,
+        *,
+        capture: bool = False,
+        other_traffic: OtherTrafficHistory | None = None,
     ) -> None:
         """Create a recorder with an empty trace.
 
@@ -68,6 +77,7 @@ class TraceRecorder:
             execution: the work of clients between rebalances.
             fleet: the client processes.
             capture: whether to keep the assignor's input and output of every rebalance.
+            other_traffic: the traffic of other producers and groups; None if the scenario states none.
         """
         self._world = world
         self._layout = layout
@@ -75,8 +85,12 @@ class TraceRecorder:
         self._fleet = fleet
         self._rounds: list[Round] = []
         self._capture = capture
+        self._other_traffic = other_traffic
+        self._other_until_ms = 0
         self._captured: list[CapturedRound] = []
         self._changes: list[TimedChange] = []
+        self._scaling: list[ScalingStep] = []
+        self._scaled_pods: dict[Cause, list[ScalingStep]] = {}
         self._open: _OpenRound | None = None
         self._last_steady_state: tuple[tuple[Routes, bytes, bytes, bytes], TrafficBytes] | None = None
         self._last_remote_sources: tuple[PartitionTable, IntArray] | None = None
@@ -86,6 +100,16 @@ class TraceRecorder:
     def note_change(self, timed: TimedChange) -> None:
         """Record a change of the scenario."""
         self._changes.append(timed)
+
+    def note_scaling(self, step: ScalingStep) -> None:
+        """Record a decision of an autoscaler."""
+        self._scaling.append(step)
+
+    def note_scaled_pod(self, cause: Cause, step: ScalingStep) -> None:
+        """Record the decision that makes a pod start or stop; `cause` is the change of its client."""
+        steps = self._scaled_pods.setdefault(cause, [])
+        if step not in steps:
+            steps.append(step)
 
     def note_slow_leader(self, leader_compute_ms: float) -> None:
         """Record a leader that computes for longer than `max.poll.interval.ms`."""
@@ -133,11 +157,12 @@ class TraceRecorder:
             now_ms: the time.
         """
         self._close(now_ms)
-        if np.array_equal(np.sort(decision.members), np.flatnonzero(self._fleet.up)):
+        up = self._fleet.up
+        if len(decision.members) == sum(up) and all(up[row] for row in decision.members.tolist()):
             self._slowest_ms = 0.0
         target, current = decision.target, self._execution.assignment
         same_client = (target.owner == current.owner) & (target.owner != UNASSIGNED)
-        standby = np.stack(cells(target.standby), axis=1)
+        standby = np.stack(target.standby_cells, axis=1)
         self._open = _OpenRound(
             instruction=instruction,
             decision=decision,
@@ -147,7 +172,7 @@ class TraceRecorder:
             requested_at_ms=requested_at_ms,
             at_ms=now_ms,
             standby=standby,
-            steady_state=self._steady_state(target, standby),
+            steady_state=self._steady_state(target, standby, now_ms),
             totals_before=self._execution.totals(),
             remote_source_counts=self._remote_source_counts(),
             explanation=self._explain(decision),
@@ -204,6 +229,9 @@ class TraceRecorder:
             blocking_cause=self._find_blocking_cause(last),
             unfinished=unfinished,
             captured_rounds=tuple(self._captured),
+            scaling=tuple(self._scaling),
+            scaled_pods={cause: tuple(steps) for cause, steps in self._scaled_pods.items()},
+            other_traffic=self._other_bytes(now_ms),
         )
 
     def _explain(self, decision: Decision) -> RoundExplanation | None:
@@ -212,8 +240,26 @@ class TraceRecorder:
             return None
         return explain_decision(decision.record, decision.members, before, decision.target)
 
-    def _steady_state(self, target: GroupAssignment, standby: IntArray) -> TrafficBytes:
+    def _steady_state(self, target: GroupAssignment, standby: IntArray, now_ms: int) -> TrafficBytes:
         """Return bytes per second in the steady state of a target; reuse the last ones if nothing changed."""
+        own = self._own_steady_state(target, standby)
+        if self._other_traffic is None:
+            return own
+        return {**own, **self._other_traffic.steady_state(now_ms)}
+
+    def _take_other_traffic(self, now_ms: int) -> TrafficBytes:
+        """Return the other traffic since the last call, at first since the start of the run."""
+        if self._other_traffic is None:
+            return {}
+        from_ms, self._other_until_ms = self._other_until_ms, now_ms
+        return self._other_traffic.between(from_ms, now_ms)
+
+    def _other_bytes(self, end_ms: int) -> OtherTrafficBytes | None:
+        """Return the other traffic of the whole run by flow."""
+        history = self._other_traffic
+        return None if history is None else OtherTrafficBytes(history.flows, history.flow_bytes(end_ms))
+
+    def _own_steady_state(self, target: GroupAssignment, standby: IntArray) -> TrafficBytes:
         routes, announces = self._execution.routes, self._fleet.announces
         key = (routes, target.owner.tobytes(), standby.tobytes(), announces.tobytes())
         if self._last_steady_state is None or self._last_steady_state[0] != key:
@@ -236,7 +282,7 @@ class TraceRecorder:
             return
         decision = closed.decision
         if closed.has_moved_partitions:
-            closed.steady_state = self._steady_state(decision.target, closed.standby)
+            closed.steady_state = self._steady_state(decision.target, closed.standby, now_ms)
         self._rounds.append(
             Round(
                 number=closed.instruction.generation,
@@ -258,7 +304,7 @@ class TraceRecorder:
                 appraisal=decision.appraisal,
                 measures=closed.measures,
                 steady_state=closed.steady_state,
-                traffic=self._execution.take_traffic(),
+                traffic={**self._execution.take_traffic(), **self._take_other_traffic(now_ms)},
                 restoring=closed.restoring,
                 warming_up=closed.warming_up,
                 totals_before=closed.totals_before,
@@ -290,7 +336,7 @@ class TraceRecorder:
             has_leader = self._execution.locations.has_leader[changelogs.partition]
             first = self._layout.partitions[int(changelogs.partition[np.argmax(~has_leader & ~changelogs.is_source)])]
             return f"the group leader cannot compute lags: {first} has no leader"
-        for index in self._execution.restoration.falling_behind().tolist():
+        for index in self._execution.restoration.rates.falling_behind().tolist():
             client = self._world.clients[int(copies.client[index])]
             task = self._layout.tasks.ids[int(copies.task[index])]
             return f"the copy of {task} on {client.name} grows as fast as it is restored"

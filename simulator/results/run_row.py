@@ -12,6 +12,7 @@ from assignors.model.ids import TopicPartition
 from simulator.results.convergence import Convergence
 from simulator.results.moves import REASONS, RoundMoves
 from simulator.results.trace import INITIAL_ROUND, Trace, first_final_index, num_rebalances
+from simulator.world.price import Price
 
 MEASURE_COLUMNS = (
     "cross_rack_source_partitions",
@@ -26,6 +27,27 @@ MEASURE_COLUMNS = (
     "tasks_without_rack_redundancy",
 )
 """The columns of `rounds` that are measures of an assignment; the row of a run has those of its last round."""
+
+NOT_OF_CONSUMER_GROUPS = (
+    "leader_compute_ms",
+    "moves_promoted",
+    "standby_moves",
+    "restored_bytes",
+    "restored_again_bytes",
+    "unqueryable_ms",
+    "cross_rack_standby_partitions",
+    "stateful_cost",
+    "standby_cost",
+    "stateful_skew",
+    "stateless_skew",
+    "standby_skew",
+    "stateful_tasks",
+    "tasks_without_rack_redundancy",
+    "worst_rack_loss",
+    "worst_client_loss",
+    "worst_pair_loss",
+)
+"""The columns of state, standbys and the leader's work, which a consumer group does not have: null, not 0."""
 
 _GIGABYTE = 1e9
 
@@ -61,7 +83,7 @@ def run_row(
     cross_rack_bytes = _sum_if_known([row["cross_rack_bytes"] for row in rounds])
     price = trace.world.price
     failure_losses = trace.failure_losses
-    return {
+    row = {
         **{column: last.get(column) for column in last_columns},
         **{f"moves_{reason}": int((reasons == index).sum()) for index, reason in enumerate(REASONS)},
         **_downtime(trace),
@@ -77,13 +99,28 @@ def run_row(
         "restored_again_bytes": round(trace.final_totals.restored_again_bytes),
         "cross_rack_bytes": cross_rack_bytes,
         "cross_rack_usd": (
-            None if price is None or cross_rack_bytes is None else cross_rack_bytes / _GIGABYTE * price.usd_per_gb
+            None if price is None or cross_rack_bytes is None else _cross_rack_usd(trace, price, cross_rack_bytes)
         ),
         "stateful_tasks": int(trace.layout.tasks.stateful.sum()),
         "worst_rack_loss": None if failure_losses is None else _max_loss(failure_losses.tasks_lost_by_rack),
         "worst_client_loss": None if failure_losses is None else failure_losses.worst_one_client_loss,
         "worst_pair_loss": None if failure_losses is None else failure_losses.worst_pair_loss,
     }
+    if trace.world.application.is_consumer_group:
+        row.update(dict.fromkeys(NOT_OF_CONSUMER_GROUPS))
+    return row
+
+
+def _cross_rack_usd(trace: Trace, price: Price, cross_rack_bytes: float) -> float:
+    """Return the cost of the bytes between racks, each pair at its price."""
+    if not price.pairs:
+        return cross_rack_bytes / _GIGABYTE * price.usd_per_gb
+    racks = trace.layout.racks
+    prices = np.array(
+        [[price.between(source, target).usd_per_gb * (source != target) for target in racks] for source in racks]
+    ).reshape(len(racks), len(racks))
+    costs = [(matrix[:-1, :-1] * prices).sum() for round_ in trace.rounds for matrix in round_.traffic.values()]
+    return float(sum(costs)) / _GIGABYTE
 
 
 def _convergence(converged: Convergence, labels: Mapping[int, str]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ RUN: Final = ("scenario", "assignor", "seed")
 
 _VERDICTS: Final = frozenset(map(str, Verdict))
 _ROLES: Final = frozenset({"active", "standby"})
+_SCALERS: Final = frozenset({"HPA", "KEDA"})
 _STATES: Final = frozenset({"unassigned", "assigned", "restoring", "running", "blocked", "revoked"})
 _MOVE_REASONS: Final = frozenset(
     name.removeprefix("moves_") for name in SCHEMAS["runs"].names if name.startswith("moves_")
@@ -54,6 +55,7 @@ RULES: Final[Mapping[str, TableRules]] = MappingProxyType(
         ),
         "task_states": TableRules(frozenset({"client"}), {"state": _STATES}),
         "traffic": TableRules(frozenset({"from_rack", "to_rack"})),
+        "other_traffic": TableRules(frozenset({"name", "from_rack", "to_rack"})),
         "clients": TableRules(frozenset({"rack", "from_round", "until_round"})),
         "reasons": TableRules(
             _all_but("reasons", _NEVER_NULL_IN_REASONS),
@@ -75,6 +77,8 @@ RULES: Final[Mapping[str, TableRules]] = MappingProxyType(
         "convergence": TableRules(
             frozenset({"time_to_converge_ms", "cut_short_by"}), {"verdict": _VERDICTS}, key=(*RUN, "number")
         ),
+        "scaling": TableRules(values={"scaler": _SCALERS}),
+        "scaled_rounds": TableRules(values={"scaler": _SCALERS}),
         "time_ranges": TableRules(
             _all_but("time_ranges", frozenset((*RUN, "uncertainty"))), signed=frozenset({"caught_up_after_ms"})
         ),
@@ -88,7 +92,7 @@ def _references() -> Iterator[Reference]:
     for table in SCHEMAS:
         if table != "runs":
             yield Reference(table, RUN, "runs", RUN)
-    for table in ("assignments", "moves", "traffic", "reasons", "cycles", "proofs"):
+    for table in ("assignments", "moves", "traffic", "reasons", "cycles", "proofs", "scaled_rounds"):
         yield Reference(table, (*RUN, "round"), "rounds", (*RUN, "round"))
     for column in ("deciding_round", "worst_cost_round"):
         yield Reference("runs", (*RUN, column), "rounds", (*RUN, "round"))

@@ -11,7 +11,9 @@ import pyarrow as pa
 
 from simulator.results.explanation_tables import CYCLES, PROOFS, REASONS
 from simulator.results.neighbor_tables import NEIGHBORS
+from simulator.results.other_traffic_tables import OTHER_TRAFFIC
 from simulator.results.table_schema import RUN_KEY, table_schema
+from simulator.results.time_range_tables import TIME_RANGES
 
 RUNS = table_schema(
     "One row per run: a scenario with one assignor and one seed.",
@@ -297,6 +299,41 @@ EVENTS = table_schema(
     ("number", pa.int64(), "number of the event in the table convergence; null for traffic"),
 )
 
+SCALING = table_schema(
+    "One row per decision of an autoscaler by lag, unless it repeats the one before with a lag within 10 %.",
+    *RUN_KEY,
+    ("at_ms", pa.int64(), "time of the decision"),
+    ("workload", pa.string(), "name of the StatefulSet or Deployment"),
+    ("scaler", pa.string(), "HPA, or KEDA for changes between idle and active"),
+    ("lag", pa.int64(), "lag of the group in records: what waits, and what is processed but not committed"),
+    (
+        "target_lag",
+        pa.int64(),
+        "lag at which the pods that exist are enough: lagThreshold times pods, or a target of type Value; that of the "
+        "trigger that asks for the most pods, as is the lag",
+    ),
+    ("recommended", pa.int64(), "pods that the lag asks for"),
+    ("replicas_before", pa.int64(), "replicas until then"),
+    ("replicas", pa.int64(), "replicas from then on"),
+    ("ready", pa.int64(), "pods that were ready"),
+    ("reason", pa.string(), "why it decided so"),
+)
+
+SCALED_ROUNDS = table_schema(
+    "One row per rebalance and decision of an autoscaler that caused it, by starting or stopping pods.",
+    *RUN_KEY,
+    ("round", pa.int64(), "number of the rebalance"),
+    ("decided_at_ms", pa.int64(), "time of the decision"),
+    ("workload", pa.string(), "name of the StatefulSet or Deployment"),
+    ("scaler", pa.string(), "HPA, or KEDA for changes between idle and active"),
+    ("lag", pa.int64(), "lag of the group in records that the autoscaler saw"),
+    ("target_lag", pa.int64(), "lag at which the pods that existed would have been enough"),
+    ("recommended", pa.int64(), "pods that the lag asked for"),
+    ("replicas_before", pa.int64(), "replicas until then"),
+    ("replicas", pa.int64(), "replicas from then on"),
+    ("reason", pa.string(), "why it decided so"),
+)
+
 CONVERGENCE = table_schema(
     "One row for the start of a run and for each event that caused rebalances: how the group converged after it.",
     *RUN_KEY,
@@ -324,38 +361,6 @@ CONVERGENCE = table_schema(
     ),
 )
 
-TIME_RANGES = table_schema(
-    "One row per run of `run` whose outcome depends on client times (application.times) within their uncertainty.",
-    *RUN_KEY,
-    ("rebalances_to_converge", pa.int64(), "as in runs"),
-    ("time_to_converge_ms", pa.int64(), "as in runs"),
-    (
-        "early_rebalances_to_converge",
-        pa.int64(),
-        "the same if copies begin to read early: open_store, restore_start / uncertainty; rejoin * uncertainty",
-    ),
-    (
-        "early_time_to_converge_ms",
-        pa.int64(),
-        "the same if copies begin to read early: open_store, restore_start / uncertainty; rejoin * uncertainty",
-    ),
-    (
-        "late_rebalances_to_converge",
-        pa.int64(),
-        "the same if copies begin to read late: open_store, restore_start * uncertainty; rejoin / uncertainty",
-    ),
-    (
-        "late_time_to_converge_ms",
-        pa.int64(),
-        "the same if copies begin to read late: open_store, restore_start * uncertainty; rejoin / uncertainty",
-    ),
-    ("uncertainty", pa.float64(), "the factor by which client times may differ"),
-    ("round", pa.int64(), "first rebalance that decides differently; null if none does"),
-    ("task", pa.string(), "a task that it moves or not, depending on when its copy has caught up; null if unknown"),
-    ("client", pa.string(), "the client with that copy"),
-    ("caught_up_after_ms", pa.int64(), "when that copy has caught up, from the assignment of that rebalance on"),
-)
-
 SCHEMAS: dict[str, pa.Schema] = {
     "runs": RUNS,
     "rounds": ROUNDS,
@@ -364,6 +369,7 @@ SCHEMAS: dict[str, pa.Schema] = {
     "moves": MOVES,
     "task_states": TASK_STATES,
     "traffic": TRAFFIC,
+    "other_traffic": OTHER_TRAFFIC,
     "clients": CLIENTS,
     "reasons": REASONS,
     "cycles": CYCLES,
@@ -372,6 +378,8 @@ SCHEMAS: dict[str, pa.Schema] = {
     "unavailable_partitions": UNAVAILABLE_PARTITIONS,
     "events": EVENTS,
     "convergence": CONVERGENCE,
+    "scaling": SCALING,
+    "scaled_rounds": SCALED_ROUNDS,
     "time_ranges": TIME_RANGES,
     "neighbors": NEIGHBORS,
 }

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from itertools import zip_longest
 from typing import Any
 
@@ -19,6 +20,7 @@ from simulator.results.arrow_columns import arrow_column, arrow_constant, arrow_
 from simulator.results.convergence import convergence
 from simulator.results.explanation_rows import cycle_rows, explanation_rows
 from simulator.results.moves import REASONS, RoundMoves, round_moves
+from simulator.results.other_traffic_tables import other_traffic_columns
 from simulator.results.run_row import MEASURE_COLUMNS, run_row
 from simulator.results.tables import SCHEMAS
 from simulator.results.trace import Round, Trace
@@ -50,6 +52,7 @@ def tabulate(trace: Trace, assignor: str, seed: int) -> dict[str, pa.Table]:
         "moves": _moves(trace, moved),
         "task_states": _task_states(trace),
         "traffic": _traffic(trace),
+        "other_traffic": other_traffic_columns(trace),
         "clients": _clients(trace),
         "reasons": _of_rows(list(explanation_rows(trace)), "reasons"),
         "cycles": _of_rows(list(cycle_rows(trace)), "cycles"),
@@ -70,10 +73,20 @@ def tabulate(trace: Trace, assignor: str, seed: int) -> dict[str, pa.Table]:
             ],
             "convergence",
         ),
+        "scaling": _of_rows([dataclasses.asdict(step) for step in trace.scaling], "scaling"),
+        "scaled_rounds": _of_rows(list(_scaled_rounds(trace)), "scaled_rounds"),
         "time_ranges": _of_rows([], "time_ranges"),
         "neighbors": _of_rows([_neighbor_row(neighbor) for neighbor in trace.neighbors], "neighbors"),
     }
     return {name: _table(name, columns, key) for name, columns in tables.items()}
+
+
+def _scaled_rounds(trace: Trace) -> Iterator[dict[str, Any]]:
+    """Yield the decisions of autoscalers behind each round, by time."""
+    for round_ in trace.rounds:
+        steps = dict.fromkeys(step for cause in round_.causes for step in trace.scaled_pods.get(cause, ()))
+        for step in sorted(steps, key=lambda step: (step.at_ms, step.workload, step.scaler)):
+            yield {**dataclasses.asdict(step), "round": round_.number, "decided_at_ms": step.at_ms}
 
 
 def _neighbor_row(trace: Trace) -> dict[str, Any]:
@@ -85,11 +98,20 @@ def _neighbor_row(trace: Trace) -> dict[str, Any]:
 def _table(name: str, columns: Columns, key: Mapping[str, Any]) -> pa.Table:
     schema = SCHEMAS[name]
     length = len(next(iter(columns.values())))
+    if not length:
+        return _empty_table(name)
     arrays = []
     for field in schema:
         values = arrow_constant(key[field.name], length) if field.name in key else columns[field.name]
         arrays.append(values if isinstance(values, pa.Array) else arrow_column(values, field.type))
     return pa.Table.from_arrays(arrays, schema=schema)
+
+
+@cache
+def _empty_table(name: str) -> pa.Table:
+    """Return a table without rows; a run has several, and tables cannot be changed."""
+    schema = SCHEMAS[name]
+    return pa.Table.from_arrays([arrow_column([], field.type) for field in schema], schema=schema)
 
 
 def _of_rows(rows: Sequence[Mapping[str, Any]], name: str) -> Columns:

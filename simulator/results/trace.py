@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from assignors.errors import AssignorError
 from assignors.model.assignment import UNASSIGNED, AssignmentColumns
 from assignors.model.columns import NO_RACK, BoolArray, IntArray
-from assignors.model.ids import TaskId
 from assignors.model.state import ApplicationState
 from assignors.objective.cost import CostAndBound
 from assignors.tasks.rack_aware import RackCosts
@@ -18,10 +17,12 @@ from simulator.assignment.explanation import RoundExplanation
 from simulator.assignment.measures import FailureLosses, Measures
 from simulator.brokers.availability import Outage
 from simulator.flows.intervals import Intervals
+from simulator.flows.other_rates import OtherFlow
 from simulator.flows.run_totals import RunTotals
 from simulator.flows.task_states import TaskStateHistory
 from simulator.flows.traffic import TrafficBytes
 from simulator.group.rebalance_causes import Cause
+from simulator.results.scaling_steps import ScalingStep
 from simulator.world.changes import TimedChange
 from simulator.world.layout import FloatArray, Layout
 from simulator.world.world import World
@@ -136,6 +137,19 @@ class CapturedRound:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class OtherTrafficBytes:
+    """The traffic of other producers and groups in a run.
+
+    Attributes:
+        flows: the F flows.
+        matrices: shape (F, R + 1, R + 1); bytes by flow, from rack and to rack; the last ones are for no rack.
+    """
+
+    flows: Sequence[OtherFlow]
+    matrices: FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Trace:
     """A finished run.
 
@@ -160,6 +174,9 @@ class Trace:
         unfinished: whether a rebalance was under way at the end.
         captured_rounds: the assignor's input and output of each rebalance; empty unless the run captured them.
         neighbors: the traces of the other applications that ran on the cluster at the same time, by `application.id`.
+        scaling: the decisions of autoscalers, by time.
+        scaled_pods: the decisions that made pods start or stop, by the change of their clients.
+        other_traffic: the traffic of other producers and groups; None if the scenario states none.
     """
 
     world: World
@@ -182,6 +199,9 @@ class Trace:
     unfinished: bool = False
     captured_rounds: Sequence[CapturedRound] = ()
     neighbors: Sequence[Trace] = ()
+    scaling: Sequence[ScalingStep] = ()
+    scaled_pods: Mapping[Cause, tuple[ScalingStep, ...]] = field(default_factory=dict)
+    other_traffic: OtherTrafficBytes | None = None
 
     @property
     def downtime_ms(self) -> IntArray:
@@ -213,10 +233,9 @@ class Trace:
         Raises:
             KeyError: the application has no such task.
         """
-        try:
-            row = self.layout.tasks.ids.index(TaskId.parse(task))
-        except ValueError:
-            raise KeyError(f"unknown task '{task}' of {self.world.application.id}") from None
+        row = next((row for row, id_ in enumerate(self.layout.tasks.ids) if str(id_) == task), None)
+        if row is None:
+            raise KeyError(f"unknown task '{task}' of {self.world.application.id}")
         lines: list[str] = []
         before = ""
         for round_ in self.rounds:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from assignors.model.columns import ConsumerUpdate
 from assignors.model.configs import AssignmentConfigs
 from assignors.model.ids import TopicPartition
 from simulator.world.disturbances import BrokerUpgrade, Disk
+from simulator.world.pod_events import PodEvent
 from simulator.world.world import GroupConfigs
 
 
@@ -21,6 +23,7 @@ class ClientUp:
         announces_rack: whether it has `client.rack` from now on; None if that does not change.
         release: its new Kafka release; None if it keeps its own.
         group_configs: the application's group configs with that release; None if it keeps its own.
+        consumer: the new configs of its consumers; None if they do not change.
     """
 
     client: str
@@ -28,9 +31,10 @@ class ClientUp:
     announces_rack: bool | None = None
     release: str | None = None
     group_configs: GroupConfigs | None = None
+    consumer: ConsumerUpdate | None = None
 
     def __str__(self) -> str:
-        has_new_configs = self.configs is not None or self.announces_rack is not None
+        has_new_configs = any(news is not None for news in (self.configs, self.announces_rack, self.consumer))
         news = [*(["new configs"] * has_new_configs), *([f"Kafka {self.release}"] * (self.release is not None))]
         return f"{self.client} starts" + (f" with {' and '.join(news)}" if news else "")
 
@@ -233,6 +237,38 @@ class ThreadsSet:
         return f"{self.client} changes its stream threads to {self.threads}"
 
 
+@dataclass(frozen=True, slots=True)
+class PodsScaled:
+    """A new number of replicas that an autoscaler sets; the pods start and stop by changes of their own.
+
+    Attributes:
+        workload: the name of the StatefulSet or Deployment.
+        scaler: who sets it: `HPA` or `KEDA`.
+        before: the replicas until then.
+        replicas: the replicas from now on.
+        lag: the lag of the group in records.
+    """
+
+    workload: str
+    scaler: str
+    before: int
+    replicas: int
+    lag: int
+
+    def __str__(self) -> str:
+        return f"{self.scaler} scales {self.workload} from {self.before} to {self.replicas} pods (lag {self.lag:,})"
+
+
+@dataclass(frozen=True, slots=True)
+class PodsReplaced:
+    """The begin of an event of pods that an autoscaler scales: which of them run is known only then."""
+
+    event: PodEvent
+
+    def __str__(self) -> str:
+        return ""
+
+
 ElementaryChange = (
     ClientUp
     | ClientDown
@@ -245,6 +281,8 @@ ElementaryChange = (
     | TrafficScaled
     | ThreadReplaced
     | ThreadsSet
+    | PodsScaled
+    | PodsReplaced
 )
 
 

@@ -1,8 +1,8 @@
-"""The group configs of clients that are upgraded one after the other; those of the others are the application's."""
+"""The releases of clients and brokers that are upgraded one after the other; those of others are the application's."""
 
 from __future__ import annotations
 
-from simulator.world.disturbances import RollingBounce
+from simulator.world.disturbances import BrokerUpgrade, RollingBounce
 from simulator.world.world import GroupConfigs, World
 
 
@@ -22,3 +22,11 @@ def group_configs_of(world: World, client: str, at_ms: int) -> GroupConfigs:
         if name == client and restart_ms <= at_ms
     ]
     return max(upgrades, key=lambda upgrade: upgrade[0])[1] if upgrades else world.application.group_configs
+
+
+def releases_after_upgrades(world: World, *, of_brokers: bool) -> frozenset[str]:
+    """Return the releases to which brokers, or else clients, are upgraded."""
+    if of_brokers:
+        return frozenset(event.release for event in world.disturbances if isinstance(event, BrokerUpgrade))
+    bounces = (event for event in world.disturbances if isinstance(event, RollingBounce))
+    return frozenset(bounce.release for bounce in bounces if bounce.release is not None)

@@ -28,7 +28,8 @@ class ClientTimes:
         restore_start_ms: from the moment when the stores of a task are open until it reads its changelogs: the state
             updater finishes its poll (`poll.ms`, 100 ms), asks for end offsets, seeks, and fetches for the first time.
         rejoin_ms: from the moment when a member learns of a rebalance, or has to revoke tasks, until it sends its
-            JoinGroup request: the poll in progress, the commit, and the closing of revoked tasks.
+            JoinGroup request: the poll in progress, the commit, and the closing of revoked tasks. For consumers, the
+            longest time between two polls.
         uncertainty: factor by which these times may differ on another machine; reports name outcomes that depend on it.
             1 for exact times.
     """

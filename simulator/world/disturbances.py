@@ -1,7 +1,7 @@
 """The disturbances of a scenario, such as a rolling bounce or a rack outage.
 
 `simulator.timeline` breaks them down into elementary changes at points in time. They do not depend on the assignor, so
-every assignor faces the same disturbances.
+every assignor faces the same disturbances; what an autoscaler of the scenario then does depends on the run.
 """
 
 from __future__ import annotations
@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
+from assignors.model.columns import ConsumerUpdate
 from assignors.model.configs import AssignmentConfigs
 from assignors.model.ids import TopicPartition
 from simulator.world.closing import AT_ONCE, Closing
+from simulator.world.lag_scaling import LagScaling
 from simulator.world.pod_events import PodEvent
 
 if TYPE_CHECKING:
@@ -81,6 +83,7 @@ class RollingBounce:
         closing: how they are stopped.
         release: the Kafka release that they have from the restart on; None if they keep theirs.
         group_configs: the application's group configs with that release, of which those of clients count.
+        consumer: the configs that their consumers get with the restart; None if they do not change.
     """
 
     at_ms: int
@@ -93,6 +96,7 @@ class RollingBounce:
     closing: Closing = AT_ONCE
     release: str | None = None
     group_configs: GroupConfigs | None = None
+    consumer: ConsumerUpdate | None = None
 
     @property
     def restarts_ms(self) -> tuple[int, ...]:
@@ -259,5 +263,6 @@ Disturbance = (
     | TrafficChange
     | ReplaceThread
     | StreamThreads
+    | LagScaling
 )
 """Scale-out is a `Join` of several clients, scale-in a `Leave`."""

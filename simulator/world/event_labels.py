@@ -21,6 +21,7 @@ from simulator.world.disturbances import (
     StreamThreads,
     TrafficChange,
 )
+from simulator.world.lag_scaling import LagScaling
 from simulator.world.pod_events import NodeDrain, PodEvent, SpotInterruption
 
 _MAX_NAMES = 3
@@ -57,6 +58,8 @@ def event_label(event: Disturbance) -> str:
             return f"spot interruption of {_count_and_names('client', clients)}"
         case PodEvent(clients=clients):
             return f"rolling update of {_count_and_names('client', clients)}"
+        case LagScaling(name=name, activation=activation):
+            return f"lag scaling of {name} ({'HPA' if activation is None else 'KEDA'})"
         case RackOutage(rack=rack):
             return f"outage of rack {rack}"
         case BrokerLoss(brokers=brokers):

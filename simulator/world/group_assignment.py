@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from assignors.model.assignment import UNASSIGNED
-from assignors.model.columns import BoolArray, IntArray
+from assignors.model.columns import BoolArray, IntArray, cells
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class GroupAssignment:
     """An assignment of T tasks to the world's N clients: a target of the group, or the current assignment.
+
+    The arrays are not changed, so what follows from them is computed once.
 
     Attributes:
         owner: shape (T,); the client that has each task as active task, UNASSIGNED if none.
@@ -64,6 +67,16 @@ class GroupAssignment:
         numbers[active | standby, client] = thread
         return GroupAssignment(np.where(active, client, cleared.owner), copies, numbers)
 
+    def with_free_tasks_of(self, client: int, thread: int, before: GroupAssignment) -> GroupAssignment:
+        """Return the assignment in which one thread of a client has the tasks that it had before, if they are free."""
+        on_thread = before.thread[:, client] == thread
+        active = (before.owner == client) & on_thread & (self.owner == UNASSIGNED)
+        standby = before.standby[:, client] & on_thread & (self.owner != client)
+        copies, numbers = self.standby.copy(), self.thread.copy()
+        copies[:, client] |= standby
+        numbers[active | standby, client] = thread
+        return GroupAssignment(np.where(active, client, self.owner), copies, numbers)
+
     def held(self) -> BoolArray:
         """Return which clients have each task in either role, shape (T, N)."""
         held = self.standby.copy()
@@ -71,6 +84,33 @@ class GroupAssignment:
         held[tasks, self.owner[tasks]] = True
         return held
 
+    def holds(self, tasks: IntArray, clients: IntArray) -> BoolArray:
+        """Return whether clients have tasks in either role, for K pairs, shape (K,)."""
+        is_held: BoolArray = self.owner[tasks] == clients
+        if len(self.standby_cells[0]):
+            is_held |= self.standby[tasks, clients]
+        return is_held
+
     def owner_thread(self) -> IntArray:
         """Return the thread of each active task on its owner, shape (T,); arbitrary where it has no owner."""
+        return self._owner_thread
+
+    @cached_property
+    def standby_cells(self) -> tuple[IntArray, IntArray]:
+        """Return the tasks and clients of all standbys and warm-ups, by task."""
+        return cells(self.standby)
+
+    @cached_property
+    def held_cells(self) -> tuple[IntArray, IntArray]:
+        """Return the tasks and clients of all tasks that clients have in either role, by task."""
+        tasks = np.flatnonzero(self.owner != UNASSIGNED)
+        standby_of, standby_on = self.standby_cells
+        if not len(standby_of):
+            return tasks, self.owner[tasks]
+        tasks, clients = np.concatenate((tasks, standby_of)), np.concatenate((self.owner[tasks], standby_on))
+        order = np.argsort(tasks * self.standby.shape[1] + clients)
+        return tasks[order], clients[order]
+
+    @cached_property
+    def _owner_thread(self) -> IntArray:
         return self.thread[np.arange(len(self.owner)), self.owner]

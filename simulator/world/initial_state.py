@@ -21,10 +21,13 @@ class InitialState:
     Attributes:
         assignment: the initial assignment of tasks to clients.
         lags: shape (T, N); how many records the copy of a client is behind, NO_COPY where it has none.
+        lags_when_opened: shape (T, N); how many records, at the start, what was on disk was behind when the stores of
+            the copy were opened, NO_COPY where they were empty.
     """
 
     assignment: GroupAssignment
     lags: IntArray
+    lags_when_opened: IntArray
 
 
 def build_initial_state(tasks: Sequence[TaskId], clients: Sequence[Client]) -> InitialState:
@@ -39,7 +42,7 @@ def build_initial_state(tasks: Sequence[TaskId], clients: Sequence[Client]) -> I
     """
     row_of = {task: row for row, task in enumerate(tasks)}
     assignment = GroupAssignment.empty(len(tasks), len(clients))
-    lags = np.full(assignment.standby.shape, NO_COPY, dtype=np.int64)
+    lags, lags_when_opened = np.full((2, *assignment.standby.shape), NO_COPY, dtype=np.int64)
     for column, client in enumerate(clients):
         active, standby = _threads(client.tasks.active, row_of), _threads(client.tasks.standby, row_of)
         assignment.owner[list(active)] = column
@@ -49,7 +52,9 @@ def build_initial_state(tasks: Sequence[TaskId], clients: Sequence[Client]) -> I
         lags[list(thread_of_copy), column] = 0
         for task, lag in client.tasks.lags.items():
             lags[row_of[task], column] = lag
-    return InitialState(assignment, lags)
+        for task, lag in client.tasks.lags_when_opened.items():
+            lags_when_opened[row_of[task], column] = lag
+    return InitialState(assignment, lags, lags_when_opened)
 
 
 def _threads(tasks_by_thread: Sequence[Sequence[TaskId]], row_of: Mapping[TaskId, int]) -> dict[int, int]:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from assignors.java.hash_order import hash_order
 from assignors.model.columns import BoolArray, IntArray, Ragged, TaskTable
-from assignors.model.ids import TaskId, TopicPartition
+from assignors.model.ids import PartitionTask, TaskId, TopicPartition
 from simulator.world.world import Cluster, Store, Subtopology, Topic, World
 
 FloatArray = npt.NDArray[np.float64]
@@ -179,7 +179,7 @@ def _tasks(world: World, row_of: dict[TopicPartition, int]) -> TaskTable:
     for subtopology in sorted(world.application.subtopologies, key=lambda part: part.id):
         logged = [store.changelog for store in subtopology.stores if store.changelog is not None]
         for partition in range(_num_tasks(world.cluster, subtopology)):
-            ids.append(TaskId(subtopology.id, partition))
+            ids.append(_task_id(world, subtopology, partition))
             stateful.append(subtopology.is_stateful)
             sources.append(rows(subtopology.source_topics, partition))
             changelogs.append(rows(logged, partition))
@@ -190,6 +190,12 @@ def _tasks(world: World, row_of: dict[TopicPartition, int]) -> TaskTable:
         source=Ragged.of(sources),
         changelog=Ragged.of(changelogs),
     )
+
+
+def _task_id(world: World, subtopology: Subtopology, partition: int) -> TaskId:
+    if world.application.is_consumer_group:
+        return PartitionTask(subtopology.id, partition, subtopology.source_topics[0])
+    return TaskId(subtopology.id, partition)
 
 
 def _in_leader_order(tasks: TaskTable) -> IntArray:
@@ -222,7 +228,8 @@ def _in_memory(world: World) -> list[TopicPartition]:
 
 def _racks(world: World) -> tuple[str, ...]:
     of_clients = {client.rack for client in world.clients if client.rack is not None}
-    return tuple(sorted(of_clients.union(world.cluster.racks)))
+    of_others = world.other_traffic.racks if world.other_traffic is not None else frozenset()
+    return tuple(sorted(of_clients.union(world.cluster.racks, of_others)))
 
 
 def _write_buffers(world: World, names: Sequence[TopicPartition]) -> FloatArray:

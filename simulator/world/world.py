@@ -1,19 +1,24 @@
 """The input of a run: a Kafka cluster, a Kafka Streams application on it, and the disturbances of both.
 
-All classes are frozen. A run starts from a `World` and never changes it.
+A consumer group is an application whose tasks are stateless and read one partition each. All classes are frozen. A run
+starts from a `World` and never changes it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from assignors.model.columns import ConsumerProperties
 from assignors.model.configs import AssignmentConfigs
-from assignors.model.ids import ProcessId, TaskId
+from assignors.model.ids import ProcessId, TopicId
 from assignors.replicas.state import TopicRetention
 from simulator.world.client_times import ClientTimes
 from simulator.world.disturbances import Disturbance
+from simulator.world.held_tasks import HeldTasks
+from simulator.world.other_traffic import OtherTraffic
+from simulator.world.price import Price
 from simulator.world.state_configs import StateConfigs
 
 NO_LEADER = -1
@@ -63,6 +68,8 @@ class Topic:
         retention: how long and how much its partitions retain, None if unknown. Only replica assignors use it.
         has_rates: whether `bytes_per_s` was given or measured; if not, it is 0, and a run simulates that. Only replica
             assignors use it.
+        topic_id: its id, on which the order of the assignments of consumer groups by the coordinator depends; None if
+            unknown.
     """
 
     name: str
@@ -77,6 +84,7 @@ class Topic:
     unclean_leader_election: bool = False
     retention: TopicRetention | None = None
     has_rates: bool = True
+    topic_id: TopicId | None = None
 
     @property
     def num_partitions(self) -> int:
@@ -144,16 +152,26 @@ class Subtopology:
         return any(store.changelog is not None for store in self.stores)
 
 
+def topics_written_by(subtopologies: Sequence[Subtopology]) -> tuple[str, ...]:
+    """Return the topics that tasks write: repartition and result topics, and changelogs that are not sources."""
+    read = {topic for part in subtopologies for topic in part.source_topics}
+    changelogs = (store.changelog for part in subtopologies for store in part.stores)
+    written = [topic for part in subtopologies for topic in part.written_topics]
+    return tuple(dict.fromkeys([*written, *(log for log in changelogs if log is not None and log not in read)]))
+
+
 class GroupProtocol(StrEnum):
     """`group.protocol`: who computes assignments, and how members receive them.
 
     Attributes:
         CLASSIC: a member, the leader, computes the assignment; all members rejoin for each rebalance.
         STREAMS: the group coordinator computes it, and each member reconciles with its target by itself (KIP-1071).
+        CONSUMER: the same for the members of a consumer group, whose tasks are partitions (KIP-848).
     """
 
     CLASSIC = "classic"
     STREAMS = "streams"
+    CONSUMER = "consumer"
 
 
 class EndedThreads(StrEnum):
@@ -179,9 +197,10 @@ class GroupConfigs:
         session_timeout_ms: `session.timeout.ms` (streams groups: `group.streams.session.timeout.ms` of the brokers):
             after which time without a heartbeat the group removes a member.
         heartbeat_interval_ms: `heartbeat.interval.ms`: the time between two heartbeats of a member of a classic group.
-        streams_heartbeat_interval_ms: `group.streams.heartbeat.interval.ms`: the interval in a streams group.
+        streams_heartbeat_interval_ms: `group.streams.heartbeat.interval.ms`: the interval in a streams group; under the
+            consumer protocol `group.consumer.heartbeat.interval.ms`.
         streams_assignment_interval_ms: `group.streams.assignment.interval.ms`: the minimum time between two targets of
-            a streams group (from Kafka 4.3 on; 0 before).
+            a streams group (from Kafka 4.3 on; 0 before); under the consumer protocol that of `group.consumer`.
         max_poll_interval_ms: `max.poll.interval.ms`: how long members have to join a rebalance, and how long the
             leader may compute.
         initial_rebalance_delay_ms: `group.initial.rebalance.delay.ms` (streams groups:
@@ -205,6 +224,8 @@ class GroupConfigs:
             4.4 on).
         task_offset_interval_ms: `group.streams.task.offset.interval.ms`: the time between two such reports; None if the
             coordinator reads none (brokers before Kafka 4.4).
+        converted: the configs that a consumer group of the classic protocol has once it is converted to the consumer
+            protocol; None if it cannot be.
     """
 
     protocol: GroupProtocol = GroupProtocol.CLASSIC
@@ -225,6 +246,7 @@ class GroupConfigs:
     can_remain_in_streams_group: bool = False
     reports_task_offsets: bool = False
     task_offset_interval_ms: int | None = 60_000
+    converted: GroupConfigs | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,6 +262,8 @@ class Application:
             since 3.0, and required for exactly-once).
         state_configs: what decides which state survives when a process is killed.
         times: how long clients need to open stores, to begin to read changelogs, and to rejoin.
+        is_consumer_group: whether it is a consumer group: each subtopology reads one topic, and each task is one
+            partition. `id` is then the `group.id`.
     """
 
     id: str
@@ -249,6 +273,7 @@ class Application:
     acks_all: bool = True
     state_configs: StateConfigs = field(default_factory=StateConfigs)
     times: ClientTimes = field(default_factory=ClientTimes)
+    is_consumer_group: bool = False
 
 
 class OffsetReports(StrEnum):
@@ -263,22 +288,6 @@ class OffsetReports(StrEnum):
     CURRENT = "current"
     STALE = "stale"
     NEVER = "never"
-
-
-@dataclass(frozen=True, slots=True)
-class HeldTasks:
-    """The tasks of a client at the start, if the application is already running.
-
-    Attributes:
-        active: its active tasks, one entry per thread.
-        standby: its standbys and warm-ups, one entry per thread.
-        lags: how many records a copy is behind: for assigned tasks that have not caught up, and for unassigned copies
-            on its disk.
-    """
-
-    active: tuple[tuple[TaskId, ...], ...] = ()
-    standby: tuple[tuple[TaskId, ...], ...] = ()
-    lags: Mapping[TaskId, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,6 +322,7 @@ class Client:
         starts: whether it is a member from the start; otherwise an event starts it.
         tasks: its tasks at the start; empty unless the world starts running.
         host: the name of its host; None for a host of its own, without a limit beyond `restore_bytes_per_s`.
+        consumer: what its consumers have of their own, if the application is a consumer group.
     """
 
     name: str
@@ -328,21 +338,7 @@ class Client:
     reports: OffsetReports = OffsetReports.CURRENT
     tasks: HeldTasks = field(default_factory=HeldTasks)
     host: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Price:
-    """The price of a cloud provider for a gigabyte (10⁹ bytes) of cross-rack traffic.
-
-    Attributes:
-        provider: the provider.
-        usd_per_gb: the price.
-        as_of: date and source of the price.
-    """
-
-    provider: str
-    usd_per_gb: float
-    as_of: str
+    consumer: ConsumerProperties = field(default_factory=ConsumerProperties)
 
 
 class Start(StrEnum):
@@ -376,6 +372,7 @@ class World:
         price: the price of cross-rack traffic; None if the cloud provider is unknown.
         seed: the seed of the run, which draws when members send their heartbeats.
         hosts: the hosts that limit the restoration of several clients together.
+        other_traffic: other producers and consumer groups of the cluster; None if the scenario states none.
     """
 
     name: str
@@ -389,3 +386,4 @@ class World:
     price: Price | None = None
     seed: int = 0
     hosts: tuple[ClientHost, ...] = ()
+    other_traffic: OtherTraffic | None = None

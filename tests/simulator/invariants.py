@@ -28,9 +28,9 @@ class InvariantChecker:
         execution.validate_state()
         self._check_leaders(execution)
         assert execution.now_ms >= self._before_ms, "time never goes back"
-        assert execution.restoration.restored_bytes >= self._restored_bytes
+        assert execution.restoration.reads.restored_bytes >= self._restored_bytes
         self._before_ms = execution.now_ms
-        self._restored_bytes = execution.restoration.restored_bytes
+        self._restored_bytes = execution.restoration.reads.restored_bytes
 
     def _check_leaders(self, execution: Execution) -> None:
         """Check that no task is processed, restored or followed by standbys without the leaders that it needs."""

@@ -30,6 +30,7 @@ from simulator.world.disturbances import (
     StreamThreads,
     TrafficChange,
 )
+from simulator.world.held_tasks import HeldTasks
 from simulator.world.layout import lay_out
 from simulator.world.pod_events import (
     DeploymentUpdate,
@@ -47,7 +48,6 @@ from simulator.world.world import (
     EndedThreads,
     GroupConfigs,
     GroupProtocol,
-    HeldTasks,
     OffsetReports,
     Start,
     Store,
@@ -171,6 +171,7 @@ def with_running_clients(draw: st.DrawFn, base: World) -> World:
         tuple([[] for _ in range(client.threads)] for _ in ("active", "standby")) for client in base.clients
     ]
     lags: list[dict[TaskId, int]] = [{} for _ in base.clients]
+    opened: list[dict[TaskId, int]] = [{} for _ in base.clients]
     tasks = lay_out(base).tasks
     for task, stateful in zip(tasks.ids, tasks.stateful.tolist(), strict=True):
         owner = draw(st.sampled_from((*started, None)))
@@ -180,8 +181,10 @@ def with_running_clients(draw: st.DrawFn, base: World) -> World:
                 roles[row][role][draw(st.integers(0, base.clients[row].threads - 1))].append(task)
             if stateful and (role == 2 or (role is not None and draw(st.booleans()))):
                 lags[row][task] = draw(st.sampled_from((0, 1, 500, 10**9)))
+            if stateful and role in (0, 1) and (read := draw(st.sampled_from((None, 0, 300)))) is not None:
+                opened[row][task] = lags[row].get(task, 0) + read
     held_tasks = [
-        HeldTasks(*(tuple(map(tuple, tasks_of)) for tasks_of in roles[row]), lags[row])
+        HeldTasks(*(tuple(map(tuple, tasks_of)) for tasks_of in roles[row]), lags[row], opened[row])
         for row in range(len(base.clients))
     ]
     return dataclasses.replace(

@@ -47,12 +47,14 @@ def test_a_problem_is_solved_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(simulator.assignment.appraisal, "flow_bound", solve)
     rng = random.Random(2)
-    state = draw_state(rng)
-    placement = draw_placement(rng, state)
-    columns = AssignmentColumns(placement.owners().copy(), placement.standbys().T.copy(), None)
-    none = np.zeros((len(state.tasks), len(state.clients)), dtype=np.bool_)
     appraiser = Appraiser()
+    while not solved:
+        state = draw_state(rng)
+        placement = draw_placement(rng, state)
+        columns = AssignmentColumns(placement.owners().copy(), placement.standbys().T.copy(), None)
+        none = np.zeros((len(state.tasks), len(state.clients)), dtype=np.bool_)
+        appraiser.appraise(state, columns, Weights(10, 1), (none, none))
+    first = solved
     for _ in range(3):
         appraiser.appraise(state, columns, Weights(10, 1), (none, none))
-    assert all(placement.owners() >= 0)
-    assert solved == 3
+    assert solved == first

@@ -37,8 +37,8 @@ def test_several_threads_report_what_each_of_them_has_open() -> None:
     assignment = random_assignment(2)
     copies = CopiesAtJoin(assignment, AssignedCopies.of(assignment.owner, assignment.standby))
     threads = [(2, 1), (0, 0), (2, 3), (1, NUM_THREADS), (1, 2)]
-    places = copies.open_on(threads).tolist()
-    alone = [copies.open_on([thread]).tolist() for thread in threads]
+    places = copies.open_on(threads)
+    alone = [copies.open_on([thread]) for thread in threads]
     assert len(places) > 1
     assert places == [place for some in alone for place in some]
     for thread, some in zip(threads, alone, strict=True):

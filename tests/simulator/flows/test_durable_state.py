@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from simulator.flows.assigned_copies import AssignedCopies
@@ -57,6 +57,10 @@ class DiskDriver:
     def open(self, position: float = 0.0) -> None:
         self._positions = np.array([position])
         self.durable_state.open(TASK, CLIENT, self._positions)
+
+    def assume_running(self, opened: float, position: float, *, is_active: bool) -> None:
+        self._positions = np.array([position])
+        self.durable_state.assume_running(TASK, CLIENT, (np.array([opened]), self._positions), np.array([is_active]))
 
     def write(self, seconds: float, bytes_per_s: float) -> None:
         """Let the copy grow in two steps, with the same array of rates as long as the rate is the same."""
@@ -130,6 +134,25 @@ def test_at_least_once_keeps_what_was_committed_and_flushed(
         driver.write(span_ms / 1000, rate)
         reference.write(span_ms, rate)
         assert driver.surviving_bytes() == pytest.approx(reference.durable, rel=1e-9, abs=0.01)
+
+
+@given(st.floats(0, 5e7), st.floats(0, 5e7), st.booleans(), st.booleans(), st.sampled_from([0.0, 1e5, 1e6]))
+def test_open_copy_keeps_what_was_on_disk_at_its_opening_and_full_memtables(
+    opened: float, written: float, exactly_once: bool, is_active: bool, more: float
+) -> None:
+    """Under exactly-once, a store that was flushed while open is wiped."""
+    driver = DiskDriver(STORES, exactly_once, commit_ms=100)
+    driver.assume_running(opened, opened + written, is_active=is_active)
+    # Rounding decides whether a memtable is just full.
+    assume(all(0.01 < filled % 1 < 0.99 for filled in (written / BUFFER, written / BUFFER + 1.5)))
+    flushes = int(written // BUFFER)
+    kept = 0.0 if exactly_once and flushes else opened + flushes * BUFFER
+    assert driver.surviving_bytes() == pytest.approx(kept, abs=1)
+    driver.write(BUFFER / max(more, 1e5) * 1.5, more)
+    total = written + (1.5 * BUFFER if more else 0.0)
+    flushes = int(total // BUFFER)
+    kept = 0.0 if exactly_once and flushes else opened + flushes * BUFFER
+    assert driver.surviving_bytes() == pytest.approx(kept, abs=more * 0.11 + 1)
 
 
 @pytest.mark.parametrize(

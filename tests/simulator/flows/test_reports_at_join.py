@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from assignors.model.columns import cells
 from simulator.world.disturbances import Disk
 from simulator.world.group_assignment import GroupAssignment
 from tests.simulator.flows.test_restoration import RestorationDriver
@@ -36,7 +37,7 @@ class RecordedReports:
         self.assignment = GroupAssignment(owner, standby, thread)
         none = np.zeros(0, dtype=np.int64)
         self.driver.owner = owner
-        self.restoration.assign(owner, standby, (none, none), self.driver.now_ms)
+        self.restoration.assign(owner, cells(standby), (none, none), self.driver.now_ms)
         self.driver.update_rates()
         self.reported.clear()
 
@@ -57,7 +58,8 @@ class RecordedReports:
                 is_reported |= ~is_held
             self.reported.add(client)
             self.positions[is_reported, client] = self.restoration.held_bytes[is_reported, client]
-        self.restoration.report_at_join(self.assignment, threads)
+        restoration = self.restoration
+        restoration.join_reports.report(self.assignment, restoration.copies, [threads], [0], restoration.held[None])
 
     def expire(self) -> None:
         before = self.restoration.held_bytes.copy()

@@ -10,7 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assignors.model.assignment import UNASSIGNED
+from assignors.model.columns import cells
 from assignors.model.state import LATEST_OFFSET, NO_LAG
+from simulator.flows.processing import Processing
 from simulator.flows.restoration import Restoration
 from simulator.flows.shared_bandwidth import SharedBandwidth
 from simulator.flows.traffic import TrafficKind
@@ -41,6 +43,7 @@ class RestorationDriver:
                 self.share[task, broker] = part
         bandwidth = SharedBandwidth(np.array(brokers or [INF, INF]), base.hosts, [base.clients])
         self.restoration = Restoration(self.layout, base.clients, bandwidth.of_application(0))
+        self.processing = Processing(np.ones(len(self.layout.tasks)), np.full(1, np.inf))
         self.can_restore = np.ones(len(self.layout.tasks), dtype=np.bool_)
         self.now_ms = 0
         self.owner = np.full(len(self.layout.tasks), UNASSIGNED, dtype=np.int64)
@@ -55,15 +58,16 @@ class RestorationDriver:
         for place in standbys or ():
             standby[place] = True
         tasks = np.array(moved or [], dtype=np.int64)
-        self.restoration.assign(self.owner, standby, (tasks, self.owner[tasks]), self.now_ms)
+        self.restoration.assign(self.owner, cells(standby), (tasks, self.owner[tasks]), self.now_ms)
         self.update_rates()
 
     def update_rates(self) -> np.ndarray:
         """Update the rates; restored tasks are processed at the usual rate."""
         self.restoration.update_caught_up()
         ready = self.restoration.restored_tasks()
-        self.ready = ready.astype(np.float64)
-        self.restoration.update_rates(self.ready, self.share, ready, self.can_restore)
+        self.processing.set_input(ready.astype(np.float64))
+        self.processing.rate = ready.astype(np.float64)
+        self.restoration.update_rates(self.processing.rate, self.share, ready, self.can_restore)
         return ready
 
     def advance(self, seconds: float) -> None:
@@ -71,7 +75,7 @@ class RestorationDriver:
         remaining = seconds
         while remaining > 0:
             span = min(remaining, self.restoration.next_change_s())
-            self.restoration.advance(span, self.ready * span)
+            self.restoration.advance([span], self.processing)
             self.update_rates()
             remaining -= span
         self.now_ms += round(seconds * 1000)
@@ -93,7 +97,7 @@ class RestorationDriver:
         return bool(self.restoration.holds_copy(np.array([row]))[task, 0])
 
     def read(self) -> dict[TrafficKind, float]:
-        return {kind: float(read.sum()) for kind, read, _, _ in self.restoration.take_reads()}
+        return {kind: float(read.sum()) for kind, read, _, _ in self.restoration.reads.take()}
 
 
 @pytest.fixture
@@ -139,8 +143,8 @@ def test_active_task_restores_at_the_bandwidth_of_its_client(driver: Restoration
     driver.advance(0.001)
     assert driver.update_rates()[T0]
     assert driver.lag(T0, 0) == LATEST_OFFSET
-    assert driver.restoration.restored_bytes == pytest.approx(SIZE)
-    assert driver.restoration.restored_again_bytes == 0
+    assert driver.restoration.reads.restored_bytes == pytest.approx(SIZE)
+    assert driver.restoration.reads.restored_again_bytes == 0
 
 
 def test_copies_on_one_client_share_its_bandwidth(driver: RestorationDriver) -> None:
@@ -169,7 +173,7 @@ def test_caught_up_standby_reads_what_is_written(driver: RestorationDriver) -> N
     driver.advance(120)
     assert driver.lag(T0, 1) == 0
     assert driver.read() == {TrafficKind.STANDBY_READ: pytest.approx(120 * GROWTH)}
-    assert driver.restoration.restored_bytes == 0
+    assert driver.restoration.reads.restored_bytes == 0
 
 
 def test_lagging_standby_catches_up_while_the_changelog_grows(driver: RestorationDriver) -> None:
@@ -196,12 +200,12 @@ def test_standby_falls_behind_on_a_client_slower_than_the_changelog() -> None:
     driver.update_rates()
     assert driver.lag(T0, 1) == GROWTH // 2 * 120 // 1000
     assert driver.restoration.next_change_s() == INF
-    assert driver.restoration.copies.client[driver.restoration.falling_behind()].tolist() == [1]
+    assert driver.restoration.copies.client[driver.restoration.rates.falling_behind()].tolist() == [1]
 
 
 def test_waiting_standby_is_not_falling_behind(driver: RestorationDriver) -> None:
     driver.assign({T0: 0, T1: 1}, {(T1, 0)})
-    assert driver.restoration.falling_behind().tolist() == []
+    assert driver.restoration.rates.falling_behind().tolist() == []
 
 
 def test_running_task_stays_caught_up(driver: RestorationDriver) -> None:
@@ -216,7 +220,7 @@ def test_changelog_of_a_stopped_task_does_not_grow(driver: RestorationDriver) ->
     driver.advance(60)
     assert driver.lag(T0, 1) == 0
     driver.advance(1_000)
-    assert driver.restoration.restored_bytes == pytest.approx(SIZE)
+    assert driver.restoration.reads.restored_bytes == pytest.approx(SIZE)
 
 
 def test_copies_share_the_bandwidth_of_a_slow_broker() -> None:
@@ -239,14 +243,14 @@ def test_reads_are_returned_once_with_task_and_client(driver: RestorationDriver)
     driver.advance(10)
     reads = {
         kind: (read_bytes.tolist(), tasks.tolist(), rows.tolist())
-        for kind, read_bytes, tasks, rows in driver.restoration.take_reads()
+        for kind, read_bytes, tasks, rows in driver.restoration.reads.take()
     }
     assert reads == {
         TrafficKind.RESTORE_READ: ([10 * BANDWIDTH], [T0], [0]),
         TrafficKind.WARMUP_READ: ([10 * BANDWIDTH], [T1], [1]),
     }
-    assert driver.restoration.take_reads() == []
-    assert driver.restoration.restored_bytes == pytest.approx(20 * BANDWIDTH)
+    assert driver.restoration.reads.take() == []
+    assert driver.restoration.reads.restored_bytes == pytest.approx(20 * BANDWIDTH)
 
 
 @pytest.mark.parametrize(("disk", "lag"), [(Disk.KEPT, 0), (Disk.LOST, SIZE // 1000)])
@@ -265,8 +269,10 @@ def test_bytes_restored_again_are_counted(driver: RestorationDriver) -> None:
     driver.stop(0, disk=Disk.LOST)
     driver.assign({T0: 0})
     driver.advance(40)
-    assert driver.restoration.restored_bytes == pytest.approx(70 * BANDWIDTH)
-    assert driver.restoration.restored_again_bytes == pytest.approx(30 * BANDWIDTH), "the client never had the rest"
+    assert driver.restoration.reads.restored_bytes == pytest.approx(70 * BANDWIDTH)
+    assert driver.restoration.reads.restored_again_bytes == pytest.approx(30 * BANDWIDTH), (
+        "the client never had the rest"
+    )
 
 
 def test_bytes_held_by_another_client_do_not_count_as_restored_again(driver: RestorationDriver) -> None:
@@ -275,7 +281,7 @@ def test_bytes_held_by_another_client_do_not_count_as_restored_again(driver: Res
     driver.stop(0, disk=Disk.LOST)
     driver.assign({T0: 1})
     driver.advance(60)
-    assert driver.restoration.restored_again_bytes == 0
+    assert driver.restoration.reads.restored_again_bytes == 0
 
 
 @pytest.mark.parametrize(("persistent", "kept_share"), [((True,), 1.0), ((False,), 0.0), ((True, False), 0.5)])
@@ -302,7 +308,7 @@ def test_in_memory_state_is_lost_on_a_move_to_another_thread(persistent: tuple[b
     driver.assign({T0: 0}, moved=[T0, STATELESS])
     assert driver.update_rates()[T0] == (kept_share == 1.0)
     driver.advance(1_000)
-    assert driver.restoration.restored_again_bytes == pytest.approx(size * (1 - kept_share))
+    assert driver.restoration.reads.restored_again_bytes == pytest.approx(size * (1 - kept_share))
 
 
 def test_in_memory_state_survives_a_change_of_role() -> None:
@@ -369,7 +375,7 @@ def test_initial_copies_are_loaded_from_lags_in_records(driver: RestorationDrive
     assert not driver.has(STATELESS, 0)
     driver.assign({T0: 2})
     driver.advance(60)
-    assert driver.restoration.restored_again_bytes == 0, "the client never had more than an empty copy"
+    assert driver.restoration.reads.restored_again_bytes == 0, "the client never had more than an empty copy"
 
 
 def test_stale_client_reports_offsets_of_the_previous_rebalance() -> None:
@@ -416,8 +422,8 @@ def test_standby_falls_behind_without_an_event() -> None:
     driver.advance(1_000)
     missing = 1_000 * (GROWTH - 60_000)
     assert driver.restoration.end_bytes[T0] - driver.restoration.held_bytes[T0, 1] == pytest.approx(missing)
-    assert driver.restoration.falling_behind().tolist() == [1]
-    assert driver.restoration.restored_bytes == pytest.approx(60_000 * 1_000, rel=1e-3)
+    assert driver.restoration.rates.falling_behind().tolist() == [1]
+    assert driver.restoration.reads.restored_bytes == pytest.approx(60_000 * 1_000, rel=1e-3)
 
 
 def test_lag_is_exact_despite_rounded_mean_record_sizes() -> None:
@@ -463,11 +469,15 @@ def test_unread_copy_leaves_nothing_on_disk(driver: RestorationDriver) -> None:
 def test_closed_copies_are_reported_at_every_rebalance(driver: RestorationDriver) -> None:
     """Their offsets are recorded for the first thread of a client only, but anew after each rebalance."""
     clients, task = np.arange(driver.num_clients), int(np.flatnonzero(driver.layout.tasks.stateful)[0])
-    nothing = GroupAssignment.empty(len(driver.owner), driver.num_clients)
+    nothing, restoration = GroupAssignment.empty(len(driver.owner), driver.num_clients), driver.restoration
+
+    def report_at_join() -> None:
+        restoration.join_reports.report(nothing, restoration.copies, [[(0, 0)]], [0], restoration.held[None])
+
     for _ in range(2):
-        driver.restoration.report_at_join(nothing, [(0, 0)])
+        report_at_join()
         driver.restoration.record_reports(clients)
-    driver.restoration.report_at_join(nothing, [(0, 0)])
+    report_at_join()
     driver.assign({task: 0})
     driver.advance(1e9)
     assert driver.restoration.held_bytes[task, 0] > 0

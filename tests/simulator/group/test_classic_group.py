@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from simulator.errors import IllegalTransitionError
-from simulator.group.classic_group import (
+from simulator.group.classic_group import ClassicGroupProtocolState, Phase
+from simulator.group.group_events import (
     AssignmentReady,
     AwaitFirstMembers,
     AwaitMembers,
     CallMembers,
-    ClassicGroupProtocolState,
     ComputeAssignment,
     FollowupDue,
     GroupEvent,
@@ -19,7 +19,6 @@ from simulator.group.classic_group import (
     Joined,
     Left,
     Member,
-    Phase,
     RebalanceRequested,
     RebalanceTimedOut,
     Rejoined,
@@ -262,11 +261,27 @@ def test_leader_stays_while_it_is_a_member() -> None:
     assert group.leader == B
 
 
-def test_oldest_member_succeeds_leader_that_left() -> None:
+def test_first_in_the_hash_table_succeeds_leader_that_left() -> None:
     group = stable_group(C, A, B)
+    group.hash_order = {A: 2, B: 1, C: 0}.__getitem__
     group.handle(Left(C, "c left"))
-    assert group.leader is None
-    assert group.handle(Rejoined(2, [A, B])) == computes(2, A, B, leader=A, reason="c left")
+    assert group.leader == B
+    assert group.handle(Rejoined(2, [A, B])) == computes(2, A, B, leader=B, reason="c left")
+
+
+def test_first_that_has_joined_succeeds_leader_that_does_not_join() -> None:
+    group = preparing_group(A, B, C, D)
+    group.hash_order = {A: 1, B: 0, C: 3, D: 2}.__getitem__
+    group.handle(Left(A, "a left"))
+    assert group.leader == B
+    group.handle(Rejoined(2, [C, D]))
+    assert group.handle(RebalanceTimedOut(2)) == computes(2, C, D, leader=D, reason="configs changed, a left")
+
+
+def test_any_member_leads_a_running_group() -> None:
+    order = {A: 1, B: 0, C: 2}.__getitem__
+    group = ClassicGroupProtocolState.running(dict.fromkeys((A, B, C), False), hash_order=order)
+    assert group.leader == B
 
 
 def test_dynamic_member_that_misses_the_rebalance_timeout_is_removed() -> None:

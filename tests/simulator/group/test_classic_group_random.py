@@ -6,12 +6,12 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from simulator.group.classic_group import (
+from simulator.group.classic_group import ClassicGroupProtocolState, Phase
+from simulator.group.group_events import (
     AssignmentReady,
     AwaitFirstMembers,
     AwaitMembers,
     CallMembers,
-    ClassicGroupProtocolState,
     ComputeAssignment,
     FollowupDue,
     GroupEvent,
@@ -19,7 +19,6 @@ from simulator.group.classic_group import (
     Joined,
     Left,
     Member,
-    Phase,
     RebalanceRequested,
     RebalanceTimedOut,
     Rejoined,

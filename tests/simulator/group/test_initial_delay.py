@@ -4,15 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from simulator.group.classic_group import (
-    AwaitFirstMembers,
-    ClassicGroupProtocolState,
-    ComputeAssignment,
-    InitialDelayOver,
-    Joined,
-    Left,
-    Member,
-)
+from simulator.group.classic_group import ClassicGroupProtocolState
+from simulator.group.group_events import AwaitFirstMembers, ComputeAssignment, InitialDelayOver, Joined, Left, Member
 
 FIRST, SECOND = Member("a", 1, 0), Member("b", 1, 0)
 

@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 from assignors.model.assignment import UNASSIGNED
 from simulator.group.reconciliation import (
     Reconciliation,
+    lacks_only_free_tasks,
     reconcile_group,
     reconcile_member,
+    revoke_tasks,
     threads_behind,
     without_stopped_threads,
 )
@@ -257,3 +259,21 @@ def test_task_keeps_its_thread_until_it_is_assigned_again() -> None:
 def test_held_contains_active_tasks_and_standbys() -> None:
     held = assignment({0: 1, 1: 0}, standby={(0, 2)}).held()
     assert np.argwhere(held).tolist() == [[0, 1], [0, 2], [1, 0]]
+
+
+def test_member_revokes_all_tasks_or_those_that_it_does_not_keep() -> None:
+    present = assignment({0: 0, 1: 0, 2: 1, 3: 0}, thread={(3, 0): 1})
+    everything = revoke_tasks(0, 0, None, present)
+    assert everything.revoked.tolist() == [True, True, False, False]
+    assert everything.assignment.owner.tolist() == [UNASSIGNED, UNASSIGNED, 1, 0]
+    some = revoke_tasks(0, 0, assignment({0: 0, 1: 1, 3: 2}), present)
+    assert some.revoked.tolist() == [False, True, False, False]
+    assert not some.withheld.any()
+
+
+def test_member_lacks_only_free_tasks() -> None:
+    target = assignment({0: 0, 1: 0, 2: 0})
+    assert lacks_only_free_tasks(target, assignment({0: 0}), 0, 0)
+    assert not lacks_only_free_tasks(target, assignment({0: 0, 2: 1}), 0, 0), "another client has one"
+    assert not lacks_only_free_tasks(target, assignment({2: 0}, thread={(2, 0): 1}), 0, 0), "another thread has one"
+    assert not lacks_only_free_tasks(target, target, 0, 0), "it lacks nothing"

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from simulator.errors import IllegalTransitionError
-from simulator.group.classic_group import AwaitFirstMembers, ComputeAssignment, Member
+from simulator.group.group_events import AwaitFirstMembers, ComputeAssignment, Member
 from simulator.group.streams_group import ComputeTarget, Instruction, StreamsGroupProtocolState
 
 NAMES = "abcd"
@@ -213,3 +213,64 @@ class StreamsGroupMachine(RuleBasedStateMachine):
 
 TestStreamsGroup = StreamsGroupMachine.TestCase
 TestStreamsGroup.settings = settings(max_examples=60, stateful_step_count=30)
+
+
+def converted_group(*members: Member, static: bool = False) -> StreamsGroupProtocolState:
+    """Return a group that was converted in generation 5, whose members have the classic protocol."""
+    return StreamsGroupProtocolState.running(dict.fromkeys(members, static), epoch=5, classic=members)
+
+
+def test_members_of_the_classic_protocol_rejoin_for_each_target() -> None:
+    group = converted_group(A, B)
+    assert not group.is_outdated(A)
+    assert group.join(C) == [ComputeTarget()]
+    assert group.take_target() == ComputeAssignment(6, (A, B, C), A, "c joined")
+    assert [group.is_outdated(member) for member in (A, B, C)] == [True, True, False]
+    group.rejoin(A)
+    assert [group.is_outdated(member) for member in (A, B)] == [False, True]
+    group.rejoin_all()
+    assert not group.is_outdated(B)
+    with pytest.raises(IllegalTransitionError, match="not a member of the classic protocol"):
+        group.rejoin(C)
+
+
+def test_member_of_the_classic_protocol_joins_with_the_next_target() -> None:
+    group = converted_group(A)
+    group.join(B)
+    group.take_target()
+    assert group.join(C, is_classic=True) == [ComputeTarget()]
+    assert group.is_outdated(C)
+    group.rejoin(C)
+    assert not group.is_outdated(C)
+
+
+def test_static_member_of_the_classic_protocol_can_be_replaced_at_any_time() -> None:
+    group = converted_group(A, B, static=True)
+    assert group.is_released(A)
+    assert group.join(A2, is_static=True) == []
+    assert group.members == [A2, B]
+    assert list(group.classic) == [B]
+    assert not group.is_released(A2)
+    with pytest.raises(IllegalTransitionError, match="its instance id is in use"):
+        group.join(Member("a", 3), is_static=True)
+    assert group.join(Member("a", 4), is_static=True, is_classic=True) == [], "it is replaced by the other protocol"
+    assert list(group.classic) == [B, Member("a", 4)]
+
+
+def test_departure_that_leaves_only_members_of_the_classic_protocol() -> None:
+    group = converted_group(A, B)
+    group.join(C)
+    assert group.is_classic_without(C)
+    assert not group.is_classic_without(A)
+    group.leave(A, "a left")
+    group.leave(B, "b left")
+    assert not group.is_classic_without(C), "no member remains"
+    assert not group.classic
+
+
+def test_static_member_that_replaces_the_last_one_of_the_other_protocol() -> None:
+    group = converted_group(A, B, static=True)
+    group.join(A2, is_static=True)
+    assert group.is_classic_with([Member("a", 3)])
+    assert not group.is_classic_with([C])
+    assert StreamsGroupProtocolState().is_classic_with([C]), "an empty group has any protocol"

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from assignors.model.assignment import UNASSIGNED
 from assignors.tasks.streams_group_sticky import StreamsGroupSticky
+from scenarios.load import loads
+from scenarios.run import run as run_scenario
 from simulator.processes.simulation import simulate
 from simulator.results.trace import CapturedRound, Trace
 from simulator.world.disturbances import Crash, Disk, Disturbance, Join, Leave, ReplaceThread, RollingBounce
@@ -156,3 +158,38 @@ def test_reports_are_of_copies_that_exist_and_never_ahead_of_them(
     assert answers(without) == answers(ignored), "Kafka 4.3 ignores offsets"
     assert all((round_.owner != UNASSIGNED).all() for round_ in trace.rounds[-1:])
     assert all(first.at_ms <= second.at_ms for first, second in pairwise(trace.rounds))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_group_that_runs_at_the_start_has_reported_its_dormant_copies(seed: int) -> None:
+    """Reports from before the start count, whatever their phase (observed on brokers and clients of 4.4.0)."""
+    text = f"""
+        cluster:
+          kafka: "4.4"
+          brokers: {{count: 3, racks: [a, b, c]}}
+          topics: [{{name: orders, partitions: 6, bytes_per_s: 0, size: 10 MB}}]
+        application:
+          id: app
+          kafka: "4.4"
+          starts: running
+          configs: {{group.protocol: streams}}
+          subtopologies: [{{sources: [orders], stores: [{{name: totals, size: 1 MB, record_size: 100}}]}}]
+        clients:
+          - {{name: one, tasks: {{active: [0_0, 0_1], lags: {{0_2: 0, 0_4: 0}}}}}}
+          - {{name: two, tasks: {{active: [0_2, 0_3], lags: {{0_0: 0, 0_5: 0}}}}}}
+          - {{name: gone, tasks: {{active: [0_4, 0_5]}}}}
+        events: [{{at: 1s, leave: {{clients: gone}}}}]
+        assignors: [streams_group_sticky]
+        seeds: [{seed}]
+        duration: 1m
+    """
+    trace = run_scenario(loads(text, "running"), "streams_group_sticky", seed=seed, capture=True)
+    first = trace.captured_rounds[0]
+    name_of = {client.process_id: client.name for client in trace.world.clients}
+    names = [name_of[process] for process in first.state.clients.ids]
+    reported = {
+        name: {str(task) for task in offsets} for name, offsets in zip(names, first.state.task_offsets, strict=True)
+    }
+    assert reported == {"one": {"0_2", "0_4"}, "two": {"0_0", "0_5"}}
+    owner = dict(zip(map(str, first.state.tasks.ids), first.columns.active.tolist(), strict=True))
+    assert (names[owner["0_4"]], names[owner["0_5"]]) == ("one", "two")

@@ -17,7 +17,8 @@ from simulator.processes.simulation import simulate
 from simulator.results.tables import SCHEMAS, concat_tables
 from simulator.results.tabulation import tabulate
 from simulator.world.disturbances import BrokerLoss, ConfigChange, Crash, Disk, Disturbance, Join, Leave, RollingBounce
-from simulator.world.world import Price, World
+from simulator.world.price import Price
+from simulator.world.world import World
 from tests.simulator.small_world_runs import with_rack_awareness
 from tests.simulator.world_builders import HOUR, MINUTE, with_clients, with_configs, with_late_clients, world
 
@@ -49,6 +50,7 @@ def test_columns_have_meanings_and_tables_begin_with_the_key() -> None:
         assert schema.names[:3] == ["scenario", "assignor", "seed"]
     for name, table in table_rows(*BOUNCED).items():
         empty = ("reasons", "cycles", "proofs", "unavailable_partitions", "time_ranges", "neighbors")
+        empty = (*empty, "other_traffic", "scaling", "scaled_rounds")
         assert (len(table) > 0) == (name not in empty), name
         assert {(row["scenario"], row["assignor"], row["seed"]) for row in table} <= {("small", "ha", 3)}
 

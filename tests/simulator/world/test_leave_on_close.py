@@ -19,7 +19,7 @@ from tests.simulator.world_builders import HOUR, MINUTE, with_clients, with_grou
 
 pytestmark = pytest.mark.usefixtures("equal_phases")
 
-CLASSIC, STREAMS = GroupProtocol
+CLASSIC, STREAMS = GroupProtocol.CLASSIC, GroupProtocol.STREAMS
 
 
 def first_down(base: World, disturbance: Leave | RollingBounce) -> ClientDown:

@@ -1,0 +1,79 @@
+"""Members that have started and join a group with a coordinator later.
+
+The threads of a client send their first heartbeats one after the other. A static member whose instance id is in use
+waits until the member that has it has left, or its session has timed out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+import simpy
+
+from simulator.group.group_events import Member
+from simulator.group.rebalance_causes import Cause
+from simulator.group.streams_group import StreamsGroupProtocolState
+from simulator.processes.process_scope import ProcessScope
+from simulator.processes.simulation_context import Process, SimulationContext
+
+THREAD_START_MS: Final = 10
+"""The time between the first heartbeats of two threads of a client that starts: an estimate."""
+
+
+class WaitingJoins:
+    """Lets members join later.
+
+    Args:
+        context: the objects of the run.
+        scope: starts processes.
+        join: lets a member join.
+
+    Attributes:
+        causes: the members that have not joined yet, and why each started.
+    """
+
+    def __init__(self, context: SimulationContext, scope: ProcessScope, join: Callable[[Member, Cause], None]) -> None:
+        self._context = context
+        self._scope = scope
+        self._join = join
+        self.causes: dict[Member, Cause] = {}
+        self._session_ends_ms: dict[Member, int] = {}
+        self._closing: dict[Member, simpy.Event] = {}
+
+    def join_as_thread(self, member: Member, cause: Cause, number: int) -> None:
+        """Let the thread of a client join that starts as the given one, from 0."""
+        self.causes[member] = cause
+        self._scope.start(self._join_as_thread(member, number))
+
+    def _join_as_thread(self, member: Member, number: int) -> Process:
+        yield self._context.env.timeout(number * THREAD_START_MS)
+        self._join_if_up(member)
+
+    def join_after(self, before: Member, member: Member, cause: Cause, group: StreamsGroupProtocolState) -> None:
+        """Let a static member join a group when the one with its instance id has left, or its session has timed out."""
+        self.causes[member] = cause
+        self._scope.start(self._join_after(before, member, group))
+
+    def _join_after(self, before: Member, member: Member, group: StreamsGroupProtocolState) -> Process:
+        while group.predecessor(member) == before and not group.is_released(before):
+            end_ms = self._session_ends_ms.get(before)
+            if end_ms is None:  # Its process is still closing.
+                yield self._closing.setdefault(before, self._context.env.event())
+            else:
+                yield self._context.env.timeout(max(1, end_ms - self._context.now_ms))
+        self._join_if_up(member)
+
+    def _join_if_up(self, member: Member) -> None:
+        cause = self.causes.pop(member)
+        if self._context.fleet.is_up(member):
+            self._join(member, cause)
+
+    def end_session(self, member: Member, end_ms: int) -> None:
+        """Note when the session of a member ends that has stopped."""
+        self._session_ends_ms[member] = end_ms
+
+    def stop(self, member: Member) -> None:
+        """Note that the process of a member has ended."""
+        if member in self._closing:
+            self._closing.pop(member).succeed()

@@ -1,0 +1,1 @@
+"""Autoscalers and the controllers of their pods, as state machines without a clock."""
