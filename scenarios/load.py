@@ -1,7 +1,8 @@
 """Load a scenario file as a `Scenario`, or report all mistakes in it.
 
-Steps: `yaml_reader` (YAML to data with lines), `overrides` (`--set`), `validation` (data to the models of `schema`),
-`resolution` (references and consistency), `blueprint` (the seed-independent part of a world).
+Steps: `scenario_reader` (YAML and `--set` to the models of `schema`), `consumer_groups` (a document for the application
+and each consumer group), `resolution.document` (references and consistency; the seed-independent part of a world), and
+`neighbors` (the scenarios that run alongside).
 """
 
 from __future__ import annotations
@@ -10,50 +11,32 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from assignors import registry
+from assignors.errors import UnknownAssignorError
 from assignors.model.configs import AssignmentConfigs
 from assignors.registry import AssignorLike
-from scenarios.language.errors import Mistake, Mistakes, ScenarioError, did_you_mean, format_value
-from scenarios.language.fields import valid_entries
-from scenarios.language.overrides import NameOverride, apply_overrides, format_override
-from scenarios.language.releases import NEWEST, NEWEST_BROKERS
-from scenarios.language.schema import ScenarioDocument
+from scenarios.language.consumer_entries import ConsumerGroupEntry
+from scenarios.language.errors import Mistake, Mistakes, ScenarioError, did_you_mean
+from scenarios.language.overrides import NameOverride, format_override
+from scenarios.language.scenario_reader import read_scenario
 from scenarios.language.text_files import UnreadableError, read_text
-from scenarios.language.validation import SourceMap, parse_document
-from scenarios.language.yaml_reader import MAX_BYTES, TOO_LONG_MESSAGE, YamlReadError, read_yaml
-from scenarios.resolution.application import resolve_application
-from scenarios.resolution.assignors import (
-    AssignorSpec,
-    resolve_assignors,
-)
-from scenarios.resolution.availability_warnings import warn_about_availability
-from scenarios.resolution.clients import check_membership, resolve_clients
-from scenarios.resolution.closing_warnings import warn_about_closing
-from scenarios.resolution.cluster import resolve_cluster
-from scenarios.resolution.config_warnings import WarningContext, warn_about_configs
-from scenarios.resolution.configs import check_configs, resolve_group_configs, resolve_state_configs, resolve_times
-from scenarios.resolution.event_context import EventContext
-from scenarios.resolution.events import resolve_events
+from scenarios.language.yaml_reader import MAX_BYTES, TOO_LONG_MESSAGE
+from scenarios.resolution.assignors import AssignorSpec
+from scenarios.resolution.configs import stated_configs
+from scenarios.resolution.consumer_assignors import consumer_assignor_spec
+from scenarios.resolution.consumer_groups import GroupDocument, split_groups
+from scenarios.resolution.document import resolve_document
 from scenarios.resolution.expectations import resolve_expectations
-from scenarios.resolution.hosts import resolve_hosts
 from scenarios.resolution.imported_files import ImportedFiles
 from scenarios.resolution.known_problem import KnownProblem, resolve_problem
-from scenarios.resolution.limits import check_seeds, check_size
-from scenarios.resolution.neighbors import MainScenario, check_neighbors, load_neighbors
-from scenarios.resolution.price import resolve_price
-from scenarios.resolution.reassignment_checks import check_reassignments
-from scenarios.resolution.running_application import KnownTasks, check_start, resolve_tasks
-from scenarios.resolution.subtopology_drafts import APPLICATION
-from scenarios.resolution.traffic import resolve_traffic
+from scenarios.resolution.neighbors import LocatedNeighbor, MainScenario, check_neighbors, load_neighbors
 from scenarios.resolution.unmodeled_warnings import check_config_releases, warn_about_unmodeled_configs
-from scenarios.resolution.upgrades import Releases
-from scenarios.sampling.blueprint import Blueprint, TopicDefaults
-from scenarios.sampling.neighbor_worlds import neighbor_world, without_cluster_events
+from scenarios.sampling.blueprint import Blueprint
+from scenarios.sampling.neighbor_worlds import neighbor_world
 from scenarios.shipped import find_scenario, list_scenarios
 from simulator.results.expectation import Expectation
-from simulator.world.world import Application, GroupProtocol, Start, World
+from simulator.world.world import GroupProtocol, World
 
 __all__ = ["AssignorSpec", "Mistake", "Scenario", "ScenarioError", "load", "loads"]
 
@@ -77,8 +60,10 @@ class Scenario:
         blueprint: the seed-independent part of the world.
         neighbors: the scenarios of the other applications that run on the cluster at the same time.
         broker_release: the Kafka release of the brokers; None for the newest.
+        client_release: the Kafka release of the clients; None for the newest.
         problem: the known problem that the scenario reproduces; None if it names none.
         expectations: conditions that its runs must meet.
+        group: the consumer group that the scenario is about; None for an application of Kafka Streams.
     """
 
     name: str
@@ -95,8 +80,10 @@ class Scenario:
     blueprint: Blueprint
     neighbors: tuple[Scenario, ...] = ()
     broker_release: str | None = None
+    client_release: str | None = None
     problem: KnownProblem | None = None
     expectations: tuple[Expectation, ...] = ()
+    group: ConsumerGroupEntry | None = None
 
     @property
     def assignment_configs(self) -> AssignmentConfigs:
@@ -129,15 +116,33 @@ class Scenario:
         for spec in self.assignors:
             if spec.label == assignor:
                 return spec
+        if self.group is not None:
+            return self._consumer_assignor_spec(assignor)
         resolved = registry.resolve(assignor, may_import=may_import)
         if isinstance(assignor, str) and assignor.partition("@")[0] in resolved.info.class_names:
             assignor = resolved.info.name
         label = assignor if isinstance(assignor, str) else resolved.label
         if assignor in (resolved.info.name, *resolved.info.aliases):  # An object or a release is what it is.
-            info = resolved.info.on_brokers(self.broker_release)
-            name, follows = info.name if info.release else label, resolved.info.runs_on_brokers
-            return AssignorSpec(name, info, {}, self.assignment_configs, follows_brokers=follows)
+            info = resolved.info.in_group(self.broker_release, self.client_release)
+            name, follows = info.name if info.release else label, resolved.info.follows_release
+            return AssignorSpec(name, info, {}, self.assignment_configs, follows_release=follows)
         return AssignorSpec(label, resolved.info, resolved.parameters, self.assignment_configs)
+
+    def require_application(self, command: str) -> None:
+        """Reject a scenario about a consumer group for a command that knows applications of Kafka Streams only.
+
+        Raises:
+            ScenarioError: the scenario is about a consumer group.
+        """
+        if self.group is not None:
+            message = f"{command} needs an application of Kafka Streams, not the consumer group '{self.group.group}'"
+            supported = "consumer groups: run, checkup, compare, sweep, diff, explain, report, record, verify"
+            raise ScenarioError([Mistake(str(self.path or self.name), None, "consumers", f"{message} ({supported})")])
+
+    def _consumer_assignor_spec(self, assignor: AssignorLike) -> AssignorSpec:
+        if not isinstance(assignor, str) or self.group is None:
+            raise UnknownAssignorError("consumer groups have Kafka's assignors only; name one, such as uniform")
+        return consumer_assignor_spec(assignor, self.group, self.broker_release)
 
     def world(
         self, seed: int, configs: AssignmentConfigs | None = None, protocol: GroupProtocol | None = None
@@ -248,151 +253,82 @@ def _load(
     name_override: NameOverride,
     main: MainScenario | None = None,
 ) -> Scenario:
-    try:
-        tree = read_yaml(text)
-    except YamlReadError as error:
-        raise ScenarioError([Mistake(source, error.line, "", str(error))]) from None
-    if not isinstance(tree.value, dict):
-        expected = "expected a mapping with cluster, application and clients"
-        raise ScenarioError([Mistake(source, tree.lines[()], "", f"{expected}, found {format_value(tree.value)}")])
-    mistakes = Mistakes(source)
-    sources, override_mistakes = apply_overrides(tree.value, overrides, name_override)
-    for mistake in override_mistakes:
-        mistakes.add(mistake)
-    source_map = SourceMap(source, tree.lines, sources, mistakes)
-    document = parse_document(tree.value, source_map, ScenarioDocument)
-    if document is None:
-        raise ScenarioError(mistakes)
-    warn_about_unmodeled_configs(tree.value, source_map)
+    parsed = read_scenario(text, source, overrides, name_override)
+    source_map, mistakes = parsed.source_map, parsed.mistakes
+    warn_about_unmodeled_configs(parsed.data, source_map)
+    own, groups = split_groups(parsed.document, source_map, mistakes)
+    if own is None:
+        mistakes.raise_any()
+        raise ScenarioError([Mistake(source, None, "", "neither an application nor a consumer group")])
+    document = own.document
     files = ImportedFiles(folder, source_map, mistakes)
     name = document.name or Path(source).stem
     if main is not None:
         main.warn(document, folder, source_map)
-        document = main.adapt(document)
-    check_config_releases(tree.value, document.cluster.kafka, source_map)
-    blueprint, assignors, notes = _resolve(document, name, files, source_map, mistakes, is_main=main is None)
-    problem = resolve_problem(document.problem, tree.value, [spec.label for spec in assignors], source_map)
-    expectations = resolve_expectations(document, [spec.label for spec in assignors], source_map)
+        for group in groups:
+            main.warn_about_group(group.document, group.source_map)
+        document, groups = main.adapt(document), []
+    check_config_releases(parsed.data, document.cluster.kafka, source_map)
+    resolved = resolve_document(document, name, files, own.source_map, mistakes, is_main=main is None)
+    labels = [spec.label for spec in resolved.assignors]
+    problem = resolve_problem(document.problem, parsed.as_written, labels, source_map)
+    expectations = resolve_expectations(document, labels, own.source_map)
     neighbors = []
     if main is None and document.alongside:
         main = MainScenario(document, file or folder / source, folder)
         neighbors = load_neighbors(main, files, source_map, mistakes, _load_neighbor)
-        if not mistakes:
-            check_neighbors(blueprint, neighbors, source_map)
+    for group in groups:
+        neighbor = _load_group(group, name, text, file, files, mistakes)
+        neighbors.append(LocatedNeighbor(group.path, neighbor.blueprint.application.id, neighbor))
+    if not mistakes:
+        check_neighbors(resolved.blueprint, neighbors, source_map)
     mistakes.raise_any()
     return Scenario(
         name=name,
         description=(document.description or "").strip(),
         text=text,
         path=file,
-        assignors=assignors,
+        assignors=resolved.assignors,
         seeds=tuple(document.seeds),
         overrides=overrides,
-        stated=_stated(document),
-        notes=(*notes, *(note for neighbor in neighbors for note in neighbor.scenario.notes)),
+        stated=stated_configs(document),
+        notes=(*resolved.notes, *(note for neighbor in neighbors for note in neighbor.scenario.notes)),
         warnings=(*source_map.warnings, *(text for neighbor in neighbors for text in neighbor.scenario.warnings)),
         imports=tuple(sorted(files.digests.items())),
-        blueprint=blueprint,
+        blueprint=resolved.blueprint,
         neighbors=tuple(neighbor.scenario for neighbor in neighbors),
         broker_release=document.cluster.kafka,
+        client_release=document.application.kafka,
         problem=problem,
         expectations=expectations,
+        group=resolved.group,
+    )
+
+
+def _load_group(
+    group: GroupDocument, name: str, text: str, file: Path | None, files: ImportedFiles, mistakes: Mistakes
+) -> Scenario:
+    """Return a consumer group that runs beside the subject of a scenario, as a scenario of its own."""
+    document = group.document.model_copy(update={"other_traffic": None})
+    resolved = resolve_document(document, name, files, group.source_map, mistakes, is_main=False)
+    return Scenario(
+        name=name,
+        description="",
+        text=text,
+        path=file,
+        assignors=resolved.assignors,
+        seeds=tuple(document.seeds),
+        overrides=(),
+        stated=stated_configs(document),
+        notes=resolved.notes,
+        warnings=(),
+        imports=(),
+        blueprint=resolved.blueprint,
+        broker_release=document.cluster.kafka,
+        client_release=document.application.kafka,
+        group=resolved.group,
     )
 
 
 def _load_neighbor(text: str, file: Path, main: MainScenario) -> Scenario:
     return _load(text, str(file), file, file.parent, (), format_override, main)
-
-
-def _stated(document: ScenarioDocument) -> tuple[str, ...]:
-    keys = list(document.application.configs.model_dump(by_alias=True, exclude_unset=True))
-    clients = list(valid_entries(document.clients))
-    if any(client.client_rack and (client.rack or client.racks) for _, client in clients):
-        keys.append("client.rack")
-    if any(client.static_membership for _, client in clients):
-        keys.append("group.instance.id")
-    return (*keys, *sorted({f"client.tag.{tag}" for _, client in clients for tag in client.tags}))
-
-
-def _resolve(
-    document: ScenarioDocument,
-    name: str,
-    files: ImportedFiles,
-    source_map: SourceMap,
-    mistakes: Mistakes,
-    *,
-    is_main: bool,
-) -> tuple[Blueprint, tuple[AssignorSpec, ...], tuple[str, ...]]:
-    streams_configs, path = document.application.configs, (*APPLICATION, "configs")
-    cluster = resolve_cluster(document.cluster, files, source_map, mistakes)
-    application = resolve_application(document.application, cluster, files, source_map, mistakes)
-    has_valid_application = not mistakes
-    clients = resolve_clients(document.clients, streams_configs.num_stream_threads, source_map)
-    hosts = resolve_hosts(document.hosts, document.clients, clients, source_map)
-    clients.check_tags(streams_configs.rack_aware_assignment_tags, (*path, "rack.aware.assignment.tags"), source_map)
-    changes: dict[str, Any] = check_configs(streams_configs, path, source_map)
-    configs = AssignmentConfigs(**changes)
-    traffic = resolve_traffic(document.traffic, application, files, source_map)
-    known = KnownTasks.of(application.subtopologies, traffic.topics) if has_valid_application else None
-    task_notes = resolve_tasks(document.clients, clients, known, source_map)
-    context = EventContext(
-        brokers=cluster.brokers,
-        clients=clients,
-        topics=traffic.topics,
-        all_topics=None if cluster.all_names is None or mistakes else cluster.all_names.union(application.topics),
-        traffic=traffic,
-        duration_ms=document.duration if source_map.is_valid("duration") else None,
-        releases=Releases(document, source_map),
-        files=files,
-        source_map=source_map,
-        mistakes=mistakes,
-    )
-    context.releases.check()
-    events = resolve_events(document.events, context)
-    release, is_upgraded = document.cluster.kafka, context.releases.upgrades_brokers
-    assignors = resolve_assignors(document.assignors, configs, clients, release, source_map, is_upgraded=is_upgraded)
-    broker_configs = document.cluster.configs_of_release()
-    groups = resolve_group_configs(document.application, broker_configs, document.cluster.kafka, source_map)
-    protocol = GroupProtocol(streams_configs.group_protocol)
-    releases = (document.application.kafka or NEWEST, document.cluster.kafka or NEWEST_BROKERS)
-    check_membership(document.clients, groups[protocol], releases, source_map)
-    check_start(document, {spec.protocol or protocol for spec in assignors}, source_map)
-    price = resolve_price(document.price, source_map)
-    check_seeds(document.seeds, source_map)
-    check_size(application.num_tasks, len(clients.plans), source_map)
-    defaults = TopicDefaults(broker_configs.min_insync_replicas, broker_configs.unclean_leader_election)
-    blueprint = Blueprint(
-        name=name,
-        brokers=cluster.brokers.known or (),
-        topics=tuple(traffic.topics.values()),
-        topic_defaults=defaults,
-        reads_from_nearest_replica=cluster.reads_from_nearest_replica,
-        application=Application(
-            id=document.application.id,
-            subtopologies=application.subtopologies,
-            assignment_configs=configs,
-            group_configs=groups[protocol],
-            acks_all=streams_configs.producer_acks == "all",
-            state_configs=resolve_state_configs(document.application),
-            times=resolve_times(document.application),
-        ),
-        group_configs=groups,
-        clients=clients.plans,
-        events=events if is_main else without_cluster_events(events),
-        duration_ms=document.duration,
-        start=Start(document.application.starts),
-        next_rebalance_ms=document.application.next_rebalance,
-        price=price,
-        hosts=hosts,
-    )
-    if not mistakes:
-        paths = {
-            event.at: ("events", i, "reassignment") for i, event in valid_entries(document.events) if event.reassignment
-        }
-        check_reassignments(blueprint, document.seeds[0], paths, source_map)
-        warn_about_availability(traffic.topics.values(), defaults, source_map)
-        warn_about_configs(
-            WarningContext(document, clients, cluster.brokers, application.subtopologies, assignors, source_map)
-        )
-        warn_about_closing(document, clients, assignors, source_map)
-    return blueprint, assignors, (*application.notes, *traffic.notes, *task_notes)

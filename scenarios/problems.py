@@ -1,29 +1,21 @@
-"""Assignment problems and answers as JSON lines: one application state in, one assignment out.
+"""Assignment problems as JSON lines: application states, with the answers of real Kafka if they are recorded.
 
-Recorded answers of real Kafka have the same schema, documented in `docs/reference/problems.md`.
+The schema is documented in `docs/reference/problems.md`; `scenarios.problem_answers` solves the problems.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
-from inspect import signature
 from typing import Annotated, Any, Final, TextIO
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from assignors import registry
-from assignors.containment.contained import ContainedAssignor, assignor_name
-from assignors.containment.limits import DEFAULT_LIMITS, CallLimits
-from assignors.errors import AssignorError, ConfigError, CustomAssignorError, InvalidAssignmentError, KafkaError
 from assignors.java.hash_order import CollectionOrder
-from assignors.model.assignment import AssignmentColumns, TaskType
 from assignors.model.columns import IntArray
 from assignors.model.configs import AssignmentConfigs, RackAwareStrategy
 from assignors.model.ids import ProcessId, TaskId, TopicPartition
 from assignors.model.state import ApplicationState, KafkaStreamsState, TaskInfo, TaskTopicPartition
-from assignors.tasks.rack_aware import rack_costs
 from simulator.results.json_documents import JsonError, read_json, validated
 
 Json = Mapping[str, Any]
@@ -33,8 +25,6 @@ Int = Annotated[int, Field(ge=-(2**31), le=2**31 - 1)]
 
 MAX_THREADS: Final = 1_000
 """Maximum number of threads of a client: assignors that distribute tasks to threads take a step for each of them."""
-
-ProblemAnswer = dict[str, Any]
 
 
 class ProblemError(ValueError):
@@ -63,8 +53,15 @@ class Problem:
         return str(self.problem.get("id", f"line {self.line}"))
 
     @property
+    def is_of_consumers(self) -> bool:
+        """Return whether it is a problem of a consumer group, which has members instead of clients."""
+        return "members" in self.problem and "clients" not in self.problem
+
+    @property
     def kind(self) -> tuple[str, str]:
-        """Return the assignor and the rack-aware strategy of the problem."""
+        """Return the assignor and the rack-aware strategy of the problem, or the protocol of a consumer group."""
+        if self.is_of_consumers:
+            return str(self.problem["assignor"]), str(self.problem.get("protocol", ""))
         strategy = self.problem.get("configs", {}).get("rack_aware_assignment_strategy", "none")
         return str(self.problem["assignor"]), str(strategy)
 
@@ -104,7 +101,8 @@ def read_problems(source: TextIO, name: str) -> Iterator[Problem]:
             raise ProblemError(
                 f"{name}:{number}: expected a JSON object with a problem, found {type(content).__name__}"
             )
-        missing = [key for key in ("assignor", "tasks", "clients") if key not in problem.problem]
+        required = ("assignor", "members", "topics") if problem.is_of_consumers else ("assignor", "tasks", "clients")
+        missing = [key for key in required if key not in problem.problem]
         if missing:
             raise ProblemError(f"{name}:{number}: the problem has no {', '.join(missing)}")
         yield problem
@@ -117,7 +115,7 @@ class _ProblemModel(BaseModel):
 class _ExpectedAnswer(_ProblemModel):
     """Fields that are compared; a missing one is not."""
 
-    assignment: dict[str, dict[str, list[str]]] | None = None
+    assignment: dict[str, dict[str, list[str]] | list[str]] | None = None
     probing_rebalance: bool = False
     active_cost: int | None = None
     stateless_cost: int | None = None
@@ -165,6 +163,7 @@ class _Client(_ProblemModel):
 
 class _ProblemDocument(_ProblemModel):
     assignor: str
+    kafka: str | None = None
     configs: _Configs = _Configs()
     tasks: list[_Task]
     partition_racks: dict[str, list[str | None] | None] = {}
@@ -297,97 +296,3 @@ def _parse_client(client: _Client) -> KafkaStreamsState:
         task_end_offsets={TaskId.parse(task): offset for task, offset in client.task_end_offsets.items()},
         instance_id=client.instance_id,
     )
-
-
-def solve_problem(
-    problem: Problem,
-    name: str,
-    assignor: registry.AssignorInfo | None = None,
-    order: CollectionOrder = CollectionOrder.PRODUCTION,
-    limits: CallLimits = DEFAULT_LIMITS,
-) -> ProblemAnswer:
-    """Solve a problem with the assignor that it names, or with another one.
-
-    Args:
-        problem: the problem.
-        name: the file name for messages.
-        assignor: replaces the assignor of the problem.
-        order: the order of collections, for assignors whose answers depend on it; the default also keeps the order in
-            which the problem lists tasks and clients.
-        limits: limits of a custom assignor.
-
-    Returns:
-        The answer; `nanos` is the time of the assignor alone, and `error` holds a Kafka exception,
-        or what went wrong with a custom assignor.
-
-    Raises:
-        ProblemError: the problem does not conform to the schema, or its assignor is unknown.
-    """
-    try:
-        info = assignor or registry.find(str(problem.problem["assignor"]))
-        parameters = signature(info.make).parameters if info.parameter_names is None else info.parameter_names
-        strategy = registry.make_contained(info, {"order": order} if "order" in parameters else {}, limits)
-        state = parse_problem(problem.problem)
-    except ConfigError as error:
-        return _error_answer(problem, error, 0)
-    except (AssignorError, ValueError) as error:
-        raise ProblemError(f"{name}:{problem.line}: {error}") from None
-    started = time.perf_counter_ns()
-    try:
-        assignment = strategy.assign(state)
-    except KafkaError as error:
-        return _error_answer(problem, error, time.perf_counter_ns() - started)
-    except (CustomAssignorError, InvalidAssignmentError) as error:
-        named = CustomAssignorError(f"{assignor_name(strategy)}: {error}")
-        return _error_answer(problem, named, time.perf_counter_ns() - started)
-    nanos = time.perf_counter_ns() - started
-    if isinstance(strategy, ContainedAssignor):
-        nanos = strategy.nanos
-    try:
-        columns = AssignmentColumns.of(state, assignment)
-    except InvalidAssignmentError as error:
-        return _error_answer(problem, error, nanos)
-    costs = rack_costs(state, columns, info.weights.configured(state.assignment_configs).traffic_cost)
-    return {
-        "id": problem.id,
-        "assignment": {
-            str(client.process_id): {
-                "active": _names(client.tasks, TaskType.ACTIVE),
-                "standby": _names(client.tasks, TaskType.STANDBY),
-            }
-            for client in assignment.assignment
-        },
-        "probing_rebalance": assignment.followup_rebalance_delay_ms is not None,
-        "active_cost": costs.active,
-        "stateless_cost": costs.stateless,
-        "standby_cost": costs.standby,
-        "nanos": nanos,
-        "error": None,
-    }
-
-
-def _names(tasks: Mapping[TaskId, TaskType], role: TaskType) -> list[str]:
-    return [str(task) for task in sorted(task for task, task_type in tasks.items() if task_type is role)]
-
-
-def _error_answer(problem: Problem, error: AssignorError, nanos: int) -> ProblemAnswer:
-    empty_fields = dict.fromkeys(("assignment", "active_cost", "stateless_cost", "standby_cost"))
-    return {"id": problem.id, **empty_fields, "probing_rebalance": False, "nanos": nanos, "error": str(error)}
-
-
-def answer_differences(expected: Json, given: Json) -> list[str]:
-    """Return the fields in which an answer differs from the expected one; of errors, only the class is compared."""
-    if expected.get("error") or given.get("error"):
-        expected_class, given_class = _error_class(expected), _error_class(given)
-        return [] if expected_class == given_class else [f"error: expected {expected_class}, got {given_class}"]
-    fields = ("assignment", "probing_rebalance", "active_cost", "stateless_cost", "standby_cost")
-    return [
-        f"{field}: expected {expected[field]}, got {given.get(field)}"
-        for field in fields
-        if field in expected and expected[field] != given.get(field)
-    ]
-
-
-def _error_class(answer: Json) -> str | None:
-    error = answer.get("error")
-    return None if error is None else str(error).split(":", 1)[0]

@@ -11,7 +11,7 @@ from simulator.processes.neighbors import Neighbor, simulate_alongside
 from simulator.processes.run_budget import DEFAULT_LIMITS, RunLimits
 from simulator.processes.simulation import Observer
 from simulator.results.trace import Trace
-from simulator.world.disturbances import BrokerUpgrade
+from simulator.world.client_releases import releases_after_upgrades
 from simulator.world.world import World
 
 
@@ -111,10 +111,12 @@ def run_world(
 
 
 def _upgraded_assignors(world: World, spec: AssignorSpec) -> dict[str, TaskAssignor]:
-    """Return the assignors of the releases to which brokers are upgraded, and `""` for that before the upgrades."""
-    releases = {event.release for event in world.disturbances if isinstance(event, BrokerUpgrade)}
-    if not releases or not spec.follows_brokers:
+    """Return the assignors of the releases to which those who run them are upgraded, and `""` for that before."""
+    if not spec.follows_release:
         return {}
-    plain = registry.find(spec.info.name.partition("@")[0])
-    infos = {release: plain.on_brokers(release) for release in sorted(releases)}
+    plain = registry.find(spec.info.name_without_release)
+    releases = releases_after_upgrades(world, of_brokers=plain.in_streams_groups)
+    if not releases:
+        return {}
+    infos = {release: plain.in_group(release, release) for release in sorted(releases)}
     return {release: registry.make(info, spec.parameters) for release, info in {"": spec.info, **infos}.items()}

@@ -19,6 +19,11 @@ def list_scenarios() -> list[Path]:
     return sorted(library_folder().glob("*.yaml"))
 
 
+def list_applications() -> list[Path]:
+    """Return the shipped scenarios about an application of Kafka Streams, which the others lack, sorted by name."""
+    return [path for path in list_scenarios() if re.search(r"^application:", path.read_text("utf-8"), re.MULTILINE)]
+
+
 def find_scenario(path: Path) -> Path:
     """Return the path of a scenario: the path itself, or the shipped scenario of that name if no such file exists."""
     return find_shipped(path, list_scenarios())

@@ -12,6 +12,8 @@ import re
 from collections.abc import Container
 from typing import Final
 
+from assignors.model.ids import TopicId
+
 TOPIC_PATTERN: Final = r"[\w.-]+"
 """Regular expression of a topic name."""
 
@@ -113,6 +115,15 @@ def trailing_uuid(client_id: str) -> str | None:
     """Return the UUID at the end of a client id; by default that is the process id. None if there is no UUID."""
     match = _TRAILING_UUID.search(client_id)
     return None if match is None else match[0]
+
+
+def is_base64_uuid(text: str) -> bool:
+    """Return whether a text is a UUID as `org.apache.kafka.common.Uuid` prints it, as a member id of KIP-848 is."""
+    try:
+        TopicId.parse(text)
+    except ValueError:
+        return False
+    return True
 
 
 def application_of_thread(thread: str) -> str | None:

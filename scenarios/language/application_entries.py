@@ -11,6 +11,7 @@ from scenarios.language.fields import (
     Duration,
     ListEntry,
     Name,
+    NameList,
     PartitionCount,
     PositiveInt,
     Rate,
@@ -25,6 +26,7 @@ from scenarios.language.releases import parse_release
 from scenarios.language.section import ScenarioSection
 from scenarios.language.streams_configs import MAX_TAGS, StreamsConfigs
 from scenarios.language.units import LONG_MAX
+from scenarios.language.workload_entries import PodsEntry
 from simulator.world.client_times import MEASURED
 from simulator.world.world import WRITE_BUFFER_BYTES
 
@@ -136,8 +138,9 @@ class ApplicationSection(ScenarioSection):
     )
     kafka: KafkaRelease | None = Field(
         default=None,
-        description="Kafka release of the clients, such as 4.4 or 3.9.1; default: 4.3, the newest one whose "
-        "assignments were compared. 4.4 assigns like 4.3, and can have static members in streams groups.",
+        description="Kafka release of the clients, such as 4.4 or 3.9.1; default: the newest, 4.4. It "
+        "decides how they close, what they keep after a crash, what they report to a streams group, and, from 4.4 on, "
+        "the share of clients in sticky_task_assignor.",
     )
     configs: StreamsConfigs = Field(
         default_factory=StreamsConfigs, description="Streams configs, with Kafka's own keys."
@@ -183,17 +186,37 @@ class TasksEntry(ScenarioSection):
         description="Lag in records by task: of assigned tasks that are not caught up, and of unassigned state on "
         "disk.",
     )
+    lags_when_opened: dict[TaskIdField, Annotated[int, Field(ge=0, le=LONG_MAX)]] = Field(
+        default={},
+        description="Lag in records, at the start of the run, of what was on disk when the stores of an assigned task "
+        "were opened: from Kafka 4.3 on, a kill leaves that and full memtables. Default: the stores were empty. Kafka "
+        "Streams logs what it finds ('initialized from checkpoint with offset').",
+    )
 
 
 class ClientEntry(ScenarioSection):
     """A client (a Kafka Streams process), or several identical ones named `<name>-0`, `<name>-1` and so on."""
 
-    name: Name = Field(description="Name of the client, or common prefix of several.")
+    name: Name = Field(
+        description="Name of the client, or common prefix of several; with from, default: that of the workload."
+    )
+    files: NameList | None = Field(
+        default=None,
+        alias="from",
+        description="Kubernetes manifests, relative to the scenario: a StatefulSet or Deployment, whose pods are the "
+        "clients, and a PodDisruptionBudget, HorizontalPodAutoscaler or ScaledObject of it.",
+    )
+    workload: Name | None = Field(
+        default=None, description="Name of the StatefulSet or Deployment, if the manifests have several."
+    )
+    pods: PodsEntry | None = Field(default=None, description="What manifests do not say about pods.")
     count: PositiveInt | None = Field(default=None, description="Number of clients; default: one.")
     process_id: Name | None = Field(default=None, description="Process id (a UUID); by default the seed draws it.")
     rack: Name | None = Field(default=None, description="Rack of the client, and its client.rack.")
     racks: Annotated[list[Name], Field(min_length=1)] | None = Field(
-        default=None, description="Racks of several clients, assigned round-robin."
+        default=None,
+        description="Racks of several clients, assigned round-robin; with from, the zones of the nodes (default: the "
+        "racks of brokers).",
     )
     client_rack: bool = Field(
         default=True, description="Whether client.rack is set; if not, Kafka does not know the rack."

@@ -9,7 +9,7 @@ Source: `org.apache.kafka.server.config.ReplicationConfigs`,
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
 
@@ -151,6 +151,40 @@ class BrokerConfigs(ScenarioSection):
     streams_max_session_timeout_ms: PositiveDuration = Field(
         default=60_000, alias="group.streams.max.session.timeout.ms", description="Maximum session timeout."
     )
+    consumer_heartbeat_interval_ms: PositiveDuration = Field(
+        default=5_000,
+        alias="group.consumer.heartbeat.interval.ms",
+        description="Heartbeat interval of members of a group of the consumer protocol; less than the session timeout.",
+    )
+    consumer_min_heartbeat_interval_ms: PositiveDuration = Field(
+        default=5_000, alias="group.consumer.min.heartbeat.interval.ms", description="Minimum heartbeat interval."
+    )
+    consumer_max_heartbeat_interval_ms: PositiveDuration = Field(
+        default=15_000, alias="group.consumer.max.heartbeat.interval.ms", description="Maximum heartbeat interval."
+    )
+    consumer_assignment_interval_ms: Duration = Field(
+        default=1_000,
+        alias="group.consumer.assignment.interval.ms",
+        description="Minimum time between two target assignments of a group of the consumer protocol; before Kafka "
+        "4.3, 0.",
+    )
+    consumer_min_assignment_interval_ms: Duration = Field(
+        default=0, alias="group.consumer.min.assignment.interval.ms", description="Minimum assignment interval."
+    )
+    consumer_max_assignment_interval_ms: Duration = Field(
+        default=15_000, alias="group.consumer.max.assignment.interval.ms", description="Maximum assignment interval."
+    )
+    consumer_session_timeout_ms: PositiveDuration = Field(
+        default=45_000,
+        alias="group.consumer.session.timeout.ms",
+        description="Time until the coordinator removes a crashed member of a group of the consumer protocol.",
+    )
+    consumer_min_session_timeout_ms: PositiveDuration = Field(
+        default=45_000, alias="group.consumer.min.session.timeout.ms", description="Minimum session timeout."
+    )
+    consumer_max_session_timeout_ms: PositiveDuration = Field(
+        default=60_000, alias="group.consumer.max.session.timeout.ms", description="Maximum session timeout."
+    )
     default_replication_factor: PositiveInt = Field(
         default=1,
         alias="default.replication.factor",
@@ -244,6 +278,13 @@ class TopicConfigs(ScenarioSection):
         alias="unclean.leader.election.enable",
         description="Whether an out-of-sync replica may become leader if no in-sync replica is alive; default: the "
         "brokers' unclean.leader.election.enable.",
+    )
+
+    compression_type: Literal["producer", "uncompressed", "gzip", "snappy", "lz4", "zstd"] | None = Field(
+        default=None,
+        alias="compression.type",
+        description="How leaders store batches: as they arrive (producer), or compressed anew; for the bytes of "
+        "other_traffic.",
     )
 
     def to_kafka(self) -> dict[str, str]:

@@ -21,11 +21,12 @@ from scenarios.language.fields import (
     ReplicaList,
     ReplicationFactor,
     Size,
+    TopicIdField,
     TopicName,
     TopicRates,
     TopicSizes,
 )
-from scenarios.language.releases import NEWEST_BROKER_RELEASE, parse_release
+from scenarios.language.releases import parse_release
 from scenarios.language.section import ScenarioSection
 from scenarios.language.streams_group_configs import is_known
 
@@ -35,10 +36,12 @@ BROKER_LIST: Final = "<list>"
 
 _DELAYS: Final = ("streams_initial_rebalance_delay_ms", "streams_assignment_interval_ms")
 """Configs of streams groups, before whose first release coordinators assign without a delay."""
+_ASSIGNMENT_INTERVAL_SINCE: Final = (4, 3)
+"""The first release with `group.consumer.assignment.interval.ms` (KIP-1263)."""
 
 
 def _check_release(text: str) -> str:
-    parse_release(text, NEWEST_BROKER_RELEASE)
+    parse_release(text)
     return text
 
 
@@ -83,6 +86,11 @@ class TopicEntry(ScenarioSection):
     """A topic, or changes to an imported topic."""
 
     name: TopicName = Field(description="Topic name.")
+    id: TopicIdField | None = Field(
+        default=None,
+        description="Topic id, as kafka-topics.sh prints it; the group coordinator assigns the topics of consumer "
+        "groups in an order that depends on it. Default: derived from the name.",
+    )
     partitions: PartitionCount | None = Field(
         default=None, description="Number of partitions; default: the brokers' num.partitions."
     )
@@ -159,6 +167,8 @@ class ClusterSection(ScenarioSection):
         """Return the configs, with the defaults of the brokers' release: a delay that it does not have is 0."""
         if self.kafka is None:
             return self.configs
-        release = parse_release(self.kafka, NEWEST_BROKER_RELEASE)[:2]
+        release = parse_release(self.kafka)[:2]
         missing = [name for name in _DELAYS if not is_known(BrokerConfigs.model_fields[name].alias or name, release)]
+        if release < _ASSIGNMENT_INTERVAL_SINCE:
+            missing.append("consumer_assignment_interval_ms")
         return self.configs.model_copy(update=dict.fromkeys(missing, 0))

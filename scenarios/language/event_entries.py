@@ -6,7 +6,9 @@ from typing import Annotated, Final, Literal
 
 from pydantic import ConfigDict, Field
 
+from assignors.model.columns import ConsumerUpdate
 from scenarios.language.closing_entries import ClosingEvent
+from scenarios.language.consumer_configs import MemberProtocol, RemoteAssignor, StrategyList, server_assignor_name
 from scenarios.language.fields import (
     INT_MAX,
     BrokerId,
@@ -72,6 +74,39 @@ class CrashEvent(ClientsEvent):
     keeps_state: FormerKeepsState = None
 
 
+class RolloutConfigs(AssignorConfigs):
+    """The configs of clients that restart, which may differ from those before."""
+
+    strategies: StrategyList | None = Field(
+        default=None,
+        alias="partition.assignment.strategy",
+        description="Of a consumer group: the assignors that its members list after the restart, by name or class, the "
+        "preferred one first.",
+    )
+    group_protocol: MemberProtocol | None = Field(
+        default=None,
+        alias="group.protocol",
+        description="Of a consumer group: the group protocol of its members after the restart. The first member with "
+        "consumer converts a running classic group (KIP-848); default: as before.",
+    )
+    remote_assignor: RemoteAssignor = Field(
+        default=None,
+        alias="group.remote.assignor",
+        description="Of members that get group.protocol: consumer: the assignor of the coordinator that they name; "
+        "default: none, so that the coordinator takes uniform.",
+    )
+
+    def consumer_update(self) -> ConsumerUpdate | None:
+        """Return the configs that consumers get with a restart; None if they do not change."""
+        protocol = self.group_protocol
+        update = ConsumerUpdate(
+            None if self.strategies is None else tuple(self.strategies),
+            None if protocol is None else protocol == "consumer",
+            server_assignor_name(self.remote_assignor),
+        )
+        return None if update == ConsumerUpdate() else update
+
+
 class RollingBounceEvent(ClosingEvent, ClientsEvent):
     """A rolling restart of clients; clients that are absent at their turn are skipped."""
 
@@ -86,8 +121,8 @@ class RollingBounceEvent(ClosingEvent, ClientsEvent):
         default=None, description="Whether the state directories survive: kept, or lost; default: kept."
     )
     keeps_state: FormerKeepsState = None
-    configs: AssignorConfigs = Field(
-        default_factory=AssignorConfigs,
+    configs: RolloutConfigs = Field(
+        default_factory=RolloutConfigs,
         description="Configs that the clients have after the restart, with Kafka's own keys; a rollout.",
     )
     client_rack: bool | None = Field(

@@ -20,7 +20,7 @@ from pydantic import (
     WrapValidator,
 )
 
-from assignors.model.ids import TaskId
+from assignors.model.ids import TaskId, TopicId, TopicPartition
 from scenarios.language import units
 from scenarios.language.errors import format_value
 from simulator.world.world import NO_LEADER
@@ -99,6 +99,22 @@ def _parse_task(value: Any) -> TaskId:
         return TaskId.parse(value)
     except (TypeError, ValueError):
         raise ValueError(f"{format_value(value)} is not a task id (SUBTOPOLOGY_PARTITION, as in 0_3)") from None
+
+
+def _parse_partition(value: Any) -> TopicPartition:
+    try:
+        return TopicPartition.parse(value)
+    except (AttributeError, ValueError):
+        raise ValueError(f"{format_value(value)} is not a partition (TOPIC-PARTITION, as in orders-3)") from None
+
+
+def _parse_topic_id(value: Any) -> TopicId:
+    try:
+        return TopicId.parse(value)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"{format_value(value)} is not a topic id (22 characters, as kafka-topics.sh prints)"
+        ) from None
 
 
 def _parse_leader(value: Any) -> Any:
@@ -214,6 +230,23 @@ TaskLists = Annotated[
     Discriminator(_tag_of_tasks),
 ]
 """The tasks of a client: one list, or one list per thread."""
+
+PartitionField = Annotated[
+    TopicPartition, PlainValidator(_parse_partition), WithJsonSchema({"type": "string", "pattern": r"^.+-\d{1,9}$"})
+]
+"""A partition of a topic."""
+
+PartitionLists = Annotated[
+    Annotated[list[PartitionField], Tag(FLAT_LIST)]
+    | Annotated[list[list[PartitionField]], Tag(PER_THREAD), Field(min_length=1)],
+    Discriminator(_tag_of_tasks),
+]
+"""The partitions of a process of a consumer group: one list, or one list per consumer."""
+
+TopicIdField = Annotated[
+    TopicId, PlainValidator(_parse_topic_id), WithJsonSchema({"type": "string", "pattern": "^[A-Za-z0-9_-]{22}$"})
+]
+"""The id of a topic, as Kafka's tools print it."""
 
 ReplicaList = Annotated[list[BrokerId], Field(min_length=1)]
 """The broker ids of a partition, the preferred leader first."""

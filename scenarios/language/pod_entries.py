@@ -79,9 +79,11 @@ class StoppedClients(ScenarioSection):
 class RollingUpdateEvent(PodClosingEvent, StoppedClients):
     """A rolling update of the pods of a StatefulSet or a Deployment."""
 
-    kind: Literal["stateful_set", "deployment"] = Field(
+    kind: Literal["stateful_set", "deployment"] | None = Field(
+        default=None,
         description="stateful_set: one pod after another, the last one first, each comes back with its name, rack and "
-        "volume. deployment: new pods with new process ids and empty disks replace the old ones."
+        "volume. deployment: new pods with new process ids and empty disks replace the old ones. Required, unless the "
+        "clients come from a manifest, which says it, and volume, grace, max_surge and max_unavailable.",
     )
     volume: VolumeName | None = Field(
         default=None,

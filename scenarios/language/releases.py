@@ -8,16 +8,13 @@ from simulator.world.state_configs import OffsetStorage
 from simulator.world.world import EndedThreads
 
 OLDEST_RELEASE: Final = (3, 8)
-NEWEST_RELEASE: Final = (4, 3)
-"""The oldest supported release, and the newest one of clients whose assignments were compared with Kafka's; the default
-of clients."""
+NEWEST_RELEASE: Final = (4, 4)
+"""The oldest and the newest supported release, major and minor; the newest is the default of brokers and clients."""
 
-NEWEST_BROKER_RELEASE: Final = (4, 4)
-"""The newest supported release of brokers and of clients, major and minor."""
+FIRST_CONSUMER_RELEASE: Final = (4, 0, 0)
+"""The first release of clients and brokers with the consumer protocol (KIP-848), not as a preview."""
 
 NEWEST: Final = ".".join(map(str, NEWEST_RELEASE))
-
-NEWEST_BROKERS: Final = ".".join(map(str, NEWEST_BROKER_RELEASE))
 
 _NEWEST_PATCH: Final = 999
 """The patch of a release that is given without one: the last."""
@@ -27,12 +24,11 @@ class UnknownReleaseError(ValueError):
     """A Kafka release that is not supported."""
 
 
-def parse_release(text: str, newest: tuple[int, int] = NEWEST_BROKER_RELEASE) -> tuple[int, int, int]:
+def parse_release(text: str) -> tuple[int, int, int]:
     """Return major, minor and patch of a release such as 4.3 or 3.9.1; without a patch, the last one.
 
     Args:
         text: the release.
-        newest: the newest supported release.
 
     Raises:
         UnknownReleaseError: the text is no release, or one that is not supported.
@@ -41,8 +37,8 @@ def parse_release(text: str, newest: tuple[int, int] = NEWEST_BROKER_RELEASE) ->
     if len(parts) not in (2, 3) or not all(part.isascii() and part.isdigit() and len(part) <= 3 for part in parts):
         raise UnknownReleaseError(f"'{text}' is not a Kafka release such as 4.3 or 3.9.1")
     major, minor, patch = (*map(int, parts), _NEWEST_PATCH)[:3]
-    if not OLDEST_RELEASE <= (major, minor) <= newest:
-        oldest, last = (".".join(map(str, release)) for release in (OLDEST_RELEASE, newest))
+    if not OLDEST_RELEASE <= (major, minor) <= NEWEST_RELEASE:
+        oldest, last = (".".join(map(str, release)) for release in (OLDEST_RELEASE, NEWEST_RELEASE))
         raise UnknownReleaseError(f"Kafka {text} is not supported (supported: {oldest} to {last})")
     return major, minor, patch
 
@@ -73,6 +69,11 @@ def reads_task_offsets(brokers: tuple[int, int, int]) -> bool:
 def has_static_streams_members(clients: tuple[int, int, int], brokers: tuple[int, int, int]) -> bool:
     """Return whether clients and brokers accept `group.instance.id` in streams groups (KAFKA-20169, 4.4)."""
     return min(clients, brokers) >= (4, 4, 0)
+
+
+def has_rack_aware_partitioner(clients: tuple[int, int, int]) -> bool:
+    """Return whether producers of a release have `partitioner.rack.aware` (KIP-1123, 4.4)."""
+    return clients >= (4, 4, 0)
 
 
 def offset_storage(release: tuple[int, int, int]) -> OffsetStorage:

@@ -7,6 +7,7 @@ that must agree.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
@@ -14,6 +15,7 @@ from pydantic import BeforeValidator, Field
 
 from scenarios.language.application_entries import ApplicationSection, ClientEntry
 from scenarios.language.cluster_entries import BROKER_LIST, BROKER_POOL, ClusterSection
+from scenarios.language.consumer_entries import MAX_GROUPS, ConsumerGroupEntry
 from scenarios.language.event_entries import EventEntry
 from scenarios.language.expect_entry import ExpectEntry
 from scenarios.language.fields import (
@@ -26,14 +28,18 @@ from scenarios.language.fields import (
     ListEntry,
     Name,
     TimeOfDay,
+    TopicName,
     TrafficFactor,
 )
 from scenarios.language.host_entries import HostEntry
+from scenarios.language.other_traffic_entries import OtherTrafficSection
+from scenarios.language.price_entries import PriceField
 from scenarios.language.prices import PRICES
 from scenarios.language.problem_entry import ProblemEntry
 from scenarios.language.section import ScenarioSection
 from scenarios.language.streams_configs import AssignorEntryConfigs
 from scenarios.language.units import LONG_MAX
+from scenarios.language.workload_entries import name_workload
 
 SCHEMA_FILE: Final = Path(__file__).parents[1] / "schema.json"
 DEFAULT_ASSIGNOR: Final = "high_availability"
@@ -49,10 +55,6 @@ UNION_TAGS: Final = frozenset([WHOLE_TOPIC, PER_PARTITION, FLAT_LIST, PER_THREAD
 
 def _expand_assignor(value: Any) -> Any:
     return {"assignor": value} if isinstance(value, str) else value
-
-
-def _expand_provider(value: Any) -> Any:
-    return {"provider": value} if isinstance(value, str) else value
 
 
 class AssignorSettings(ScenarioSection):
@@ -77,6 +79,10 @@ AssignorEntry = Annotated[
 ]
 
 
+ClientField = Annotated[ClientEntry, BeforeValidator(name_workload)]
+"""A client; its name may be missing if it comes from a manifest."""
+
+
 class TrafficSection(ScenarioSection):
     """The traffic over the day: hourly factors, or measured rates per partition."""
 
@@ -98,20 +104,8 @@ class TrafficSection(ScenarioSection):
     )
 
 
-class PriceEntry(ScenarioSection):
-    """The price of cross-rack traffic per gigabyte (10⁹ bytes)."""
-
-    provider: Name = Field(description="Cloud provider; prices of aws, azure and gcp are built in.")
-    usd_per_gb: Annotated[float, Field(ge=0, le=1_000, allow_inf_nan=False)] | None = Field(
-        default=None, description="Price in US dollars; default: the provider's built-in price."
-    )
-
-
-PriceField = Annotated[PriceEntry, BeforeValidator(_expand_provider)]
-
-
-class ScenarioDocument(ScenarioSection):
-    """An assignor-sim scenario: a Kafka cluster, a Kafka Streams application on it, and events."""
+class ScenarioParts(ScenarioSection):
+    """What scenarios of applications and of consumer groups have in common."""
 
     name: Name | None = Field(default=None, description="Name of the scenario; default: the file name.")
     description: LongText | None = Field(default=None, description="What the scenario demonstrates.")
@@ -119,10 +113,6 @@ class ScenarioDocument(ScenarioSection):
         default=None, description="The known problem that the scenario reproduces, and what fixes it."
     )
     cluster: ClusterSection = Field(description="The Kafka cluster.")
-    application: ApplicationSection = Field(description="The application.")
-    clients: Annotated[list[ListEntry[ClientEntry]], Field(min_length=1)] = Field(
-        description="The application's processes, including those that join later."
-    )
     hosts: list[ListEntry[HostEntry]] = Field(
         default=[], description="Hosts on which several clients run and share the network."
     )
@@ -132,10 +122,11 @@ class ScenarioDocument(ScenarioSection):
         "scenario; they restore from the same brokers.",
     )
     traffic: TrafficSection | None = Field(default=None, description="Traffic over the day; default: constant.")
-    events: list[ListEntry[EventEntry]] = Field(default=[], description="Events during the run.")
-    assignors: Annotated[list[ListEntry[AssignorEntry]], Field(min_length=1)] = Field(
-        default_factory=lambda: [AssignorSettings(assignor=DEFAULT_ASSIGNOR)], description="The assignors to compare."
+    other_traffic: OtherTrafficSection | None = Field(
+        default=None,
+        description="Producers and consumer groups of the cluster besides the application; default: not simulated.",
     )
+    events: list[ListEntry[EventEntry]] = Field(default=[], description="Events during the run.")
     duration: Duration = Field(default=86_400_000, description="Simulated time (24h).")
     seeds: Annotated[list[Annotated[int, Field(ge=0, le=LONG_MAX)]], Field(min_length=1, max_length=10_000)] = Field(
         default=[1],
@@ -150,16 +141,86 @@ class ScenarioDocument(ScenarioSection):
     )
 
 
+class ScenarioFileDocument(ScenarioParts):
+    """An assignor-sim scenario: a Kafka cluster, an application or consumer groups on it, and events."""
+
+    application: ApplicationSection | None = Field(default=None, description="The Kafka Streams application.")
+    clients: Annotated[list[ListEntry[ClientField]], Field(min_length=1)] | None = Field(
+        default=None, description="The application's processes, including those that join later."
+    )
+    consumers: Annotated[list[ListEntry[ConsumerGroupEntry]], Field(min_length=1, max_length=MAX_GROUPS)] | None = (
+        Field(
+            default=None,
+            description="Consumer groups on the cluster, beside the application or without one.",
+        )
+    )
+    subject: TopicName | None = Field(
+        default=None,
+        description="The application.id or group.id that results are about; default: the application, or else the "
+        "first group.",
+    )
+    assignors: Annotated[list[ListEntry[AssignorEntry]], Field(min_length=1)] | None = Field(
+        default=None, description="The assignors to compare for the application."
+    )
+
+
+class ScenarioDocument(ScenarioParts):
+    """A scenario of one application, or of one consumer group in the form of an application.
+
+    Attributes:
+        application: the application.
+        clients: its processes.
+        assignors: the assignors to compare.
+    """
+
+    application: ApplicationSection
+    clients: list[ListEntry[ClientEntry]]
+    assignors: list[ListEntry[AssignorSettings]]
+
+    @classmethod
+    def of(
+        cls,
+        file: ScenarioFileDocument,
+        application: ApplicationSection,
+        clients: Sequence[Any],
+        assignors: Sequence[Any],
+    ) -> ScenarioDocument:
+        """Return the document of an application, or of a consumer group, with the other parts of a file."""
+        parts = {name: getattr(file, name) for name in ScenarioParts.model_fields}
+        stated = file.model_fields_set & ScenarioParts.model_fields.keys()
+        return cls.model_construct(
+            _fields_set={*stated, "application", "clients", "assignors"},
+            **parts,
+            application=application,
+            clients=list(clients),
+            assignors=list(assignors),
+        )
+
+
 def build_json_schema() -> dict[str, Any]:
     """Return the JSON Schema of scenarios, for completion and validation in editors."""
-    schema: dict[str, Any] = _simplify(ScenarioDocument.model_json_schema(by_alias=True))
+    schema: dict[str, Any] = _simplify(ScenarioFileDocument.model_json_schema(by_alias=True))
     schema["$defs"]["EventEntry"] |= {"minProperties": 2, "maxProperties": 2}
-    assignors = schema["properties"]["assignors"]
+    schema["anyOf"] = [{"required": ["application", "clients"]}, {"required": ["consumers"]}]
+    assignors = _list_of(schema["properties"]["assignors"])
     assignors["items"] = {"anyOf": [{"type": "string"}, assignors["items"]]}
     assignors["default"] = [DEFAULT_ASSIGNOR]
+    of_group = _list_of(schema["$defs"]["ConsumerGroupEntry"]["properties"]["assignors"])
+    of_group["items"] = {"anyOf": [{"type": "string"}, of_group["items"]]}
+    clients, client = _list_of(schema["properties"]["clients"]), schema["$defs"]["ClientEntry"]
+    as_list = {key: clients.pop(key) for key in ("type", "items", "minItems")}
+    clients["anyOf"] = [as_list, {**as_list["items"], "required": ["from"]}]
+    client["anyOf"] = [{"required": client.pop("required")}, {"required": ["from"]}]
     price = schema["properties"]["price"]
     price["anyOf"] = [{"type": "string", "examples": [*PRICES]}, *price["anyOf"]]
     return {"$schema": SCHEMA_ID, "title": "assignor-sim scenario", **schema}
+
+
+def _list_of(field: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a list that may also be null, without that."""
+    listed = next(kind for kind in field.pop("anyOf") if kind["type"] == "array")
+    field.update(listed)
+    return field
 
 
 def _simplify(schema: Any) -> Any:

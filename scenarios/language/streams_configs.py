@@ -15,6 +15,13 @@ from assignors.errors import ConfigError
 from assignors.model.configs import AssignmentConfigs, RackAwareStrategy
 from scenarios.language.errors import format_value
 from scenarios.language.fields import INT_MAX, Duration, Name, PositiveDuration, PositiveInt
+from scenarios.language.member_configs import (
+    HEARTBEAT_INTERVAL_MS,
+    MAX_POLL_INTERVAL_MS,
+    SESSION_TIMEOUT_MS,
+    HeartbeatInterval,
+    SessionTimeout,
+)
 from scenarios.language.section import ScenarioSection, config_keys
 from scenarios.language.units import LONG_MAX
 from scenarios.language.unmodeled_configs import STREAMS_CONFIGS_OUTSIDE_THE_MODEL
@@ -22,6 +29,8 @@ from simulator.world.world import GroupProtocol
 
 MAX_TAGS: Final = 5
 """Kafka's maximum number of tags, in `rack.aware.assignment.tags` and per client."""
+
+_PROTOCOLS: Final = (GroupProtocol.CLASSIC.value, GroupProtocol.STREAMS.value)
 
 _KIP_925_NAMES = ["min_cost", "balanced_min_cost"]
 
@@ -38,11 +47,10 @@ def _check_strategy(text: str) -> str:
 
 
 def _check_protocol(text: str) -> str:
-    try:
-        return GroupProtocol(text.lower()).value
-    except ValueError:
-        known = ", ".join(GroupProtocol)
-        raise ValueError(f"{format_value(text)} is not a group.protocol of Kafka Streams (one of: {known})") from None
+    if text.lower() in _PROTOCOLS:
+        return text.lower()
+    known = ", ".join(_PROTOCOLS)
+    raise ValueError(f"{format_value(text)} is not a group.protocol of Kafka Streams (one of: {known})")
 
 
 def _text_of_acks(value: Any) -> Any:
@@ -79,7 +87,7 @@ RackAwareStrategyName = Annotated[
 GroupProtocolName = Annotated[
     str,
     AfterValidator(_check_protocol),
-    WithJsonSchema({"type": "string", "enum": [*GroupProtocol]}),
+    WithJsonSchema({"type": "string", "enum": [*_PROTOCOLS]}),
 ]
 Acks = Annotated[
     str,
@@ -197,18 +205,10 @@ class StreamsConfigs(AssignorConfigs):
         alias="producer.acks",
         description="The acks of producers; min.insync.replicas applies only with all.",
     )
-    session_timeout_ms: Duration = Field(
-        default=45_000,
-        alias="session.timeout.ms",
-        description="Time until the coordinator removes a crashed member of a classic group.",
-    )
-    heartbeat_interval_ms: PositiveDuration = Field(
-        default=3_000,
-        alias="heartbeat.interval.ms",
-        description="Heartbeat interval of members of a classic group; less than the session timeout.",
-    )
+    session_timeout_ms: SessionTimeout = SESSION_TIMEOUT_MS
+    heartbeat_interval_ms: HeartbeatInterval = HEARTBEAT_INTERVAL_MS
     max_poll_interval_ms: PositiveDuration = Field(
-        default=300_000,
+        default=MAX_POLL_INTERVAL_MS,
         alias="max.poll.interval.ms",
         description="Maximum time to join a rebalance, and for the leader to compute the assignment.",
     )

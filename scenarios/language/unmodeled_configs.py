@@ -7,158 +7,24 @@ Configs of streams groups are in `scenarios.language.streams_group_configs`.
 
 `client_configs.json` has the names that released clients know; `python -m tools.client_configs` writes it.
 
-Source: `StreamsConfig`, `ConsumerConfig`, `ProducerConfig`, `GroupCoordinatorConfig`, `KafkaConfig` of Kafka 4.3.1, and
-`StreamsConfig.InternalConfig` of Kafka 3.9.1.
+Source: `StreamsConfig`, `ConsumerConfig`, `ProducerConfig`, `GroupCoordinatorConfig`, `KafkaConfig` of Kafka 4.3.1 and
+4.4.0, and `StreamsConfig.InternalConfig` of Kafka 3.9.1.
 """
 
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from importlib.resources import files
-from typing import Any, Final
+from typing import Final
 
+from scenarios.language.configs_outside_model import ConfigsOutsideTheModel, UnmodeledConfig
 from scenarios.language.streams_group_configs import (
     Effect,
     StreamsGroupConfig,
     broker_configs_with,
     group_configs_with,
 )
-
-_MILLISECONDS: Final = re.compile(r"(\d+)(ms|s|m|h|d)")
-_PROVIDERS: Final = "config.providers."
-"""The prefix of the parameters of config providers, whose names are free."""
-
-_MS_OF: Final = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
-
-
-@dataclass(frozen=True, slots=True)
-class UnmodeledConfig:
-    """A config whose effect is not simulated.
-
-    Attributes:
-        effect: What differs from Kafka, or what to set instead.
-        default: Kafka's default, with which there is no warning; None if every value has the effect.
-    """
-
-    effect: str
-    default: str | None = None
-
-    def applies(self, value: object) -> bool:
-        """Return whether a value differs from Kafka's default."""
-        return self.default is None or _normalized(value) != _normalized(self.default)
-
-
-@dataclass(frozen=True, slots=True)
-class ConfigsOutsideTheModel:
-    """The configs of applications, or of brokers, that the simulator does not read.
-
-    Attributes:
-        unmodeled: Configs with an effect that is not simulated, by key.
-        without_effect: Reasons why configs have no effect on what is simulated, by key; `*` ends a prefix.
-        unprefixed: Keys of the scenario that Kafka also accepts with a prefix, which the simulator does not read.
-        prefixes: Those prefixes.
-        released: Names of released configs by prefix, among them those without one; any other key is unknown. Empty
-            if they are not listed.
-    """
-
-    unmodeled: Mapping[str, UnmodeledConfig]
-    without_effect: Mapping[str, str]
-    unprefixed: frozenset[str] = field(default_factory=frozenset)
-    prefixes: tuple[str, ...] = ()
-    released: Mapping[str, frozenset[str]] = field(default_factory=dict)
-
-    def find(self, key: str) -> UnmodeledConfig | None:
-        """Return what is not simulated of a config; None for other configs."""
-        if key in self.unmodeled:
-            return self.unmodeled[key]
-        if not self.is_released(key):
-            return None
-        for prefix in self.prefixes:
-            name = key.removeprefix(prefix)
-            if name != key and name in self.unprefixed:
-                return UnmodeledConfig(f"the simulator reads {name} without a prefix; set that")
-            if name != key and name in self.unmodeled:
-                return self.unmodeled[name]
-        return None
-
-    def has_no_effect(self, key: str) -> bool:
-        """Return whether a config has no effect on what is simulated."""
-        if self.find(key) is not None or not self.is_released(key):
-            return False
-        return any(_matches(key, pattern) for pattern in self.without_effect) or any(
-            key.startswith(prefix) and self.has_no_effect(key.removeprefix(prefix)) for prefix in self.prefixes
-        )
-
-    def is_released(self, key: str) -> bool:
-        """Return whether a released class of Kafka has a config, after its prefix; true if they are not listed."""
-        if not self.released or key.startswith(_PROVIDERS):
-            return True
-        prefix = max((prefix for prefix in self.released if key.startswith(prefix)), key=len)
-        return key.removeprefix(prefix) in self.released[prefix]
-
-    def contains(self, key: str) -> bool:
-        """Return whether the simulator knows a config without reading it."""
-        return self.find(key) is not None or self.has_no_effect(key)
-
-    def keys_like(self, key: str) -> list[str]:
-        """Return the keys without wildcards, with the prefix of a key if it has one, for hints."""
-        if self.released:
-            prefix = max((prefix for prefix in self.released if key.startswith(prefix)), key=len)
-            return sorted(name for name in (f"{prefix}{name}" for name in self.released[prefix]) if self.contains(name))
-        prefix = next((prefix for prefix in self.prefixes if key.startswith(prefix)), "")
-        keys = [*self.unmodeled, *(pattern for pattern in self.without_effect if not pattern.endswith("*"))]
-        return [f"{prefix}{name}" for name in keys]
-
-    def without(self, section: Any, modeled: frozenset[str]) -> Any:
-        """Return a section without these configs, except for those that the simulator reads."""
-        if not isinstance(section, dict):
-            return section
-        return {key: value for key, value in section.items() if key in modeled or not self.contains(str(key))}
-
-    def add_to_schema(self, schema: dict[str, Any]) -> None:
-        """Add patterns of the keys to the JSON schema of the section."""
-        if self.released:
-            schema["patternProperties"] = {
-                pattern: {"description": "Accepted, but not simulated."} for pattern in self._released_patterns()
-            }
-            return
-        names = sorted({*self.unmodeled, *self.without_effect})
-        alternatives = "|".join(re.escape(name).replace(r"\*", ".*") for name in names)
-        prefixed = "|".join(map(re.escape, self.prefixes))
-        own = "|".join(map(re.escape, sorted(self.unprefixed)))
-        patterns = [f"({prefixed})?({alternatives})", f"({prefixed})({own})"] if self.prefixes else [alternatives]
-        schema["patternProperties"] = {
-            f"^({pattern})$": {"description": "Accepted, but not simulated."} for pattern in patterns
-        }
-
-    def _released_patterns(self) -> Iterator[str]:
-        """Yield a pattern of the accepted names for each set of prefixes that share them."""
-        prefixes_of: dict[tuple[str, ...], list[str]] = {}
-        for prefix, names in self.released.items():
-            accepted = tuple(sorted(name for name in names if self.contains(f"{prefix}{name}")))
-            prefixes_of.setdefault(accepted, []).append(prefix)
-        for accepted, prefixes in prefixes_of.items():
-            yield f"^({'|'.join(map(re.escape, prefixes))})({'|'.join(map(re.escape, accepted))})$"
-        unreleased = sorted(name for name in self.unmodeled if not self.is_released(name))
-        yield f"^{re.escape(_PROVIDERS)}.*$"
-        if unreleased:
-            yield f"^({'|'.join(map(re.escape, unreleased))})$"
-
-
-def _matches(key: str, pattern: str) -> bool:
-    return key.startswith(pattern[:-1]) if pattern.endswith("*") else key == pattern
-
-
-def _normalized(value: object) -> str:
-    """Return a value as Kafka's text, without case; durations of scenarios in ms."""
-    text = str(value).strip().lower()
-    if re.fullmatch(rf"({_MILLISECONDS.pattern})+", text):
-        return str(sum(int(number) * _MS_OF[unit] for number, unit in _MILLISECONDS.findall(text)))
-    return text
-
 
 CLIENT_CONFIGS: Final = "client_configs.json"
 _THROTTLES: Final = {"leader.replication.throttled.replicas", "follower.replication.throttled.replicas"}
@@ -170,6 +36,7 @@ _NO_TIMEOUTS: Final = "requests and transactions neither fail nor time out in a 
 _STATED_RATES: Final = "rates and sizes are those of the scenario (`bytes_per_s`, `size`, `restore`, `records_per_s`)"
 _ERRORS: Final = "no record or request fails in a simulation"
 _CONNECTIONS: Final = "connections are not simulated"
+_QUERIES: Final = "interactive queries are not simulated"
 _CONTENT: Final = "the content of records is not simulated"
 _FIXED: Final = "Kafka Streams sets it itself"
 _OBSERVED: Final = "metrics and logs are not simulated"
@@ -232,13 +99,23 @@ STREAMS_CONFIGS_OUTSIDE_THE_MODEL: Final = ConfigsOutsideTheModel(
             "members use the protocol of application.kafka, not the older one of a group that is being upgraded"
         ),
         "state.cleanup.dir.max.age.ms": UnmodeledConfig("a process keeps all state on its disk when it starts", "-1"),
+        "enable.transactional.statestores": UnmodeledConfig(
+            "a process that ends without a commit keeps as much state as without transactional stores (KIP-892)",
+            "false",
+        ),
+        "statestore.uncommitted.max.bytes": UnmodeledConfig(
+            "commits follow commit.interval.ms; none is earlier because of uncommitted bytes", "67108864"
+        ),
         "__state.updater.enabled__": UnmodeledConfig(
             "restoration has a thread of its own; without it, stream threads process nothing while they restore", "true"
         ),
         "__processing.threads.enabled__": UnmodeledConfig("stream threads process the records themselves", "false"),
     },
     without_effect={
-        "application.server": "interactive queries are not simulated",
+        "application.server": _QUERIES,
+        "default.interactive.query.isolation.level": _QUERIES,
+        "topology.description.push.enabled": "brokers only store the description",
+        "producer.client.rack": "only partitioner.rack.aware reads it, which records with keys ignore (KIP-1123)",
         "bootstrap.servers": _CONNECTIONS,
         "client.id": "the names of clients are those of the scenario",
         "client.dns.lookup": _CONNECTIONS,
@@ -249,6 +126,8 @@ STREAMS_CONFIGS_OUTSIDE_THE_MODEL: Final = ConfigsOutsideTheModel(
         "retry.backoff.*": _CONNECTIONS,
         "socket.connection.setup.timeout.*": _CONNECTIONS,
         "metadata.recovery.*": _CONNECTIONS,
+        "metadata.cluster.check.enable": _CONNECTIONS,
+        "bootstrap.resolve.timeout.ms": _CONNECTIONS,
         "metadata.max.idle.ms": _CONNECTIONS,
         "bootstrap.controllers": _CONNECTIONS,
         "security.*": _CONNECTIONS,
@@ -286,7 +165,7 @@ STREAMS_CONFIGS_OUTSIDE_THE_MODEL: Final = ConfigsOutsideTheModel(
         "max.partition.fetch.bytes": _STATED_RATES,
         "max.poll.records": _STATED_RATES,
         "batch.size": _STATED_RATES,
-        "buffer.memory": _STATED_RATES,
+        "buffer.memory*": _STATED_RATES,
         "linger.ms": _STATED_RATES,
         "max.request.size": _STATED_RATES,
         "max.in.flight.requests.per.connection": _STATED_RATES,
@@ -332,6 +211,34 @@ STREAMS_CONFIGS_OUTSIDE_THE_MODEL: Final = ConfigsOutsideTheModel(
     released=_released_client_configs(),
 )
 
+_CONSUMERS_READ: Final = frozenset(
+    {
+        "group.protocol",
+        "partition.assignment.strategy",
+        "group.remote.assignor",
+        "session.timeout.ms",
+        "heartbeat.interval.ms",
+        "max.poll.interval.ms",
+    }
+)
+_CONSUMERS_MISPLACED: Final = frozenset({"group.id", "group.instance.id", "client.rack"})
+
+
+def _ignored_consumer_configs() -> dict[str, str]:
+    """Return the released configs of consumers that have no effect on what is simulated, with the reason."""
+    names = _released_client_configs()["consumer."] - _CONSUMERS_READ - _CONSUMERS_MISPLACED
+    return dict.fromkeys(sorted(names), "it affects neither assignments nor rebalances of a simulated group")
+
+
+CONSUMER_CONFIGS_OUTSIDE_THE_MODEL: Final = ConfigsOutsideTheModel(
+    unmodeled={
+        "internal.leave.group.on.close": UnmodeledConfig("set leaves_group of the events that close clients", "true"),
+        "metadata.max.age.ms": UnmodeledConfig("members notice new partitions and racks at once", "300000"),
+    },
+    without_effect=_ignored_consumer_configs(),
+    released={"": _released_client_configs()["consumer."]},
+)
+
 BROKER_CONFIGS_OUTSIDE_THE_MODEL: Final = ConfigsOutsideTheModel(
     unmodeled={
         "group.max.size": UnmodeledConfig("every member may join, however large the group is", "2147483647"),
@@ -348,7 +255,7 @@ BROKER_CONFIGS_OUTSIDE_THE_MODEL: Final = ConfigsOutsideTheModel(
         "log.cleanup.policy": UnmodeledConfig("set cleanup.policy in the configs of topics", "delete"),
     },
     without_effect={
-        "group.consumer.*": "Kafka Streams uses no consumer groups of KIP-848",
+        "group.consumer.*": "the other configs of consumer groups affect neither assignments nor rebalances",
         "group.share.*": "Kafka Streams uses no share groups",
         **_reasons(broker_configs_with(Effect.IGNORED)),
         "group.coordinator.*": "the threads of the coordinator are not simulated",

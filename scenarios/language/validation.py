@@ -13,6 +13,9 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from scenarios.language.broker_configs import BrokerConfigs, GroupOverrides
+from scenarios.language.configs_outside_model import ConfigsOutsideTheModel
+from scenarios.language.consumer_configs import ConsumerConfigs
+from scenarios.language.consumer_entries import ConsumerClientConfigs, ConsumerClientEntry
 from scenarios.language.errors import Mistake, Mistakes, did_you_mean, format_value
 from scenarios.language.fields import InvalidEntry
 from scenarios.language.paths import ScenarioPath, format_path
@@ -21,9 +24,9 @@ from scenarios.language.section import ScenarioSection, config_keys
 from scenarios.language.streams_configs import MISPLACED_CONFIGS, UNRELEASED_CONFIGS, AssignorConfigs, StreamsConfigs
 from scenarios.language.unmodeled_configs import (
     BROKER_CONFIGS_OUTSIDE_THE_MODEL,
+    CONSUMER_CONFIGS_OUTSIDE_THE_MODEL,
     GROUP_CONFIGS_OUTSIDE_THE_MODEL,
     STREAMS_CONFIGS_OUTSIDE_THE_MODEL,
-    ConfigsOutsideTheModel,
 )
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -33,7 +36,11 @@ _CONFIG_SECTIONS: tuple[tuple[type[ScenarioSection], str, ConfigsOutsideTheModel
     (StreamsConfigs, "application.configs", STREAMS_CONFIGS_OUTSIDE_THE_MODEL),
     (BrokerConfigs, "cluster.configs", BROKER_CONFIGS_OUTSIDE_THE_MODEL),
     (GroupOverrides, "application.group_configs", GROUP_CONFIGS_OUTSIDE_THE_MODEL),
+    (ConsumerConfigs, "the configs of a group in consumers", CONSUMER_CONFIGS_OUTSIDE_THE_MODEL),
 )
+_CONFIGS = (AssignorConfigs, BrokerConfigs, ConsumerConfigs, ConsumerClientConfigs, GroupOverrides)
+_OF_GROUPS = ("assignors",)
+"""Keys of consumer groups that decide how members behave, and that clients do not have."""
 
 
 class SourceMap:
@@ -64,6 +71,11 @@ class SourceMap:
         """Report a mistake at a path."""
         source, line = self._locate(path)
         self._mistakes.add(Mistake(source, line, format_path(path), message))
+
+    @property
+    def has_mistakes(self) -> bool:
+        """Whether any mistake was reported: what depends on other entries may then be wrong because of them."""
+        return bool(self._mistakes)
 
     def add_warning(self, path: ScenarioPath, message: str) -> None:
         """Report a valid but probably unintended value at a path."""
@@ -258,11 +270,16 @@ def _describe_unknown(path: ScenarioPath, document: type[BaseModel]) -> str:
     key = str(path[-1])
     models = list(_models_at(path[:-1], document))
     known = sorted({_key(name, field) for model in models for name, field in model.model_fields.items()})
-    if any(issubclass(model, AssignorConfigs | BrokerConfigs | GroupOverrides) for model in models):
+    if any(issubclass(model, _CONFIGS) for model in models):
         for model, _, outside in _CONFIG_SECTIONS:
             known += outside.keys_like(key) if model in models else ()
         proper_place = _proper_place(key, models)
         return f"unknown or misplaced config ({proper_place or did_you_mean(key, known)})"
+    if ConsumerClientEntry in models and (key in _OF_GROUPS or key in config_keys(ConsumerConfigs)):
+        return (
+            "unknown key (it belongs to the group and applies to all members; only partition.assignment.strategy may "
+            "differ, in configs of the client)"
+        )
     return f"unknown key ({did_you_mean(key, known)})"
 
 
@@ -274,6 +291,8 @@ def _proper_place(key: str, models: list[type[BaseModel]]) -> str | None:
     for prefix, advice in MISPLACED_CONFIGS.items():
         if key == prefix or (prefix.endswith(".") and key.startswith(prefix)):
             return advice
+    if ConsumerClientConfigs in models and key in config_keys(ConsumerConfigs):
+        return "it belongs in configs of the group"
     for model, section, outside in _CONFIG_SECTIONS:
         if model not in models and (key in config_keys(model) or key in outside.unmodeled):
             return f"it belongs in {section}"

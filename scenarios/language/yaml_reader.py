@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
@@ -108,6 +108,30 @@ def read_yaml(text: str, max_nodes: int = MAX_NODES) -> LocatedYaml:
     return LocatedYaml(converter.convert(root, (), _line(root)), converter.lines)
 
 
+def read_yaml_documents(text: str, max_nodes: int = MAX_NODES) -> list[LocatedYaml]:
+    """Parse all YAML documents of a text; empty ones are left out.
+
+    Args:
+        text: the YAML text.
+        max_nodes: the maximum number of values of all documents, counted after aliases are expanded.
+
+    Returns:
+        The data of each document, with lines in the text.
+
+    Raises:
+        YamlReadError: as in `read_yaml`, except that there may be any number of documents.
+    """
+    if len(text) > MAX_BYTES:
+        line = text.count("\n", 0, MAX_BYTES) + 1
+        raise YamlReadError(line, f"longer than the maximum of {MAX_BYTES:,} bytes")
+    documents, count = [], 0
+    for root in _compose_all(text):
+        converter = _NodeConverter(max_nodes - count)
+        documents.append(LocatedYaml(converter.convert(root, (), _line(root)), converter.lines))
+        count += converter.count
+    return [document for document in documents if document.value is not None]
+
+
 def read_yaml_value(text: str) -> Any:
     """Parse a value such as `3`, `az1` or `[az1, az2]`.
 
@@ -145,8 +169,17 @@ class _CachingComposer(Composer):
         return self.loader.resolver
 
     def get_single_node(self) -> Any:
+        return self._with_line(super().get_single_node)
+
+    def check_node(self) -> Any:
+        return self._with_line(super().check_node)
+
+    def get_node(self) -> Any:
+        return self._with_line(super().get_node)
+
+    def _with_line(self, compose: Callable[[], Any]) -> Any:
         try:
-            return super().get_single_node()
+            return compose()
         except (ArithmeticError, LookupError, TypeError, AttributeError, ValueError) as error:
             if isinstance(error, YAMLError):
                 raise
@@ -163,6 +196,18 @@ class _NoResolver(VersionedResolver):
 
 
 def _compose(text: str) -> Node:
+    roots = _nodes(text, lambda yaml: [yaml.compose(text)])
+    if roots[0] is None:
+        raise YamlReadError(1, "the file is empty; a scenario is a mapping with cluster, application and clients")
+    return roots[0]
+
+
+def _compose_all(text: str) -> list[Node]:
+    return [root for root in _nodes(text, lambda yaml: list(yaml.compose_all(text))) if root is not None]
+
+
+def _nodes(text: str, compose: Callable[[YAML], list[Node | None]]) -> list[Node | None]:
+    """Return the nodes that a function composes, with errors as messages with lines."""
     yaml = YAML(typ="safe", pure=True)
     yaml.Reader = _LineFeedReader
     yaml.Composer = _CachingComposer
@@ -170,7 +215,7 @@ def _compose(text: str) -> Node:
     yaml.composer.warn_double_anchors = False
     yaml.max_depth = MAX_DEPTH + 1
     try:
-        root: Node | None = yaml.compose(text)
+        return compose(yaml)
     except YamlReadError:
         raise
     except MaxDepthExceededError as error:
@@ -183,9 +228,6 @@ def _compose(text: str) -> Node:
         position = getattr(error, "position", None)
         line = text.count("\n", 0, position) + 1 if isinstance(position, int) else 1
         raise YamlReadError(line, f"not YAML: {str(error).splitlines()[0]}") from None
-    if root is None:
-        raise YamlReadError(1, "the file is empty; a scenario is a mapping with cluster, application and clients")
-    return root
 
 
 class _NodeConverter:
@@ -194,7 +236,7 @@ class _NodeConverter:
     def __init__(self, max_nodes: int) -> None:
         self.lines: dict[ScenarioPath, int] = {}
         self._max_nodes = max_nodes
-        self._count = 0
+        self.count = 0
         self._open_nodes: set[int] = set()
 
     def convert(self, node: Node, path: ScenarioPath, line: int) -> Any:
@@ -251,8 +293,8 @@ class _NodeConverter:
                     yield key, key_node, value_node
 
     def _count_node(self, node: Node) -> None:
-        self._count += 1
-        if self._count > self._max_nodes:
+        self.count += 1
+        if self.count > self._max_nodes:
             raise YamlReadError(
                 _line(node), f"more than {self._max_nodes:,} values, counted after aliases are expanded"
             )
@@ -318,7 +360,7 @@ def _check_tag(node: Node, *allowed: str) -> str:
     if tag in [_TAG_PREFIX + name for name in allowed]:
         return tag.removeprefix(_TAG_PREFIX)
     short_tag = f"!!{tag.removeprefix(_TAG_PREFIX)}" if tag.startswith(_TAG_PREFIX) else tag
-    raise YamlReadError(_line(node), f"the tag {format_value(short_tag)} is not allowed: a scenario is plain data")
+    raise YamlReadError(_line(node), f"the tag {format_value(short_tag)} is not allowed: only plain data are read")
 
 
 def _resolve_plain(text: str) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -35,7 +35,7 @@ class AssignorSpec:
         configs: the application's configs with the overrides of this entry.
         changed: the keys of the overridden configs.
         protocol: group protocol of its runs; None for the application's.
-        follows_brokers: whether it is the assignor of the brokers, whose release changes with an upgrade.
+        follows_release: whether its release is that of the brokers or clients, which changes with an upgrade.
         limits: limits of a custom assignor.
     """
 
@@ -45,7 +45,7 @@ class AssignorSpec:
     configs: AssignmentConfigs
     changed: tuple[str, ...] = ()
     protocol: GroupProtocol | None = None
-    follows_brokers: bool = False
+    follows_release: bool = False
     limits: CallLimits = DEFAULT_LIMITS
 
     def make(self) -> TaskAssignor:
@@ -65,9 +65,10 @@ def resolve_assignors(
     configs: AssignmentConfigs,
     clients: ResolvedClients,
     broker_release: str | None,
+    client_release: str | None,
     source_map: SourceMap,
     *,
-    is_upgraded: bool = False,
+    upgraded: Collection[str] = (),
 ) -> tuple[AssignorSpec, ...]:
     """Resolve the assignors, and report mistakes to `source_map`.
 
@@ -76,8 +77,9 @@ def resolve_assignors(
         configs: the application's configs.
         clients: the resolved clients.
         broker_release: the release of the brokers; None for the newest.
+        client_release: the release of the clients; None for the newest.
         source_map: collects the mistakes.
-        is_upgraded: whether the brokers are upgraded to another release.
+        upgraded: who is upgraded to another release: `brokers`, `clients`.
 
     Returns:
         The known assignors in the order of the scenario.
@@ -89,11 +91,11 @@ def resolve_assignors(
         path: ScenarioPath = ("assignors", i)
         changes: dict[str, Any] = check_configs(entry.configs, (*path, "configs"), source_map)
         clients.check_tags(entry.configs.rack_aware_assignment_tags, (*path, "configs"), source_map)
-        info = _check_assignor(entry, broker_release, path, source_map)
+        info = _check_assignor(entry, broker_release, client_release, path, source_map)
         parameters, _ = rename_parameters(entry.parameters)
         label = entry.label or _label(entry.assignor if info is None else info.name, parameters, entry)
-        follows = info is not None and "@" not in entry.assignor and info.runs_on_brokers
-        if info is not None and not entry.label and follows and (is_upgraded or label in named_releases):
+        follows = info is not None and "@" not in entry.assignor and info.follows_release
+        if info is not None and not entry.label and follows and (_runner(info) in upgraded or label in named_releases):
             # The release changes, or another entry names it: this one keeps the name without a release.
             label = _label(info.name.partition("@")[0], parameters, entry)
         if label in labels:
@@ -112,18 +114,22 @@ def resolve_assignors(
                 configs=replace(configs, **changes),
                 changed=changed,
                 protocol=None if entry.configs.group_protocol is None else GroupProtocol(entry.configs.group_protocol),
-                follows_brokers=follows,
+                follows_release=follows,
             )
         )
     return tuple(specs)
 
 
 def _check_assignor(
-    entry: AssignorSettings, broker_release: str | None, path: ScenarioPath, source_map: SourceMap
+    entry: AssignorSettings,
+    broker_release: str | None,
+    client_release: str | None,
+    path: ScenarioPath,
+    source_map: SourceMap,
 ) -> AssignorInfo | None:
     """Return the registration of an assignor, and report mistakes; None if the name is unknown."""
     try:
-        info = registry.find(entry.assignor).on_brokers(broker_release)
+        info = registry.find(entry.assignor).in_group(broker_release, client_release)
     except UnknownAssignorError as error:
         source_map.add_mistake((*path, "assignor"), str(error))
         return None
@@ -142,6 +148,10 @@ def _check_assignor(
     except UnknownAssignorError as error:
         source_map.add_mistake((*path, "parameters"), str(error))
     return info
+
+
+def _runner(info: AssignorInfo) -> str:
+    return "brokers" if info.in_streams_groups else "clients"
 
 
 def _labels_with_releases(entries: Sequence[AssignorSettings]) -> Iterator[str]:

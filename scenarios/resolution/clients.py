@@ -13,7 +13,8 @@ from scenarios.language.fields import invalid_entries, valid_entries
 from scenarios.language.paths import ScenarioPath
 from scenarios.language.validation import SourceMap
 from scenarios.sampling.blueprint import MAX_CLIENTS, ClientBlueprint
-from simulator.world.world import GroupConfigs, HeldTasks, OffsetReports
+from simulator.world.held_tasks import HeldTasks
+from simulator.world.world import GroupConfigs, OffsetReports
 
 _CLIENTS: ScenarioPath = ("clients",)
 MAX_TAG_KEY: Final = 20
@@ -29,12 +30,14 @@ class ResolvedClients:
         groups: the clients by name, and the clients of an entry that defines several by the entry's name.
         is_complete: whether the names of all clients are known.
         origins: the path of the entry of each client.
+        scaled: the clients that an autoscaler of a manifest starts and stops.
     """
 
     plans: tuple[ClientBlueprint, ...]
     groups: dict[str, tuple[str, ...]]
     is_complete: bool
     origins: dict[str, ScenarioPath]
+    scaled: frozenset[str] = frozenset()
 
     def find(self, names: Sequence[str], path: ScenarioPath, source_map: SourceMap) -> tuple[str, ...]:
         """Return the clients that names refer to, without duplicates; report unknown names."""

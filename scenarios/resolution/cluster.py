@@ -143,6 +143,7 @@ def _imported(topic: DescribedTopic, sizes: _Sizes | None, section: ClusterSecti
         in_sync=tuple(isr or replicas for isr, replicas in zip(topic.in_sync, topic.replicas, strict=True)),
         configs=topic.configs,
         stated_keys=stated,
+        topic_id=topic.topic_id,
     )
 
 
@@ -180,7 +181,8 @@ def _add_entries(draft: ResolvedCluster, source_map: SourceMap) -> None:
             draft.topics.pop(entry.name, None)
             source_map.mark_invalid(path)
         else:
-            plan = replace(plan, configs={**plan.configs, **entry.configs.to_kafka()})
+            configs, topic_id = {**plan.configs, **entry.configs.to_kafka()}, entry.id or plan.topic_id
+            plan = replace(plan, configs=configs, topic_id=topic_id)
             draft.topics[entry.name] = with_stated_traffic(plan, StatedTraffic.of(entry, path), source_map)
 
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 from assignors.errors import ConfigError
 from assignors.model.configs import AssignmentConfigs
 from scenarios.language.application_entries import ApplicationSection
 from scenarios.language.broker_configs import BrokerConfigs, GroupOverrides
+from scenarios.language.consumer_entries import ConsumerGroupSection
+from scenarios.language.fields import valid_entries
 from scenarios.language.paths import ScenarioPath
 from scenarios.language.releases import (
+    FIRST_CONSUMER_RELEASE,
     NEWEST,
-    NEWEST_BROKER_RELEASE,
-    NEWEST_BROKERS,
     can_remain_in_streams_group,
     ended_threads,
     extends_every_initial_delay,
@@ -25,6 +27,7 @@ from scenarios.language.releases import (
     reads_task_offsets,
     reports_task_offsets,
 )
+from scenarios.language.schema import ScenarioDocument
 from scenarios.language.section import ScenarioSection
 from scenarios.language.streams_configs import AssignorConfigs, StreamsConfigs
 from scenarios.language.validation import SourceMap
@@ -70,7 +73,8 @@ def resolve_group_configs(
 ) -> Mapping[GroupProtocol, GroupConfigs]:
     """Return the group configs under each protocol, and report those that Kafka rejects."""
     _check_classic(application.configs, source_map)
-    _check_streams(brokers, source_map)
+    _check_coordinator(brokers, "streams", source_map)
+    _check_coordinator(brokers, "consumer", source_map)
     _check_overrides(application.group_configs, brokers, source_map)
     return group_configs(application, brokers, broker_release)
 
@@ -85,7 +89,9 @@ def group_configs(
         brokers: the configs of the brokers.
         broker_release: the release of the brokers; None for the newest.
     """
-    release = parse_release(broker_release or NEWEST_BROKERS, NEWEST_BROKER_RELEASE)
+    release = parse_release(broker_release or NEWEST)
+    if isinstance(application, ConsumerGroupSection):
+        return _consumer_group_configs(application, brokers, release)
     streams = application.configs
     clients = parse_release(application.kafka or NEWEST)
     has_leave_config = has_leave_group_config(clients)
@@ -117,6 +123,36 @@ def group_configs(
         )
         for protocol, (timeout_ms, initial_delay_ms) in timeouts.items()
     }
+
+
+def _consumer_group_configs(
+    group: ConsumerGroupSection, brokers: BrokerConfigs, release: tuple[int, int, int]
+) -> Mapping[GroupProtocol, GroupConfigs]:
+    """Return the group configs of a consumer group; a consumer leaves its group when it closes, unless it is static.
+
+    An empty group of the consumer protocol does not wait for more members. Brokers from 4.0 on convert a classic group.
+    """
+    configs = group.configs
+    classic = GroupConfigs(
+        session_timeout_ms=configs.session_timeout_ms,
+        heartbeat_interval_ms=configs.heartbeat_interval_ms,
+        max_poll_interval_ms=configs.max_poll_interval_ms,
+        initial_rebalance_delay_ms=brokers.initial_rebalance_delay_ms,
+        extends_every_initial_delay=extends_every_initial_delay(release),
+        leave_group_on_close=True,
+        task_offset_interval_ms=None,
+    )
+    by_coordinator = replace(
+        classic,
+        protocol=GroupProtocol.CONSUMER,
+        session_timeout_ms=brokers.consumer_session_timeout_ms,
+        streams_heartbeat_interval_ms=brokers.consumer_heartbeat_interval_ms,
+        streams_assignment_interval_ms=brokers.consumer_assignment_interval_ms,
+        initial_rebalance_delay_ms=0,
+        passes_owned_tasks=False,
+    )
+    converted = by_coordinator if release >= FIRST_CONSUMER_RELEASE else None
+    return {GroupProtocol.CLASSIC: replace(classic, converted=converted), GroupProtocol.CONSUMER: by_coordinator}
 
 
 def resolve_state_configs(application: ApplicationSection) -> StateConfigs:
@@ -152,13 +188,13 @@ def _check_classic(streams: StreamsConfigs, source_map: SourceMap) -> None:
         _check_less(streams, "heartbeat_interval_ms", "session_timeout_ms", path, source_map)
 
 
-def _check_streams(brokers: BrokerConfigs, source_map: SourceMap) -> None:
-    """Check the timeouts of streams groups as brokers do on start."""
+def _check_coordinator(brokers: BrokerConfigs, groups: str, source_map: SourceMap) -> None:
+    """Check the timeouts of groups with assignors on brokers, `streams` or `consumer`, as brokers do on start."""
     path = (*CLUSTER, "configs")
     if not source_map.is_valid(*path):
         return
     for name in ("heartbeat_interval_ms", "assignment_interval_ms", "session_timeout_ms"):
-        fields = (f"streams_{name}", f"streams_min_{name}", f"streams_max_{name}")
+        fields = (f"{groups}_{name}", f"{groups}_min_{name}", f"{groups}_max_{name}")
         value, minimum, maximum = (getattr(brokers, field) for field in fields)
         if not minimum <= value <= maximum:
             key, *limits = (_key(brokers, field) for field in fields)
@@ -166,13 +202,13 @@ def _check_streams(brokers: BrokerConfigs, source_map: SourceMap) -> None:
             source_map.add_mistake((*path, _first_set_key(brokers, *fields)), message)
             return
     interval_ms, minimum = brokers.streams_task_offset_interval_ms, brokers.streams_min_task_offset_interval_ms
-    if interval_ms < minimum:
+    if groups == "streams" and interval_ms < minimum:
         keys = [_key(brokers, f"streams_{name}task_offset_interval_ms") for name in ("", "min_")]
         message = f"{keys[0]} ({interval_ms} ms) is less than {keys[1]} ({minimum} ms)"
         key = _first_set_key(brokers, "streams_task_offset_interval_ms", "streams_min_task_offset_interval_ms")
         source_map.add_mistake((*path, key), message)
         return
-    _check_less(brokers, "streams_heartbeat_interval_ms", "streams_session_timeout_ms", path, source_map)
+    _check_less(brokers, f"{groups}_heartbeat_interval_ms", f"{groups}_session_timeout_ms", path, source_map)
 
 
 def _check_overrides(group: GroupOverrides, brokers: BrokerConfigs, source_map: SourceMap) -> None:
@@ -221,3 +257,14 @@ def _first_set_key(configs: ScenarioSection, *fields: str) -> str:
 
 def _key(configs: ScenarioSection, field: str) -> str:
     return type(configs).model_fields[field].alias or field
+
+
+def stated_configs(document: ScenarioDocument) -> tuple[str, ...]:
+    """Return Kafka's config keys that a scenario sets for the application and its clients."""
+    keys = list(document.application.configs.model_dump(by_alias=True, exclude_unset=True))
+    clients = list(valid_entries(document.clients))
+    if any(client.client_rack and (client.rack or client.racks or client.files) for _, client in clients):
+        keys.append("client.rack")
+    if any(client.static_membership for _, client in clients):
+        keys.append("group.instance.id")
+    return (*keys, *sorted({f"client.tag.{tag}" for _, client in clients for tag in client.tags}))

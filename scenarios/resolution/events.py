@@ -195,6 +195,7 @@ def _resolve_bounce(
         changes=check_configs(event.configs, (*path, "configs"), context.source_map),
         announces_rack=event.client_rack,
         closing=event.closing(),
+        consumer=event.configs.consumer_update(),
     )
 
 
@@ -224,7 +225,7 @@ def _in_order(clients: tuple[str, ...], order: str, racks: Mapping[str, str | No
 
 def _check_autoscales(located: Sequence[LocatedEvent], context: EventContext) -> set[str]:
     """Report clients of two autoscale events; return all autoscaled clients."""
-    scaled: set[str] = set()
+    scaled: set[str] = set(context.clients.scaled)
     for path, event in located:
         if isinstance(event, AutoscalePlan):
             duplicates = [client for client in event.clients if client in scaled]

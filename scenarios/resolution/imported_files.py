@@ -90,7 +90,9 @@ class ImportedFiles:
         """
         source = str(self._folder / name)
         try:
-            content, self.digests[name] = read(Path(source))
+            content, digest = read(Path(source))
+            earlier = self.digests.get(name)  # of other tables of the folder
+            self.digests[name] = digest if earlier is None else hashlib.sha256((earlier + digest).encode()).hexdigest()
             return ImportedContent(source, content)
         except FormatError as error:
             self._source_map.add_mistake(path, f"'{source}': {error}")

@@ -4,7 +4,8 @@ The folder contains:
 
 - `manifest.json`, whose `kind` is `ingested`;
 - `rates/*.parquet`, the produce rate of each partition in each hour of the day;
-- `sizes/*.parquet`, the size of each partition (optional).
+- `sizes/*.parquet`, the size of each partition (optional);
+- `bytes_out/*.parquet`, what consumers fetch of each topic in each hour of the day (optional).
 
 A table may consist of several files. Its rows may be in any order, but must be unique by topic, partition and hour.
 """
@@ -32,7 +33,7 @@ IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
 HOURS = 24
-_MEAN_BYTES, _MEAN_MESSAGES = "bytes_per_s_mean", "messages_per_s_mean"
+_MEAN_BYTES, _MEAN_MESSAGES, _MEAN_OUT = "bytes_per_s_mean", "messages_per_s_mean", "bytes_out_per_s_mean"
 _KEY_LIMITS = {"partition": 2**31, "hour": HOURS}
 """Upper bound of each key column, exclusive."""
 
@@ -41,10 +42,10 @@ _VALUE_LIMIT = float(2**63)
 
 
 def measured_files(folder: Path) -> list[Path]:
-    """Return the files of an ingested folder that a scenario needs: the manifest, then rates and sizes by name."""
+    """Return the files of an ingested folder that a scenario needs: the manifest, then those of tables by name."""
     return [
         folder / "manifest.json",
-        *(path for name in ("rates", "sizes") for path in sorted((folder / name).glob("*.parquet"))),
+        *(path for name in ("rates", "sizes", "bytes_out") for path in sorted((folder / name).glob("*.parquet"))),
     ]
 
 
@@ -77,6 +78,19 @@ class MeasuredTraffic:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class MeasuredFanOut:
+    """What brokers receive from producers and send to consumers, by topic.
+
+    Attributes:
+        bytes_in_per_s: mean over the hours in which both are measured.
+        bytes_out_per_s: mean over the same hours.
+    """
+
+    bytes_in_per_s: Mapping[str, float]
+    bytes_out_per_s: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class _Rows:
     """The rows of a table, sorted by topic, partition and hour.
 
@@ -99,8 +113,9 @@ class _Rows:
     def describe(self, row: int) -> str:
         """Return topic, partition and hour of a row, for error messages."""
         topic = self.names[int(np.searchsorted(self.starts, row, side="right")) - 1]
+        partition = f"-{self.keys['partition'][row]}" if "partition" in self.keys else ""
         hour = f" in hour {self.keys['hour'][row]}" if "hour" in self.keys else ""
-        return f"{topic}-{self.keys['partition'][row]}{hour}"
+        return f"{topic}{partition}{hour}"
 
     def digest(self) -> bytes:
         """Return the SHA-256 of the content; it does not depend on the machine's byte order."""
@@ -140,6 +155,45 @@ def read_measured_traffic(folder: Path, quantile: str, topics: Collection[str]) 
         name: _measured_topic(rates, rows, rate_column) for name, rows in rates.topics() if is_known[rows].any()
     }
     return MeasuredTraffic(measured, {} if sizes is None else dict(_sizes_by_topic(sizes))), digest
+
+
+def read_fan_out(folder: Path) -> tuple[MeasuredFanOut, str]:
+    """Read the bytes in and out of all topics.
+
+    Args:
+        folder: the output folder of `assignor-sim ingest`.
+
+    Returns:
+        The measurements of topics that have both, and a SHA-256 of what was read, as `read_measured_traffic`.
+
+    Raises:
+        FormatError: as `read_measured_traffic`, or no bytes out are measured.
+    """
+    _check_manifest(folder)
+    rates = _read_table(folder / "rates", ("partition", "hour"), (_MEAN_BYTES,), None)
+    out = _read_table(folder / "bytes_out", ("hour",), (_MEAN_OUT,), None)
+    if rates is None or out is None:
+        missing = "rates" if rates is None else "bytes_out"
+        needed = "" if rates is None else "; ingest a metric of bytes out, such as BytesOutPerSec, too"
+        raise FormatError(None, f"has no {missing} (no {missing}/*.parquet){needed}")
+    digest = hashlib.sha256(rates.digest() + out.digest()).hexdigest()
+    received, sent = (dict(_by_hour(rows, name)) for rows, name in ((rates, _MEAN_BYTES), (out, _MEAN_OUT)))
+    means = {}
+    for topic in received.keys() & sent.keys():
+        both = np.isfinite(received[topic]) & np.isfinite(sent[topic])
+        if both.any():
+            means[topic] = float(received[topic][both].mean()), float(sent[topic][both].mean())
+    ordered = sorted(means)
+    return MeasuredFanOut({topic: means[topic][0] for topic in ordered}, {t: means[t][1] for t in ordered}), digest
+
+
+def _by_hour(rows: _Rows, column: str) -> Iterator[tuple[str, FloatArray]]:
+    """Yield the sum over the partitions of each topic by hour of the day, shape (24,); NaN where unknown."""
+    for topic, part in rows.topics():
+        values, hours = rows.values[column][part], rows.keys["hour"][part]
+        known = np.isfinite(values)
+        sums = np.bincount(hours[known], weights=values[known], minlength=HOURS)
+        yield topic, np.where(np.bincount(hours[known], minlength=HOURS) > 0, sums, np.nan)
 
 
 def _check_manifest(folder: Path) -> None:
@@ -182,14 +236,16 @@ def _sizes_by_topic(sizes: _Rows) -> Iterator[tuple[str, Mapping[int, int | None
         yield name, {partition: None if math.isnan(size) else int(size) for partition, size in pairs}
 
 
-def _read_table(folder: Path, keys: Sequence[str], values: Sequence[str], topics: Collection[str]) -> _Rows | None:
+def _read_table(
+    folder: Path, keys: Sequence[str], values: Sequence[str], topics: Collection[str] | None
+) -> _Rows | None:
     """Read the rows of topics from the files of a table.
 
     Args:
         folder: the folder of the table.
         keys: the key columns besides `topic`.
         values: the value columns.
-        topics: the topics to read.
+        topics: the topics to read; None for all.
 
     Returns:
         The rows; None if the folder has no files.
@@ -214,7 +270,9 @@ def _read_table(folder: Path, keys: Sequence[str], values: Sequence[str], topics
         except (pa.ArrowException, OSError) as error:
             reason = getattr(error, "strerror", None) or error
             raise FormatError(None, f"{folder.name}/{file.name} cannot be read: {reason}") from None
-        parts.append(part.filter(pc.is_in(part["topic"], pa.array(sorted(topics), pa.string()))))
+        parts.append(
+            part if topics is None else part.filter(pc.is_in(part["topic"], pa.array(sorted(topics), pa.string())))
+        )
     return _sort_rows(pa.concat_tables(parts), keys, values, folder.name) if parts else None
 
 

@@ -86,11 +86,18 @@ class MainScenario:
                 if getattr(entry, kind) is not None:
                     message = f"does not happen: brokers, racks and replicas have the events of {main} only"
                     source_map.add_warning(("events", i, kind), message)
+        if neighbor.other_traffic is not None:
+            source_map.add_warning(("other_traffic",), f"does not count: other traffic is that of {main} only")
         listed = [name for _, name in valid_entries(self.document.alongside)]
         together = {os.path.realpath(file) for file in (self.file, *(self.folder / name for name in listed))}
         for i, name in valid_entries(neighbor.alongside):
             if os.path.realpath(folder / name) not in together:
                 source_map.add_warning(("alongside", i), f"{format_value(name)} does not run; list it in {main}, too")
+
+    def warn_about_group(self, group: ScenarioDocument, source_map: SourceMap) -> None:
+        """Warn about a consumer group in the scenario of a neighbor, which does not run."""
+        message = f"'{group.application.id}' does not run; list it in {format_value(self.file.name)}"
+        source_map.add_warning(("application", "id"), message)
 
 
 def load_neighbors(

@@ -26,7 +26,7 @@ from simulator.world.pod_events import (
     Volume,
 )
 
-_DEFAULT_PODS: Final = "25%"
+DEFAULT_PODS: Final = "25%"
 """The default of `maxSurge` and `maxUnavailable`."""
 
 
@@ -43,6 +43,10 @@ def resolve_pod_event(event: PodClosingEvent, at_ms: int, path: ScenarioPath, co
         The event; None if it has no meaning because of mistakes.
     """
     match event:
+        case RollingUpdateEvent(kind=None):
+            if context.source_map.is_valid(*path, "kind"):
+                context.source_map.add_mistake((*path, "kind"), "missing; set stateful_set or deployment")
+            return None
         case RollingUpdateEvent(kind="stateful_set"):
             return _resolve_stateful_set(event, at_ms, path, context)
         case RollingUpdateEvent():
@@ -84,7 +88,7 @@ def _resolve_deployment(
     clients = context.clients.find(event.clients, (*path, "clients"), context.source_map)
     if not clients:
         return None
-    stated_surge, stated_missing = event.max_surge or _DEFAULT_PODS, event.max_unavailable or _DEFAULT_PODS
+    stated_surge, stated_missing = event.max_surge or DEFAULT_PODS, event.max_unavailable or DEFAULT_PODS
     surge = resolve_pods(stated_surge, len(clients), rounds_up=True)
     missing = resolve_pods(stated_missing, len(clients), rounds_up=False)
     if not surge and not missing:

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
-from assignors.model.ids import TaskId
+from assignors.model.ids import PartitionTask, TaskId
 from scenarios.language.application_entries import ClientEntry
+from scenarios.language.consumer_entries import ConsumerGroupSection
 from scenarios.language.errors import format_count, format_list
 from scenarios.language.fields import valid_entries
 from scenarios.language.paths import ScenarioPath, format_path
@@ -16,7 +17,8 @@ from scenarios.language.validation import SourceMap
 from scenarios.resolution.clients import ResolvedClients
 from scenarios.resolution.subtopology_drafts import APPLICATION
 from scenarios.sampling.blueprint import ClientBlueprint, TopicBlueprint
-from simulator.world.world import GroupProtocol, HeldTasks, Start, Subtopology
+from simulator.world.held_tasks import HeldTasks
+from simulator.world.world import GroupProtocol, Start, Subtopology
 
 _Located = tuple[TaskId, ScenarioPath]
 """A task with its path in the scenario."""
@@ -35,14 +37,24 @@ class KnownTasks:
     records: Mapping[TaskId, int]
 
     @classmethod
-    def of(cls, subtopologies: Sequence[Subtopology], topics: Mapping[str, TopicBlueprint]) -> KnownTasks:
-        """Return the tasks of valid subtopologies."""
+    def of(
+        cls, subtopologies: Sequence[Subtopology], topics: Mapping[str, TopicBlueprint], *, are_partitions: bool
+    ) -> KnownTasks:
+        """Return the tasks of valid subtopologies.
+
+        Args:
+            subtopologies: the subtopologies.
+            topics: the topics of the cluster.
+            are_partitions: whether they are the partitions of a consumer group.
+        """
         stateful: dict[TaskId, bool] = {}
         records: dict[TaskId, int] = {}
         for subtopology in subtopologies:
             changelogs = [topics[store.changelog] for store in subtopology.stores if store.changelog is not None]
             for partition in range(max(topics[name].num_partitions for name in subtopology.source_topics)):
                 task = TaskId(subtopology.id, partition)
+                if are_partitions:
+                    task = PartitionTask(subtopology.id, partition, subtopology.source_topics[0])
                 stateful[task] = subtopology.is_stateful
                 records[task] = sum(
                     changelog.size_bytes[partition] // changelog.record_bytes for changelog in changelogs
@@ -53,7 +65,8 @@ class KnownTasks:
         """Return which tasks exist, as a hint for a task that does not."""
         own = [known for known in self.stateful if known.subtopology == task.subtopology]
         if own:
-            return f"subtopology {task.subtopology} has {own[0]} to {own[-1]}"
+            owner = task.topic if isinstance(task, PartitionTask) else f"subtopology {task.subtopology}"
+            return f"{owner} has {own[0]} to {own[-1]}"
         return format_list("subtopologies", sorted({known.subtopology for known in self.stateful}))
 
 
@@ -66,23 +79,30 @@ def check_start(document: ScenarioDocument, protocols: Iterable[GroupProtocol], 
         source_map: collects the mistakes.
     """
     section = document.application
+    group = isinstance(section, ConsumerGroupSection)
+    subject, tasks = ("group", "partitions") if group else ("application", "tasks")
     is_running = Start(section.starts) is Start.RUNNING
     starts, next_rebalance = (*APPLICATION, "starts"), (*APPLICATION, "next_rebalance")
     if section.next_rebalance is not None and source_map.is_valid(*starts):
         if not is_running:
-            source_map.add_mistake(next_rebalance, "applies only if the application starts: running")
+            source_map.add_mistake(next_rebalance, f"applies only if the {subject} starts: running")
         elif GroupProtocol.CLASSIC not in protocols:
             source_map.add_mistake(next_rebalance, "the streams protocol has no probing rebalances")
     running = [(i, entry) for i, entry in valid_entries(document.clients) if entry.tasks is not None]
     if is_running and not running and source_map.is_valid("clients"):
-        source_map.add_mistake(starts, "running, but no client has tasks; set clients[].tasks")
+        source_map.add_mistake(starts, f"running, but no client has {tasks}; set clients[].{tasks}")
     if not is_running and source_map.is_valid(*starts):
         for i, _ in running:
-            source_map.add_mistake(("clients", i, "tasks"), "applies only if the application starts: running")
+            source_map.add_mistake(("clients", i, "tasks"), f"applies only if the {subject} starts: running")
 
 
 def resolve_tasks(
-    entries: Sequence[ClientEntry], clients: ResolvedClients, known: KnownTasks | None, source_map: SourceMap
+    entries: Sequence[ClientEntry],
+    clients: ResolvedClients,
+    known: KnownTasks | None,
+    source_map: SourceMap,
+    *,
+    has_consumers: bool,
 ) -> list[str]:
     """Assign the initial tasks to the clients, and report mistakes to `source_map`.
 
@@ -91,15 +111,16 @@ def resolve_tasks(
         clients: the resolved clients; their tasks are set.
         known: the tasks of the application; None if unknown.
         source_map: collects the mistakes.
+        has_consumers: whether the tasks are partitions of a consumer group.
 
     Returns:
         Notes on assumptions and on unassigned tasks.
     """
-    assignment = _InitialAssignment(known, source_map)
+    assignment = _InitialAssignment(known, source_map, has_consumers)
     tasks_by_client: dict[str, HeldTasks] = {}
     for i, entry in valid_entries(entries):
         path: ScenarioPath = ("clients", i, "tasks")
-        if entry.tasks is None or not _may_have_tasks(entry, path, source_map):
+        if entry.tasks is None or not _may_have_tasks(entry, path, source_map, has_consumers=has_consumers):
             continue
         plan = next((plan for plan in clients.plans if plan.name in clients.groups.get(entry.name, ())), None)
         if plan is not None:
@@ -108,11 +129,12 @@ def resolve_tasks(
     return [*assignment.notes, *assignment.unassigned_notes()] if tasks_by_client else []
 
 
-def _may_have_tasks(entry: ClientEntry, path: ScenarioPath, source_map: SourceMap) -> bool:
+def _may_have_tasks(entry: ClientEntry, path: ScenarioPath, source_map: SourceMap, *, has_consumers: bool) -> bool:
+    what = "partitions" if has_consumers else "tasks"
     if not entry.starts:
         source_map.add_mistake(path, "the client is absent at the start (starts: false)")
     elif (entry.count or 1) > 1:
-        source_map.add_mistake(path, "several clients cannot have the same tasks; define one entry per client")
+        source_map.add_mistake(path, f"several clients cannot have the same {what}; define one entry per client")
     else:
         return True
     return False
@@ -125,11 +147,13 @@ class _InitialAssignment:
     Attributes:
         known: the tasks of the application; None if unknown.
         source_map: collects the mistakes.
+        has_consumers: whether the tasks are partitions of a consumer group.
         notes: assumptions about lags.
     """
 
     known: KnownTasks | None
     source_map: SourceMap
+    has_consumers: bool = False
     notes: list[str] = field(default_factory=list)
     _runs_on: dict[TaskId, str] = field(default_factory=dict)
 
@@ -150,14 +174,24 @@ class _InitialAssignment:
             own.add(task)
         for task, lag in running.lags.items():
             self._check_lag(task, lag, (*path, "lags", str(task)))
-        return HeldTasks(_tasks(active), _tasks(standby), dict(running.lags))
+        for task, lag in running.lags_when_opened.items():
+            at = (*path, "lags_when_opened", str(task))
+            self._check_lag(task, lag, at)
+            if task not in own and not self.source_map.has_mistakes:
+                self.source_map.add_mistake(at, f"{task} is neither an active nor a standby task of the client")
+            elif lag < (now := running.lags.get(task, 0)):
+                self.source_map.add_mistake(at, f"{lag:,} records, but {now:,} are still missing (lags)")
+        return HeldTasks(_tasks(active), _tasks(standby), dict(running.lags), dict(running.lags_when_opened))
 
     def unassigned_notes(self) -> Iterator[str]:
         """Yield a note on tasks without an active owner."""
         if self.known is not None:
             left = [task for task in self.known.stateful if task not in self._runs_on]
             if left:
-                yield format_list("active tasks unassigned until the first rebalance", left)
+                tasks = (
+                    "partitions without an owner" if isinstance(left[0], PartitionTask) else "active tasks unassigned"
+                )
+                yield format_list(f"{tasks} until the first rebalance", left)
 
     def _by_thread(
         self, entries: Sequence[TaskId | list[TaskId]], path: ScenarioPath, loads: list[int]
@@ -165,7 +199,8 @@ class _InitialAssignment:
         """Return the tasks per thread; tasks of a flat list go to the thread with the fewest tasks so far."""
         threads: list[list[_Located]] = [[] for _ in loads]
         if len(entries) > len(loads) and isinstance(entries[0], list):
-            num_threads = format_count(len(loads), "thread", "threads")
+            noun = "consumer" if self.has_consumers else "thread"
+            num_threads = format_count(len(loads), noun, f"{noun}s")
             self.source_map.add_mistake(path, f"{len(entries)} lists, but the client has {num_threads}")
             return threads
         for i, entry in enumerate(entries):
@@ -181,12 +216,14 @@ class _InitialAssignment:
     def _is_unknown(self, task: TaskId, at: ScenarioPath) -> bool:
         if self.known is None or task in self.known.stateful:
             return False
-        self.source_map.add_mistake(at, f"{task} is not a task of the application ({self.known.hint(task)})")
+        kind = "an existing partition" if isinstance(task, PartitionTask) else "a task of the application"
+        self.source_map.add_mistake(at, f"{task} is not {kind} ({self.known.hint(task)})")
         return True
 
     def _add_active(self, task: TaskId, at: ScenarioPath, client: str) -> None:
         if task in self._runs_on:
-            self.source_map.add_mistake(at, f"{task} already runs on '{self._runs_on[task]}'")
+            verb = "belongs to" if isinstance(task, PartitionTask) else "runs on"
+            self.source_map.add_mistake(at, f"{task} already {verb} '{self._runs_on[task]}'")
         elif not self._is_unknown(task, at):
             self._runs_on[task] = client
 

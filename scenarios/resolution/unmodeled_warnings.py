@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import Any, Final
 
 from scenarios.language.broker_configs import BrokerConfigs, GroupOverrides
+from scenarios.language.configs_outside_model import ConfigsOutsideTheModel
+from scenarios.language.consumer_configs import ConsumerConfigs
 from scenarios.language.paths import ScenarioPath
-from scenarios.language.releases import NEWEST_BROKER_RELEASE, parse_release
-from scenarios.language.section import config_keys
+from scenarios.language.releases import parse_release
+from scenarios.language.section import ScenarioSection, config_keys
 from scenarios.language.streams_configs import StreamsConfigs
 from scenarios.language.streams_group_configs import unknown_key_message
 from scenarios.language.unmodeled_configs import (
     BROKER_CONFIGS_OUTSIDE_THE_MODEL,
+    CONSUMER_CONFIGS_OUTSIDE_THE_MODEL,
     GROUP_CONFIGS_OUTSIDE_THE_MODEL,
     STREAMS_CONFIGS_OUTSIDE_THE_MODEL,
 )
@@ -31,7 +34,13 @@ def warn_about_unmodeled_configs(root: Any, source_map: SourceMap) -> None:
         root: the data of the scenario; the parsed document lacks these configs.
         source_map: collects the warnings.
     """
-    for path, section, outside in _SECTIONS:
+    groups = root.get("consumers") if isinstance(root, dict) else None
+    numbers = range(len(groups)) if isinstance(groups, list) else ()
+    sections: list[tuple[ScenarioPath, type[ScenarioSection], ConfigsOutsideTheModel]] = [
+        *_SECTIONS,
+        *((("consumers", n, "configs"), ConsumerConfigs, CONSUMER_CONFIGS_OUTSIDE_THE_MODEL) for n in numbers),
+    ]
+    for path, section, outside in sections:
         modeled = config_keys(section)
         for key, value in _mapping_at(root, path).items():
             found = None if key in modeled else outside.find(str(key))
@@ -49,7 +58,7 @@ def check_config_releases(root: Any, broker_release: str | None, source_map: Sou
     """
     if broker_release is None:
         return
-    release = parse_release(broker_release, NEWEST_BROKER_RELEASE)[:2]
+    release = parse_release(broker_release)[:2]
     for path in (("cluster", "configs"), ("application", "group_configs")):
         for key in _mapping_at(root, path):
             message = unknown_key_message(str(key), release)
@@ -59,5 +68,8 @@ def check_config_releases(root: Any, broker_release: str | None, source_map: Sou
 
 def _mapping_at(root: Any, path: ScenarioPath) -> dict[Any, Any]:
     for part in path:
-        root = root.get(part) if isinstance(root, dict) else None
+        if isinstance(part, int):
+            root = root[part] if isinstance(root, list) else None
+        else:
+            root = root.get(part) if isinstance(root, dict) else None
     return root if isinstance(root, dict) else {}

@@ -44,9 +44,9 @@ class Releases:
         return sorted(events, key=lambda event: event[0])
 
     @property
-    def upgrades_brokers(self) -> bool:
-        """Whether the brokers are upgraded."""
-        return any(event.brokers is not None for _, _, event in self.upgrades())
+    def upgraded(self) -> frozenset[str]:
+        """Who is upgraded: `brokers`, `clients`."""
+        return frozenset("clients" if event.brokers is None else "brokers" for _, _, event in self.upgrades())
 
     def check(self) -> None:
         """Report upgrades of neither or both of brokers and clients, and upgrades of brokers to an older release."""
@@ -77,12 +77,17 @@ class Releases:
             elif missing:
                 self.source_map.add_mistake(path, f"{missing[0]} is missing; set clients and to")
 
-    def configs_after(self, event: UpgradeEvent, at_ms: int) -> Mapping[GroupProtocol, GroupConfigs]:
-        """Return the group configs after an upgrade, by protocol, with the other part's release at that time."""
+    def at(self, at_ms: int) -> tuple[str | None, str | None]:
+        """Return the releases of brokers and of clients after the upgrades before a time; None for the newest."""
         brokers, clients = self.document.cluster.kafka, self.document.application.kafka
         for other_ms, _, other in self.upgrades():
             if other_ms < at_ms:
                 brokers, clients = other.brokers or brokers, other.to or clients
+        return brokers, clients
+
+    def configs_after(self, event: UpgradeEvent, at_ms: int) -> Mapping[GroupProtocol, GroupConfigs]:
+        """Return the group configs after an upgrade, by protocol, with the other part's release at that time."""
+        brokers, clients = self.at(at_ms)
         brokers, clients = event.brokers or brokers, event.to or clients
         application = self.document.application.model_copy(update={"kafka": clients or NEWEST})
         configs = self.document.cluster.model_copy(update={"kafka": brokers}).configs_of_release()

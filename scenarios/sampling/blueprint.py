@@ -7,13 +7,17 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 from uuid import UUID
 
+from assignors.model.columns import ConsumerProperties
 from assignors.model.configs import AssignmentConfigs
-from assignors.model.ids import ProcessId
+from assignors.model.ids import ProcessId, TopicId
 from assignors.replicas.admin_utils import assign_replicas_to_brokers
 from scenarios.language.topic_configs import parse_topic_configs
 from scenarios.sampling.event_plans import PlannedEvent
 from scenarios.sampling.event_sampling import realize_events
 from simulator.random_streams import random_stream
+from simulator.world.held_tasks import HeldTasks
+from simulator.world.other_traffic import OtherTraffic
+from simulator.world.price import Price
 from simulator.world.world import (
     Application,
     Broker,
@@ -22,9 +26,7 @@ from simulator.world.world import (
     Cluster,
     GroupConfigs,
     GroupProtocol,
-    HeldTasks,
     OffsetReports,
-    Price,
     Start,
     Topic,
     World,
@@ -60,6 +62,7 @@ class TopicBlueprint:
         stated_keys: those of `bytes_per_s`, `size` and `record_size` that the scenario, or its log_dirs file, sets for
             this topic.
         configs: topic configs in Kafka's notation; absent keys have the brokers' or Kafka's defaults.
+        topic_id: as in `simulator.world.world.Topic`.
     """
 
     name: str
@@ -74,6 +77,7 @@ class TopicBlueprint:
     in_sync: tuple[tuple[int, ...], ...] | None = None
     stated_keys: frozenset[str] = frozenset()
     configs: Mapping[str, str] = field(default_factory=dict)
+    topic_id: TopicId | None = None
 
     def to_topic(self, brokers: tuple[Broker, ...], seed: int, defaults: TopicDefaults) -> Topic:
         """Build the topic; the seed places replicas that are not given."""
@@ -100,6 +104,7 @@ class TopicBlueprint:
             unclean_leader_election=defaults.unclean_leader_election if unclean is None else unclean,
             retention=settings.retention,
             has_rates="bytes_per_s" in self.stated_keys or any(self.bytes_per_s) or bool(self.hourly_bytes_per_s),
+            topic_id=self.topic_id,
         )
 
 
@@ -120,6 +125,7 @@ class ClientBlueprint:
     reports: OffsetReports
     tasks: HeldTasks
     host: str | None = None
+    consumer: ConsumerProperties = field(default_factory=ConsumerProperties)
 
     def to_client(self, seed: int, group: GroupConfigs) -> Client:
         """Build the client of a group, which may have static members or not; the seed draws a missing process id."""
@@ -137,6 +143,7 @@ class ClientBlueprint:
             reports=self.reports,
             tasks=self.tasks,
             host=self.host,
+            consumer=self.consumer,
         )
 
 
@@ -169,6 +176,7 @@ class Blueprint:
     next_rebalance_ms: int | None
     price: Price | None
     hosts: tuple[ClientHost, ...] = ()
+    other_traffic: OtherTraffic | None = None
 
     def world(
         self, seed: int, configs: AssignmentConfigs, protocol: GroupProtocol, *, is_neighbor: bool = False
@@ -205,6 +213,7 @@ class Blueprint:
             price=self.price,
             seed=seed,
             hosts=self.hosts,
+            other_traffic=self.other_traffic,
         )
         stream = self.application.id if is_neighbor else None
         return replace(world, disturbances=realize_events(self.events, world, seed, stream))

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from assignors.model.columns import ConsumerUpdate
 from scenarios.language.paths import ScenarioPath
 from simulator.world.closing import Closing
 from simulator.world.disturbances import Disk, Disturbance, LeaderElection
@@ -78,6 +79,7 @@ class RollingBouncePlan:
     closing: Closing
     release: str | None = None
     group_configs: Mapping[GroupProtocol, GroupConfigs] = field(default_factory=dict)
+    consumer: ConsumerUpdate | None = None
 
     @property
     def interval_ms(self) -> int:

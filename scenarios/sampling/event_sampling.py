@@ -127,4 +127,5 @@ def _bounce(
             closing=plan.closing,
             release=plan.release,
             group_configs=group_configs,
+            consumer=plan.consumer,
         )

@@ -30,7 +30,8 @@ def neighbor_world(main: World, neighbor: World) -> World:
     """Return the world of a neighbor on the cluster of another world.
 
     The brokers, the replicas of topics that both have, the events of brokers and racks, and the duration are those of
-    `main`. The clients, their events and all traffic are the neighbor's.
+    `main`. The clients, their events and the traffic of the application are the neighbor's; other
+    traffic of the cluster counts for `main` only.
 
     Args:
         main: the world of the application that defines the cluster.
@@ -48,6 +49,7 @@ def neighbor_world(main: World, neighbor: World) -> World:
         cluster=Cluster(main.cluster.brokers, topics, main.cluster.reads_from_nearest_replica),
         disturbances=(*neighbor.disturbances, *cluster_events),
         duration_ms=main.duration_ms,
+        other_traffic=None,
     )
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from scenarios.load import shipped_hint
-from scenarios.shipped import find_scenario, list_scenarios
+from scenarios.shipped import find_scenario, list_applications, list_scenarios
 from scenarios.suite.documents import Document
 from scenarios.suite.families import FAMILIES, PLACEMENTS, SuiteFamily
 from scenarios.suite.scale_shapes import SHAPES, ScaleShape
@@ -34,7 +34,7 @@ FAMILY_DESCRIPTIONS: Final[dict[str, str]] = {
 }
 """What the cases of each family have in common."""
 
-_SLOW_SCENARIOS: Final = ("correlated_loss", "migration_to_streams_groups", "sticky_without_rest")
+_SLOW_SCENARIOS: Final = ("correlated_loss", "lag_scaling", "migration_to_streams_groups", "sticky_without_rest")
 """Shipped scenarios that are left out of the quick suite."""
 
 
@@ -98,7 +98,7 @@ def standard_suite(seed: int = 1, *, quick: bool = False) -> list[SuiteCase]:
     cases = [case for family in FAMILIES for case in _family(family, seed, size.scenarios, 1)]
     cases += _family(PLACEMENTS, seed, size.placements, size.seeds)
     cases += [
-        case for file in list_scenarios() if not (quick and file.stem in _SLOW_SCENARIOS) for case in _shipped(file)
+        case for file in list_applications() if not (quick and file.stem in _SLOW_SCENARIOS) for case in _shipped(file)
     ]
     shapes = [shape for shape in SHAPES if shape.in_quick or not quick]
     seeds = range(seed, seed + size.scale_seeds)

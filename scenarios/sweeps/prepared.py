@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +23,7 @@ from scenarios.sweeps.errors import SweepError
 _MAX_LOADED_VALUES = 8
 """Maximum number of values per numeric factor for which the scenario is loaded.
 
-Other values use the prediction for the nearest loaded value.
+Other values use the prediction for the nearest loaded value. The smallest and the largest are loaded.
 """
 
 
@@ -144,19 +146,29 @@ def _variants(sweep: Sweep) -> Iterator[_Variant]:
     first = sweep.settings[0]
     for index, factor in enumerate(sweep.factors):
         values = {repr(setting[index]): setting[index] for setting in sweep.settings}
-        keys = list(values)
-        loaded = _evenly_spaced(keys) if factor.is_number else keys
-        nearest = {key: loaded[place * len(loaded) // len(keys)] for place, key in enumerate(keys)}
-        rows: dict[str, list[int]] = {key: [] for key in loaded}
+        nearest = _nearest_loaded(values) if factor.is_number else {key: key for key in values}
+        rows: dict[str, list[int]] = {key: [] for key in nearest.values()}
         for row, setting in enumerate(sweep.settings):
             rows[nearest[repr(setting[index])]].append(row)
-        for key in loaded:
-            setting = (*first[:index], values[key], *first[index + 1 :])
-            yield _Variant(sweep.overrides(setting), np.array(rows[key]))
+        for key in values:
+            if key in rows:
+                setting = (*first[:index], values[key], *first[index + 1 :])
+                yield _Variant(sweep.overrides(setting), np.array(rows[key]))
 
 
-def _evenly_spaced(keys: list[str]) -> list[str]:
-    """Return evenly spaced keys, at most `_MAX_LOADED_VALUES`."""
-    if len(keys) <= _MAX_LOADED_VALUES:
-        return keys
-    return [keys[i * len(keys) // _MAX_LOADED_VALUES] for i in range(_MAX_LOADED_VALUES)]
+def _nearest_loaded(values: Mapping[str, Any]) -> dict[str, str]:
+    """Return the key of the loaded number by which each one is predicted: itself, or the nearest one.
+
+    The smallest and the largest number are loaded, so that the prediction knows the most expensive value of a factor
+    that makes runs more expensive. Null counts as the smallest.
+    """
+    ordered = sorted(values, key=lambda key: (values[key] is not None, values[key] or 0))
+    if len(ordered) <= _MAX_LOADED_VALUES:
+        return {key: key for key in values}
+    last = _MAX_LOADED_VALUES - 1
+    loaded = [ordered[i * (len(ordered) - 1) // last] for i in range(_MAX_LOADED_VALUES)]
+
+    def distance(key: str, other: str) -> float:
+        return abs(float(values[key]) - float(values[other])) if None not in (values[key], values[other]) else math.inf
+
+    return {key: key if key in loaded else min(loaded, key=lambda other: distance(key, other)) for key in values}

@@ -43,10 +43,14 @@ def write_ingested_folder(
     folder: Path,
     *files: Sequence[Row],
     sizes: Mapping[str, Iterable[int | None]] | None = None,
+    bytes_out: Mapping[str, Iterable[float | None]] | None = None,
     manifest: object = None,
     without: Iterable[str] = (),
 ) -> Path:
-    """Write a folder with the rates in one or more files, optionally without some columns."""
+    """Write a folder with the rates in one or more files, optionally without some columns.
+
+    `bytes_out` are the bytes per second that consumers fetch of each topic, by hour.
+    """
     (folder / "rates").mkdir(parents=True)
     content = {"kind": "ingested"} if manifest is None else manifest
     (folder / "manifest.json").write_text(json.dumps(content), encoding="utf-8")
@@ -60,4 +64,13 @@ def write_ingested_folder(
         ]
         schema = pa.schema([("topic", pa.string()), ("partition", pa.int32()), ("size_bytes", pa.int64())])
         pq.write_table(pa.Table.from_pylist(rows, schema), folder / "sizes" / "part-0.parquet")
+    if bytes_out is not None:
+        (folder / "bytes_out").mkdir()
+        rows = [
+            {"topic": topic, "hour": hour, "bytes_out_per_s_mean": rate}
+            for topic, rates in bytes_out.items()
+            for hour, rate in enumerate(rates)
+        ]
+        schema = pa.schema([("topic", pa.string()), ("hour", pa.int8()), ("bytes_out_per_s_mean", pa.float64())])
+        pq.write_table(pa.Table.from_pylist(rows, schema), folder / "bytes_out" / "part-0.parquet")
     return folder

@@ -208,7 +208,24 @@ assignors:
     expect: {active_moves: "<= +50%"}
 duration: 24h
 seeds: [1, 2]
-price: {provider: aws, usd_per_gb: 0.015}
+price:
+  provider: aws
+  usd_per_gb: 0.015
+  received_usd_per_gb: 0.005
+  pairs: [{from: [az1, az2], to: az3, both_ways: true, usd_per_gb: 0.02, received_usd_per_gb: 0}]
+other_traffic:
+  compression_ratios: {lz4: 2, zstd: 4.5}
+  producers:
+    - name: web
+      topics: [orders]
+      share: 0.5
+      racks: {az1: 2, az2: 1}
+      keyed: false
+      kafka: "4.4"
+      configs: {partitioner.rack.aware: true, partitioner.ignore.keys: false, compression.type: lz4}
+    - {name: batch, racks: [az3]}
+  groups:
+    - {name: search, topics: [orders, payments], racks: [az1, az3], client_rack: false, read_share: 1.5}
 expect:
   against: high_availability
   worst_downtime_ms: "< 6h"
@@ -233,7 +250,7 @@ application:
     - sources: [payments]
 clients:
   - {name: one, threads: 2, tasks: {active: [[0_0], [1_1]], standby: [[0_3]], lags: {0_3: 40}}}
-  - {name: two, threads: 2, tasks: {active: [0_1, 0_2, 0_3, 1_0], standby: [0_0]}}
+  - {name: two, threads: 2, tasks: {active: [0_1, 0_2, 0_3, 1_0], standby: [0_0], lags_when_opened: {0_1: 7}}}
   - {name: three}
 """
 
@@ -262,3 +279,58 @@ def with_events(*entries: str) -> str:
     """Return the small scenario with these events; the first one is in line 20."""
     lines = "".join(f"  - {event}\n" for event in entries)
     return replace_in_small("  - {at: 30m, scale_out: {clients: late}}\n", lines)
+
+
+CONSUMERS = """\
+cluster:
+  kafka: "4.3"
+  brokers: {count: 3, racks: [az1, az2, az3]}
+  configs:
+    group.initial.rebalance.delay.ms: 3s
+    group.consumer.heartbeat.interval.ms: 5s
+    group.consumer.min.heartbeat.interval.ms: 5s
+    group.consumer.max.heartbeat.interval.ms: 15s
+    group.consumer.assignment.interval.ms: 1s
+    group.consumer.min.assignment.interval.ms: 0
+    group.consumer.max.assignment.interval.ms: 15s
+    group.consumer.session.timeout.ms: 45s
+    group.consumer.min.session.timeout.ms: 45s
+    group.consumer.max.session.timeout.ms: 60s
+  topics:
+    - {name: orders, id: KrngRFv9Qm-FUBoyqQTyrA, partitions: 12, replication_factor: 2, bytes_per_s: 6 MB/s}
+    - {name: payments, partitions: 6, replication_factor: 2, bytes_per_s: 1 MB/s}
+hosts: [{name: host, count: 2, restore: 100 MB/s}]
+consumers:
+  - group: billing
+    topics: [orders, payments]
+    kafka: "4.3"
+    configs:
+      group.protocol: classic
+      partition.assignment.strategy: [CooperativeStickyAssignor]
+      session.timeout.ms: 45s
+      heartbeat.interval.ms: 3s
+      max.poll.interval.ms: 5m
+    clients:
+      - {name: billing, count: 3, racks: [az1, az2, az3], client_rack: true, consumers: 2, records_per_s: 100000}
+      - {name: fixed, process_id: 00000000-0000-4000-8000-000000000001, static_membership: true, host: host-0}
+      - {name: named, instance_id: named-1, client_id: web, topics: [payments]}
+      - {name: spare, count: 2, starts: false, hosts: [host-0, host-1]}
+    assignors:
+      - {assignor: range, label: default, expect: {active_moves: < 1000}}
+      - cooperative-sticky
+      - uniform
+    poll_interval: 1s
+    starts_in: 2s
+  - group: audit
+    topics: [orders]
+    configs: {group.protocol: consumer, group.remote.assignor: range, max.poll.records: 100}
+    clients: [{name: audit, count: 2}]
+subject: billing
+events:
+  - {at: 10m, crash: {clients: billing-1, down: 2m}}
+  - {at: 20m, join: {clients: spare}}
+  - {at: 30m, leave: {clients: audit-1}}
+  - {at: 40m, rack_outage: {rack: az2, down: 2m}}
+duration: 1h
+"""
+"""Two consumer groups with every key of their section."""

@@ -115,7 +115,7 @@ def test_release_of_brokers_does_not_change_classic_groups() -> None:
 @pytest.mark.parametrize(
     ("brokers", "clients", "reports", "interval_ms"),
     [
-        (None, None, False, 60_000),
+        (None, None, True, 60_000),
         ("4.4", "4.4", True, 60_000),
         ("4.3", "4.4", True, None),
         ("4.4", "4.3", False, 60_000),

@@ -14,14 +14,8 @@ from typing import Any
 
 import pytest
 
-from scenarios.problems import (
-    Problem,
-    ProblemError,
-    parse_problem,
-    problem_document,
-    read_problems,
-    solve_problem,
-)
+from scenarios.problem_answers import solve_problem
+from scenarios.problems import Problem, ProblemError, parse_problem, problem_document, read_problems
 
 VECTORS = Path(__file__).parents[1] / "parity" / "data" / "public.jsonl.gz"
 JUNK = [None, -1, 0, "x", [], {}, 3.5, True, 10**30, [None], "0_0", {"a": 1}, "\u202e", -(10**30)]
@@ -82,6 +76,11 @@ def find_mistake(problem: dict[str, Any]) -> str | None:
 def test_invalid_problem_is_rejected_with_its_path(change: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
         parse_problem({"assignor": "ha", "tasks": [], "clients": [], **change})
+
+
+def test_a_release_that_is_no_text_is_rejected(small_problems: list[dict[str, Any]]) -> None:
+    mistake = find_mistake({**small_problems[0], "kafka": 4})
+    assert mistake == "problems:1: kafka: input should be a valid string"
 
 
 def test_duplicate_client_is_rejected() -> None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import subprocess
 import sys
 import textwrap
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -19,8 +18,14 @@ from assignors.errors import CustomAssignorError
 from scenarios.assignor_specs import assignor_specs
 from scenarios.load import Scenario, loads
 from scenarios.run import run
+from scenarios.run_again import Repetition
 from scenarios.time_ranges import time_ranges
+from simulator.processes.simulation import Observer
+from simulator.results.trace import Trace
+from simulator.world.client_times import ClientTimes
 from tests.scenarios.test_time_ranges import newcomer
+
+PROJECT = Path(__file__).parents[2]
 
 END_S = 20.0
 """Time limit for processes to start or to end."""
@@ -86,59 +91,48 @@ def make_custom_assignor() -> object:
     return Custom()
 
 
+class EndlessRun(Repetition):
+    """A run that two processes simulate without end; both print their numbers."""
+
+    def _is_worth_a_process(self, rebalances: int) -> bool:
+        return True
+
+    def simulate(self, times: ClientTimes, observe: Observer | None = None) -> Trace:
+        print(os.getpid(), flush=True)
+        while True:
+            pass
+
+
 RUN = """
-    import scenarios.run_again
-    from scenarios.run import run
     from scenarios.load import loads
-    from scenarios.run_again import Repetition
+    from tests.scenarios.test_run_again import EndlessRun
 
     scenario = loads(SCENARIO)
-    spec = scenario.assignor_spec("high_availability")
-    scenarios.run_again.PROCESS_SECONDS = 0.0
-    scenarios.run_again._usable_cpus = lambda: 2
     world = scenario.world(1)
     times = world.application.times
-    print("begins", flush=True)
-    while True:
-        Repetition(scenario, world, spec, 1, None).simulate_both(times.scaled(0.5), times, 100)
+    EndlessRun(scenario, world, scenario.assignor_spec("high_availability"), 1, None).simulate_both(times, times, 100)
 """
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
-def test_no_process_is_left_behind(number: signal.Signals, tmp_path: Path) -> None:
+def test_no_process_is_left_behind(number: signal.Signals) -> None:
     code = f"SCENARIO = {newcomer('12000 MB')!r}\n{textwrap.dedent(RUN)}"
-    with (tmp_path / "errors").open("w") as errors:
-        process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=errors)
-        assert process.stdout is not None
-        try:
-            assert process.stdout.readline() == b"begins\n"
-            wait_until(lambda: bool(children_of(process.pid)))
-            children = children_of(process.pid)
-            process.send_signal(number)
-            assert process.wait(END_S) != 0
-            wait_until(lambda: not any(Path(f"/proc/{child}").exists() for child in children))
-        finally:
-            process.kill()
-            process.wait()
-            process.stdout.close()
-
-
-def wait_until(is_so: Callable[[], bool]) -> None:
-    end = time.monotonic() + END_S
-    while not is_so():
-        assert time.monotonic() < end, "took too long"
-        time.sleep(0.02)
-
-
-def children_of(parent: int) -> list[int]:
-    """Return the processes whose parent is the given one."""
-    children = []
-    for name in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            fields = Path(f"/proc/{name}/stat").read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        if int(fields[1]) == parent and fields[0] != "Z":
-            children.append(int(name))
-    return children
+    command = [sys.executable, "-c", code]
+    process = subprocess.Popen(command, bufsize=0, cwd=PROJECT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    assert process.stdout is not None
+    running = {process.pid}
+    try:
+        for _ in range(2):
+            assert select.select([process.stdout], [], [], END_S)[0], "took too long"
+            running.add(int(process.stdout.readline()))
+        assert len(running) == 2
+        process.send_signal(number)
+        # The output ends when no process can write to it, even if no parent waits for one that has ended.
+        process.communicate(timeout=END_S)
+        running.clear()
+        assert process.returncode != 0
+    finally:
+        for pid in running:
+            os.kill(pid, signal.SIGKILL)
+        process.wait()
+        process.stdout.close()

@@ -119,6 +119,44 @@ def test_each_assignment_is_that_of_the_release_of_the_coordinator(clients: str)
     assert num_different, "the releases have different answers"
 
 
+def test_each_assignment_of_a_classic_group_is_that_of_the_release_of_its_leader() -> None:
+    events = (
+        "{at: 5m, crash: {clients: app-3, down: 90s}},"
+        "{at: 10m, upgrade: {clients: app, to: '4.4', down: 5s, pause: 4m}},"
+        "{at: 3m, join: {clients: late-0}}, {at: 30m, join: {clients: late-1}}, {at: 40m, leave: {clients: app-2}}"
+    )
+    trace = trace_of(events, protocol="classic", assignor="sticky_task_assignor")
+    num_different = 0
+    for captured in trace.captured_rounds:
+        answers = {
+            release: AssignmentColumns.of(
+                captured.state, registry.make(registry.find(f"sticky_task_assignor@{release}")).assign(captured.state)
+            )
+            for release in ("4.3", "4.4")
+        }
+        if np.array_equal(answers["4.3"].active, answers["4.4"].active):
+            continue
+        minute = captured.round.at_ms / 60_000
+        if 10 <= minute < 29:  # Some members have the new release, and any may lead.
+            continue
+        num_different += 1
+        upgraded = minute >= 29
+        assert np.array_equal(captured.columns.active, answers["4.4" if upgraded else "4.3"].active)
+    assert num_different, "the releases have different answers"
+
+
+def test_assignor_of_clients_follows_their_release_unless_it_names_one() -> None:
+    def label_of(clients: str, assignor: str, events: str = LATER) -> tuple[str, str]:
+        spec = scenario_of(events, clients=clients, protocol="classic", assignor=assignor).assignors[0]
+        return spec.label, spec.info.release
+
+    assert label_of("4.2", "sticky_task_assignor") == ("sticky_task_assignor@4.2", "4.2")
+    assert label_of("4.4", "sticky_task_assignor@4.2") == ("sticky_task_assignor@4.2", "4.2")
+    assert label_of("4.2", "high_availability") == ("high_availability", "")
+    upgrade = "{at: 10m, upgrade: {clients: app, to: '4.4'}}"
+    assert label_of("4.2", "sticky_task_assignor", upgrade)[0] == "sticky_task_assignor"
+
+
 def test_coordinator_is_the_first_live_replica_of_the_partition_of_the_group() -> None:
     trace = trace_of("{at: 10m, upgrade: {brokers: '4.4'}}")
     preferred, second, _ = coordinator_replicas(trace.world)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import gzip
 import re
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Generic, TypeVar
 
 from assignors.model.ids import TopicPartition
 from scenarios.kafka.formats.broker_list import ListedBroker, parse_broker_list
-from scenarios.kafka.formats.consumer_groups import GroupMember, parse_group_members
+from scenarios.kafka.formats.consumer_groups import GroupMember, GroupState, parse_group_members, parse_group_states
 from scenarios.kafka.formats.leader_log import LoggedRebalance, parse_rebalances
 from scenarios.kafka.formats.lines import FormatError
 from scenarios.kafka.formats.log_dirs import parse_partition_sizes
@@ -25,12 +25,14 @@ from scenarios.kafka.observation.errors import ObservationError
 from scenarios.language.text_files import MAX_IMPORT_BYTES, UnreadableError, read_text
 
 T = TypeVar("T")
+M = TypeVar("M", GroupMember, StreamsGroupMember)
 
 TOPICS: Final = "topics"
 BROKERS: Final = "brokers"
 LOG_DIRS: Final = "log dirs"
 MEMBERS: Final = "consumer group members"
 OFFSETS: Final = "consumer group offsets"
+GROUP_STATES: Final = "consumer group states"
 STREAMS_MEMBERS: Final = "streams group members"
 TOPOLOGY: Final = "topology"
 LEADER_LOG: Final = "leader log"
@@ -41,7 +43,8 @@ _KIND_PATTERNS: Final[Sequence[tuple[str | None, str]]] = (
     (LOG_DIRS, r'^\{.*"logDirs"'),
     (TOPOLOGY, r"^[ \t]*Sub-topology: \d"),
     (TOPICS, r"^[ \t]*Topic: ?\S.*(PartitionCount|Partition):"),
-    (BROKERS, r"\(id: -?\d+ rack: .*\) ->|\A[ \t]*id[ \t]*,[ \t]*rack\b"),
+    (BROKERS, r"\(id: -?\d+ rack: .*\) ->|\A[ \t]*id[ \t]*,[ \t]*rack\b|^kminion_kafka_broker_info\{"),
+    (GROUP_STATES, r"^[ \t]*GROUP .*\bASSIGNMENT-STRATEGY\b.*\bSTATE\b"),
     (OFFSETS, r"^[ \t]*GROUP .*\bPARTITION\b.*\bCONSUMER-ID\b"),
     (MEMBERS, r"^[ \t]*GROUP .*\bCONSUMER-ID\b"),
     (STREAMS_MEMBERS, r"^[ \t]*GROUP .*\bMEMBER\b.*\bPROCESS\b.*\bASSIGNMENTS\b"),
@@ -74,9 +77,10 @@ class Dumps:
 
     Attributes:
         topics: Output of kafka-topics.sh.
-        brokers: Output of kafka-broker-api-versions.sh, or a broker list.
+        brokers: Output of kafka-broker-api-versions.sh, a broker list, or metrics of kminion.
         sizes: Partition sizes from kafka-log-dirs.sh.
         members: Output of kafka-consumer-groups.sh.
+        states: Output of kafka-consumer-groups.sh --state.
         streams_members: Output of kafka-streams-groups.sh.
         topology: Output of Topology.describe(), as text that has been checked.
         rebalances: Rebalances of the leader logs.
@@ -89,6 +93,7 @@ class Dumps:
     brokers: Dump[tuple[ListedBroker, ...]] | None = None
     sizes: Dump[Mapping[TopicPartition, int]] | None = None
     members: Dump[tuple[GroupMember, ...]] | None = None
+    states: Dump[tuple[GroupState, ...]] | None = None
     streams_members: Dump[tuple[StreamsGroupMember, ...]] | None = None
     topology: Dump[str] | None = None
     rebalances: Dump[tuple[LoggedRebalance, ...]] | None = None
@@ -97,8 +102,12 @@ class Dumps:
     ignored: tuple[str, ...] = ()
 
 
-def read_dumps(folder: Path) -> Dumps:
+def read_dumps(folder: Path, skip: Collection[str] = ()) -> Dumps:
     """Read the dumps of a folder, without its subfolders.
+
+    Args:
+        folder: The folder.
+        skip: Names of files in it that are not read.
 
     Returns:
         The parsed files.
@@ -112,6 +121,8 @@ def read_dumps(folder: Path) -> Dumps:
     texts: dict[str, list[Dump[str]]] = {}
     ignored = []
     for path in sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith(".")):
+        if path.name in skip:
+            continue
         text = _read_file(path)
         kind = None if text is None else detect_kind(text)
         if path.suffix == _PACKED and kind != LEADER_LOG:
@@ -129,6 +140,12 @@ def read_dumps(folder: Path) -> Dumps:
 def detect_kind(text: str) -> str | None:
     """Return the kind of a text; None if it is not a supported dump."""
     return next((kind for kind, pattern in _KIND_PATTERNS if re.search(pattern, text, re.MULTILINE)), None)
+
+
+def no_member_message(dump: Dump[tuple[M, ...]], group: str) -> str:
+    """Return the error message for a list of members that has none of a group."""
+    groups = ", ".join(sorted({member.group for member in dump.content})) or "none"
+    return f"{dump.file} has no member of '{group}' (groups: {groups})"
 
 
 def _read_file(path: Path) -> str | None:
@@ -167,6 +184,7 @@ def _parse_all(dumps: Dumps, texts: Mapping[str, Sequence[Dump[str]]]) -> None:
     dumps.topics = _parse_single(texts, TOPICS, parse_topics)
     dumps.brokers = _parse_single(texts, BROKERS, parse_broker_list)
     dumps.sizes = _parse_single(texts, LOG_DIRS, parse_partition_sizes)
+    dumps.states = _parse_single(texts, GROUP_STATES, parse_group_states)
     dumps.streams_members = _parse_single(texts, STREAMS_MEMBERS, parse_streams_members)
     dumps.topology = _parse_single(texts, TOPOLOGY, _check_topology)
     dumps.properties = _parse_single(texts, PROPERTIES, parse_properties)

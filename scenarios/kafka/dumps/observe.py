@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final, NoReturn
+from typing import Final
 
-from assignors.model.ids import TopicPartition
-from scenarios.kafka.dumps.files import Dumps, read_dumps
+from scenarios.kafka.dumps.cluster import NO_RATES, broker_release, observed_brokers, observed_topic
+from scenarios.kafka.dumps.consumers import DumpedConsumers, has_consumer_group
+from scenarios.kafka.dumps.files import Dump, Dumps, no_member_message, read_dumps
 from scenarios.kafka.dumps.groups import (
     ObservedGroup,
     from_consumer_group,
@@ -17,13 +18,13 @@ from scenarios.kafka.dumps.groups import (
     min_standbys,
 )
 from scenarios.kafka.dumps.history import add_late_threads, follow_up_ms, rebalance_history, select_application
+from scenarios.kafka.formats.streams_groups import StreamsGroupMember
 from scenarios.kafka.formats.topics import DescribedTopic
 from scenarios.kafka.observation.described_subtopologies import describe_subtopologies
 from scenarios.kafka.observation.errors import ObservationError
 from scenarios.kafka.observation.history import RebalanceHistory
 from scenarios.kafka.observation.observation import (
     Observation,
-    ObservedBroker,
     ObservedProcess,
     ObservedSubtopology,
     ObservedTopic,
@@ -69,13 +70,14 @@ class ObservedDumps:
 
 
 def observe_dumps(folder: Path, group: str, options: DumpOptions | None = None) -> ObservedDumps:
-    """Observe an application from a folder of dumps; files are identified by content, not by name.
+    """Observe an application or a consumer group from a folder of dumps, identified by content, not by name.
 
     Args:
         folder: Folder with the output of kafka-topics.sh and Topology.describe(), and one of: kafka-consumer-groups.sh,
             kafka-streams-groups.sh, the leader's log. Optional: kafka-broker-api-versions.sh, kafka-log-dirs.sh, and
-            the properties of the application.
-        group: `application.id`.
+            the properties of the application. Of a consumer group, there is no topology; kafka-consumer-groups.sh
+            --state shows its assignor.
+        group: `application.id` or `group.id`.
         options: Information that dumps lack.
 
     Returns:
@@ -86,9 +88,13 @@ def observe_dumps(folder: Path, group: str, options: DumpOptions | None = None) 
             missing and how to provide it.
     """
     dumps = read_dumps(folder)
+    chosen = options or DumpOptions()
+    if has_consumer_group(dumps, group):
+        observation = DumpedConsumers(dumps, group, chosen.configs, chosen.racks).observe()
+        return ObservedDumps(observation, None, dumps.kinds, dumps.ignored)
     if dumps.rebalances is not None:
         dumps.rebalances = replace(dumps.rebalances, content=select_application(dumps.rebalances.content, group))
-    return _DumpObserver(dumps, group, options or DumpOptions()).observe()
+    return _DumpObserver(dumps, group, chosen).observe()
 
 
 @dataclass(slots=True)
@@ -125,7 +131,7 @@ class _DumpObserver:
         protocol = "streams" if self.dumps.streams_members is not None and not self._has_log() else "classic"
         observation = Observation(
             source=f"in {', '.join(sorted(self.dumps.kinds))}",
-            brokers=self._brokers(topics),
+            brokers=observed_brokers(self.dumps, self.assumptions),
             topics=self._topics(topics, subtopologies),
             application_id=self.group,
             protocol=protocol,
@@ -134,7 +140,7 @@ class _DumpObserver:
             configs=configs,
             listed_members=group.listed_members,
             next_rebalance_ms=self._next_rebalance_ms(configs),
-            broker_release=self._broker_release() if protocol == "streams" else None,
+            broker_release=broker_release(self.dumps) if protocol == "streams" else None,
             assumptions=tuple(self.assumptions),
         )
         if history is not None:
@@ -158,9 +164,11 @@ class _DumpObserver:
         dumps = self.dumps
         if dumps.topics is None:
             self.missing.append("replicas: output of kafka-topics.sh --describe")
+        has_group = dumps.members is not None or dumps.streams_members is not None or self._has_log()
         if dumps.topology is None:
-            self.missing.append("subtopologies and stores: output of Topology.describe()")
-        if dumps.members is None and dumps.streams_members is None and not self._has_log():
+            unless = "" if has_group else ", unless this is a consumer group"
+            self.missing.append(f"subtopologies and stores: output of Topology.describe(){unless}")
+        if not has_group:
             self.missing.append(
                 "assignment: output of kafka-consumer-groups.sh --describe --members --verbose or "
                 "kafka-streams-groups.sh --describe --members --verbose, or the log of the group leader at INFO"
@@ -179,10 +187,7 @@ class _DumpObserver:
             )
         if dumps.sizes is None:
             self.assumptions.append("No output of kafka-log-dirs.sh: topics and changelogs are assumed empty.")
-        self.assumptions.append(
-            "Dumps contain no rates: nothing is produced until you set bytes_per_s of topics, as in "
-            "--set 'cluster.topics[NAME].bytes_per_s=10 MB/s'."
-        )
+        self.assumptions.append(NO_RATES)
 
     def _fail_if_missing(self) -> None:
         if self.missing:
@@ -206,17 +211,10 @@ class _DumpObserver:
             group = from_leader(first, self.group, _parse_number(configs, _THREADS))
             return add_late_threads(group, rebalances, self.group) if self.options.replays else group
         if dumps.streams_members is not None:
-            threads = [member for member in dumps.streams_members.content if member.group == self.group]
-            if not threads:
-                self._fail_without_members(
-                    dumps.streams_members.file, {member.group for member in dumps.streams_members.content}
-                )
-            return from_streams_group(threads)
+            return from_streams_group(self._stream_threads(dumps.streams_members))
         if dumps.members is None or not subtopologies:
             return ObservedGroup((), ())
         consumers = [member for member in dumps.members.content if member.group == self.group]
-        if not consumers:
-            self._fail_without_members(dumps.members.file, {member.group for member in dumps.members.content})
         if _parse_number(configs, _STANDBYS):
             self.assumptions.append(
                 "kafka-consumer-groups.sh does not print standbys: the scenario starts without any; the first "
@@ -224,9 +222,11 @@ class _DumpObserver:
             )
         return from_consumer_group(consumers, subtopologies, dumps.members.file)
 
-    def _fail_without_members(self, file: str, groups: set[str]) -> NoReturn:
-        names = ", ".join(sorted(groups)) or "none"
-        raise ObservationError(f"{file} has no member of '{self.group}' (groups: {names})")
+    def _stream_threads(self, listed: Dump[tuple[StreamsGroupMember, ...]]) -> list[StreamsGroupMember]:
+        threads = [member for member in listed.content if member.group == self.group]
+        if not threads:
+            raise ObservationError(no_member_message(listed, self.group))
+        return threads
 
     def _history(self, configs: Mapping[str, str]) -> RebalanceHistory | None:
         log = self.dumps.rebalances
@@ -271,21 +271,6 @@ class _DumpObserver:
         )
         return str(number)
 
-    def _brokers(self, topics: Mapping[str, DescribedTopic]) -> tuple[ObservedBroker, ...]:
-        if self.dumps.brokers is not None:
-            listed = sorted(self.dumps.brokers.content, key=lambda broker: broker.id)
-            return tuple(ObservedBroker(broker.id, broker.rack) for broker in listed)
-        self.assumptions.append("No output of kafka-broker-api-versions.sh: brokers are assumed to have no racks.")
-        ids = {broker for topic in topics.values() for replicas in topic.replicas for broker in replicas}
-        return tuple(ObservedBroker(broker, None) for broker in sorted(ids))
-
-    def _broker_release(self) -> str | None:
-        """Return the release of all brokers; None if it is unknown or differs."""
-        releases = (
-            {broker.release for broker in self.dumps.brokers.content} if self.dumps.brokers else set[str | None]()
-        )
-        return next(iter(releases)) if len(releases) == 1 else None
-
     def _topics(
         self, topics: Mapping[str, DescribedTopic], subtopologies: Sequence[ObservedSubtopology]
     ) -> tuple[ObservedTopic, ...]:
@@ -295,15 +280,7 @@ class _DumpObserver:
             for name in (*subtopology.sources, *subtopology.changelogs.values(), *subtopology.writes)
         }
         sizes = self.dumps.sizes.content if self.dumps.sizes else {}
-        return tuple(_observed_topic(topics[name], sizes) for name in sorted(used & set(topics)))
-
-
-def _observed_topic(topic: DescribedTopic, sizes: Mapping[TopicPartition, int]) -> ObservedTopic:
-    size_bytes = [sizes.get(TopicPartition(topic.name, partition)) for partition in range(len(topic.replicas))]
-    has_sizes = any(size is not None for size in size_bytes)
-    return ObservedTopic(
-        topic.name, topic.replicas, topic.leaders, tuple(size or 0 for size in size_bytes) if has_sizes else None
-    )
+        return tuple(observed_topic(topics[name], sizes) for name in sorted(used & set(topics)))
 
 
 def _parse_number(configs: Mapping[str, str], key: str) -> int | None:

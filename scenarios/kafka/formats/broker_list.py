@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from scenarios.kafka.formats.broker_api_versions import parse_broker_api_versions
+from scenarios.kafka.formats.kminion import BROKER_INFO, parse_kminion_brokers
 from scenarios.kafka.formats.lines import FormatError, numbered_lines
 from scenarios.language.units import parse_bytes, parse_bytes_per_s
 
@@ -40,14 +41,16 @@ class ListedBroker:
 
 
 def parse_broker_list(text: str) -> tuple[ListedBroker, ...]:
-    """Parse a broker list in CSV or the output of `kafka-broker-api-versions.sh`, detected by its content.
+    """Parse a broker list in CSV, the output of `kafka-broker-api-versions.sh`, or metrics of kminion, by its content.
 
     Returns:
         The brokers.
 
     Raises:
-        FormatError: The text has neither format, or lists a broker twice.
+        FormatError: The text has none of the formats, or lists a broker twice.
     """
+    if BROKER_INFO in text:
+        return tuple(ListedBroker(broker, rack) for broker, rack in parse_kminion_brokers(text).items())
     if "(id:" in text:
         return tuple(
             ListedBroker(broker.id, broker.rack, release=broker.release) for broker in parse_broker_api_versions(text)

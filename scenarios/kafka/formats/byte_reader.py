@@ -27,6 +27,11 @@ class ByteReader:
         self.size = len(data)
         self.version: int | None = None
 
+    @property
+    def left(self) -> int:
+        """Return the number of bytes that have not been read."""
+        return self.size - self._position
+
     def fail(self, problem: str) -> NoReturn:
         """Report malformed bytes.
 
@@ -40,9 +45,7 @@ class ByteReader:
         """Return the next `count` bytes; fail if fewer are left."""
         end = self._position + count
         if count < 0 or end > self.size:
-            self.fail(
-                f"{field} at byte {self._position} needs {count} bytes, but {self.size - self._position} are left"
-            )
+            self.fail(f"{field} at byte {self._position} needs {count} bytes, but {self.left} are left")
         taken, self._position = self._data[self._position : end], end
         return taken
 
@@ -87,9 +90,8 @@ class ByteReader:
     def array(self, field: str, read_element: Callable[[str], _Element]) -> list[_Element]:
         """Return a list with a 4-byte length prefix; `read_element` reads one element."""
         length = self.int32(field)
-        left = self.size - self._position
-        if not 0 <= length <= left:
-            self.fail(f"{field} before byte {self._position} cannot have {length} elements; {left} bytes are left")
+        if not 0 <= length <= self.left:
+            self.fail(f"{field} before byte {self._position} cannot have {length} elements; {self.left} bytes are left")
         return [read_element(field) for _ in range(length)]
 
     def expect_end(self) -> None:

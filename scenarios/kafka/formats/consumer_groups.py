@@ -1,10 +1,10 @@
-"""Output of `kafka-consumer-groups.sh --describe`: the partitions of each group member.
+"""Output of `kafka-consumer-groups.sh --describe`: the partitions of each group member, and the states of groups.
 
 Supported are `--members --verbose` up to 3.7 (`t1(0), t2(0,1)`) and from 4.0 (`t1:0,1;t2:0`), and `--offsets`, the
 default. Members as 3.8 and 3.9 print them lack the topic names and are rejected.
 
 Source: `kafka.admin.ConsumerGroupCommand`, `org.apache.kafka.tools.consumer.group.ConsumerGroupCommand`
-(`printMembers`, `printOffsets`).
+(`printMembers`, `printOffsets`, `printStates`).
 """
 
 from __future__ import annotations
@@ -18,6 +18,13 @@ from scenarios.kafka.formats.lines import FormatError, check_columns, numbered_l
 from scenarios.kafka.naming import TOPIC_PATTERN
 
 _COMMAND = "kafka-consumer-groups.sh --describe --members --verbose"
+_STATE_COMMAND = "kafka-consumer-groups.sh --describe --state"
+_STATE_COLUMNS = {
+    "GROUP": r"(?P<group>\S+)\s+",
+    "COORDINATOR (ID)": r"\S+\s+\(-?\d+\)\s+",
+    "ASSIGNMENT-STRATEGY": r"((?P<assignor>\S+)\s+)?",  # Older releases print blanks for none.
+    "STATE": r"(?P<state>\S+)\s+",
+}
 _NONE = "-"
 _REMARK = re.compile(r"\s*(Consumer group '|Warning: |Error: |The consumer group )")
 _NUMBERS = r"[0-9]{1,10}(,[0-9]{1,10})*"
@@ -39,6 +46,8 @@ class GroupMember:
         partitions: Assigned partitions, sorted.
         host: Host of the consumer.
         instance_id: `group.instance.id`; None if it has none or the output does not show it, as for offsets.
+        has_epoch: Whether the output shows a member epoch, which members of the consumer protocol have (KIP-848).
+        is_classic: Whether the output shows that it still uses the classic protocol in a group of both protocols.
     """
 
     line: int
@@ -48,6 +57,50 @@ class GroupMember:
     partitions: tuple[TopicPartition, ...]
     host: str
     instance_id: str | None
+    has_epoch: bool = False
+    is_classic: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class GroupState:
+    """The state of a consumer group.
+
+    Attributes:
+        group: Group id.
+        assignor: Name of its assignor; None without one.
+        state: State, such as `Stable`.
+    """
+
+    group: str
+    assignor: str | None
+    state: str
+
+
+def parse_group_states(text: str) -> tuple[GroupState, ...]:
+    """Parse the output of `kafka-consumer-groups.sh --describe --state`, with or without `--verbose`.
+
+    Returns:
+        The groups, in the order of the text.
+
+    Raises:
+        FormatError: The text is not such output.
+    """
+    states: list[GroupState] = []
+    pattern: re.Pattern[str] | None = None
+    for number, line in numbered_lines(text):
+        if line.lstrip().startswith("GROUP "):
+            titles = re.findall(r"COORDINATOR \(ID\)|\S+", line)
+            check_columns(number, titles, ("GROUP", "COORDINATOR (ID)", "ASSIGNMENT-STRATEGY", "STATE"), _STATE_COMMAND)
+            pattern = re.compile("".join(_STATE_COLUMNS.get(title, r"\S+\s+") for title in titles))
+        elif not _REMARK.match(line):
+            match = None if pattern is None else pattern.fullmatch(f"{line.strip()} ")
+            if match is None:
+                raise FormatError(number, f"'{line.strip()[:60]}' is not a row of {_STATE_COMMAND}")
+            assignor = match["assignor"]
+            states.append(GroupState(match["group"], None if assignor == _NONE else assignor, match["state"]))
+    if pattern is None:
+        raise FormatError(None, f"no header line (GROUP COORDINATOR …); expected the output of {_STATE_COMMAND}")
+    return tuple(states)
 
 
 def parse_group_members(text: str) -> tuple[GroupMember, ...]:
@@ -87,6 +140,8 @@ def parse_group_members(text: str) -> tuple[GroupMember, ...]:
             partitions=tuple(sorted(partitions[member])),
             host=row.get("HOST", "").removeprefix("/"),
             instance_id=row.get(_OPTIONAL) or None,
+            has_epoch=row.get("CURRENT-EPOCH", _NONE) != _NONE,
+            is_classic=row.get("UPGRADED") == "false",
         )
         for member, (line, row) in first_row.items()
     )

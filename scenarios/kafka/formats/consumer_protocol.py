@@ -59,6 +59,22 @@ class SubscriptionInfo:
 
 
 @dataclass(frozen=True, slots=True)
+class ConsumerSubscription:
+    """The metadata of a group member with any assignor; `MemberSubscription` documents the other attributes.
+
+    Attributes:
+        user_data: What its assignor adds.
+    """
+
+    version: int
+    topics: tuple[str, ...]
+    owned: tuple[TopicPartition, ...]
+    generation: int
+    rack: str | None
+    user_data: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class MemberSubscription:
     """The metadata of a group member.
 
@@ -130,6 +146,20 @@ def decode_subscription(data: bytes) -> MemberSubscription:
     Raises:
         FormatError: The bytes are truncated, malformed, not of Kafka Streams, or of an unsupported version.
     """
+    own = decode_consumer_subscription(data)
+    streams = decode_subscription_info(own.user_data)
+    return MemberSubscription(own.version, own.topics, own.owned, own.generation, own.rack, streams)
+
+
+def decode_consumer_subscription(data: bytes) -> ConsumerSubscription:
+    """Decode the metadata of a member with any assignor, as DescribeGroups returns it.
+
+    Returns:
+        The decoded metadata.
+
+    Raises:
+        FormatError: The bytes are truncated or malformed.
+    """
     reader = ByteReader(data, "ConsumerProtocolSubscription")
     version = _read_consumer_version(reader)
     topics = tuple(reader.array("topics", reader.string))
@@ -137,7 +167,21 @@ def decode_subscription(data: bytes) -> MemberSubscription:
     owned = _read_topic_partitions(reader) if version >= 1 else ()
     generation = reader.int32("generationId") if version >= 2 else -1
     rack = reader.nullable_string("rackId") if version >= 3 else None
-    return MemberSubscription(version, topics, owned, generation, rack, decode_subscription_info(user_data or b""))
+    return ConsumerSubscription(version, topics, owned, generation, rack, user_data or b"")
+
+
+def decode_consumer_assignment(data: bytes) -> tuple[TopicPartition, ...]:
+    """Decode the assignment of a member with any assignor, as DescribeGroups returns it.
+
+    Returns:
+        The partitions, sorted.
+
+    Raises:
+        FormatError: The bytes are truncated or malformed.
+    """
+    reader = ByteReader(data, "ConsumerProtocolAssignment")
+    _read_consumer_version(reader)
+    return _read_topic_partitions(reader)
 
 
 def decode_assignment(data: bytes) -> ClassicMemberAssignment:

@@ -44,16 +44,23 @@ def match_topics(pattern: str, topics: Collection[str]) -> list[str]:
     Raises:
         FormatError: The pattern is not supported, or matches no topic.
     """
-    try:
-        compiled = re.compile(_Translator(pattern).translate(), re.ASCII)
-    except re.error:
+    compiled = compile_pattern(pattern)
+    if compiled is None:
         raise FormatError(
             None, f"the pattern '{pattern[:60]}' is too complex to match; replace it with the topics, as [a, b]"
-        ) from None
+        )
     matching = [topic for topic in sorted(set(topics) - _BROKER_TOPICS) if compiled.fullmatch(topic)]
     if not matching:
         raise FormatError(None, f"the pattern '{pattern[:60]}' matches no topic of the cluster")
     return matching
+
+
+def compile_pattern(pattern: str) -> re.Pattern[str] | None:
+    """Return a pattern that matches whole names in Python; None if it is not supported."""
+    try:
+        return re.compile(_Translator(pattern).translate(), re.ASCII)
+    except re.error:
+        return None
 
 
 class _Translator:

@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from assignors.model.ids import TopicId
 from scenarios.kafka.formats.lines import FormatError, numbered_lines, parse_broker_ids
 from scenarios.language.errors import format_count
 
@@ -40,6 +41,7 @@ class DescribedTopic:
         configs: Configs that differ from the brokers' defaults.
         moving: Partitions with replicas being added or removed.
         in_sync: Broker ids of the in-sync replicas by partition; all replicas if the text has no Isr.
+        topic_id: Topic id; None if it is not printed, as before Kafka 2.8.
     """
 
     name: str
@@ -49,6 +51,7 @@ class DescribedTopic:
     configs: Mapping[str, str]
     moving: tuple[int, ...] = ()
     in_sync: tuple[tuple[int, ...], ...] = ()
+    topic_id: TopicId | None = None
 
 
 @dataclass(slots=True)
@@ -60,6 +63,7 @@ class _TopicDraft:
     leaders: dict[int, int] = field(default_factory=dict)
     in_sync: dict[int, tuple[int, ...]] = field(default_factory=dict)
     moving: list[int] = field(default_factory=list)
+    topic_id: TopicId | None = None
 
 
 def parse_topics(text: str) -> tuple[DescribedTopic, ...]:
@@ -83,6 +87,7 @@ def parse_topics(text: str) -> tuple[DescribedTopic, ...]:
             raise FormatError(number, f"duplicate topic '{name}' (first in line {drafts[name].line})")
         else:
             drafts[name] = _TopicDraft(number, _parse_count(number, fields), _parse_configs(fields.get("Configs", "")))
+            drafts[name].topic_id = _parse_topic_id(fields.get("TopicId", ""))
     if not drafts:
         raise FormatError(None, f"no topics; expected the output of {_COMMAND}")
     return tuple(_finish(name, draft) for name, draft in drafts.items())
@@ -121,6 +126,14 @@ def _parse_configs(text: str) -> dict[str, str]:
         elif last_key is not None:
             configs[last_key] += f",{part}"
     return configs
+
+
+def _parse_topic_id(text: str) -> TopicId | None:
+    """Return a topic id; None if it is not printed, or in a form that Kafka does not have."""
+    try:
+        return TopicId.parse(text)
+    except ValueError:
+        return None
 
 
 def _add_partition(draft: _TopicDraft, number: int, topic: str, fields: Mapping[str, str]) -> None:
@@ -169,4 +182,5 @@ def _finish(name: str, draft: _TopicDraft) -> DescribedTopic:
         draft.configs,
         tuple(sorted(draft.moving)),
         tuple(draft.in_sync[partition] for partition in range(count)),
+        topic_id=draft.topic_id,
     )

@@ -33,6 +33,9 @@ class AdminApi(Protocol):
     def streams_group(self, group: str) -> AdminResponse:
         """StreamsGroupDescribe: return a group."""
 
+    def consumer_group(self, group: str) -> AdminResponse:
+        """ConsumerGroupDescribe: return a group of the consumer protocol."""
+
     def topics(self) -> Sequence[AdminResponse]:
         """Metadata: return all topics."""
 
@@ -44,6 +47,9 @@ class AdminApi(Protocol):
 
     def end_offsets(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, int]:
         """ListOffsets: return the log end offset of each partition."""
+
+    def committed_offsets(self, group: str) -> Mapping[TopicPartition, int]:
+        """OffsetFetch: return the committed offset of each partition that has one."""
 
     def broker_configs(self, broker: int, keys: Sequence[str]) -> Mapping[str, str | None]:
         """DescribeConfigs: return configs of a broker."""

@@ -35,6 +35,12 @@ with warnings.catch_warnings():
     class StreamsGroupDescribeResponse(ApiMessage, load_json=messages):  # type: ignore[misc, call-arg]
         """Response with the description of streams groups."""
 
+    class ConsumerGroupDescribeRequest(ApiMessage, load_json=messages):  # type: ignore[misc, call-arg]
+        """Request for the description of groups of the consumer protocol."""
+
+    class ConsumerGroupDescribeResponse(ApiMessage, load_json=messages):  # type: ignore[misc, call-arg]
+        """Response with the description of groups of the consumer protocol."""
+
 
 CONNECT_TIMEOUT_MS: Final = 15_000
 """Default time to connect to a broker."""
@@ -77,6 +83,10 @@ class LiveCluster:
         """Return a streams group (StreamsGroupDescribe)."""
         return self._request(f"group '{group}'", lambda: self._admin.describe_streams_group(group), _GROUP)
 
+    def consumer_group(self, group: str) -> AdminResponse:
+        """Return a group of the consumer protocol (ConsumerGroupDescribe)."""
+        return self._request(f"group '{group}'", lambda: self._admin.describe_consumer_group(group), _GROUP)
+
     def topics(self) -> Sequence[AdminResponse]:
         """Return all topics (Metadata)."""
         return self._request("topics", self._admin.describe_topics, _TOPIC)
@@ -93,6 +103,13 @@ class LiveCluster:
     def end_offsets(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, int]:
         """Return the log end offset of each partition (ListOffsets)."""
         return self._list_offsets(partitions, kafka.OffsetSpec.LATEST)
+
+    def committed_offsets(self, group: str) -> Mapping[TopicPartition, int]:
+        """Return the committed offset of each partition that has one (OffsetFetch)."""
+        offsets = self._request(
+            f"committed offsets of '{group}'", lambda: self._admin.list_group_offsets({group: None}), _GROUP
+        ).get(group, {})
+        return {TopicPartition(key.topic, key.partition): int(found.offset) for key, found in offsets.items()}
 
     def broker_configs(self, broker: int, keys: Sequence[str]) -> Mapping[str, str | None]:
         """Return configs of a broker (DescribeConfigs)."""
@@ -160,7 +177,7 @@ class LiveCluster:
 
 
 class _AdminClient(KafkaAdminClient):  # type: ignore[misc]
-    """kafka-python's client, extended by DescribeGroups with undecoded bytes and by StreamsGroupDescribe."""
+    """kafka-python's client, extended by DescribeGroups with undecoded bytes and by messages that it lacks."""
 
     def __init__(self, **configs: Any) -> None:
         try:
@@ -190,6 +207,10 @@ class _AdminClient(KafkaAdminClient):  # type: ignore[misc]
     def describe_streams_group(self, group: str) -> AdminResponse:
         """Return a streams group (StreamsGroupDescribe)."""
         return self._describe_group(StreamsGroupDescribeRequest(group_ids=[group]), group)
+
+    def describe_consumer_group(self, group: str) -> AdminResponse:
+        """Return a group of the consumer protocol (ConsumerGroupDescribe)."""
+        return self._describe_group(ConsumerGroupDescribeRequest(group_ids=[group]), group)
 
     def _close_failed(self) -> None:
         """Close the client after a failed start; otherwise its thread would continue to retry.

@@ -1,4 +1,4 @@
-"""Observation of a running cluster and a Kafka Streams application on it.
+"""Observation of a running cluster, and of a Kafka Streams application or a consumer group on it.
 
 The observation only describes and lists: it joins no group, commits no offsets and writes nothing.
 """
@@ -11,17 +11,19 @@ from dataclasses import replace
 
 from scenarios.kafka.live.admin_api import AdminApi, AdminResponse
 from scenarios.kafka.live.client_properties import client_settings
+from scenarios.kafka.live.consumer_group import is_consumer_group, observe_consumer_group
 from scenarios.kafka.live.opening import open_cluster
 from scenarios.kafka.live.running_group import RunningGroup, observe_group
 from scenarios.kafka.live.standbys import STANDBYS, infer_num_standbys, with_caught_up_standbys
 from scenarios.kafka.live.topics import measure_topics
+from scenarios.kafka.observation.errors import ObservationError
 from scenarios.kafka.observation.observation import (
     BROKER_CONFIGS_NOT_VISIBLE,
     Observation,
     ObservedBroker,
     ObservedTopic,
 )
-from scenarios.kafka.observation.stated_racks import StatedRacks, with_stated_racks
+from scenarios.kafka.observation.stated_racks import StatedRacks, with_stated_consumer_racks, with_stated_racks
 from scenarios.language.broker_configs import BrokerConfigs
 from scenarios.language.section import config_keys
 from scenarios.language.unmodeled_configs import BROKER_CONFIGS_OUTSIDE_THE_MODEL
@@ -38,11 +40,11 @@ def observe_cluster(
     racks: StatedRacks = (),
     all_topics: bool = False,
 ) -> Observation:
-    """Observe a cluster and an application that runs on it.
+    """Observe a cluster, and an application or a consumer group that runs on it.
 
     Args:
         bootstrap: `host:port` of some brokers, separated by commas.
-        group: `application.id`.
+        group: `application.id` or `group.id`.
         properties: Connection properties, as Kafka's tools take them with `--command-config`.
         seconds: Time over which rates are measured; 0 for no rates.
         topology: Output of the application's `Topology.describe()`, if available.
@@ -54,15 +56,20 @@ def observe_cluster(
         The observed state.
 
     Raises:
-        ObservationError: The cluster cannot be reached or denies a request; the group is not a stable group of Kafka
-            Streams; or the owners of its changelogs are ambiguous without a topology. The message never contains a
-            password.
+        ObservationError: The cluster cannot be reached or denies a request; the group does not become stable; a
+            topology is given for a consumer group; or the owners of changelogs are ambiguous without a topology. The
+            message never contains a password.
     """
     settings = client_settings(properties)
     with open_cluster(bootstrap, settings) as cluster:
-        observation = observe(
-            cluster, group, seconds=seconds, topology=topology, configs=configs, racks=racks, all_topics=all_topics
-        )
+        if is_consumer_group(cluster, group):
+            if topology is not None:
+                raise ObservationError(f"group '{group}' is a consumer group, and has no topology")
+            observation = observe_consumers(cluster, group, seconds=seconds, configs=configs, racks=racks)
+        else:
+            observation = observe(
+                cluster, group, seconds=seconds, topology=topology, configs=configs, racks=racks, all_topics=all_topics
+            )
     ignored = f"Unsupported client properties are ignored: {', '.join(settings.ignored)}."
     return replace(
         observation,
@@ -91,7 +98,7 @@ def observe(
     if STANDBYS not in application_configs:
         application_configs[STANDBYS], standby_assumptions = infer_num_standbys(running)
     return Observation(
-        source=f"observed on {time.strftime('%Y-%m-%d %H:%M UTC', time.gmtime(running.observed_at_ms / 1000))}",
+        source=_observed_at(running.observed_at_ms),
         brokers=brokers,
         topics=measured.topics,
         application_id=group,
@@ -113,6 +120,36 @@ def observe(
             *standby_assumptions,
         ),
     )
+
+
+def observe_consumers(
+    cluster: AdminApi, group: str, *, seconds: float, configs: Mapping[str, str], racks: StatedRacks = ()
+) -> Observation:
+    """Observe a consumer group through an `AdminApi`; arguments, result and errors as in `observe_cluster`."""
+    running = observe_consumer_group(cluster, group)
+    observed_at_ms = cluster.now_ms()
+    measured = measure_topics(cluster, list(running.topics.values()), seconds, group)
+    brokers, broker_configs, broker_assumptions = _observe_brokers(cluster, measured.topics)
+    members, rack_assumptions = with_stated_consumer_racks(running.consumers.members, racks)
+    return Observation(
+        source=_observed_at(observed_at_ms),
+        brokers=brokers,
+        topics=measured.topics,
+        application_id=group,
+        protocol=running.protocol,
+        subtopologies=(),
+        processes=(),
+        configs=configs,
+        broker_configs={**broker_configs, **running.broker_configs},
+        broker_release=cluster.coordinator_release(group),
+        warnings=running.warnings,
+        assumptions=(*running.assumptions, *measured.assumptions, *broker_assumptions, *rack_assumptions),
+        consumers=replace(running.consumers, members=members),
+    )
+
+
+def _observed_at(at_ms: int) -> str:
+    return f"observed on {time.strftime('%Y-%m-%d %H:%M UTC', time.gmtime(at_ms / 1000))}"
 
 
 def _select_topics(running: RunningGroup, all_topics: bool) -> list[AdminResponse]:

@@ -75,13 +75,16 @@ def observe_group(cluster: AdminApi, group: str, topology: str | None) -> Runnin
             are not visible; or the owners of its changelogs are ambiguous without a topology.
     """
     groups = cluster.groups()
-    if _group_type(groups, group) == "streams":
+    group_type = find_group_type(groups, group)
+    if group_type == "streams":
         return _observe_streams_group(cluster, group, topology)
+    if group_type != "classic":
+        raise ObservationError(f"group '{group}' has type {group_type}, not Kafka Streams")
     return _observe_classic_group(cluster, group, topology, [str(entry["group_id"]) for entry in groups])
 
 
-def _group_type(groups: Sequence[AdminResponse], group: str) -> str:
-    """Return `streams` or `classic`; brokers before 3.8 do not report the type and have only classic groups.
+def find_group_type(groups: Sequence[AdminResponse], group: str) -> str:
+    """Return `streams`, `consumer` or `classic`; brokers before 3.8 report no type and have only classic groups.
 
     Raises:
         ObservationError: The group is not visible or has another type.
@@ -89,13 +92,13 @@ def _group_type(groups: Sequence[AdminResponse], group: str) -> str:
     for entry in groups:
         if entry["group_id"] == group:
             group_type = str(entry.get("group_type") or "classic").lower()
-            if group_type not in ("classic", "streams"):
-                raise ObservationError(f"group '{group}' has type {group_type}, not Kafka Streams")
+            if group_type not in ("classic", "consumer", "streams"):
+                raise ObservationError(f"group '{group}' has type {group_type}, not Kafka Streams or consumers")
             return group_type
     ids = sorted(str(entry["group_id"]) for entry in groups)
     raise ObservationError(
         f"group '{group}' does not exist or is not visible ({format_list('groups', ids)}). The group is the "
-        "application.id; this requires the operation Describe on the group"
+        "application.id or group.id; this requires the operation Describe on the group"
     )
 
 
@@ -106,7 +109,7 @@ def _observe_classic_group(cluster: AdminApi, group: str, topology: str | None, 
         observed = classic_group.read_classic_group(response)
         return None if observed.next_rebalance_at_ms == 0 else observed
 
-    observed = _poll_until_stable(cluster, group, cluster.classic_group, read)
+    observed = poll_until_stable(cluster, group, cluster.classic_group, read)
     now_ms = cluster.now_ms()
     subtopologies = subtopologies_of_tasks(observed.source_topics)
     topics = _topics(cluster, subtopologies)
@@ -137,7 +140,7 @@ def _observe_streams_group(cluster: AdminApi, group: str, topology: str | None) 
     def read(response: AdminResponse) -> streams_group.ObservedStreamsGroup | None:
         return streams_group.read_streams_group(response) if streams_group.is_stable(response) else None
 
-    observed = _poll_until_stable(cluster, group, cluster.streams_group, read)
+    observed = poll_until_stable(cluster, group, cluster.streams_group, read)
     now_ms = cluster.now_ms()
     topics = _topics(cluster, observed.subtopologies)
     subtopologies, assumptions = observed.subtopologies, tuple[str, ...]()
@@ -160,7 +163,7 @@ def _observe_streams_group(cluster: AdminApi, group: str, topology: str | None) 
     )
 
 
-def _poll_until_stable(
+def poll_until_stable(
     cluster: AdminApi,
     group: str,
     describe: Callable[[str], AdminResponse],

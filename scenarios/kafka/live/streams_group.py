@@ -143,6 +143,11 @@ def _tasks(entries: Sequence[AdminResponse]) -> Iterator[str]:
 def _assumptions(members: Sequence[AdminResponse]) -> Iterator[str]:
     if not any(member["task_offsets"] for member in members):
         yield "The coordinator does not report task offsets: all task copies are assumed to be caught up."
+    else:
+        yield (
+            "Copies on disk are those that members reported last, by default once a minute: a copy that a recent move "
+            "left behind may be missing."
+        )
     if any(member["assignment"]["warmup_tasks"] for member in members):
         yield "Warm-up tasks are treated as standbys."
 

@@ -5,10 +5,12 @@ Source: `MetadataResponse.json`, `DescribeLogDirsResponse.json`.
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from assignors.model.ids import TopicPartition
+from assignors.model.ids import TopicId, TopicPartition
 from scenarios.kafka.formats.topics import NO_LEADER
 from scenarios.kafka.live.admin_api import AdminApi, AdminResponse
 from scenarios.kafka.naming import is_purged_topic
@@ -104,7 +106,14 @@ def observed_topic(topic: AdminResponse) -> ObservedTopic:
         topic["name"],
         tuple(tuple(partition["replica_nodes"]) for partition in partitions),
         tuple(partition["leader_id"] for partition in partitions),
+        topic_id=_topic_id(topic.get("topic_id")),
     )
+
+
+def _topic_id(value: Any) -> TopicId | None:
+    """Return a topic id; None before Kafka 2.8."""
+    found = None if value is None else uuid.UUID(str(value))
+    return TopicId.of(found) if found is not None and found.int else None
 
 
 def _measured_topic(
@@ -125,6 +134,7 @@ def _measured_topic(
         on_disk,
         tuple(first.end_offsets.get(partition, 0) for partition in partitions),
         None if last is None else tuple(last.records_per_s(first, partition) for partition in partitions),
+        topic.topic_id,
     )
 
 

@@ -1,4 +1,4 @@
-"""The observed state of a cluster and of a Kafka Streams application on it.
+"""The observed state of a cluster, and of a Kafka Streams application or a consumer group on it.
 
 `live` (Kafka's Admin API) and `dumps` (saved tool output) create an `Observation`; `scenario_writer` writes a scenario
 from it. Task ids are in Kafka's text form (`0_3`, `name__0_3`).
@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
+
+from assignors.model.ids import TopicId, TopicPartition
 
 BROKER_CONFIGS_NOT_VISIBLE: Final = (
     "Broker configs are not visible (they require DescribeConfigs on the cluster): Kafka's defaults are assumed."
@@ -41,6 +43,7 @@ class ObservedTopic:
         start_offsets: First offset whose record still occupies disk space; consumers may no longer be able to read it.
         end_offsets: Log end offset.
         records_per_s: Growth of the end offset.
+        topic_id: Topic id; None if not observed.
     """
 
     name: str
@@ -50,6 +53,7 @@ class ObservedTopic:
     start_offsets: tuple[int, ...] | None = None
     end_offsets: tuple[int, ...] | None = None
     records_per_s: tuple[float, ...] | None = None
+    topic_id: TopicId | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +118,45 @@ class ObservedSubtopology:
 
 
 @dataclass(frozen=True, slots=True)
+class ObservedConsumer:
+    """A member of a consumer group that is no application of Kafka Streams.
+
+    Attributes:
+        member_id: Member id.
+        client_id: `client.id`.
+        host: Host of the client, as the coordinator sees it.
+        instance_id: `group.instance.id`; None for a dynamic member.
+        rack: Rack; None if it has none, or none is known.
+        topics: Topics to which it subscribes, sorted.
+        partitions: Partitions that it owns, sorted.
+        announces_rack: Whether its rack is its `client.rack`, so that Kafka knows it.
+    """
+
+    member_id: str
+    client_id: str
+    host: str
+    instance_id: str | None
+    rack: str | None
+    topics: tuple[str, ...]
+    partitions: tuple[TopicPartition, ...]
+    announces_rack: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ObservedConsumers:
+    """The members of a consumer group.
+
+    Attributes:
+        assignor: Name of the assignor that Kafka reports, such as `range`: of the client under the classic protocol, of
+            the group coordinator under the consumer protocol.
+        members: Members, by member id.
+    """
+
+    assignor: str
+    members: tuple[ObservedConsumer, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ClientRates:
     """Rates of a process from its own metrics; None if not measured.
 
@@ -130,16 +173,16 @@ class ClientRates:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """A cluster and an application at one point in time.
+    """A cluster and an application, or a consumer group, at one point in time.
 
     Attributes:
         source: Where and when it was observed, for the scenario's header; without passwords and parent folders.
         brokers: Brokers, by id.
         topics: Topics that the application reads and writes, by name; all topics on request.
-        application_id: `application.id`.
-        protocol: `classic` or `streams`.
-        subtopologies: Subtopologies, by id.
-        processes: Processes, by process id; empty if the application is not running.
+        application_id: `application.id`, or `group.id` of a consumer group.
+        protocol: `classic`, `streams`, or `consumer` (KIP-848).
+        subtopologies: Subtopologies, by id; none of a consumer group.
+        processes: Processes, by process id; empty if the application is not running, and of a consumer group.
         configs: Configs of the application that were observed or given, by Kafka's keys.
         broker_configs: Configs of the brokers, by Kafka's keys.
         listed_members: Member ids of a streams group in the order in which its coordinator lists them, which breaks
@@ -152,6 +195,7 @@ class Observation:
         measurements: Sentences on what client metrics showed, for the scenario's header.
         assumptions: Sentences on what was not observed and what was assumed instead, for the scenario's header.
         warnings: Sentences on a state of the group that is not simulated.
+        consumers: Members of a consumer group; None of an application of Kafka Streams.
     """
 
     source: str
@@ -171,6 +215,7 @@ class Observation:
     measurements: tuple[str, ...] = ()
     assumptions: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    consumers: ObservedConsumers | None = None
 
     def process_by_member(self) -> dict[str, str]:
         """Return the process id of each member of a streams group, in the order in which its coordinator lists them."""

@@ -9,13 +9,14 @@ from typing import Final
 from scenarios.kafka.observation.observation import Observation
 from scenarios.kafka.observation.yaml_text import YamlValue
 from scenarios.language.broker_configs import LEADER_SELECTOR, RACK_AWARE_SELECTOR, BrokerConfigs
+from scenarios.language.configs_outside_model import ConfigsOutsideTheModel, UnmodeledConfig
+from scenarios.language.consumer_configs import ConsumerConfigs
 from scenarios.language.section import ScenarioSection, config_keys
 from scenarios.language.streams_configs import MISPLACED_CONFIGS, StreamsConfigs
 from scenarios.language.unmodeled_configs import (
     BROKER_CONFIGS_OUTSIDE_THE_MODEL,
+    CONSUMER_CONFIGS_OUTSIDE_THE_MODEL,
     STREAMS_CONFIGS_OUTSIDE_THE_MODEL,
-    ConfigsOutsideTheModel,
-    UnmodeledConfig,
 )
 
 _SELECTOR: Final = "replica.selector.class"
@@ -49,6 +50,12 @@ def streams_configs(observation: Observation) -> ConfigsAndRemarks:
     return dict(sorted(supported.items())), _omission_remarks("the application", omitted)
 
 
+def consumer_configs(observation: Observation) -> ConfigsAndRemarks:
+    """Return the configs of a consumer group that a scenario supports, and remarks on the others."""
+    supported, omitted = _split_supported(observation.configs, ConsumerConfigs, CONSUMER_CONFIGS_OUTSIDE_THE_MODEL)
+    return dict(sorted(supported.items())), _omission_remarks("the consumers", omitted)
+
+
 def broker_configs(observation: Observation) -> ConfigsAndRemarks:
     """Return the brokers' configs that a scenario supports and that are not defaults, and remarks on the others."""
     supported, omitted = _split_supported(observation.broker_configs, BrokerConfigs, BROKER_CONFIGS_OUTSIDE_THE_MODEL)
@@ -79,8 +86,11 @@ def assignor_of(observation: Observation) -> tuple[str, tuple[str, ...]]:
 
 def unmodeled_configs(observation: Observation) -> Iterator[tuple[str, str]]:
     """Yield the observed configs whose effect is not simulated, as pairs (`key=value`, what differs from Kafka)."""
+    of_clients: tuple[type[ScenarioSection], ConfigsOutsideTheModel] = StreamsConfigs, STREAMS_CONFIGS_OUTSIDE_THE_MODEL
+    if observation.consumers is not None:
+        of_clients = ConsumerConfigs, CONSUMER_CONFIGS_OUTSIDE_THE_MODEL
     for configs, section, outside in (
-        (observation.configs, StreamsConfigs, STREAMS_CONFIGS_OUTSIDE_THE_MODEL),
+        (observation.configs, *of_clients),
         (observation.broker_configs, BrokerConfigs, BROKER_CONFIGS_OUTSIDE_THE_MODEL),
     ):
         for key, text in sorted(configs.items()):

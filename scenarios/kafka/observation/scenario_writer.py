@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from scenarios.kafka.naming import changelog_topic, repartition_name
 from scenarios.kafka.observation.client_names import client_names
+from scenarios.kafka.observation.cluster_lines import cluster_lines, header_lines, mapping_lines
 from scenarios.kafka.observation.errors import ObservationError
+from scenarios.kafka.observation.event_lines import duration_line, event_lines
 from scenarios.kafka.observation.history import RebalanceHistory
 from scenarios.kafka.observation.observation import (
     ClientRates,
     Observation,
     ObservedProcess,
     ObservedSubtopology,
-    ObservedTopic,
 )
 from scenarios.kafka.observation.observed_configs import assignor_of, broker_configs, streams_configs, unmodeled_configs
 from scenarios.kafka.observation.observed_releases import (
@@ -24,12 +25,9 @@ from scenarios.kafka.observation.observed_releases import (
     simulated_client_release,
 )
 from scenarios.kafka.observation.tasks import sort_tasks
-from scenarios.kafka.observation.volumes import TopicVolume, has_unknown_record_count, task_lags, topic_volumes
-from scenarios.kafka.observation.yaml_text import YamlValue, comment_lines, entry_lines, flow_text
+from scenarios.kafka.observation.volumes import has_unknown_record_count, task_lags
+from scenarios.kafka.observation.yaml_text import YamlValue, entry_lines, flow_text
 from scenarios.language.units import format_duration
-
-_TIME_AFTER_LAST_REBALANCE_MS = 1_800_000
-"""Simulated time after the last rebalance of a replayed history."""
 
 
 def scenario_text(observation: Observation, history: RebalanceHistory | None = None) -> str:
@@ -44,8 +42,10 @@ def scenario_text(observation: Observation, history: RebalanceHistory | None = N
     """
     newcomers = history.newcomers if history else ()
     writer = _ScenarioWriter(observation, history, client_names([*observation.processes, *newcomers]))
-    sections = [*writer.cluster(), "", *writer.application(), "", *writer.clients(), "", *writer.events_to_end()]
-    return "\n".join([*writer.header(), "", *sections, ""])
+    cluster = cluster_lines(observation, simulated_broker_release(observation))
+    sections = [*cluster, "", *writer.application(), "", *writer.clients(), "", *writer.events_to_end()]
+    header = header_lines(observation, list_warnings(observation), list_assumptions(observation))
+    return "\n".join([*header, "", *sections, ""])
 
 
 def list_assumptions(observation: Observation) -> tuple[str, ...]:
@@ -80,37 +80,6 @@ class _ScenarioWriter:
                 "observe it while the application is running"
             )
 
-    def header(self) -> Iterator[str]:
-        """Yield comments on the source and the assumptions."""
-        yield from comment_lines(f"{self.observation.application_id}, imported: {self.observation.source}")
-        if self.observation.broker_release is not None:
-            yield from comment_lines(f"Brokers: Kafka {self.observation.broker_release}")
-        for sentence in list_warnings(self.observation):
-            yield "#"
-            yield from comment_lines(f"Warning: {sentence}")
-        sections = {"Measured": self.observation.measurements, "Assumptions": list_assumptions(self.observation)}
-        for title, sentences in sections.items():
-            if sentences:
-                yield "#"
-                yield f"# {title}:"
-            for sentence in sentences:
-                yield from comment_lines(sentence, "- ")
-
-    def cluster(self) -> Iterator[str]:
-        yield "cluster:"
-        release = simulated_broker_release(self.observation)
-        if release is not None:
-            yield from entry_lines("kafka", release, 2)
-        yield "  brokers:"
-        for broker in self.observation.brokers:
-            yield f"    - {flow_text({'id': broker.id} | ({} if broker.rack is None else {'rack': broker.rack}))}"
-        configs, _ = broker_configs(self.observation)
-        yield from _mapping_lines("configs", configs, 2)
-        yield "  topics:   # bytes and bytes/s: a list has one entry per partition, a number is the total of the topic"
-        volumes = topic_volumes(self.observation)
-        for topic in self.observation.topics:
-            yield from self._topic(topic, volumes[topic.name])
-
     def application(self) -> Iterator[str]:
         observation = self.observation
         yield "application:"
@@ -122,7 +91,7 @@ class _ScenarioWriter:
         if observation.next_rebalance_ms is not None and observation.protocol == "classic":
             yield f"  next_rebalance: {format_duration(max(0, observation.next_rebalance_ms))}"
         configs, _ = streams_configs(observation)
-        yield from _mapping_lines("configs", configs, 2)
+        yield from mapping_lines("configs", configs, 2)
         yield "  subtopologies:"
         written: set[str] = set()
         for subtopology in observation.subtopologies:
@@ -143,17 +112,11 @@ class _ScenarioWriter:
             yield "# events:"
             yield f"#   - {{at: 1m, leave: {{clients: {first_client}}}}}"
         elif self.history.changes:
-            yield "events:"
-            for change in self.history.changes:
-                event: dict[str, YamlValue] = {"clients": [self.names[process] for process in change.process_ids]}
-                if change.leaves_group:
-                    event["leaves_group"] = True
-                yield f"  - {flow_text({'at': format_duration(change.at_ms), change.kind: event})}"
+            yield from event_lines(self.history.changes, self.names)
         yield ""
         yield from self._assignors()
         if self.history is not None:
-            last_ms = max(rebalance.at_ms for rebalance in self.history.rebalances)
-            yield f"duration: {format_duration(last_ms + _TIME_AFTER_LAST_REBALANCE_MS)}"
+            yield duration_line(max(rebalance.at_ms for rebalance in self.history.rebalances))
 
     def _assignors(self) -> Iterator[str]:
         name, _ = assignor_of(self.observation)
@@ -164,18 +127,7 @@ class _ScenarioWriter:
         yield f"  - assignor: {name}"
         yield f"    label: {name}"
         yield "    parameters:   # Kafka's coordinator breaks ties by member id and by the order of its member list"
-        yield from _mapping_lines("members", self.observation.process_by_member(), 6)
-
-    def _topic(self, topic: ObservedTopic, volume: TopicVolume) -> Iterator[str]:
-        yield f"    - name: {flow_text(topic.name)}"
-        yield from entry_lines("replicas", topic.replicas, 6)
-        if any(leader != replicas[0] for leader, replicas in zip(topic.leaders, topic.replicas, strict=True)):
-            yield from entry_lines("leaders", topic.leaders, 6)
-        for key, by_partition in (("bytes_per_s", volume.bytes_per_s), ("size", volume.size_bytes)):
-            if by_partition is not None:
-                yield from entry_lines(key, _total_if_equal(by_partition), 6)
-        if volume.record_bytes is not None:
-            yield f"      record_size: {volume.record_bytes}"
+        yield from mapping_lines("members", self.observation.process_by_member(), 6)
 
     def _subtopology(self, subtopology: ObservedSubtopology, written: set[str]) -> Iterator[str]:
         """Yield a subtopology without the topics in `written`, and add its own: a topic can have one writer only."""
@@ -262,16 +214,3 @@ def _writer_assumptions(observation: Observation) -> Iterator[str]:
             "Lags are computed from the offsets in each member's last subscription; tasks that were active then, or "
             "are active now, are assumed to have no lag."
         )
-
-
-def _total_if_equal(by_partition: Sequence[int]) -> YamlValue:
-    """Return the topic's total if all partitions have the same amount, else the amount of each partition."""
-    return sum(by_partition) if len(set(by_partition)) == 1 else by_partition
-
-
-def _mapping_lines(key: str, content: Mapping[str, YamlValue], indent: int) -> Iterator[str]:
-    """Yield a mapping with one line per entry; nothing if it is empty."""
-    if content:
-        yield f"{' ' * indent}{key}:"
-    for name, value in content.items():
-        yield from entry_lines(name, value, indent + 2)

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
+from typing import TypeVar
 
-from scenarios.kafka.observation.observation import ObservedProcess
+from scenarios.kafka.observation.observation import ObservedConsumer, ObservedProcess
+
+Client = TypeVar("Client", ObservedProcess, ObservedConsumer)
 
 StatedRacks = Sequence[tuple[str, str | None]]
 """Patterns (`*` and `?`) of client ids and process ids, with a rack or None for no rack; the first match applies."""
@@ -25,28 +28,65 @@ def with_stated_racks(
     Returns:
         The processes, and sentences on racks that were not reported or are ignored.
     """
-    located: list[ObservedProcess] = []
+    stated = [(process, process.client_id, next(iter(matching_racks(process, racks)), None)) for process in processes]
+    return _located(stated)
+
+
+def with_stated_consumer_racks(
+    members: Sequence[ObservedConsumer], racks: StatedRacks
+) -> tuple[tuple[ObservedConsumer, ...], list[str]]:
+    """Set the racks of members of a consumer group that report none; Kafka does not know these racks.
+
+    Patterns are those of client ids, hosts, instance ids and member ids.
+
+    Returns:
+        The members, and sentences on racks that were not reported or are ignored.
+    """
+    stated = [
+        (
+            member,
+            member.instance_id or member.client_id,
+            next((rack for pattern, rack in racks if matches_consumer(member, pattern)), None),
+        )
+        for member in members
+    ]
+    return _located(stated)
+
+
+def _located(stated: Sequence[tuple[Client, str, str | None]]) -> tuple[tuple[Client, ...], list[str]]:
+    """Return clients with their racks, and sentences on racks; each client is given with its name and stated rack."""
+    located: list[Client] = []
     unreported: list[str] = []
     contradicted: list[str] = []
-    for process in processes:
-        stated = next(iter(matching_racks(process, racks)), None)
-        if stated is None or stated == process.rack:
-            located.append(process)
-        elif process.rack is not None:
-            located.append(process)
-            contradicted.append(f"{process.client_id} ({process.rack})")
+    for client, name, rack in stated:
+        if rack is None or rack == client.rack:
+            located.append(client)
+        elif client.rack is not None:
+            located.append(client)
+            contradicted.append(f"{name} ({client.rack})")
         else:
-            located.append(replace(process, rack=stated, announces_rack=False))
-            unreported.append(process.client_id)
+            located.append(replace(client, rack=rack, announces_rack=False))
+            unreported.append(name)
+    return tuple(located), _sentences(unreported, contradicted)
+
+
+def matches_consumer(member: ObservedConsumer, pattern: str) -> bool:
+    """Return whether a pattern is that of a member of a consumer group."""
+    ids = (member.client_id, member.host, member.instance_id or "", member.member_id)
+    return any(fnmatchcase(text, pattern) for text in ids)
+
+
+def _sentences(unreported: Sequence[str], contradicted: Sequence[str]) -> list[str]:
     sentences = []
     if unreported:
         sentences.append(
             "Clients without client.rack are in the racks given with --rack, which Kafka does not know (client_rack: "
-            f"false): {', '.join(unreported)}."
+            f"false): {', '.join(dict.fromkeys(unreported))}."
         )
     if contradicted:
-        sentences.append(f"--rack is ignored for clients that report client.rack: {', '.join(contradicted)}.")
-    return tuple(located), sentences
+        names = ", ".join(dict.fromkeys(contradicted))
+        sentences.append(f"--rack is ignored for clients that report client.rack: {names}.")
+    return sentences
 
 
 def _matches(process: ObservedProcess, pattern: str) -> bool:

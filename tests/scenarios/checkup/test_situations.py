@@ -13,7 +13,7 @@ from scenarios.checkup.base import base_document, deployment
 from scenarios.checkup.situations import SLOWDOWN, Situation, standard_situations
 from scenarios.load import Scenario, load, loads
 from scenarios.run import run
-from scenarios.shipped import list_scenarios
+from scenarios.shipped import list_applications
 from simulator.assignment.leader import Leader
 
 SHOP = """
@@ -42,7 +42,7 @@ def loaded(situation: Situation, **changes: Any) -> Scenario:
     return loads(json.dumps({**situation.document, "assignors": ["high_availability"], **changes}))
 
 
-@pytest.mark.parametrize("file", list_scenarios(), ids=lambda file: file.stem)
+@pytest.mark.parametrize("file", list_applications(), ids=lambda file: file.stem)
 def test_situations_of_shipped_scenarios_are_valid(file: Path) -> None:
     scenario = load(file)
     for situation in situations(scenario).values():
@@ -96,9 +96,9 @@ def test_the_leader_is_the_client_that_crashes() -> None:
     leaders = []
     decide = Leader.decide
 
-    def observed(self: Leader, instruction: Any) -> Any:
+    def observed(self: Leader, instruction: Any, previous: Any) -> Any:
         leaders.append(instruction.leader.client)
-        return decide(self, instruction)
+        return decide(self, instruction, previous)
 
     with patch.object(Leader, "decide", observed):
         run(loaded(situation), "high_availability", 1)

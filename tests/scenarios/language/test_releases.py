@@ -6,8 +6,7 @@ import pytest
 
 from scenarios.language.releases import (
     NEWEST,
-    NEWEST_BROKER_RELEASE,
-    NEWEST_BROKERS,
+    NEWEST_RELEASE,
     UnknownReleaseError,
     ended_threads,
     offset_storage,
@@ -62,6 +61,6 @@ def test_unsupported_release_is_rejected(text: str) -> None:
 
 
 def test_brokers_may_be_newer_than_clients() -> None:
-    assert parse_release(NEWEST_BROKERS, NEWEST_BROKER_RELEASE) == (*NEWEST_BROKER_RELEASE, 999)
+    assert parse_release(NEWEST) == (*NEWEST_RELEASE, 999)
     with pytest.raises(UnknownReleaseError, match=r"not supported \(supported: 3\.8 to 4\.4\)"):
-        parse_release("4.5", NEWEST_BROKER_RELEASE)
+        parse_release("4.5")

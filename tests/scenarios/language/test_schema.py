@@ -24,7 +24,7 @@ from scenarios.language.units import (
 )
 from scenarios.language.yaml_reader import read_yaml
 from simulator.results.run_metrics import METRIC_UNITS
-from tests.scenarios.scenario_texts import FULL, RUNNING, SMALL, mistakes_in, replace_in_small
+from tests.scenarios.scenario_texts import CONSUMERS, FULL, RUNNING, SMALL, mistakes_in, replace_in_small
 from tests.scenarios.test_mistakes import CASES
 
 LIBRARY = sorted(SCHEMA_FILE.with_name("library").glob("*.yaml"))
@@ -59,11 +59,16 @@ def _keys(value: Any) -> Iterator[str]:
         yield from _keys(part)
 
 
-def test_full_and_running_scenarios_have_every_key_except_file_keys() -> None:
-    files = {"from", "topology", "log_dirs", "plan", "quantile", "starts_at", "alongside"}
+def _keys_of(text: str) -> set[str]:
+    return set(_keys(read_yaml(text).value))
+
+
+def test_full_scenarios_have_every_key_except_file_keys() -> None:
+    files = {"from", "topology", "log_dirs", "plan", "quantile", "starts_at", "alongside", "workload", "pods"}
+    files.add("includes_application")
     former = {"keeps_state"}
     declared = {key for key, _ in _properties(build_json_schema())}
-    assert declared - files - former - {*_keys(read_yaml(FULL).value), *_keys(read_yaml(RUNNING).value)} == set()
+    assert declared - files - former - {*_keys_of(FULL), *_keys_of(RUNNING), *_keys_of(CONSUMERS)} == set()
 
 
 @pytest.mark.parametrize(
@@ -134,6 +139,15 @@ def test_config_keys_are_kafkas_with_kafkas_defaults(model: type[AssignorConfigs
         "state.cleanup.delay.ms": 600_000,
         "group.initial.rebalance.delay.ms": 3_000,
         "group.streams.initial.rebalance.delay.ms": 3_000,
+        "group.consumer.heartbeat.interval.ms": 5_000,
+        "group.consumer.min.heartbeat.interval.ms": 5_000,
+        "group.consumer.max.heartbeat.interval.ms": 15_000,
+        "group.consumer.assignment.interval.ms": 1_000,
+        "group.consumer.min.assignment.interval.ms": 0,
+        "group.consumer.max.assignment.interval.ms": 15_000,
+        "group.consumer.session.timeout.ms": 45_000,
+        "group.consumer.min.session.timeout.ms": 45_000,
+        "group.consumer.max.session.timeout.ms": 60_000,
         "group.streams.heartbeat.interval.ms": 5_000,
         "group.streams.min.heartbeat.interval.ms": 5_000,
         "group.streams.max.heartbeat.interval.ms": 15_000,

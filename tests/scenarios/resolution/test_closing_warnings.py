@@ -61,7 +61,7 @@ def test_times_within_the_grace_period_cause_no_warning() -> None:
 
 
 def test_config_that_newer_releases_do_not_have_causes_a_warning() -> None:
-    for kafka, release in ((None, "4.3 by default"), ("4.2.0", "4.2.0")):
+    for kafka, release in ((None, "4.4 by default"), ("4.2.0", "4.2.0")):
         assert warnings("leave: {clients: app-0}", kafka=kafka, config=True) == [
             "application.configs.internal.leave.group.on.close: does not exist from Kafka 4.2 on (application.kafka: "
             f"{release}), so clients remain in the group; set leaves_group: true of events, or application.kafka to "

@@ -71,6 +71,17 @@ def test_neighbor_shares_cluster_and_its_events(tmp_path: Path) -> None:
     assert scenario.imports[0][0] == "other.yaml"
 
 
+def test_other_traffic_of_neighbor_does_not_count(tmp_path: Path) -> None:
+    text = "other_traffic: {groups: [{name: search, topics: [clicks], racks: [az1]}]}\n"
+    scenario = load(write(tmp_path, MAIN + text, other=OTHER + text))
+    world = scenario.world(1)
+    ((_, neighbor),) = scenario.neighbor_worlds(world, 1)
+    assert world.other_traffic is not None
+    assert neighbor.other_traffic is None
+    [warning] = [warning for warning in scenario.warnings if "does not count" in warning]
+    assert warning.endswith("other_traffic: does not count: other traffic is that of 'main.yaml' only")
+
+
 def test_cluster_events_of_neighbor_do_not_happen(tmp_path: Path) -> None:
     other = OTHER.replace("rack_outage: {rack: az1, down: 10m}", "broker_loss: {brokers: [2]}")
     other = other.replace("events:\n", "events:\n  - {at: 5m, traffic: {factor: 2}}\n")

@@ -6,7 +6,8 @@ import pytest
 
 from assignors.model.ids import TaskId
 from scenarios.load import loads
-from simulator.world.world import GroupProtocol, HeldTasks, Start
+from simulator.world.held_tasks import HeldTasks
+from simulator.world.world import GroupProtocol, Start
 from tests.scenarios.scenario_texts import RUNNING, mistakes_in
 from tests.scenarios.test_mistakes import Case, cases
 
@@ -29,9 +30,12 @@ def test_clients_have_their_initial_tasks_by_thread() -> None:
 
 
 def test_flat_task_list_is_balanced_over_threads() -> None:
-    assert load_tasks(RUNNING)[1] == HeldTasks((ids("0_1", "0_3"), ids("0_2", "1_0")), (ids("0_0"), ()))
+    opened = {TaskId(0, 1): 7}
+    active = ids("0_1", "0_3"), ids("0_2", "1_0")
+    assert load_tasks(RUNNING)[1] == HeldTasks(active, (ids("0_0"), ()), lags_when_opened=opened)
     odd = RUNNING.replace("[0_1, 0_2, 0_3, 1_0]", "[0_1, 0_2, 0_3]")
-    assert load_tasks(odd)[1] == HeldTasks((ids("0_1", "0_3"), ids("0_2")), ((), ids("0_0")))
+    active = ids("0_1", "0_3"), ids("0_2")
+    assert load_tasks(odd)[1] == HeldTasks(active, ((), ids("0_0")), lags_when_opened=opened)
 
 
 @pytest.mark.parametrize("task_text", ["0_0", "'0_0'", '"0_0"'])
@@ -73,8 +77,8 @@ def test_streams_group_has_no_probing_rebalance() -> None:
     ]
     classic = "assignors: [{assignor: high_availability, configs: {group.protocol: classic}}]\n"
     assert mistakes_in(streams + classic) == []
-    scenario = loads(RUNNING)
-    assert [scenario.world(1, protocol=protocol).next_rebalance_ms for protocol in GroupProtocol] == [480_000, None]
+    scenario, protocols = loads(RUNNING), (GroupProtocol.CLASSIC, GroupProtocol.STREAMS)
+    assert [scenario.world(1, protocol=protocol).next_rebalance_ms for protocol in protocols] == [480_000, None]
 
 
 def test_invalid_application_causes_no_mistakes_in_tasks() -> None:

@@ -190,7 +190,7 @@ def test_all_missing_information_is_reported_together(tmp_path: Path) -> None:
     assert str(raised.value) == (
         "missing information on 'shop':\n"
         "- replicas: output of kafka-topics.sh --describe\n"
-        "- subtopologies and stores: output of Topology.describe()\n"
+        "- subtopologies and stores: output of Topology.describe(), unless this is a consumer group\n"
         "- assignment: output of kafka-consumer-groups.sh --describe --members --verbose or "
         "kafka-streams-groups.sh --describe --members --verbose, or the log of the group leader at INFO"
     )

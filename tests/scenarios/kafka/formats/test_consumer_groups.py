@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from assignors.model.ids import TopicPartition
-from scenarios.kafka.formats.consumer_groups import parse_group_members
+from scenarios.kafka.formats.consumer_groups import GroupState, parse_group_members, parse_group_states
 from scenarios.kafka.formats.lines import FormatError
 
 DIALECTS = Path(__file__).with_name("dialects")
@@ -85,3 +85,54 @@ def test_malformed_text_is_rejected(text: str, line: int | None, message: str) -
         parse_group_members(text)
     assert raised.value.line == line
     assert message in str(raised.value)
+
+
+STATES = """
+GROUP           COORDINATOR (ID)          ASSIGNMENT-STRATEGY  STATE                #MEMBERS
+shop            localhost:9092  (0)       range                Stable               4
+
+Consumer group 'old' has no active members.
+
+GROUP           COORDINATOR (ID)          ASSIGNMENT-STRATEGY  STATE                GROUP-EPOCH     TARGET-ASSIGNMENT-EPOCH   #MEMBERS
+old             localhost:9092  (0)       -                    Empty                -               -                         0
+"""  # noqa: E501
+
+
+def test_states_of_groups_with_and_without_epochs() -> None:
+    assert parse_group_states(STATES) == (GroupState("shop", "range", "Stable"), GroupState("old", None, "Empty"))
+
+
+@pytest.mark.parametrize("blanks", ["      ", " "])
+def test_states_of_releases_that_print_blanks_for_no_assignor(blanks: str) -> None:
+    text = STATES.replace("(0)       -     ", f"(0)       {blanks}")
+    assert parse_group_states(text)[1] == GroupState("old", None, "Empty")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "",
+            "no header line (GROUP COORDINATOR …); expected the output of kafka-consumer-groups.sh --describe --state",
+        ),
+        (
+            STATES.replace("range   ", "two words"),
+            "'shop            localhost:9092  (0)       two words         ' is not a row of "
+            "kafka-consumer-groups.sh --describe --state",
+        ),
+        (
+            STATES.replace("ASSIGNMENT-STRATEGY", "STRATEGY           "),
+            "no column ASSIGNMENT-STRATEGY; expected the output of kafka-consumer-groups.sh --describe --state",
+        ),
+    ],
+)
+def test_malformed_states(text: str, message: str) -> None:
+    with pytest.raises(FormatError) as caught:
+        parse_group_states(text)
+    assert str(caught.value) == message
+
+
+def test_members_of_the_consumer_protocol_have_an_epoch() -> None:
+    folder = Path(__file__).parents[1] / "dumps" / "consumer_groups"
+    members = parse_group_members((folder / "members.txt").read_text())
+    assert {member.group: member.has_epoch for member in members} == {"billing": False, "default": False, "audit": True}

@@ -99,3 +99,10 @@ def test_malformed_text_is_rejected_with_its_line(text: str, line: int | None, m
     with pytest.raises(FormatError, match="^" + re.escape(message)) as raised:
         parse_topics(text)
     assert raised.value.line == line
+
+
+def test_topic_id() -> None:
+    described = HEADER.replace("Topic: orders\t", "Topic: orders\tTopicId: kz4igi_zRnaMlpvOWHGD8Q\t") + FIRST + SECOND
+    [topic] = parse_topics(described)
+    assert str(topic.topic_id) == "kz4igi_zRnaMlpvOWHGD8Q"
+    assert parse_topics(HEADER + FIRST + SECOND)[0].topic_id is None

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import json
 import sys
+import uuid
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,12 +19,14 @@ from scenarios.kafka.live.admin_api import AdminApi, AdminResponse
 
 FOLDER = Path(__file__).parent / "recorded"
 _BYTES = "base64"
-_NOT_READ = ("authorized_operations", "topic_id", "leader_epoch", "offline_replicas", "topic_configs")
+_NOT_READ = ("authorized_operations", "leader_epoch", "offline_replicas", "topic_configs")
 
 
 def _packed(value: Any) -> Any:
     if isinstance(value, bytes | bytearray | memoryview):
         return {_BYTES: base64.b64encode(bytes(value)).decode()}
+    if isinstance(value, uuid.UUID):
+        return str(value)
     if isinstance(value, Mapping):
         return {key: _packed(item) for key, item in value.items() if key not in _NOT_READ}
     return [_packed(item) for item in value] if isinstance(value, list | tuple) else value
@@ -59,6 +62,9 @@ class Recorder:
     def streams_group(self, group: str) -> AdminResponse:
         return self._record("streams_group", self._cluster.streams_group(group))
 
+    def consumer_group(self, group: str) -> AdminResponse:
+        return self._record("consumer_group", self._cluster.consumer_group(group))
+
     def topics(self) -> Sequence[AdminResponse]:
         return self._record("topics", self._cluster.topics())
 
@@ -70,6 +76,9 @@ class Recorder:
 
     def end_offsets(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, int]:
         return self._record_offsets("end_offsets", self._cluster.end_offsets(partitions))
+
+    def committed_offsets(self, group: str) -> Mapping[TopicPartition, int]:
+        return self._record_offsets("committed_offsets", self._cluster.committed_offsets(group))
 
     def broker_configs(self, broker: int, keys: Sequence[str]) -> Mapping[str, str | None]:
         return self._record("broker_configs", self._cluster.broker_configs(broker, keys))
@@ -131,6 +140,9 @@ class Recorded:
     def streams_group(self, group: str) -> AdminResponse:
         return self._next("streams_group")
 
+    def consumer_group(self, group: str) -> AdminResponse:
+        return self._next("consumer_group")
+
     def topics(self) -> Sequence[AdminResponse]:
         return self._next("topics")
 
@@ -142,6 +154,10 @@ class Recorded:
 
     def end_offsets(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, int]:
         return self._offsets("end_offsets", partitions)
+
+    def committed_offsets(self, group: str) -> Mapping[TopicPartition, int]:
+        committed = self._next("committed_offsets")
+        return {TopicPartition(topic, partition): offset for topic, partition, offset in committed}
 
     def broker_configs(self, broker: int, keys: Sequence[str]) -> Mapping[str, str | None]:
         return self._next("broker_configs")
@@ -175,11 +191,16 @@ def record(bootstrap: str, group: str, name: str) -> None:
     """Observe a running cluster and write its responses to `recorded/NAME`."""
     from scenarios.kafka.live.client_properties import client_settings
     from scenarios.kafka.live.connection import connect
-    from scenarios.kafka.live.observe import observe
+    from scenarios.kafka.live.consumer_group import is_consumer_group
+    from scenarios.kafka.live.observe import observe, observe_consumers
 
     with connect(bootstrap, client_settings({})) as cluster:
         recorder = Recorder(cluster)
-        observe(recorder, group, seconds=5, topology=None, configs={}, all_topics=True)
+        if is_consumer_group(cluster, group):
+            is_consumer_group(recorder, group)
+            observe_consumers(recorder, group, seconds=1, configs={})
+        else:
+            observe(recorder, group, seconds=5, topology=None, configs={}, all_topics=True)
     recorder.save(FOLDER / name)
 
 

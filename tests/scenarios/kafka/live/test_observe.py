@@ -322,6 +322,8 @@ def test_offsets_reported_by_streams_members_are_used() -> None:
     assert [process.offset_sums for process in observation.processes if process.offset_sums is not None] == [
         {"0_3": 71}
     ]
+    assert any("members reported last, by default once a minute" in sentence for sentence in observation.assumptions)
+    assert not any("does not report task offsets" in sentence for sentence in observation.assumptions)
 
 
 def test_topology_names_stores_whose_changelogs_are_source_topics() -> None:

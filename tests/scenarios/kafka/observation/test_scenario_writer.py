@@ -192,7 +192,7 @@ def test_streams_group_assignor_has_members_in_listed_order() -> None:
     ],
 )
 def test_assignor_follows_from_the_configs(configs: dict[str, str], assignor: str) -> None:
-    text = scenario_text(replace(OBSERVATION, configs=configs))
+    text = scenario_text(replace(OBSERVATION, configs=configs, client_release=None))
     assert [spec.info.name for spec in loads(text).assignors] == [assignor]
     assert ("com.example.Mine is a custom class" in text) == ("com.example.Mine" in configs.values())
 
@@ -272,7 +272,7 @@ def test_release_of_the_clients_is_stated_or_assumed() -> None:
     unknown = scenario_text(replace(OBSERVATION, client_release=None))
     assert "\n  kafka:" not in unknown
     assert (
-        "# - Clients are assumed to run Kafka 4.3 (application.kafka); state another release with --kafka.\n" in unknown
+        "# - Clients are assumed to run Kafka 4.4 (application.kafka); state another release with --kafka.\n" in unknown
     )
 
 

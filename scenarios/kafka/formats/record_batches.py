@@ -1,0 +1,186 @@
+"""Segment files of a Kafka topic: record batches of magic 2.
+
+Source: `org.apache.kafka.common.record.DefaultRecordBatch`, `DefaultRecord`, `ByteUtils.readVarint`.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from scenarios.kafka.formats.crc32c import crc32c
+from scenarios.kafka.formats.decompression import decompress
+from scenarios.kafka.formats.lines import FormatError
+
+_HEADER: Final = struct.Struct(">qiibIhiqqqhii")
+"""baseOffset, batchLength, partitionLeaderEpoch, magic, crc, attributes, lastOffsetDelta, baseTimestamp, maxTimestamp,
+producerId, producerEpoch, baseSequence, number of records."""
+
+_LENGTH_END: Final = 12
+"""First byte that `batchLength` counts."""
+_CRC_START: Final = 21
+"""First byte that the checksum covers: `attributes`."""
+_MAGIC_POSITION: Final = 16
+_MAGIC: Final = 2
+_CODEC_MASK, _LOG_APPEND_TIME, _CONTROL = 0x07, 0x08, 0x20
+_MAX_VARINT_BYTES: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class LogRecord:
+    """A record.
+
+    Attributes:
+        offset: Offset in the partition.
+        at_ms: Timestamp since 1970.
+        key: Key; None if it has none.
+        value: Value; None for a tombstone.
+        batch: Offset of the first record of its batch, which was written at once.
+    """
+
+    offset: int
+    at_ms: int
+    key: bytes | None
+    value: bytes | None
+    batch: int
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """The records of a segment file.
+
+    Attributes:
+        records: Data records, in the order of the file.
+        truncated_at: Position of the first byte of an incomplete last batch; None if the file ends with a batch. A copy
+            of a segment that a broker writes to ends this way.
+        first_offset: Offset of the first batch; None without batches.
+    """
+
+    records: tuple[LogRecord, ...]
+    truncated_at: int | None
+    first_offset: int | None
+
+
+def looks_like_segment(data: bytes) -> bool:
+    """Return whether bytes begin as a segment file does."""
+    if len(data) < _HEADER.size:
+        return False
+    offset, length, _, magic, *_ = _HEADER.unpack_from(data)
+    return bool(offset >= 0 and length >= _HEADER.size - _LENGTH_END and magic == _MAGIC)
+
+
+def _any_key(key: bytes | None) -> bool:
+    return True
+
+
+def read_segment(data: bytes, is_wanted: Callable[[bytes | None], bool] = _any_key) -> Segment:
+    """Read a segment file.
+
+    Args:
+        data: Content of the file.
+        is_wanted: Selects records by their keys; the others are dropped at once, but their batches are checked.
+
+    Returns:
+        The records. Bytes of 0 at the end are ignored: brokers may allocate files in advance.
+
+    Raises:
+        FormatError: A batch is damaged, has another magic, or cannot be decompressed; the message has its position.
+    """
+    records: list[LogRecord] = []
+    position, first_offset = 0, None
+    while position < len(data):
+        if len(data) - position < _HEADER.size or not any(data[position : position + _LENGTH_END]):
+            break
+        offset, length = struct.unpack_from(">qi", data, position)
+        end = position + _LENGTH_END + length
+        _check_header(data, position, offset, length)
+        if end > len(data):
+            break
+        first_offset = offset if first_offset is None else first_offset
+        try:
+            records.extend(record for record in _read_batch(data[position:end]) if is_wanted(record.key))
+        except FormatError as error:
+            raise FormatError(None, f"batch at byte {position} (offset {offset}): {error}") from None
+        position = end
+    is_truncated = any(data[position:])
+    return Segment(tuple(records), position if is_truncated else None, first_offset)
+
+
+def _check_header(data: bytes, position: int, offset: int, length: int) -> None:
+    place = f"batch at byte {position}"
+    if offset < 0 or length < _HEADER.size - _LENGTH_END:
+        raise FormatError(None, f"{place}: offset {offset} and length {length} are impossible; the file is damaged")
+    magic = struct.unpack_from(">b", data, position + _MAGIC_POSITION)[0]
+    if magic != _MAGIC:
+        raise FormatError(None, f"{place}: magic {magic} is not supported (supported: {_MAGIC}, since Kafka 0.11)")
+
+
+def _read_batch(batch: bytes) -> Iterator[LogRecord]:
+    """Yield the data records of a batch; none of a control batch."""
+    header = _HEADER.unpack_from(batch)
+    base_offset, crc, attributes, base_ms, max_ms, count = (
+        header[0],
+        header[4],
+        header[5],
+        header[7],
+        header[8],
+        header[12],
+    )
+    if crc32c(memoryview(batch)[_CRC_START:]) != crc:
+        raise FormatError(None, "the checksum is wrong: the file is damaged")
+    if attributes & _CONTROL:
+        return
+    content = decompress(attributes & _CODEC_MASK, batch[_HEADER.size :])
+    if not 0 <= count <= len(content):
+        raise FormatError(None, f"{count} records do not fit in {len(content)} bytes")
+    reader = _RecordReader(content)
+    for _ in range(count):
+        delta_ms, delta, key, value = reader.record()
+        at_ms = max_ms if attributes & _LOG_APPEND_TIME else base_ms + delta_ms
+        yield LogRecord(base_offset + delta, at_ms, key, value, base_offset)
+
+
+class _RecordReader:
+    """Reads the records of a batch one after another."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._position = 0
+
+    def record(self) -> tuple[int, int, bytes | None, bytes | None]:
+        """Return timestamp delta, offset delta, key and value; headers are skipped."""
+        length = self._varint()
+        end = self._position + length
+        if length < 1 or end > len(self._data):
+            raise FormatError(None, f"a record of {length} bytes does not fit in its batch")
+        self._position += 1  # Attributes, unused.
+        delta_ms, delta, key, value = self._varint(), self._varint(), self._bytes(), self._bytes()
+        if self._position > end:
+            raise FormatError(None, "a record is longer than its length")
+        self._position = end
+        return delta_ms, delta, key, value
+
+    def _bytes(self) -> bytes | None:
+        length = self._varint()
+        if length < 0:
+            return None
+        end = self._position + length
+        if end > len(self._data):
+            raise FormatError(None, f"{length} bytes of a key or value do not fit in the batch")
+        taken, self._position = self._data[self._position : end], end
+        return taken
+
+    def _varint(self) -> int:
+        value = shift = 0
+        for _ in range(_MAX_VARINT_BYTES):
+            if self._position >= len(self._data):
+                raise FormatError(None, "the last record is truncated")
+            byte = self._data[self._position]
+            self._position += 1
+            value |= (byte & 0x7F) << shift
+            if not byte & 0x80:
+                return value >> 1 ^ -(value & 1)
+            shift += 7
+        raise FormatError(None, "a number has more than 10 bytes")

@@ -1,0 +1,256 @@
+"""A recorded night of a consumer group as an observation and its history, from which a scenario is written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from assignors.model.ids import TopicPartition
+from scenarios.kafka.dumps.cluster import broker_release, observed_topic
+from scenarios.kafka.dumps.files import Dumps
+from scenarios.kafka.incident.consumer_clients import observed_consumer, recorded_consumer
+from scenarios.kafka.incident.consumer_states import ConsumerStates
+from scenarios.kafka.incident.membership import ChangeKind, RecordedChange, client_changes
+from scenarios.kafka.incident.night import (
+    NightOptions,
+    racks_of_replicas,
+    recorded_brokers,
+    session_timeout_ms,
+)
+from scenarios.kafka.incident.recorded import RecordedGroup, RecordedMember, RecordedRebalance
+from scenarios.kafka.observation.errors import ObservationError
+from scenarios.kafka.observation.history import ConsumerHistory, MembershipChange
+from scenarios.kafka.observation.observation import (
+    Observation,
+    ObservedConsumer,
+    ObservedConsumers,
+    ObservedTopic,
+)
+from scenarios.kafka.observation.stated_racks import with_stated_consumer_racks
+from scenarios.language.units import format_duration
+
+_SESSION: Final = "session.timeout.ms"
+_COORDINATED_SESSION: Final = "group.consumer.session.timeout.ms"
+_MAX_POLL: Final = "max.poll.interval.ms"
+_OF_CONSUMERS: Final = ("group.id", "group.instance.id", "group.protocol", "group.remote.assignor")
+"""Configs of consumers whose keys begin like those of brokers."""
+_MIN_GAP_MS: Final = 1
+_RESTART_MS: Final = 100
+"""Assumed time between the closing of a consumer and its return, if both are within one rebalance."""
+_LEADER: Final = 1
+"""Broker of topics that no output of a tool describes."""
+
+
+@dataclass(frozen=True, slots=True)
+class ObservedConsumerNight:
+    """The night of a consumer group.
+
+    Attributes:
+        observation: State at the first recorded rebalance.
+        history: What followed.
+        states: Builds the inputs of the assignor.
+    """
+
+    observation: Observation
+    history: ConsumerHistory
+    states: ConsumerStates
+
+
+def observe_consumer_night(group: RecordedGroup, dumps: Dumps, options: NightOptions) -> ObservedConsumerNight:
+    """Return a recorded night as an observation and its history.
+
+    Args:
+        group: The recorded rebalances, all of them with members.
+        dumps: Output of tools that describe the cluster; what is missing is assumed.
+        options: Information that the files lack.
+
+    Raises:
+        ObservationError: No rebalance has members, or a stated config is malformed.
+    """
+    rebalances = group.rebalances
+    if not rebalances:
+        raise ObservationError(f"group '{group.group}' has no recorded rebalance with members")
+    assumptions: list[str] = []
+    topics = _topics(group, dumps, assumptions)
+    clients, names = _clients(rebalances)
+    located, sentences = with_stated_consumer_racks(list(clients.values()), options.racks)
+    assumptions += sentences
+    by_client = dict(zip(clients, located, strict=True))
+    initial = _owners(rebalances[0])
+    newcomers = tuple(consumer for client, consumer in by_client.items() if client not in initial)
+    configs, broker_configs = _configs(group, dumps, options)
+    session_ms = session_timeout_ms(group, {**configs, **broker_configs})
+    if group.protocol == "classic":
+        configs.setdefault(_SESSION, str(session_ms))
+    ids = {client: consumer.member_id for client, consumer in by_client.items()}
+    changes = tuple(_changes(rebalances, session_ms, ids))
+    assumptions += _assumptions(rebalances, changes)
+    if group.protocol == "consumer" and _COORDINATED_SESSION not in broker_configs:
+        assumptions.append(
+            f"Records do not have the session timeout of the consumer protocol: {format_duration(session_ms)} is "
+            f"assumed; state another one with --config {_COORDINATED_SESSION}=…."
+        )
+    observation = Observation(
+        source="rebuilt from the records of its group",
+        brokers=recorded_brokers(dumps, topics),
+        topics=topics,
+        application_id=group.group,
+        protocol=group.protocol,
+        subtopologies=(),
+        processes=(),
+        configs=configs,
+        broker_configs=broker_configs,
+        broker_release=(options.release if group.protocol == "consumer" else None) or broker_release(dumps),
+        client_release=options.release if group.protocol == "classic" else None,
+        assumptions=tuple(assumptions),
+        consumers=ObservedConsumers(
+            rebalances[0].assignor,
+            tuple(
+                replace(consumer, partitions=tuple(sorted(map(TopicPartition.parse, initial[client]))))
+                for client, consumer in by_client.items()
+                if client in initial
+            ),
+        ),
+    )
+    history = ConsumerHistory(
+        newcomers,
+        {consumer.member_id: names[client] for client, consumer in by_client.items()},
+        changes,
+        rebalances[-1].at_ms - rebalances[0].at_ms,
+    )
+    racks = racks_of_replicas(observation) if dumps.brokers is not None else {}
+    return ObservedConsumerNight(observation, history, ConsumerStates(racks, group.topic_ids))
+
+
+def _topics(group: RecordedGroup, dumps: Dumps, assumptions: list[str]) -> tuple[ObservedTopic, ...]:
+    """Return the topics with as many partitions as the last rebalance had."""
+    described = {topic.name: topic for topic in (dumps.topics.content if dumps.topics else ())}
+    sizes = dumps.sizes.content if dumps.sizes else {}
+    if not described:
+        assumptions.append(
+            "No output of kafka-topics.sh: each topic is assumed to have the partitions that were assigned, on one "
+            "broker without a rack, and no size."
+        )
+    elif missing := sorted(group.rebalances[-1].partitions.keys() - described.keys()):
+        assumptions.append(f"Topics that kafka-topics.sh did not describe are assumed empty: {', '.join(missing)}.")
+    broker = min((broker for topic in described.values() for broker in topic.replicas[0]), default=_LEADER)
+    topics = []
+    for name, number in group.rebalances[-1].partitions.items():
+        if name in described and len(described[name].replicas) >= number:
+            topic = described[name]
+            known = replace(topic, replicas=topic.replicas[:number], leaders=topic.leaders[:number])
+            topics.append(observed_topic(known, sizes))
+        else:
+            topic_id = group.topic_ids.get(name)
+            topics.append(ObservedTopic(name, ((broker,),) * number, (broker,) * number, topic_id=topic_id))
+    return tuple(topics)
+
+
+def _clients(rebalances: Sequence[RecordedRebalance]) -> tuple[dict[str, ObservedConsumer], dict[str, str]]:
+    """Return each client as its first member of the night, and its name, by process id."""
+    first: dict[str, RecordedMember] = {}
+    for rebalance in rebalances:
+        for member in rebalance.members:
+            first.setdefault(member.process_id, member)
+    ordered = sorted(first.values(), key=lambda member: member.id)
+    return (
+        {member.process_id: observed_consumer(member) for member in ordered},
+        {member.process_id: member.client_id for member in ordered},
+    )
+
+
+def _owners(rebalance: RecordedRebalance) -> dict[str, list[str]]:
+    """Return the partitions of each client, including those that are withheld for it."""
+    owned: dict[str, list[str]] = {member.process_id: [] for member in rebalance.members}
+    for name, client in rebalance.active().items():
+        owned[client].append(name)
+    return owned
+
+
+def _configs(group: RecordedGroup, dumps: Dumps, options: NightOptions) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the configs of the consumers, and those of the brokers."""
+    stated = {**(dumps.properties.content if dumps.properties else {}), **options.configs}
+    stated.pop("group.id", None)
+    broker = {key: value for key, value in stated.items() if key.startswith("group.") and key not in _OF_CONSUMERS}
+    consumer = {key: value for key, value in stated.items() if key not in broker}
+    recorded_ms = max(
+        recorded_consumer(member).rebalance_timeout_ms for rebalance in group.rebalances for member in rebalance.members
+    )
+    if recorded_ms > 0:
+        consumer.setdefault(_MAX_POLL, str(recorded_ms))
+    return consumer, broker
+
+
+def _changes(
+    rebalances: Sequence[RecordedRebalance], session_ms: int, ids: Mapping[str, str]
+) -> Iterator[MembershipChange]:
+    """Yield the changes of the clients over the night, by time.
+
+    A dynamic consumer leaves when it closes, and a static one does not: its session times out. A consumer that returned
+    while its old member was in the group went down a session timeout before that was removed. A static one that
+    returned within its session was down for half of the time in which it can have been.
+    """
+    start_ms = rebalances[0].at_ms
+    events: list[MembershipChange] = []
+    listed = client_changes(rebalances)
+    static = {member.process_id for r in rebalances for member in r.members if member.instance_id is not None}
+    for number, change in enumerate(listed):
+        at_ms = rebalances[change.position].at_ms - start_ms
+        before_ms = rebalances[change.position - 1].at_ms - start_ms + _MIN_GAP_MS
+        crashed_ms = max(before_ms, at_ms - session_ms)
+        client = (ids[change.process_id],)
+        match change.kind:
+            case ChangeKind.JOINED | ChangeKind.RETURNED:
+                events.append(MembershipChange(at_ms, "join", client))
+            case ChangeKind.RESTARTED if change.process_id in static:
+                down_ms = max(_MIN_GAP_MS, (at_ms - crashed_ms) // 2)
+                events.append(MembershipChange(crashed_ms, "crash", client, down_ms=down_ms))
+            case ChangeKind.RESTARTED:
+                expired = _expiry(listed[number + 1 :], change.process_id)
+                if expired is None:
+                    left_ms = max(before_ms, at_ms - _RESTART_MS)
+                    events.append(MembershipChange(left_ms, "leave", client))
+                    events.append(MembershipChange(max(at_ms, left_ms + _MIN_GAP_MS), "join", client))
+                    continue
+                ended_ms = rebalances[expired.position].at_ms - start_ms
+                alive_ms = _last_seen_ms(rebalances[: change.position], change.process_id) - start_ms
+                crashed_ms = max(alive_ms + _MIN_GAP_MS, min(ended_ms - session_ms, at_ms - _MIN_GAP_MS))
+                down_ms = max(_MIN_GAP_MS, at_ms - crashed_ms)
+                events.append(MembershipChange(crashed_ms, "crash", client, down_ms=down_ms))
+            case ChangeKind.LEFT:
+                left_ms = crashed_ms if change.process_id in static else at_ms
+                events.append(MembershipChange(left_ms, "leave", client))
+            case _:
+                continue
+    yield from sorted(events, key=lambda event: (event.at_ms, event.kind, event.process_ids))
+
+
+def _last_seen_ms(rebalances: Sequence[RecordedRebalance], client: str) -> int:
+    """Return when a client was certainly up: with the last stable assignment of its member, or when that joined."""
+    seen_ms = rebalances[0].at_ms
+    for rebalance in reversed(rebalances):
+        if all(member.process_id != client for member in rebalance.members):
+            break
+        if rebalance.stable_at_ms is not None:
+            return rebalance.stable_at_ms
+        seen_ms = rebalance.at_ms
+    return seen_ms
+
+
+def _expiry(later: Sequence[RecordedChange], client: str) -> RecordedChange | None:
+    """Return when the old member of a client was removed; None if it was not."""
+    return next((c for c in later if c.kind is ChangeKind.EXPIRED and c.process_id == client), None)
+
+
+def _assumptions(rebalances: Sequence[RecordedRebalance], changes: Sequence[MembershipChange]) -> Iterator[str]:
+    if any(change.kind == "leave" for change in changes):
+        yield (
+            "Records do not say whether a consumer closed or its session timed out: consumers without "
+            "group.instance.id are assumed to have closed, and so to have left at once."
+        )
+    assignors = dict.fromkeys(rebalance.assignor for rebalance in rebalances)
+    if len(assignors) > 1:
+        yield f"The assignor changed ({', '.join(assignors)}): the scenario has the first one throughout."
+    if rebalances[0].partitions != rebalances[-1].partitions:
+        yield "Topics got partitions during the night: the scenario has all of them from the start."

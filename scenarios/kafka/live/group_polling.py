@@ -1,0 +1,274 @@
+"""Snapshots of a running group: a few read-only requests each, without waiting for the group to become stable.
+
+A poll sends DescribeGroups, StreamsGroupDescribe or ConsumerGroupDescribe to the coordinator, OffsetFetch to the
+coordinator, and ListOffsets to each broker that leads a partition of the group.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from assignors.model.ids import TaskId, TopicPartition
+from scenarios.kafka.formats.consumer_protocol import decode_assignment, decode_subscription
+from scenarios.kafka.formats.lines import FormatError
+from scenarios.kafka.live.admin_api import AdminApi, AdminResponse
+from scenarios.kafka.live.consumer_polling import classic_consumers, coordinated_consumers, coordinated_phase
+from scenarios.kafka.naming import process_client_id
+from scenarios.kafka.observation.errors import ObservationError
+from scenarios.kafka.observation.group_snapshot import (
+    GroupKind,
+    GroupPhase,
+    GroupSnapshot,
+    SnapshotMember,
+    TaskProgress,
+)
+from scenarios.kafka.observation.observation import Observation
+from scenarios.kafka.observation.tasks import sort_tasks
+
+_RETRIABLE: Final = {
+    14: "COORDINATOR_LOAD_IN_PROGRESS",
+    15: "COORDINATOR_NOT_AVAILABLE",
+    16: "NOT_COORDINATOR",
+}
+_GROUP_ID_NOT_FOUND: Final = 69
+_STREAMS: Final = "stream"
+_CLASSIC_PHASES: Final = {
+    "Stable": GroupPhase.STABLE,
+    "PreparingRebalance": GroupPhase.REBALANCING,
+    "CompletingRebalance": GroupPhase.REBALANCING,
+    "Empty": GroupPhase.EMPTY,
+    "Dead": GroupPhase.GONE,
+}
+
+
+class TransientError(ObservationError):
+    """The group cannot be described at the moment, for example because its coordinator moves."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskPartitions:
+    """The partitions of each task.
+
+    Attributes:
+        sources: Source partitions by task.
+        changelogs: Changelog partitions by task; none of stateless tasks.
+    """
+
+    sources: Mapping[str, tuple[TopicPartition, ...]] = field(default_factory=dict)
+    changelogs: Mapping[str, tuple[TopicPartition, ...]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, observation: Observation) -> TaskPartitions:
+        """Return the partitions of the tasks of an observed application, or of an observed consumer group."""
+        sizes = {topic.name: len(topic.replicas) for topic in observation.topics}
+        if observation.consumers is not None:
+            names = [TopicPartition(topic, number) for topic, size in sizes.items() for number in range(size)]
+            return cls({str(name): (name,) for name in names})
+        sources: dict[str, tuple[TopicPartition, ...]] = {}
+        changelogs: dict[str, tuple[TopicPartition, ...]] = {}
+        for subtopology in observation.subtopologies:
+            for number in range(max((sizes.get(topic, 0) for topic in subtopology.sources), default=0)):
+                task = str(TaskId(subtopology.id, number))
+                sources[task] = _partitions(subtopology.sources, number, sizes)
+                if logged := _partitions(sorted(subtopology.changelogs.values()), number, sizes):
+                    changelogs[task] = logged
+        return cls(sources, changelogs)
+
+
+def _partitions(topics: Iterable[str], number: int, sizes: Mapping[str, int]) -> tuple[TopicPartition, ...]:
+    return tuple(TopicPartition(topic, number) for topic in topics if number < sizes.get(topic, 0))
+
+
+@dataclass(frozen=True, slots=True)
+class PolledGroup:
+    """A snapshot with the response that it was read from, from which a stable group can be observed completely."""
+
+    snapshot: GroupSnapshot
+    response: AdminResponse
+
+
+def find_protocol(groups: Sequence[AdminResponse], group: str) -> str | None:
+    """Return `classic`, `streams` or `consumer` for a group in a response of ListGroups; None if it does not exist.
+
+    Raises:
+        ObservationError: The group has another type.
+    """
+    for entry in groups:
+        if entry["group_id"] != group:
+            continue
+        group_type = str(entry.get("group_type") or "classic").lower()
+        if group_type not in ("classic", "streams", "consumer"):
+            raise ObservationError(_not_supported(group, f"its type is {group_type}"))
+        return group_type
+    return None
+
+
+def poll_group(cluster: AdminApi, group: str, protocol: str, partitions: TaskPartitions) -> PolledGroup:
+    """Describe a group and the offsets of its tasks.
+
+    Args:
+        cluster: The cluster.
+        group: `application.id` or `group.id`.
+        protocol: `classic`, `streams` or `consumer`.
+        partitions: The partitions whose offsets are read; none to skip them.
+
+    Returns:
+        The snapshot.
+
+    Raises:
+        TransientError: The coordinator is not available at the moment.
+        ObservationError: The cluster does not respond or denies a request, or the group has members of another kind.
+    """
+    describe, read = {
+        "classic": (cluster.classic_group, _classic_snapshot),
+        "streams": (cluster.streams_group, _streams_snapshot),
+        "consumer": (cluster.consumer_group, coordinated_consumers),
+    }[protocol]
+    response = describe(group)
+    at_ms = cluster.now_ms()
+    code = int(response["error_code"])
+    if code in _RETRIABLE:
+        raise TransientError(f"group '{group}' cannot be described at the moment: {_RETRIABLE[code]}")
+    if code == _GROUP_ID_NOT_FOUND:
+        return PolledGroup(GroupSnapshot(at_ms, group, protocol, "Dead", GroupPhase.GONE), response)
+    if code:
+        raise ObservationError(f"group '{group}' cannot be described: {response['error_message'] or f'error {code}'}")
+    snapshot = read(response, at_ms)
+    if partitions.sources and snapshot.phase in (GroupPhase.STABLE, GroupPhase.REBALANCING):
+        snapshot = with_offsets(snapshot, cluster, partitions)
+    return PolledGroup(snapshot, response)
+
+
+def with_offsets(snapshot: GroupSnapshot, cluster: AdminApi, partitions: TaskPartitions) -> GroupSnapshot:
+    """Return the snapshot with the offsets of its tasks; without any if a partition has no leader at the moment."""
+    by_task = [*partitions.sources.values(), *partitions.changelogs.values()]
+    try:
+        ends = cluster.end_offsets(sorted({partition for of_task in by_task for partition in of_task}))
+        committed = cluster.committed_offsets(snapshot.group)
+    except ObservationError as error:
+        return replace(snapshot, offsets_error=str(error))
+    progress = {}
+    for task, sources in partitions.sources.items():
+        known = [partition for partition in sources if partition in committed and partition in ends]
+        if known:
+            progress[task] = TaskProgress(sum(committed[name] for name in known), sum(ends[name] for name in known))
+    changelog_ends = {
+        task: sum(ends[partition] for partition in changelogs)
+        for task, changelogs in partitions.changelogs.items()
+        if all(partition in ends for partition in changelogs)
+    }
+    return replace(snapshot, changelog_ends=changelog_ends, progress=progress)
+
+
+def _classic_snapshot(response: AdminResponse, at_ms: int) -> GroupSnapshot:
+    group, state = str(response["group_id"]), str(response["group_state"])
+    if response["protocol_type"] not in ("consumer", ""):
+        raise ObservationError(_not_supported(group, f"its protocol type is {response['protocol_type']}"))
+    phase = _CLASSIC_PHASES.get(state, GroupPhase.REBALANCING)
+    ids = tuple(sorted(str(entry["member_id"]) for entry in response["members"]))
+    if phase is not GroupPhase.STABLE:
+        return GroupSnapshot(at_ms, group, "classic", state, phase, member_ids=ids)
+    if response["protocol_data"] != _STREAMS:
+        return classic_consumers(response, at_ms)
+    members = [_classic_member(entry) for entry in response["members"]]
+    generations = [member.generation for member in members]
+    rejoin_at_ms = [member.rejoin_at_ms for member in members if member.rejoin_at_ms is not None]
+    return GroupSnapshot(
+        at_ms,
+        group,
+        "classic",
+        state,
+        phase,
+        epoch=max(generations) + 1 if max(generations, default=-1) >= 0 else None,
+        members=tuple(member.member for member in members),
+        member_ids=ids,
+        next_rebalance_at_ms=min(rejoin_at_ms, default=None),
+        error_code=max((member.error_code for member in members), default=0),
+        kind=GroupKind.APPLICATION,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _ClassicMember:
+    member: SnapshotMember
+    generation: int
+    rejoin_at_ms: int | None
+    error_code: int
+
+
+def _classic_member(entry: AdminResponse) -> _ClassicMember:
+    """Decode a member; it reports the generation in which it owned its partitions, the one before the current."""
+    metadata = bytes(entry["member_metadata"])
+    try:
+        subscription, assignment = decode_subscription(metadata), decode_assignment(bytes(entry["member_assignment"]))
+    except FormatError as error:
+        raise ObservationError(f"member {entry['member_id']}: {error}") from None
+    active, standby = sort_tasks(assignment.active), sort_tasks(assignment.streams.standby_tasks)
+    member = SnapshotMember(
+        id=str(entry["member_id"]),
+        client_id=process_client_id(str(entry["client_id"])),
+        process_id=subscription.streams.process_id,
+        rack=subscription.rack or None,
+        tags=dict(subscription.streams.client_tags),
+        instance_id=entry.get("group_instance_id"),
+        active=active,
+        standby=standby,
+        target_active=active,
+        target_standby=standby,
+        owned=subscription.owned,
+        offset_sums=dict(subscription.streams.offset_sums),
+        joined=hashlib.sha256(metadata).hexdigest()[:16],
+    )
+    streams = assignment.streams
+    return _ClassicMember(member, subscription.generation, streams.next_rebalance_at_ms, streams.error_code)
+
+
+def _streams_snapshot(response: AdminResponse, at_ms: int) -> GroupSnapshot:
+    group, state = str(response["group_id"]), str(response["group_state"])
+    phase = coordinated_phase(state)
+    return GroupSnapshot(
+        at_ms,
+        group,
+        "streams",
+        state,
+        phase,
+        epoch=int(response["assignment_epoch"]),
+        members=tuple(_streams_member(entry) for entry in response["members"]),
+        member_ids=tuple(sorted(str(entry["member_id"]) for entry in response["members"])),
+        kind=GroupKind.APPLICATION,
+    )
+
+
+def _streams_member(entry: AdminResponse) -> SnapshotMember:
+    current, target = entry["assignment"], entry["target_assignment"]
+    offsets = {f"{task['subtopology_id']}_{task['partition']}": task["offset"] for task in entry["task_offsets"] or ()}
+    return SnapshotMember(
+        id=str(entry["member_id"]),
+        client_id=process_client_id(str(entry["client_id"])),
+        process_id=str(entry["process_id"]),
+        rack=entry["rack_id"] or None,
+        tags={tag["key"]: tag["value"] for tag in entry["client_tags"]},
+        instance_id=entry["instance_id"],
+        active=sort_tasks(_tasks(current["active_tasks"])),
+        standby=sort_tasks(_tasks([*current["standby_tasks"], *current["warmup_tasks"]])),
+        target_active=sort_tasks(_tasks(target["active_tasks"])),
+        target_standby=sort_tasks(_tasks([*target["standby_tasks"], *target["warmup_tasks"]])),
+        offset_sums={task: offsets[task] for task in sort_tasks(offsets)},
+        joined="",
+    )
+
+
+def _tasks(entries: Sequence[AdminResponse]) -> Iterator[str]:
+    for entry in entries:
+        for partition in entry["partitions"]:
+            yield f"{entry['subtopology_id']}_{partition}"
+
+
+def _not_supported(group: str, reason: str) -> str:
+    return (
+        f"group '{group}' cannot be watched: {reason}. watch supports Kafka Streams applications and consumer groups; "
+        "pass the application.id or the group.id"
+    )

@@ -1,0 +1,1 @@
+"""Kubernetes manifests: the pods of an application, where they run, how they are replaced, and what scales them."""
