@@ -15,7 +15,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from pipeline.session import SQL_SETTINGS, SparkError, without_stack_frames
+from pipeline.errors import SparkError
+from pipeline.session import SQL_SETTINGS, without_stack_frames
 from simulator.results.temporary_folder import temporary_folder
 
 if TYPE_CHECKING:

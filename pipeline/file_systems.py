@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pipeline.connect_session import is_connect
-from pipeline.session import SparkError
+from pipeline.errors import SparkError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -77,6 +77,19 @@ def open_file_system(spark: SparkSession, root: str) -> FileSystem:
     return ArrowFiles(root) if is_connect(spark) else HadoopFiles(spark, root)
 
 
+def with_scheme(path: str) -> str:
+    """Return a path or URI as an absolute URI for Hadoop: without a scheme, it is on this machine.
+
+    Hadoop would take it for one of its default file system, which on a cluster often is HDFS.
+    """
+    return path if _has_scheme(path) else f"file:{os.path.abspath(path)}"
+
+
+def _has_scheme(path: str) -> bool:
+    scheme, colon, _ = path.partition(":")
+    return bool(colon) and "/" not in scheme
+
+
 class HadoopFiles:
     """Spark's Hadoop file systems, to which the settings of Spark apply.
 
@@ -93,8 +106,10 @@ class HadoopFiles:
 
         assert spark._jvm is not None
         self._jvm: Any = spark._jvm
+        # Java looks for each part of a dotted name in all jars.
+        self._new_path: Any = self._jvm.org.apache.hadoop.fs.Path
         try:
-            path = self._jvm.org.apache.hadoop.fs.Path(root)
+            path = self._new_path(with_scheme(root))
             self._files = path.getFileSystem(spark._jsc.hadoopConfiguration())
             self._root = self._files.makeQualified(path)
         except Py4JJavaError as error:
@@ -152,7 +167,7 @@ class HadoopFiles:
 
     def download(self, names: Sequence[str], copy: Path) -> None:
         """Copy a file to this machine; the parent folder of the copy exists."""
-        target = self._jvm.org.apache.hadoop.fs.Path(f"file://{copy}")  # Hadoop expects no escapes.
+        target = self._new_path(f"file://{copy}")  # Hadoop expects no escapes.
         self._files.copyToLocalFile(False, self._path(names), target, True)
 
     def rename(self, source: Sequence[str], target: Sequence[str]) -> None:
@@ -182,7 +197,7 @@ class HadoopFiles:
         return "/".join((self.root.rstrip("/"), *names))
 
     def _path(self, names: Sequence[str]) -> Any:
-        return self._jvm.org.apache.hadoop.fs.Path(self._uri(names))
+        return self._new_path(self._uri(names))
 
 
 class ArrowFiles:
@@ -201,10 +216,10 @@ class ArrowFiles:
     def __init__(self, root: str) -> None:
         from pyarrow import fs
 
-        scheme, colon, rest = root.partition(":")
+        scheme, _, rest = root.partition(":")
         self._files: Any
-        if not colon or "/" in scheme or scheme == "file":
-            path = os.path.abspath("/" + rest.lstrip("/") if scheme == "file" and colon else root)
+        if not _has_scheme(root) or scheme == "file":
+            path = os.path.abspath("/" + rest.lstrip("/") if _has_scheme(root) else root)
             self._files, self._root, self._prefix = fs.LocalFileSystem(), path, "file:"
         elif scheme in _S3_SCHEMES:
             endpoint = next((os.environ[name] for name in _S3_ENDPOINTS if os.environ.get(name)), None)

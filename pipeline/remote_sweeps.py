@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from pipeline.session import SparkError, connect
+from pipeline.errors import SparkError
+from pipeline.session import connect
 from pipeline.storage import Storage
 from reports.analysis.sweeps.sweep_directory import is_sweep_directory
 from simulator.results.temporary_folder import temporary_folder

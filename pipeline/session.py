@@ -6,21 +6,18 @@ By default, Spark runs in a Java process on this machine (`local[*]`). `--master
 
 from __future__ import annotations
 
-import logging
 import os
-import re
 import shutil
-import signal
-import subprocess
 import sys
 import tempfile
-import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING
 
+from pipeline.errors import SparkError
+from pipeline.java_process import end_java, end_orphans, java_ends_at_interrupt, java_has_ended, uninterrupted
+from pipeline.python_daemon import daemon_settings
 from simulator.results.temporary_folder import temporary_folder
 
 if TYPE_CHECKING:
@@ -49,24 +46,11 @@ _SETTINGS = {
 _LOCAL_SETTINGS = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 _FAST_START_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 _MAX_CHARS = 2_000
-_JAVA_END_S = 10.0
-"""Time that Java has to stop Spark after Ctrl-C, before it is killed."""
-_REPEAT_S = 0.05
-"""Time until a Ctrl-C that Python has dropped is repeated; the deletion of an object takes less."""
-_JAVA_LAST_STEPS_S = 2.0
-"""Time between the end of Java's connections and that of its process."""
-
-_PY4J_LOGGERS = (None, "py4j.clientserver", "py4j.java_gateway")
-"""Loggers of py4j, which also uses the root logger; filters of a logger do not apply to those below it."""
 
 _JAVA_HAS_ENDED = (
     "Java ended while Spark ran; the system may have ended it for lack of memory (see dmesg). "
     "Use fewer cores, as in --master 'local[1]'"
 )
-
-
-class SparkError(Exception):
-    """Spark does not start, or a job fails."""
 
 
 @contextmanager
@@ -107,8 +91,8 @@ def connect(
     running = SparkSession.getActiveSession() if master is None else None
     with ExitStack() as stack:
         if running is None:
-            stack.enter_context(_java_ends_at_interrupt())
-            session = _start(master, settings or {}, _FAST_START_JAVA if fast_start else "")
+            stack.enter_context(java_ends_at_interrupt())
+            session = _start(master, settings or {}, _FAST_START_JAVA if fast_start else "", py_files)
             stack.push(lambda kind, *_: None if kind is KeyboardInterrupt else _stop(session))
         else:
             session = running
@@ -134,99 +118,11 @@ def _spark_errors() -> Iterator[None]:
     try:
         yield
     except (Py4JNetworkError, ConnectionError) as error:
-        if _java_has_ended():
+        if java_has_ended():
             raise SparkError(_JAVA_HAS_ENDED) from error
         raise SparkError(f"Spark does not answer: {error}") from error
     except (PySparkException, Py4JError) as error:
         raise SparkError(f"Spark failed: {without_stack_frames(str(error))}") from error
-
-
-@contextmanager
-def _java_ends_at_interrupt() -> Iterator[None]:
-    """End the Java process at Ctrl-C, without a request to it: the interrupted one may be unanswered.
-
-    A terminal sends Ctrl-C to Java, too, so an error of Spark after Ctrl-C follows from it.
-
-    Yields:
-        Nothing.
-
-    Raises:
-        KeyboardInterrupt: the user pressed Ctrl-C.
-        SparkError: that of the block, without Ctrl-C.
-    """
-    interrupts: list[int] = []
-    _unlog_lost_calls()
-    try:
-        with _recorded_interrupts(interrupts):
-            yield
-    except KeyboardInterrupt:
-        _end_java()
-        raise
-    except SparkError:
-        if not interrupts:
-            raise
-        _end_java()
-        raise KeyboardInterrupt from None
-
-
-@contextmanager
-def _recorded_interrupts(interrupts: list[int]) -> Iterator[None]:
-    """Append a number to `interrupts` at each Ctrl-C, before the handler of this process is called.
-
-    One that Python drops is repeated, until it interrupts something else than the deletion of an object.
-
-    Yields:
-        Nothing.
-    """
-    handler, report_dropped = signal.getsignal(signal.SIGINT), sys.unraisablehook
-    if threading.current_thread() is not threading.main_thread() or not callable(handler):
-        yield
-        return
-
-    def record(number: int, frame: FrameType | None) -> None:
-        interrupts.append(number)
-        handler(number, frame)
-
-    def repeat(dropped: sys.UnraisableHookArgs) -> None:
-        if not issubclass(dropped.exc_type, KeyboardInterrupt):
-            report_dropped(dropped)
-            return
-        main_thread = threading.main_thread().ident
-        assert main_thread is not None
-        timer = threading.Timer(_REPEAT_S, signal.pthread_kill, (main_thread, signal.SIGINT))
-        timer.daemon = True
-        timer.start()
-
-    signal.signal(signal.SIGINT, record)
-    sys.unraisablehook = repeat
-    try:
-        yield
-    finally:
-        sys.unraisablehook = report_dropped
-        signal.signal(signal.SIGINT, handler)
-
-
-def _unlog_lost_calls() -> None:
-    """Drop py4j's tracebacks of calls of Java that have lost their connection, until this process ends.
-
-    Objects of Java that are deleted after it has ended, and threads that still wait for it, call it, too.
-    """
-    for name in _PY4J_LOGGERS:
-        logging.getLogger(name).addFilter(_is_no_lost_call)
-
-
-def _is_no_lost_call(record: logging.LogRecord) -> bool:
-    """Return False for a call by py4j that Ctrl-C ends here or, where the terminal sends it to Java too, over there.
-
-    A lost connection is an exception as well, which `_spark_errors` reports in one line, unless the connection is lost
-    while py4j closes it.
-    """
-    import py4j
-    from py4j.protocol import Py4JNetworkError
-
-    lost = KeyboardInterrupt | Py4JNetworkError | ConnectionError
-    is_by_py4j = record.pathname.startswith(os.path.dirname(py4j.__file__))
-    return not (is_by_py4j and record.exc_info and isinstance(record.exc_info[1], lost))
 
 
 def _stop(session: SparkSession) -> None:
@@ -236,44 +132,10 @@ def _stop(session: SparkSession) -> None:
     try:
         session.stop()
     except (Py4JNetworkError, ConnectionError):
-        _end_java()
+        end_java()
 
 
-def _java_has_ended() -> bool:
-    """Return whether Java has ended or is about to: its connections close before its process can be awaited."""
-    from pyspark import SparkContext
-
-    process = getattr(SparkContext._gateway, "proc", None)
-    if process is None:
-        return False
-    with suppress(subprocess.TimeoutExpired):
-        process.wait(_JAVA_LAST_STEPS_S)
-    return process.poll() is not None
-
-
-def _end_java() -> None:
-    """End the Java process of PySpark, and let the next session start another one."""
-    from pyspark import SparkContext
-    from pyspark.sql import SparkSession
-
-    process = getattr(SparkContext._gateway, "proc", None)
-    if process is None:  # It is not started, or it is that of spark-submit.
-        return
-    context = SparkContext._active_spark_context
-    if context is not None and context._accumulatorServer is not None:
-        # It prints a traceback when Java closes the connection.
-        context._accumulatorServer.handle_error = lambda *_: None  # type: ignore[method-assign]
-    process.terminate()
-    try:
-        process.wait(_JAVA_END_S)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-    SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
-    SparkSession._instantiatedSession = SparkSession._activeSession = None
-
-
-def _start(master: str | None, settings: Mapping[str, str], java_options: str) -> SparkSession:
+def _start(master: str | None, settings: Mapping[str, str], java_options: str, py_files: Sequence[str]) -> SparkSession:
     """Start a session; settings of spark-submit override those of this module.
 
     Returns:
@@ -282,11 +144,12 @@ def _start(master: str | None, settings: Mapping[str, str], java_options: str) -
     Raises:
         SparkError: Spark does not start.
     """
+    from py4j.protocol import Py4JError
     from pyspark import SparkConf
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
-    _end_orphans()
+    end_orphans()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     submitted = SparkConf()
     chosen_master = master or submitted.get("spark.master", LOCAL) or LOCAL
@@ -297,16 +160,18 @@ def _start(master: str | None, settings: Mapping[str, str], java_options: str) -
     if chosen_master.startswith("local"):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         project_settings |= {**_LOCAL_SETTINGS, "spark.local.dir": str(temporary_folder())}
+        project_settings |= {} if submitted.contains("spark.submit.pyFiles") else daemon_settings(py_files)
     builder = SparkSession.builder.master(chosen_master)
     defaults = {key: value for key, value in project_settings.items() if not submitted.contains(key)}
     for key, value in {**defaults, **settings}.items():
         builder = builder.config(key, value)
-    with _redirected_stderr() as java_log, _uninterrupted():
+    with _redirected_stderr() as java_log, uninterrupted():
         try:
             session = builder.getOrCreate()
-        except (PySparkException, RuntimeError, OSError) as error:
+        except (PySparkException, Py4JError, RuntimeError, OSError) as error:
             raise SparkError(
-                f"Spark does not start with --master {chosen_master}: {error}\n{_tail(java_log)}".rstrip()
+                f"Spark does not start with --master {chosen_master}: {without_stack_frames(str(error))}\n"
+                f"{_tail(java_log)}".rstrip()
             ) from error
     session.sparkContext.setLogLevel("ERROR")
     return session
@@ -330,50 +195,6 @@ def _redirected_stderr() -> Iterator[Path]:
         finally:
             os.dup2(saved_stderr, 2)
             os.close(saved_stderr)
-
-
-@contextmanager
-def _uninterrupted() -> Iterator[None]:
-    """Delay Ctrl-C to the end of the block, and keep PySpark's temporary files in the folder of this process.
-
-    A Java process whose start is interrupted does not find the folder for its port, and then never ends. The handler of
-    this process is restored: Spark's sends a request to Java while another one may be unanswered.
-
-    Yields:
-        Nothing.
-
-    Raises:
-        KeyboardInterrupt: the user has pressed Ctrl-C.
-    """
-    interrupts: list[int] = []
-    in_main_thread = threading.current_thread() is threading.main_thread()
-    handler, folder = signal.getsignal(signal.SIGINT), tempfile.tempdir
-    tempfile.tempdir = str(temporary_folder())
-    if in_main_thread:
-        signal.signal(signal.SIGINT, lambda number, frame: interrupts.append(number))
-    try:
-        yield
-    finally:
-        tempfile.tempdir = folder
-        if in_main_thread and handler is not None:
-            signal.signal(signal.SIGINT, handler)
-    if interrupts:
-        raise KeyboardInterrupt
-
-
-def _end_orphans() -> None:
-    """End the Java processes of killed commands whose temporary folders have been removed.
-
-    Java ends with its command unless it is still starting when its folder is removed. Processes are found on Linux
-    only.
-    """
-    shared = os.fsencode(temporary_folder().parent)
-    pattern = re.compile(rb"-Djava\.io\.tmpdir=(" + re.escape(shared) + rb"/[^\0 \"]+)")
-    for file in Path("/proc").glob("[0-9]*/cmdline"):
-        with suppress(OSError):  # It has ended, or belongs to another user.
-            found = pattern.search(file.read_bytes())
-            if found and not os.path.exists(found[1]):
-                os.kill(int(file.parent.name), signal.SIGKILL)
 
 
 def _tail(java_log: Path) -> str:

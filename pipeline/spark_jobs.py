@@ -103,7 +103,7 @@ class ConnectJobs:
         self._spark.clearTags()  # A thread of a pool has those of its last work.
         self._spark.addTag(name)
         self._current.name = name
-        self._stages[name] = {}
+        self._stages.setdefault(name, {})  # Several threads can start the jobs of a name.
 
     def completed_tasks(self, name: str, tasks: int | None = None) -> int:
         """Return the number of completed tasks of a name's largest stage."""

@@ -17,8 +17,9 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pipeline.errors import SparkError
 from pipeline.file_systems import open_file_system
-from pipeline.session import SparkError
+from pipeline.shared_folders import check_workers_see
 from simulator.results.output_lock import output_lock, replace_directory
 
 if TYPE_CHECKING:
@@ -40,12 +41,18 @@ class Storage:
     """
 
     def __init__(self, spark: SparkSession, root: str) -> None:
+        self._spark = spark
         self._files = open_file_system(spark, root)
 
     @property
     def root(self) -> str:
         """Return the folder as an absolute URI, valid on executors, too."""
         return self._files.root
+
+    @property
+    def local_folder(self) -> Path | None:
+        """Return the folder if it is on this machine; else None."""
+        return self._files.local_folder
 
     def path(self, *names: str) -> str:
         """Return the URI of a file or folder in the root folder."""
@@ -177,7 +184,7 @@ class Storage:
             Nothing.
 
         Raises:
-            SparkError: another process writes to it, or it cannot be written.
+            SparkError: another process writes to it, it cannot be written, or workers do not see it.
         """
         local = self._files.local_folder
         with ExitStack() as stack:
@@ -189,6 +196,7 @@ class Storage:
                 except OSError as error:
                     reason = error.strerror or error
                     raise SparkError(f"{folder}: cannot be written: {reason}; choose another --out") from error
+                check_workers_see(self._spark, folder.parent)
             yield
 
     def remove(self, *names: str) -> None:

@@ -9,12 +9,16 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from reports.analysis.checkup.areas import SituationRun
+from assignors.flow.subscription_skew import least_skew
+from assignors.model.assignment import UNASSIGNED
+from reports.analysis.checkup.area import SituationRun
 from scenarios.checkup.base import Document
 from scenarios.load import Scenario, ScenarioError, loads
 from scenarios.run import run
 from simulator.processes.run_budget import RunLimits
+from simulator.results.cross_rack_fetches import cross_rack_fetches
 from simulator.results.tabulation import tabulate
+from simulator.results.trace import Trace
 from simulator.world.world import GroupProtocol
 
 MAX_REBALANCES = 5_000
@@ -34,6 +38,7 @@ class SituationRequest:
         folder: folder of the files that it imports.
         duration_ms: its duration.
         seeds: the seeds.
+        keeps_owners: whether the runs have the owner of each task at the end.
     """
 
     key: str
@@ -42,6 +47,7 @@ class SituationRequest:
     folder: Path | None
     duration_ms: int
     seeds: tuple[int, ...]
+    keeps_owners: bool = False
 
 
 def run_situation(request: SituationRequest) -> list[SituationRun] | str:
@@ -55,7 +61,7 @@ def run_situation(request: SituationRequest) -> list[SituationRun] | str:
         scenario = _load(json.dumps(request.document), request.name, request.folder)
     except ScenarioError as error:
         return str(error)
-    return [_run(scenario, seed, request.duration_ms) for seed in request.seeds]
+    return [_run(scenario, seed, request) for seed in request.seeds]
 
 
 @lru_cache(_CACHED_SCENARIOS)
@@ -63,7 +69,7 @@ def _load(text: str, name: str, folder: Path | None) -> Scenario:
     return loads(text, name, folder=folder)
 
 
-def _run(scenario: Scenario, seed: int, duration_ms: int) -> SituationRun:
+def _run(scenario: Scenario, seed: int, request: SituationRequest) -> SituationRun:
     spec = scenario.assignors[0]
     trace = run(scenario, spec, seed, limits=RunLimits(MAX_REBALANCES))
     row: dict[str, Any] = tabulate(trace, spec.label, seed)["runs"].to_pylist()[0]
@@ -72,13 +78,34 @@ def _run(scenario: Scenario, seed: int, duration_ms: int) -> SituationRun:
     group = blueprint.group_configs[protocol]
     partitions = {topic.name: topic.num_partitions for topic in blueprint.topics}
     sources = {topic for one in blueprint.application.subtopologies for topic in one.source_topics}
+    read = {topic: partitions.get(topic, 0) for topic in sorted(sources)}
+    members = [client.consumer.topics for client in blueprint.clients if client.starts for _ in range(client.threads)]
+    subscriptions = [read if topics is None else topics for topics in members]
     return SituationRun(
         metrics=row,
-        duration_ms=duration_ms,
-        source_partitions=sum(partitions.get(topic, 0) for topic in sorted(sources)),
+        duration_ms=request.duration_ms,
+        source_partitions=sum(read.values()),
         max_poll_interval_ms=group.max_poll_interval_ms if protocol is GroupProtocol.CLASSIC else None,
         limits_processing=all(client.records_per_s is not None for client in blueprint.clients),
+        members=len(members),
+        least_skew=least_skew(read, subscriptions) if blueprint.application.is_consumer_group and members else 0,
+        fetches=None if request.document["events"] else cross_rack_fetches(trace),
+        owned=_owned(trace) if request.keeps_owners else None,
     )
+
+
+def _owned(trace: Trace) -> dict[str, list[list[str]]]:
+    """Return the tasks of each thread of each client at the end of a run."""
+    owned: dict[str, list[list[str]]] = {
+        client.name: [[] for _ in range(client.threads)] for client in trace.world.clients
+    }
+    last = trace.rounds[-1]
+    for task, client, thread in zip(
+        trace.layout.tasks.ids, last.owner.tolist(), last.owner_thread.tolist(), strict=True
+    ):
+        if client != UNASSIGNED:
+            owned[trace.world.clients[client].name][thread].append(str(task))
+    return owned
 
 
 def by_seed(keys: Sequence[str], runs: Sequence[Sequence[SituationRun]]) -> list[dict[str, SituationRun]]:

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Generic
 
+from pipeline.checkup.program import CheckupProgram, RunRequests, Setting
 from pipeline.checkup.runs import SituationRequest, by_seed, run_situation
-from pipeline.checkup.settings import CheckupSettings, Setting
-from reports.analysis.checkup.areas import SituationRun
+from reports.analysis.checkup.area import SituationRun
 from reports.analysis.checkup.report import NOTICEABLE, ReportCard, report_card
 from scenarios.checkup.situations import Situation
 
@@ -26,23 +26,18 @@ SEARCH_SEEDS: Final = 2
 _GAIN: Final = 0.1
 """Smallest gain of the sum of positions for which a change is kept."""
 
-RunRequests = Callable[[Sequence[SituationRequest]], Sequence[Any]]
-"""Runs requests in parallel, and returns what `run_situation` does, in their order."""
-
 
 @dataclass(slots=True, eq=False)
-class SettingRuns:
+class SettingRuns(Generic[Setting]):
     """Runs settings in situations, and keeps what was run.
 
     Attributes:
-        settings: the settings of the scenario.
-        situations: the situations.
+        program: the settings, situations and areas of the scenario.
         run_requests: runs them.
         count: number of runs so far.
     """
 
-    settings: CheckupSettings
-    situations: Sequence[Situation]
+    program: CheckupProgram[Setting]
     run_requests: RunRequests
     count: int = 0
     _known: dict[tuple[Setting, str, tuple[int, ...]], list[SituationRun] | str] = field(default_factory=dict)
@@ -61,7 +56,7 @@ class SettingRuns:
             For each setting, the runs by seed and situation; None if it is invalid in this scenario.
         """
         wanted = tuple(seeds)
-        chosen = [one for one in self.situations if keys is None or one.key in keys]
+        chosen = [one for one in self.program.situations if keys is None or one.key in keys]
         new = [
             (setting, situation)
             for setting in dict.fromkeys(settings)
@@ -89,9 +84,10 @@ class SettingRuns:
     ) -> ReportCard:
         """Return the report card of a setting."""
         return report_card(
-            self.settings.describe(setting),
+            self.program.settings.describe(setting),
             runs,
-            is_migration=self.settings.is_migration(setting),
+            self.program.areas,
+            is_migration=self.program.settings.is_migration(setting),
             is_partial=is_partial,
         )
 
@@ -112,10 +108,11 @@ class SettingRuns:
         return by_seed(keys, runs)
 
     def _request(self, setting: Setting, situation: Situation, seeds: tuple[int, ...]) -> SituationRequest:
-        scenario = self.settings.scenario
+        settings = self.program.settings
+        scenario = settings.scenario
         return SituationRequest(
             key=situation.key,
-            document=self.settings.document(situation.document, setting),
+            document=settings.document(situation.document, setting),
             name=scenario.name,
             folder=None if scenario.path is None else scenario.path.parent,
             duration_ms=situation.duration_ms,
@@ -124,7 +121,7 @@ class SettingRuns:
 
 
 @dataclass(frozen=True, slots=True)
-class SearchResult:
+class SearchResult(Generic[Setting]):
     """The settings that were tried.
 
     Attributes:
@@ -138,7 +135,7 @@ class SearchResult:
     single: dict[Setting, ReportCard]
 
 
-def search(runs: SettingRuns, seeds: Sequence[int], on_step: Callable[[str], None]) -> SearchResult:
+def search(runs: SettingRuns[Setting], seeds: Sequence[int], on_step: Callable[[str], None]) -> SearchResult[Setting]:
     """Search for the setting with the lowest sum of positions whose grades are nowhere worse than today's.
 
     Args:
@@ -152,21 +149,21 @@ def search(runs: SettingRuns, seeds: Sequence[int], on_step: Callable[[str], Non
     return _SettingSearch(runs, seeds, on_step).result()
 
 
-class _SettingSearch:
+class _SettingSearch(Generic[Setting]):
     """The state of a search."""
 
-    def __init__(self, runs: SettingRuns, seeds: Sequence[int], on_step: Callable[[str], None]) -> None:
+    def __init__(self, runs: SettingRuns[Setting], seeds: Sequence[int], on_step: Callable[[str], None]) -> None:
         self._runs = runs
         self._seeds = seeds
         self._on_step = on_step
-        self._today = runs.settings.today
+        self._today = runs.program.settings.today
         self._reference = runs.cards([self._today], seeds)[self._today]
         self._cards = {self._today: self._reference}
         # The figure of an area is the highest of its situations: those that decide today bound it from below.
         self._deciding = {graded.situation for graded in self._reference.areas if graded.situation is not None}
 
-    def result(self) -> SearchResult:
-        settings, cards = self._runs.settings, self._cards
+    def result(self) -> SearchResult[Setting]:
+        settings, cards = self._runs.program.settings, self._cards
         changes = settings.single_changes()
         self._on_step(f"trying {len(changes)} changes of the current setting")
         self._grade(changes, self._reference)
@@ -222,7 +219,7 @@ class _SettingSearch:
 
     def _simplified(self, best: Setting) -> Setting:
         """Return a setting without the changes that do not help."""
-        for smaller in self._runs.settings.without_each_change(best):
+        for smaller in self._runs.program.settings.without_each_change(best):
             self._cards |= self._runs.cards([smaller], self._seeds) if smaller not in self._cards else {}
             if self._is_allowed(smaller) and _gain(self._cards[best], self._cards[smaller]) < _GAIN:
                 return self._simplified(smaller)

@@ -6,9 +6,11 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from pipeline.connect_session import is_connect
 from pipeline.ingest.batches import (
+    CHUNKS,
     LOGS,
     METRICS,
     QUARANTINED,
@@ -22,8 +24,9 @@ from pipeline.ingest.batches import (
 )
 from pipeline.ingest.dumps import dump_texts, texts_of_copies
 from pipeline.ingest.errors import IngestError
-from pipeline.ingest.mapping import SourceMapping
-from pipeline.ingest.measured import keep_rows
+from pipeline.ingest.kept_series import keep_chunks, keep_rows
+from pipeline.ingest.mapping import NamedMapping, SourceMapping
+from pipeline.ingest.parquet_files import column_types, plan_parquet
 from pipeline.ingest.rows import parquet_columns
 from pipeline.ingest.sources import COMPRESSED, SourceFile, find_files, group_files, names_in_rows
 from pipeline.ingest.target import Target
@@ -86,7 +89,7 @@ def keep_new_files(
     spark: SparkSession,
     target: Target,
     sources: Mapping[str, tuple[str, ...]],
-    mapping: SourceMapping,
+    mapping: NamedMapping,
     on_progress: Callable[[str], None],
 ) -> KeptReadings:
     """Write a batch of the files that no earlier ingest into a folder has read.
@@ -113,16 +116,15 @@ def keep_new_files(
     on_progress("looking for files")
     found = {kind: find_files(spark, paths) for kind, paths in sources.items() if paths}
     new = {kind: select_new(files, earlier, kind) for kind, files in found.items()}
-    record = mapping.model_dump(mode="json", exclude_defaults=True)
     if METRICS in found:
-        check_mapping(record, earlier, target.out)
+        check_mapping(mapping, earlier, target.out)
     count = sum(map(len, new.values()))
     seen = sum(map(len, found.values())) - count
     if not count:
         return KeptReadings(spark, target, tuple(earlier), None, 0, seen)
     number = max((batch.number for batch in earlier), default=0) + 1
     batch = _Writer(spark, target, IngestBatch(number, (), RowCounts(), None, ())).write(
-        new, mapping, record, earlier, on_progress
+        new, mapping, earlier, on_progress
     )
     return KeptReadings(spark, target, (*earlier, batch), number, count, seen)
 
@@ -144,8 +146,7 @@ class _Writer:
     def write(
         self,
         new: Mapping[str, list[SourceFile]],
-        mapping: SourceMapping,
-        record: Mapping[str, Any],
+        mapping: NamedMapping,
         earlier: list[IngestBatch],
         on_progress: Callable[[str], None],
     ) -> IngestBatch:
@@ -157,27 +158,36 @@ class _Writer:
             what = f"{len(files):,} files" if kind == METRICS else kind.replace("_", " ")
             on_progress(f"reading {what}, {size / 1e6:,.0f} MB")
             if kind == METRICS:
-                self._keep_series(files, mapping, record, earlier)
+                self._keep_series(files, mapping, earlier)
             else:
                 self._keep_dumps(kind, files)
         self.target.write_bytes(self.batch.to_json().encode(), *self.batch.file_place)
         return self.batch
 
-    def _keep_series(
-        self, files: list[SourceFile], mapping: SourceMapping, record: Mapping[str, Any], earlier: list[IngestBatch]
-    ) -> None:
+    def _keep_series(self, files: list[SourceFile], named: NamedMapping, earlier: list[IngestBatch]) -> None:
+        mapping = named.mapping
         groups = group_files(self.spark, files)
+        plan = plan_parquet(self.spark, groups, mapping)
         names = names_in_rows(self.spark, [file.uri for file in files])
         ingested = tuple(
             IngestedFile(METRICS, file.uri, file.size, file.modified_ms, names[file.uri], group.format, group.header)
             for group in groups
             for file in group.files
         )
-        columns = next((parquet_columns(self.spark, group) for group in groups if group.format == "parquet"), ())
-        self.batch = dataclasses.replace(self.batch, files=ingested, mapping=record, columns=columns)
+        columns = (
+            next((parquet_columns(self.spark, group) for group in groups if group.format == "parquet"), ())
+            if plan is None
+            else column_types(plan.schema)
+        )
+        self.batch = dataclasses.replace(self.batch, files=ingested, mapping=named.record, columns=columns)
         check_columns(earlier, self.batch)
         rows, bad = (self._path(name) for name in (ROWS, QUARANTINED))
-        self.batch = dataclasses.replace(self.batch, counts=keep_rows(self.spark, groups, mapping, rows, bad))
+        folder, scratch = self.target.local_folder(*self.batch.place(CHUNKS)), self.target.local_folder("_chunks")
+        if plan is not None and folder is not None and scratch is not None and not is_connect(self.spark):
+            written = keep_chunks(self.spark, plan, mapping, folder, scratch, bad)
+            self.batch = dataclasses.replace(self.batch, counts=written.counts, chunks=len(written.files))
+        else:
+            self.batch = dataclasses.replace(self.batch, counts=keep_rows(self.spark, groups, mapping, rows, bad))
 
     def _keep_dumps(self, kind: str, files: list[SourceFile]) -> None:
         names = names_in_rows(self.spark, [file.uri for file in files])

@@ -44,6 +44,10 @@ def approximate_median(values: npt.NDArray[np.int64]) -> int | None:
     numbers = values.astype(np.float64)
     if len(numbers) < _BUFFERED:
         rank = _selected_rank(len(numbers))
+        usual = numbers[rank]
+        # NumPy's selection is slow where most values are equal.
+        if np.count_nonzero(numbers < usual) <= rank < np.count_nonzero(numbers <= usual):
+            return int(usual)
         return int(np.partition(numbers, rank)[rank])
     return int(_select(numbers))
 

@@ -1,18 +1,19 @@
 """Batches: what ingests into a folder have read, so that later ones can add files without reading the old ones again.
 
 The folder of a batch, `readings/NUMBER`, is written once and never changed. It contains `batch.json`, the good rows of
-time series in `rows`, the bad ones in `quarantine`, the relevant lines of leader logs in `leader_logs`, and copies of
-dumps in folders named by their kinds.
+time series in `chunks` (`chunk_files`) or in `rows`, the bad ones in `quarantine`, the relevant lines of leader logs in
+`leader_logs`, and copies of dumps in folders named by their kinds.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass
 from typing import Any
 
 from pipeline.ingest.errors import IngestError
+from pipeline.ingest.mapping import BUILT_IN, NamedMapping, SourceMapping
 from pipeline.ingest.sources import FileGroup, SourceFile
 
 BATCHES = "readings"
@@ -21,10 +22,11 @@ BATCHES = "readings"
 METRICS = "metrics"
 """The kind of files with time series; the others are those of dumps."""
 
-ROWS, QUARANTINED, LOGS = "rows", "quarantine", "leader_logs"
+CHUNKS, ROWS, QUARANTINED, LOGS = "chunks", "rows", "quarantine", "leader_logs"
 
 _FILE = "batch.json"
-_VERSION = 1
+_VERSIONS = {False: 1, True: 2}
+"""Version of the description of a batch, by whether the batch has chunks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,20 +67,19 @@ class RowCounts:
         malformed: number of rows in quarantine.
         ignored: number of rows whose metric the mapping does not contain.
         negative_zeros: number of rows with a negative zero, which Spark aggregates.
+        bytes_out: number of good rows with bytes out.
+        lags: number of good rows with a lag.
     """
 
     rows: int = 0
     malformed: int = 0
     ignored: int = 0
     negative_zeros: int = 0
+    bytes_out: int = 0
+    lags: int = 0
 
     def __add__(self, other: RowCounts) -> RowCounts:
-        return RowCounts(
-            self.rows + other.rows,
-            self.malformed + other.malformed,
-            self.ignored + other.ignored,
-            self.negative_zeros + other.negative_zeros,
-        )
+        return RowCounts(*(mine + theirs for mine, theirs in zip(astuple(self), astuple(other), strict=True)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +92,7 @@ class IngestBatch:
         counts: counts of its rows of time series.
         mapping: the meaning of their columns; None without time series.
         columns: names and types of the columns of its Parquet files; empty without them.
+        chunks: number of files with chunks; 0 if its rows are kept.
     """
 
     number: int
@@ -98,10 +100,16 @@ class IngestBatch:
     counts: RowCounts
     mapping: Mapping[str, Any] | None
     columns: tuple[tuple[str, str], ...]
+    chunks: int = 0
 
     def place(self, *names: str) -> tuple[str, ...]:
         """Return the names on the way from the output folder to a file or folder of the batch."""
         return (BATCHES, str(self.number), *names)
+
+    @property
+    def chunk_places(self) -> list[tuple[str, ...]]:
+        """Return the places of the files with chunks, by number."""
+        return [self.place(CHUNKS, f"{number}.arrow") for number in range(self.chunks)]
 
     @property
     def file_place(self) -> tuple[str, ...]:
@@ -110,7 +118,10 @@ class IngestBatch:
 
     def to_json(self) -> str:
         """Return the description of the batch."""
-        return json.dumps({"version": _VERSION, **asdict(self)}, indent=2) + "\n"
+        record = {"version": _VERSIONS[self.chunks > 0], **asdict(self)}
+        if not self.chunks:
+            del record["chunks"]
+        return json.dumps(record, indent=2) + "\n"
 
     @classmethod
     def from_json(cls, text: str) -> IngestBatch:
@@ -123,7 +134,7 @@ class IngestBatch:
             IngestError: another release has written it.
         """
         record = json.loads(text)
-        if record.pop("version") != _VERSION:
+        if record.pop("version") != _VERSIONS["chunks" in record]:
             raise IngestError(
                 f"{BATCHES}/{record['number']}: written by another release of assignor-sim; ingest all files with "
                 "--add into another folder"
@@ -134,6 +145,7 @@ class IngestBatch:
             RowCounts(**record["counts"]),
             record["mapping"],
             tuple((name, type_) for name, type_ in record["columns"]),
+            record.get("chunks", 0),
         )
 
 
@@ -159,15 +171,20 @@ def select_new(files: Sequence[SourceFile], batches: Sequence[IngestBatch], kind
     return [file for file in files if file.uri not in known]
 
 
-def check_mapping(mapping: Mapping[str, Any], batches: Sequence[IngestBatch], out: str) -> None:
+def check_mapping(mapping: NamedMapping, batches: Sequence[IngestBatch], out: str) -> None:
     """Check that time series can be added to those of batches.
 
     Raises:
-        IngestError: the batches have another mapping.
+        IngestError: the batches have another mapping, maybe that of the same name in another release.
     """
-    if any(batch.mapping not in (None, mapping) for batch in batches):
+    record = mapping.record
+    other = next((batch.mapping for batch in batches if batch.mapping not in (None, record)), None)
+    if other is not None:
+        release = " of this release" if mapping.name in BUILT_IN else ""
+        names = ", ".join(name for name in SourceMapping.model_fields if other.get(name) != record.get(name))
         raise IngestError(
-            f"{out}: its readings were ingested with another --map; use the same mapping, or another folder"
+            f"{out}: its readings were ingested with another mapping than --map {mapping.name}{release} (different: "
+            f"{names}); use the mapping of the readings, or ingest all files with --add into another folder"
         )
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from pipeline.connect_session import runs_on_this_machine
 from pipeline.ingest.batches import RowCounts
 from pipeline.ingest.hourly_worker import SCHEMA, hours_of_readings
 from pipeline.ingest.mapping import SourceMapping
@@ -60,11 +61,11 @@ def plan_parquet(spark: SparkSession, groups: Sequence[FileGroup], mapping: Sour
     if len(groups) > 1 or groups[0].format != "parquet":
         return None
     found = groups[0].files
-    if mapping.is_long or not all(file.uri.startswith(_SCHEME) for file in found):
+    if mapping.is_long or not all(is_local(file.uri) for file in found):
         return None
     names = names_in_rows(spark, groups[0].uris)
     ordered = sorted(found, key=lambda file: names[file.uri].encode())
-    paths = ["/" + file.uri.removeprefix(_SCHEME).lstrip("/") for file in ordered]
+    paths = [local_path(file.uri) for file in ordered]
     described = _describe(spark, paths)
     if None in described:
         return None
@@ -86,8 +87,27 @@ def plan_parquet(spark: SparkSession, groups: Sequence[FileGroup], mapping: Sour
     return ParquetPlan(tuple(tuple(units[start:end]) for start, end in pairwise(bounds) if start < end), schema)
 
 
+def is_local(uri: str) -> bool:
+    """Return whether the URI of a file is a path on this machine."""
+    return uri.startswith(_SCHEME)
+
+
+def local_path(uri: str) -> str:
+    """Return the path of a URI for which `is_local` is true."""
+    return "/" + uri.removeprefix(_SCHEME).lstrip("/")
+
+
+def column_types(schema: pa.Schema) -> tuple[tuple[str, str], ...]:
+    """Return the names and types of the columns of a plan, as `rows.parquet_columns` does."""
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    return tuple((field.name, field.dataType.simpleString()) for field in from_arrow_schema(schema).fields)
+
+
 def _describe(spark: SparkSession, paths: Sequence[str]) -> list[tuple[bytes, list[int]] | None]:
-    """Describe files by workers, in their order."""
+    """Describe files by workers, in their order; by this process if workers see the same files."""
+    if runs_on_this_machine(spark):
+        return [describe_file(path) for path in paths]
 
     def describe(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -155,13 +175,20 @@ def aggregate_parquet(
     written = spark.read.parquet(scratch)
     is_bad = fn.col(f"{BAD}name").isNotNull()
     hours = written.where(~is_bad).select(*SCHEMA.names)
-    bad = written.where(is_bad).select(
+    bad = bad_rows(written.where(is_bad))
+    readings, malformed, zeros = (counts[name] for name in ("readings", "malformed", "negative_zeros"))
+    return hours, bad, RowCounts(readings + malformed, malformed, 0, zeros)
+
+
+def bad_rows(rows: DataFrame) -> DataFrame:
+    """Return `file`, `reason` and `raw` of bad rows, from their columns in `parquet_worker.output_schema`."""
+    from pyspark.sql import functions as fn
+
+    return rows.select(
         fn.col(f"{BAD}name").alias("file"),
         fn.col(f"{BAD}reason").alias("reason"),
         fn.to_json(f"{BAD}row").alias("raw"),
     )
-    readings, malformed, zeros = (counts[name] for name in ("readings", "malformed", "negative_zeros"))
-    return hours, bad, RowCounts(readings + malformed, malformed, 0, zeros)
 
 
 def _hours_of_chunks(

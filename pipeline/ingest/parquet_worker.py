@@ -34,6 +34,8 @@ _KEYS = (*_INTEGERS, pa.string())
 _TEXT = (*_NUMBERS, pa.string(), pa.bool_())
 """Types that Arrow and Spark read alike, by use; bad rows need all columns for their text."""
 
+_KEY = pa.dictionary(pa.int32(), pa.string())
+
 _READINGS = 1_000_000
 """Readings that a worker divides into chunks at a time."""
 
@@ -251,14 +253,16 @@ def _milliseconds(column: pa.Array) -> tuple[Integers, Flags]:
 
 
 def _key(column: pa.Array | None, rows: int) -> pa.Array:
-    """Return a key as text; null where empty."""
+    """Return a key as text by number, since few texts occur; null where empty."""
     if column is None:
-        return pa.nulls(rows, pa.string())
-    if column.type != pa.string():
-        return pc.cast(column, pa.string())
+        return pa.nulls(rows, _KEY)
     encoded = column.dictionary_encode()
-    empty = pc.index(encoded.dictionary, "").as_py()
-    return column if empty < 0 else pc.if_else(pc.equal(column, ""), pa.scalar(None, pa.string()), column)
+    texts = encoded.dictionary.cast(pa.string())
+    empty = pc.index(texts, "").as_py()
+    numbers = encoded.indices
+    if empty >= 0:
+        numbers = pc.if_else(pc.equal(numbers, empty), pa.scalar(None, pa.int32()), numbers)
+    return pa.DictionaryArray.from_arrays(numbers, texts)
 
 
 def _partition(columns: Mapping[str, pa.Array], mapping: SourceMapping, rows: int) -> tuple[pa.Array, Flags]:
@@ -273,7 +277,7 @@ def _partition(columns: Mapping[str, pa.Array], mapping: SourceMapping, rows: in
 
 def _chunk_batch(held: Sequence[_ValidatedRows], schema: pa.Schema) -> pa.RecordBatch:
     keys = KeyColumns(
-        *(pa.concat_arrays([getattr(rows.keys, name) for rows in held]) for name in ("topic", "partition", "broker"))
+        *(_concatenate([getattr(rows.keys, name) for rows in held]) for name in ("topic", "partition", "broker"))
     )
     columns = {name: np.concatenate([rows.columns[name] for rows in held]) for name in held[0].columns}
     arrays = make_chunks(keys, columns, np.concatenate([rows.position for rows in held]))
@@ -283,6 +287,10 @@ def _chunk_batch(held: Sequence[_ValidatedRows], schema: pa.Schema) -> pa.Record
     return _batch(
         {**dict(zip((name for name, _ in CHUNK_COLUMNS), arrays, strict=True)), "negative_zeros": zeros}, schema
     )
+
+
+def _concatenate(arrays: list[pa.Array]) -> pa.Array:
+    return pa.chunked_array(arrays).unify_dictionaries().combine_chunks()
 
 
 def _bad_batch(bad: Mapping[str, pa.Array], schema: pa.Schema) -> pa.RecordBatch:

@@ -52,6 +52,41 @@ def distribute_over_partitions(hours: DataFrame, sizes: DataFrame | None, placem
     )
 
 
+def distribute_sizes(sizes: DataFrame, placements: DataFrame | None) -> DataFrame:
+    """Fill in the sizes of partitions that were not measured themselves from those of their topic.
+
+    Args:
+        sizes: topic, partition, size_bytes, replicas; with partition WHOLE_TOPIC, size_bytes is the sum over all
+            replicas of all partitions.
+        placements: topic, partition, replicas; None if unknown.
+
+    Returns:
+        Sizes of partitions; a topic is distributed equally over its replicas. Topics without placements are left out.
+    """
+    from pyspark.sql import functions as fn
+
+    own = sizes.where(fn.col("partition") != WHOLE_TOPIC)
+    if placements is None:
+        return own
+    whole = sizes.where(fn.col("partition") == WHOLE_TOPIC).select("topic", fn.col("size_bytes").alias("total"))
+    placed = placements.select("topic", "partition", fn.size("replicas").alias("copies"))
+    copies = placed.groupBy("topic").agg(fn.sum("copies").alias("all_copies"))
+    spread = placed.join(whole.join(copies, "topic"), "topic").select(
+        "topic",
+        "partition",
+        fn.floor(fn.col("total") / fn.col("all_copies")).cast("bigint").alias("of_topic"),
+        fn.col("copies").cast("int").alias("topic_replicas"),
+    )
+    return own.join(spread, ["topic", "partition"], "full").select(
+        "topic",
+        "partition",
+        fn.coalesce("size_bytes", "of_topic").alias("size_bytes"),
+        fn.when(fn.col("size_bytes").isNull(), fn.col("topic_replicas"))
+        .otherwise(fn.col("replicas"))
+        .alias("replicas"),
+    )
+
+
 def _shares(own: DataFrame, sizes: DataFrame | None, placements: DataFrame | None) -> DataFrame:
     from pyspark.sql import Window
     from pyspark.sql import functions as fn

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 WHOLE_TOPIC = -1
 """The partition of values that are measured per topic."""
 
-MEASURES = ("bytes", "messages", "size")
+MEASURES = ("bytes", "messages", "size", "bytes_out", "lag")
+
+UNKNOWN_LAG = -1
+"""The lag that exporters report for a partition without a committed offset."""
 
 _POSITION_AND_TEXT = ("file", "block", "row", "raw")
 
@@ -54,6 +57,7 @@ class RowMapper:
             "topic": self._key(self.mapping.topic),
             "partition": self._partition(),
             "broker": self._key(self.mapping.broker),
+            "group": self._key(self.mapping.group),
             "metric": self._metric(),
             "time": self._milliseconds(self.mapping.time),
             "received": self._milliseconds(self.mapping.received),
@@ -87,6 +91,7 @@ class RowMapper:
             ),
             fn.when(fn.col("topic").isNull(), fn.lit(f"{mapping.topic}: missing")),
             fn.when(no_partition, fn.lit(f"{mapping.partition}: not a partition number")),
+            fn.when(fn.col("lag").isNotNull() & fn.col("group").isNull(), fn.lit(f"{mapping.group}: missing")),
             fn.col("bad_value"),
             fn.when(~measured, fn.lit("no measured value")),
         ]
@@ -117,7 +122,10 @@ class RowMapper:
         return self._by_metric(lambda metric: metric.per == "topic", self.mapping.partition is None)
 
     def _metric(self) -> Column:
-        return self._field(self.mapping.name).cast("string")
+        from pyspark.sql import functions as fn
+
+        name = self._field(self.mapping.name).cast("string")
+        return name if self.mapping.qualifier is None else fn.concat_ws(":", name, self._key(self.mapping.qualifier))
 
     def _by_metric(self, property_of: Callable[[MappedMetric], object], wide_value: object) -> Column:
         """Return a property of the row's metric, or the property of all rows of a wide source."""
@@ -138,13 +146,17 @@ class RowMapper:
     def _ignored(self) -> Column:
         """Return whether the row is ignored.
 
-        Prometheus has other metrics, too, and totals over all topics under the names of topic metrics.
+        Prometheus has other metrics, too, and totals over all topics under the names of topic metrics. Lags of
+        partitions without a committed offset are unknown.
         """
         from pyspark.sql import functions as fn
 
         if not self.mapping.is_long:
             return fn.lit(False)
         known = self._metric().isin(*self.mapping.metrics) & self._key(self.mapping.topic).isNotNull()
+        if lags := [name for name, metric in self.mapping.metrics.items() if metric.measures == "lag"]:
+            is_unknown = self._metric().isin(*lags) & (self._number(self.mapping.value) == UNKNOWN_LAG)
+            known &= ~fn.coalesce(is_unknown, fn.lit(False))
         return fn.col("broken").isNull() & ~fn.coalesce(known, fn.lit(False))
 
     def _values(self) -> dict[str, Column]:
@@ -167,8 +179,12 @@ class RowMapper:
         mapping = self.mapping
         if not mapping.is_long:
             return self._number({"bytes": mapping.bytes, "messages": mapping.messages}.get(measure))
-        names = [name for name, metric in mapping.metrics.items() if metric.measures == measure]
-        return fn.when(self._metric().isin(*names), self._number(mapping.value))
+        measured = {name: metric for name, metric in mapping.metrics.items() if metric.measures == measure}
+        number = self._number(mapping.value)
+        for name, metric in measured.items():
+            if metric.seconds != 1:
+                number = fn.when(self._metric() == name, self._number(mapping.value) / metric.seconds).otherwise(number)
+        return fn.when(self._metric().isin(*measured), number)
 
     def _number(self, name: str | None) -> Column:
         """Return a field as `double`; null if it is not a decimal number."""

@@ -5,9 +5,13 @@ Rows are not filtered here: a bad row gets a reason and the columns that could b
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
+from pipeline.ingest.document_worker import DOCUMENT_ROWS, document_rows
+from pipeline.ingest.documents import FORMATS, MAX_BYTES
 from pipeline.ingest.errors import IngestError
 from pipeline.ingest.mapping import SourceMapping
 from pipeline.ingest.row_mapping import RowMapper
@@ -36,7 +40,12 @@ def read_rows(spark: SparkSession, group: FileGroup, mapping: SourceMapping) -> 
     Raises:
         IngestError: a column of the mapping is missing.
     """
-    raw = _from_columns(spark, group, mapping) if group.format == "parquet" else _from_lines(spark, group, mapping)
+    if group.format == "parquet":
+        raw = _from_columns(spark, group, mapping)
+    elif group.format in FORMATS:
+        raw = _from_documents(spark, group, mapping)
+    else:
+        raw = _from_lines(spark, group, mapping)
     return RowMapper.of(raw, mapping).apply(raw)
 
 
@@ -79,6 +88,34 @@ def _from_lines(spark: SparkSession, group: FileGroup, mapping: SourceMapping) -
     rows = lines.where(fn.trim("raw") != "").select("*", parsed.alias("fields"))
     broken = fn.when(fn.col("fields").isNull() | fn.col(f"fields.{_BROKEN}").isNotNull(), fn.lit(fault))
     return rows.select("file", "written", "block", "row", "fields", broken.alias("broken"), "raw")
+
+
+def _from_documents(spark: SparkSession, group: FileGroup, mapping: SourceMapping) -> DataFrame:
+    from pyspark.sql import functions as fn
+
+    too_large = next((file for file in group.files if file.size > MAX_BYTES), None)
+    if too_large is not None:
+        raise IngestError(
+            f"{too_large.uri}: {too_large.size:,} bytes in one document (maximum: {MAX_BYTES:,}); query shorter ranges"
+        )
+    if not mapping.is_long:
+        raise IngestError(
+            f"{group.uris[0]}: names its metrics in each series; --map has to name a mapping with metrics, such as "
+            "jmx-exporter"
+        )
+    written = fn.unix_micros("_metadata.file_modification_time").alias("written")
+    texts = spark.read.text(group.uris, wholetext=True)
+    texts = texts.select(fn.col("_metadata.file_path").alias("file"), written, "value")
+    format_ = group.format
+
+    def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return document_rows(batches, format_)
+
+    rows = texts.mapInArrow(read, DOCUMENT_ROWS)
+    names = (*mapping.required, *mapping.optional)
+    fields = fn.from_json("raw", _ddl((*names, _BROKEN)), {"columnNameOfCorruptRecord": _BROKEN})
+    position = "file", fn.timestamp_micros("written").alias("written"), fn.lit(0).cast("bigint").alias("block"), "row"
+    return rows.select(*position, fields.alias("fields"), "broken", "raw")
 
 
 def _ddl(names: Sequence[str]) -> str:

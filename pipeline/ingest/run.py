@@ -4,23 +4,40 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from functools import reduce
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from pipeline.ingest.adding import KeptReadings, keep_new_files
 from pipeline.ingest.batches import RowCounts
+from pipeline.ingest.consumption import GroupLag, bytes_out_of_topics, summarize_lags
 from pipeline.ingest.dumps import TABLE_OF, dump_texts, read_dumps
 from pipeline.ingest.errors import IngestError
+from pipeline.ingest.kept_series import measure_kept
 from pipeline.ingest.mapping import NamedMapping, SourceMapping
-from pipeline.ingest.measured import Measured, measure, measure_kept, quality
-from pipeline.ingest.partition_shares import distribute_over_partitions
+from pipeline.ingest.measured import Measured, quality
+from pipeline.ingest.partition_shares import distribute_over_partitions, distribute_sizes
 from pipeline.ingest.row_mapping import WHOLE_TOPIC
+from pipeline.ingest.source_series import measure
 from pipeline.ingest.sources import find_files, group_files
-from pipeline.ingest.tables import HISTORY, PLACEMENTS, QUALITY, QUARANTINE, RATES, SIZES, TABLES, Table
+from pipeline.ingest.tables import (
+    BYTES_OUT,
+    HISTORY,
+    LAGS,
+    PLACEMENTS,
+    QUALITY,
+    QUARANTINE,
+    RATES,
+    SIZES,
+    TABLES,
+    Table,
+)
 from pipeline.ingest.target import Target
+from pipeline.spark_jobs import spark_jobs
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -28,6 +45,7 @@ if TYPE_CHECKING:
 
 _MAX_ROWS_PER_FILE = 5_000_000
 _MAX_CHARS = 1_000
+_CANCEL_INTERVAL_S = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +94,7 @@ class IngestResult:
         tables: number of rows by table.
         new_files: with `add`, number of files that were read; else None.
         seen_files: with `add`, number of files that an earlier ingest has read; else None.
+        lags: the lag of each consumer group, if it is measured.
     """
 
     rows: int
@@ -85,6 +104,7 @@ class IngestResult:
     tables: Mapping[str, int]
     new_files: int | None = None
     seen_files: int | None = None
+    lags: tuple[GroupLag, ...] = ()
 
     @property
     def counts(self) -> dict[str, Any]:
@@ -134,7 +154,7 @@ def ingest(
             try:
                 kept, described = None, _describe_mapping(mapping)
                 if add:
-                    kept = keep_new_files(spark, target, asdict(sources), mapping.mapping, on_progress)
+                    kept = keep_new_files(spark, target, asdict(sources), mapping, on_progress)
                     manifest = target.read_manifest()
                     if manifest is not None and not sources.metrics:
                         described = manifest["mapping"]
@@ -164,7 +184,7 @@ def ingest(
 
 
 def _describe_mapping(mapping: NamedMapping) -> dict[str, Any]:
-    return {"name": mapping.name, **mapping.mapping.model_dump(mode="json", exclude_defaults=True)}
+    return {"name": mapping.name, **mapping.record}
 
 
 def _unchanged(manifest: Mapping[str, Any], kept: KeptReadings) -> IngestResult:
@@ -177,6 +197,7 @@ def _unchanged(manifest: Mapping[str, Any], kept: KeptReadings) -> IngestResult:
         tables=manifest["tables"],
         new_files=0,
         seen_files=kept.seen_files,
+        lags=tuple(GroupLag(**lag) for lag in manifest.get("lags", ())),
     )
 
 
@@ -225,7 +246,8 @@ class _IngestJob:
             groups = group_files(self.spark, find_files(self.spark, sources.metrics))
             files, size = sum(len(group.files) for group in groups), sum(group.size for group in groups)
             self.on_progress(f"reading {files:,} files, {size / 1e6:,.0f} MB")
-            self._add_measured(measure(self.spark, groups, mapping, interval_ms, self.target.scratch("hours")))
+            hours, chunks = self.target.scratch("hours"), self.target.local_folder("_chunks")
+            self._add_measured(measure(self.spark, groups, mapping, interval_ms, hours, chunks))
         for kind, paths in sources.dumps():
             self.on_progress(f"reading {kind.replace('_', ' ')}")
             self._add_dumps(kind, dump_texts(self.spark, kind, find_files(self.spark, paths)))
@@ -257,14 +279,15 @@ class _IngestJob:
         """Write the tables that have a source."""
         tables = self._dump_tables()
         if self.measured is not None:
-            tables[RATES] = distribute_over_partitions(self.measured.hours, tables.get(SIZES), tables.get(PLACEMENTS))
-            tables[QUALITY] = quality(self.measured.hours)
+            tables[RATES] = self._rates(self.measured, tables)
+            tables[QUALITY] = quality(self.measured)
+            if self.measured.bytes_out is not None:
+                tables[BYTES_OUT] = bytes_out_of_topics(self.measured.bytes_out)
+            if self.measured.lags is not None:
+                tables[LAGS] = self.measured.lags
         if self.broken:
             tables[QUARANTINE] = reduce(lambda rows, more: rows.unionByName(more), self.broken)
-        written = {}
-        for table in (table for table in TABLES if table in tables):
-            self.on_progress(f"writing {table.name}")
-            written[table.name] = self.target.write(table, tables[table], table is RATES and self._is_large())
+        written = self._write_together({table: tables[table] for table in TABLES if table in tables})
         counts = RowCounts() if self.measured is None else self.measured.counts
         return IngestResult(
             rows=counts.rows,
@@ -272,11 +295,43 @@ class _IngestJob:
             ignored=counts.ignored,
             without_partitions=() if self.measured is None else self._without_partitions(tables[RATES]),
             tables=written,
+            lags=self._lags() if LAGS.name in written else (),
         )
+
+    def _lags(self) -> tuple[GroupLag, ...]:
+        """Summarize the written table."""
+        return summarize_lags(self.spark.read.parquet(self.target.unpublished(LAGS.name)))
+
+    def _rates(self, measured: Measured, tables: Mapping[Table, DataFrame]) -> DataFrame:
+        """Return the hours with samples; those of topics are distributed over their partitions."""
+        if measured.measures_topics:
+            return distribute_over_partitions(measured.hours, tables.get(SIZES), tables.get(PLACEMENTS))
+        return measured.hours.where("samples > 0")
+
+    def _write_together(self, tables: Mapping[Table, DataFrame]) -> dict[str, int]:
+        """Write tables at the same time, because a small one occupies one core; return their numbers of rows."""
+        self.on_progress(f"writing {', '.join(table.name for table in tables)}")
+        jobs, name = spark_jobs(self.spark), f"tables-{uuid4().hex}"
+
+        def write(table: Table) -> int:
+            jobs.begin(name, f"ingest, {table.name}")
+            return self.target.write(table, tables[table], table is RATES and self._is_large())
+
+        with ThreadPoolExecutor(len(TABLES)) as threads:
+            written = {table.name: threads.submit(write, table) for table in tables}
+            try:
+                return {table_name: future.result() for table_name, future in written.items()}
+            except BaseException:
+                while not all(future.done() for future in written.values()):  # A thread may begin a job after a call.
+                    jobs.cancel([name])
+                    wait(written.values(), _CANCEL_INTERVAL_S)
+                raise
 
     def _without_partitions(self, rates: DataFrame) -> tuple[str, ...]:
         """Return the topics that are measured as a whole and have no rates."""
         assert self.measured is not None
+        if not self.measured.measures_topics:
+            return ()
         topics = self.measured.hours.where(f"partition = {WHOLE_TOPIC}").select("topic").distinct()
         missing = topics.join(rates.select("topic").distinct(), "topic", "left_anti").orderBy("topic")
         return tuple(row["topic"] for row in missing.collect())
@@ -297,4 +352,6 @@ class _IngestJob:
         for table in (PLACEMENTS, HISTORY):
             if table.name in self.parts:
                 tables[table] = reduce(lambda rows, more: rows.unionByName(more, True), self.parts[table.name])
+        if SIZES in tables and self.measured is not None and self.measured.has_topic_sizes:
+            tables[SIZES] = distribute_sizes(tables[SIZES], tables.get(PLACEMENTS))
         return tables

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from pipeline.ingest.sample_arrays import Integers
 
@@ -41,9 +43,9 @@ class KeyColumns:
     """The series of readings; of shape (readings,).
 
     Attributes:
-        topic: topics.
+        topic: topics, as a dictionary array.
         partition: numbers of partitions.
-        broker: brokers; null where unknown.
+        broker: brokers, as a dictionary array; null where unknown.
     """
 
     topic: pa.Array
@@ -67,9 +69,9 @@ def make_chunks(keys: KeyColumns, columns: dict[str, npt.NDArray[np.generic]], p
     firsts = order[starts]
     taken = pa.array(firsts)
     arrays = [
-        keys.topic.take(taken),
+        keys.topic.take(taken).cast(pa.string()),
         keys.partition.take(taken),
-        keys.broker.take(taken),
+        keys.broker.take(taken).cast(pa.string()),
         pa.array(position[firsts]),
         pa.array(ends - starts),
     ]
@@ -87,9 +89,10 @@ def make_chunks(keys: KeyColumns, columns: dict[str, npt.NDArray[np.generic]], p
 def _by_series(keys: KeyColumns) -> tuple[Integers, Integers]:
     """Return the readings by series, otherwise in their order, and where chunks start in them."""
     code = np.zeros(len(keys.topic), np.int64)
-    for column in (keys.topic, keys.partition, keys.broker):
-        encoded = column.dictionary_encode(null_encoding="encode")
-        code = code * len(encoded.dictionary) + encoded.indices.to_numpy()
+    for column in (keys.topic, keys.partition.dictionary_encode(), keys.broker):
+        # The last number is that of null.
+        numbers = pc.fill_null(column.indices, len(column.dictionary)).to_numpy()
+        code = code * (len(column.dictionary) + 1) + numbers
     numbered = pa.array(code).dictionary_encode()
     code = numbered.indices.to_numpy()
     if len(numbered.dictionary) <= np.iinfo(np.uint16).max:
@@ -113,12 +116,18 @@ def read_chunks(chunks: pa.RecordBatch) -> pa.Table:
         columns[name] = pa.DictionaryArray.from_arrays(encoded.indices.take(of_chunk), encoded.dictionary)
     columns["partition"] = chunks["partition"].take(of_chunk)
     for name in _present_columns(chunks):
-        values = np.frombuffer(chunks[name].buffers()[2] or b"", _TYPES[name])
-        start = chunks[name].buffers()[1]
-        first = np.frombuffer(start, np.int32)[chunks[name].offset] // values.itemsize
-        values = values[first : first + len(of_chunk)]
+        values = values_of(chunks, name)
         columns[name] = pa.array(values, mask=values == UNKNOWN) if name == "ahead" else pa.array(values)
     return pa.table(columns)
+
+
+def values_of(chunks: pa.RecordBatch, name: str) -> npt.NDArray[Any]:
+    """Return a column of the readings of chunks, in place; shape (readings,)."""
+    column = chunks[name]
+    offsets = np.frombuffer(column.buffers()[1], np.int64 if pa.types.is_large_binary(column.type) else np.int32)
+    start, end = offsets[column.offset], offsets[column.offset + len(column)]
+    values = np.frombuffer(column.buffers()[2] or b"", np.uint8)
+    return values[start:end].view(_TYPES[name])
 
 
 def _present_columns(chunks: pa.RecordBatch) -> Sequence[str]:

@@ -1,7 +1,7 @@
-"""Files of a source and their format: Parquet, CSV or JSON lines.
+"""Files of a source and their format: Parquet, CSV, JSON lines, or an answer of a monitoring system.
 
 A source is a file, a folder, or a pattern such as `metrics/2025-*.csv.gz`, as path or URI. The format follows from the
-file name, or else from the first line.
+file name, or else from the beginning of the file.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pipeline.connect_session import is_connect
+from pipeline.file_systems import with_scheme
+from pipeline.ingest.documents import document_format, first_line
 from pipeline.ingest.errors import IngestError
 
 if TYPE_CHECKING:
@@ -22,12 +24,12 @@ _SUFFIXES = {
     ".parquet": "parquet",
     ".csv": "csv",
     ".tsv": "csv",
-    ".json": "jsonl",
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
 }
 COMPRESSED = (".gz", ".bz2", ".zst", ".snappy", ".lz4", ".deflate")
-_MAX_HEADER_BYTES = 65_536
+_MAX_HEAD_BYTES = 65_536
+_MAX_HEAD_LINES = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,7 @@ class FileGroup:
     """Files that are read together: of one format, and with equal headers if CSV.
 
     Attributes:
-        format: `parquet`, `csv` or `jsonl`.
+        format: `parquet`, `csv`, `jsonl`, or a format of `documents`.
         files: the files.
         header: the first line of each; None without a header.
         columns: column names of the header; empty without a header.
@@ -74,6 +76,25 @@ class FileGroup:
         return sum(file.size for file in self.files)
 
 
+def are_parquet(paths: Sequence[str]) -> bool:
+    """Return whether sources are Parquet files by their names, without Spark.
+
+    Args:
+        paths: files, folders or patterns; a folder counts if its first file is one.
+    """
+    return bool(paths) and all(_first_file(path).endswith(".parquet") for path in paths)
+
+
+def _first_file(path: str) -> str:
+    """Return the name of the first file of a source; the pattern or URI itself if it is no folder on this machine."""
+    for _, folders, files in os.walk(path):
+        folders[:] = sorted(name for name in folders if not name.startswith((".", "_")))
+        for name in sorted(files):
+            if not name.startswith((".", "_")):
+                return name
+    return path
+
+
 class SourceFiles(Protocol):
     """The file systems that Spark reads from."""
 
@@ -87,8 +108,8 @@ class SourceFiles(Protocol):
             IngestError: no file matches, or all are empty.
         """
 
-    def first_line(self, uri: str) -> str:
-        """Read the first line of a text file, decompressed according to its name."""
+    def head(self, uri: str) -> str:
+        """Read the beginning of a text file, decompressed according to its name."""
 
 
 def source_files(spark: SparkSession) -> SourceFiles:
@@ -119,7 +140,7 @@ class ServerFiles:
         found = self._spark.read.format("binaryFile").option("recursiveFileLookup", True)
         try:
             modified = fn.unix_millis("modificationTime").alias("modified_ms")
-            rows = found.load(_absolute(path)).select("path", "length", modified).where("length > 0").collect()
+            rows = found.load(with_scheme(path)).select("path", "length", modified).where("length > 0").collect()
         except AnalysisException as error:
             if "PATH_NOT_FOUND" not in str(error):
                 raise
@@ -129,10 +150,10 @@ class ServerFiles:
         files = (SourceFile(row["path"], row["length"], row["modified_ms"]) for row in rows)
         return sorted(files, key=lambda file: file.uri)
 
-    def first_line(self, uri: str) -> str:
-        """Read the first line of a text file, decompressed according to its name."""
-        row = self._spark.read.text(uri).first()
-        return "" if row is None else str(row["value"])[:_MAX_HEADER_BYTES]
+    def head(self, uri: str) -> str:
+        """Read the beginning of a text file, decompressed according to its name."""
+        rows = self._spark.read.text(uri).limit(_MAX_HEAD_LINES).collect()
+        return "\n".join(row["value"] for row in rows)[:_MAX_HEAD_BYTES]
 
 
 class HadoopSourceFiles:
@@ -152,7 +173,7 @@ class HadoopSourceFiles:
         Raises:
             IngestError: no file matches, or all are empty.
         """
-        file_path = self._jvm.org.apache.hadoop.fs.Path(path)
+        file_path = self._jvm.org.apache.hadoop.fs.Path(with_scheme(path))
         system = file_path.getFileSystem(self._configuration)
         files: dict[str, SourceFile] = {}
         for status in system.globStatus(file_path) or ():
@@ -162,21 +183,21 @@ class HadoopSourceFiles:
             raise IngestError(f"{path}: no such file, or it is empty")
         return [files[uri] for uri in sorted(files)]
 
-    def first_line(self, uri: str) -> str:
-        """Read the first line of a text file, decompressed according to its name."""
+    def head(self, uri: str) -> str:
+        """Read the beginning of a text file, decompressed according to its name."""
         file_path = self._jvm.org.apache.hadoop.fs.Path(uri)
         stream = file_path.getFileSystem(self._configuration).open(file_path)
         codec = self._jvm.org.apache.hadoop.io.compress.CompressionCodecFactory(self._configuration).getCodec(file_path)
         unpacked = stream if codec is None else codec.createInputStream(stream)
         try:
-            head = bytes(
+            start = bytes(
                 self._jvm.org.apache.commons.io.IOUtils.toByteArray(
-                    self._jvm.org.apache.commons.io.input.BoundedInputStream(unpacked, _MAX_HEADER_BYTES)
+                    self._jvm.org.apache.commons.io.input.BoundedInputStream(unpacked, _MAX_HEAD_BYTES)
                 )
             )
         finally:
             unpacked.close()
-        return head.split(b"\n", 1)[0].decode("utf-8", errors="replace").rstrip("\r")
+        return start.decode("utf-8", errors="replace")
 
     def _walk(self, system: Any, status: Any) -> Iterator[SourceFile]:
         if status.getPath().getName().startswith(("_", ".")):
@@ -217,8 +238,9 @@ def group_files(spark: SparkSession, found: Sequence[SourceFile]) -> list[FileGr
     groups: dict[tuple[str, str | None], list[SourceFile]] = {}
     for file in found:
         format_ = _by_name(file.uri)
-        first = "" if format_ in ("parquet", "jsonl") else files.first_line(file.uri)
-        format_ = format_ or _by_content(first)
+        head = "" if format_ in ("parquet", "jsonl") else files.head(file.uri)
+        format_ = document_format(head) or format_ or _by_content(head)
+        first = first_line(head)
         groups.setdefault((format_, first if format_ == "csv" else None), []).append(file)
     return [_group(format_, header, members) for (format_, header), members in groups.items()]
 
@@ -231,11 +253,6 @@ def _group(format_: str, header: str | None, files: list[SourceFile]) -> FileGro
     return FileGroup(format_, tuple(files), header, tuple(name.strip() for name in columns), separator)
 
 
-def _absolute(path: str) -> str:
-    """Return a URI as it is, and a path from the working directory of this process, which is not the server's."""
-    return path if "://" in path or path.startswith("file:") else os.path.abspath(path)
-
-
 def _by_name(uri: str) -> str | None:
     name = uri
     for suffix in COMPRESSED:
@@ -243,7 +260,7 @@ def _by_name(uri: str) -> str | None:
     return next((format_ for suffix, format_ in _SUFFIXES.items() if name.endswith(suffix)), None)
 
 
-def _by_content(first_line: str) -> str:
-    if first_line.startswith("PAR1"):
+def _by_content(head: str) -> str:
+    if head.startswith("PAR1"):
         return "parquet"
-    return "jsonl" if first_line.lstrip().startswith("{") else "csv"
+    return "jsonl" if head.lstrip().startswith(("{", "[")) else "csv"

@@ -77,6 +77,46 @@ SIZES = Table(
     ("topic", "partition"),
 )
 
+BYTES_OUT = Table(
+    "bytes_out",
+    "One row per topic and hour of the day: what consumers fetch, over all measured days. Followers are not included: "
+    "brokers count replication apart. Absent without such metrics.",
+    (
+        _TOPIC,
+        TableColumn("hour", "tinyint", "hour of the day, 0 to 23, UTC"),
+        TableColumn("samples", "bigint", "intervals between two readings that the row is computed from"),
+        *(
+            TableColumn(f"bytes_out_per_s_{share}", "double", f"bytes per second, {meaning} of the samples")
+            for share, meaning in _SHARES.items()
+        ),
+    ),
+    ("topic", "hour"),
+)
+
+LAGS = Table(
+    "lags",
+    "One row per consumer group, partition and hour of the day: how far the committed offset is behind the end of the "
+    "partition, over all measured days. Absent without such metrics.",
+    (
+        TableColumn("group", "string", "consumer group"),
+        _TOPIC,
+        TableColumn("partition", "int", "number of the partition; -1 for the sum over the topic, where it is measured"),
+        TableColumn("hour", "tinyint", "hour of the day, 0 to 23, UTC"),
+        TableColumn("samples", "bigint", "readings that the row is computed from"),
+        *(
+            TableColumn(f"lag_{share}", "double", f"lag in records, {meaning} of the readings")
+            for share, meaning in _SHARES.items()
+        ),
+        TableColumn("lag_max", "double", "highest lag in records"),
+        TableColumn("duplicates", "bigint", "further readings at the same time; the largest counts"),
+        TableColumn("conflicts", "bigint", "duplicates with another value"),
+        TableColumn("late", "bigint", "readings after a later one in their file; sorted in"),
+        TableColumn("gaps", "bigint", "gaps in the readings"),
+        TableColumn("missing", "bigint", "number of readings missing in gaps"),
+    ),
+    ("group", "topic", "partition", "hour"),
+)
+
 PLACEMENTS = Table(
     "placements",
     "One row per partition in `kafka-topics.sh --describe`.",
@@ -115,7 +155,8 @@ HISTORY = Table(
 
 QUALITY = Table(
     "quality",
-    "One row per partition, or per topic where only topics are measured (partition -1): quality of its readings.",
+    "One row per partition, or per topic where only topics are measured (partition -1): quality of its readings of "
+    "traffic. Those of lags are in the table `lags`.",
     (
         _TOPIC,
         TableColumn("partition", "int", "number of the partition; -1 for a topic"),
@@ -148,4 +189,4 @@ QUARANTINE = Table(
     ("file", "reason"),
 )
 
-TABLES = (RATES, SIZES, PLACEMENTS, HISTORY, QUALITY, QUARANTINE)
+TABLES = (RATES, BYTES_OUT, LAGS, SIZES, PLACEMENTS, HISTORY, QUALITY, QUARANTINE)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pipeline.ingest.batches import BATCHES, IngestBatch, batch_places
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 MANIFEST = "manifest.json"
 KIND = "ingested"
 
+_PATTERN = "*?[{"
+"""Characters that begin patterns in the paths that Spark reads."""
+
 
 class Target:
     """The output folder; it becomes visible to readers with `publish`.
@@ -28,7 +32,7 @@ class Target:
         out: path or URI of the folder; an earlier ingest there is replaced.
 
     Raises:
-        IngestError: the folder contains something else.
+        IngestError: the folder contains something else, or Spark cannot read a folder of its name.
     """
 
     def __init__(self, spark: SparkSession, out: str) -> None:
@@ -93,6 +97,11 @@ class Target:
         """Return the URI of a file or folder that `publish` moves to the published folder."""
         return self._parent.path(self._hidden, *names)
 
+    def local_folder(self, *names: str) -> Path | None:
+        """Return the path of a folder as `unpublished` does its URI; None if it is not on this machine."""
+        root = self._parent.local_folder
+        return None if root is None else root.joinpath(self._hidden, *names)
+
     def write_bytes(self, content: bytes, *names: str) -> None:
         """Write a file that `publish` moves to the published folder."""
         self._parent.write(content, self._hidden, *names)
@@ -116,6 +125,10 @@ class Target:
         self._parent.remove(self._hidden)
 
     def _check(self) -> None:
+        if set(_PATTERN) & set(self.published()):
+            raise IngestError(
+                f"{self._out}: Spark reads {' '.join(_PATTERN)} in its path as a pattern; choose another folder"
+            )
         names = self._parent.children(self._name)
         if not names or self._parent.is_being_replaced(self._hidden):
             return

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pipeline.recommend.assignor_entry import PROTOCOL, entry_values
 from pipeline.recommend.request import RecommendationRequest
 from pipeline.recommend.space import Candidate
+from pipeline.storage import Storage
 from pipeline.sweep.job import SweepJob
 from pipeline.sweep.run import Progress, run_sweep
 from reports.analysis.metric import Run
@@ -68,7 +69,7 @@ class SparkRuns:
         sweep = evaluation_sweep(name, self.request, candidates, seeds)
         job = SweepJob.of(prepare_sweep(sweep, command=self.command))
         run_sweep(self.spark, job, out, resume=True, on_progress=self.on_progress)
-        rows = [row.asDict() for row in self.spark.read.parquet(f"{out}/runs").collect()]
+        rows = [row.asDict() for row in self.spark.read.parquet(Storage(self.spark, out).path("runs")).collect()]
         runs: list[list[Run]] = [[] for _ in candidates]
         for row in sorted(rows, key=lambda row: (row["setting"], row["seed"])):
             runs[row["setting"]].append(row)

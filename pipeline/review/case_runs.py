@@ -44,7 +44,7 @@ from simulator.random_streams import random_stream
 from simulator.results.tabulation import tabulate
 from simulator.results.trace import CapturedRound, Trace
 from simulator.results.verdict import INCOMPARABLE, Verdict
-from simulator.world.disturbances import BrokerUpgrade
+from simulator.world.client_releases import releases_after_upgrades
 from simulator.world.layout import lay_out
 from simulator.world.mean_traffic import mean_traffic
 
@@ -225,7 +225,8 @@ def _check_run(
     if trace.failure is not None and is_timeout(trace.failure):
         return violations, 0, ()  # Each further call may take as long.
     captured = trace.captured_rounds
-    follows_upgrade = spec.follows_brokers and any(isinstance(e, BrokerUpgrade) for e in trace.world.disturbances)
+    of_brokers = spec.info.in_streams_groups
+    follows_upgrade = spec.follows_release and bool(releases_after_upgrades(trace.world, of_brokers=of_brokers))
     if not captured or follows_upgrade:
         return violations, 0, ()
     make = maker(spec, trace)

@@ -3,29 +3,35 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from pipeline.parquet import write_parquet
 from pipeline.spark_jobs import SparkJobs
 from pipeline.storage import Storage
-from pipeline.sweep.batches import Batch
+from pipeline.sweep.batches import Batch, Chunk
+from pipeline.sweep.chunk_runs import CellRuns, ChunkRuns, chunk_rows
 from pipeline.sweep.job import SweepJob
-from pipeline.sweep.manifest import run_ids
+from pipeline.sweep.packed_tables import (
+    RUNS,
+    packed_schema,
+    rows_column,
+    simulate_packed,
+    table_schema,
+    unpack,
+)
 from pipeline.sweep.run_groups import RunGroup
-from pipeline.worker import RUN_SCHEMA, outcome_schema, simulate_chunks_on_executor
+from pipeline.worker import RUN_SCHEMA, simulate_chunks_on_executor
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 UNFINISHED = "_unfinished"
 """Folder for the tables of unfinished batches; Spark readers ignore names that begin with an underscore."""
-
-RUNS = "runs"
-"""The table that is moved last."""
 
 _ROWS_PER_FILE = 2_000_000
 
@@ -75,31 +81,33 @@ def run_batch(
     from pyspark.sql.pandas.types import from_arrow_schema
 
     jobs.begin(batch.name, f"{job.prepared.sweep.name}, {batch.name}")
-    sweep_inputs = job.sweep_inputs
-    runs = spark.createDataFrame(run_table(job, batch, group))
-    # A range has exactly the given number of partitions, in order, and a broadcast join preserves them.
-    chunks = spark.range(0, len(batch.chunks), 1, len(batch.chunks)).withColumnRenamed("id", "chunk")
-    simulate = partial(simulate_chunks_on_executor, sweep_inputs)
-    outcomes = (
-        chunks.join(sql.broadcast(runs), "chunk")
-        .mapInArrow(simulate, from_arrow_schema(outcome_schema(sweep_inputs.tables)))
-        .persist(StorageLevel.MEMORY_AND_DISK)
-    )
+    tables = job.sweep_inputs.tables
+    simulate = partial(simulate_chunks_on_executor, job.sweep_inputs)
+    pack = partial(simulate_packed, simulate, job.manifest["world"], chunk_runs(job, batch, group), tables)
+    # A range has exactly the given number of partitions, in order. The runs are part of the function: a join with them
+    # would delay the first chunk by what Java needs to plan and compile it.
+    chunks = spark.range(0, len(batch.chunks), 1, len(batch.chunks))
+    outcomes = chunks.mapInArrow(pack, from_arrow_schema(packed_schema(tables))).persist(StorageLevel.MEMORY_AND_DISK)
     try:
         counts = outcomes.agg(
-            sql.count("error").alias("errors"), *(sql.sum(sql.size(name)).alias(name) for name in sweep_inputs.tables)
+            sql.sum("errors").alias("errors"), *(sql.sum(rows_column(name)).alias(name) for name in tables)
         ).first()
         assert counts is not None
-        for name in sweep_inputs.tables:
+
+        def write(name: str) -> None:
+            jobs.begin(batch.name, f"{job.prepared.sweep.name}, {batch.name}, {name}")
             # The runs of a batch are one file: they appear in one operation on an object store, too.
             files = 1 if name == RUNS else 1 + (counts[name] or 0) // _ROWS_PER_FILE
             write_parquet(_rows(outcomes, name, files), storage.path(UNFINISHED, attempt, batch.name, name))
+
+        with ThreadPoolExecutor(len(tables)) as threads:
+            list(threads.map(write, tables))
     finally:
         outcomes.unpersist()
     # On an object store without a lock, another process may have finished the batch.
     if any(_holds_runs(file) for file in storage.files(RUNS, batch.name)):
         return int(counts["errors"])
-    for name in reversed(sweep_inputs.tables):
+    for name in reversed(tables):
         # Part of it may be there, from a process that was killed.
         storage.remove(name, batch.name)
         storage.move((UNFINISHED, attempt, batch.name, name), (name, batch.name))
@@ -108,16 +116,21 @@ def run_batch(
 
 def _rows(outcomes: DataFrame, name: str, files: int) -> DataFrame:
     """Return one table of a batch, sorted, in a given number of files."""
-    from pyspark.sql import functions as sql
+    from pyspark.sql.pandas.types import from_arrow_schema
 
-    errors = ["error"] if name == "runs" else []
-    rows = outcomes.select("position", "run_id", "setting", *errors, sql.posexplode(name).alias("row", "of_table"))
-    spread = rows.coalesce(1) if files == 1 else rows.repartition(files, "position")
-    return spread.sortWithinPartitions("position", "row").select("run_id", "setting", "of_table.*", *errors)
+    packed = outcomes.selectExpr("position", f"`{name}` as packed")
+    schema = table_schema(name, ordered=files > 1)
+    if files == 1:
+        # Chunks are consecutive runs, and the rows of a chunk are sorted.
+        packed = packed.coalesce(1).sortWithinPartitions("position")
+    rows = packed.select("packed").mapInArrow(partial(unpack, schema), from_arrow_schema(schema))
+    if files == 1:
+        return rows
+    return rows.repartition(files, "position").sortWithinPartitions("position", "row").drop("position", "row")
 
 
-def run_table(job: SweepJob, batch: Batch, group: RunGroup | None = None) -> pa.Table:
-    """Return the rows of `RUN_SCHEMA` of a batch, chunk by chunk.
+def chunk_runs(job: SweepJob, batch: Batch, group: RunGroup | None = None) -> tuple[ChunkRuns, ...]:
+    """Return the runs of each chunk of a batch.
 
     Args:
         job: the sweep.
@@ -125,33 +138,25 @@ def run_table(job: SweepJob, batch: Batch, group: RunGroup | None = None) -> pa.
         group: the group of the batch; all runs by default.
     """
     group = group or job.all_runs
-    labels, seeds = job.prepared.labels, job.prepared.sweep.seeds
-    # Columns, because a dictionary per run would take most of the driver's memory, and its overrides most of the time.
-    columns: dict[str, list[Any]] = {name: [] for name in RUN_SCHEMA.names}
-    known: dict[int, tuple[str, Callable[[int], str]]] = {}
-    for number, chunk in enumerate(batch.chunks):
-        for run in range(chunk.start, chunk.stop):
-            cell, seed = group.place(run)
+    labels, seeds, sweep = job.prepared.labels, job.prepared.sweep.seeds, job.prepared.sweep
+    known: dict[int, str] = {}
+
+    def overrides(setting: int) -> str:
+        if setting not in known:
+            known[setting] = json.dumps(sweep.overrides(sweep.settings[setting]), ensure_ascii=False)
+        return known[setting]
+
+    def cells(chunk: Chunk) -> Iterator[CellRuns]:
+        for position, cell, places in group.cells_of(chunk):
             setting, assignor = divmod(cell, len(labels))
-            if cell not in known:
-                known[cell] = _overrides_and_ids(job, setting, labels[assignor])
-            overrides, id_of_seed = known[cell]
-            values = (
-                number,
-                group.position(run),
-                id_of_seed(seeds[seed]),
-                setting,
-                overrides,
-                labels[assignor],
-                seeds[seed],
-            )
-            for column, value in zip(columns.values(), values, strict=True):
-                column.append(value)
-    return pa.Table.from_pydict(columns, schema=RUN_SCHEMA)
+            in_cell = tuple(seeds[place] for place in places)
+            yield CellRuns(position, setting, overrides(setting), labels[assignor], in_cell)
+
+    return tuple(tuple(cells(chunk)) for chunk in batch.chunks)
 
 
-def _overrides_and_ids(job: SweepJob, setting: int, assignor: str) -> tuple[str, Callable[[int], str]]:
-    """Return the overrides of a cell as JSON, and the function that returns the id of its run by seed."""
-    sweep = job.prepared.sweep
-    overrides = json.dumps(sweep.overrides(sweep.settings[setting]), ensure_ascii=False)
-    return overrides, run_ids(job.manifest["world"], overrides, assignor)
+def run_table(job: SweepJob, batch: Batch, group: RunGroup | None = None) -> pa.Table:
+    """Return the rows of `RUN_SCHEMA` of a batch, chunk by chunk; arguments as those of `chunk_runs`."""
+    world = job.manifest["world"]
+    chunks = enumerate(chunk_runs(job, batch, group))
+    return pa.Table.from_batches([chunk_rows(world, number, cells) for number, cells in chunks], RUN_SCHEMA)

@@ -1,11 +1,11 @@
-"""Manifest of a sweep, and the hashes that identify sweeps and runs."""
+"""Manifest of a sweep, and the hash that identifies the sweep."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import platform
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Any
 
@@ -68,24 +68,6 @@ def sweep_manifest(prepared: PreparedSweep, tables: Sequence[str], stop_rule: St
         "command": prepared.command,
         "versions": versions,
     }
-
-
-def run_id(world: str, overrides: str, assignor: str, seed: int) -> str:
-    """Return a hash that identifies a run, equal in every sweep that contains the run."""
-    return run_ids(world, overrides, assignor)(seed)
-
-
-def run_ids(world: str, overrides: str, assignor: str) -> Callable[[int], str]:
-    """Return the function that returns the hash of a run by its seed; the common part of the text is hashed once."""
-    common = json.dumps([world, overrides, assignor], ensure_ascii=False).removesuffix("]")
-    common_hash = hashlib.sha256(common.encode())
-
-    def of_seed(seed: int) -> str:
-        whole = common_hash.copy()
-        whole.update(f", {seed}]".encode())
-        return whole.hexdigest()[:32]
-
-    return of_seed
 
 
 def _digest(content: Any) -> str:

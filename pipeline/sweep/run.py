@@ -18,6 +18,7 @@ import io
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -25,6 +26,8 @@ from uuid import uuid4
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from pipeline.connect_session import is_connect
+from pipeline.python_workers import start_workers
 from pipeline.spark_jobs import spark_jobs
 from pipeline.storage import Storage
 from pipeline.sweep.batch_job import UNFINISHED, count_finished_chunks, finished_batches, run_batch
@@ -45,6 +48,8 @@ _MIN_CONCURRENT_BATCHES = 2
 """Minimum number of concurrent batches: one starts while the last chunks of another run and its tables are written."""
 
 _POLL_INTERVAL_S = 0.5
+
+_INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +97,26 @@ def run_sweep(
         return _run_sweep(spark, job, storage, resume, on_progress)
 
 
+@contextmanager
+def _without_generated_code(spark: SparkSession) -> Iterator[None]:
+    """Let Spark evaluate plans without generating and compiling Java code for them: a sweep moves few values in Java.
+
+    A server of Spark Connect keeps its settings; it has compiled the code for earlier sweeps.
+
+    Yields:
+        Nothing.
+    """
+    settings = {} if is_connect(spark) else _INTERPRETED
+    before = {key: spark.conf.get(key) for key in settings}
+    try:
+        for key, value in settings.items():
+            spark.conf.set(key, value)
+        yield
+    finally:
+        for key, earlier in before.items():
+            spark.conf.set(key, str(earlier))
+
+
 def _run_sweep(
     spark: SparkSession, job: SweepJob, storage: Storage, resume: bool, on_progress: Callable[[Progress], None]
 ) -> Progress:
@@ -122,13 +147,15 @@ def _run_sweep(
         if remaining:
             state = _run_batches(spark, storage, job, group, remaining, state, on_progress)
 
-    if job.stop_rule is None:
-        run_group(job.all_runs)
-    else:
-        stopped = run_groups(spark, storage, job, job.stop_rule, run_group)
-        state = replace(state, total=state.done)
-        on_progress(state)
-        storage.write_text(_json({**manifest, STOPPED: stopped}), MANIFEST)
+    start_workers(spark)
+    with _without_generated_code(spark):
+        if job.stop_rule is None:
+            run_group(job.all_runs)
+        else:
+            stopped = run_groups(spark, storage, job, job.stop_rule, run_group)
+            state = replace(state, total=state.done)
+            on_progress(state)
+            storage.write_text(_json({**manifest, STOPPED: stopped}), MANIFEST)
     storage.remove(UNFINISHED)
     return state
 

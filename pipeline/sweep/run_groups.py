@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.sweep.batches import Batch
+from pipeline.sweep.batches import Batch, Chunk
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,12 +32,17 @@ class RunGroup:
         """Return the number of runs."""
         return len(self.cells) * len(self.seeds)
 
-    def place(self, run: int) -> tuple[int, int]:
-        """Return the cell of a run, and the place of its seed among the declared ones."""
-        cell, seed = divmod(run, len(self.seeds))
-        return int(self.cells[cell]), self.seeds[seed]
+    def cells_of(self, chunk: Chunk) -> Iterator[tuple[int, int, range]]:
+        """Yield the runs of a chunk, cell by cell.
 
-    def position(self, run: int) -> int:
-        """Return the number of a run in the whole sweep."""
-        cell, seed = self.place(run)
-        return cell * self.declared_seeds + seed
+        Yields:
+            The number of the first run in the whole sweep, the cell, and the places of the seeds among the declared
+            ones.
+        """
+        run = chunk.start
+        while run < chunk.stop:
+            index, place = divmod(run, len(self.seeds))
+            cell = int(self.cells[index])
+            places = self.seeds[place : place + chunk.stop - run]
+            yield cell * self.declared_seeds + places[0], cell, places
+            run += len(places)

@@ -1,8 +1,9 @@
-"""The rule by which `sweep --until-significant` stops seeds: metrics, looks and levels.
+"""The rule by which `sweep --until-significant` stops seeds: pairs, metrics, looks and levels.
 
-The seeds of a cell are run in groups: those of the first look, then those of the next one, and so on. A pair (an
-assignor and the baseline in one setting) gets no further seeds after the look at which the sign of the difference of
-every chosen metric is decided. The baseline of a setting runs as long as a pair of the setting is undecided.
+The seeds of a cell are run in groups: those of the first look, then those of the next one, and so on. A pair gets no
+further seeds after the look at which the sign of the difference of every chosen metric is decided. A pair is an
+assignor and the baseline in one setting (decided here) or, with `--between settings`, a setting and the baseline
+setting with one assignor (`setting_stops`). A baseline runs as long as one of its pairs is undecided.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from pipeline.sweep.baseline_setting import baseline_setting_of
 from reports.analysis.metric import Run
 from reports.analysis.metrics import METRIC
-from reports.analysis.sequential_test import FIRST_LOOK, decide_signs, look_level, look_sizes
+from reports.analysis.sequential_test import FIRST_LOOK, MAX_FAMILY, decide_signs, look_level, look_sizes
 from reports.analysis.statistics import ALPHA, Floats
 from scenarios.language.errors import did_you_mean
 from scenarios.sweeps.errors import SweepError
@@ -48,6 +50,10 @@ DECIDED_RUN = pa.schema(
 """The columns of the table `runs` from which stops are decided."""
 
 
+BETWEEN = ("assignors", "settings")
+"""What can be compared: assignors in each setting, or settings with each assignor."""
+
+
 @dataclass(frozen=True, slots=True)
 class StopRule:
     """When the seeds of a pair stop.
@@ -57,23 +63,37 @@ class StopRule:
         seeds: the declared seeds, in their order.
         assignors: labels of the assignors.
         baseline: label of the assignor that the others are compared with.
+        settings: number of settings.
+        baseline_setting: number of the setting that the others are compared with; None if assignors are compared.
     """
 
     metrics: tuple[str, ...]
     seeds: tuple[int, ...]
     assignors: tuple[str, ...]
     baseline: str
+    settings: int = 1
+    baseline_setting: int | None = None
 
     @classmethod
-    def of(cls, prepared: PreparedSweep, metrics: Sequence[str]) -> StopRule:
+    def of(
+        cls,
+        prepared: PreparedSweep,
+        metrics: Sequence[str],
+        *,
+        between: str = BETWEEN[0],
+        baseline_setting: Sequence[str] = (),
+    ) -> StopRule:
         """Return the rule of a sweep.
 
         Args:
             prepared: the sweep.
             metrics: keys of metrics.
+            between: what is compared, one of `BETWEEN`.
+            baseline_setting: the setting that the others are compared with, as `factor=value`; by default the first.
 
         Raises:
-            SweepError: a metric is unknown, or nothing can be stopped: too few seeds, or one assignor.
+            SweepError: a metric, a factor or a setting is unknown, or nothing can be stopped: too few seeds, one
+                assignor or one setting.
         """
         option = "--until-significant"
         for metric in metrics:
@@ -81,29 +101,48 @@ class StopRule:
                 hint = did_you_mean(metric, tuple(METRIC))
                 raise SweepError(f"{option}: unknown metric '{metric}'; {hint} (all: assignor-sim list metrics)")
         sweep, labels = prepared.sweep, prepared.labels
-        if len(labels) < 2:
-            raise SweepError(f"{option} compares assignors with the baseline, but the sweep has one assignor")
+        number = baseline_setting_of(sweep, between, baseline_setting)
+        if number is None and len(labels) < 2:
+            also = "; compare settings with --between settings" if len(sweep.settings) > 1 else ""
+            raise SweepError(f"{option} compares assignors with the baseline, but the sweep has one assignor{also}")
         if not look_sizes(len(sweep.seeds)):
             raise SweepError(
                 f"{option} stops after {FIRST_LOOK} seeds or more, but the sweep has {len(sweep.seeds)}; "
                 f"declare more than {FIRST_LOOK} seeds"
             )
-        return cls(tuple(dict.fromkeys(metrics)), sweep.seeds, labels, sweep.baseline or labels[0])
+        baseline = sweep.baseline or labels[0]
+        rule = cls(tuple(dict.fromkeys(metrics)), sweep.seeds, labels, baseline, len(sweep.settings), number)
+        if number is not None and rule.differences > MAX_FAMILY:
+            raise SweepError(
+                f"--between settings: {rule.differences:,} differences (settings × assignors × metrics), more than the "
+                f"maximum of {MAX_FAMILY:,} that can be decided; name fewer metrics or assignors, or split the sweep"
+            )
+        return rule
 
     @property
     def looks(self) -> tuple[int, ...]:
         """Return the numbers of seeds after which differences are tested."""
         return look_sizes(len(self.seeds))
 
+    @property
+    def differences(self) -> int:
+        """Return the number of differences between settings that are tested."""
+        return (self.settings - 1) * len(self.assignors) * len(self.metrics)
+
     def record(self) -> dict[str, Any]:
         """Return the rule for the manifest."""
-        return {
+        test = "sign-flip test of the differences from the baseline, paired by seed; levels alpha / (k (k + 1))"
+        record = {
             "metrics": list(self.metrics),
             "looks": list(self.looks),
             "levels": [look_level(look) for look in range(len(self.looks))],
             "alpha": ALPHA,
-            "test": "sign-flip test of the differences from the baseline, paired by seed; levels alpha / (k (k + 1))",
+            "test": test,
         }
+        if self.baseline_setting is None:
+            return record
+        family = {"between": BETWEEN[1], "baseline_setting": self.baseline_setting, "differences": self.differences}
+        return record | family | {"test": f"{test}, by Holm's test for all differences together"}
 
 
 def decide_setting(rule: StopRule, looks: int, runs: pa.Table) -> pa.Table:
@@ -119,7 +158,7 @@ def decide_setting(rule: StopRule, looks: int, runs: pa.Table) -> pa.Table:
     """
     rows = runs.to_pylist()
     sizes = rule.looks[:looks]
-    values = _values(rule, rows, sizes[-1])
+    values = metric_values(rule, rows, sizes[-1])
     baseline = values[rule.baseline]
     stops: list[dict[str, Any]] = []
     for assignor in rule.assignors:
@@ -147,7 +186,7 @@ def decide_setting(rule: StopRule, looks: int, runs: pa.Table) -> pa.Table:
     return pa.Table.from_pylist(stops, schema=STOPS)
 
 
-def _values(rule: StopRule, rows: Sequence[Run], size: int) -> dict[str, Floats]:
+def metric_values(rule: StopRule, rows: Sequence[Run], size: int) -> dict[str, Floats]:
     """Return the metrics of each assignor, shape (size, metrics); NaN without a run that produced an assignment."""
     places = {seed: place for place, seed in enumerate(rule.seeds[:size])}
     values = {assignor: np.full((size, len(rule.metrics)), np.nan) for assignor in rule.assignors}

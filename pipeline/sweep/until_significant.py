@@ -24,10 +24,11 @@ from numpy.typing import NDArray
 from pipeline.storage import Storage
 from pipeline.sweep.job import SweepJob
 from pipeline.sweep.run_groups import RunGroup
+from pipeline.sweep.setting_stops import SETTING_STOPS, TESTS, baseline_values, decide_settings, setting_tests
 from pipeline.sweep.stop_rule import DECIDED_RUN, STOPS, StopRule, decide_setting
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 STOPPED = "stopped"
 """Key of the manifest of a finished sweep: what was stopped."""
@@ -53,7 +54,8 @@ def run_groups(
     sizes = (*rule.looks, declared)
     cells = len(job.prepared.sweep.settings) * len(rule.assignors)
     seeds = np.full(cells, declared)
-    stops, first, number = STOPS.empty_table(), 0, 0
+    schema = STOPS if rule.baseline_setting is None else SETTING_STOPS
+    stops, first, number = schema.empty_table(), 0, 0
     for look, size in enumerate(sizes):
         group = job.group(np.flatnonzero(seeds > first), range(first, size), number)
         if not group.runs:
@@ -74,21 +76,33 @@ def _decide(spark: SparkSession, storage: Storage, job: SweepJob, rule: StopRule
     """Return the stops after some looks, by setting, assignor and metric; Spark reads the runs."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
-    def apply(runs: pa.Table) -> pa.Table:  # Spark inspects the type hints, which `partial` hides.
-        return decide(runs)
-
-    decide = partial(decide_setting, rule, looks)
     runs = (
         spark.read.schema(from_arrow_schema(DECIDED_RUN.remove_metadata()))
         .option("recursiveFileLookup", "true")
         .parquet(storage.path("runs"))
     )
-    stops = runs.groupBy("setting").applyInArrow(apply, from_arrow_schema(STOPS)).toArrow().cast(STOPS)
+    if rule.baseline_setting is not None:
+        is_baseline = runs["setting"] == rule.baseline_setting
+        # The runs of one setting: as many as assignors and seeds.
+        baseline = baseline_values(rule, looks, runs.where(is_baseline).toArrow())
+        tests = _by_setting(runs.where(~is_baseline), partial(setting_tests, rule, looks, baseline), TESTS)
+        return decide_settings(rule, looks, tests)
+    stops = _by_setting(runs, partial(decide_setting, rule, looks), STOPS)
     # Spark returns the settings in any order, but the rows of a setting together.
     assignor = pc.index_in(stops["assignor"], pa.array(rule.assignors))
     metric = pc.index_in(stops["metric"], pa.array(rule.metrics))
     order = np.lexsort((metric.to_numpy(), assignor.to_numpy(), stops["setting"].to_numpy()))
     return stops.take(pa.array(order)).combine_chunks()
+
+
+def _by_setting(runs: DataFrame, function: Callable[[pa.Table], pa.Table], schema: pa.Schema) -> pa.Table:
+    """Return what a function returns for the runs of each setting."""
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    def apply(runs: pa.Table) -> pa.Table:  # Spark inspects the type hints, which `partial` hides.
+        return function(runs)
+
+    return runs.groupBy("setting").applyInArrow(apply, from_arrow_schema(schema)).toArrow().cast(schema)
 
 
 def _seeds_of_cells(rule: StopRule, stops: pa.Table, cells: int) -> NDArray[np.int64]:
@@ -98,8 +112,12 @@ def _seeds_of_cells(rule: StopRule, stops: pa.Table, cells: int) -> NDArray[np.i
     of_pair = stops.filter(pc.equal(stops["metric"], rule.metrics[0]))
     column = pc.index_in(of_pair["assignor"], pa.array(rule.assignors)).to_numpy()
     seeds[of_pair["setting"].to_numpy(), column] = pc.fill_null(of_pair["stopped_after"], declared).to_numpy()
-    others = [place for place, assignor in enumerate(rule.assignors) if assignor != rule.baseline]
-    seeds[:, rule.assignors.index(rule.baseline)] = seeds[:, others].max(axis=1)
+    if rule.baseline_setting is not None:
+        others = np.delete(seeds, rule.baseline_setting, axis=0)
+        seeds[rule.baseline_setting] = others.max(axis=0)
+    else:
+        baseline = rule.assignors.index(rule.baseline)
+        seeds[:, baseline] = np.delete(seeds, baseline, axis=1).max(axis=1)
     return seeds.ravel()
 
 
@@ -107,7 +125,9 @@ def _summary(rule: StopRule, stops: pa.Table, seeds: NDArray[np.int64]) -> dict[
     """Return the number of stopped pairs, cells and runs, and the stopped pairs of each look."""
     declared = len(rule.seeds)
     of_pair = stops.filter(pc.equal(stops["metric"], rule.metrics[0]))["stopped_after"]
+    between = {} if rule.baseline_setting is None else {"baseline_setting": rule.baseline_setting}
     return {
+        **between,
         "pairs": len(of_pair),
         "cells": int((seeds < declared).sum()),
         "runs": int((declared - seeds).sum()),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -53,6 +54,27 @@ def test_ingest(remote: SparkSession, embedded: Path, tmp_path: Path) -> None:
         written = contents(tmp_path / format_)
         assert written == contents(embedded / "ingested" / format_)
         assert {"rates", "quality", "placements", "quarantine"} <= set(written)
+
+
+def test_added_readings(remote: SparkSession, embedded: Path, tmp_path: Path) -> None:
+    out, expected = tmp_path / "added", embedded / "added"
+    work.add_readings(remote, embedded / "readings", out)
+    # Kept readings are rows here, and chunks where workers can write files beside them.
+    tables, expected_tables = (
+        {name: content for name, content in contents(folder).items() if not name.startswith("readings/")}
+        for folder in (out, expected)
+    )
+    assert tables == expected_tables
+    assert {"rates", "quality", "placements", "history", "quarantine"} <= set(tables)
+    texts = [folder.rglob("*.txt") for folder in (out, expected)]
+    copies = [
+        {file.relative_to(folder): file.read_bytes() for file in files}
+        for folder, files in zip((out, expected), texts, strict=True)
+    ]
+    assert copies[0] == copies[1] != {}
+    manifests = [json.loads((folder / "manifest.json").read_text()) for folder in (out, expected)]
+    for name in ("rows", "malformed", "ignored", "tables", "mapping", "interval_ms"):
+        assert manifests[0][name] == manifests[1][name], name
 
 
 def test_generated_readings(remote: SparkSession, embedded: Path, tmp_path: Path) -> None:

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pipeline import connect_session
-from pipeline.session import SparkError, connect
+from pipeline.errors import SparkError
+from pipeline.session import connect
 from pipeline.spark_jobs import default_parallelism, spark_jobs
 from tests.connect.conftest import PROJECT
 from tools.connect_server import ConnectServer, connect_server
@@ -105,7 +106,8 @@ def test_server_that_does_not_run_is_one_error(monkeypatch: pytest.MonkeyPatch) 
 def test_server_that_ends_is_one_error() -> None:
     code = """
 import os, signal, sys
-from pipeline.session import SparkError, connect
+from pipeline.session import connect
+from pipeline.errors import SparkError
 try:
     with connect(sys.argv[1]) as spark:
         os.kill(int(sys.argv[2]), signal.SIGKILL)

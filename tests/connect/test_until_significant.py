@@ -15,10 +15,19 @@ from pipeline.sweep.stop_rule import DECIDED_RUN, StopRule, decide_setting
 from pipeline.worker import simulate_chunks
 from scenarios.sweeps.design import load_sweep
 from scenarios.sweeps.prepared import prepare_sweep
+from tests.pipeline.sweep.compared_settings import settings_job, stops_without_spark, write_settings
 from tests.pipeline.sweep.examples import SWEEP, write_sweep
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+def test_decided_setting_stops(remote: SparkSession, tmp_path: Path) -> None:
+    job = settings_job(write_settings(tmp_path))
+    assert run_sweep(remote, job, str(tmp_path / "out")) == Progress(40, 0, 40, 0)
+    stops = pq.read_table(tmp_path / "out" / "stops")
+    assert stops["stopped_after"].to_pylist() == [8, None]
+    assert stops.to_pylist() == stops_without_spark(job).to_pylist()
 
 
 def test_decided_pair_stops(remote: SparkSession, tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from tests.pipeline.sweep.driver import SMALL_BATCHES
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+LEADER_LOG = Path(__file__).parents[1] / "scenarios" / "kafka" / "formats" / "dialects" / "leader_3_9.log"
 FORMATS = ("csv", "parquet")
 FAULTS = Faults(gaps=0.01, duplicates=0.01, late=0.01, malformed=0.01)
 TOPICS = """Topic: orders\tPartitionCount: 1\tReplicationFactor: 2\tConfigs:
@@ -47,9 +48,21 @@ def ingest_readings(spark: SparkSession, readings: Path, out: Path) -> None:
         ingest(spark, sources, str(out / format_), find_mapping("plain"))
 
 
+def add_readings(spark: SparkSession, readings: Path, out: Path) -> None:
+    """Ingest readings and a dump, then add others to the folder, with files that it has."""
+    topics = (f"{readings}/topics*",)
+    first, second = (str(readings / format_ / "metrics") for format_ in FORMATS)
+    for sources in (
+        IngestSources(metrics=(first,), topics=topics),
+        IngestSources(metrics=(first, second), topics=topics, leader_logs=(str(LEADER_LOG),)),
+    ):
+        ingest(spark, sources, str(out), find_mapping("plain"), add=True)
+
+
 if __name__ == "__main__":
     sweep_file, folder = Path(sys.argv[1]), Path(sys.argv[2])
     with connect("local[2]", fast_start=True) as session:
         sweep_and_aggregate(session, sweep_file, folder / "sweep")
         generate_readings(session, folder / "readings")
         ingest_readings(session, folder / "readings", folder / "ingested")
+        add_readings(session, folder / "readings", folder / "added")

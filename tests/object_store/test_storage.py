@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from py4j.protocol import Py4JJavaError
 
-from pipeline.session import SparkError
+from pipeline.errors import SparkError
 from pipeline.storage import Storage
 from tests.object_store.conftest import ROOT
 from tools.object_store.server import ObjectStore

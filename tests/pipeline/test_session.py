@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.session import SparkError, _end_orphans, connect
+from pipeline.errors import SparkError
+from pipeline.java_process import end_orphans
+from pipeline.session import connect
 from simulator.results.temporary_folder import temporary_folder
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="processes are found on Linux only")
@@ -30,7 +32,7 @@ def test_java_without_its_folder_is_ended_and_others_are_kept() -> None:
     own = temporary_folder()
     orphan, used, foreign = start(f"{own.parent}/4711-gone"), start(str(own)), start(f"{tempfile.gettempdir()}/gone")
     try:
-        _end_orphans()
+        end_orphans()
         assert orphan.wait(10) == -9
         assert used.poll() is None
         assert foreign.poll() is None
@@ -43,7 +45,8 @@ def test_java_without_its_folder_is_ended_and_others_are_kept() -> None:
 KILL_JAVA = """
 import sys, threading, time
 from pyspark import SparkContext
-from pipeline.session import SparkError, connect
+from pipeline.session import connect
+from pipeline.errors import SparkError
 
 def kill():
     SparkContext._gateway.proc.kill()
@@ -107,7 +110,7 @@ def test_interrupt_that_python_drops_is_no_error_of_spark(tmp_path: Path) -> Non
 
 REPEAT_INTERRUPT = """
 import os, signal, sys, time, weakref
-from pipeline.session import _java_ends_at_interrupt
+from pipeline.java_process import java_ends_at_interrupt
 
 class Deleted:
     pass
@@ -121,7 +124,7 @@ def fail(_):
     raise ValueError("own")
 
 try:
-    with _java_ends_at_interrupt():
+    with java_ends_at_interrupt():
         for callback in (fail, interrupt):
             object = Deleted()
             reference = weakref.ref(object, callback)
@@ -148,7 +151,7 @@ def test_connection_that_is_lost_while_it_is_closed_is_not_logged() -> None:
 import logging, socket, sys
 from types import SimpleNamespace
 from py4j.clientserver import ClientServerConnection, JavaParameters, PythonParameters
-from pipeline.session import _java_ends_at_interrupt
+from pipeline.java_process import java_ends_at_interrupt
 
 def lose():
     connection = ClientServerConnection(JavaParameters(), PythonParameters(), SimpleNamespace(pool=None), None)
@@ -160,7 +163,7 @@ def lose():
 logging.basicConfig(stream=sys.stdout)  # py4j's own lines on the root logger do it, too.
 lose()
 print("before", flush=True)
-with _java_ends_at_interrupt():
+with java_ends_at_interrupt():
     lose()
 lose()
 """
@@ -174,12 +177,12 @@ def test_call_of_java_that_ctrl_c_leaves_unread_is_not_logged(tmp_path: Path) ->
     code = """
 import logging, signal, threading, time
 from contextlib import suppress
-from pipeline import session
+from pipeline import java_process, session
 from py4j.protocol import Py4JError
 from pyspark import SparkContext
 
 logging.basicConfig()
-session._JAVA_END_S = 0.5
+java_process._JAVA_END_S = 0.5
 
 def call(sending):
     sending.set()

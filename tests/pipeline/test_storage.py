@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -12,8 +13,9 @@ import pytest
 from py4j.protocol import Py4JJavaError
 
 from pipeline import storage as storage_module
-from pipeline.file_systems import ArrowFiles
-from pipeline.session import SparkError
+from pipeline.errors import SparkError
+from pipeline.file_systems import ArrowFiles, with_scheme
+from pipeline.ingest.sources import find_files
 from pipeline.storage import Storage
 
 if TYPE_CHECKING:
@@ -122,3 +124,41 @@ def test_file_that_cannot_be_written_is_one_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("no folder")
     with pytest.raises(SparkError, match="file/below/name"):
         ArrowFiles(str(tmp_path / "file")).write(b"", ("below", "name"))
+
+
+@pytest.mark.parametrize("default", ["hdfs://nowhere:1", "s3a://bucket"])
+def test_path_without_scheme_is_on_this_machine_whatever_the_default_file_system(
+    spark: SparkSession, tmp_path: Path, default: str
+) -> None:
+    configuration = spark._jsc.hadoopConfiguration()
+    before = configuration.get("fs.defaultFS")
+    configuration.set("fs.defaultFS", default)
+    try:
+        storage = Storage(spark, str(tmp_path / "out"))
+        storage.write_text("text", "file")
+        [result] = find_files(spark, [str(tmp_path / "o*" / "fi*")])
+    finally:
+        configuration.set("fs.defaultFS", before)
+    assert storage.root == f"file:{tmp_path}/out"
+    assert (tmp_path / "out" / "file").read_text() == "text"
+    assert result.uri == f"file:{tmp_path}/out/file"
+
+
+@pytest.mark.parametrize("uri", ["hdfs:///sweeps", "s3a://bucket/a b", "file:/x", "file:///x"])
+def test_uri_keeps_its_scheme(uri: str) -> None:
+    assert with_scheme(uri) == uri
+
+
+@pytest.mark.parametrize(
+    ("path", "absolute"),
+    [
+        ("out", "/home/here/out"),
+        ("./a:b/out", "/home/here/a:b/out"),
+        ("../out", "/home/out"),
+        ("/x/y/", "/x/y"),
+        ("/x/2025-*.csv", "/x/2025-*.csv"),
+    ],
+)
+def test_path_becomes_a_uri_of_this_machine(monkeypatch: pytest.MonkeyPatch, path: str, absolute: str) -> None:
+    monkeypatch.setattr(os, "getcwd", lambda: "/home/here")
+    assert with_scheme(path) == f"file:{absolute}"

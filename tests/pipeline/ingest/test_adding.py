@@ -5,16 +5,20 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
+from pyarrow.csv import read_csv
 
-from pipeline.ingest.batches import IngestBatch, IngestedFile, RowCounts, check_columns
+from pipeline.ingest import kept_series, series_rows
+from pipeline.ingest.batches import IngestBatch, IngestedFile, RowCounts, check_columns, check_mapping
 from pipeline.ingest.errors import IngestError
-from pipeline.ingest.mapping import find_mapping
+from pipeline.ingest.mapping import NamedMapping, find_mapping
 from pipeline.ingest.run import IngestResult, IngestSources, ingest
 from tests.pipeline.ingest.test_in_workers import START_MS
 from tests.pipeline.sweep.parquet_contents import contents
@@ -99,6 +103,48 @@ def test_files_in_any_order_give_the_bytes_of_one_ingest(spark: SparkSession, tm
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "added").rglob("*")} == before
 
 
+def _write_parquet(csv: Path) -> Path:
+    """Write the readings of a CSV file as Parquet, with values that are NaN as negative ones, which are malformed."""
+    table = read_csv(csv)
+    numbers = table["bytes_in_total"].fill_null(-1.0)
+    file = csv.with_suffix(".parquet")
+    pq.write_table(table.set_column(4, "bytes_in_total", numbers), file, row_group_size=100)
+    return file
+
+
+@pytest.mark.parametrize("kept", ["chunks", "chunks and rows", "chunks as rows"])
+def test_parquet_files_in_any_order_give_the_bytes_of_one_ingest(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: str
+) -> None:
+    csv = [file for file in _write_files(tmp_path / "raw", 3) if file.suffix == ".csv"]
+    files = [csv[0] if kept == "chunks and rows" and file == csv[0] else _write_parquet(file) for file in csv]
+    # Several Spark partitions, which are others for the first files.
+    monkeypatch.setattr(series_rows, "_ROWS_PER_TASK", 400)
+    if kept == "chunks as rows":
+        monkeypatch.setattr(kept_series, "is_local", lambda uri: False)
+    whole = ingest(spark, _sources(files), str(tmp_path / "whole"), find_mapping("plain"))
+    assert (whole.malformed > 10, len(files)) == (True, 4)
+    for group in ([files[2]], [files[3], files[1]], [files[0]]):
+        _add(spark, group, tmp_path / "added")
+    assert _tables(tmp_path / "added") == _tables(tmp_path / "whole")
+    kinds = {path.name for path in (tmp_path / "added" / "readings").glob("*/*") if path.is_dir()}
+    assert kinds == {"chunks", "quarantine", *(["rows"] if kept == "chunks and rows" else [])}
+    batches = [IngestBatch.from_json(path.read_text()) for path in (tmp_path / "added").rglob("batch.json")]
+    assert sum(batch.counts.malformed for batch in batches) == whole.malformed
+
+
+def test_rows_of_earlier_releases_are_read() -> None:
+    batch = IngestBatch(3, (IngestedFile("metrics", "file:/a.csv", 1, 1, "a"),), RowCounts(1), {}, ())
+    record = json.loads(batch.to_json())
+    assert (record["version"], "chunks" in record) == (1, False)
+    assert IngestBatch.from_json(batch.to_json()) == batch
+    with_chunks = replace(batch, chunks=2)
+    assert json.loads(with_chunks.to_json())["version"] == 2
+    assert IngestBatch.from_json(with_chunks.to_json()) == with_chunks
+    with pytest.raises(IngestError, match="readings/3: written by another release"):
+        IngestBatch.from_json(json.dumps({**record, "version": 2}))
+
+
 def test_rejected_files_change_nothing(spark: SparkSession, tmp_path: Path) -> None:
     first, second, other = (tmp_path / name for name in ("a.csv", "b.csv", "c.csv"))
     for number, file in enumerate((first, second)):
@@ -112,7 +158,7 @@ def test_rejected_files_change_nothing(spark: SparkSession, tmp_path: Path) -> N
     out = tmp_path / "added"
     _add(spark, [first], out)
     before = contents(out)
-    with pytest.raises(IngestError, match="another --map; use the same mapping"):
+    with pytest.raises(IngestError, match="another mapping than --map plain-rates of this release"):
         _add(spark, [second], out, "plain-rates")
     with pytest.raises(IngestError, match="no column 'bytes_in_total'"):
         _add(spark, [other], out)
@@ -126,6 +172,22 @@ def test_rejected_files_change_nothing(spark: SparkSession, tmp_path: Path) -> N
     _add(spark, [second], out, interval_ms=3)
     ingest(spark, _sources([first, second]), str(tmp_path / "whole"), find_mapping("plain"), 3)
     assert _tables(out) == _tables(tmp_path / "whole")
+
+
+def test_mapping_of_an_earlier_release_is_rejected() -> None:
+    """It may have the same name, so to use the same one would be no remedy."""
+    named = find_mapping("jmx-exporter")
+    record = {name: value for name, value in named.record.items() if name != "group"}
+    earlier = IngestBatch(1, (), RowCounts(), record, ())
+    check_mapping(named, [replace(earlier, mapping=None), replace(earlier, mapping=named.record)], "out")
+    message = (
+        r"^out: its readings were ingested with another mapping than --map jmx-exporter of this release "
+        r"\(different: group\); use the mapping of the readings, or ingest all files with --add into another folder$"
+    )
+    with pytest.raises(IngestError, match=message):
+        check_mapping(named, [earlier], "out")
+    with pytest.raises(IngestError, match=r"than --map mine\.yaml \(different: group\); use the mapping"):
+        check_mapping(NamedMapping("mine.yaml", named.mapping), [earlier], "out")
 
 
 def test_columns_in_another_order_are_rejected() -> None:

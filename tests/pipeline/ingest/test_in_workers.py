@@ -17,9 +17,9 @@ from pipeline.ingest.hourly_distribution import aggregate_by_hour
 from pipeline.ingest.hourly_worker import hours_of_readings
 from pipeline.ingest.in_workers import aggregate_in_workers
 from pipeline.ingest.mapping import BUILT_IN
-from pipeline.ingest.measured import measure
 from pipeline.ingest.rows import read_rows
 from pipeline.ingest.series import samples
+from pipeline.ingest.source_series import measure
 from pipeline.ingest.sources import find_files, group_files, names_in_rows
 
 if TYPE_CHECKING:

@@ -10,10 +10,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.ingest import measured as measured_module
+from pipeline.ingest import series_rows, source_series
 from pipeline.ingest.mapping import find_mapping
 from pipeline.ingest.parquet_files import plan_parquet
 from pipeline.ingest.parquet_worker import is_supported
+from pipeline.ingest.partition_hash import hash_of
 from pipeline.ingest.run import IngestSources, ingest
 from pipeline.ingest.sources import find_files, group_files
 from tests.pipeline.ingest.test_in_workers import START_MS
@@ -56,26 +57,51 @@ def _table(seed: int, rows: int) -> pa.Table:
     )
 
 
-def test_tables_have_the_same_bytes_if_spark_reads_the_files(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    named = find_mapping("plain")
-    raw = tmp_path / "raw ü%20"
+def _write_files(raw: Path) -> None:
+    """Write files that overlap, some with several row groups."""
     raw.mkdir()
     table = _table(5, 6_000)
     for number, start in enumerate((0, 1_500, 1_400, 4_000)):
         rows = table.slice(start, (1_500, 2_500, 200, 2_000)[number])
         pq.write_table(rows, raw / f"{(number * 3) % 4} é.parquet", row_group_size=(700, 5_000)[number % 2])
+
+
+def test_tables_have_the_same_bytes_if_spark_reads_or_shuffles_the_readings(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    named = find_mapping("plain")
+    raw = tmp_path / "raw ü%20"
+    _write_files(raw)
     groups = group_files(spark, find_files(spark, [str(raw)]))
     assert plan_parquet(spark, groups, named.mapping) is not None
-    for folder in ("workers", "spark"):
+    # Seven Spark partitions, each with more than the groups that Spark sums apart.
+    monkeypatch.setattr(series_rows, "_ROWS_PER_TASK", 5_000)
+    folders = ("files", "shuffle", "spark")
+    for folder in folders:
+        if folder == "shuffle":
+            monkeypatch.setattr(source_series, "runs_on_this_machine", lambda _: False)
         if folder == "spark":
-            monkeypatch.setattr(measured_module, "plan_parquet", lambda *_: None)
+            monkeypatch.setattr(source_series, "plan_parquet", lambda *_: None)
         result = ingest(spark, IngestSources(metrics=(str(raw),)), str(tmp_path / folder), named)
         assert result.malformed > 300
-    manifests = [(tmp_path / folder / "manifest.json").read_text() for folder in ("workers", "spark")]
-    assert manifests[0] == manifests[1]
-    assert contents(tmp_path / "workers") == contents(tmp_path / "spark")
+    manifests = {(tmp_path / folder / "manifest.json").read_text() for folder in folders}
+    assert len(manifests) == 1
+    assert contents(tmp_path / "files") == contents(tmp_path / "shuffle") == contents(tmp_path / "spark")
+    assert not list(tmp_path.rglob("*.arrow"))
+
+
+@pytest.mark.parametrize("tasks", [1, 7, 200])
+def test_hashes_are_those_of_spark(spark: SparkSession, tasks: int) -> None:
+    rng = np.random.default_rng(tasks)
+    letters = np.array(list("abcdefgé-т𝄞 \x00."))
+    rows = [("".join(rng.choice(letters, size)), int(rng.integers(-1, 2**31))) for size in range(40)]
+    table = spark.createDataFrame(rows, "topic string, partition int")
+    expected = [
+        (row["topic"], row["partition"], row["number"])
+        for row in table.selectExpr("*", f"pmod(hash(topic, partition), {tasks}) as number").collect()
+    ]
+    assert [(topic, partition, hash_of(topic, partition) % tasks) for topic, partition in rows] == expected
+    assert all(-(2**31) <= hash_of(*row) < 2**31 for row in rows)
 
 
 @pytest.mark.parametrize(

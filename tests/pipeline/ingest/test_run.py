@@ -101,6 +101,15 @@ def test_sizes_are_of_largest_replica_in_any_source(prometheus: tuple[IngestResu
     assert sizes["replicas"].loc[("orders", 0)] == 2
 
 
+@pytest.mark.parametrize("add", [False, True])
+def test_size_without_a_topic_is_ignored(spark: SparkSession, tmp_path: Path, add: bool) -> None:
+    lines = [_sample(SIZE, 0, 7), _sample(SIZE, 0, 5, topic="orders", partition="0", instance="b1")]
+    out = _ingest_text(spark, tmp_path, "\n".join(lines), "jmx-exporter", "sizes.jsonl", add=add)
+    [size] = pd.read_parquet(out / "sizes").to_dict("records")
+    assert (size["topic"], size["size_bytes"]) == ("orders", 5)
+    assert json.loads((out / "manifest.json").read_text())["ignored"] == 1
+
+
 def test_placements_have_leaders_and_replicas(prometheus: tuple[IngestResult, Path]) -> None:
     placements = pd.read_parquet(prometheus[1] / "placements")
     assert placements["replicas"].map(list).tolist() == [[1, 2], [2, 1]]
@@ -194,6 +203,14 @@ def test_rebalance_in_two_rotated_logs_is_one(spark: SparkSession, tmp_path: Pat
         history = pd.read_parquet(tmp_path / f"out {number}" / "history")
         histories.append(history.sort_values(["at_ms", "client", "task"]).drop(columns=["file", "rebalance"]))
     pd.testing.assert_frame_equal(*(history.reset_index(drop=True) for history in histories))
+
+
+@pytest.mark.parametrize("name", ["march [1]", "{march}/out"])
+def test_folder_that_spark_reads_as_a_pattern_is_rejected(spark: SparkSession, tmp_path: Path, name: str) -> None:
+    (tmp_path / "m.csv").write_text("timestamp,topic,partition,bytes_in_total,messages_in_total\n")
+    with pytest.raises(IngestError, match=r"Spark reads \* \? \[ { in its path as a pattern; choose another folder"):
+        ingest(spark, IngestSources((str(tmp_path / "m.csv"),)), str(tmp_path / name), find_mapping("plain"))
+    assert not list(tmp_path.rglob("*.part"))
 
 
 def test_only_an_earlier_ingest_is_replaced(spark: SparkSession, tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """Run a sweep in small batches and print its progress: `driver.py SWEEP OUT MASTER [KEY=VALUE …]`.
 
-The key `until_significant` is a metric that must be decided, `batch_ms` the minimum work of a batch; the others are
-Spark configuration.
+The key `until_significant` is a metric that must be decided, `between` what is compared, `batch_ms` the minimum work of
+a batch, `assignor` an assignor in place of the sweep's; the others are Spark configuration.
 """
 
 from __future__ import annotations
@@ -30,8 +30,11 @@ if __name__ == "__main__":
     settings = dict(option.split("=", 1) for option in options)
     metric = settings.pop("until_significant", None)
     sizes = replace(SMALL_BATCHES, batch_ms=float(settings.pop("batch_ms", SMALL_BATCHES.batch_ms)))
-    prepared = prepare_sweep(load_sweep(file))
-    rule = StopRule.of(prepared, [metric]) if metric else None
+    assignor = settings.pop("assignor", None)
+    prepared = prepare_sweep(load_sweep(file), [assignor] if assignor else [])
+    between = settings.pop("between", "assignors")
+    baseline = ("standbys=0", "warmups=2") if between == "settings" else ()
+    rule = StopRule.of(prepared, [metric], between=between, baseline_setting=baseline) if metric else None
     with connect(master, settings, fast_start=True) as spark:
         job = SweepJob.of(prepared, sizes, rule)
         run_sweep(spark, job, out, resume=True, on_progress=print_progress)

@@ -12,6 +12,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
+from pipeline.sweep import run as run_module
 from pipeline.sweep.job import SweepJob
 from pipeline.sweep.run import Progress, run_sweep
 from scenarios.assignor_specs import assignor_specs
@@ -192,3 +193,20 @@ def test_progress_ends_with_last_run(spark: SparkSession, job: SweepJob, tmp_pat
     assert reported[0].done == 0
     assert reported[-1] == Progress(job.prepared.total, 0, job.prepared.total, 0)
     assert all(0 <= progress.done <= progress.total for progress in reported)
+
+
+def test_plans_after_a_sweep_have_generated_code_again(
+    spark: SparkSession, job: SweepJob, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    during = []
+
+    def fail(*_: object, **__: object) -> None:
+        during.append([spark.conf.get(key) for key in run_module._INTERPRETED])
+        raise SweepError("interrupted")
+
+    before = [spark.conf.get(key) for key in run_module._INTERPRETED]
+    monkeypatch.setattr(run_module, "_run_batches", fail)
+    with pytest.raises(SweepError, match="interrupted"):
+        run_sweep(spark, job, str(tmp_path / "out"))
+    assert during == [["false", "NO_CODEGEN"]]
+    assert [spark.conf.get(key) for key in run_module._INTERPRETED] == before != during[0]

@@ -1,4 +1,4 @@
-"""Settings that a checkup tries: the current one with single changes, and combinations of changes."""
+"""Settings of an application: the current one with single changes, and combinations of changes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _CLOSING_EVENTS: Final = ("rolling_bounce", "rolling_update", "scale_in")
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class StreamsSetting:
     """The configs of an application, and how its clients start and close.
 
     Attributes:
@@ -54,7 +54,7 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CheckupSettings:
+class StreamsSettings:
     """The settings of a scenario.
 
     Attributes:
@@ -68,15 +68,15 @@ class CheckupSettings:
     space: SearchSpace
 
     @property
-    def today(self) -> Setting:
+    def today(self) -> StreamsSetting:
         """Return the current setting."""
-        return Setting(self.space.today)
+        return StreamsSetting(self.space.today)
 
-    def single_changes(self) -> list[Setting]:
+    def single_changes(self) -> list[StreamsSetting]:
         """Return the settings that differ from the current one in one config, or in how clients start or close."""
         return list(dict.fromkeys(self._single_changes()))
 
-    def _single_changes(self) -> Iterator[Setting]:
+    def _single_changes(self) -> Iterator[StreamsSetting]:
         today = self.today
         if self._can_have_zone_tags and self.assignor.configs.num_standby_replicas:
             yield replace(today, has_zone_tags=True)
@@ -98,7 +98,7 @@ class CheckupSettings:
                 yield replace(today, is_static=True)
                 yield replace(today, leaves_group=True)
 
-    def combine(self, one: Setting, other: Setting) -> Setting | None:
+    def combine(self, one: StreamsSetting, other: StreamsSetting) -> StreamsSetting | None:
         """Return a setting with the changes of two; None if they change the same config, or exclude each other."""
         space = self.space
         changed = space.changed(one.candidate), space.changed(other.candidate)
@@ -110,7 +110,7 @@ class CheckupSettings:
         candidate = space.normalize(levels)
         if space.changed(candidate) != sorted({*changed[0], *changed[1]}):
             return None  # A config has no effect together with the others.
-        combined = Setting(
+        combined = StreamsSetting(
             candidate,
             one.is_static or other.is_static,
             one.leaves_group or other.leaves_group,
@@ -119,7 +119,7 @@ class CheckupSettings:
         )
         return None if combined.is_static and combined.leaves_group else combined
 
-    def without_each_change(self, setting: Setting) -> list[Setting]:
+    def without_each_change(self, setting: StreamsSetting) -> list[StreamsSetting]:
         """Return the settings with one change less, or with fewer additional standbys."""
         values = self.space.values(setting.candidate)
         fewer = [
@@ -138,12 +138,12 @@ class CheckupSettings:
         without += [replace(setting, has_zone_tags=False)] if setting.has_zone_tags else []
         return without
 
-    def is_migration(self, setting: Setting) -> bool:
+    def is_migration(self, setting: StreamsSetting) -> bool:
         """Return whether a setting needs another group protocol."""
         today, other = (self.space.values(one)[ASSIGNOR] for one in (self.space.today, setting.candidate))
         return bool(today != STREAMS_GROUP == other)
 
-    def document(self, situation: Document, setting: Setting) -> Document:
+    def document(self, situation: Document, setting: StreamsSetting) -> Document:
         """Return the scenario of a situation with a setting."""
         document = deepcopy(situation)
         entry = entry_values(self.scenario, self.assignor, self.space.values(setting.candidate))
@@ -163,7 +163,7 @@ class CheckupSettings:
             _let_clients_leave(document)
         return document
 
-    def describe(self, setting: Setting) -> str:
+    def describe(self, setting: StreamsSetting) -> str:
         """Return the changes of a setting in one line; `current` without any."""
         configs = [f"{change.key}={change.after}" for change in self._config_changes(setting) if change.after]
         removed = [f"no {change.key}" for change in self._config_changes(setting) if not change.after]
@@ -173,7 +173,7 @@ class CheckupSettings:
         other += ["close with LEAVE_GROUP"] if setting.leaves_group else []
         return ", ".join([*short, *removed, *other]) or "current"
 
-    def changes(self, setting: Setting) -> tuple[SettingChange, ...]:
+    def changes(self, setting: StreamsSetting) -> tuple[SettingChange, ...]:
         """Return the configs that a setting changes."""
         changes = list(self._config_changes(setting))
         if setting.has_client_rack:
@@ -190,7 +190,7 @@ class CheckupSettings:
             changes.append(_closing_change(base_document(self.scenario)["application"]))
         return tuple(changes)
 
-    def _config_changes(self, setting: Setting) -> list[SettingChange]:
+    def _config_changes(self, setting: StreamsSetting) -> list[SettingChange]:
         return config_changes(self.space, setting.candidate, self.scenario.blueprint.application.id)
 
     @property

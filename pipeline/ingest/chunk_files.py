@@ -1,0 +1,182 @@
+"""Chunks of readings in files, from which workers select the chunks of a Spark partition; does not import Spark.
+
+The files are in Arrow's file format and are mapped into memory, so a worker reads little more than the chunks that it
+selects. The readings of a chunk are one compressed value (`packed_chunks`), so the files are hardly larger than the
+sources.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import uuid4
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pipeline.ingest.packed_chunks import PACKED_COLUMNS, pack_chunks, unpack_chunks
+from pipeline.ingest.partition_hash import hash_of
+from pipeline.ingest.sample_arrays import Integers
+
+_SCHEMA = pa.schema([*PACKED_COLUMNS, ("hash", pa.int32())])
+ROWS_SCHEMA = pa.schema(
+    [
+        ("topic", pa.string()),
+        ("partition", pa.int32()),
+        ("broker", pa.string()),
+        ("time", pa.int64()),
+        ("received", pa.int64()),
+        ("bytes", pa.float64()),
+        ("messages", pa.float64()),
+        ("file", pa.string()),
+        ("row", pa.int64()),
+    ]
+)
+"""Columns of readings as rows: those of `rows.read_rows` that differ from row to row."""
+
+_READINGS = 200_000
+"""Readings that are returned at a time, unless a chunk alone has more."""
+
+_MAX_ROWS_BITS = 40
+"""Positions of readings need fewer bits than this."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkFile:
+    """A file with chunks.
+
+    Attributes:
+        path: its path on the machine of the worker.
+        ranks: the rank of each of its source files among all; empty if they are numbered by rank.
+    """
+
+    path: str
+    ranks: tuple[int, ...] = ()
+
+
+def write_chunk_file(path: Path, batches: Iterator[pa.RecordBatch]) -> None:
+    """Write chunks to a file, whole or not at all.
+
+    Args:
+        path: the file; its folder exists.
+        batches: batches with the columns CHUNK_COLUMNS, each with readings of one file.
+    """
+    with whole_file(path) as sink, pa.ipc.new_file(sink, _SCHEMA) as writer:
+        for batch in batches:
+            arrays = [*pack_chunks(batch), _hashes(batch)]
+            writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=_SCHEMA))
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[pa.OSFile]:
+    """Write a file that appears at the end of the block; Spark may run a task twice, also at the same time.
+
+    Yields:
+        The file, under a temporary name.
+    """
+    part = path.with_name(f".{path.name}.{uuid4().hex}")
+    try:
+        with pa.OSFile(str(part), "wb") as sink:
+            yield sink
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _hashes(chunks: pa.RecordBatch) -> pa.Array:
+    pairs = zip(chunks["topic"].to_pylist(), chunks["partition"].to_pylist(), strict=True)
+    return pa.array((hash_of(topic, partition) for topic, partition in pairs), pa.int32())
+
+
+def read_partition(files: Sequence[ChunkFile], task: int, tasks: int) -> Iterator[pa.RecordBatch]:
+    """Read the readings of a Spark partition, in the order in which `hourly_worker.hours_of_readings` reads them.
+
+    Args:
+        files: the files.
+        task: number of the Spark partition.
+        tasks: number of Spark partitions.
+
+    Yields:
+        Batches of readings.
+    """
+    selected = [chunks for file in files for chunks in _select(file, task, tasks)]
+    if not selected:
+        return
+    chunks = pa.Table.from_batches(selected).combine_chunks().to_batches()[0]
+    # Spark sorts nulls first, and no broker is an empty text.
+    keys = [chunks["topic"], chunks["partition"], pc.fill_null(chunks["broker"], ""), chunks["position"]]
+    names = ["topic", "partition", "broker", "position"]
+    table = pa.RecordBatch.from_arrays(keys, names)
+    order = pc.sort_indices(table, [(name, "ascending") for name in names]).to_numpy()
+    for part in _parts(order, chunks["readings"].to_numpy()):
+        yield from unpack_chunks(chunks.take(pa.array(part))).to_batches()
+
+
+def _select(file: ChunkFile, task: int, tasks: int) -> Iterator[pa.RecordBatch]:
+    """Return copies of the chunks of a Spark partition."""
+    with pa.memory_map(file.path) as source:
+        reader = pa.ipc.open_file(source)
+        for number in range(reader.num_record_batches):
+            batch = reader.get_batch(number)
+            mine = batch["hash"].to_numpy() % tasks == task
+            if mine.any():
+                yield _with_ranks(batch.filter(pa.array(mine)), file.ranks)
+
+
+def _with_ranks(chunks: pa.RecordBatch, ranks: Sequence[int]) -> pa.RecordBatch:
+    """Replace the numbers of the files in a batch by those among all files, and their positions likewise."""
+    if not ranks:
+        return chunks
+    file = np.array(ranks)[chunks["file"].to_numpy()]
+    position = (file << _MAX_ROWS_BITS) + chunks["position"].to_numpy()
+    chunks = chunks.set_column(chunks.schema.get_field_index("file"), "file", pa.array(file, pa.int32()))
+    return chunks.set_column(chunks.schema.get_field_index("position"), "position", pa.array(position))
+
+
+def _parts(order: Integers, readings: Integers) -> Iterator[Integers]:
+    """Divide chunks into parts of about _READINGS readings."""
+    part = np.cumsum(readings[order]) // _READINGS
+    yield from np.split(order, np.flatnonzero(np.diff(part)) + 1)
+
+
+def read_rows(content: pa.Buffer, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """Read the readings of a file as rows, in any order.
+
+    Args:
+        content: content of the file.
+        names: names of the source files, by number.
+
+    Yields:
+        Batches of ROWS_SCHEMA.
+    """
+    reader = pa.ipc.open_file(pa.BufferReader(content))
+    for number in range(reader.num_record_batches):
+        chunks = reader.get_batch(number)
+        counts = chunks["readings"].to_numpy()
+        for part in _parts(np.arange(len(counts)), counts):
+            yield _as_rows(chunks.take(pa.array(part)), names)
+
+
+def _as_rows(chunks: pa.RecordBatch, names: Sequence[str]) -> pa.RecordBatch:
+    counts = chunks["readings"].to_numpy()
+    table = unpack_chunks(chunks)
+    columns = {name: table[name].combine_chunks() for name in table.column_names}
+    # The chunks of a series follow each other in the file, and so do its readings in a chunk.
+    ends = np.cumsum(counts)
+    within = np.arange(ends[-1]) - np.repeat(ends - counts, counts)
+    columns["row"] = pa.array(np.repeat(chunks["position"].to_numpy(), counts) + within)
+    columns["file"] = pa.array(names, pa.string()).take(columns["file"])
+    if "ahead" in columns:
+        columns["received"] = pc.subtract(columns["time"], columns.pop("ahead"))
+    for name in ("bytes", "messages"):
+        if name in columns:
+            columns[name] = pc.if_else(pc.is_nan(columns[name]), pa.scalar(None, pa.float64()), columns[name])
+    rows = int(ends[-1])
+    arrays = [
+        columns[field.name].cast(field.type) if field.name in columns else pa.nulls(rows, field.type)
+        for field in ROWS_SCHEMA
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=ROWS_SCHEMA)

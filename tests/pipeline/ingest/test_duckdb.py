@@ -1,0 +1,42 @@
+"""DuckDB, with which `make bench-large` compares the ingest, computes the same rates and faults."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from pipeline.generate.measurements import Schedule
+from pipeline.generate.population import Population
+from pipeline.generate.writing import generate
+from pipeline.ingest.mapping import find_mapping
+from pipeline.ingest.run import IngestSources, ingest
+from tests.pipeline.ingest.conftest import FAULTS
+from tools.large_applications.workloads import rates_by_duckdb
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+HOUR = ["topic", "partition", "hour"]
+MEASURES = ("bytes", "messages")
+COUNTS = ["rows", "duplicates", "late", "resets", "gaps"]
+COLUMNS = [*HOUR, "rows", "samples", "bytes_mean", "bytes", "messages_mean", "messages", *COUNTS[1:]]
+
+
+def test_duckdb_computes_the_same_rates_and_faults(spark: SparkSession, tmp_path: Path) -> None:
+    raw = generate(spark, str(tmp_path / "raw"), Population(20, seed=3, skewed=FAULTS.skew), Schedule(3, 300), FAULTS)
+    ingest(spark, IngestSources(metrics=(raw.metrics,)), str(tmp_path / "out"), find_mapping("plain"))
+    rates, quality = (pd.read_parquet(tmp_path / "out" / name) for name in ("rates", "quality"))
+    rows = rates_by_duckdb(raw.metrics)
+    peer = pd.DataFrame([row[: len(COLUMNS)] for row in rows], columns=COLUMNS).sort_values(HOUR, ignore_index=True)
+    assert peer[[*HOUR, "samples"]].to_numpy().tolist() == rates[[*HOUR, "samples"]].to_numpy().tolist()
+    for measure in MEASURES:
+        np.testing.assert_allclose(rates[f"{measure}_per_s_mean"], peer[f"{measure}_mean"], rtol=1e-12)
+        percentiles = rates[[f"{measure}_per_s_{name}" for name in ("p50", "p95", "p99")]]
+        np.testing.assert_allclose(percentiles, np.array(peer[measure].tolist()), rtol=1e-12)
+
+    summed = peer.groupby(HOUR[:2])[COUNTS].sum()
+    assert summed.to_numpy().tolist() == quality[COUNTS].to_numpy().tolist()
+    assert quality[COUNTS].sum().min() > 0

@@ -1,0 +1,1 @@
+"""Sweeps on YARN with HDFS."""

@@ -1,0 +1,1 @@
+"""HDFS and YARN on this machine, by Hadoop's mini-clusters."""
