@@ -23,12 +23,14 @@ from reports.analysis.comparison import (
     best_rows,
     compare_runs,
     rows_by_scenario,
+    table_rows,
     verdict_text,
 )
 from reports.analysis.formatting import format_range
 from reports.analysis.metrics import METRIC
 from reports.analysis.next_steps import NextStep, RunEvidence, next_steps
 from reports.analysis.notes import MIN_NOTED_COMPUTE_MS
+from reports.analysis.scaling import ScalingFigures, describe_scaling, scaling_figures
 from reports.analysis.text import listed
 
 _NEVER: Final = math.inf
@@ -72,7 +74,7 @@ class Aspect:
         return write(low) if write(low) == write(high) else format_range(low, high, write)
 
 
-_USD = Aspect("cross_rack_usd_per_day", "the lowest cross-rack cost", "{} per day across racks", 0.01)
+_USD = Aspect("cross_rack_usd_per_day", "the lowest cross-rack cost per day", "{} per day across racks", 0.01)
 _TRAFFIC = Aspect("cross_rack_bytes_per_s", "the least cross-rack traffic", "{} across racks", 1_000)
 _CONVERGENCE = Aspect("time_to_converge_ms", "the shortest time to converge", "{} to converge", 10_000)
 
@@ -126,7 +128,7 @@ TABLE_METRICS: Final = (
 """Keys of the metrics that the comparison shows by default, which a conclusion must not contradict."""
 
 _NOUNS: Final = {
-    "cross_rack_usd_per_day": "cross-rack cost",
+    "cross_rack_usd_per_day": "cross-rack cost per day",
     "cross_rack_bytes_per_s": "cross-rack traffic",
     "worst_downtime_ms": "task downtime",
     "time_to_converge_ms": "time to converge",
@@ -161,7 +163,8 @@ def conclude(tables: Tables, manifests: Sequence[Mapping[str, Any]] = ()) -> lis
     """Return the conclusion of each scenario.
 
     Args:
-        tables: must contain `runs`; with `rounds` and `traffic`, more next steps can be found.
+        tables: must contain `runs`; with `rounds` and `traffic`, more next steps can be found; `scaling` says what
+            autoscalers did.
         manifests: manifests of the results, which hold the configs of the assignors; without them, fewer next steps
             can be found.
 
@@ -169,10 +172,19 @@ def conclude(tables: Tables, manifests: Sequence[Mapping[str, Any]] = ()) -> lis
         TableError: a table is missing.
     """
     evidence = RunEvidence.of(tables, manifests)
-    return [_conclude(scenario, rows, evidence) for scenario, rows in rows_by_scenario(compare_runs(tables)).items()]
+    scaling = scaling_figures(table_rows(tables, "scaling") if "scaling" in tables else ())
+    return [
+        _conclude(scenario, rows, evidence, scaling)
+        for scenario, rows in rows_by_scenario(compare_runs(tables)).items()
+    ]
 
 
-def _conclude(scenario: str, rows: Sequence[ComparisonRow], evidence: RunEvidence) -> Conclusion:
+def _conclude(
+    scenario: str,
+    rows: Sequence[ComparisonRow],
+    evidence: RunEvidence,
+    scaling: Mapping[tuple[str, str], Sequence[ScalingFigures]],
+) -> Conclusion:
     compared = [row for row in rows if row.is_comparable]
     excluded = [
         f"Not compared: {_quoted(row.assignor)} ({verdict_text(row)})." for row in rows if not row.is_comparable
@@ -186,6 +198,8 @@ def _conclude(scenario: str, rows: Sequence[ComparisonRow], evidence: RunEvidenc
         winners = _differing(values)
         findings = list(_compared(compared, values, winners))
         target = max(compared, key=lambda row: sum(row.assignor in names for names in winners.values()))
+    scaled = [(row.assignor, scaling[scenario, row.assignor]) for row in rows if (scenario, row.assignor) in scaling]
+    findings += [f"{_quoted(assignor)}: {describe_scaling(figures)}." for assignor, figures in scaled]
     return Conclusion(scenario, (*findings, *excluded), tuple(next_steps(rows, target, evidence)))
 
 
@@ -301,8 +315,9 @@ def _lower_elsewhere(losers: Sequence[ComparisonRow], rows: Sequence[ComparisonR
         if not best or any(row in best for row in losers):
             continue
         ours, theirs = (_shown_value(group[0], name) for group in (losers, best))
-        title = metric.title.partition(" (")[0]
-        title = title[0].lower() + title[1:]
+        title, _, scope = metric.title.partition(" (")
+        # The cost of a day is compared, too.
+        title = title[0].lower() + title[1:] + (" of the whole run" if scope == "whole run)" else "")
         by_winners.setdefault(tuple(row.assignor for row in best), []).append(f"{title} ({theirs} instead of {ours})")
     for winners, figures in by_winners.items():
         rest = f" and {len(figures) - _MAX_PRICES} more figures" if len(figures) > _MAX_PRICES + 1 else ""

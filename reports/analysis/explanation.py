@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import groupby, pairwise
 from typing import Any, Final
 
@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from reports.analysis.comparison import TableError, Tables
+from reports.analysis.scaled_rounds import decisions_by_round
 from reports.analysis.text import natural_key
 
 Row = Mapping[str, Any]
@@ -70,6 +71,7 @@ class Explanation:
         moves: moves of its copies in these rounds, in order; active copies first.
         stays: requested rounds in which it did not move: row of the round, its client, and the move that assigned it to
             that client.
+        scaled: rows of the decisions of autoscalers that caused a requested round, by its number.
     """
 
     scenario: str
@@ -79,6 +81,7 @@ class Explanation:
     requested: tuple[Row, ...]
     moves: tuple[ExplainedMove, ...]
     stays: tuple[tuple[Row, str | None, ExplainedMove | None], ...]
+    scaled: Mapping[int, tuple[Row, ...]] = field(default_factory=dict)
 
     @property
     def lacks_break_evens(self) -> bool:
@@ -100,6 +103,7 @@ class MoveList:
         moves: moves in these rounds, by round and task; of each task, its active copy first.
         why: why each active task moved, as in the table `moves`, by round and task.
         is_single_round: whether one round was requested.
+        scaled: rows of the decisions of autoscalers that caused a round, by its number.
     """
 
     scenario: str
@@ -110,6 +114,7 @@ class MoveList:
     moves: tuple[ExplainedMove, ...]
     why: Mapping[tuple[int, str], str]
     is_single_round: bool
+    scaled: Mapping[int, tuple[Row, ...]] = field(default_factory=dict)
 
     def count(self, role: str) -> int:
         """Return the number of listed moves of active tasks or of standbys."""
@@ -146,6 +151,7 @@ def explain(tables: Tables, assignor: str, seed: int | None, task: str, round_: 
         requested=tuple(requested),
         moves=tuple(move for move in moves if move.round["round"] in numbers),
         stays=tuple(_stays(moves, requested)),
+        scaled=_scaled(tables, run, numbers),
     )
 
 
@@ -190,7 +196,17 @@ def list_moves(tables: Tables, assignor: str, seed: int | None = None, round_: i
             if row["role"] == "active" and row["round"] in numbers
         },
         is_single_round=round_ is not None,
+        scaled=_scaled(tables, run, numbers),
     )
+
+
+def _scaled(tables: Tables, run: Row, numbers: Container[int]) -> dict[int, tuple[Row, ...]]:
+    """Return the decisions of autoscalers that caused some rounds of a run, by round."""
+    return {
+        number: rows
+        for (_, assignor, seed, number), rows in decisions_by_round(tables).items()
+        if (assignor, seed) == (run["assignor"], run["seed"]) and number in numbers
+    }
 
 
 def _find_run(tables: Tables, assignor: str, seed: int | None) -> tuple[str, dict[str, Any]]:

@@ -28,7 +28,8 @@ class NeighborFigures:
 
     def describe(self) -> str:
         """Return its figures in a sentence part: `payments restored 12 GB, …`."""
-        restored, downtime = (METRIC[name].write(self.medians[name] or 0) for name in FIGURES[:2])
+        restored = self.medians["restored_bytes"]
+        downtime = METRIC["worst_downtime_ms"].write(self.medians["worst_downtime_ms"] or 0)
         rebalances, time_ms = (self.medians[name] for name in FIGURES[2:])
         if time_ms is None:
             ended = "did not converge"
@@ -36,7 +37,10 @@ class NeighborFigures:
             ended = f"converged in {METRIC['time_to_converge_ms'].write(time_ms)}"
         else:
             ended = "had no rebalance after an event"
-        return f"{self.application} restored {restored}, its worst task was down for {downtime}, and it {ended}"
+        if restored is None:  # A consumer group has no state.
+            return f"{self.application} had its worst partition down for {downtime}, and it {ended}"
+        state = METRIC["restored_bytes"].write(restored)
+        return f"{self.application} restored {state}, its worst task was down for {downtime}, and it {ended}"
 
     def record(self) -> dict[str, Any]:
         """Return its figures, JSON-serializable."""

@@ -7,20 +7,27 @@ there are, so the levels do not depend on the number of declared seeds.
 Guarantees:
     Per metric of a pair, the probability that any look decides is at most α, if each difference and its negation are
     equally likely (no effect). It holds for any dependence between the looks, because the levels add up (Bonferroni).
-    It is not divided by the number of metrics or pairs.
+    It is not divided by the number of metrics or pairs. With `decide_family`, it is the probability that any
+    difference of a family without an effect is decided, whatever the dependence between them (Holm's test at each
+    look: before its first wrong decision, those left include all without an effect, which get at most their shares).
     A decision at a look depends on the differences of its seeds only: more seeds never change it.
 
-Complexity: O(flips · seeds) per look, with 2^(seeds-1) flips for up to 16 seeds and 9,999 random ones beyond.
+Complexity: O(flips · seeds) per look, with 2^(seeds-1) flips for up to 16 seeds and 9,999 random ones beyond; more
+for a family, whose levels are lower than 1 in 10,000.
 
 Source: K. K. G. Lan, D. L. DeMets, Discrete sequential boundaries for clinical trials, Biometrika 70 (1983) (spending α
 over looks); E. Slud, L. J. Wei, Two-sample repeated significance tests based on the modified Wilcoxon statistic,
 Journal of the American Statistical Association 77 (1982) (a share of α per look, for permutation tests); R. A. Fisher,
 The Design of Experiments (1935), section 21 (sign-flip test); B. Phipson, G. K. Smyth, Permutation p-values should
-never be zero, Statistical Applications in Genetics and Molecular Biology 9 (2010) (random flips).
+never be zero, Statistical Applications in Genetics and Molecular Biology 9 (2010) (random flips); S. Holm, A simple
+sequentially rejective multiple test procedure, Scandinavian Journal of Statistics 6 (1979); W. Maurer, F. Bretz,
+Multiple testing in group sequential trials using graphical approaches, Statistics in Biopharmaceutical Research 5
+(2013).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -35,8 +42,12 @@ from simulator.random_streams import random_stream
 FIRST_LOOK: Final = 8
 """Seeds of the first look: of fewer than 7 pairs, no p-value is as low as the level of the first look."""
 
+MAX_FAMILY: Final = 500
+"""Largest family: with the most random flips, the level of its third look is still a possible p-value."""
+
 _EXACT_SEEDS: Final = 16
 _RANDOM_FLIPS: Final = 9_999
+_MAX_RANDOM_FLIPS: Final = (1 << 17) - 1
 _FLIPS_AT_A_TIME: Final = 1_024
 _SUM_ROUNDING: Final = 1e-9
 
@@ -99,11 +110,53 @@ def decide_signs(values: Floats, baseline: Floats, looks: Sequence[int]) -> list
     return decisions
 
 
-def sign_flip_p_values(differences: Floats) -> Floats:
+@dataclass(frozen=True, slots=True)
+class FamilyDecision:
+    """The decision about one difference of a family.
+
+    Attributes:
+        look: index of the look that decided it; None if it is undecided.
+        level: the level of the look for this difference, or that of the last look if it is undecided.
+    """
+
+    look: int | None
+    level: float
+
+
+def decide_family(p_values: Floats) -> list[FamilyDecision]:
+    """Decide which differences of a family have a sign, by Holm's test of the undecided ones at each look.
+
+    Args:
+        p_values: shape (looks, differences), from `sign_flip_p_values` with the flips of `family_flips`; those after
+            the look that decides a difference are ignored.
+
+    Returns:
+        One decision per difference.
+    """
+    decisions = [FamilyDecision(None, 1.0)] * p_values.shape[1]
+    for look, of_look in enumerate(p_values.tolist()):
+        waiting = [index for index, decision in enumerate(decisions) if decision.look is None]
+        is_stopped = False
+        for place, index in enumerate(sorted(waiting, key=of_look.__getitem__)):
+            if not is_stopped:
+                level = look_level(look) / (len(waiting) - place)
+                is_stopped = of_look[index] > level
+            decisions[index] = FamilyDecision(None if is_stopped else look, level)
+    return decisions
+
+
+def family_flips(differences: int, look: int) -> int:
+    """Return the number of random flips with which a difference of a family can be decided at a look, by its index."""
+    level = look_level(look) / max(differences, 1)
+    return min(max(_RANDOM_FLIPS, math.ceil(2 / level)), _MAX_RANDOM_FLIPS)
+
+
+def sign_flip_p_values(differences: Floats, random_flips: int = _RANDOM_FLIPS) -> Floats:
     """Return the p-value of the two-sided sign-flip test of each column.
 
     Args:
         differences: shape (seeds, metrics); NaN where unknown.
+        random_flips: number of random flips where not all are tried.
 
     Returns:
         Shape (metrics,).
@@ -113,7 +166,7 @@ def sign_flip_p_values(differences: Floats) -> Floats:
     observed = np.abs(known.sum(axis=0))
     # Sums that differ by rounding only must tie.
     threshold = observed - np.abs(known).sum(axis=0) * _SUM_ROUNDING
-    flips = _flips(len(known))
+    flips = _flips(len(known), random_flips)
     count = np.zeros(known.shape[1])
     for start in range(0, len(flips), _FLIPS_AT_A_TIME):
         sums = flips[start : start + _FLIPS_AT_A_TIME].astype(np.float64) @ known
@@ -124,11 +177,11 @@ def sign_flip_p_values(differences: Floats) -> Floats:
 
 
 @lru_cache(maxsize=16)
-def _flips(seeds: int) -> NDArray[np.int8]:
+def _flips(seeds: int, random_flips: int) -> NDArray[np.int8]:
     """Return shape (flips, seeds) of 1 and -1: all with a first sign of 1, or random ones; the same for all metrics."""
     if seeds <= _EXACT_SEEDS:
         numbers = np.arange(1 << max(seeds - 1, 0))
         bits = (numbers[:, None] >> np.arange(seeds)) & 1
         return (1 - 2 * bits).astype(np.int8)[:, ::-1]
     random = random_stream(0, "sign flips of a look", str(seeds))
-    return (1 - 2 * random.integers(0, 2, (_RANDOM_FLIPS, seeds))).astype(np.int8)
+    return (1 - 2 * random.integers(0, 2, (random_flips, seeds))).astype(np.int8)

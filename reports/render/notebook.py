@@ -110,9 +110,9 @@ def _text(text: str) -> str:
 
 
 def _figures() -> dict[str, Callable[..., Figure]]:
-    from reports.render.figures.run_figures import RUN_FIGURES
+    from reports.render.figures.run_figures import RUN_FIGURES, scaling
 
-    return {draw.__name__: draw for draw in RUN_FIGURES}
+    return {draw.__name__: draw for draw in (*RUN_FIGURES, scaling)}
 
 
 def _displayable(draw: Callable[..., Figure], tables: Tables, **options: Any) -> Figure:

@@ -11,7 +11,7 @@ const browser = Object.fromEntries(
   ['document', 'window', 'Node', 'Blob', 'URL', 'Response', 'DecompressionStream', 'ResizeObserver', 'atob', 'setInterval', 'clearInterval', 'setTimeout']
     .map((name) => [name, 'readonly']),
 );
-const node = Object.fromEntries(['URL', 'console', 'process', 'Blob', 'Response', 'DecompressionStream', 'atob'].map((name) => [name, 'readonly']));
+const node = Object.fromEntries(['URL', 'console', 'process', 'Blob', 'Response', 'DecompressionStream', 'atob', 'structuredClone'].map((name) => [name, 'readonly']));
 const rules = {
   'curly': ['error', 'multi-line'],
   'eqeqeq': 'error',

@@ -1,81 +1,12 @@
-"""The areas that a checkup grades: which figure, in which situations, and the limits of the grades."""
+"""The areas that a checkup grades, with the limits of the grades: of applications and of consumer groups."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Final
 
-from reports.analysis.formatting import NumberFormat, format_duration, format_number, format_percent
-from simulator.results.verdict import INCOMPARABLE
-
-GRADES: Final = ("A", "B", "C", "D", "F")
-"""Grades, the best first."""
-
-FAILED: Final = math.inf
-"""Figure of a run in which the assignor failed, or the group never had an assignment."""
-
-
-@dataclass(frozen=True, slots=True)
-class SituationRun:
-    """One run of a situation.
-
-    Attributes:
-        metrics: its row of the table `runs`.
-        duration_ms: the duration of the situation.
-        source_partitions: partitions of the application's source topics.
-        max_poll_interval_ms: `max.poll.interval.ms`; None if no member computes assignments.
-        limits_processing: whether the scenario states how fast all clients process.
-    """
-
-    metrics: Mapping[str, Any]
-    duration_ms: int
-    source_partitions: int
-    max_poll_interval_ms: int | None
-    limits_processing: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Area:
-    """An area that is graded.
-
-    Attributes:
-        key: name in results.
-        title: title in tables.
-        figure: what is measured, as the title of the figure.
-        situations: keys of the situations; the highest figure of them counts.
-        limits: highest figures of the grades A, B, C and D.
-        write: formats a figure.
-        of: computes the figure of a run; None if it is unknown.
-        unknown: why the figure is unknown, if it is.
-    """
-
-    key: str
-    title: str
-    figure: str
-    situations: tuple[str, ...]
-    limits: tuple[float, float, float, float]
-    write: NumberFormat
-    of: Callable[[SituationRun], float | None]
-    unknown: str
-
-    def grade(self, value: float) -> str:
-        """Return the grade of a figure."""
-        return next((grade for grade, limit in zip(GRADES, self.limits, strict=False) if value <= limit), GRADES[-1])
-
-    def position(self, value: float) -> float:
-        """Return where a figure lies between the limits: 0 to 1 for grade A, 1 to 2 for B, up to 5 for F."""
-        lower = 0.0
-        for position, limit in enumerate(self.limits):
-            if value <= limit:
-                return position + ((value - lower) / (limit - lower) if limit > lower else 0.0)
-            lower = limit
-        return 4.0 + min(1.0, (value - lower) / lower if lower else 1.0)
-
-    def text(self, value: float) -> str:
-        """Return a figure with its unit."""
-        return "failed" if value == FAILED else self.write(value)
+from reports.analysis.checkup.area import Area, SituationRun
+from reports.analysis.formatting import format_duration, format_number, format_percent
 
 
 def _metric(name: str) -> Callable[[SituationRun], float | None]:
@@ -124,9 +55,27 @@ def _delay(run: SituationRun) -> float | None:
     return run.metrics["max_processing_delay_ms"] if run.limits_processing else None
 
 
+def _moves_per_partition(run: SituationRun) -> float | None:
+    """Return how often a partition moves to another process, on average."""
+    return float(run.metrics["active_moves"]) / run.source_partitions if run.source_partitions else None
+
+
+def _avoidable_fetches_percent(run: SituationRun) -> float | None:
+    """Return the share of partitions that are fetched from another rack although a replica is in a consumer's rack."""
+    if run.fetches is None or not run.source_partitions:
+        return None
+    return 100 * float(run.fetches.partitions - run.fetches.bound) / run.source_partitions
+
+
+def _avoidable_skew(run: SituationRun) -> float | None:
+    """Return the difference in partitions between two consumers, beyond the least one; None for a group with one."""
+    skew = run.metrics["active_skew"]
+    return skew - run.least_skew if run.members > 1 and skew is not None else None
+
+
 _FAILURES: Final = ("crash", "lost_disk", "leader", "zone", "broker", "slow")
 
-AREAS: Final = (
+STREAMS_AREAS: Final = (
     Area(
         "availability",
         "Availability",
@@ -136,6 +85,7 @@ AREAS: Final = (
         format_duration,
         _metric("worst_downtime_ms"),
         "",
+        "A failure stops tasks for {value}",
     ),
     Area(
         "redundancy",
@@ -146,6 +96,7 @@ AREAS: Final = (
         format_percent,
         _lost_percent,
         "the application has no state",
+        "{value} of the stateful tasks are lost with one instance or zone",
     ),
     Area(
         "deploy",
@@ -156,6 +107,7 @@ AREAS: Final = (
         format_duration,
         _metric("worst_downtime_ms"),
         "",
+        "A deployment stops each task for up to {value}",
     ),
     Area(
         "bill",
@@ -166,6 +118,7 @@ AREAS: Final = (
         format_percent,
         _avoidable_percent,
         "the racks of brokers or clients are unknown",
+        "{value} of the source partitions are read across zones without need",
     ),
     Area(
         "balance",
@@ -176,6 +129,7 @@ AREAS: Final = (
         format_number,
         _metric("active_skew"),
         "",
+        "Some instances run {value} tasks per thread more than others",
     ),
     Area(
         "convergence",
@@ -186,6 +140,7 @@ AREAS: Final = (
         format_duration,
         _convergence,
         "",
+        "The group needs {value} to converge",
     ),
     Area(
         "leader",
@@ -196,6 +151,7 @@ AREAS: Final = (
         _small_percent,
         _leader_percent,
         "a broker assigns the tasks of a streams group",
+        "The leader computes for {value} of max.poll.interval.ms",
     ),
     Area(
         "headroom",
@@ -206,35 +162,101 @@ AREAS: Final = (
         format_duration,
         _delay,
         "the scenario does not state how fast clients process (clients[].records_per_s)",
+        "With twice the traffic, processing is {value} behind",
     ),
 )
-"""The graded areas."""
+"""The graded areas of an application of Kafka Streams."""
 
-AREA: Final = {area.key: area for area in AREAS}
-"""The graded areas by key."""
+_GROUP_FAILURES: Final = ("crash", "leader", "zone", "broker")
 
-
-def area_figure(area: Area, runs: Mapping[str, SituationRun]) -> float | None:
-    """Return the figure of an area with one seed: the highest of its situations; None if it is unknown.
-
-    Args:
-        area: the area.
-        runs: the run of each situation.
-    """
-    figures = []
-    for key in area.situations:
-        run = runs.get(key)
-        if run is None:
-            continue
-        figure = FAILED if run.metrics["verdict"] in INCOMPARABLE else area.of(run)
-        if figure is not None:
-            figures.append(float(figure))
-    return max(figures, default=None)
-
-
-def worst_situation(area: Area, runs: Mapping[str, SituationRun]) -> str | None:
-    """Return the key of the situation whose figure counts."""
-    keys = [key for key in area.situations if key in runs]
-    figures = {key: area_figure(area, {key: runs[key]}) for key in keys}
-    known = {key: figure for key, figure in figures.items() if figure is not None}
-    return max(known, key=lambda key: known[key]) if known else None
+GROUP_AREAS: Final = (
+    Area(
+        "availability",
+        "Availability",
+        "worst downtime in a failure",
+        _GROUP_FAILURES,
+        (60_000, 180_000, 600_000, 1_800_000),
+        format_duration,
+        _metric("worst_downtime_ms"),
+        "",
+        "A failure stops partitions for {value}",
+    ),
+    Area(
+        "deploy",
+        "Deployment",
+        "mean downtime in a deployment",
+        ("deploy",),
+        (10_000, 30_000, 60_000, 300_000),
+        format_duration,
+        _metric("mean_downtime_ms"),
+        "",
+        "A deployment stops each partition for {value} on average",
+    ),
+    Area(
+        "lag",
+        "Lag",
+        "processing delay in a deployment",
+        ("deploy",),
+        (10_000, 30_000, 60_000, 300_000),
+        format_duration,
+        _metric("max_processing_delay_ms"),
+        "",
+        "In a deployment, processing is up to {value} behind",
+    ),
+    Area(
+        "moves",
+        "Moves",
+        "moves per partition in a deployment",
+        ("deploy",),
+        (0.5, 2.5, 5, 10),
+        format_number,
+        _moves_per_partition,
+        "",
+        "A deployment moves each partition {value} times",
+    ),
+    Area(
+        "bill",
+        "Cross-zone reads",
+        "avoidable fetches across zones",
+        ("steady",),
+        (2, 10, 25, 50),
+        format_percent,
+        _avoidable_fetches_percent,
+        "the racks of brokers or clients are unknown",
+        "{value} of the partitions are fetched across zones without need",
+    ),
+    Area(
+        "balance",
+        "Balance",
+        "avoidable skew of partitions",
+        ("steady",),
+        (0, 1, 2, 3),
+        format_number,
+        _avoidable_skew,
+        "the group has one consumer",
+        "The most and the fewest partitions of a consumer differ by {value} more than necessary",
+    ),
+    Area(
+        "convergence",
+        "Convergence",
+        "time to converge, worst event",
+        ("deploy", *_GROUP_FAILURES, "scale"),
+        (60_000, 180_000, 600_000, 1_800_000),
+        format_duration,
+        _convergence,
+        "",
+        "The group needs {value} to converge",
+    ),
+    Area(
+        "headroom",
+        "Headroom",
+        "processing delay, twice the traffic",
+        ("peak", "double"),
+        (10_000, 60_000, 600_000, 1_800_000),
+        format_duration,
+        _delay,
+        "the scenario does not state how fast consumers process (records_per_s)",
+        "With twice the traffic, processing is {value} behind",
+    ),
+)
+"""The graded areas of a consumer group, which has no state and so no redundancy."""

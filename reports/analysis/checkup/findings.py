@@ -5,22 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from reports.analysis.checkup.areas import AREA
 from reports.analysis.checkup.report import NOTICEABLE, CheckupFinding, GradedArea, ReportCard
 
 MAX_FINDINGS: Final = 3
 
 _GOOD: Final = "A"
-_TITLES: Final = {
-    "availability": "A failure stops tasks for {value}",
-    "redundancy": "{value} of the stateful tasks are lost with one instance or zone",
-    "deploy": "A deployment stops each task for up to {value}",
-    "bill": "{value} of the source partitions are read across zones without need",
-    "balance": "Some instances run {value} tasks per thread more than others",
-    "convergence": "The group needs {value} to converge",
-    "leader": "The leader computes for {value} of max.poll.interval.ms",
-    "headroom": "With twice the traffic, processing is {value} behind",
-}
 
 
 def findings(
@@ -60,7 +49,7 @@ def _helping(graded: GradedArea, cards: Sequence[ReportCard]) -> ReportCard | No
 def _finding(
     graded: GradedArea, helping: ReportCard | None, titles: Mapping[str, str], evidence: Mapping[str, str]
 ) -> CheckupFinding:
-    area = AREA[graded.area]
+    area = graded.definition
     about = [f"grade {graded.grade}"]
     if graded.situation is not None and len(area.situations) > 1:
         about.append(f"worst: {titles[graded.situation][0].lower()}{titles[graded.situation][1:]}")
@@ -70,4 +59,4 @@ def _finding(
         after = helping.graded(graded.area)
         migration = ", which needs a migration" if helping.is_migration else ""
         remedy = f"{helping.setting}: {after.text}, grade {after.grade}{migration}"
-    return CheckupFinding(graded.area, _TITLES[graded.area].format(value=graded.text), "; ".join(about), remedy)
+    return CheckupFinding(graded.area, area.finding.format(value=graded.text), "; ".join(about), remedy)

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from reports.analysis.checkup.areas import AREA
 from reports.analysis.checkup.report import CheckupReport, GradedArea, ReportCard, worse_grade
 
 VERSION: Final = 1
@@ -156,7 +155,7 @@ def _grade_changes(stored: Mapping[str, Any], today: ReportCard) -> Iterator[Gra
         if graded.area not in stored:
             continue
         record = stored[graded.area]
-        before = GradedArea(graded.area, record["grade"], record["value"], None, record.get("situation"))
+        before = GradedArea(graded.definition, record["grade"], record["value"], None, record.get("situation"))
         if before.grade != graded.grade:
             yield GradeChange(graded.area, before, graded)
 
@@ -164,6 +163,5 @@ def _grade_changes(stored: Mapping[str, Any], today: ReportCard) -> Iterator[Gra
 def change_line(change: GradeChange) -> str:
     """Return a changed grade in one line."""
     grades = f"{change.before.grade or 'unknown'} → {change.after.grade or 'unknown'}"
-    return (
-        f"{AREA[change.area].title}: {grades} ({AREA[change.area].figure}: {change.before.text} → {change.after.text})"
-    )
+    area = change.after.definition
+    return f"{area.title}: {grades} ({area.figure}: {change.before.text} → {change.after.text})"

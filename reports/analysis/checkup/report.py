@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
-from reports.analysis.checkup.areas import AREA, AREAS, GRADES, Area, SituationRun, area_figure, worst_situation
+from reports.analysis.checkup.area import GRADES, Area, SituationRun, area_figure, worst_situation
 from reports.analysis.metrics import METRIC
 from reports.analysis.recommendation import MetricChange, SettingChange
 from reports.analysis.statistics import paired, summarize
@@ -16,17 +16,11 @@ from reports.analysis.statistics import paired, summarize
 SeedRuns = Sequence[Mapping[str, SituationRun]]
 """The runs of a setting: for each seed, one run per situation."""
 
-SHOWN_METRICS: Final[Mapping[str, tuple[str, ...]]] = {
-    "steady": ("cross_rack_source_partitions", "cross_rack_bytes_per_s", "cross_rack_usd_per_day"),
-    "deploy": ("rebalances", "active_moves", "worst_downtime_ms"),
-    "crash": ("rebalances", "active_moves", "restored_bytes", "worst_downtime_ms", "time_to_converge_ms"),
-    "lost_disk": ("restored_bytes", "worst_downtime_ms", "time_to_converge_ms"),
-    "scale": ("rebalances", "active_moves", "restored_bytes", "time_to_converge_ms"),
-}
-"""Metrics of situations that are compared between the current and the recommended setting."""
-
 NOTICEABLE: Final = 0.25
 """Smallest difference of positions that counts."""
+
+CheckupSubject = Literal["application", "consumer group"]
+"""What is checked: an application of Kafka Streams, or a consumer group."""
 
 CheckupVerdict = Literal["recommended", "already_best"]
 """Whether to change the setting."""
@@ -37,28 +31,33 @@ class GradedArea:
     """The grade of a setting in an area.
 
     Attributes:
-        area: key of the area.
+        definition: the area.
         grade: from A to F; None if the figure is unknown.
         value: mean of the figure over the seeds, in the unit of the area; None if it is unknown.
         worst: the highest value.
         situation: key of the situation with the highest figure; None if it is unknown.
     """
 
-    area: str
+    definition: Area
     grade: str | None
     value: float | None
     worst: float | None
     situation: str | None
 
     @property
+    def area(self) -> str:
+        """Key of the area."""
+        return self.definition.key
+
+    @property
     def position(self) -> float:
         """Where the figure lies between the limits: 0 is best, 5 is worst; 0 if it is unknown."""
-        return 0.0 if self.value is None else AREA[self.area].position(self.value)
+        return 0.0 if self.value is None else self.definition.position(self.value)
 
     @property
     def text(self) -> str:
         """The figure with its unit."""
-        return "unknown" if self.value is None else AREA[self.area].text(self.value)
+        return "unknown" if self.value is None else self.definition.text(self.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,12 +124,14 @@ class Rollout:
         steps: how to roll out, one step each.
         checks: how to verify it afterwards.
         metrics: mean metrics of the rollout, by key; empty if it was not simulated.
+        ranges: lowest and highest value of each metric over the seeds.
     """
 
     note: str
     steps: tuple[str, ...]
     checks: tuple[str, ...]
     metrics: Mapping[str, float]
+    ranges: Mapping[str, tuple[float, float]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,10 +154,11 @@ class CheckupReport:
     """The result of a checkup.
 
     Attributes:
-        application: the application.id.
+        subject: what is checked.
+        application: the application.id, or the group.id.
         scenario: name of the scenario.
-        size: tasks, clients, brokers and racks, in one line.
-        facts: what the grades depend on: topology, clients, configs.
+        size: tasks or partitions, clients, brokers and racks, in one line.
+        facts: what the grades depend on: topics, clients, configs.
         verdict: whether to change the setting.
         today: report card of the current setting.
         recommended: report card of the recommended one; None if nothing is recommended.
@@ -166,12 +168,14 @@ class CheckupReport:
         findings: the findings that matter most, at most three.
         rollout: how to roll out; None if nothing is recommended.
         cards: report cards of all settings that were tried, the best first.
-        left_out: situations that the application cannot have, with reasons.
+        left_out: situations that the subject cannot have, with reasons.
+        remarks: remarks on the subject, one sentence each.
         notes: what was assumed.
         seeds: seeds over which today's and the recommended setting are compared.
         runs: number of simulated runs.
     """
 
+    subject: CheckupSubject
     application: str
     scenario: str
     size: str
@@ -186,14 +190,19 @@ class CheckupReport:
     rollout: Rollout | None
     cards: tuple[ReportCard, ...]
     left_out: tuple[tuple[str, str], ...]
+    remarks: tuple[str, ...]
     notes: tuple[str, ...]
     seeds: int
     runs: int
 
     @property
-    def gain_by_area(self) -> dict[str, MetricChange]:
-        """The gains by area."""
-        return {str(gain.name): gain for gain in self.gains}
+    def areas(self) -> tuple[Area, ...]:
+        """The areas that are graded."""
+        return tuple(graded.definition for graded in self.today.areas)
+
+    def area(self, key: str) -> Area:
+        """Return an area that is graded."""
+        return self.today.graded(key).definition
 
 
 def worse_grade(before: str | None, after: str | None) -> bool:
@@ -201,46 +210,49 @@ def worse_grade(before: str | None, after: str | None) -> bool:
     return before is not None and after is not None and GRADES.index(after) > GRADES.index(before)
 
 
-def report_card(setting: str, runs: SeedRuns, *, is_migration: bool = False, is_partial: bool = False) -> ReportCard:
+def report_card(
+    setting: str, runs: SeedRuns, areas: Sequence[Area], *, is_migration: bool = False, is_partial: bool = False
+) -> ReportCard:
     """Grade a setting.
 
     Args:
         setting: its changes, in one line.
         runs: its runs.
+        areas: the areas to grade.
         is_migration: whether it needs another group protocol.
         is_partial: whether it was run in some situations only.
 
     Returns:
         The report card.
     """
-    return ReportCard(setting, len(runs), tuple(_grade(area, runs) for area in AREAS), is_migration, is_partial)
+    return ReportCard(setting, len(runs), tuple(_grade(area, runs) for area in areas), is_migration, is_partial)
 
 
 def _grade(area: Area, runs: SeedRuns) -> GradedArea:
     figures = [area_figure(area, run) for run in runs]
     known = [figure for figure in figures if figure is not None]
     if not known:
-        return GradedArea(area.key, None, None, None, None)
+        return GradedArea(area, None, None, None, None)
     value, worst = float(np.mean(known)), max(known)
     situation = worst_situation(area, runs[figures.index(worst)])
-    return GradedArea(area.key, area.grade(value), value, worst, situation)
+    return GradedArea(area, area.grade(value), value, worst, situation)
 
 
-def area_gains(before: SeedRuns, after: SeedRuns) -> tuple[MetricChange, ...]:
-    """Compare the figures of all areas over the same seeds; those that are unknown are left out."""
-    known = [area for area in AREAS if all(area_figure(area, run) is not None for run in (*before, *after))]
+def area_gains(areas: Sequence[Area], before: SeedRuns, after: SeedRuns) -> tuple[MetricChange, ...]:
+    """Compare the figures of areas over the same seeds; those that are unknown are left out."""
+    known = [area for area in areas if all(area_figure(area, run) is not None for run in (*before, *after))]
     if not known:
         return ()
     columns = [[[area_figure(area, run) for area in known] for run in runs] for runs in (before, after)]
     return _changes([area.key for area in known], *(np.array(column, dtype=np.float64) for column in columns))
 
 
-def situation_figures(key: str, title: str, before: SeedRuns, after: SeedRuns) -> SituationFigures:
-    """Compare the metrics of a situation over the same seeds."""
+def situation_figures(
+    key: str, title: str, metrics: Sequence[str], before: SeedRuns, after: SeedRuns
+) -> SituationFigures:
+    """Compare metrics of a situation over the same seeds; those that are unknown are left out."""
     names = [
-        name
-        for name in SHOWN_METRICS.get(key, ("rebalances", "restored_bytes", "worst_downtime_ms", "time_to_converge_ms"))
-        if all(METRIC[name].of(run[key].metrics) is not None for run in (*before, *after))
+        name for name in metrics if all(METRIC[name].of(run[key].metrics) is not None for run in (*before, *after))
     ]
     if not names:
         return SituationFigures(key, title, ())
@@ -275,20 +287,35 @@ def _changes(
 def grade_records(report: CheckupReport) -> list[dict[str, Any]]:
     """Return the grades of the current and of the recommended setting as records, one for each area."""
     cards = [report.today, *([] if report.recommended is None else [report.recommended])]
-    return [{"setting": card.setting, **asdict(graded)} for card in cards for graded in card.areas]
+    return [{"setting": card.setting, **_grade_record(graded)} for card in cards for graded in card.areas]
 
 
 def report_record(report: CheckupReport) -> dict[str, Any]:
     """Return the report as a record for JSON."""
-    record = asdict(replace(report, facts={}, rollout=None))
+    cards = {"today": report.today, "recommended": report.recommended}
+    record = asdict(replace(report, facts={}, today=_EMPTY, recommended=None, cards=(), rollout=None))
+    record |= {name: None if card is None else _card_record(card) for name, card in cards.items()}
+    record["cards"] = [_card_record(card) for card in report.cards]
     record["facts"] = dict(report.facts)
-    record["rollout"] = None
     if report.rollout is not None:
         record["rollout"] = {
             "note": report.rollout.note,
             "steps": list(report.rollout.steps),
             "checks": list(report.rollout.checks),
             "metrics": dict(report.rollout.metrics),
+            "ranges": {name: list(values) for name, values in report.rollout.ranges.items()},
         }
     record["left_out"] = [{"situation": title, "reason": reason} for title, reason in report.left_out]
     return record
+
+
+_EMPTY: Final = ReportCard("", 0, ())
+
+
+def _card_record(card: ReportCard) -> dict[str, Any]:
+    return {**asdict(replace(card, areas=())), "areas": [_grade_record(graded) for graded in card.areas]}
+
+
+def _grade_record(graded: GradedArea) -> dict[str, Any]:
+    names = ("area", "grade", "value", "worst", "situation")
+    return {name: getattr(graded, name) for name in names}

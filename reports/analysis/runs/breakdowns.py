@@ -35,6 +35,9 @@ TRAFFIC_KINDS = {
     "restore_read": "restoration reads",
     "replication": "replication",
     "reassignment": "partition reassignment",
+    "produce": "other producers",
+    "produce_replication": "replication of produced topics",
+    "other_read": "other groups' reads",
 }
 """Titles of the kinds of traffic, by their key in the table `traffic`."""
 
@@ -105,7 +108,8 @@ def moves_by_reason(tables: Tables) -> Breakdown:
     """
     runs = runs_by_assignor(tables)
     counts = {
-        key: [sum(run[name] for run in assignor_runs) for name in MOVE_REASONS] for key, assignor_runs in runs.items()
+        key: [sum(run[name] or 0 for run in assignor_runs) for name in MOVE_REASONS]
+        for key, assignor_runs in runs.items()
     }
     return Breakdown("Active task moves by reason", tuple(MOVE_REASONS.values()), _bars(runs, counts), format_count)
 

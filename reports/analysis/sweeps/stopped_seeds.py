@@ -16,16 +16,20 @@ def describe_stops(sweep: Mapping[str, Any]) -> str:
         sweep: an entry of `sweeps` in the `summary.json` of an aggregate, with the key `stopped`.
     """
     stopped, seeds = sweep["stopped"], sweep["seeds"]
+    number = stopped.get("baseline_setting")
+    baseline = "the baseline" if number is None else f"the baseline setting ({number})"
+    compared = "an assignor and the baseline" if number is None else f"a setting and {baseline} with the same assignor"
+    family = "all looks" if number is None else "all pairs, metrics and looks together"
     titles = listed([METRIC[name].title for name in stopped["metrics"]])
     of_looks = [look for look in stopped["looks"] if look["stopped_pairs"]]
     pairs = sum(look["stopped_pairs"] for look in of_looks)
     if not pairs:
-        return f"No difference from the baseline in {titles} was decided before the last seed: no pair was stopped."
+        return f"No difference from {baseline} in {titles} was decided before the last seed: no pair was stopped."
     when = listed([f"{look['stopped_pairs']:,} after {look['seeds']}" for look in of_looks])
     shared = stopped["shared_seeds"]
     text = (
-        f"Seeds stopped for {pairs:,} of {stopped['pairs']:,} pairs of an assignor and the baseline, as the sign of "
-        f"their difference in {titles} was decided ({when} of {seeds} seeds; sign-flip tests, 5 % over all looks); "
+        f"Seeds stopped for {pairs:,} of {stopped['pairs']:,} pairs of {compared}, as the sign of "
+        f"their difference in {titles} was decided ({when} of {seeds} seeds; sign-flip tests, 5 % over {family}); "
         f"{stopped['runs']:,} runs were not needed."
     )
     if shared == seeds:

@@ -54,6 +54,7 @@ class SweepStops(_SweepPart):
     runs: Count
     shared_seeds: Count
     looks: list[StoppedLook]
+    baseline_setting: Count | None = None
 
 
 class SweepStopRule(_SweepPart):

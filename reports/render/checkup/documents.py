@@ -38,7 +38,11 @@ def markdown(report: CheckupReport) -> str:
     if report.rollout is not None:
         steps = [*report.rollout.steps, *report.rollout.checks]
         parts.append("Rollout:\n\n" + "\n".join(f"- {markdown_text(step)}" for step in steps))
-    parts.append("\n".join([*map(markdown_text, unknown_areas(report.today)), f"{markdown_text(method(report))}."]))
+    parts.append(
+        "\n".join(
+            [*map(markdown_text, (*report.remarks, *unknown_areas(report.today))), f"{markdown_text(method(report))}."]
+        )
+    )
     return "\n\n".join(parts) + "\n"
 
 

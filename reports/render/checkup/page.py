@@ -6,7 +6,6 @@ from reports.analysis.checkup.report import CheckupReport
 from reports.render.checkup.rows import (
     GAIN_HEADERS,
     LIMIT_HEADERS,
-    SETTING_HEADERS,
     SITUATION_HEADERS,
     answer,
     card_rows,
@@ -14,6 +13,7 @@ from reports.render.checkup.rows import (
     gain_rows,
     limit_rows,
     method,
+    setting_headers,
     setting_rows,
     situation_rows,
     title,
@@ -38,18 +38,19 @@ def page(report: CheckupReport) -> str:
     if report.recommended is None:
         situations = [row[:2] for row in situations]
     headers = SITUATION_HEADERS if report.recommended is not None else SITUATION_HEADERS[:2]
+    settings, limits = list(setting_rows(report)), list(limit_rows(report.areas))
     sections += [
         _table("situations", "Situations", headers, situations, left_out),
-        _table("settings", "Settings that were tried", SETTING_HEADERS, list(setting_rows(report)), _SETTING_NOTES),
-        _table("limits", "Limits of the grades", LIMIT_HEADERS, list(limit_rows()), ["Above the limit of D: F."]),
+        _table("settings", "Settings that were tried", setting_headers(report), settings, _SETTING_NOTES),
+        _table("limits", "Limits of the grades", LIMIT_HEADERS, limits, ["Above the limit of D: F."]),
     ]
     return render_page(f"Checkup of {report.application}", [title(report)], "", f"{method(report)}.", sections)
 
 
 _SETTING_NOTES = [
-    "Means over the seeds of the search, the best first. A setting that needs a migration to another group protocol is "
-    "compared, but never recommended. A screened setting ran only in the situations that decide the current grades, "
-    "which were enough to rule it out: its other figures may be higher."
+    "Means over the seeds of the search, the best first. A setting marked as a migration needs another group protocol, "
+    "and is compared, but never recommended. A screened setting ran only in the situations that decide the current "
+    "grades, which were enough to rule it out: its other figures may be higher."
 ]
 
 
@@ -58,7 +59,7 @@ def _answer(report: CheckupReport) -> Section:
         "answer": answer(report),
         "rows": list(card_rows(report.today, report.recommended)),
         "recommended": report.recommended is not None,
-        "notes": [*unknown_areas(report.today), *report.notes],
+        "notes": [*report.remarks, *unknown_areas(report.today), *report.notes],
     }
     return Section("answer", "Report card", "checkup/answer.html.j2", content, leads=True)
 

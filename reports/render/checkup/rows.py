@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
-from reports.analysis.checkup.areas import AREA, AREAS, FAILED
+from reports.analysis.checkup.area import FAILED, Area
 from reports.analysis.checkup.report import CheckupReport, GradedArea, ReportCard, SituationFigures
 from reports.analysis.metrics import METRIC
 from reports.analysis.recommendation import MetricChange, SettingChange
 
 GAIN_HEADERS: Final = ("figure", "now", "then", "difference", "95 % CI")
-SETTING_HEADERS: Final = ("setting", *(area.title for area in AREAS))
 SITUATION_HEADERS: Final = ("situation and figure", "now", "then", "difference", "95 % CI")
 LIMIT_HEADERS: Final = ("area", "figure", "A up to", "B", "C", "D")
 UNKNOWN: Final = "–"
@@ -36,7 +35,7 @@ def answer(report: CheckupReport) -> str:
     if report.recommended is None:
         return "Keep the current setting: no setting that was tried is better without a worse grade."
     better = [
-        f"{AREA[old.area].title} {old.grade} → {new.grade}"
+        f"{old.definition.title} {old.grade} → {new.grade}"
         for old, new in zip(report.today.areas, report.recommended.areas, strict=True)
         if old.grade != new.grade
     ]
@@ -48,7 +47,7 @@ def card_rows(today: ReportCard, recommended: ReportCard | None) -> Iterator[tup
     """Yield a row per area: title, grade and value now, grade and value as recommended, and the figure."""
     after = today if recommended is None else recommended
     for before, new in zip(today.areas, after.areas, strict=True):
-        area = AREA[before.area]
+        area = before.definition
         changed = (new.grade or UNKNOWN, _text(new)) if recommended is not None else ("", "")
         yield (area.title, before.grade or UNKNOWN, _text(before), *changed, area.figure)
 
@@ -57,7 +56,12 @@ def unknown_areas(today: ReportCard) -> Iterator[str]:
     """Yield why areas are not graded."""
     for graded in today.areas:
         if graded.grade is None:
-            yield f"{AREA[graded.area].title} is not graded: {AREA[graded.area].unknown}."
+            yield f"{graded.definition.title} is not graded: {graded.definition.unknown}."
+
+
+def setting_headers(report: CheckupReport) -> tuple[str, ...]:
+    """Return the headers of `setting_rows`."""
+    return ("setting", *(area.title for area in report.areas))
 
 
 def setting_rows(report: CheckupReport) -> Iterator[tuple[str, ...]]:
@@ -70,7 +74,7 @@ def setting_rows(report: CheckupReport) -> Iterator[tuple[str, ...]]:
 def gain_rows(report: CheckupReport) -> Iterator[tuple[str, ...]]:
     """Yield a row for each graded area: figure, before, after, difference and interval."""
     for gain in report.gains:
-        area = AREA[str(gain.name)]
+        area = report.area(str(gain.name))
         yield (area.figure, *_changed(gain, area.text))
 
 
@@ -113,9 +117,9 @@ def change_lines(changes: tuple[SettingChange, ...]) -> Iterator[str]:
         yield from (f"#   {note}" for note in change.notes)
 
 
-def limit_rows() -> Iterator[tuple[str, ...]]:
+def limit_rows(areas: Sequence[Area]) -> Iterator[tuple[str, ...]]:
     """Yield the limits of the grades of each area."""
-    for area in AREAS:
+    for area in areas:
         yield (area.title, area.figure, *(area.write(limit) for limit in area.limits))
 
 

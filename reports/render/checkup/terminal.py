@@ -72,7 +72,7 @@ def _parts(report: CheckupReport) -> Iterator[RenderableType]:
                 yield Padding(Text(keep_figures(f"Helps: {printable(finding.remedy)}.")), (0, 0, 0, 2))
     if report.recommended is not None:
         yield from _recommendation(report)
-    notes = [*unknown_areas(report.today)]
+    notes = [*report.remarks, *unknown_areas(report.today)]
     notes += [f"Left out: {name[0].lower()}{name[1:]} ({reason})." for name, reason in report.left_out[:_MAX_LEFT_OUT]]
     if notes:
         yield Text()

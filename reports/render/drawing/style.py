@@ -65,14 +65,14 @@ class PartStyle:
 
 # From cool to hot, so that the bad end is recognizable; the grid color means none.
 _RISING = (FAINT, "#56b4e9", "#0072b2", "#e69f00", "#d55e00", INK)
-_HATCHES = ("", "////", "", "||||", "", "\\\\\\\\", "", "xxxx", "----", "++++")
+_HATCHES = ("", "////", "", "||||", "", "\\\\\\\\", "", "xxxx", "----", "++++", "....", "xxxx", "----")
 
 
 def part_style(index: int, *, rising: bool) -> PartStyle:
     """Return the style of a part by its number from 0; neighbors also differ in their hatch.
 
     Args:
-        index: at most 9, or at most 5 if rising.
+        index: at most 12, or at most 5 if rising.
         rising: whether each part is worse than the previous one.
 
     Returns:

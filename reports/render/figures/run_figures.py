@@ -17,9 +17,10 @@ from reports.analysis.comparison import Tables, table_rows
 from reports.analysis.formatting import byte_unit
 from reports.analysis.runs.breakdowns import Breakdown, cross_rack_by_kind, moves_by_reason, tasks_by_downtime
 from reports.analysis.runs.client_loads import client_loads
+from reports.analysis.runs.scaling_history import scaling_histories
 from reports.analysis.runs.time_series import cross_rack_rate, displaced_tasks, events, series
 from reports.analysis.text import printable, shortened
-from reports.render.drawing import bars, curves
+from reports.render.drawing import bars, curves, scaling_panels
 from reports.render.drawing.step_plot import PlotOptions, draw
 from reports.render.drawing.style import matplotlib_settings
 
@@ -147,11 +148,44 @@ def load_per_thread(tables: Tables, *, narrow: bool = False) -> Figure:
         return curves.draw(_title("Load per thread", tables), values, narrow=narrow)
 
 
+def scaling(tables: Tables, *, narrow: bool = False) -> Figure:
+    """Draw what autoscalers saw and decided over time, with the rebalances, for the first run of each assignor.
+
+    Args:
+        tables: must contain `runs` and `rounds`; `scaling` and `scaled_rounds` if there is an autoscaler.
+        narrow: whether to draw for a small screen.
+
+    Returns:
+        The figure.
+
+    Raises:
+        TableError: a table is missing.
+    """
+    with figure_style():
+        return scaling_panels.draw(_title("Autoscaler", tables), scaling_histories(tables), narrow=narrow)
+
+
 BAR_CHARTS = (downtime, reasons_of_moves, kinds_of_traffic)
 """The figures whose parts need a legend; pages draw the others with the names on the lines."""
 
 RUN_FIGURES = (cross_rack_traffic, convergence, downtime, reasons_of_moves, kinds_of_traffic, load_per_thread)
-"""Every figure, in the order of display."""
+"""Every figure that each run has, in the order of display."""
+
+
+def run_figures(tables: Tables) -> dict[str, Figure]:
+    """Draw the figures of runs by name: `RUN_FIGURES`, and `scaling` if there is an autoscaler.
+
+    Args:
+        tables: those of a result.
+
+    Returns:
+        The figures.
+
+    Raises:
+        TableError: a table is missing.
+    """
+    draws = (*RUN_FIGURES, scaling) if scaling_histories(tables) else RUN_FIGURES
+    return {draw.__name__: draw(tables) for draw in draws}
 
 
 def figure_bytes(figure: Figure, format: str, *, text_as_text: bool = False) -> bytes:

@@ -15,7 +15,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-STYLES = ("page.css", "player.css", "sweep.css", "plan.css")
+STYLES = ("page.css", "player.css", "sweep.css", "plan.css", "incident.css")
 SCRIPTS = (
     "dom.js",
     "theme.js",
@@ -32,6 +32,7 @@ SCRIPTS = (
     "sweep_front.js",
     "sweep_heat.js",
     "sweep_forest.js",
+    "incident.js",
 )
 """The scripts, in order of dependency."""
 

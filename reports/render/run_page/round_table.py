@@ -16,8 +16,7 @@ from reports.analysis.formatting import (
     format_duration,
     format_rate,
 )
-from reports.analysis.text import shortened_list
-from reports.analysis.triggers import trigger_text
+from reports.analysis.scaled_rounds import cause_text, decisions_by_round
 
 MAX_ROUNDS = 100
 """Maximum number of rounds of a run in a table of a page."""
@@ -71,7 +70,7 @@ def _cost(row: RoundRow) -> str:
 _COLUMNS: dict[str, Callable[[RoundRow], str]] = {
     "Round": lambda row: str(row["round"]),
     "Time": _number("at_ms", format_clock),
-    "Reason": lambda row: shortened_list(trigger_text(row["reason"]), _REASON_CHARS),
+    "Reason": lambda row: cause_text(row["reason"], row["scaled"], _REASON_CHARS),
     "Clients": _number("members"),
     "Leader compute time": _number("leader_compute_ms", format_duration),
     "Active task moves": _number("active_moves"),
@@ -104,11 +103,13 @@ def first_runs(tables: Tables) -> list[RunRounds]:
         TableError: the table `runs` or `rounds` is missing.
     """
     cells_by_run: dict[tuple[str, str, int], list[tuple[str, ...]]] = {}
-    proofs = proofs_by_round(tables)
+    proofs, decisions = proofs_by_round(tables), decisions_by_round(tables)
     for row in table_rows(tables, "rounds"):
         key = (row["scenario"], row["assignor"], row["seed"])
-        proof = proofs.get((*key, row["round"]))
-        cells_by_run.setdefault(key, []).append(tuple(cell({**row, "proof": proof}) for cell in _COLUMNS.values()))
+        proof, scaled = proofs.get((*key, row["round"])), decisions.get((*key, row["round"]), ())
+        cells_by_run.setdefault(key, []).append(
+            tuple(cell({**row, "proof": proof, "scaled": scaled}) for cell in _COLUMNS.values())
+        )
     runs: dict[tuple[str, str], RunRounds] = {}
     for run in table_rows(tables, "runs"):
         run_name = run["scenario"], run["assignor"]

@@ -30,6 +30,7 @@ from reports.analysis.runs.highlights import (
     traffic_sentence,
 )
 from reports.analysis.runs.rack_matrices import kinds_in, rack_matrices
+from reports.analysis.runs.scaling_history import MAX_CHANGES, scaling_histories, section_sentence
 from reports.analysis.runs.time_series import cross_rack_rate, displaced_tasks, events, series
 from reports.analysis.text import printable
 from reports.render.drawing.line_chart import COLORS
@@ -40,6 +41,7 @@ from reports.render.run_page.comparison_table import ComparisonTable, comparison
 from reports.render.run_page.load_chart import load_chart
 from reports.render.run_page.player import player_data
 from reports.render.run_page.round_table import HEADERS, MAX_ROUNDS, first_runs
+from reports.render.run_page.scaling_parts import scaling_parts
 
 
 def run_sections(
@@ -88,6 +90,10 @@ def run_sections(
     yield section("player", "Round player", left_out, player_sentence(tables), player_data=player)
     yield section("downtime", "Downtime of each task", _downtime(tables), downtime_sentence(tables))
     yield section("timeline", "Timeline", _timeline(tables, rows), timeline_sentence(tables))
+    histories = scaling_histories(tables)
+    if histories:
+        content = {"histories": scaling_parts(histories), "max_changes": MAX_CHANGES}
+        yield section("scaling", "Autoscaler", content, section_sentence(tables, histories))
     yield section("moves", "Moves", {"moves": breakdown_grid(moves)}, moves_sentence(moves))
     load = {"load": load_grid(loads), "chart": load_chart(loads)}
     yield section("load", "Load per thread", load, load_sentence(loads))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.console import RenderableType
@@ -20,8 +20,9 @@ from reports.analysis.explanation_text import (
     step_text,
     wait_text,
 )
+from reports.analysis.scaled_rounds import decision_text, decision_texts
 from reports.analysis.text import printable
-from reports.render.terminal.console import HEADER, QUIET, lines
+from reports.render.terminal.console import HEADER, QUIET, keep_figures, lines
 from reports.render.terminal.facts import FactTable
 
 
@@ -38,7 +39,7 @@ def _parts(explanations: Sequence[Explanation]) -> Iterator[RenderableType]:
         yield Text(f"{explanation.task} in {scenario}, {assignor}, seed {explanation.seed}", HEADER)
         for move in explanation.moves:
             yield Text()
-            yield from _move(move)
+            yield from _move(move, explanation.scaled.get(move.round["round"], ()))
         if len(explanation.requested) == 1:
             for row, client, last in explanation.stays:
                 yield Text()
@@ -48,11 +49,13 @@ def _parts(explanations: Sequence[Explanation]) -> Iterator[RenderableType]:
             yield Text(_summary(explanation))
 
 
-def _move(move: ExplainedMove) -> Iterator[RenderableType]:
+def _move(move: ExplainedMove, scaled: Sequence[Mapping[str, Any]] = ()) -> Iterator[RenderableType]:
     number_text, about = round_text(move.round)
     heading = Text(f"{number_text}: {move_text(move)}", HEADER)
     heading.append(f"  ({about})", QUIET)
     yield heading
+    for text in decision_texts(scaled):
+        yield Padding(Text(keep_figures(text), QUIET), (0, 0, 0, 2))
     for number, step in enumerate(move.steps, start=1):
         yield _numbered(number, step_text(step))
         edges = move.cycles.get(step["cycle"], ())
@@ -100,7 +103,13 @@ def record(explanation: Explanation) -> dict[str, Any]:
         "assignor": explanation.assignor,
         "seed": explanation.seed,
         "task": explanation.task,
-        "moves": [_record_of_move(move) for move in explanation.moves],
+        "moves": [
+            {
+                **_record_of_move(move),
+                "autoscaler": [decision_text(row) for row in explanation.scaled.get(move.round["round"], ())],
+            }
+            for move in explanation.moves
+        ],
         "stays": [
             {"round": row["round"], "client": client, "since_round": None if last is None else last.round["round"]}
             for row, client, last in explanation.stays
@@ -159,6 +168,7 @@ def tables(explanations: Iterable[Explanation]) -> list[FactTable]:
         "words": "what the assignor did",
         "break_even": "cost at which it would have stayed",
         "downtime_ms": "downtime [ms]",
+        "autoscaler": "decisions of the autoscaler behind the round",
     }
     stays = {
         "assignor": "assignor",

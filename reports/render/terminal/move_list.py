@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import Any
 
 from rich.console import RenderableType
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -14,9 +15,10 @@ from reports.analysis.explanation import ExplainedMove, MoveList
 from reports.analysis.explanation_text import move_text, step_text
 from reports.analysis.formatting import format_bytes, format_clock, format_count, format_duration
 from reports.analysis.runs.round_diff import move_reason_text
+from reports.analysis.scaled_rounds import MAX_LISTED, decision_text, decision_texts
 from reports.analysis.text import printable
 from reports.analysis.triggers import trigger_text
-from reports.render.terminal.console import HEADER, QUIET, grid, lines
+from reports.render.terminal.console import HEADER, QUIET, grid, keep_figures, lines
 from reports.render.terminal.facts import FactTable
 
 
@@ -35,6 +37,10 @@ def _parts(move_lists: Sequence[MoveList]) -> Iterator[RenderableType]:
             if row["round"] in moves:
                 yield Text()
                 yield _heading(row, moves[row["round"]])
+                scaled = move_list.scaled.get(row["round"], ())
+                most = len(scaled) if move_list.is_single_round else MAX_LISTED
+                for text in decision_texts(scaled, most):
+                    yield Padding(Text(keep_figures(text), QUIET), (0, 0, 0, 2))
                 yield _table(moves[row["round"]], move_list.why)
 
 
@@ -100,6 +106,7 @@ def record(move_list: MoveList) -> dict[str, Any]:
                 "round": move.round["round"],
                 "at_ms": move.round["at_ms"],
                 "round_reason": move.round["reason"],
+                "autoscaler": [decision_text(row) for row in move_list.scaled.get(move.round["round"], ())],
                 "task": move.task,
                 "role": move.role,
                 "from_client": move.source,
@@ -121,6 +128,7 @@ def tables(move_lists: Iterable[MoveList]) -> list[FactTable]:
         "seed": "seed",
         "round": "round",
         "at_ms": "time [ms]",
+        "autoscaler": "decisions of the autoscaler behind the round",
         "task": "task",
         "role": "role",
         "from_client": "from",

@@ -23,7 +23,8 @@ from reports.analysis.formatting import (
 )
 from reports.analysis.runs.round_diff import move_reason_text
 from reports.analysis.runs.run_rows import first_seeds
-from reports.analysis.text import printable, shortened
+from reports.analysis.scaled_rounds import cause_text, decisions_by_round
+from reports.analysis.text import printable
 from reports.render.terminal.console import HEADER, QUIET, grid, lines
 from reports.render.terminal.sparkline import sparkline
 
@@ -67,6 +68,7 @@ def draw(tables: Tables, assignors: Sequence[str] = (), width: int | None = None
 
 
 def _parts(tables: Tables, assignors: Sequence[str]) -> Iterator[RenderableType]:
+    scaled = decisions_by_round(tables)
     verdicts = {(run["assignor"], run["seed"]): run for run in table_rows(tables, "runs")}
     for assignor, (scenario, seed) in first_seeds(tables).items():
         if assignors and assignor not in assignors:
@@ -79,10 +81,11 @@ def _parts(tables: Tables, assignors: Sequence[str]) -> Iterator[RenderableType]
         yield Text()
         yield _heading(verdicts[assignor, seed])
         yield from _events(rows_of_run(tables, "convergence", key, seed).to_pylist())
+        numbers = [row["round"] for row in rounds]
         if rounds:
             yield _sparklines(rounds)
             yield Text()
-            yield _rounds(rounds, moves)
+            yield _rounds(rounds, moves, {number: scaled.get((*key, seed, number), ()) for number in numbers})
 
 
 def _heading(run: Row) -> Text:
@@ -115,7 +118,7 @@ def _sparklines(rounds: Sequence[Row]) -> Table:
     return table
 
 
-def _rounds(rounds: Sequence[Row], moves: Mapping[int, Sequence[Row]]) -> Table:
+def _rounds(rounds: Sequence[Row], moves: Mapping[int, Sequence[Row]], scaled: Mapping[int, Sequence[Row]]) -> Table:
     table = grid()
     for header in ("round", "time"):
         table.add_column(Text(header), justify="right")
@@ -123,7 +126,7 @@ def _rounds(rounds: Sequence[Row], moves: Mapping[int, Sequence[Row]]) -> Table:
         table.add_column(Text(header))
     for first, last in _unchanged_spans(rounds):
         number = str(first["round"]) if first is last else f"{first['round']}–{last['round']}"
-        reason = Text(shortened(printable(first["reason"]), _REASON_CHARS))
+        reason = Text(cause_text(first["reason"], scaled[first["round"]], _REASON_CHARS))
         initial_text = "initial assignment" if first["round"] else "existing assignment"
         changed = Text(initial_text if first is rounds[0] else _changed(first, moves.get(first["round"], ())))
         table.add_row(Text(number), Text(format_clock(first["at_ms"])), reason, changed)

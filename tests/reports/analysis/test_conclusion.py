@@ -100,7 +100,7 @@ def test_failed_run_is_not_compared() -> None:
 
 def test_price_replaces_traffic() -> None:
     runs = [{"assignor": name, "cross_rack_usd": usd} for name, usd in (("a", 10.0), ("b", 20.0))]
-    assert "the lowest cross-rack cost" in conclusion(*runs).findings[0]
+    assert "the lowest cross-rack cost per day" in conclusion(*runs).findings[0]
     assert "cross-rack traffic" not in conclusion(*runs).findings[0]
 
 

@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 import pytest
 
 from reports.analysis.comparison import TableError
-from reports.render.figures.run_figures import RUN_FIGURES
+from reports.render.figures.run_figures import RUN_FIGURES, scaling
 from reports.render.notebook import Plots, comparison_html, data_frame
 from tests.reports.sample_runs import HOSTILE, four_assignors, tables
 
@@ -58,7 +58,7 @@ def test_data_frame_has_comparison_or_table() -> None:
 
 def test_every_figure_is_a_method_with_a_png() -> None:
     plots = Plots(four_assignors())
-    assert dir(plots) == sorted(draw.__name__ for draw in RUN_FIGURES)
+    assert dir(plots) == sorted(draw.__name__ for draw in (*RUN_FIGURES, scaling))
     figure = plots.convergence()
     assert figure.axes
     assert figure._repr_png_().startswith(b"\x89PNG")  # type: ignore[attr-defined]

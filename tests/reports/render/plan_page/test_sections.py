@@ -17,7 +17,8 @@ from reports.analysis.text import printable
 from reports.render.figures.plan_figures import plan_figures
 from reports.render.page import page
 from reports.render.plan_page.sections import criterion_lines
-from tests.reports.render.test_page import inner, parse, text_of
+from tests.reports.render.test_page import parse, text_of
+from tests.reports.render.test_page_safety import inner
 from tests.reports.sample_plans import EVEN, NAMES, results
 from tests.reports.sample_player_runs import player_runs
 from tests.reports.sample_runs import HOSTILE, MANIFEST

@@ -1,0 +1,1 @@
+"""The bill of cross-rack traffic, and its comparison with a provider's cost report."""

@@ -1,0 +1,1 @@
+"""Analysis of the recorded rebalances of a past night."""
