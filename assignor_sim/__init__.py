@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any
 from assignor_sim._checkout import prefer_checkout
 
 if TYPE_CHECKING:
+    from assignor_sim.api.bill import BillError as BillError
+    from assignor_sim.api.bill import bill as bill
     from assignor_sim.api.checkup import Checkup as Checkup
     from assignor_sim.api.checkup import checkup as checkup
     from assignor_sim.api.cluster_import import ImportedScenario as ImportedScenario
@@ -89,6 +91,7 @@ if TYPE_CHECKING:
     from assignors.tasks.streams_group_sticky import StreamsGroupSticky as StreamsGroupSticky
     from assignors.tasks.streams_group_sticky import TaskAssignorError as TaskAssignorError
     from pipeline.fuzz.corpus import CorpusError as CorpusError
+    from reports.analysis.bill.monthly_bill import MonthlyBill as MonthlyBill
     from reports.analysis.explanation import ExplanationError as ExplanationError
     from reports.analysis.frontier import TrafficFrontier as TrafficFrontier
     from reports.analysis.recommendation import Recommendation as Recommendation
@@ -104,6 +107,7 @@ if TYPE_CHECKING:
     from simulator.results.trace import Trace as Trace
 
 _MODULES: dict[str, tuple[str, ...]] = {
+    "assignor_sim.api.bill": ("BillError", "bill"),
     "assignor_sim.api.checkup": ("Checkup", "checkup"),
     "assignor_sim.api.cluster_import": ("ImportedScenario", "import_cluster"),
     "assignor_sim.api.comparison": ("Comparison", "compare"),
@@ -153,6 +157,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "assignors.tasks.streams_group_preview": ("StreamsGroupPreview",),
     "assignors.tasks.streams_group_sticky": ("StreamsGroupSticky", "TaskAssignorError"),
     "pipeline.fuzz.corpus": ("CorpusError",),
+    "reports.analysis.bill.monthly_bill": ("MonthlyBill",),
     "reports.analysis.explanation": ("ExplanationError",),
     "reports.analysis.frontier": ("TrafficFrontier",),
     "reports.analysis.recommendation": ("Recommendation",),

@@ -6,7 +6,6 @@ traceback; 3 a failed run.
 
 from __future__ import annotations
 
-import errno
 import sys
 from importlib.metadata import version
 from typing import Annotated, Any, Final
@@ -16,6 +15,7 @@ import typer
 from assignor_sim.commands import (
     aggregate,
     assign,
+    bill,
     checkup,
     compare,
     diff,
@@ -25,6 +25,7 @@ from assignor_sim.commands import (
     fuzz,
     generate,
     import_,
+    incident,
     ingest,
     init,
     listing,
@@ -40,7 +41,9 @@ from assignor_sim.commands import (
     sweep,
     validate,
     verify,
+    watch,
 )
+from assignor_sim.console.compiled_modules import incomplete_module
 from assignor_sim.console.encoding import tolerate_encodings
 from assignor_sim.console.exits import (
     BAD_INPUT,
@@ -51,8 +54,9 @@ from assignor_sim.console.exits import (
     print_error,
 )
 from assignor_sim.console.help_page import CommandWithHelp, GroupWithHelp
-from assignor_sim.console.streams import discard_output, replace_closed_streams
+from assignor_sim.console.streams import CANNOT_WRITE, discard_output, replace_closed_streams
 from assignor_sim.console.verbosity import set_verbosity
+from simulator.results.interrupts import repeated_interrupts
 
 app = typer.Typer(
     name="assignor-sim",
@@ -80,13 +84,16 @@ COMMANDS: Final = (
     ("doctor", doctor.doctor, START),
     ("show", show.show, UNDERSTAND),
     ("explain", explain.explain, UNDERSTAND),
+    ("incident", incident.incident, UNDERSTAND),
     ("diff", diff.diff, UNDERSTAND),
     ("report", report.report, UNDERSTAND),
     ("releases", releases.releases, UNDERSTAND),
+    ("watch", watch.watch, UNDERSTAND),
     ("checkup", checkup.checkup, DECIDE),
     ("compare", compare.compare, DECIDE),
     ("recommend", recommend.recommend, DECIDE),
     ("frontier", frontier.frontier, DECIDE),
+    ("bill", bill.bill, DECIDE),
     ("sweep", sweep.sweep, DECIDE),
     ("aggregate", aggregate.aggregate, DECIDE),
     ("record", record.record, TEST),
@@ -154,19 +161,24 @@ def main() -> None:
     tolerate_encodings()
     try:
         try:
-            sys.exit(app(standalone_mode=False))
+            with repeated_interrupts():
+                sys.exit(app(standalone_mode=False))
         finally:
             sys.stdout.flush()
     except UsageError as error:
         exit_with_usage_error(error)
-    except (typer.Abort, KeyboardInterrupt):
+    except (typer.Abort, KeyboardInterrupt) as error:
+        if (module := incomplete_module(error.__cause__)) is not None:
+            exit_with_error(f"{module}: is incomplete, as after a full disk (remove it; Python writes it again)")
+        if isinstance(error.__cause__, EOFError):  # The argument library takes it for the end of an answer.
+            raise error.__cause__ from None
         sys.exit(INTERRUPTED)
     except BrokenPipeError:
         # The reader has closed the pipe, as in `assignor-sim list | head`.
         sys.stderr.close()
         sys.exit(0)
     except OSError as error:
-        if error.filename is not None or error.errno not in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO):
+        if error.filename is not None or error.errno not in CANNOT_WRITE:
             raise
         print_error(f"standard output cannot be written: {error.strerror}")
         discard_output()

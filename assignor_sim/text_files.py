@@ -11,6 +11,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TextIO
 
+from assignor_sim.console.streams import CANNOT_WRITE
 from simulator.results.output_lock import LockedError, output_lock
 
 STANDARD = Path("-")
@@ -60,10 +61,15 @@ def open_to_write(path: Path) -> Iterator[TextIO]:
         except OSError as error:
             # The system names the lock, which users do not know.
             raise OSError(error.errno, f"cannot be written: {error.strerror}", str(path)) from error
-        with part.open("wb") as raw:
-            binary = gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if path.suffix == ".gz" else raw
-            with io.TextIOWrapper(binary, encoding="utf-8") as text:
-                yield text
+        try:
+            with part.open("wb") as raw:
+                binary = gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if path.suffix == ".gz" else raw
+                with io.TextIOWrapper(binary, encoding="utf-8") as text:
+                    yield text
+        except OSError as error:
+            if error.filename is None and error.errno in CANNOT_WRITE:  # A write does not say of which file.
+                raise OSError(error.errno, f"cannot be written: {error.strerror}", str(path)) from error
+            raise
         os.replace(part, path)
 
 

@@ -1,4 +1,4 @@
-"""`sim.checkup`: grade what happens to an application in standard situations, and find a better setting."""
+"""`sim.checkup`: grade an application or a consumer group in standard situations, and find a better setting."""
 
 from __future__ import annotations
 
@@ -108,11 +108,11 @@ def checkup(
     on_progress: Callable[[str], None] | None = None,
     on_first: Callable[[ReportCard], None] | None = None,
 ) -> Checkup:
-    """Run what happens to every application, grade it, and find a better setting; `assignor-sim checkup` in Python.
+    """Run what happens to every application or group, grade it, and find a better setting; as `assignor-sim checkup`.
 
     Args:
         scenario: a scenario, a file, or the name of a shipped one. Its own events do not take part, except that the
-            first rolling update or restart says how the application is deployed.
+            first rolling update or restart says how its subject is deployed.
         today: label of the current assignor; by default the first of the scenario.
         seed: the first seed.
         seeds: number of fresh seeds with which the current and the recommended setting are compared.

@@ -1,4 +1,4 @@
-"""`sim.import_cluster`: make a scenario of a running application, or of the output of Kafka's tools."""
+"""`sim.import_cluster`: make a scenario of a running application or consumer group, or of Kafka tool output."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ MEASURED_S = 5.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ImportedScenario:
-    """A scenario that starts from the state of an observed application.
+    """A scenario that starts from the state of an observed application or consumer group.
 
     Attributes:
         text: YAML of the scenario.
         scenario: the scenario.
-        summary: one line with the observed clients, tasks, topics and brokers.
+        summary: one line with the observed clients, tasks, topics and brokers, or members and partitions.
         remarks: which files were read.
         measurements: what the metrics of the clients showed.
         assumptions: what is assumed because it could not be observed.
         warnings: what was observed but cannot be simulated.
-        observation: the observed state of the application and the cluster.
+        observation: the observed state of the application or group, and of the cluster.
         history: the logged rebalances that the scenario replays; None if it replays none.
     """
 
@@ -82,12 +82,13 @@ def import_cluster(
     kafka: str | None = None,
     client_metrics: Sequence[str] = (),
 ) -> ImportedScenario:
-    """Make a scenario that starts from the current state of an application: tasks, lags, placements and rates.
+    """Make a scenario that starts from the current state of an application or a consumer group.
 
-    Changes nothing in the cluster. `assignor-sim import` in Python.
+    It has tasks, lags, placements and rates of a Kafka Streams application; members, subscriptions, partitions,
+    placements and rates of a consumer group. Changes nothing in the cluster. `assignor-sim import` in Python.
 
     Args:
-        group: the application's application.id.
+        group: the application.id of the application, or the group.id of the consumer group.
         bootstrap: HOST:PORT of a running cluster. Requires the extra `assignor-sim[kafka]`.
         dumps: a folder with the output of Kafka's tools, in files of any name; in place of `bootstrap`.
         properties: with `bootstrap`: client properties for the connection.
@@ -96,8 +97,8 @@ def import_cluster(
         racks: racks of clients that a running cluster does not report, or dumps lack, as pairs (pattern of client ids,
             rack).
         replay: with `dumps`: whether to replay the rebalances of a leader's log, in place of starting from the last.
-        configs: Streams configs that the cluster does not expose.
-        kafka: Kafka release of the application's clients, such as 4.3 or 3.9.1; by default, the newest supported one is
+        configs: configs of the clients that the cluster does not expose.
+        kafka: Kafka release of the clients, such as 4.3 or 3.9.1; by default, the newest supported one is
             assumed.
         client_metrics: metrics of the application's clients, as Prometheus' JMX exporter exports them: files, folders,
             and addresses. They set how fast the clients restore and process.
@@ -140,6 +141,8 @@ def import_cluster(
         remarks.append(f"read: {', '.join(f'{file} ({kind})' for file, kind in sorted(observed.kinds.items()))}")
         if observed.ignored:
             remarks.append(f"ignored: {', '.join(observed.ignored)}")
+    if client_metrics and observation.consumers is not None:
+        raise ObservationError(f"'{group}' is a consumer group: client metrics are those of Kafka Streams")
     if client_metrics:
         # A second scrape of each exporter shows what was restored during the observation.
         scrapes += read_client_metrics([source for source in client_metrics if is_address(source)])
@@ -162,9 +165,21 @@ def _make_scenario(
 ) -> ImportedScenario:
     from scenarios.kafka.observation.errors import ObservationError
     from scenarios.kafka.observation.observation import BROKER_CONFIGS_NOT_VISIBLE
-    from scenarios.kafka.observation.scenario_writer import list_assumptions, list_warnings, scenario_text
 
-    text = scenario_text(observation, history)
+    if observation.consumers is None:
+        from scenarios.kafka.observation.scenario_writer import list_assumptions, list_warnings, scenario_text
+
+        text = scenario_text(observation, history)
+        assumptions, warnings = list_assumptions(observation), list_warnings(observation)
+    else:
+        from scenarios.kafka.observation.consumer_scenario_writer import (
+            consumer_assumptions,
+            consumer_scenario_text,
+            consumer_warnings,
+        )
+
+        text = consumer_scenario_text(observation)
+        assumptions, warnings = consumer_assumptions(observation), consumer_warnings(observation)
     try:
         scenario = loads(text, "the imported scenario")
     except ScenarioError as error:
@@ -177,34 +192,49 @@ def _make_scenario(
         summary=_summary(observation),
         remarks=tuple(remarks),
         measurements=observation.measurements,
-        assumptions=list_assumptions(observation),
-        warnings=list_warnings(observation),
+        assumptions=assumptions,
+        warnings=warnings,
         observation=observation,
         history=history,
     )
 
 
 def observed_counts(observation: Observation) -> dict[str, int]:
-    """Return the number of observed clients, threads, tasks, topics, brokers and racks."""
+    """Return the number of observed clients, threads, tasks, topics, brokers and racks; of members and partitions."""
+    of_cluster = {
+        "topics": len(observation.topics),
+        "brokers": len(observation.brokers),
+        "racks": len({broker.rack for broker in observation.brokers if broker.rack is not None}),
+    }
+    if observation.consumers is not None:
+        members = observation.consumers.members
+        return {"members": len(members), "partitions": sum(len(member.partitions) for member in members), **of_cluster}
     threads = [thread for process in observation.processes for thread in process.threads]
     return {
         "clients": len(observation.processes),
         "threads": len(threads),
         "active_tasks": sum(len(thread.active) for thread in threads),
         "standbys": sum(len(thread.standby) for thread in threads),
-        "topics": len(observation.topics),
-        "brokers": len(observation.brokers),
-        "racks": len({broker.rack for broker in observation.brokers if broker.rack is not None}),
+        **of_cluster,
     }
 
 
 def _summary(observation: Observation) -> str:
     counts = observed_counts(observation)
+    cluster = (
+        f"{_count(counts['topics'], 'topic')} on {_count(counts['brokers'], 'broker')} in "
+        f"{_count(counts['racks'], 'rack')}"
+    )
+    if observation.consumers is not None:
+        kind = f"consumer group, {observation.consumers.assignor}"
+        if observation.protocol == "consumer":
+            kind = f"{kind} of the coordinator"
+        members = f"{_count(counts['members'], 'member')}, {_count(counts['partitions'], 'partition')}"
+        return f"{observation.application_id} ({kind}): {members}, {cluster}"
     return (
         f"{observation.application_id} ({observation.protocol}): {_count(counts['clients'], 'client')} with "
         f"{_count(counts['threads'], 'thread')}, {_count(counts['active_tasks'], 'active task')}, "
-        f"{_count(counts['standbys'], 'standby')}, {_count(counts['topics'], 'topic')} on "
-        f"{_count(counts['brokers'], 'broker')} in {_count(counts['racks'], 'rack')}"
+        f"{_count(counts['standbys'], 'standby')}, {cluster}"
     )
 
 

@@ -11,12 +11,13 @@ import pyarrow.compute as pc
 
 from assignor_sim.api.stored_scenario import StoredScenarioError, read_stored_scenario
 from assignors.errors import AssignorError
-from assignors.model.ids import TaskId
+from assignors.model.ids import TaskId, TopicPartition
 from reports.analysis.explanation import Explanation, MoveList
 from reports.analysis.explanation import explain as explain_tables
 from reports.analysis.explanation import list_moves as list_moves_of_run
 from reports.analysis.runs.run_rows import select_assignors
 from scenarios.load import AssignorSpec, Scenario
+from scenarios.resolution.subscriptions import subscribed_topics
 from scenarios.run import run
 from simulator.assignment.explanation import ExplanationRequest
 from simulator.results.tabulation import tabulate
@@ -153,7 +154,7 @@ def _repeat_run(result: RunResult, label: str, seed: int, task: str, *, may_impo
         spec = _stored_assignor(result, scenario, label, may_import=may_import)
     else:
         raise StoredScenarioError("this result has no scenario")
-    trace = run(scenario, spec, seed, explain=ExplanationRequest(tasks=frozenset([TaskId.parse(task)])))
+    trace = run(scenario, spec, seed, explain=ExplanationRequest(tasks=frozenset([_task_id(scenario, task)])))
     tables = tabulate(trace, label, seed)
     before = result.tables["assignments"]
     before = before.filter(pc.and_(pc.equal(before["assignor"], label), pc.equal(before["seed"], seed)))
@@ -161,6 +162,15 @@ def _repeat_run(result: RunResult, label: str, seed: int, task: str, *, may_impo
         source = "" if result.directory is None else f"{result.directory}: "
         raise StoredScenarioError(f"{source}simulating {label} again gives other assignments than this result has")
     return tables
+
+
+def _task_id(scenario: Scenario, task: str) -> TaskId:
+    """Return the id of a task; that of a consumer group is named after its partition."""
+    if scenario.group is None:
+        return TaskId.parse(task)
+    partition = TopicPartition.parse(task)
+    topics = [topic.name for topic in subscribed_topics(scenario.group)]
+    return TaskId(topics.index(partition.topic), partition.partition)
 
 
 def _stored_assignor(result: RunResult, scenario: Scenario, label: str, *, may_import: bool) -> AssignorSpec:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from assignors import registry
+from assignors.consumers import registry as consumer_registry
 from reports.render.terminal.facts import FactTable
 from scenarios.load import Scenario, load
 from scenarios.resolution.known_problem import Fix, KnownProblem
@@ -38,6 +39,30 @@ def _assignors() -> FactTable:
     }
     note = "NAME@RELEASE is an assignor in one Kafka release, as in high_availability@4.1; NAME alone, in the newest."
     return FactTable("assignors", "Assignors", columns, rows, note)
+
+
+def _consumers() -> FactTable:
+    rows: list[dict[str, Any]] = [
+        {
+            "assignor": info.name,
+            "protocol": str(info.protocol),
+            "kafka_class": info.qualified_class,
+            "kafka_version": f"{info.releases[0]} to {info.releases[-1]}",
+            "releases": [f"{info.name}@{release}" for release in info.releases],
+            "differs_by_release": info.differs_by_release,
+            "summary": info.summary,
+        }
+        for info in consumer_registry.built_in()
+    ]
+    columns = {
+        "assignor": "Assignor",
+        "summary": "",
+        "protocol": "Protocol",
+        "kafka_class": "Kafka's class",
+        "kafka_version": "Equal to Kafka",
+    }
+    note = "Both protocols have an assignor 'range'. NAME@RELEASE is that of one Kafka release, as in uniform@4.0.0."
+    return FactTable("consumers", "Assignors of consumer groups", columns, rows, note)
 
 
 def _scenarios() -> FactTable:
@@ -151,6 +176,7 @@ def _first_sentence(text: str) -> str:
 
 TOPICS: Final[Mapping[str, Callable[[], FactTable]]] = {
     "assignors": _assignors,
+    "consumers": _consumers,
     "scenarios": _scenarios,
     "problems": _problems,
     "sweeps": _sweeps,

@@ -79,6 +79,7 @@ def recommend(
         SparkError: Spark does not start, or fails.
     """
     file, loaded = _with_file(scenario)
+    loaded.require_application("recommend")
     current = current_assignor(loaded, today)
     parsed = parse_objective(objective)
     limits = parse_limits(max_moves, max_downtime, max_convergence, max_unprotected_tasks)

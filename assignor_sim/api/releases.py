@@ -14,7 +14,7 @@ from reports.analysis.release_changes import ReleaseChanges, UpgradeEffect
 from reports.analysis.release_differences import THREADS, measured_differences
 from scenarios.language.releases import UnknownReleaseError
 from scenarios.load import AssignorSpec, Scenario
-from scenarios.shipped import list_scenarios
+from scenarios.shipped import list_applications
 from simulator.timeline import timeline
 from simulator.world.changes import ClientDown
 from simulator.world.disturbances import Disk
@@ -52,8 +52,8 @@ def releases(
     Examples:
         >>> import assignor_sim as sim
         >>> changes = sim.releases("4.3", "4.4", scenarios=[])
-        >>> [history.name for history, _, found in changes.answers() if found.different][0]
-        'streams_group_sticky'
+        >>> sorted({history.name for history, _, found in changes.answers() if found.different})
+        ['sticky_task_assignor', 'streams_group_sticky']
     """
     measured = measured_differences()
     before, after = _pair(older, newer, measured.releases)
@@ -62,7 +62,7 @@ def releases(
     client_effects: list[UpgradeEffect] = []
     same_clients: list[str] = []
     compares_brokers = {before, after} <= set(measured.brokers.patches)
-    for path in list_scenarios() if scenarios is None else scenarios:
+    for path in list_applications() if scenarios is None else scenarios:
         if compares_brokers:
             effects += _broker_effects(path, before, after, on_progress)
         brokers = [("cluster.kafka", f'"{after}"')] if after in measured.brokers.patches else []

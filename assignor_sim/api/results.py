@@ -198,13 +198,15 @@ class RunResult:
             StoredScenarioError: an imported file has changed since the scenario was loaded.
         """
         from assignor_sim.api.stored_scenario import stored_scenario_files
-        from reports.render.figures.run_figures import RUN_FIGURES, figure_bytes
+        from reports.render.figures.run_figures import figure_bytes, run_figures
         from reports.render.page import page
         from simulator.results.result_directory import write_results
 
         if self.scenario is None:
             raise ResultsError(f"{self.directory}: is saved already; copy the directory")
-        files = {f"figures/{draw.__name__}.png": figure_bytes(draw(self.tables), "png") for draw in RUN_FIGURES}
+        files = {
+            f"figures/{name}.png": figure_bytes(figure, "png") for name, figure in run_figures(self.tables).items()
+        }
         files["report.html"] = page(self.tables, self.manifest).encode()
         files |= stored_scenario_files(self.scenario)
         write_results(Path(directory), self.tables, self.manifest, files)

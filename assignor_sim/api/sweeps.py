@@ -6,12 +6,13 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from assignor_sim.api.spark import spark_session
 from assignors.containment.limits import DEFAULT_LIMITS, CallLimits
 from assignors.registry import AssignorLike
 from pipeline.aggregate import aggregate
+from pipeline.storage import Storage
 from pipeline.sweep.job import SweepJob
 from pipeline.sweep.run import Progress, run_sweep
 from pipeline.sweep.stop_rule import StopRule
@@ -106,6 +107,8 @@ def sweep(
     *,
     resume: bool = False,
     until_significant: Sequence[str] = (),
+    between: Literal["assignors", "settings"] = "assignors",
+    baseline_setting: Sequence[str] = (),
     limits: CallLimits = DEFAULT_LIMITS,
     spark: SparkSession | None = None,
     on_progress: Callable[[Progress], None] | None = None,
@@ -120,6 +123,8 @@ def sweep(
         resume: whether to complete an interrupted sweep in `out`.
         until_significant: keys of metrics; an assignor gets no further seeds in a setting when the sign of its
             difference from the baseline in all of them is decided. By default, all declared seeds are run.
+        between: what `until_significant` compares: assignors in each setting, or settings with each assignor.
+        baseline_setting: the setting that the others are compared with, as `factor=value`; by default the first.
         limits: limits of custom assignors, as in `run`. A prepared sweep has its limits.
         spark: the Spark session; by default the active one, else Spark embedded in this process on all cores.
         on_progress: called with the number of completed runs from time to time.
@@ -131,12 +136,14 @@ def sweep(
         ScenarioError: the scenario is invalid in the first setting.
         AssignorError: an assignor is unknown.
         SweepError: the baseline is not one of the assignors, an assignor cannot be pickled, `out` holds something
-            else, or `until_significant` cannot stop anything.
+            else, or `until_significant` cannot stop anything or names an unknown metric or setting.
         AggregateError: the runs cannot be aggregated.
         SparkError: Spark does not start, or fails.
     """
     prepared = sweep if isinstance(sweep, PreparedSweep) else prepare(sweep, assignors, limits=limits)
-    rule = StopRule.of(prepared, until_significant) if until_significant else None
+    rule = None
+    if until_significant:
+        rule = StopRule.of(prepared, until_significant, between=between, baseline_setting=baseline_setting)
     job = SweepJob.of(prepared, stop_rule=rule)
     with spark_session(spark) as session:
         state = run_sweep(session, job, os.fspath(out), resume=resume, on_progress=on_progress or (lambda _: None))
@@ -149,5 +156,6 @@ def _count_settings(spark: SparkSession, out: str, expectations: Sequence[Expect
     """Check the expectations of the scenario on the runs of a sweep, setting by setting."""
     if not expectations:
         return ()
-    rows = spark.read.parquet(f"{out}/runs").orderBy("setting", "assignor", "seed").toLocalIterator()
+    runs = spark.read.parquet(Storage(spark, out).path("runs"))
+    rows = runs.orderBy("setting", "assignor", "seed").toLocalIterator()
     return tuple(count_settings((row.asDict() for row in rows), expectations))

@@ -34,7 +34,8 @@ def aggregate(
     """
     from pipeline.aggregate import AggregateError
     from pipeline.aggregate import aggregate as aggregate_sweeps
-    from pipeline.session import SparkError, connect
+    from pipeline.errors import SparkError
+    from pipeline.session import connect
     from reports.render.terminal.sweep import draw, tables
 
     with (

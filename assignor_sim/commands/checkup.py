@@ -1,22 +1,28 @@
-"""`assignor-sim checkup`: grade an application in standard situations, and find a better setting."""
+"""`assignor-sim checkup`: grade an application or a consumer group in standard situations; find a better setting."""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assignor_sim.commands.import_ import parse_pair
 from assignor_sim.console.client_properties import Bootstrap, CommandConfig, read_input, read_properties
 from assignor_sim.console.completion import complete_scenario
 from assignor_sim.console.exits import DIFFERENT, exit_on_error, print_error
-from assignor_sim.console.spark_options import Conf, Master, PyFiles, parse_spark_conf
+from assignor_sim.console.observed_application import (
+    ClientRelease,
+    HiddenConfigs,
+    Racks,
+    StreamsConfig,
+    parse_racks,
+    read_configs,
+)
+from assignor_sim.console.spark_options import Conf, Master, PyFiles, requested_session
 
 if TYPE_CHECKING:
     from assignor_sim.api.checkup import Checkup
@@ -42,7 +48,7 @@ def checkup(
             autocompletion=complete_scenario,
         ),
     ] = None,
-    group: Annotated[str | None, typer.Option(help="application.id to import.", metavar="APP_ID")] = None,
+    group: Annotated[str | None, typer.Option(help="application.id or group.id to import.", metavar="GROUP_ID")] = None,
     bootstrap: Bootstrap = None,
     from_: Annotated[
         Path | None, typer.Option("--from", help="Folder with the output of Kafka's tools.", metavar="DIR")
@@ -52,22 +58,10 @@ def checkup(
         Path | None,
         typer.Option(help="With --bootstrap: output of the application's Topology.describe().", metavar="FILE"),
     ] = None,
-    rack: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Rack of imported clients that report none, as in 'shop-1*=az1'. Repeatable.", metavar="ID=RACK"
-        ),
-    ] = None,
-    streams_config: Annotated[
-        Path | None, typer.Option(help="Properties file of the imported application.", metavar="FILE")
-    ] = None,
-    config: Annotated[
-        list[str] | None,
-        typer.Option(help="Streams config of the imported application. Repeatable.", metavar="KEY=VALUE"),
-    ] = None,
-    kafka: Annotated[
-        str | None, typer.Option(help="Kafka release of the imported clients, such as 3.9.1.", metavar="RELEASE")
-    ] = None,
+    rack: Racks = None,
+    streams_config: StreamsConfig = None,
+    config: HiddenConfigs = None,
+    kafka: ClientRelease = None,
     set_: Annotated[
         list[str] | None,
         typer.Option("--set", help="Change the scenario first, as in run. Repeatable.", metavar="PATH=VALUE"),
@@ -94,7 +88,7 @@ def checkup(
     ] = None,
     format_: Annotated[CheckupFormat, typer.Option("--format", help="Output format.")] = CheckupFormat.TABLE,
 ) -> None:
-    """Grade an application in deployments, failures and growth; recommend properties and their rollout.
+    """Grade an application or consumer group in deployments, failures and growth; recommend properties and rollout.
 
     Exit codes: 0; 1 if a grade is worse than in --compare; 2 for invalid input.
 
@@ -104,9 +98,9 @@ def checkup(
     from assignor_sim.console.progress import show_progress
     from assignor_sim.console.remarks import print_warnings_and_notes
     from assignors.errors import AssignorError
+    from pipeline.errors import SparkError
     from pipeline.recommend.errors import RecommendError
     from pipeline.review.process_pool import ReviewError
-    from pipeline.session import SparkError
     from reports.analysis.checkup.lock import LockError, read_lock
     from scenarios.kafka.formats.lines import FormatError
     from scenarios.kafka.observation.errors import ObservationError
@@ -157,13 +151,13 @@ def checkup(
                     from_,
                     read_properties(command_config),
                     topology,
-                    [parse_pair("--rack", text) for text in rack or ()],
-                    {**read_properties(streams_config), **dict(parse_pair("--config", text) for text in config or ())},
+                    parse_racks(rack),
+                    read_configs(streams_config, config),
                     kafka,
                     set_,
                 )
             print_warnings_and_notes(loaded)
-            with _spark(master, conf, py_files) as spark:
+            with requested_session(master, conf, py_files) as spark:
                 found = check_up(
                     loaded,
                     today=today,
@@ -198,7 +192,7 @@ def _check_source(
         given = " and ".join(sources) or "nothing"
         raise ObservationError(f"give one of SCENARIO, --bootstrap HOST:PORT and --from DIR, not {given}")
     if scenario is None and group is None:
-        raise ObservationError(f"{sources[0]} requires --group APP_ID")
+        raise ObservationError(f"{sources[0]} requires --group GROUP_ID")
     for option, value in {"--group": group, **imports}.items():
         if value and scenario is not None:
             raise ObservationError(f"{option} requires --bootstrap or --from; a scenario states it itself")
@@ -213,7 +207,7 @@ def _import(
     dumps: Path | None,
     properties: Mapping[str, str],
     topology: Path | None,
-    racks: list[tuple[str, str]],
+    racks: list[tuple[str, str | None]],
     configs: Mapping[str, str],
     kafka: str | None,
     overrides: list[str] | None,
@@ -230,7 +224,7 @@ def _import(
         dumps=dumps,
         properties=properties,
         topology=None if topology is None else read_input(topology),
-        racks=[(pattern, name or None) for pattern, name in racks],
+        racks=racks,
         replay=False,
         configs=configs,
         kafka=kafka,
@@ -240,22 +234,6 @@ def _import(
     for assumption in imported.assumptions:
         print_remark("note", assumption)
     return loads(imported.text, group, overrides=parse_overrides(overrides)) if overrides else imported.scenario
-
-
-@contextmanager
-def _spark(master: str | None, conf: list[str] | None, py_files: list[str] | None) -> Iterator[Any]:
-    """Provide a session if an option of Spark is given; else None.
-
-    Yields:
-        The session.
-    """
-    if master is None and not conf and not py_files:
-        yield None
-        return
-    from pipeline.session import connect
-
-    with connect(master, parse_spark_conf(conf), py_files or (), fast_start=True) as session:
-        yield session
 
 
 def _first_answer() -> Callable[[ReportCard], None]:

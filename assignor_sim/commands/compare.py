@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from assignor_sim.console.assignor_options import AssignorMemory, AssignorTimeout, Isolate, call_limits
-from assignor_sim.console.completion import complete_assignor, complete_scenario
+from assignor_sim.console.completion import complete_assignor
 from assignor_sim.console.exits import BAD_INPUT, DIFFERENT, RUN_FAILED, exit_on_error, print_error
 from assignor_sim.console.formats import Format, OutputFormat
+from assignor_sim.console.scenario_arguments import ScenarioFiles
 
 if TYPE_CHECKING:
     from reports.analysis.paired_comparison import PairedComparison
@@ -19,14 +19,7 @@ if TYPE_CHECKING:
 
 
 def compare(
-    scenarios: Annotated[
-        list[Path],
-        typer.Argument(
-            help="Scenario files, directories of them, or names of shipped ones.",
-            metavar="SCENARIO…",
-            autocompletion=complete_scenario,
-        ),
-    ],
+    scenarios: ScenarioFiles,
     assignor: Annotated[
         list[str],
         typer.Option(

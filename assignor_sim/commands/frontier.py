@@ -7,18 +7,14 @@ from typing import Annotated
 
 import typer
 
-from assignor_sim.console.completion import complete_assignor, complete_scenario
+from assignor_sim.console.completion import complete_assignor
 from assignor_sim.console.exits import BAD_INPUT, exit_on_error, print_error
 from assignor_sim.console.formats import Format, OutputFormat, print_in_format
+from assignor_sim.console.scenario_arguments import ScenarioFile
 
 
 def frontier(
-    scenario: Annotated[
-        Path,
-        typer.Argument(
-            help="Scenario file, or name of a shipped scenario.", metavar="SCENARIO", autocompletion=complete_scenario
-        ),
-    ],
+    scenario: ScenarioFile,
     assignor: Annotated[
         str | None,
         typer.Option(

@@ -56,12 +56,13 @@ def metrics(
     Example: [bold]assignor-sim generate metrics --partitions 10000 --days 30 --out raw[/bold]
     """
     from assignor_sim.console.progress import show_progress
+    from pipeline.errors import SparkError
     from pipeline.generate.faults import Faults, FaultsError
     from pipeline.generate.measurements import Schedule, ScheduleError
     from pipeline.generate.population import Population
     from pipeline.generate.writing import GenerateError
     from pipeline.generate.writing import generate as write
-    from pipeline.session import SparkError, connect
+    from pipeline.session import connect
 
     with exit_on_error(FaultsError, ScheduleError, GenerateError, SparkError), show_progress() as on_progress:
         parsed_faults, schedule = Faults.parse(faults), Schedule.parse(days, interval)

@@ -1,4 +1,4 @@
-"""`assignor-sim import`: make a scenario of a running application, or of the output of Kafka's tools."""
+"""`assignor-sim import`: make a scenario of a running application or group, or of the output of Kafka's tools."""
 
 from __future__ import annotations
 
@@ -13,6 +13,14 @@ import typer
 from assignor_sim.console.client_properties import Bootstrap, CommandConfig, read_input, read_properties
 from assignor_sim.console.exits import exit_on_error
 from assignor_sim.console.formats import FormatOfTables, OutputFormat, print_in_format
+from assignor_sim.console.observed_application import (
+    ClientRelease,
+    HiddenConfigs,
+    Racks,
+    StreamsConfig,
+    parse_racks,
+    read_configs,
+)
 from assignor_sim.console.remarks import print_remark
 from assignor_sim.console.wrapping import fitted
 
@@ -24,11 +32,12 @@ MEASURED_S = 5.0
 """Default of `--seconds`; equals `assignor_sim.api.cluster_import.MEASURED_S`, whose import is slow."""
 
 _STANDARD_OUTPUT = Path("-")
-_EXAMPLES = {"--config": "num.standby.replicas=1", "--rack": "'shop-1*=az1'"}
 
 
 def import_(
-    group: Annotated[str, typer.Option(help="application.id of the application.", metavar="APP_ID")],
+    group: Annotated[
+        str, typer.Option(help="application.id of the application, or group.id of a consumer group.", metavar="ID")
+    ],
     out: Annotated[
         Path, typer.Option("-o", "--output", help="Scenario file to write; - for standard output.", metavar="FILE")
     ],
@@ -46,23 +55,13 @@ def import_(
         Path | None,
         typer.Option(help="With --bootstrap: output of the application's Topology.describe().", metavar="FILE"),
     ] = None,
-    rack: Annotated[
-        list[str] | None,
-        typer.Option(help="Rack of clients that report none, as in 'shop-1*=az1'. Repeatable.", metavar="ID=RACK"),
-    ] = None,
+    rack: Racks = None,
     last: Annotated[
         bool, typer.Option("--last", help="With --from: start from the last rebalance of a leader's log; replay none.")
     ] = False,
-    streams_config: Annotated[
-        Path | None, typer.Option(help="Properties file of the application.", metavar="FILE")
-    ] = None,
-    config: Annotated[
-        list[str] | None,
-        typer.Option(help="Streams config that the cluster does not expose. Repeatable.", metavar="KEY=VALUE"),
-    ] = None,
-    kafka: Annotated[
-        str | None, typer.Option(help="Kafka release of the clients, such as 3.9.1.", metavar="RELEASE")
-    ] = None,
+    streams_config: StreamsConfig = None,
+    config: HiddenConfigs = None,
+    kafka: ClientRelease = None,
     client_metrics: Annotated[
         list[str] | None,
         typer.Option(
@@ -73,6 +72,8 @@ def import_(
     format_: FormatOfTables = OutputFormat.TABLE,
 ) -> None:
     """Make a scenario that starts from the state of a running application: its tasks, lags, placements and rates.
+
+    Of a consumer group without Kafka Streams, it has the members, subscriptions and partitions.
 
     A leader's log is replayed: clients join and leave as logged, and the logged rebalances are written beside the
     scenario, as NAME.rounds.csv.
@@ -90,8 +91,8 @@ def import_(
         only_live = {"--command-config": command_config, "--seconds": seconds, "--topology": topology}
         only_dumps = {"--last": last or None}
         _check_options(bootstrap, from_, only_live, only_dumps)
-        configs = {**read_properties(streams_config), **dict(parse_pair("--config", text) for text in config or ())}
-        racks = [(pattern, name or None) for pattern, name in (parse_pair("--rack", text) for text in rack or ())]
+        configs = read_configs(streams_config, config)
+        racks = parse_racks(rack)
         properties, described = read_properties(command_config), None if topology is None else read_input(topology)
         with show_progress() as on_progress:
             on_progress(f"observing '{group}'")
@@ -169,7 +170,7 @@ def _record(out: Path, imported: ImportedScenario) -> dict[str, Any]:
 
     observation, history = imported.observation, imported.history
     return {
-        "application_id": observation.application_id,
+        ("application_id" if observation.consumers is None else "group_id"): observation.application_id,
         "protocol": observation.protocol,
         **observed_counts(observation),
         "scenario": None if out == _STANDARD_OUTPUT else str(out),
@@ -192,17 +193,3 @@ def _tables(out: Path, imported: ImportedScenario) -> list[FactTable]:
         FactTable("imported", "Observed", {key: key for key in row}, [row]),
         FactTable("remarks", "Remarks", {"kind": "kind", "text": "text"}, remarks),
     ]
-
-
-def parse_pair(option: str, text: str) -> tuple[str, str]:
-    """Return key and value of an option.
-
-    Raises:
-        ObservationError: the option has no key, or no equals sign.
-    """
-    from scenarios.kafka.observation.errors import ObservationError
-
-    key, equals, value = text.partition("=")
-    if not equals or not key.strip():
-        raise ObservationError(f"{option} {text}: expected KEY=VALUE, as in {_EXAMPLES[option]}")
-    return key.strip(), value.strip()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,16 +12,21 @@ from assignor_sim.console.command_line import command_line
 from assignor_sim.console.exits import exit_on_error
 from assignor_sim.console.formats import Format, OutputFormat, print_in_format
 from assignor_sim.console.spark_options import Conf, Master, PyFiles, parse_spark_conf
+from reports.analysis.text import printable
 
 if TYPE_CHECKING:
     from pipeline.ingest.run import IngestResult
+    from reports.render.terminal.facts import FactTable
+
+_MAX_GROUPS = 10
+_NAME_WIDTH = 40
 
 
 def ingest(
     metrics: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Time series of bytes and messages: CSV, JSON lines or Parquet, as files, folders, patterns or URIs.",
+            help="Time series of bytes, messages or lags: CSV, JSON or Parquet, as files, folders, patterns or URIs.",
             metavar="METRICS",
         ),
     ] = None,
@@ -29,7 +35,7 @@ def ingest(
         str,
         typer.Option(
             "--map",
-            help="Names of the columns: plain, plain-rates, jmx-exporter, cruise-control, or a YAML file.",
+            help="Names of the columns: plain, plain-rates, jmx-exporter, msk, kminion, …, or a YAML file.",
             metavar="NAME|FILE",
         ),
     ] = "plain",
@@ -68,11 +74,13 @@ def ingest(
     Example: [bold]assignor-sim ingest metrics/ --topics topics.txt --log-dirs log_dirs.txt --out ingested/march[/bold]
     """
     from assignor_sim.console.progress import show_progress
+    from pipeline.errors import SparkError
     from pipeline.ingest.errors import IngestError
     from pipeline.ingest.mapping import find_mapping
     from pipeline.ingest.run import IngestSources
     from pipeline.ingest.run import ingest as ingest_sources
-    from pipeline.session import SparkError, connect
+    from pipeline.ingest.sources import are_parquet
+    from pipeline.session import connect
 
     sources = IngestSources(*(tuple(paths or ()) for paths in (metrics, topics, log_dirs, groups, leader_log)))
     command = command_line()
@@ -81,9 +89,15 @@ def ingest(
         sources.check()
         with show_progress() as on_progress:
             on_progress("starting Spark")
-            with connect(master, parse_spark_conf(conf), py_files or ()) as spark:
+            # Java hardly works on what Python workers read, so its start matters more than its speed.
+            by_workers = are_parquet(sources.metrics) and not mapping.mapping.is_long
+            with connect(master, parse_spark_conf(conf), py_files or (), fast_start=by_workers) as spark:
                 result = ingest_sources(spark, sources, out, mapping, interval_ms, command, on_progress, add)
         _print_result(result, out, format_)
+
+
+def _shortened(name: str) -> str:
+    return name if len(name) < _NAME_WIDTH else f"{name[: _NAME_WIDTH - 2]}…"
 
 
 def _milliseconds(interval: str | None) -> int | None:
@@ -111,7 +125,7 @@ def _print_result(result: IngestResult, out: str, format_: OutputFormat) -> None
         format_,
         text=lambda: _text(result, out),
         record=lambda: {"out": out, **result.counts},
-        tables=lambda: [table],
+        tables=lambda: [table, *_lag_tables(result)],
     )
     if result.without_partitions:
         print(
@@ -123,8 +137,29 @@ def _print_result(result: IngestResult, out: str, format_: OutputFormat) -> None
         print(f"warning: {quarantined:,} rows or dumps could not be read: see {out}/quarantine", file=sys.stderr)
 
 
+def _lag_tables(result: IngestResult) -> list[FactTable]:
+    from reports.render.terminal.facts import FactTable
+
+    if not result.lags:
+        return []
+    columns = {
+        "group": "group",
+        "topics": "topics",
+        "mean_records": "mean lag",
+        "max_records": "highest of a partition",
+    }
+    return [FactTable("lags", "Lag of consumer groups in records", columns, [asdict(lag) for lag in result.lags])]
+
+
 def _text(result: IngestResult, out: str) -> str:
     text = "".join(f"{name:<12}{rows:>15,} rows\n" for name, rows in result.tables.items())
+    if result.lags:
+        text += f"\n{'Lag of consumer groups, records':<{_NAME_WIDTH}}{'mean':>16}{'highest of a partition':>24}\n"
+        worst = sorted(result.lags, key=lambda lag: (-lag.mean_records, lag.group))
+        for lag in worst[:_MAX_GROUPS]:
+            text += f"{_shortened(printable(lag.group)):<{_NAME_WIDTH}}{lag.mean_records:>16,}{lag.max_records:>24,}\n"
+        if len(worst) > _MAX_GROUPS:
+            text += f"{len(worst) - _MAX_GROUPS:,} other groups are less behind\n"
     text += f"\nTables: {out}\n"
     if result.rows:
         ignored = f", {result.ignored:,} of other metrics ignored" if result.ignored else ""

@@ -15,6 +15,7 @@ class ListTopic(StrEnum):
     """What to list."""
 
     ASSIGNORS = "assignors"
+    CONSUMERS = "consumers"
     SCENARIOS = "scenarios"
     PROBLEMS = "problems"
     SWEEPS = "sweeps"

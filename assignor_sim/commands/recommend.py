@@ -12,8 +12,9 @@ from typing import Annotated
 import typer
 
 from assignor_sim.console.command_line import command_line
-from assignor_sim.console.completion import complete_assignor, complete_scenario
+from assignor_sim.console.completion import complete_assignor
 from assignor_sim.console.exits import DIFFERENT, INTERRUPTED, exit_on_error
+from assignor_sim.console.scenario_arguments import ScenarioFile
 from assignor_sim.console.spark_options import Conf, Master, PyFiles, parse_spark_conf
 
 
@@ -28,12 +29,7 @@ class RecommendFormat(StrEnum):
 
 
 def recommend(
-    scenario: Annotated[
-        Path,
-        typer.Argument(
-            help="Scenario file, or name of a shipped scenario.", metavar="SCENARIO", autocompletion=complete_scenario
-        ),
-    ],
+    scenario: ScenarioFile,
     objective: Annotated[
         str,
         typer.Option(
@@ -107,8 +103,9 @@ def recommend(
     from assignor_sim.console.remarks import print_warnings_and_notes
     from assignor_sim.text_files import STANDARD, write_text
     from assignors.errors import AssignorError
+    from pipeline.errors import SparkError
     from pipeline.recommend.errors import RecommendError
-    from pipeline.session import SparkError, connect
+    from pipeline.session import connect
     from reports.render.terminal.recommendation import render
     from scenarios.load import ScenarioError
     from scenarios.sweeps.errors import SweepError

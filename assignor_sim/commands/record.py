@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from assignor_sim.console.completion import complete_scenario
 from assignor_sim.console.exits import exit_on_error
 from assignor_sim.console.formats import Format, OutputFormat
+from assignor_sim.console.scenario_arguments import ScenarioFiles
 
 
 def record(
-    scenarios: Annotated[
-        list[Path],
-        typer.Argument(
-            help="Scenario files, directories of them, or names of shipped ones.",
-            metavar="SCENARIO…",
-            autocompletion=complete_scenario,
-        ),
-    ],
+    scenarios: ScenarioFiles,
     assignor: Annotated[
         list[str] | None,
         typer.Option(help="Assignor in place of the scenario's, as in run. Repeatable."),

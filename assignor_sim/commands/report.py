@@ -47,8 +47,8 @@ def report(
     Example: [bold]assignor-sim report out/first -o first.html[/bold]
     """
     from assignor_sim.text_files import STANDARD, write_text
+    from pipeline.errors import SparkError
     from pipeline.remote_sweeps import is_remote, local_copies
-    from pipeline.session import SparkError
     from reports.analysis.comparison import TableError
     from reports.analysis.plans.results import is_plan_directory, read_plans
     from reports.analysis.runs.merged_results import ResultDirectory, merge_results
@@ -97,10 +97,10 @@ def _save_figures(
     tables: Tables | None, sweeps: list[AggregatedSweep], plans: list[PlanResults], directory: Path, formats: list[str]
 ) -> None:
     from reports.render.figures.plan_figures import plan_figures
-    from reports.render.figures.run_figures import RUN_FIGURES, save_figures
+    from reports.render.figures.run_figures import run_figures, save_figures
     from reports.render.figures.sweep_figures import SWEEP_FIGURES
 
-    of_runs = {} if tables is None else {draw.__name__: draw(tables) for draw in RUN_FIGURES}
+    of_runs = {} if tables is None else run_figures(tables)
     of_sweeps = {
         f"sweep-{number}-{draw.__name__}": draw(sweep)
         for number, sweep in enumerate(sweeps, 1)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,7 +14,7 @@ from assignor_sim.console.assignor_options import AssignorMemory, AssignorTimeou
 from assignor_sim.console.completion import complete_assignor, complete_scenario
 from assignor_sim.console.configs import parse_configs
 from assignor_sim.console.exits import BAD_INPUT, DIFFERENT, RUN_FAILED, exit_on_error, exit_with_error, print_error
-from assignor_sim.console.spark_options import Conf, Master, PyFiles, parse_spark_conf
+from assignor_sim.console.spark_options import Conf, Master, PyFiles, requested_session
 
 if TYPE_CHECKING:
     from assignor_sim.api.reviewing import Review
@@ -94,8 +93,8 @@ def review(
     from assignor_sim.console.progress import show_progress
     from assignor_sim.console.remarks import print_remark
     from assignors.errors import AssignorError
+    from pipeline.errors import SparkError
     from pipeline.review.process_pool import ReviewError
-    from pipeline.session import SparkError
     from reports.analysis.review.records import timing_records
     from reports.analysis.review.report import REVIEW_METRICS
     from reports.analysis.stored.results import StoredResultsError
@@ -106,7 +105,7 @@ def review(
         if out is not None:
             check_writable(out, "review")
         limits = parse_limits(fail_if_worse or ())
-        with _spark(master, conf, py_files) as spark, show_progress() as on_progress:
+        with requested_session(master, conf, py_files) as spark, show_progress() as on_progress:
             reviewed = review_assignor(
                 head,
                 base,
@@ -130,22 +129,6 @@ def review(
     if timings and out is not None:  # They differ from run to run, unlike everything else that is printed.
         print_remark("note", timing_line(timings))
     _exit_if_failed_or_worse(reviewed.report, limits)
-
-
-@contextmanager
-def _spark(master: str | None, conf: list[str] | None, py_files: list[str] | None) -> Iterator[Any]:
-    """Provide a session if an option of Spark is given; else None.
-
-    Yields:
-        The session.
-    """
-    if master is None and not conf and not py_files:
-        yield None
-        return
-    from pipeline.session import connect
-
-    with connect(master, parse_spark_conf(conf), py_files or (), fast_start=True) as session:
-        yield session
 
 
 def _rendered(reviewed: Review, format_: ReviewFormat) -> str:

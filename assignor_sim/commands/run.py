@@ -10,9 +10,10 @@ import typer
 from assignor_sim.console.assignor_options import AssignorMemory, AssignorTimeout, Isolate, call_limits
 from assignor_sim.console.columns import ColumnError, Columns, Wide, parse_columns
 from assignor_sim.console.command_line import command_line
-from assignor_sim.console.completion import complete_assignor, complete_scenario
+from assignor_sim.console.completion import complete_assignor
 from assignor_sim.console.exits import DIFFERENT, RUN_FAILED, exit_on_error, exit_with_error, print_error
 from assignor_sim.console.formats import Format, OutputFormat
+from assignor_sim.console.scenario_arguments import ScenarioFile
 
 if TYPE_CHECKING:
     from assignor_sim.api.results import RunResult
@@ -23,12 +24,7 @@ PROOF_LIMIT_S = 60.0
 
 
 def run(
-    scenario: Annotated[
-        Path,
-        typer.Argument(
-            help="Scenario file, or name of a shipped scenario.", metavar="SCENARIO", autocompletion=complete_scenario
-        ),
-    ],
+    scenario: ScenarioFile,
     assignor: Annotated[
         list[str] | None,
         typer.Option(

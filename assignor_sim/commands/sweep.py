@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,6 +20,13 @@ if TYPE_CHECKING:
     from pipeline.sweep.stop_rule import StopRule
     from reports.render.terminal.facts import FactTable
     from scenarios.sweeps.prepared import PreparedSweep
+
+
+class ComparedPairs(StrEnum):
+    """What `--until-significant` compares with a baseline."""
+
+    ASSIGNORS = "assignors"
+    SETTINGS = "settings"
 
 
 def sweep(
@@ -38,6 +46,16 @@ def sweep(
             help="Stop seeds of an assignor when its difference from the baseline is decided. Repeatable.",
             metavar="METRIC",
             autocompletion=complete_metric,
+        ),
+    ] = None,
+    between: Annotated[
+        ComparedPairs, typer.Option(help="What --until-significant compares with a baseline.")
+    ] = ComparedPairs.ASSIGNORS,
+    baseline_setting: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Value of a factor in the baseline of --between settings; default: the first setting. Repeatable.",
+            metavar="FACTOR=VALUE",
         ),
     ] = None,
     assignor: Annotated[
@@ -68,7 +86,8 @@ def sweep(
     from assignor_sim.console.progress import show_run_progress
     from assignors.errors import AssignorError
     from pipeline.aggregate import AggregateError
-    from pipeline.session import SparkError, connect
+    from pipeline.errors import SparkError
+    from pipeline.session import connect
     from pipeline.sweep.stop_rule import StopRule
     from reports.render.terminal.sweep import tables
     from scenarios.load import ScenarioError
@@ -76,7 +95,13 @@ def sweep(
 
     with exit_on_error(ScenarioError, AssignorError, SweepError, AggregateError, SparkError):
         prepared = prepare(file, assignor or (), limits=limits, command=command_line())
-        rule = StopRule.of(prepared, until_significant) if until_significant else None
+        rule = None
+        if until_significant:
+            rule = StopRule.of(
+                prepared, until_significant, between=between.value, baseline_setting=baseline_setting or ()
+            )
+        elif between is not ComparedPairs.ASSIGNORS or baseline_setting:
+            raise SweepError("--between and --baseline-setting need --until-significant METRIC")
         if dry_run:
             print_in_format(
                 format_,
@@ -100,6 +125,8 @@ def sweep(
                     out,
                     resume=resume,
                     until_significant=until_significant or (),
+                    between=between.value,
+                    baseline_setting=baseline_setting or (),
                     spark=spark,
                     on_progress=on_progress,
                 )

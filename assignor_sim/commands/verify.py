@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from assignor_sim.console.completion import complete_scenario
 from assignor_sim.console.exits import BAD_INPUT, DIFFERENT, exit_on_error, print_error
+from assignor_sim.console.scenario_arguments import ScenarioFiles
 from assignor_sim.console.wrapping import print_message
 
 if TYPE_CHECKING:
@@ -28,14 +28,7 @@ class VerifyFormat(StrEnum):
 
 
 def verify(
-    scenarios: Annotated[
-        list[Path],
-        typer.Argument(
-            help="Scenario files, directories of them, or names of shipped ones.",
-            metavar="SCENARIO…",
-            autocompletion=complete_scenario,
-        ),
-    ],
+    scenarios: ScenarioFiles,
     tolerance: Annotated[
         list[str] | None,
         typer.Option(

@@ -116,8 +116,10 @@ _USAGE_MESSAGES: Final[tuple[tuple[str, Callable[..., str]], ...]] = (
 
 @contextmanager
 def exit_on_error(*kinds: type[Exception]) -> Iterator[None]:
-    """Print exceptions of the given kinds to standard error and exit with code 2."""
+    """Print exceptions of the given kinds to standard error and exit with code 2, but not if the output is closed."""
     try:
         yield
+    except BrokenPipeError:
+        raise  # The program ends without an error when the reader of its output has closed it.
     except kinds as error:
         exit_with_error(error)

@@ -29,7 +29,8 @@ SPARK_COMMANDS: Final = (
 """Commands that run on Spark, and need a JDK for it."""
 JAVA_COMMANDS: Final = (*SPARK_COMMANDS, "run --assignor java:…")
 """Commands that start Java: those that run on Spark, and every command with an assignor in Java."""
-KAFKA_COMMANDS: Final = ("checkup --bootstrap", "import --bootstrap", "plan --bootstrap")
+KAFKA_COMMANDS: Final = ("checkup --bootstrap", "import --bootstrap", "plan --bootstrap", "watch --bootstrap")
+METRICS_COMMANDS: Final = ("watch --metrics",)
 """Commands that connect to a running cluster."""
 
 _PYTHON: Final = ((3, 11), (3, 14))
@@ -85,6 +86,13 @@ def check_machine(columns: int) -> list[Check]:
         check_java(os.environ),
         check_package("Spark", "pyspark", "pyspark", SPARK_COMMANDS, "install assignor-sim again: pip install pyspark"),
         check_package("kafka-python", "kafka", "kafka-python", KAFKA_COMMANDS, "pip install 'assignor-sim[kafka]'"),
+        check_package(
+            "prometheus-client",
+            "prometheus_client",
+            "prometheus-client",
+            METRICS_COMMANDS,
+            "pip install 'assignor-sim[watch]'",
+        ),
         check_terminal(columns, sys.stdout.encoding or "ascii"),
         check_temporary_folder(),
     ]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Annotated, Any
 
 import typer
 
@@ -30,3 +31,19 @@ def parse_spark_conf(conf: Sequence[str] | None) -> dict[str, str]:
             raise typer.Exit(BAD_INPUT)
         configs[key] = value
     return configs
+
+
+@contextmanager
+def requested_session(master: str | None, conf: Sequence[str] | None, py_files: Sequence[str] | None) -> Iterator[Any]:
+    """Provide a session if an option of Spark is given; without one, the command runs in processes of this machine.
+
+    Yields:
+        The `SparkSession`, or None.
+    """
+    if master is None and not conf and not py_files:
+        yield None
+        return
+    from pipeline.session import connect
+
+    with connect(master, parse_spark_conf(conf), py_files or (), fast_start=True) as session:
+        yield session

@@ -19,6 +19,7 @@ WITHOUT_TABLE = {
     "init": "prints one line and the next command",
     "schema": "prints a JSON document",
     "report": "prints the paths of the files that it wrote",
+    "watch": "prints events as they happen; --format is text or jsonl",
     "generate metrics": "prints one line; --format is that of the files",
     "generate cluster": "prints one line and the next command",
 }

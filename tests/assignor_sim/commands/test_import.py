@@ -18,6 +18,7 @@ from simulator.world.world import Start
 from tests.scenarios.kafka.dumps.test_observe import BROKERS, GROUP, LOG, SIZES, STREAMS, TOPICS, TOPOLOGY
 
 HOW_TO = Path(__file__).parents[3] / "docs" / "how-to" / "import-a-running-cluster.md"
+CONSUMER_DUMPS = Path(__file__).parents[2] / "scenarios" / "kafka" / "dumps" / "consumer_groups"
 RACKS = ("--rack", "*1111=az1", "--rack", "*=az2")
 KNOWN = (*RACKS, "--config", "num.standby.replicas=1")
 
@@ -52,7 +53,7 @@ def test_dumps_become_a_scenario_with_remarks_and_assumptions(folder: Path) -> N
         "assumed: Store cache has no changelog topic in the cluster; assumed not logged.",
         "assumed: kafka-consumer-groups.sh does not print standbys: the scenario starts without any; the first "
         "rebalance places them.",
-        "assumed: Clients are assumed to run Kafka 4.3 (application.kafka); state another release with --kafka.",
+        "assumed: Clients are assumed to run Kafka 4.4 (application.kafka); state another release with --kafka.",
         "assumed: Stores are assumed persistent (Kafka does not expose this).",
         "scenario: shop.yaml",
         "assignor-sim run shop.yaml",
@@ -254,3 +255,33 @@ def test_lines_fit_a_terminal_between_words_and_the_command_stays_whole(
     assert max(map(len, lines)) <= 60 < max(map(len, piped))
     assert " ".join(line.strip() for line in lines) == " ".join(piped)
     assert lines[-1] == "assignor-sim run 'a long name.yaml'"
+
+
+def test_consumer_group_becomes_a_scenario_that_runs_and_verifies(folder: Path) -> None:
+    result = run_import(
+        "--from", str(CONSUMER_DUMPS), "--group", "audit", "--rack", "*=", "-o", "audit.yaml", "--format", "json"
+    )
+    assert result.exit_code == 0, result.output
+    imported = json.loads(result.stdout)
+    assert (imported["group_id"], imported["protocol"], imported["members"]) == ("audit", "consumer", 4)
+    assert (imported["partitions"], imported["topics"], imported["brokers"]) == (17, 2, 3)
+    assert load(folder / "audit.yaml").blueprint.start is Start.RUNNING
+    runner = CliRunner()
+    for command in ("run", "record", "verify"):
+        finished = runner.invoke(app, [command, "audit.yaml"])
+        assert finished.exit_code == 0, finished.output
+
+
+def test_summary_of_a_consumer_group(folder: Path) -> None:
+    result = run_import("--from", str(CONSUMER_DUMPS), "--group", "default", "--rack", "*=", "-o", "default.yaml")
+    assert result.stdout.splitlines()[0] == (
+        "default (consumer group, range): 4 members, 17 partitions, 2 topics on 3 brokers in 3 racks"
+    )
+
+
+def test_client_metrics_do_not_apply_to_consumer_groups(folder: Path) -> None:
+    (folder / "clients.prom").write_text("kafka_streams_info 1\n")
+    options = ("--group", "default", "--rack", "*=", "-o", "default.yaml", "--client-metrics", "clients.prom")
+    result = run_import("--from", str(CONSUMER_DUMPS), *options)
+    assert result.exit_code == 2
+    assert "'default' is a consumer group: client metrics are those of Kafka Streams" in result.output

@@ -10,6 +10,7 @@ import pytest
 
 from assignor_sim.commands.listing import ListTopic
 from assignors import registry
+from assignors.consumers.registry import built_in as consumer_assignors
 from assignors.replicas.registry import built_in as strategies
 from reports.analysis.metrics import ALL_METRICS
 from scenarios.load import load
@@ -18,6 +19,7 @@ from tests.assignor_sim.conftest import Shell
 
 NAMES = {
     "assignors": [info.name for info in registry.built_in()],
+    "consumers": [info.name for info in consumer_assignors()],
     "scenarios": [path.stem for path in list_scenarios()],
     "problems": [path.stem for path in list_scenarios() if load(path).problem is not None],
     "sweeps": [path.stem for path in list_sweeps()],

@@ -224,7 +224,7 @@ def test_ignored_configs_give_a_warning(shell: Shell, small: Path) -> None:
 def test_config_that_kafka_refuses_in_streams_groups_gives_a_warning(shell: Shell, small: Path) -> None:
     shell.write("static.yaml", small.read_text().replace("threads: 2}", "threads: 2, static_membership: true}"))
     streams = "assignors[0]={assignor: streams_group_sticky, configs: {group.protocol: streams}}"
-    result = shell("run", "static.yaml", "--set", streams)
+    result = shell("run", "static.yaml", "--set", streams, "--set", "application.kafka='4.3'")
     assert result.code == 0, result.err
     assert result.err.splitlines()[1].endswith(
         " runs without group.instance.id: Kafka refuses it with group.protocol: streams"

@@ -17,6 +17,35 @@ def test_dry_run_names_the_looks(shell: Shell) -> None:
 
 
 @pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--between", "settings"], "--between and --baseline-setting need --until-significant METRIC"),
+        (
+            ["--until-significant", "active_moves", "--between", "settings", "--baseline-setting", "warmups=3"],
+            "--baseline-setting warmups=3: no setting of the sweep has these values",
+        ),
+        (
+            ["--until-significant", "active_moves", "--baseline-setting", "warmups=2"],
+            "--baseline-setting needs --between settings: assignors are compared in each setting",
+        ),
+    ],
+)
+def test_baseline_setting_needs_compared_settings(shell: Shell, options: list[str], message: str) -> None:
+    write_sweep(shell.folder, SWEEP.replace("seeds: 3", "seeds: 20"))
+    result = shell("sweep", "sweep.yaml", "--out", "out", "--dry-run", *options)
+    assert result.code == 2
+    assert message in " ".join(result.err.split())
+
+
+def test_settings_can_be_compared_with_one_assignor(shell: Shell) -> None:
+    write_sweep(shell.folder, SWEEP.replace("seeds: 3", "seeds: 20\nassignors: [high_availability]"))
+    options = ("--until-significant", "active_moves", "--between", "settings", "--baseline-setting", "warmups=2")
+    result = shell("sweep", "sweep.yaml", "--out", "out", "--dry-run", *options, "--baseline-setting", "standbys=1")
+    assert (result.code, result.err) == (0, "")
+    assert "80 runs, or fewer (differences are tested after 8, 16 seeds)" in result.out
+
+
+@pytest.mark.parametrize(
     ("metric", "message"),
     [
         ("active_move", "unknown metric 'active_move'; did you mean 'active_moves'?"),

@@ -16,7 +16,7 @@ LIBRARY = ("Value error", "Input should be", "invalid value for", "Possible opti
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        ("list bogus", "list: topic: unknown value 'bogus' (known: assignors, scenarios, problems, sweeps, "),
+        ("list bogus", "list: topic: unknown value 'bogus' (known: assignors, consumers, scenarios, problems, "),
         ("list metric", "list: topic: unknown value 'metric' (did you mean 'metrics'?)\n"),
         (
             "run cold_start --format xml",

@@ -1,0 +1,168 @@
+"""`assignor-sim incident`: rebuild the rebalances of a past night, and say what would have changed."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from assignor_sim.console.completion import complete_assignor
+from assignor_sim.console.exits import exit_on_error
+from assignor_sim.console.formats import FormatOfTables, OutputFormat, print_in_format
+from assignor_sim.console.observed_application import Racks, StreamsConfig, parse_racks, read_configs
+
+if TYPE_CHECKING:
+    from reports.analysis.incident.report import IncidentReport
+
+_DEFAULT_ASSIGNORS = ("high_availability", "sticky_task_assignor")
+"""Assignors that a page compares by default, except for the one of the night."""
+
+
+def incident(
+    group: Annotated[str, typer.Option(help="application.id, or group.id of a consumer group.", metavar="GROUP")],
+    from_: Annotated[
+        Path,
+        typer.Option(
+            "--from",
+            help="Folder with segments of __consumer_offsets or what Kafka's tools print of them, and logs.",
+            metavar="DIR",
+        ),
+    ],
+    since: Annotated[
+        str | None, typer.Option(help="Start, as in '2026-11-23 02:00' (UTC without an offset).", metavar="TIME")
+    ] = None,
+    until: Annotated[str | None, typer.Option(help="End; by default the last record.", metavar="TIME")] = None,
+    task: Annotated[
+        str | None, typer.Option(help="History of one task or partition, as in 0_3 or orders-3.", metavar="TASK")
+    ] = None,
+    assignor: Annotated[
+        list[str] | None,
+        typer.Option(help="Another assignor to compare. Repeatable.", autocompletion=complete_assignor),
+    ] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            help="Another setting to compare, by itself, as in application.configs.KEY=VALUE. Repeatable.",
+            metavar="PATH=VALUE",
+        ),
+    ] = None,
+    rack: Racks = None,
+    streams_config: StreamsConfig = None,
+    config: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Config of the application or the consumers, or group.* of the brokers, that is not recorded. "
+            "Repeatable.",
+            metavar="KEY=VALUE",
+        ),
+    ] = None,
+    kafka: Annotated[
+        str | None,
+        typer.Option(
+            help="Kafka release of the clients, or of the brokers if they assign, such as 3.9.1.",
+            metavar="RELEASE",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="Scenario file with the recorded events to write.", metavar="FILE"),
+    ] = None,
+    page: Annotated[Path | None, typer.Option(help="HTML page of the night to write.", metavar="FILE")] = None,
+    format_: FormatOfTables = OutputFormat.TABLE,
+) -> None:
+    """Rebuild and explain each rebalance of a past night, and replay the night with other assignors and settings.
+
+    The group is an application of Kafka Streams or a consumer group; its records show which, and its protocol.
+
+    Sources are segments of __consumer_offsets, what kafka-dump-log.sh or kafka-console-consumer.sh print of them, and
+    logs of the application at INFO.
+
+    Example: [bold]assignor-sim incident --from night --group shop[/bold]
+    """
+    from assignor_sim.api.incident import investigate
+    from assignor_sim.api.incident_options import IncidentOptions
+    from assignor_sim.console.overrides import parse_overrides
+    from assignor_sim.console.progress import show_progress
+    from assignor_sim.text_files import write_text
+    from assignors.errors import UnknownAssignorError
+    from scenarios.kafka.formats.lines import FormatError
+    from scenarios.kafka.observation.errors import ObservationError
+    from scenarios.language.errors import ScenarioError
+    from scenarios.language.text_files import UnreadableError
+
+    with exit_on_error(ObservationError, ScenarioError, FormatError, UnreadableError, UnknownAssignorError, OSError):
+        options = IncidentOptions(
+            since_ms=_parse_time("--since", since),
+            until_ms=_parse_time("--until", until),
+            configs=read_configs(streams_config, config),
+            racks=parse_racks(rack),
+            kafka=kafka,
+            assignors=assignor or (),
+            changes=parse_overrides(set_),
+            default_assignors=_DEFAULT_ASSIGNORS if page is not None else (),
+        )
+        with show_progress() as on_progress:
+            investigated = investigate(from_, group, options, on_progress)
+        if task is not None:
+            _check_task(investigated.report, task)
+        if out is not None:
+            write_text(out, investigated.scenario)
+        if page is not None:
+            from reports.render.incident import page as render
+
+            write_text(page, render(investigated.report))
+    _print(investigated.report, task, format_)
+
+
+def _print(report: IncidentReport, task: str | None, format_: OutputFormat) -> None:
+    from reports.analysis.incident.findings import find
+    from reports.analysis.incident.report import report_record
+    from reports.render.terminal.incident import draw, draw_task, tables, task_rows, task_tables
+
+    if task is None:
+        print_in_format(
+            format_,
+            text=lambda: draw(report),
+            record=lambda: report_record(report, find(report)),
+            tables=lambda: tables(report),
+        )
+    else:
+        print_in_format(
+            format_,
+            text=lambda: draw_task(report, task),
+            record=lambda: task_rows(report, task),
+            tables=lambda: task_tables(report, task),
+        )
+
+
+def _check_task(report: IncidentReport, task: str) -> None:
+    from scenarios.kafka.observation.errors import ObservationError
+
+    tasks = list(report.rebalances[-1].owners)
+    noun = "partition" if report.is_consumer_group else "task"
+    known = {task for rebalance in report.rebalances for task in rebalance.owners}
+    if task not in known:
+        raise ObservationError(
+            f"--task: '{task}' is not a recorded {noun} of '{report.group}' ({tasks[0]} to {tasks[-1]})"
+        )
+
+
+def _parse_time(option: str, text: str | None) -> int | None:
+    """Return a time in ms since 1970, in UTC without an offset.
+
+    Raises:
+        ObservationError: The text is not a time.
+    """
+    from scenarios.kafka.observation.errors import ObservationError
+
+    if text is None:
+        return None
+    try:
+        time = datetime.fromisoformat(text.strip())
+        aware = time if time.tzinfo else time.replace(tzinfo=UTC)
+        return round(aware.timestamp() * 1_000)
+    except (ValueError, OverflowError):
+        raise ObservationError(f"{option}: '{text}' is not a time such as '2026-11-23 02:00'") from None

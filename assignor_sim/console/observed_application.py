@@ -1,0 +1,56 @@
+"""Options of commands that observe an application, live or in dumps: what clusters and tools do not say about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assignor_sim.console.client_properties import read_properties
+
+Racks = Annotated[
+    list[str] | None,
+    typer.Option(help="Rack of clients that report none, as in 'shop-1*=az1'. Repeatable.", metavar="ID=RACK"),
+]
+StreamsConfig = Annotated[Path | None, typer.Option(help="Properties file of the clients.", metavar="FILE")]
+HiddenConfigs = Annotated[
+    list[str] | None,
+    typer.Option(help="Config of the clients that the cluster does not expose. Repeatable.", metavar="KEY=VALUE"),
+]
+ClientRelease = Annotated[
+    str | None, typer.Option(help="Kafka release of the clients, such as 3.9.1.", metavar="RELEASE")
+]
+
+_EXAMPLES = {"--config": "num.standby.replicas=1", "--rack": "'shop-1*=az1'"}
+
+
+def read_configs(streams_config: Path | None, config: Iterable[str] | None) -> dict[str, str]:
+    """Return the configs of a properties file and of `--config`, which overrides the file.
+
+    Raises:
+        FormatError: the file is invalid.
+        UnreadableError: the file cannot be read.
+        ObservationError: an option is not `KEY=VALUE`.
+    """
+    stated: Mapping[str, str] = dict(_parse_pair("--config", text) for text in config or ())
+    return {**read_properties(streams_config), **stated}
+
+
+def parse_racks(rack: Iterable[str] | None) -> list[tuple[str, str | None]]:
+    """Return the patterns and racks of `--rack`; None where the rack is empty.
+
+    Raises:
+        ObservationError: an option is not `ID=RACK`.
+    """
+    return [(pattern, name or None) for pattern, name in (_parse_pair("--rack", text) for text in rack or ())]
+
+
+def _parse_pair(option: str, text: str) -> tuple[str, str]:
+    from scenarios.kafka.observation.errors import ObservationError
+
+    key, equals, value = text.partition("=")
+    if not equals or not key.strip():
+        raise ObservationError(f"{option} {text}: expected KEY=VALUE, as in {_EXAMPLES[option]}")
+    return key.strip(), value.strip()

@@ -1,0 +1,1 @@
+"""The watch of a running group: polling, output and metrics."""
