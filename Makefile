@@ -16,7 +16,7 @@ unexport PYTHONDONTWRITEBYTECODE
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-answers test-spark test-kafka test-browser javascript lint types layers check bridge bench bench-large performance bench-pipeline spark-cluster \
-	parity parity-brokers leaderboard releases new-releases changed-classes docs docs-build docs-version readme wheel release wheel-test lock sbom clean .venv machine
+	parity parity-brokers parity-consumers leaderboard releases new-releases changed-classes docs docs-build docs-version readme wheel release wheel-test lock sbom clean .venv machine
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' Makefile
@@ -52,26 +52,30 @@ PAGES    := tests/reports/render/plan_page tests/assignor_sim/commands/test_repo
 	tests/assignor_sim/commands/test_plan_changes.py tests/assignor_sim/console/test_verbosity.py \
 	tests/docs/test_releases_page.py tests/packaging/test_wheel.py tests/assignor_sim/commands/test_custom_assignors.py
 FAULTS   := tests/faults tests/assignors/containment/test_isolated.py tests/scenarios/test_run_again.py
-ANSWERS  := tests/parity tests/contract tests/relations tests/library/test_stored.py \
-	tests/library/test_known_problems.py tests/library/test_readable_results.py tests/reports/analysis/test_sequential_test.py $(PROJECTS) $(EXAMPLES) $(PAGES) $(FAULTS)
-SLOW     := $(ANSWERS) tests/hostile tests/pipeline tests/object_store tests/connect tests/browser tests/real_kafka tests/bridge tests/benchmarks
+# The slowest come first, so that no process is idle at the end.
+ANSWERS  := $(FAULTS) tests/parity tests/contract tests/relations tests/library/test_stored.py \
+	tests/library/test_known_problems.py tests/library/test_readable_results.py tests/reports/analysis/test_sequential_test.py $(PROJECTS) $(EXAMPLES) $(PAGES)
+SLOW     := $(ANSWERS) tests/hostile tests/pipeline tests/object_store tests/yarn tests/connect tests/browser tests/real_kafka tests/bridge tests/benchmarks
 
 test: .venv ## Set up, then run the tests (a part of them: ARGS="-k rack")
 	.venv/bin/python -m pytest --numprocesses=auto --dist=loadfile $(SLOW:%=--ignore=%) $(ARGS)
 
-HOSTILE_INPUTS := 100
+HOSTILE_INPUTS := 50
 
 test-answers: .venv ## Compare with Kafka's recorded assignments and times; test contracts, relations, examples, hostile input
 	.venv/bin/python -m pytest --numprocesses=auto --dist=load $(ANSWERS) $(ARGS)
 	HOSTILE_INPUTS=$(HOSTILE_INPUTS) .venv/bin/python -m pytest --numprocesses=auto --dist=load tests/hostile
 
-test-spark: .venv ## Run the tests that need Spark: embedded, on a cluster whose processes are killed, on S3 (needs Maven), by Spark Connect
-	.venv/bin/python -m pytest tests/pipeline $(ARGS)
-	.venv/bin/python -m pytest tests/object_store $(ARGS)
-	.venv/bin/python -m pytest tests/connect $(ARGS)
+test-spark: .venv ## Run the tests that need Spark: embedded, on a cluster whose processes are killed, on S3 and YARN (need Maven), by Spark Connect
+	.venv/bin/python -m pytest --numprocesses=2 --dist=loadfile --no-loadscope-reorder tests/pipeline $(ARGS)
+	@$(MAKE) -j3 spark-object_store spark-yarn spark-connect
 
-test-kafka: .venv ## Compare predictions with real Kafka clusters; execute plans on one; run assignors in Java (needs Maven)
-	.venv/bin/python -m pytest tests/bridge tests/real_kafka $(ARGS)
+# Each has a Spark session of another kind, so each needs a process of its own; most of its time, it waits for servers.
+spark-%: .venv
+	.venv/bin/python -m pytest tests/$* $(ARGS)
+
+test-kafka: .venv bridge ## Compare predictions with real Kafka clusters; execute plans on one; run assignors in Java (needs Maven)
+	.venv/bin/python -m pytest --numprocesses=2 --dist=loadfile --no-loadscope-reorder tests/bridge tests/real_kafka $(ARGS)
 
 # Versions and checksums are in package-lock.json; the stamp is made last, so an interrupted installation starts again.
 NODE_MODULES := tests/javascript/node_modules/.installed
@@ -80,13 +84,13 @@ $(NODE_MODULES): tests/javascript/package.json tests/javascript/package-lock.jso
 	cd tests/javascript && npm ci --no-progress --silent
 	@touch $@
 
-javascript: $(NODE_MODULES) ## Lint and test the scripts of the pages (Debian's: apt-get install nodejs npm)
+javascript: .venv $(NODE_MODULES) ## Lint and test the scripts of the pages; check the Grafana dashboard (Debian's: apt-get install nodejs npm)
 	tests/javascript/node_modules/.bin/eslint --config tests/javascript/eslint.config.js --max-warnings 0 \
 		reports/render/html/assets tests/javascript
 	cd tests/javascript && node --test
 
 test-browser: .venv $(NODE_MODULES) ## Run the tests of the pages in Chromium, with axe-core (apt-get install chromium nodejs npm)
-	.venv/bin/python -m pytest tests/browser $(ARGS)
+	.venv/bin/python -m pytest --numprocesses=2 --dist=loadfile tests/browser $(ARGS)
 
 lint: .venv ## Check style and format (ruff) and wording (plain words)
 	.venv/bin/ruff check .
@@ -142,6 +146,11 @@ GROUPS  := 5000
 parity-brokers: .venv ## Compare with the configs and the assignor of a released broker on random streams groups (BROKERS=4.4.0 GROUPS=5000 SEED=1; needs Maven)
 	.venv/bin/python -m tools.kafka_group_oracle configs --kafka $(BROKERS)
 	.venv/bin/python -m tools.kafka_group_oracle compare --kafka $(BROKERS) --groups $(GROUPS) --rounds 4 --seed $(SEED)
+
+RELEASE := 4.3.1
+
+parity-consumers: .venv ## Compare consumer assignors with released clients and brokers on random groups (RELEASE=4.3.1 PROBLEMS=3000 SEED=1, ASSIGNOR=uniform for one; needs Maven)
+	.venv/bin/python -m tools.kafka_consumer_oracle compare --kafka $(RELEASE) --problems $(PROBLEMS) --seed $(SEED)$(if $(ASSIGNOR), --assignor $(ASSIGNOR))
 
 leaderboard: .venv bridge ## Compute AssignorBench again and write docs/benchmark (15 minutes on 2 cores; needs Maven)
 	.venv/bin/python -m tools.benchmark all $(ARGS)

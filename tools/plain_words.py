@@ -142,7 +142,7 @@ def check(paths: Iterable[str]) -> list[Finding]:
 
 def checked_paths(under: Sequence[str] = ()) -> list[str]:
     """List the tracked files that are checked, all or those under some paths."""
-    under = under or ("README.md", "CONTRIBUTING.md", "docs", "tests", *PACKAGES)
+    under = under or ("README.md", "CONTRIBUTING.md", "changes", "docs", "tests", *PACKAGES)
     listed = subprocess.run(["git", "ls-files", "--", *under], check=True, capture_output=True, text=True).stdout
     return [
         path

@@ -12,7 +12,7 @@ from typing import Any
 from assignor_sim.api.running import run
 from assignor_sim.commands.run import PROOF_LIMIT_S
 from scenarios.load import load
-from scenarios.shipped import list_scenarios
+from scenarios.shipped import list_applications
 
 PAGE = Path(__file__).parent.parent / "docs" / "explanation" / "optimum.md"
 MARK = "<!-- Measured by `python -m tools.proven_optima`. -->"
@@ -83,5 +83,5 @@ def _joined(lines: Iterator[str]) -> str:
 
 
 if __name__ == "__main__":
-    figures = {path.stem: proofs(path) for path in list_scenarios()}
+    figures = {path.stem: proofs(path) for path in list_applications()}
     PAGE.write_text(refreshed(PAGE.read_text(encoding="utf-8"), figures), encoding="utf-8")

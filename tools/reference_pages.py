@@ -19,6 +19,7 @@ from tools.api_reference import api_page
 from tools.review_suite import review_suite_page
 from tools.scenario_reference import scenario_pages, section
 from tools.unmodeled_configs import unmodeled_configs_page
+from tools.watch_reference import watch_page
 
 REFERENCE = Path(__file__).parent.parent / "docs" / "reference"
 
@@ -139,6 +140,7 @@ def pages() -> dict[Path, str]:
         REFERENCE / "plan-tables.md": PLANS + "".join(_table(name, schema) for name, schema in PLAN_SCHEMAS.items()),
         REFERENCE / "streams-group-configs.md": STREAMS_GROUPS + _streams_group_configs(),
         REFERENCE / "unmodeled-configs.md": unmodeled_configs_page(),
+        REFERENCE / "watch.md": watch_page(),
         REFERENCE / "ingested-tables.md": INGESTED + "".join(map(_ingested, INGESTED_TABLES)),
     }
 

@@ -43,6 +43,20 @@ application:
 assignors: [streams_group_sticky]
 """
 
+_CONSUMERS = """\
+consumers:
+  - group: billing
+    topics: [orders]
+    configs: {partition.assignment.strategy: cooperative-sticky}
+    clients:
+      - {name: billing, count: 6, racks: [az1, az2, az3], static_membership: true}
+  - group: audit
+    topics: [orders]
+    configs: {group.protocol: consumer, group.remote.assignor: range}
+    clients:
+      - {name: audit, consumers: 4}
+"""
+
 _ASSIGNORS = """\
 assignors:
   - {label: today, assignor: high_availability}
@@ -53,6 +67,7 @@ assignors:
 """
 
 EXAMPLES: Mapping[str, str] = {
+    "ConsumerGroupEntry": _CONSUMERS,
     "ClusterSection": _CLUSTER,
     "BrokerEntry": """\
 cluster:
@@ -89,6 +104,20 @@ clients:
 traffic:
   hourly: [0.5, 0.4, 0.3, 0.3, 0.3, 0.4, 0.6, 0.9, 1.2, 1.4, 1.5, 1.5,
            1.5, 1.5, 1.4, 1.4, 1.4, 1.5, 1.6, 1.6, 1.4, 1.1, 0.8, 0.6]
+""",
+    "OtherTrafficSection": """\
+other_traffic:
+  producers:
+    - {name: checkout, racks: [az1, az2, az3]}
+  groups:
+    - {name: search, topics: [orders], racks: {az1: 2, az2: 1}}
+""",
+    "OtherProducerEntry": """\
+other_traffic:
+  producers:
+    - {name: web, topics: [orders], share: 0.7, racks: [az1, az2], keyed: false, kafka: "4.4",
+       configs: {partitioner.rack.aware: true, compression.type: zstd}}
+    - {name: batch, topics: [orders], racks: [az3]}
 """,
     "EventEntry": """\
 events:
@@ -159,6 +188,13 @@ expect:
   worst_downtime_ms: "< 60s"
   rebalances_to_converge: ["> 0", "<= 8"]              # all conditions of a list must be met
 """,
-    "PriceEntry": "price: {provider: aws, usd_per_gb: 0.02}\n",
+    "PriceEntry": """\
+price:
+  provider: aws
+  usd_per_gb: 0.02                                     # of every pair of racks that is not listed
+  pairs:
+    - {from: az1, to: az2, both_ways: true, usd_per_gb: 0.01}
+    - {from: [az1, az2], to: az3, usd_per_gb: 0.02, received_usd_per_gb: 0}    # to another region: the sender pays
+""",
 }
 """Examples by the name of the section's model."""

@@ -41,6 +41,11 @@ PAGES: Mapping[str, tuple[str, str]] = {
         "Clients and hosts",
         "The processes: racks, threads, and how fast they restore and process.",
     ),
+    "consumers": (
+        "Consumer groups",
+        "Groups of plain consumers, beside an application or alone. "
+        "[How to simulate consumer groups](../how-to/simulate-consumer-groups.md) shows them.",
+    ),
     "events": (
         "Events",
         "What happens during the run: an entry of `events` has the time `at` and one kind of event. "
@@ -55,6 +60,10 @@ PAGES: Mapping[str, tuple[str, str]] = {
         "What runs must meet; `run`, `verify` and the pytest plug-in check it. "
         "[How to keep regression tests](../how-to/keep-regression-tests.md) shows the commands, "
         "[the metrics](metrics.md) have a table.",
+    ),
+    "other-traffic": (
+        "Other producers and groups",
+        "What else crosses racks on the cluster; [the bill](../how-to/check-the-bill.md) includes it.",
     ),
     "assignors": ("Assignors, traffic and prices", "What is compared, under which traffic, and what a byte costs."),
 }
@@ -84,9 +93,19 @@ SECTIONS = {
     "GroupOverrides": "application.group_configs",
     "ApplicationFiles": "application.from",
     "ClientEntry": "clients[]",
+    "PodsEntry": "clients[].pods",
     "TasksEntry": "clients[].tasks",
     "HostEntry": "hosts[]",
+    "ConsumerGroupEntry": "consumers[]",
+    "ConsumerConfigs": "consumers[].configs",
+    "ConsumerClientEntry": "consumers[].clients[]",
+    "ConsumerClientConfigs": "consumers[].clients[].configs",
+    "ConsumerAssignorSettings": "consumers[].assignors[]",
     "TrafficSection": "traffic",
+    "OtherTrafficSection": "other_traffic",
+    "OtherProducerEntry": "other_traffic.producers[]",
+    "ProducerConfigs": "other_traffic.producers[].configs",
+    "OtherGroupEntry": "other_traffic.groups[]",
     "EventEntry": "events[]",
     "StaggeredClientsEvent": "events[].join, scale_out",
     "LeaveEvent": "events[].leave, scale_in",
@@ -109,8 +128,10 @@ SECTIONS = {
     "StreamThreadsEvent": "events[].stream_threads",
     "AssignorSettings": "assignors[]",
     "AssignorEntryConfigs": "assignors[].configs",
-    "AssignorConfigs": "events[].config_change.configs, events[].rolling_bounce.configs",
+    "AssignorConfigs": "events[].config_change.configs",
+    "RolloutConfigs": "events[].rolling_bounce.configs",
     "PriceEntry": "price",
+    "PairPriceEntry": "price.pairs[]",
     "ExpectEntry": "expect, assignors[].expect",
 }
 
@@ -142,7 +163,9 @@ def scenario_pages() -> dict[str, str]:
 def _page(path: str) -> str:
     """Return the page of a section."""
     first = path.partition(",")[0].partition(".")[0].removesuffix("[]")
-    return {"hosts": "clients", "traffic": "assignors", "price": "assignors"}.get(first, first)
+    return {"other_traffic": "other-traffic", "hosts": "clients", "traffic": "assignors", "price": "assignors"}.get(
+        first, first
+    )
 
 
 def section(title: str, model: dict[str, Any], example: str | None = None) -> str:

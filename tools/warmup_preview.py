@@ -15,7 +15,7 @@ from assignors import registry
 from reports.analysis.comparison import ComparisonRow, compare_runs
 from reports.analysis.metrics import METRIC
 from scenarios.load import Scenario
-from scenarios.shipped import list_scenarios
+from scenarios.shipped import list_applications
 from simulator.world.world import GroupProtocol
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "explanation" / "warmup-preview.md"
@@ -27,7 +27,7 @@ STANDBYS = (0, 1)
 
 def streams_scenarios() -> list[Scenario]:
     """Return the shipped scenarios in which an assignor of brokers runs in a streams group."""
-    scenarios = [load(path) for path in list_scenarios()]
+    scenarios = [load(path) for path in list_applications()]
     return [scenario for scenario in scenarios if _streams_spec(scenario) is not None]
 
 

@@ -17,7 +17,8 @@ import assignor_sim as sim
 from assignor_sim.api.checkup import Checkup
 from pipeline.checkup.checkup import FIRST_SEEDS, CheckupRequest, run_checkup
 from pipeline.checkup.search import SEARCH_SEEDS, run_in_order
-from reports.analysis.checkup.areas import AREA, AREAS, GRADES
+from reports.analysis.checkup.area import GRADES
+from reports.analysis.checkup.areas import GROUP_AREAS, STREAMS_AREAS
 from reports.analysis.checkup.report import ReportCard, report_record
 from reports.render.checkup import markdown, page, terminal
 from scenarios.load import loads
@@ -130,15 +131,16 @@ def test_texts_fit_a_terminal(checked: tuple[Checkup, list[ReportCard]]) -> None
 
 def test_grades_follow_from_limits() -> None:
     rng = np.random.default_rng(1)
-    for area in AREAS:
+    for area in (*STREAMS_AREAS, *GROUP_AREAS):
         assert list(area.limits) == sorted(set(area.limits))
         values = np.sort(rng.uniform(0, 2 * area.limits[-1], 200))
         positions = [area.position(value) for value in values]
         assert positions == sorted(positions)
         for value, position in zip(values, positions, strict=True):
             assert area.grade(value) == GRADES[min(4, max(0, int(np.ceil(position)) - 1))]
-    assert AREA["redundancy"].grade(0) == "A"
-    assert AREA["redundancy"].grade(float("inf")) == "F"
+    [redundancy] = [area for area in STREAMS_AREAS if area.key == "redundancy"]
+    assert redundancy.grade(0) == "A"
+    assert redundancy.grade(float("inf")) == "F"
 
 
 def test_a_saved_checkup_has_a_page_and_a_lock(checked: tuple[Checkup, list[ReportCard]], tmp_path: Path) -> None:
@@ -171,7 +173,7 @@ def test_lock_finds_a_worse_grade_and_what_changed(tmp_path: Path) -> None:
     [
         ((), "give one of SCENARIO, --bootstrap HOST:PORT and --from DIR, not nothing"),
         (("a.yaml", "--from", "dumps"), "give one of SCENARIO, --bootstrap HOST:PORT and --from DIR, not SCENARIO and"),
-        (("--from", "dumps"), "--from requires --group APP_ID"),
+        (("--from", "dumps"), "--from requires --group GROUP_ID"),
         (("tiny.yaml", "--kafka", "4.1"), "--kafka requires --bootstrap or --from; a scenario states it itself"),
         (("tiny.yaml", "--compare", "broken.lock"), "broken.lock: not a stored checkup"),
         (("tiny.yaml", "--compare", "old.lock"), "old.lock: version 99 is not supported (supported: 1)"),

@@ -8,16 +8,19 @@ import subprocess
 import sys
 from pathlib import Path
 
+from reports.analysis.checkup.areas import GROUP_AREAS, STREAMS_AREAS
 from reports.render.checkup.rows import LIMIT_HEADERS, limit_rows
 from reports.render.markdown import markdown_table
 from tests.assignor_sim.conftest import Shell
 from tests.contract.test_checkup import TINY
 
+GROUP_PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "check-a-consumer-group.md"
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "check-an-application.md"
 
 
 def test_limits_are_those_of_the_grades() -> None:
-    assert markdown_table(LIMIT_HEADERS, list(limit_rows())) in PAGE.read_text(encoding="utf-8")
+    assert markdown_table(LIMIT_HEADERS, list(limit_rows(STREAMS_AREAS))) in PAGE.read_text(encoding="utf-8")
+    assert markdown_table(LIMIT_HEADERS, list(limit_rows(GROUP_AREAS))) in GROUP_PAGE.read_text(encoding="utf-8")
 
 
 def test_commands_for_ci_servers_run(tmp_path: Path) -> None:

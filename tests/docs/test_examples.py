@@ -68,8 +68,12 @@ def test_commands_that_are_not_run_have_valid_options(page: Path) -> None:
     program: Any = typer.main.get_command(app)
     for block in blocks(page):
         for arguments in simulator_commands(block) if block.language == "sh" else []:
-            verb = arguments[0]
-            command = program if verb.startswith("-") else program.commands[verb]
+            first = next((place for place, word in enumerate(arguments) if not word.startswith("-")), None)
+            verb = arguments[0] if first is None else arguments[first]
+            command = program if first is None else program.commands[verb]
+            of_program = {option for parameter in program.params for option in parameter.opts}
+            assert set(arguments[:first]) <= of_program, f"{name(page)}:{block.line}"
+            arguments = arguments[first:]
             if "--help" not in arguments and (command is program or not hasattr(command, "commands")):
                 known = {option for parameter in command.params for option in parameter.opts}
                 used = {word.partition("=")[0] for word in arguments if re.match(r"--?[a-z]", word)}

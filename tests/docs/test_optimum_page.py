@@ -6,7 +6,7 @@ from itertools import takewhile
 
 import pytest
 
-from scenarios.shipped import list_scenarios
+from scenarios.shipped import list_applications
 from tools.proven_optima import MARK, PAGE, counts, proofs
 
 REFRESH = "run `python -m tools.proven_optima`"
@@ -22,12 +22,12 @@ def shown() -> dict[str, str]:
 def test_every_scenario_is_in_the_table_and_the_sums_are_right() -> None:
     rows = shown()
     total = rows.pop("all")
-    assert list(rows) == [path.stem for path in list_scenarios()], REFRESH
+    assert list(rows) == [path.stem for path in list_applications()], REFRESH
     numbers = [[int(cell.replace(",", "")) for cell in cells.split(" | ")] for cells in rows.values()]
     assert total == " | ".join(f"{sum(column):,}" for column in zip(*numbers, strict=True)), REFRESH
 
 
 @pytest.mark.parametrize("name", ["probing_never_ends", "stateful_imbalance"])
 def test_rows_of_a_scenario_are_current(name: str) -> None:
-    [scenario] = [path for path in list_scenarios() if path.stem == name]
+    [scenario] = [path for path in list_applications() if path.stem == name]
     assert shown()[name] == counts(proofs(scenario)), REFRESH

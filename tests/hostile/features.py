@@ -1,4 +1,4 @@
-"""Scenarios with expectations, upgrades and static members; arguments of commands; environments of `doctor`."""
+"""Scenarios with newer sections; arguments of commands; environments of `doctor`."""
 
 from __future__ import annotations
 
@@ -35,6 +35,31 @@ _FEATURES = (
     "  cross_rack_bytes: '<= +5%'\n"
     "  against: sticky\n"
 )
+_CONSUMERS = (
+    SMALL.replace("name: small\n", "name: small\nsubject: billing\n")
+    + """\
+consumers:
+  - group: billing
+    topics: [orders]
+    kafka: "4.3.1"
+    configs: {group.protocol: consumer, group.remote.assignor: uniform}
+    poll_interval: 5s
+    starts_in: 2s
+    clients: [{name: billing, count: 3, racks: [az1, az2, az3], consumers: 2, records_per_s: 9000}]
+    assignors: [range, {assignor: cooperative-sticky, label: cooperative, expect: {rebalances: '<= 9'}}]
+  - group: audit
+    topics: [orders]
+    clients: [{name: audit, rack: az1, static_membership: true, client_rack: false}]
+other_traffic:
+  producers:
+    - {name: checkout, topics: [orders], racks: [az1, az2], share: 0.4}
+    - {name: web, racks: {az1: 4, az2: 1}, keyed: false, kafka: "4.4", configs: {compression.type: zstd}}
+  groups:
+    - {name: search, topics: [orders], racks: [az1, az3], read_share: 2}
+    - {name: archive, topics: [orders], racks: {az2: 1}, client_rack: false}
+  compression_ratios: {lz4: 2.2, zstd: 3.1}
+"""
+)
 _RUN_SHARE = 0.05
 _PLAN_OPTIONS = (
     *("--strategy", "--from", "--brokers", "--log-dirs", "--rates", "--remove-broker", "--add-broker", "--topics"),
@@ -59,7 +84,16 @@ _JAVA_OUTPUTS = (
 
 def features_failure(rng: random.Random) -> str | None:
     """Change a scenario with expectations, an upgrade and static members; load it, and on a sample run it."""
-    text = changed_yaml(rng, _FEATURES, LIBRARY)
+    return _scenario_failure(rng, _FEATURES)
+
+
+def consumers_failure(rng: random.Random) -> str | None:
+    """Change a scenario with consumer groups and other traffic; load it, and on a sample run it."""
+    return _scenario_failure(rng, _CONSUMERS)
+
+
+def _scenario_failure(rng: random.Random, valid: str) -> str | None:
+    text = changed_yaml(rng, valid, LIBRARY)
     started = time.perf_counter()
     failure = None
     try:

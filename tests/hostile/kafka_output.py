@@ -12,7 +12,7 @@ from typing import Final
 
 from scenarios.kafka.formats.broker_api_versions import parse_broker_api_versions
 from scenarios.kafka.formats.broker_list import parse_broker_list
-from scenarios.kafka.formats.consumer_groups import parse_group_members
+from scenarios.kafka.formats.consumer_groups import parse_group_members, parse_group_states
 from scenarios.kafka.formats.exposition import parse_samples
 from scenarios.kafka.formats.leader_log import parse_rebalances
 from scenarios.kafka.formats.lines import FormatError
@@ -30,6 +30,10 @@ from tests.scenarios.kafka.dumps.test_observe import BROKERS, GROUP, SIZES, TOPI
 _FORMATS: Final = Path(__file__).parents[1] / "scenarios" / "kafka" / "formats"
 _BROKERS: Final = "id,rack,capacity,throughput\n1,az1,4 TB,200 MB/s\n2,az2,4 TB,200 MB/s\n3,,,\n"
 _TOPICS_TO_MOVE: Final = '{"topics": [{"topic": "orders"}, {"topic": "payments"}], "version": 1}'
+_STATES: Final = (
+    "GROUP  COORDINATOR (ID)    ASSIGNMENT-STRATEGY  STATE   #MEMBERS\n"
+    "shop   localhost:9092 (0)  range                Stable  4\n"
+)
 _PROPERTIES: Final = "application.id=shop\nnum.standby.replicas = 1\nclient.tag.zone: a\\\n b\n# comment\n"
 
 IMPORTERS: Final[Mapping[str, tuple[Callable[[str], object], tuple[str, ...]]]] = {
@@ -37,6 +41,7 @@ IMPORTERS: Final[Mapping[str, tuple[Callable[[str], object], tuple[str, ...]]]] 
     "broker API versions": (parse_broker_api_versions, ("brokers_*.txt",)),
     "broker lists": (parse_broker_list, (_BROKERS, "brokers_*.txt")),
     "group members": (parse_group_members, ("groups_*.txt",)),
+    "group states": (parse_group_states, (_STATES,)),
     "streams group members": (parse_streams_members, ("streams_members*.txt",)),
     "streams group offsets": (parse_streams_offsets, ("streams_offsets*.txt",)),
     "streams group states": (parse_streams_states, ("streams_state*.txt",)),

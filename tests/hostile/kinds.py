@@ -8,8 +8,17 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from tests.hostile.features import arguments_failure, environment_failure, features_failure, plan_failure
+from tests.hostile.cost_reports import cost_report_failure
+from tests.hostile.features import (
+    arguments_failure,
+    consumers_failure,
+    environment_failure,
+    features_failure,
+    plan_failure,
+)
 from tests.hostile.kafka_output import IMPORTERS, import_failure, importer_failure
+from tests.hostile.manifests import manifest_failure
+from tests.hostile.monitoring import document_failure
 from tests.hostile.problems import problem_failure
 from tests.hostile.result_directories import plans_failure, results_failure, sweep_failure
 from tests.hostile.scenarios import scenario_failure, sweep_file_failure
@@ -43,6 +52,10 @@ _ATTACKS: Final[Mapping[str, tuple[str, Attack]]] = {
         "`validate`, `run`",
         partial(_without_folder, attack=features_failure),
     ),
+    "consumer groups, other traffic": ("`validate`, `run`", partial(_without_folder, attack=consumers_failure)),
+    "Kubernetes manifests": ("`validate`, `run`", manifest_failure),
+    "answers of monitoring systems": ("`ingest`", partial(_without_folder, attack=document_failure)),
+    "cost reports": ("`bill --check`", cost_report_failure),
     "clusters and options": ("`plan`", plan_failure),
     "arguments": ("`init`, `releases`, `list`", arguments_failure),
     "environments": ("`doctor`", environment_failure),

@@ -19,7 +19,8 @@ from assignors import registry
 from assignors.containment.time_limit import time_limit
 from assignors.errors import AssignorError
 from assignors.java.hash_order import CollectionOrder
-from scenarios.problems import ProblemError, read_problems, solve_problem
+from scenarios.problem_answers import solve_problem
+from scenarios.problems import ProblemError, read_problems
 from tests.hostile.mutations import changed_json
 
 FILE: Final = "problems.jsonl"

@@ -113,7 +113,7 @@ def changed_yaml(rng: random.Random, text: str, folder: Path) -> str:
     if kind < 0.2:
         return damaged_text(rng, text)
     if kind < 0.35:
-        return _with_yaml_syntax(rng, text)
+        return with_yaml_syntax(rng, text)
     tree = read_yaml(text).value
     for _ in range(rng.randint(1, 3)):
         if rng.random() < 0.5:
@@ -140,7 +140,7 @@ def changed_yaml(rng: random.Random, text: str, folder: Path) -> str:
     return json.dumps(tree, indent=1)
 
 
-def _with_yaml_syntax(rng: random.Random, text: str) -> str:
+def with_yaml_syntax(rng: random.Random, text: str) -> str:
     """Return the text with one to three rare constructs of YAML, in place of values, keys, indentation or anywhere."""
     for _ in range(rng.randint(1, 3)):
         construct = rng.choice(_YAML_SYNTAX)

@@ -25,6 +25,8 @@ FEW = {
     "pages of plans": 1,
     "folders of dumps": 2,
     "expectations, upgrades, static members": 10,
+    "consumer groups, other traffic": 10,
+    "Kubernetes manifests": 20,
     "clusters and options": 3,
     "environments": 5,
     "arguments": 10,

@@ -32,6 +32,9 @@ echo "$*" >>calls
 case "$*" in *" pip "*) exit 1 ;; esac
 """
 SLOW = (
+    "tests/faults",
+    "tests/assignors/containment/test_isolated.py",
+    "tests/scenarios/test_run_again.py",
     "tests/parity",
     "tests/contract",
     "tests/relations",
@@ -80,12 +83,10 @@ SLOW = (
     "tests/docs/test_releases_page.py",
     "tests/packaging/test_wheel.py",
     "tests/assignor_sim/commands/test_custom_assignors.py",
-    "tests/faults",
-    "tests/assignors/containment/test_isolated.py",
-    "tests/scenarios/test_run_again.py",
     "tests/hostile",
     "tests/pipeline",
     "tests/object_store",
+    "tests/yarn",
     "tests/connect",
     "tests/browser",
     "tests/real_kafka",

@@ -13,6 +13,11 @@ from tools.kafka_cluster.java import find_executable
 from tools.streams_members.protocol import ProtocolConnection, classpath
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Start the predictions first: they take longest, and all other files can run beside them (`--dist=loadfile`)."""
+    items.sort(key=lambda item: item.path.name != "test_predictions.py")
+
+
 @pytest.fixture(scope="session")
 def custom_classes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Compile a custom assignor in a temporary folder."""

@@ -34,6 +34,8 @@ QUIET_S, STABLE_TIMEOUT_S = 3.0, 180
 MAX_S = 180
 """The time in which a checkup answers."""
 MAX_LINES = 60
+TOLERANCE = 0.1
+"""Deviation of moves from their range over ten leaders: on a busy machine, tasks restore more slowly than predicted."""
 MAX_MORE_REBALANCES = 2
 """A busy machine may divide the join of a host's threads into two rebalances."""
 OTHER_CONFIGS = ("internal.leave.group.on.close", "auto.offset.reset")
@@ -160,16 +162,17 @@ def test_current_figures_are_those_of_the_cluster(rolled_out: RolledOut) -> None
 
 
 def test_rollout_has_the_predicted_rebalances_and_moves(rolled_out: RolledOut) -> None:
-    predicted = rolled_out.report["rollout"]["metrics"]
-    assert abs(predicted["rebalances"] - (len(rolled_out.decisions) - 1)) <= MAX_MORE_REBALANCES
-    # While old and new configs are mixed, those of the leader apply: Kafka chooses any member when it has left.
-    assert predicted["active_moves"] == pytest.approx(moves(rolled_out.decisions), rel=0.4)
+    ranges = rolled_out.report["rollout"]["ranges"]
+    low, high = ranges["rebalances"]
+    assert low <= len(rolled_out.decisions) - 1 <= high + MAX_MORE_REBALANCES
+    low, high = ranges["active_moves"]
+    assert (1 - TOLERANCE) * low <= moves(rolled_out.decisions) <= (1 + TOLERANCE) * high
 
 
 def test_rollout_ends_with_the_predicted_assignment(rolled_out: RolledOut) -> None:
-    metrics = rolled_out.report["rollout"]["metrics"]
-    assert rolled_out.before["cross_rack_source_partitions"] > 0
-    assert rolled_out.after["cross_rack_source_partitions"] == metrics["cross_rack_source_partitions"]
+    low, high = rolled_out.report["rollout"]["ranges"]["cross_rack_source_partitions"]
+    assert rolled_out.before["cross_rack_source_partitions"] > high
+    assert low <= rolled_out.after["cross_rack_source_partitions"] <= high
     for measured in (rolled_out.before, rolled_out.after):
         assert measured["stateful_tasks"] == STATEFUL
     assert rolled_out.before["worst_client_loss"] > rolled_out.after["worst_client_loss"] == 0

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from assignors import registry
-from scenarios.problems import Problem, answer_differences, solve_problem
+from scenarios.problem_answers import answer_differences, solve_problem
+from scenarios.problems import Problem
 from tools.kafka_cluster.cluster import KAFKA_VERSION
 from tools.kafka_cluster.java import build_classpath
 from tools.kafka_oracle.generate import generate

@@ -17,7 +17,14 @@ from tools.fidelity.confirmation import Confirmation
 from tools.fidelity.report import MANY_APPLICATIONS
 from tools.fidelity.shares import REBALANCES, RESTORED, THREADS, Share
 from tools.fidelity.step_outcome import count_close_times, is_close
-from tools.fidelity.steps import BROKERS_ONLY, RELEASES, applications_of, applications_on, experiments_on, run_steps
+from tools.fidelity.steps import (
+    RELEASES,
+    STREAMS_GROUPS_ONLY,
+    applications_of,
+    applications_on,
+    experiments_on,
+    run_steps,
+)
 from tools.fidelity.stored_confirmation import StoredConfirmation, to_stored, write_confirmations
 
 STEPS = {"assignors": 8, "crash": 3, "crash-standby": 3, "close": 4, "threads": 6, "newcomer": 1}
@@ -35,7 +42,7 @@ MIN_THREADS = 0.75
 FEW = 2
 """How many may always differ from their prediction: a release with few steps would otherwise allow none."""
 
-CLIENT_RELEASES = [version for version in RELEASES if version != BROKERS_ONLY]
+CLIENT_RELEASES = [version for version in RELEASES if version != STREAMS_GROUPS_ONLY]
 TESTED = [(version, application) for version in RELEASES for application in applications_on(version)]
 PREDICTABLE = [
     (version, application.id)
@@ -163,7 +170,7 @@ def test_restored_bytes_are_mostly_as_predicted(version: str) -> None:
     ]
 
 
-@pytest.mark.parametrize("version", [RELEASES[0], BROKERS_ONLY])
+@pytest.mark.parametrize("version", [RELEASES[0], STREAMS_GROUPS_ONLY])
 def test_threads_are_mostly_as_predicted(version: str) -> None:
     threaded = [stored for stored in stored_of(version) if stored.experiment == "threads"]
     share = THREADS.share(threaded)
@@ -173,10 +180,10 @@ def test_threads_are_mostly_as_predicted(version: str) -> None:
 
 @pytest.mark.parametrize(
     ("version", "application"),
-    [("4.3.1", "killed-eos"), ("4.3.1", "killed-alos"), ("3.9.1", "killed-eos"), ("3.9.1", "killed-alos")],
+    [("4.4.0", "killed-eos"), ("4.4.0", "killed-alos"), ("3.9.1", "killed-eos"), ("3.9.1", "killed-alos")],
 )
 def test_killed_host_restores_what_its_release_loses(version: str, application: str) -> None:
-    """Clients of 4.3 lose their memtables and the offsets in them; those of 3.9 have checkpoint files.
+    """Clients of 4.4 lose their memtables and the offsets in them; those of 3.9 have checkpoint files.
 
     With 3.9 and exactly-once, the file of the end of a restoration stays, too.
 
@@ -186,7 +193,7 @@ def test_killed_host_restores_what_its_release_loses(version: str, application: 
         confirmation for confirmation in confirmations_of(version)[application] if "returns" in confirmation.step
     ]
     stored = to_stored(returned)
-    loses_state = version.startswith("4.3")
+    loses_state = version.startswith("4.4")
     assert (returned.predicted.probing_rounds > 0) == loses_state
     assert (returned.probing_rounds > 0) == loses_state
     assert stored.restores_as_predicted, stored.summary()

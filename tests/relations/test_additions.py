@@ -90,7 +90,7 @@ def with_unused_parts(world: World) -> World:
     )
 
 
-@relation(60)
+@relation(38)
 @given(worlds(), assignors(), st.data())
 def test_inert_events_change_no_figure(world: World, assignor: TaskAssignor, data: st.DataObject) -> None:
     """Events that affect nothing of the application change no figure."""
@@ -136,7 +136,7 @@ def test_explanations_change_no_figure(world: World, assignor: TaskAssignor, bre
     check_same(explained, figures(world, assignor), but=("reasons", "cycles"))
 
 
-@relation(60)
+@relation(38)
 @given(worlds(), assignors(), st.integers(1, DURATION_MS - 1))
 def test_shorter_run_equals_beginning_of_longer_run(world: World, assignor: TaskAssignor, until_ms: int) -> None:
     """A shorter run equals the beginning of a longer one, up to its last rebalance."""
@@ -242,7 +242,7 @@ def doubled_topic(topic: Topic) -> Topic:
     )
 
 
-@relation(60)
+@relation(48)
 @given(worlds(WITHOUT_CONFIG_CHANGES), assignors(KAFKA_ASSIGNORS))
 def test_two_halves_of_a_topic_equal_the_whole(world: World, assignor: TaskAssignor) -> None:
     """Source and output topics that are split into two of half the rate, with equal replicas, carry the same bytes."""

@@ -17,7 +17,7 @@ from tests.relations.relation import relation
 from tests.relations.worlds import WorldLimits, assignors, worlds
 
 
-@relation(60)
+@relation(38)
 @given(worlds(), assignors())
 def test_move_counts_are_differences_of_assignments(world: World, assignor: TaskAssignor) -> None:
     """The numbers of moves, standbys and displaced tasks equal the differences between listed assignments."""
@@ -99,7 +99,7 @@ def threads_by_round(world: World, trace: Trace) -> dict[int, dict[str, int]]:
     return threads
 
 
-@relation(60)
+@relation(43)
 @given(worlds(), assignors())
 def test_measures_follow_from_the_assignment(world: World, assignor: TaskAssignor) -> None:
     """Skews and losses by failures follow from the listed assignment, the threads and the racks."""
@@ -171,7 +171,7 @@ def check_losses(tables: Figures, copies: list[Row], stateful: dict[str, bool], 
         assert not tables["losses"]
 
 
-@relation(60)
+@relation(43)
 @given(worlds(WorldLimits(events=(), starts=(Start.WARM, Start.COLD))), assignors())
 def test_source_partitions_without_near_replica_are_remote(world: World, assignor: TaskAssignor) -> None:
     """Cross-rack source partitions are those without a replica in the reading client's rack."""

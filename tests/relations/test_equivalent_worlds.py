@@ -119,7 +119,7 @@ def new_names(draw: st.DrawFn, world: World, *, keeps_order: bool) -> Names:
     )
 
 
-@relation(60)
+@relation(43)
 @given(worlds(), assignors(), st.data())
 def test_names_in_the_same_order_do_not_matter(world: World, assignor: TaskAssignor, data: st.DataObject) -> None:
     """Renaming topics, racks, clients and brokers in the same order changes no figure."""
@@ -128,7 +128,7 @@ def test_names_in_the_same_order_do_not_matter(world: World, assignor: TaskAssig
     check_same(restore_names(other, names), figures(world, assignor), but=TEXTS)
 
 
-@relation(60)
+@relation(43)
 @given(worlds(), assignors(KAFKA_ASSIGNORS), st.data())
 def test_order_of_names_does_not_matter(world: World, assignor: TaskAssignor, data: st.DataObject) -> None:
     """Renaming topics, racks, clients and brokers in another order changes no figure under Kafka's assignors."""

@@ -135,6 +135,6 @@ class CheckAll:
     def __call__(self, execution: Execution) -> None:
         if execution not in self._checkers:
             # The tasks and the racks of an execution do not say which application it is, but its limits do.
-            index = execution.restoration._bandwidth.index
+            index = execution.restoration.rates._bandwidth.index
             self._checkers[execution] = InvariantChecker(self._applications[index])
         self._checkers[execution](execution)

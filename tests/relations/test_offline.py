@@ -49,7 +49,7 @@ class OfflineChecker:
         return set(self._topics[name.topic].replicas[name.partition]) <= lost
 
 
-@relation(60)
+@relation(43)
 @given(worlds(LOSSES), assignors())
 def test_offline_partitions_are_not_processed_or_restored(world: World, assignor: TaskAssignor) -> None:
     """No task is processed or restored, and no standby catches up, while a necessary partition has no live leader."""

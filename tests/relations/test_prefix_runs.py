@@ -18,6 +18,7 @@ from simulator.results.trace import INITIAL_ROUND, Trace
 from simulator.timeline import timeline
 from simulator.world.closing import AT_ONCE
 from simulator.world.disturbances import Crash, Disk, Disturbance, Join, Leave, RackOutage, RollingBounce, TrafficChange
+from simulator.world.pod_events import PodEvent, Volume
 from simulator.world.world import GroupProtocol, OffsetReports, Start, World
 from tests.relations.figures import figures_of, run
 from tests.relations.relation import relation
@@ -60,10 +61,7 @@ class RestoredBytes:
 
 def with_kept_state(world: World) -> World:
     """Keep disks and persistent stores, and disable cleanup."""
-    events = tuple(
-        dataclasses.replace(event, disk=Disk.KEPT) if isinstance(event, Crash | RackOutage | RollingBounce) else event
-        for event in world.disturbances
-    )
+    events = tuple(_with_kept_disk(event) for event in world.disturbances)
     parts = tuple(
         dataclasses.replace(part, stores=tuple(dataclasses.replace(store, persistent=True) for store in part.stores))
         for part in world.application.subtopologies
@@ -73,7 +71,13 @@ def with_kept_state(world: World) -> World:
     return dataclasses.replace(world, disturbances=events, application=application)
 
 
-@relation(50)
+def _with_kept_disk(event: Disturbance) -> Disturbance:
+    if isinstance(event, Crash | RackOutage | RollingBounce):
+        return dataclasses.replace(event, disk=Disk.KEPT)
+    return dataclasses.replace(event, volume=Volume.ZONAL) if isinstance(event, PodEvent) else event
+
+
+@relation(40)
 @given(worlds(WorldLimits(grows=False)), assignors())
 def test_restored_bytes_are_those_that_assigned_copies_lacked(world: World, assignor: TaskAssignor) -> None:
     """If changelogs do not grow and no state is lost, restored bytes equal the bytes that assigned copies lacked."""
@@ -110,7 +114,7 @@ def timed_decisions(trace: Trace) -> list[tuple[Any, ...]]:
     ]
 
 
-@relation(60)
+@relation(43)
 @given(worlds(WorldLimits(grows=False)), assignors(), st.sampled_from((2, 100)))
 def test_more_bandwidth_restores_no_later(world: World, assignor: TaskAssignor, factor: int) -> None:
     """If changelogs do not grow, k times the client bandwidth lengthens no downtime with the same rebalances."""
@@ -129,7 +133,7 @@ def test_more_bandwidth_restores_no_later(world: World, assignor: TaskAssignor, 
 STEADY = WorldLimits(events=(*CLIENT_EVENTS, TrafficChange), is_limited=False)
 
 
-@relation(60)
+@relation(43)
 @given(worlds(STEADY), assignors())
 def test_steady_state_bytes_are_rate_times_duration(world: World, assignor: TaskAssignor) -> None:
     """Once all tasks run and all standbys keep up, cross-rack bytes grow at the rate of the last rebalance."""
@@ -228,7 +232,7 @@ def sparing(names: Collection[str], events: Sequence[Disturbance]) -> list[Distu
     return [e for e in spared if not isinstance(e, Leave | Crash) or e.clients]
 
 
-@relation(60)
+@relation(43)
 @given(worlds(RESTARTABLE), assignors(), st.data())
 def test_restarted_run_equals_uninterrupted_run(world: World, assignor: TaskAssignor, data: st.DataObject) -> None:
     """A stable classic group with caught-up copies, saved and continued, makes the same decisions at the same times."""

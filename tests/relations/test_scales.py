@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from assignors.model.assignment import TaskAssignor
 from simulator.world.disturbances import Disturbance, Join, Reassignment, TrafficChange
-from simulator.world.world import Price, Start, Topic, World
+from simulator.world.price import Price
+from simulator.world.world import Start, Topic, World
 from tests.relations.figures import EVENT_NUMBERS, Figures, check_same, figures
 from tests.relations.relation import relation
 from tests.relations.worlds import EVERY_EVENT, WorldLimits, assignors, worlds
@@ -97,7 +98,7 @@ STATELESS = WorldLimits(
 )
 
 
-@relation(60)
+@relation(38)
 @given(worlds(STATELESS), assignors(), st.sampled_from((2, 7)))
 def test_bytes_are_proportional_to_rates(world: World, assignor: TaskAssignor, factor: int) -> None:
     """Without state, limits and replica reassignments, k times the rates are k times the bytes, at the same times."""
@@ -128,7 +129,7 @@ LATER = WorldLimits(
 )
 
 
-@relation(60)
+@relation(38)
 @given(worlds(LATER), assignors(), st.integers(1, 3).map(lambda n: n * 5 * MINUTE))
 def test_later_start_shifts_all_times(world: World, assignor: TaskAssignor, later_ms: int) -> None:
     """A world in which all events, the first start included, happen later has the same durations and bytes."""
@@ -174,7 +175,7 @@ def with_constant_hourly_rates(topic: Topic) -> Topic:
 CONSTANT = WorldLimits(has_hours=False)
 
 
-@relation(60)
+@relation(38)
 @given(worlds(CONSTANT), assignors(), st.data())
 def test_constant_hourly_rates_equal_usual_rates(world: World, assignor: TaskAssignor, data: st.DataObject) -> None:
     """Topics with the usual rate in each hour have the same figures as topics without hourly rates."""

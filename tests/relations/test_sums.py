@@ -64,7 +64,7 @@ def rate_of(topic: Topic, partition: int, hour: int | None) -> int:
     return rates[partition]
 
 
-@relation(45)
+@relation(37)
 @given(worlds(UNCHAINED), assignors())
 def test_produced_bytes_are_processed_or_wait(world: World, assignor: TaskAssignor) -> None:
     """Bytes read from sources plus bytes of lag equal the bytes produced, in each hour of the day."""
@@ -75,7 +75,7 @@ def test_produced_bytes_are_processed_or_wait(world: World, assignor: TaskAssign
         assert processed + waiting.sum() == pytest.approx(produced_bytes(trace).sum(), rel=1e-9, abs=1)
 
 
-@relation(45)
+@relation(37)
 @given(worlds(), assignors())
 def test_changelogs_grow_by_written_bytes(world: World, assignor: TaskAssignor) -> None:
     """Changelogs grow by the bytes written to them, and by those of source topics that serve as changelogs."""
@@ -94,7 +94,7 @@ def test_changelogs_grow_by_written_bytes(world: World, assignor: TaskAssignor) 
         assert grown_bytes == pytest.approx(written_bytes, rel=1e-9, abs=1)
 
 
-@relation(40)
+@relation(32)
 @given(worlds(), assignors())
 def test_restored_bytes_equal_restore_and_warmup_traffic(world: World, assignor: TaskAssignor) -> None:
     """Restored bytes equal the traffic of restorations and warm-ups, in the run and in each rebalance."""
@@ -111,7 +111,7 @@ def test_restored_bytes_equal_restore_and_warmup_traffic(world: World, assignor:
     assert 0 <= run_row["restored_again_bytes"] <= run_row["restored_bytes"]
 
 
-@relation(40)
+@relation(32)
 @given(worlds(WITHOUT_BROKER_EVENTS), assignors(), st.integers(1, 3))
 def test_replication_traffic_is_proportional_to_followers(world: World, assignor: TaskAssignor, replicas: int) -> None:
     """With r replicas of each partition, replication traffic is r - 1 times the bytes that tasks write."""
@@ -131,7 +131,7 @@ def test_replication_traffic_is_proportional_to_followers(world: World, assignor
     )
 
 
-@relation(45)
+@relation(37)
 @given(worlds(), assignors())
 def test_cross_rack_bytes_and_dollars_add_up(world: World, assignor: TaskAssignor) -> None:
     """Traffic between racks adds up to the cross-rack bytes of rebalances and of the run; dollars are their price."""
@@ -163,7 +163,7 @@ def intervals(steps: list[Row], until_ms: int) -> list[tuple[str, str | None, in
     return [(step["state"], step["client"], step["at_ms"], end) for step, end in zip(steps, ends, strict=True)]
 
 
-@relation(60)
+@relation(40)
 @given(worlds(), assignors())
 def test_task_states_fill_the_run(world: World, assignor: TaskAssignor) -> None:
     """The intervals of a task's states fill the run, and its downtime is the time in which it is not `running`."""

@@ -15,7 +15,10 @@ STICKY_COSTS = {"rack.aware.assignment.traffic_cost": 1, "rack.aware.assignment.
 """The defaults of `legacy_sticky`; `sticky_task_assignor` is rack-aware only if both are configured."""
 
 CLIENTS = ("3.9.1", "4.2.2", "4.3.1")
-"""Releases of `kafka-streams` whose classes give the reference answers. 4.4.0 is not on Maven Central."""
+"""Releases of `kafka-streams` whose classes give the reference answers of this version of the benchmark."""
+
+CLIENT_RELEASE = "4.3"
+"""Kafka release of the clients in all scenarios, and of the assignors of clients: the newest one in this version."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +46,8 @@ def _of_clients(assignor: str, strategy: str) -> Entry:
     name = assignor if strategy == "none" else f"{assignor} {strategy}"
     costs = STICKY_COSTS if assignor == "sticky_task_assignor" and strategy != "none" else {}
     java = {release: f"java:kafka-streams@{release}:{assignor}" for release in CLIENTS}
+    if assignor == "sticky_task_assignor":
+        assignor = f"{assignor}@{CLIENT_RELEASE}"
     return Entry(name, assignor, {STRATEGY: strategy, **costs}, java)
 
 

@@ -15,7 +15,8 @@ from assignors.errors import AssignorError
 from assignors.model.assignment import AssignmentColumns, TaskAssignor
 from assignors.model.state import ApplicationState, previous_holders
 from assignors.model.traffic_rates import RateAwareAssignor
-from scenarios.problems import Problem, parse_problem, solve_problem
+from scenarios.problem_answers import solve_problem
+from scenarios.problems import Problem, parse_problem
 from simulator.assignment.measures import measure
 from tools.benchmark.entries import Entry
 from tools.benchmark.optima import Optimum, cost_of, is_balanced

@@ -5,11 +5,12 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from pipeline.review.benchmark_runs import run_benchmark
 from scenarios.suite.standard import SuiteCase
-from tools.benchmark.entries import ENTRIES, Entry
+from tools.benchmark.entries import CLIENT_RELEASE, ENTRIES, Entry
 
 METRICS = (
     "cross_rack_source_partitions",
@@ -39,6 +40,7 @@ def measure(
 ) -> list[Row]:
     """Run all entries in all cases, and return the rows by entry."""
     reviewed = [entry.reviewed() for entry in entries]
+    cases = [_with_clients(case) for case in cases]
     results = run_benchmark(cases, reviewed, METRICS, workers=workers, on_progress=on_progress)
     return [
         {
@@ -53,6 +55,14 @@ def measure(
         for entry, runs in zip(entries, results, strict=True)
         for case, run in zip(cases, runs, strict=True)
     ]
+
+
+def _with_clients(case: SuiteCase) -> SuiteCase:
+    """Return a case with the release of clients of this version, if it states none."""
+    if case.document is None or "application" not in case.document:
+        return case
+    application = {"kafka": CLIENT_RELEASE, **case.document["application"]}
+    return replace(case, document={**case.document, "application": application})
 
 
 def csv_text(rows: Iterable[Row]) -> str:

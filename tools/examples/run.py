@@ -18,7 +18,7 @@ from tools.examples.page import PagePart, parts
 
 ROOT = Path(__file__).parents[2]
 COLUMNS = 80
-TIMEOUT_S = 300
+TIMEOUT_S = 900
 LAUNCHER = """\
 #!{python}
 import sys

@@ -41,8 +41,14 @@ STREAMS_BROKER_CONFIGS: Mapping[str, object] = {
     "group.streams.session.timeout.ms": SESSION_TIMEOUT_MS,
     "group.streams.min.session.timeout.ms": SESSION_TIMEOUT_MS,
     "group.streams.initial.rebalance.delay.ms": INITIAL_DELAY_MS,
+    "group.streams.task.offset.interval.ms": STREAMS_HEARTBEAT_MS,
+    "group.streams.min.task.offset.interval.ms": STREAMS_HEARTBEAT_MS,
 }
-"""The same timeouts of the streams protocol, for releases that support it."""
+"""The same timeouts of the streams protocol, for releases that support it.
+
+Members report the copies on their disks with every heartbeat: an import between a move and the next report does not
+know the copy that the move has left behind, which decides where the task goes after a crash of all hosts.
+"""
 
 COMMON: Mapping[str, object] = {
     "num.stream.threads": 2,

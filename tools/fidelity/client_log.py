@@ -1,9 +1,9 @@
-"""The times of a real client, from its log at the level INFO: opening stores, beginning to restore, and rejoining.
+"""What a client logs at the level INFO: when and from which offsets it opens stores, begins to restore, and rejoins.
 
 Source of the messages: `TaskManager.handleAssignment`, `ProcessorStateManager.initializeStoreOffsets` (up to 4.2
 `initializeStoreOffsetsFromCheckpoint`), `StreamTask.initializeIfNeeded`, `StandbyTask.initializeIfNeeded`,
 `DefaultStateUpdater.maybeCompleteRestoration`, `AbstractCoordinator.requestRejoin` and `.sendJoinGroupRequest`,
-`.SyncGroupResponseHandler`, Kafka 3.9.1 and 4.3.1.
+`.SyncGroupResponseHandler`, Kafka 3.9.1, 4.3.1 and 4.4.0.
 """
 
 from __future__ import annotations
@@ -15,6 +15,10 @@ from datetime import datetime
 
 _LINE = re.compile(r"^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}) \[(.+?)\] \w+ ([\w.$]+) - (.*)$", re.MULTILINE)
 _STORE = re.compile(r"State store \S+ (initialized from checkpoint|did not find checkpoint|is not logged)")
+_OPENED = re.compile(
+    r"stream-thread \[(\S+)-StreamThread-\d+\] (?:stream|standby)-task \[(\d+_\d+)\] State store \S+ "
+    r"(?:did not find checkpoint offset|initialized from checkpoint with offset (\d+)).* at changelog (\S+)-(\d+)$"
+)
 _INITIALIZED = re.compile(r"(standby-)?task \[(\d+_\d+)\] Initialized$")
 _RESTORED = re.compile(r"Stateful active task (\d+_\d+) completed restoration")
 _CONSUMER = re.compile(r"\[Consumer (?:instanceId=\S+, )?clientId=(\S+?-StreamThread-\d+)-consumer, groupId=\S+\] (.*)")
@@ -70,6 +74,25 @@ def read_samples(log: str, started_ms: int | None = None) -> ClientSamples:
     if started_ms is not None and first_join is not None:
         samples.start.append(first_join - started_ms)
     return samples
+
+
+def opened_offsets(log: str, client: str) -> dict[str, dict[tuple[str, int], int]]:
+    """Return up to where each store had been written to disk when it was last opened.
+
+    Args:
+        log: The log of one process.
+        client: Client id, without the number of a thread.
+
+    Returns:
+        The next offset to read, 0 for an empty store; by task, changelog and partition.
+    """
+    opened: dict[str, dict[tuple[str, int], int]] = {}
+    for line in log_lines(log):
+        match = _OPENED.search(line.message)
+        if match and match[1] == client:
+            last = -1 if match[3] is None else int(match[3])
+            opened.setdefault(match[2], {})[match[4], int(match[5])] = last + 1
+    return opened
 
 
 def log_lines(log: str) -> Iterator[LogLine]:

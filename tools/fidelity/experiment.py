@@ -28,6 +28,7 @@ from tools.fidelity.scenario_edits import (
     with_blackout,
     with_members,
     with_new_host,
+    with_opened_stores,
     with_restarts,
 )
 from tools.fidelity.step_outcome import predict_outcome
@@ -111,8 +112,8 @@ class Experiment:
     def crash_after_join(self, host: Host) -> None:
         """Kill the host that joined in the step before, as above.
 
-        What a killed process keeps depends on when its stores were opened, which an import does not know. So these
-        steps are predicted from the scenario before the host joined, in which it joins and crashes.
+        Up to Kafka 4.2, what a killed process keeps depends on its checkpoint files, which neither an import nor a log
+        shows. So these steps are predicted from the scenario before the host joined, in which it joins and crashes.
         """
         self._scenarios = dict(self._joins)
         self._stop_and_return(host, "crashes", "returns after the crash", host.kill, "crash", AFTER_JOIN_MS)
@@ -144,9 +145,11 @@ class Experiment:
         self._confirm(step, restarts[0][1], self._simulate(edit), period_ms)
 
     def black_out(self) -> None:
-        """Kill all hosts, wait for their session timeouts, and restart all of them with changed configs."""
+        """Kill all hosts, wait for their session timeouts, and restart all of them with changed configs.
+
+        How long each host takes to start is not simulated; the prediction gets the times between their joins.
+        """
         hosts = list(self.hosts.running())
-        simulated = self._simulate(lambda imported, application: with_blackout(imported, application, hosts))
         for host in hosts:
             host.kill()
         self._is_after_blackout = True
@@ -154,8 +157,16 @@ class Experiment:
         at_ms = _now_ms()
         for host in hosts:
             self._start(host)
+        self._wait_until_stable()
+
+        def edit(imported: Document, application: TestedApplication) -> Document:
+            joined_ms = {host: self._group(application).first_join_ms(host, at_ms) for host in hosts}
+            first_ms = min(joined_ms.values())
+            return with_blackout(imported, application, {host: at - first_ms for host, at in joined_ms.items()})
+
         return_ms = EVENT_AT_MS + DOWN_MS
-        self._confirm(BLACKOUT, at_ms, simulated, (return_ms, return_ms + STEP_DURATION_MS), started=hosts)
+        period_ms = return_ms, return_ms + STEP_DURATION_MS
+        self._confirm(BLACKOUT, at_ms, self._simulate(edit), period_ms, started=hosts)
 
     def _stop_and_return(
         self,
@@ -284,9 +295,15 @@ class Experiment:
         for application, observation in observed:
             document = read_document(scenario_text(observation))
             # An import does not know the release of clients, nor, for classic groups, that of brokers.
-            document["application"] = {"kafka": self.cluster.clients, **document["application"]}
+            document["application"] = {"kafka": self.cluster.spec.kafka_version, **document["application"]}
             document["cluster"] = {"kafka": self.cluster.spec.kafka_version, **document["cluster"]}
-            self._scenarios[application.id] = document
+            # Nor does it know what was on disk when stores were opened, which clients log.
+            group = self._group(application)
+            opened = {
+                host.process_id(application.id): group.lags_when_opened(host, observation.topics)
+                for host in self.hosts.running()
+            }
+            self._scenarios[application.id] = with_opened_stores(document, opened)
         return observed
 
     def _observe_after_probing(self, application: TestedApplication) -> Observation:
@@ -330,8 +347,13 @@ class Experiment:
     ) -> tuple[tuple[str, ...], ...]:
         """Return how the reimplemented assignor's decisions differ; streams groups log no decisions."""
         racks = {host.process_id(application.id): host.rack for host in self.hosts.all()}
+        kafka = self.cluster.spec.kafka_version
         return tuple(
-            tuple(replay(decision, captured[-1].state, racks, application.assignor).differences(decision.assignment))
+            tuple(
+                replay(decision, captured[-1].state, racks, application.assignor, kafka).differences(
+                    decision.assignment
+                )
+            )
             for decision in decisions
         )
 

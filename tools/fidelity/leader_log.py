@@ -105,7 +105,7 @@ def warmed_up_early(
 
 
 def replay(
-    decision: LeaderDecision, template: ApplicationState, racks: Mapping[str, str], assignor: str
+    decision: LeaderDecision, template: ApplicationState, racks: Mapping[str, str], assignor: str, kafka: str
 ) -> TaskDistribution:
     """Return the assignment of the reimplemented assignor for the input of a leader decision.
 
@@ -114,6 +114,7 @@ def replay(
         template: A state of the same application; provides tasks, partitions and configs.
         racks: Rack of each process, which is its client tag as well.
         assignor: Name of the assignor, as `assignors.registry.load` accepts it.
+        kafka: Release of the leader.
     """
     order = template.task_insertion_order
     rows = range(len(template.tasks)) if order is None else order.tolist()
@@ -131,7 +132,7 @@ def replay(
         for client in decision.clients
     ]
     state = ApplicationState.of(tasks, clients, template.assignment_configs)
-    columns = AssignmentColumns.of(state, registry.make(registry.load(assignor)).assign(state))
+    columns = AssignmentColumns.of(state, registry.make(registry.load(assignor).in_group(kafka, kafka)).assign(state))
     process_ids = [str(client) for client in state.clients.ids]
     return TaskDistribution.of(state.tasks.ids, process_ids, columns.active, columns.standby)
 

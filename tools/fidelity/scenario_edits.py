@@ -79,14 +79,48 @@ def with_restarts(imported: Document, application: TestedApplication, restarts: 
     return _with_events(imported, events)
 
 
-def with_blackout(imported: Document, application: TestedApplication, hosts: Sequence[Host]) -> Document:
-    """Return the scenario in which all hosts crash, configs change, and all hosts return together."""
-    absence = {"clients": _client_names(imported, application, hosts), "down": DOWN_MS}
-    events: list[Document] = [{"at": EVENT_AT_MS, "crash": absence}]
+def with_blackout(imported: Document, application: TestedApplication, delays_ms: Mapping[Host, int]) -> Document:
+    """Return the scenario in which all hosts crash, configs change, and all hosts return.
+
+    Args:
+        imported: A scenario.
+        application: Its application.
+        delays_ms: How long after the first host each one joined again, as observed.
+    """
+    events: list[Document] = []
+    for host, delay_ms in delays_ms.items():
+        absence = {"clients": _client_names(imported, application, [host]), "down": DOWN_MS + delay_ms}
+        events.append({"at": EVENT_AT_MS, "crash": absence})
     if application.configs_after_blackout:
         configs = dict(application.configs_after_blackout)
         events.append({"at": EVENT_AT_MS + DOWN_MS // 2, "config_change": {"configs": configs}})
     return _with_events(imported, events)
+
+
+def with_opened_stores(imported: Document, lags_by_process: Mapping[str, Mapping[str, int]]) -> Document:
+    """Return the scenario with what was on disk when the stores of assigned tasks were opened.
+
+    Args:
+        imported: A scenario.
+        lags_by_process: By process id and task, how many records it is behind; without empty stores.
+    """
+    return {**imported, "clients": [_with_opened(client, lags_by_process) for client in imported["clients"]]}
+
+
+def _with_opened(client: Document, lags_by_process: Mapping[str, Mapping[str, int]]) -> Document:
+    tasks: Document = client.get("tasks", {})
+    assigned = [*_flat(tasks.get("active", [])), *_flat(tasks.get("standby", []))]
+    # The lag may have been reported after the log was written.
+    opened = {
+        task: max(lag, tasks.get("lags", {}).get(task, 0))
+        for task, lag in lags_by_process.get(client["process_id"], {}).items()
+        if task in assigned
+    }
+    return {**client, "tasks": {**tasks, "lags_when_opened": opened}} if opened else client
+
+
+def _flat(tasks: Sequence[str | Sequence[str]]) -> list[str]:
+    return [task for entry in tasks for task in ([entry] if isinstance(entry, str) else entry)]
 
 
 def with_members(document: Document, assignor: str, members: Mapping[str, str]) -> Document:

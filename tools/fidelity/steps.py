@@ -26,8 +26,8 @@ from tools.kafka_cluster.cluster import ClusterSpec, KafkaCluster
 
 RACKS = ("az1", "az2", "az3")
 CLICK_RECORDS = 2_000
-BROKERS_ONLY = "4.4.0"
-"""Release whose brokers alone differ: only streams groups run on it, with the clients of another release."""
+STREAMS_GROUPS_ONLY = "4.3.1"
+"""Release on which only streams groups run: its clients of classic groups behave like those of the latest one."""
 
 ExperimentStep = Callable[[Experiment, Sequence[Host]], None]
 
@@ -51,7 +51,7 @@ class ExperimentSpec:
     applications: Sequence[TestedApplication]
     num_hosts: int
     steps: Sequence[ExperimentStep]
-    releases: Sequence[str] = ("4.3.1", "3.9.1")
+    releases: Sequence[str] = ("4.4.0", "3.9.1")
     lane: int = 1
     has_random_ids: bool = False
 
@@ -100,23 +100,23 @@ EXPERIMENTS = (
         THREADED,
         3,
         (_start_first, _join(1), _join(2), _restart(1), _crash(2)),
-        releases=("4.3.1", BROKERS_ONLY),
-        lane=2,
+        releases=("4.4.0", STREAMS_GROUPS_ONLY),
+        lane=1,
         has_random_ids=True,
     ),
-    ExperimentSpec("close", CLOSING, 3, (_start_all, _restart(1), _bounce(2), _roll), lane=3),
+    ExperimentSpec("close", CLOSING, 3, (_start_all, _restart(1), _bounce(2), _roll), lane=2),
     ExperimentSpec(
         "assignors",
         ASSIGNORS,
         4,
         (_start_first, _join(1), _join(2), _join(3), _restart(1), _crash(2), _black_out),
-        releases=("4.3.1", "3.9.1", BROKERS_ONLY),
+        releases=("4.4.0", "3.9.1", STREAMS_GROUPS_ONLY),
         lane=3,
     ),
-    ExperimentSpec("newcomer", LARGE, 2, (_start_first, _join(1)), releases=("4.3.1",), lane=1),
+    ExperimentSpec("newcomer", LARGE, 2, (_start_first, _join(1)), releases=("4.4.0",), lane=1),
 )
-RELEASES = ("4.3.1", "3.9.1", BROKERS_ONLY)
-"""The latest release of clients, one of the previous major version, and the latest release of brokers."""
+RELEASES = ("4.4.0", "3.9.1", STREAMS_GROUPS_ONLY)
+"""The latest release, one of the previous major version, and the last one with another assignor of streams groups."""
 
 
 def experiments_on(kafka_version: str, names: Sequence[str] | None = None) -> list[ExperimentSpec]:
@@ -146,7 +146,8 @@ def applications_of(spec: ExperimentSpec, kafka_version: str) -> list[TestedAppl
     return [
         application
         for application in spec.applications
-        if application.runs_on(kafka_version) and (kafka_version != BROKERS_ONLY or application.uses_streams_groups)
+        if application.runs_on(kafka_version)
+        and (kafka_version != STREAMS_GROUPS_ONLY or application.uses_streams_groups)
     ]
 
 

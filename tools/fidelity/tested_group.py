@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from scenarios.kafka.live.observe import observe_cluster
-from scenarios.kafka.observation.observation import Observation
+from scenarios.kafka.observation.observation import Observation, ObservedTopic
 from tools.fidelity.applications import TestedApplication
+from tools.fidelity.client_log import opened_offsets
 from tools.fidelity.coordinator_log import target_assignment_times_ms
 from tools.fidelity.leader_log import LeaderDecision, parse_leader_decisions
 from tools.fidelity.prediction import TaskDistribution
@@ -126,6 +127,21 @@ class TestedGroup:
             if at_ms >= since_ms:
                 return at_ms
         raise ClusterError(f"{host.log}: {self.application.id} did not join its group")
+
+    def lags_when_opened(self, host: Host, topics: Sequence[ObservedTopic]) -> dict[str, int]:
+        """Return how many records are missing on the disk of a host, by task, if all since the opening is lost.
+
+        Tasks with empty stores are left out.
+        """
+        ends = {
+            (topic.name, partition): end for topic in topics for partition, end in enumerate(topic.end_offsets or ())
+        }
+        opened = opened_offsets(host.log.read_text(errors="replace"), f"{self.application.id}-{host.name}")
+        return {
+            task: sum(max(0, ends[changelog] - offset) for changelog, offset in offsets.items())
+            for task, offsets in opened.items()
+            if any(offsets.values())
+        }
 
     def outcome(self, observation: Observation, since_ms: int, event_ms: int) -> StepOutcome:
         """Return what happened since a step began.

@@ -3,6 +3,8 @@
 python -m tools.kafka_cluster run --brokers 3 --seconds 600
 python -m tools.kafka_cluster capture OUT_DIR
 python -m tools.kafka_cluster storm --brokers 3 OUT_DIR
+python -m tools.kafka_cluster night --brokers 1 OUT_DIR
+python -m tools.kafka_cluster consumers --brokers 1 OUT_DIR
 """
 
 import argparse
@@ -14,7 +16,9 @@ from pathlib import Path
 
 from tools.kafka_cluster.capture import capture
 from tools.kafka_cluster.cluster import KAFKA_VERSION, ClusterSpec, KafkaCluster
+from tools.kafka_cluster.consumer_night import BROKER_CONFIGS, capture_consumer_night
 from tools.kafka_cluster.java import ClusterError
+from tools.kafka_cluster.past_night import broker_configs_on, capture_night
 from tools.kafka_cluster.rebalance_storm import capture_storm
 
 
@@ -41,6 +45,14 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         "storm", parents=[shared], help="run a group with a client that crashes repeatedly, save the leader's log"
     )
     storm.add_argument("out_dir", type=Path, metavar="OUT_DIR")
+    night = verbs.add_parser(
+        "night", parents=[shared], help="run two groups through crashes, save the segments of __consumer_offsets"
+    )
+    night.add_argument("out_dir", type=Path, metavar="OUT_DIR")
+    consumers = verbs.add_parser(
+        "consumers", parents=[shared], help="run groups of plain consumers, save the segments of __consumer_offsets"
+    )
+    consumers.add_argument("out_dir", type=Path, metavar="OUT_DIR")
     return parser.parse_args(arguments)
 
 
@@ -50,12 +62,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # SIGTERM raises SystemExit, so that the `with` block below stops the nodes.
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     try:
-        spec = ClusterSpec(options.brokers, tuple(options.racks.split(",")), options.kafka, data_dir=options.data_dir)
+        by_verb = {"night": broker_configs_on(options.kafka), "consumers": BROKER_CONFIGS}
+        configs = by_verb.get(options.verb, {})
+        racks = tuple(options.racks.split(","))
+        spec = ClusterSpec(options.brokers, racks, options.kafka, data_dir=options.data_dir, broker_configs=configs)
         with KafkaCluster(spec) as cluster:
             if options.verb == "capture":
                 capture(cluster, options.out_dir)
             elif options.verb == "storm":
                 capture_storm(cluster, options.out_dir)
+            elif options.verb == "night":
+                capture_night(cluster, options.out_dir)
+            elif options.verb == "consumers":
+                capture_consumer_night(cluster, options.out_dir)
             else:
                 print(f"bootstrap.servers={cluster.bootstrap_servers}", flush=True)
                 time.sleep(options.seconds)

@@ -108,7 +108,7 @@ class Host:
         files = [self._write(application, configs) for application, configs in applications.items()]
         with self._task_log.open("ab") as output:
             self.process = start_java(
-                self._cluster.client_classpath,
+                self._cluster.classpath,
                 HOST,
                 list(map(str, files)),
                 cwd=self._folder,
@@ -165,7 +165,8 @@ class Host:
     def restored_records(self, application: str, since_ms: int) -> dict[str, int]:
         """Return the records that restore consumers have read since a time, by changelog, over all starts.
 
-        Source: metric `records-consumed-total` of the restore consumers.
+        Source: metric `records-consumed-total` of the restore consumers, which begins at 0 again when a client closes
+        them (seen with 4.4.0).
         """
         restored: dict[str, int] = {}
         for start in range(1, self._starts + 1):
@@ -173,8 +174,9 @@ class Host:
             for fields in _read_fields(self._folder / f"tasks-{start}.tsv"):
                 if len(fields) == 5 and fields[1:3] == [application, RESTORED]:
                     at_ms, topic, records = int(fields[0]), fields[3], int(fields[4])
+                    before = last.get(topic, 0)
                     if at_ms >= since_ms:
-                        restored[topic] = restored.get(topic, 0) + records - last.get(topic, 0)
+                        restored[topic] = restored.get(topic, 0) + records - (before if before <= records else 0)
                     last[topic] = records
         return restored
 

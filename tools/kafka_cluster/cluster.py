@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -43,8 +43,6 @@ STOP_TIMEOUT_S = 20
 TOOL_TIMEOUT_S = 60
 STARTED = "Kafka Server started"
 INTERRUPTIONS = (KeyboardInterrupt, SystemExit)
-CLIENTS = {"4.4.0": "4.3.1"}
-"""Release of Kafka Streams and of the tools by that of the brokers, if it is another one."""
 _PLAIN, _BEARER = "plain.PlainLoginModule", "oauthbearer.OAuthBearerLoginModule"
 FIRST_PORT, LAST_PORT = 20_000, 32_000
 """Below the ephemeral ports, so that no outgoing connection takes a port before its node does."""
@@ -97,17 +95,13 @@ class KafkaCluster:
         bootstrap_servers: `localhost:port` of every broker, separated by commas.
         sasl_bootstrap_servers: The same of the listener for users; empty without users.
         classpath: Java class path with Kafka and the programs of this folder.
-        client_classpath: The same for applications: with the release of `clients`.
-        clients: Release of Kafka Streams: that of the brokers or, in `CLIENTS`, another one.
         work_dir: Temporary folder with the configuration and log of every node.
+        data_dir: Folder with the data of every node.
     """
 
     def __init__(self, spec: ClusterSpec) -> None:
         self.spec = spec
-        self.clients = CLIENTS.get(spec.kafka_version, spec.kafka_version)
-        self.classpath = build_classpath(spec.kafka_version, properties={"clients.version": self.clients})
-        same = self.clients == spec.kafka_version
-        self.client_classpath = self.classpath if same else build_classpath(self.clients)
+        self.classpath = build_classpath(spec.kafka_version)
         broker_ids = range(1, spec.brokers + 1)
         ports = _free_ports((2 if spec.passwords else 1) * spec.brokers + 1)
         self._ports = dict(zip([CONTROLLER_ID, *broker_ids], ports, strict=False))
@@ -116,11 +110,11 @@ class KafkaCluster:
         self.bootstrap_servers = ",".join(f"localhost:{self._ports[broker_id]}" for broker_id in broker_ids)
         self.sasl_bootstrap_servers = ",".join(f"localhost:{port}" for port in self._sasl_ports.values())
         self.work_dir = Path(tempfile.gettempdir()) / f"kafka-cluster-{uuid.uuid4().hex[:8]}"
-        self._data_dir = spec.data_dir.absolute() if spec.data_dir else self.work_dir / "data"
+        self.data_dir = spec.data_dir.absolute() if spec.data_dir else self.work_dir / "data"
 
     def __enter__(self) -> Self:
         # Outside the `try`: an existing folder must not be removed.
-        self._data_dir.mkdir(parents=True)
+        self.data_dir.mkdir(parents=True)
         try:
             self.work_dir.mkdir(exist_ok=True)
             self._start()
@@ -156,7 +150,7 @@ class KafkaCluster:
             ClusterError: This release has no such tool, it fails, or it takes longer than `timeout_s` seconds.
         """
         connected = ["--bootstrap-server", self.bootstrap_servers, *arguments]
-        return self.run_main(find_main_class(self.client_classpath, name), *connected, timeout_s=timeout_s)
+        return self.run_main(find_main_class(self.classpath, name), *connected, timeout_s=timeout_s)
 
     def run_main(self, main_class: str, *arguments: str, timeout_s: float, heap_mb: int = 256) -> str:
         """Run a Java program of the class path; return its standard output.
@@ -164,9 +158,15 @@ class KafkaCluster:
         Raises:
             ClusterError: It fails or takes longer than `timeout_s` seconds.
         """
+        return self._run(self.classpath, main_class, arguments, timeout_s=timeout_s, heap_mb=heap_mb)
+
+    def _run(
+        self, classpath: str, main_class: str, arguments: Sequence[str], *, timeout_s: float, heap_mb: int = 256
+    ) -> str:
+        """Run a Java program in the folder of this cluster; return its standard output."""
         log = self.work_dir / f"{main_class.rsplit('.', 1)[-1]}.log"
         return run_java(
-            self.client_classpath,
+            classpath,
             main_class,
             arguments,
             cwd=self.work_dir,
@@ -179,14 +179,17 @@ class KafkaCluster:
         """Format every node's folder, start all nodes, and wait until every broker accepts requests."""
         # The leading letter keeps the id from being parsed as an option.
         cluster_id = "A" + base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")[1:]
+        # It checks configs, so it needs the classes that they name.
+        broker_classpath = os.pathsep.join([self.classpath, *map(str, self.spec.classes)])
         storage_tool = find_main_class(self.classpath, "StorageTool")
         for node_id in self._ports:
             config = self.work_dir / f"node-{node_id}.properties"
             config.write_text("".join(f"{key}={value}\n" for key, value in self._config(node_id).items()))
-            self.run_main(storage_tool, "format", "-t", cluster_id, "-c", str(config), timeout_s=TOOL_TIMEOUT_S)
+            arguments = ("format", "-t", cluster_id, "-c", str(config))
+            self._run(broker_classpath, storage_tool, arguments, timeout_s=TOOL_TIMEOUT_S)
         for node_id in self._ports:
             self._processes[node_id] = start_java(
-                os.pathsep.join([self.classpath, *map(str, self.spec.classes)]),
+                broker_classpath,
                 "kafka.Kafka",
                 [str(self.work_dir / f"node-{node_id}.properties")],
                 cwd=self.work_dir,
@@ -217,7 +220,7 @@ class KafkaCluster:
         stop_java(list(self._processes.values()), STOP_TIMEOUT_S)
         stop_java([controller] if controller else [], STOP_TIMEOUT_S)
         self._processes.clear()
-        shutil.rmtree(self._data_dir, ignore_errors=True)
+        shutil.rmtree(self.data_dir, ignore_errors=True)
         if keep_logs:
             print(f"Kept the logs of the Kafka nodes in {self.work_dir}", file=sys.stderr)
         else:
@@ -238,7 +241,7 @@ class KafkaCluster:
             "controller.listener.names": "CONTROLLER",
             "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
             "listeners": f"{listener}://localhost:{self._ports[node_id]}",
-            "log.dirs": self._data_dir / f"{name}-{node_id}",
+            "log.dirs": self.data_dir / f"{name}-{node_id}",
         }
         if self.spec.passwords:
             common["authorizer.class.name"] = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"

@@ -1,11 +1,13 @@
 """Kafka's jars through Maven, and Java programs with timeouts that never outlive this process."""
 
+import fcntl
 import os
 import shutil
 import subprocess
 import tempfile
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -59,8 +61,29 @@ def maven_classpath(project: Path, version: str, properties: Mapping[str, str], 
     """
     target = project / "target" / version
     listing = target / "classpath.txt"
+    target.mkdir(parents=True, exist_ok=True)
+    with _one_maven_at_a_time():
+        _compile(project, target, listing, properties, f"{what} {version}")
+    return os.pathsep.join([str(target / "classes"), listing.read_text().strip()])
+
+
+@contextmanager
+def _one_maven_at_a_time() -> Iterator[None]:
+    """Wait for Maven of other processes, which would write the same files."""
+    folder = HERE / "target"
+    folder.mkdir(exist_ok=True)
+    with (folder / "maven.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _compile(project: Path, target: Path, listing: Path, properties: Mapping[str, str], what: str) -> None:
+    """Run Maven if a class path is out of date.
+
+    Raises:
+        ClusterError: Maven is missing or fails.
+    """
     if not _is_fresh(listing, project):
-        target.mkdir(parents=True, exist_ok=True)
         log = target / "maven.log"
         defined = [f"-D{name}={value}" for name, value in properties.items()]
         command = [find_executable("mvn", "Maven"), "-B", "-ntp", *defined, "compile"]
@@ -71,9 +94,8 @@ def maven_classpath(project: Path, version: str, properties: Mapping[str, str], 
             )
         if code != 0:
             listing.unlink(missing_ok=True)
-            raise ClusterError(f"Maven could not provide {what} {version} (exit code {code}):\n{tail(log)}")
+            raise ClusterError(f"Maven could not provide {what} (exit code {code}):\n{tail(log)}")
         listing.touch()  # Maven does not rewrite the file if the class path is unchanged.
-    return os.pathsep.join([str(target / "classes"), listing.read_text().strip()])
 
 
 def find_main_class(classpath: str, simple_name: str) -> str:
@@ -140,7 +162,9 @@ def start_java(
         options: Additional options of the JVM.
     """
     java = find_executable("java", "a JDK, version 17 or newer")
-    command = [java, f"-Xmx{heap_mb}m", *JAVA_OPTIONS, *options, "assignorsim.Tethered", main_class, *arguments]
+    # A killed program leaves the native libraries that it has unpacked; its folder is removed.
+    own = (f"-Xmx{heap_mb}m", f"-Djava.io.tmpdir={cwd.absolute()}")
+    command = [java, *own, *JAVA_OPTIONS, *options, "assignorsim.Tethered", main_class, *arguments]
     with log.open("ab") as errors:
         return subprocess.Popen(
             command,

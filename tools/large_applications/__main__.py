@@ -25,6 +25,9 @@ START = "<!-- Large applications: made by `make bench-large`. -->\n"
 END = "<!-- End of large applications. -->\n"
 PARTITIONS = 1_000
 INTERVAL_S = 300
+LONGER = 10
+"""The days of `long_ingest` per day of `ingest`."""
+
 _MEMORY_BYTES = 16_000_000_000
 
 
@@ -39,7 +42,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("figures", type=Path, help="JSON file; figures of workloads that are not measured are kept")
     parser.add_argument("--before", metavar="REVISION", help="measure this revision as well")
     parser.add_argument("--workload", action="append", choices=names, help="only this one; repeatable")
-    parser.add_argument("--days", type=int, default=30, help="days of readings: 288,000 each (default: 30)")
+    parser.add_argument(
+        "--days",
+        type=int,
+        default=30,
+        help="days of readings: 288,000 each; a longer history has ten times as many (default: 30)",
+    )
     parser.add_argument("--limit", type=float, default=10.0, metavar="MIN", help="end workloads after this time")
     parser.add_argument("--print", action="store_true", help="measure nothing, only print what is stored")
     parser.add_argument("--write", action="store_true", help="write the page")
@@ -53,14 +61,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.before:
             codes["before"] = stack.enter_context(code_of(options.before, Path(folder)))
         for name in [] if options.print else options.workload or names:
-            inputs = [_readings(Path(folder), options.days)] if name == "ingest" else []
+            inputs = [_readings(Path(folder), name, options.days)] if name in DUCKDB else []
             for when, code in codes.items():
                 print(f"{name}, {when}", file=sys.stderr, flush=True)
                 measured = measure(name, *inputs, code=code, limits=limits)
                 figures.setdefault(when, {})[name] = measured
                 print(json.dumps(measured), file=sys.stderr, flush=True)
-            if name == "ingest":
-                figures["now"][DUCKDB] = measure(DUCKDB, *inputs, code=REPOSITORY, limits=limits)
+            if name in DUCKDB:
+                figures["now"][DUCKDB[name]] = measure("ingest_by_duckdb", *inputs, code=REPOSITORY, limits=limits)
             options.figures.write_text(json.dumps(figures, indent=2), encoding="utf-8")
     print(table(figures))
     if options.write:
@@ -68,8 +76,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _readings(folder: Path, days: int) -> str:
-    """Write readings of many partitions with faults, and return their folder."""
+def _readings(folder: Path, workload: str, days: int) -> str:
+    """Write readings of many partitions with faults, ten times as many for a longer history; return their folder."""
     from pipeline.generate.faults import Faults
     from pipeline.generate.measurements import Schedule
     from pipeline.generate.population import Population
@@ -79,8 +87,8 @@ def _readings(folder: Path, days: int) -> str:
     faults = Faults(gaps=0.002, duplicates=0.002, late=0.002, malformed=0.0005, resets=0.001, skew=0.3)
     population = Population(PARTITIONS, seed=7, skewed=faults.skew)
     with connect("local[2]") as spark:
-        generate(spark, str(folder / "readings"), population, Schedule(days, INTERVAL_S), faults)
-    return str(folder / "readings" / "metrics")
+        schedule = Schedule(days * LONGER if workload == "long_ingest" else days, INTERVAL_S)
+        return generate(spark, str(folder / workload), population, schedule, faults).metrics
 
 
 def write_page(figures: dict[str, dict[str, Json]], page: Path = PAGE) -> None:

@@ -47,7 +47,7 @@ def measure(workload: str, *arguments: str, code: Path, limits: Limits) -> Json:
     """
     environment = {**os.environ, "PYTHONPATH": str(code), "PYTHONHASHSEED": "0"}
     command = [sys.executable, str(SCRIPT), workload, *arguments]
-    if not workload.startswith(("ingest", "sweep", "page")):  # Java reserves more memory than it uses.
+    if not workload.startswith(("ingest", "long_ingest", "sweep", "page")):  # Java reserves more memory than it uses.
         command = ["prlimit", f"--as={limits.memory_bytes}", *command]
     try:
         done = subprocess.run(

@@ -11,6 +11,7 @@ CLIENTS: Final = {
     "4.1": "4.1.2",
     "4.2": "4.2.2",
     "4.3": "4.3.1",
+    "4.4": "4.4.0",
 }
 """A patch of each minor release of `kafka-streams`, oldest first: the one whose answers are compared."""
 

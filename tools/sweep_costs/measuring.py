@@ -26,8 +26,9 @@ import pyarrow as pa
 from pipeline.parquet import write_parquet
 from pipeline.session import connect
 from pipeline.sweep import batch_job
-from pipeline.sweep.batch_job import run_table
+from pipeline.sweep.batch_job import chunk_runs, run_table
 from pipeline.sweep.batches import BATCH_MS, BatchSizes
+from pipeline.sweep.job import SweepJob
 from pipeline.sweep.run import run_sweep
 from pipeline.worker import (
     SweepInputs,
@@ -35,6 +36,8 @@ from pipeline.worker import (
     simulate_chunks,
     simulate_chunks_on_executor,
 )
+from scenarios.sweeps.design import load_sweep
+from scenarios.sweeps.prepared import prepare_sweep
 from tools.large_applications import workloads
 from tools.pipeline_benchmark import CORES, by_pool, prepare_benchmark
 
@@ -54,7 +57,7 @@ class RunCosts:
         runs: number of runs.
         cpu_s: CPU time of all processes, without the start of Spark.
         elapsed_s: elapsed time of the same.
-        table_s: CPU time of the driver for the rows of the runs.
+        table_s: CPU time of the driver to describe the runs to the workers.
         driver_bytes: peak memory of the driver's Python.
         java_bytes: peak memory of the driver's Java; 0 without Spark.
         batches: runs and time to write the tables of each batch.
@@ -114,7 +117,7 @@ def by_spark_itself(runs: int, batch_ms: float = BATCH_MS, *, simulate: bool = T
         job = replace(prepare_benchmark(runs, Path(folder)), batch_sizes=BatchSizes(batch_ms=batch_ms))
         started = time.process_time()
         for batch in job.batches:
-            run_table(job, batch)
+            chunk_runs(job, batch)
         table_s = time.process_time() - started
         work = simulate_chunks_on_executor if simulate else first_outcome_repeated
         with (
@@ -144,6 +147,47 @@ def first_outcome_repeated(sweep_inputs: SweepInputs, chunks: Iterator[pa.Record
             same = same.set_column(same.schema.get_field_index(name), same.schema.field(name), rows[name])
         yield same
     exclude_modules_from_collection(len(sys.modules))
+
+
+SKEWED = """name: skewed
+scenario: cold_start
+set: {{duration: 2h}}
+factors:
+  - {{name: warmups, path: application.configs.max.warmup.replicas, values: {values}}}
+assignors: [high_availability]
+seeds: 1
+"""
+SKEW = 1_000
+
+
+def skewed(runs: int, run_s: float) -> RunCosts:
+    """Runs by Spark that sleep instead of a simulation, one of them 1,000 times longer than each of the others.
+
+    Sleeping takes no core, so the elapsed time says how the runs were scheduled, on a busy machine, too.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "skewed.yaml")
+        file.write_text(SKEWED.format(values=list(range(1, runs + 1))))
+        prepared = prepare_sweep(load_sweep(file))
+        run_ms = np.full_like(prepared.run_ms, run_s * 1_000)
+        run_ms[runs // 2] *= SKEW
+        job = SweepJob.of(replace(prepared, run_ms=run_ms))
+        work = partial(sleep_for_runs, runs // 2, run_s)
+        with (
+            connect(f"local[{CORES}]", fast_start=True) as spark,
+            patch.object(batch_job, "simulate_chunks_on_executor", work),
+        ):
+            return _timed(runs, lambda: run_sweep(spark, job, str(Path(folder, "out"))))
+
+
+def sleep_for_runs(
+    costly: int, run_s: float, sweep_inputs: SweepInputs, chunks: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """Return the tables of the first run for every run, after the time that the runs of `skewed` take."""
+    for chunk in chunks:
+        settings = chunk["setting"].to_pylist()
+        time.sleep(sum(run_s * (SKEW if setting == costly else 1) for setting in settings))
+        yield from first_outcome_repeated(sweep_inputs, iter([chunk]))
 
 
 def _timed(runs: int, work: Callable[[], object]) -> RunCosts:
@@ -192,6 +236,7 @@ MEASUREMENTS: dict[str, Callable[..., RunCosts]] = {
     "spark": by_spark_itself,
     "overhead": partial(by_spark_itself, simulate=False),
     "large": large,
+    "skewed": skewed,
 }
 
 if __name__ == "__main__":

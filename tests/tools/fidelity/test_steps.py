@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from tools.fidelity.steps import BROKERS_ONLY, EXPERIMENTS, RELEASES, applications_on, experiments_on
+from tools.fidelity.steps import EXPERIMENTS, RELEASES, STREAMS_GROUPS_ONLY, applications_on, experiments_on
 
 
 def test_releases_run_their_experiments() -> None:
-    latest, previous, brokers = ({spec.name for spec in experiments_on(release)} for release in RELEASES)
+    latest, previous, groups = ({spec.name for spec in experiments_on(release)} for release in RELEASES)
     assert latest == {spec.name for spec in EXPERIMENTS} > previous
-    assert brokers == {"assignors", "threads"}
-    assert all(application.uses_streams_groups for application in applications_on(BROKERS_ONLY))
+    assert groups == {"assignors", "threads"}
+    assert all(application.uses_streams_groups for application in applications_on(STREAMS_GROUPS_ONLY))
     assert [spec.name for spec in experiments_on(RELEASES[1], ["newcomer"])] == ["newcomer"]
     with pytest.raises(ValueError, match="unknown experiment 'crush'"):
         experiments_on(RELEASES[0], ["crush"])

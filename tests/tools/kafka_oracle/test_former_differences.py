@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from assignors.java.hash_order import CollectionOrder
-from scenarios.problems import Problem, answer_differences, read_problems, solve_problem
+from scenarios.problem_answers import answer_differences, solve_problem
+from scenarios.problems import Problem, read_problems
 
 DATA = Path(__file__).parent / "data" / "former_differences.jsonl"
 
