@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-answers test-spark test-kafka test-browser javascript lint types layers check bridge bench bench-large performance bench-pipeline spark-cluster \
+.PHONY: help demo test test-answers test-spark test-kafka test-browser javascript lint types layers check gate certify bridge bench bench-large performance bench-pipeline spark-cluster \
 	parity parity-brokers parity-consumers leaderboard releases new-releases changed-classes docs docs-build docs-version readme wheel release wheel-test lock sbom clean .venv machine
 
 help: ## List the targets
@@ -30,52 +30,29 @@ demo: .venv ## Set up, compare assignors on a shipped scenario, run a sweep on S
 	@printf '\n%s\n' '$(DEMO_REPORT)'
 	@.venv/bin/$(DEMO_REPORT)
 
-# Slow tests have their own targets. Those of PROJECTS run users' projects in processes of their own, those of EXAMPLES
-# what README and docs show; those of PAGES draw many pages and figures.
-PROJECTS := tests/packaging/test_name_collisions.py tests/packaging/test_typed_consumer.py tests/packaging/test_without_java.py \
-	tests/assignor_sim/test_pytest_plugin.py
-EXAMPLES := tests/docs/test_python_api.py tests/docs/test_readme.py tests/docs/test_regression_howtos.py tests/docs/test_checkup_howto.py \
-	tests/docs/test_optimal_page.py tests/docs/test_kip_925_page.py \
-	tests/docs/test_brokers_and_bills_page.py tests/docs/test_group_page.py tests/docs/test_optimum_page.py \
-	tests/docs/test_broker_strategies_page.py tests/docs/test_exact_plans_page.py \
-	tests/docs/test_examples.py tests/docs/test_known_problems.py tests/docs/test_warmup_preview_page.py \
-	tests/tools/benchmark
-PAGES    := tests/reports/render/plan_page tests/assignor_sim/commands/test_report.py \
-	tests/assignor_sim/commands/test_plan_directory.py tests/assignor_sim/commands/test_run_alongside.py \
-	tests/assignor_sim/commands/test_plan.py tests/assignor_sim/commands/test_plan_options.py \
-	tests/assignor_sim/commands/test_format_contents.py \
-	tests/assignor_sim/commands/test_explain_moves.py tests/assignor_sim/console/test_encoding.py \
-	tests/reports/render/sweep_page tests/reports/render/figures/test_run_figures.py \
-	tests/assignor_sim/api/test_stored_scenario.py tests/reports/render/figures/test_plan_figures.py \
-	tests/assignor_sim/commands/test_formats.py tests/assignor_sim/commands/test_list.py \
-	tests/assignor_sim/console/test_completion.py tests/assignor_sim/commands/test_report_of_sweeps.py \
-	tests/assignor_sim/commands/test_plan_changes.py tests/assignor_sim/console/test_verbosity.py \
-	tests/docs/test_releases_page.py tests/packaging/test_wheel.py tests/assignor_sim/commands/test_custom_assignors.py
-FAULTS   := tests/faults tests/assignors/containment/test_isolated.py tests/scenarios/test_run_again.py
-# The slowest come first, so that no process is idle at the end.
-ANSWERS  := $(FAULTS) tests/parity tests/contract tests/relations tests/library/test_stored.py \
-	tests/library/test_known_problems.py tests/library/test_readable_results.py tests/reports/analysis/test_sequential_test.py $(PROJECTS) $(EXAMPLES) $(PAGES)
-SLOW     := $(ANSWERS) tests/hostile tests/pipeline tests/object_store tests/yarn tests/connect tests/browser tests/real_kafka tests/bridge tests/benchmarks
+# `pytestmark = pytest.mark.SUITE` in a test file says which target runs it; `make test` runs the files without one. Tests
+# that are also marked `slow` run with SLOW=1 only, which `make certify` sets.
+suite      = $(shell grep -rlE --include='test_*.py' '^pytestmark = .*pytest\.mark\.$(1)\b' tests | sort) -m '$(1)$(FAST)'
+FAST      := $(if $(SLOW),, and not slow)
+SUITES    := answers or spark or object_store or yarn or connect or browser or kafka or bench
+PYTEST    := .venv/bin/python -m pytest
 
 test: .venv ## Set up, then run the tests (a part of them: ARGS="-k rack")
-	.venv/bin/python -m pytest --numprocesses=auto --dist=loadfile $(SLOW:%=--ignore=%) $(ARGS)
+	$(PYTEST) --numprocesses=auto --dist=loadfile -m 'not ($(SUITES))' $(ARGS)
 
-HOSTILE_INPUTS := 50
+test-answers: .venv ## Compare with Kafka's recorded assignments and times; test contracts, relations, examples, hostile input (all: SLOW=1)
+	$(PYTEST) --numprocesses=auto --dist=worksteal $(call suite,answers) $(ARGS)
 
-test-answers: .venv ## Compare with Kafka's recorded assignments and times; test contracts, relations, examples, hostile input
-	.venv/bin/python -m pytest --numprocesses=auto --dist=load $(ANSWERS) $(ARGS)
-	HOSTILE_INPUTS=$(HOSTILE_INPUTS) .venv/bin/python -m pytest --numprocesses=auto --dist=load tests/hostile
-
-test-spark: .venv ## Run the tests that need Spark: embedded, on a cluster whose processes are killed, on S3 and YARN (need Maven), by Spark Connect
-	.venv/bin/python -m pytest --numprocesses=2 --dist=loadfile --no-loadscope-reorder tests/pipeline $(ARGS)
-	@$(MAKE) -j3 spark-object_store spark-yarn spark-connect
+test-spark: .venv ## Run the tests that need Spark (SLOW=1: also on a cluster whose processes are killed, S3, YARN and Spark Connect)
+	$(PYTEST) --numprocesses=2 --dist=loadfile --no-loadscope-reorder $(call suite,spark) $(ARGS)
+	$(if $(SLOW),@$(MAKE) -j3 spark-object_store spark-yarn spark-connect)
 
 # Each has a Spark session of another kind, so each needs a process of its own; most of its time, it waits for servers.
 spark-%: .venv
-	.venv/bin/python -m pytest tests/$* $(ARGS)
+	$(PYTEST) $(call suite,$*) $(ARGS)
 
-test-kafka: .venv bridge ## Compare predictions with real Kafka clusters; execute plans on one; run assignors in Java (needs Maven)
-	.venv/bin/python -m pytest --numprocesses=2 --dist=loadfile --no-loadscope-reorder tests/bridge tests/real_kafka $(ARGS)
+test-kafka: .venv bridge ## Run assignors in Java; compare with a real Kafka cluster (SLOW=1: predictions on all releases; needs Maven)
+	$(PYTEST) --numprocesses=2 --dist=loadfile --no-loadscope-reorder $(call suite,kafka) $(ARGS)
 
 # Versions and checksums are in package-lock.json; the stamp is made last, so an interrupted installation starts again.
 NODE_MODULES := tests/javascript/node_modules/.installed
@@ -90,7 +67,7 @@ javascript: .venv $(NODE_MODULES) ## Lint and test the scripts of the pages; che
 	cd tests/javascript && node --test
 
 test-browser: .venv $(NODE_MODULES) ## Run the tests of the pages in Chromium, with axe-core (apt-get install chromium nodejs npm)
-	.venv/bin/python -m pytest --numprocesses=2 --dist=loadfile tests/browser $(ARGS)
+	$(PYTEST) --numprocesses=2 --dist=loadfile $(call suite,browser) $(ARGS)
 
 lint: .venv ## Check style and format (ruff) and wording (plain words)
 	.venv/bin/ruff check .
@@ -104,6 +81,12 @@ layers: .venv ## Check that imports run downwards only (import-linter)
 	.venv/bin/lint-imports --no-logo
 
 check: lint types layers ## Run lint, types and layers
+
+gate: ## Run .ci/run in a clone of HEAD in an empty folder; write the commit to the file `gate` of the git directory if it passes
+	@sh tools/gate.sh
+
+certify: .venv ## Run every test at full count, continue where it was interrupted, write docs/reference/certification.md (hours; needs Maven)
+	@.venv/bin/python -m tools.certify $(ARGS)
 
 LIMIT := 20
 

@@ -1,7 +1,8 @@
 """Number of random cases per test: `HYPOTHESIS_PROFILE=nightly make test` tries 5,000 instead of 100.
 
 If the environment variable CI is set, Hypothesis' profile `ci` applies, which draws the same cases each time.
-`HYPOTHESIS_PROFILE=unshrunk` shows the first failing case at once, instead of looking for a smaller one.
+The profile `certify` draws others each time, from the seed of `make certify`. `unshrunk` shows the first failing case
+at once, instead of looking for a smaller one.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import signal
 from hypothesis import Phase, settings
 
 settings.register_profile("nightly", max_examples=5_000, deadline=None)
+settings.register_profile("certify", deadline=None, print_blob=True)
 settings.register_profile("default", deadline=None)
 settings.register_profile("unshrunk", deadline=None, phases=(Phase.explicit, Phase.generate))
 

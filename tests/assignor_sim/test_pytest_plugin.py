@@ -12,6 +12,8 @@ import pytest
 from assignor_sim.api import regression
 from tests.assignor_sim.conftest import SMALL
 
+pytestmark = pytest.mark.answers
+
 USER_TEST = """
 import pytest
 

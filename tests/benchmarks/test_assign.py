@@ -25,6 +25,8 @@ from scenarios.problems import Problem, parse_problem
 from tests.benchmarks.conftest import AskKafka, Measure
 from tests.benchmarks.efforts import efforts_of, prediction
 
+pytestmark = pytest.mark.bench
+
 PROBLEMS = Path(__file__).parent / "problems"
 NAMES = sorted(path.name.split(".")[0] for path in PROBLEMS.glob("*.json.gz") if ".expected" not in path.name)
 

@@ -15,6 +15,8 @@ from simulator.assignment.rebalance import build_state
 from tests.benchmarks.conftest import Measure
 from tests.benchmarks.shapes import rack_costs, rack_problem
 
+pytestmark = pytest.mark.bench
+
 FLOWS = [(1_000, 100, 50), (3_000, 300, 1_000), (10_000, 1_000, 15_000)]
 
 

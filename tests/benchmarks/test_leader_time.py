@@ -11,6 +11,8 @@ from tests.benchmarks.conftest import AskKafka, Json
 from tests.benchmarks.efforts import efforts_of, prediction
 from tests.benchmarks.shapes import rack_problem
 
+pytestmark = pytest.mark.bench
+
 FRESH = [(60, 6), (150, 15), (200, 40), (400, 20)]
 LARGE = [(1_000, 20, 0.05), (500, 50, 0.02), (1_000, 50, 0.02), (1_000, 100, 0.005)]
 

@@ -11,6 +11,8 @@ from tests.benchmarks.conftest import Measure
 from tests.benchmarks.shapes import rack_problem
 from tests.benchmarks.shrunken_group import shrunken_group
 
+pytestmark = pytest.mark.bench
+
 
 def proven(state: ApplicationState, assignor: Optimal) -> OptimalSolution:
     solution = assignor.solve(state)

@@ -11,6 +11,8 @@ from assignors.replicas.state import ClusterState
 from tests.benchmarks.clusters import even_cluster
 from tests.benchmarks.conftest import Measure
 
+pytestmark = pytest.mark.bench
+
 PLAIN = PlanRequest()
 
 

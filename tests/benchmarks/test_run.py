@@ -13,6 +13,8 @@ from scenarios.load import Scenario, load, loads
 from scenarios.run import run
 from simulator.results.tabulation import tabulate
 
+pytestmark = pytest.mark.bench
+
 LIBRARY = Path(__file__).parents[2] / "scenarios" / "library"
 
 

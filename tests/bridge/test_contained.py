@@ -19,6 +19,8 @@ from assignors.errors import UnknownAssignorError
 from assignors.jvm.process import LOCK, java_process, stop_java
 from tests.assignor_sim.conftest import SMALL
 
+pytestmark = [pytest.mark.kafka, pytest.mark.slow]
+
 SCENARIO = sim.loads(SMALL)
 LIMITS = CallLimits(timeout_s=5.0, memory_bytes=2**27)
 FAILURES = {

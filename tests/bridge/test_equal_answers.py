@@ -27,6 +27,8 @@ from simulator.results.trace import Trace
 from simulator.world.world import World
 from tests.relations.worlds import worlds
 
+pytestmark = pytest.mark.kafka
+
 WORLDS = int(os.environ.get("BRIDGE_WORLDS", "30"))
 EVERY = int(os.environ.get("BRIDGE_EVERY", "3"))
 """With 3, each assignor runs every third shipped scenario, and each scenario has every third assignor."""

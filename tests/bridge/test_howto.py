@@ -15,6 +15,8 @@ from assignors.jvm.reference import STREAMS, KafkaArtifact
 from assignors.jvm.released_jars import released_jars
 from tools.examples.page import parts
 
+pytestmark = [pytest.mark.kafka, pytest.mark.slow]
+
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "how-to" / "try-a-java-assignor.md").read_text(encoding="utf-8")
 BLOCKS = list(parts(PAGE))

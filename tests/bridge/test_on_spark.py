@@ -18,6 +18,8 @@ from tests.pipeline.sweep.examples import write_sweep
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+pytestmark = [pytest.mark.kafka, pytest.mark.slow]
+
 PYTHON, JAVA = "legacy_sticky", "java:kafka-streams@4.3.1:legacy_sticky"
 
 

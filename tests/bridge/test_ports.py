@@ -16,6 +16,8 @@ from tests.bridge.conftest import compile_jar
 from tests.bridge.test_equal_answers import check_equal
 from tests.relations.worlds import worlds
 
+pytestmark = pytest.mark.kafka
+
 ROOT = Path(__file__).parents[2]
 STAY_PUT = ROOT / "tools/kafka_cluster/src/main/java/assignorsim/StayPut.java"
 RACK_SPREAD = ROOT / "tests/real_kafka/RackSpread.java"

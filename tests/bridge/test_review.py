@@ -11,6 +11,8 @@ from assignors.containment.limits import DEFAULT_LIMITS, CallLimits
 from reports.analysis.stored.verification import VerificationStatus
 from tests.assignor_sim.conftest import SMALL
 
+pytestmark = [pytest.mark.kafka, pytest.mark.slow]
+
 LIMITS_OF = {"Endless": CallLimits(timeout_s=3)}
 """Short where a call never ends; elsewhere, a busy machine may take seconds to find out that a process was killed."""
 FAILURES = {

@@ -9,12 +9,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+import pytest
+
 from assignors import registry
 from assignors.containment.limits import CallLimits
 from assignors.model.assignment import TaskAssignor
 from assignors.model.configs import AssignmentConfigs
 from assignors.model.ids import ProcessId, TaskId, TopicPartition
 from assignors.model.state import ApplicationState, KafkaStreamsState, TaskInfo, TaskTopicPartition
+
+pytestmark = [pytest.mark.kafka, pytest.mark.slow]
 
 RACKS = ("az1", "az2", "az3")
 WARM_UP, CALLS, BATCHES = 2_000, 200, 12

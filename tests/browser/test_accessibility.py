@@ -20,6 +20,8 @@ from tests.browser.test_scaling import scaled_page
 from tests.reports.sample_bills import sample_bill, sample_check
 from tests.reports.sample_sweep import sweep
 
+pytestmark = pytest.mark.browser
+
 AXE = Path("tests/javascript/node_modules/axe-core/axe.min.js")
 RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
 OPEN_ALL = "document.querySelectorAll('details').forEach((details) => { details.open = true; })"

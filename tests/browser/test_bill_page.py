@@ -13,6 +13,8 @@ from tests.browser.conftest import Open
 from tests.reports.sample_bills import sample_bill, sample_check
 from tests.reports.sample_runs import HOSTILE
 
+pytestmark = pytest.mark.browser
+
 
 @cache
 def sample_page() -> str:

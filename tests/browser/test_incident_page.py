@@ -17,6 +17,8 @@ from tests.browser.test_page import drawn_share, saved_csv
 from tests.reports.sample_incident import random_night
 from tests.reports.sample_runs import HOSTILE
 
+pytestmark = pytest.mark.browser
+
 LARGE = random_night(1, num_rebalances=500, num_tasks=200, num_clients=20)
 MAX_BYTES, MAX_NODES = 2_000_000, 20_000
 

@@ -16,6 +16,8 @@ from tests.browser.conftest import Open
 from tests.reports.sample_player_runs import player_runs
 from tests.reports.sample_runs import HOSTILE, MANIFEST, four_assignors
 
+pytestmark = pytest.mark.browser
+
 SENTENCE = "Balance, first → away: from 2 and 0 tasks per thread to 1 and 1."
 NAMES = ("first", "away", "late", "az1", "az2", "0_0", "0_1", "1_0", "eager", "calm", "balance")
 

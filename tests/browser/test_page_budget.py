@@ -19,6 +19,8 @@ from tests.reports.sample_player_runs import player_runs
 from tests.reports.sample_runs import MANIFEST, MINUTE_MS, run_rounds, tables
 from tests.reports.sample_sweep import sweep
 
+pytestmark = pytest.mark.browser
+
 TASKS, CLIENTS, ROUNDS, MOVES = 1_000, 100, 200, 12
 MAX_BYTES = 1_500_000
 MAX_NODES, MAX_NODES_WITH_SCRIPTS = 25_000, 40_000

@@ -15,6 +15,8 @@ from tests.browser.test_page import drawn_share
 from tests.reports.sample_plans import NAMES, results
 from tests.reports.sample_runs import HOSTILE
 
+pytestmark = pytest.mark.browser
+
 
 @cache
 def sample_page() -> str:

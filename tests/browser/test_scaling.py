@@ -13,6 +13,8 @@ from tests.browser.test_page import drawn_share, saved_csv
 from tests.reports.sample_runs import HOSTILE, MANIFEST
 from tests.reports.sample_scaling import scaled_runs
 
+pytestmark = pytest.mark.browser
+
 
 @cache
 def scaled_page() -> str:

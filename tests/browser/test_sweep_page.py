@@ -17,6 +17,8 @@ from tests.reports.sample_player_runs import player_runs
 from tests.reports.sample_runs import HOSTILE, MANIFEST
 from tests.reports.sample_sweep import sweep
 
+pytestmark = pytest.mark.browser
+
 NAMES = ("weights", "steady", "rival", "rate", "standbys")
 
 

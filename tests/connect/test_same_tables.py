@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 from pipeline.aggregate import aggregate
 from pipeline.review.spark_runs import map_on_spark
 from tests.connect import work
@@ -16,6 +18,8 @@ from tools.connect_server import ConnectServer
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+pytestmark = [pytest.mark.connect, pytest.mark.slow]
 
 
 def contents(folder: Path) -> dict[str, list[tuple[str, str, int]]]:

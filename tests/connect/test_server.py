@@ -23,6 +23,8 @@ from tools.connect_server import ConnectServer, connect_server
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+pytestmark = [pytest.mark.connect, pytest.mark.slow]
+
 BEATING = """
 import sys
 from pipeline.session import connect

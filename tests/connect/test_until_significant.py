@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
 from pipeline.sweep.batch_job import run_table
 from pipeline.sweep.job import SweepJob
@@ -20,6 +21,8 @@ from tests.pipeline.sweep.examples import SWEEP, write_sweep
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+pytestmark = [pytest.mark.connect, pytest.mark.slow]
 
 
 def test_decided_setting_stops(remote: SparkSession, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,6 +15,8 @@ from assignors.replicas.plan import PlanRequest, PlanStatus
 from assignors.replicas.planning import plan
 from assignors.replicas.state import NO_BROKER, UNKNOWN_RATE, BrokerState, ClusterState, TopicRetention
 from tests.assignors.replicas.all_placements import placements
+
+pytestmark = pytest.mark.answers
 
 
 @st.composite

@@ -26,6 +26,8 @@ from scenarios.run import run
 from simulator.results.tabulation import tabulate
 from tests.assignor_sim.conftest import InProcessShell, Shell
 
+pytestmark = pytest.mark.answers
+
 SEEDS = 3
 SMALL = """
 name: small

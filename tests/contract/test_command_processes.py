@@ -10,6 +10,8 @@ import pytest
 from tests.assignor_sim.commands.plan_commands import ASSIGNMENT, ROUND_ROBIN, list_files
 from tests.assignor_sim.conftest import SMALL, Shell
 
+pytestmark = pytest.mark.answers
+
 
 @pytest.fixture
 def process_shell(tmp_path: Path) -> Shell:

@@ -16,6 +16,8 @@ from reports.analysis.metrics import METRIC
 from reports.analysis.next_steps import NextStep
 from reports.render.terminal.comparison import COLUMNS, render
 
+pytestmark = pytest.mark.answers
+
 SCENARIOS = 8
 
 

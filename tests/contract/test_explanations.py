@@ -12,6 +12,8 @@ from simulator.assignment.explanation import MEMBER_LOST, RACK, SPREAD, Explanat
 from tests.simulator.assignment.explanation_checks import check_break_evens, check_explanation, explained_decisions
 from tests.simulator.assignment.test_explanation import ASSIGNORS, NAMES, STEPS_ONLY
 
+pytestmark = pytest.mark.answers
+
 
 @pytest.mark.parametrize("assignor", ASSIGNORS, ids=NAMES)
 def test_explanations_match_the_recorded_steps(assignor: RecordingTaskAssignor) -> None:

@@ -21,6 +21,8 @@ from pipeline.fuzz import search
 from reports.analysis.stored.verification import VerificationStatus
 from tests.contract import broken_assignors
 
+pytestmark = pytest.mark.answers
+
 ROOT = Path(__file__).parents[2]
 MENDED = "high_availability"
 

@@ -20,6 +20,8 @@ from simulator.results.tabulation import tabulate
 from simulator.world.world import GroupProtocol
 from tests.assignor_sim.conftest import InProcessShell, Shell
 
+pytestmark = pytest.mark.answers
+
 DUMPS = Path(__file__).parents[1] / "scenarios" / "kafka" / "dumps" / "consumer_groups"
 SEEDS = 4
 NEAREST = "replica.selector.class: org.apache.kafka.common.replica.RackAwareReplicaSelector"

@@ -14,6 +14,8 @@ from tests.assignors.tasks.kernel_checks import (
     check_standby_exchange,
 )
 
+pytestmark = pytest.mark.answers
+
 
 @pytest.fixture(params=[PLAIN, COMPILED], ids=["plain", "compiled"], autouse=True)
 def kernels(request: pytest.FixtureRequest) -> Iterator[Kernels]:

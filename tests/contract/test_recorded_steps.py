@@ -8,6 +8,8 @@ from assignors.compilation import CHOICE, COMPILED, PLAIN, Kernels
 from assignors.recording.recorder import RecordingTaskAssignor
 from tests.assignors.recording.step_checks import ASSIGNORS, NAMES, check_steps
 
+pytestmark = pytest.mark.answers
+
 
 @pytest.mark.parametrize("kernels", [PLAIN, COMPILED], ids=["plain", "compiled"])
 @pytest.mark.parametrize("assignor", ASSIGNORS, ids=NAMES)

@@ -14,6 +14,8 @@ import pytest
 
 from tests.assignor_sim.conftest import SMALL
 
+pytestmark = pytest.mark.answers
+
 ROOT = Path(__file__).parents[2]
 COMMANDS = (
     ("run", "small.yaml", "--out", "out", "--assignor", "high_availability", "--assignor", "optimal"),

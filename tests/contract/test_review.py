@@ -11,6 +11,8 @@ import assignor_sim as sim
 from scenarios.suite.standard import own_cases
 from tests.contract import broken_assignors
 
+pytestmark = pytest.mark.answers
+
 MISTAKES = {
     "DropsTask": "complete",
     "Oscillates": "no_oscillation",

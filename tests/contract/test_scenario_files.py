@@ -11,6 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from scenarios.language.yaml_reader import MAX_BYTES, MAX_NODES, read_yaml
 from tests.scenarios.test_fuzz import changed_scenarios, check_loading
 
+pytestmark = pytest.mark.answers
+
 LARGEST_FILES = {
     "short topics": "topics:\n" + "  - {name: t, partitions: 4, size: 5 GB, bytes_per_s: 4 MB/s}\n" * 6_000,
     "empty quotes": "x: [" + "''," * (MAX_NODES - 10) + "]",

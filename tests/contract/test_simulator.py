@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 
 import pytest
 from hypothesis import given, settings
@@ -20,14 +21,15 @@ from simulator.world.changes import BrokersDown, BrokersUp, ReplicasSet
 from simulator.world.disturbances import Crash, Disk, Leave, TrafficChange
 from simulator.world.layout import lay_out
 from simulator.world.world import NO_LEADER, GroupProtocol, World
-from tests.conftest import PROFILE
 from tests.simulator.group.test_classic_group_random import ClassicGroupMachine
 from tests.simulator.group.test_streams_group import StreamsGroupMachine
 from tests.simulator.random_worlds import DURATION_MS, assignors, disturbed_worlds
 from tests.simulator.run_checks import check_run
 from tests.simulator.world_builders import HOUR, with_group
 
-EXAMPLES = {"ci": 300, "nightly": 10_000}.get(PROFILE, 60)
+pytestmark = pytest.mark.answers
+
+EXAMPLES = int(os.environ.get("CONTRACT_WORLDS", "200")) * 3 // 10
 """Number of random worlds, and of random histories of a group."""
 
 

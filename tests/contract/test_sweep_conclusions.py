@@ -18,6 +18,8 @@ from reports.analysis.metrics import METRIC
 from reports.analysis.sweeps.conclusion import conclude_sweeps
 from reports.render.terminal.sweep import draw
 
+pytestmark = pytest.mark.answers
+
 Json = dict[str, Any]
 
 SEEDS = 60

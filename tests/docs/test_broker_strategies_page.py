@@ -6,8 +6,12 @@ import re
 import shlex
 from pathlib import Path
 
+import pytest
+
 from tests.assignor_sim.conftest import InProcessShell
 from tools.broker_strategies import BLOCK, PAGE
+
+pytestmark = pytest.mark.answers
 
 TEXT = PAGE.read_text(encoding="utf-8")
 CHEAP = ("today", "topicmappr_count", "goal_chain", "exact_flow")

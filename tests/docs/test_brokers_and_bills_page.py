@@ -20,6 +20,8 @@ from simulator.world.changes import ReassignmentStep
 from simulator.world.disturbances import Reassignment
 from simulator.world.world import World
 
+pytestmark = pytest.mark.answers
+
 PAGE = (Path(__file__).parents[2] / "docs" / "explanation" / "brokers-and-bills.md").read_text(encoding="utf-8")
 TEXT = " ".join(PAGE.split())
 NAME = "a_better_plan_a_worse_bill"

@@ -8,11 +8,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from reports.analysis.checkup.areas import GROUP_AREAS, STREAMS_AREAS
 from reports.render.checkup.rows import LIMIT_HEADERS, limit_rows
 from reports.render.markdown import markdown_table
 from tests.assignor_sim.conftest import Shell
 from tests.contract.test_checkup import TINY
+
+pytestmark = pytest.mark.answers
 
 GROUP_PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "check-a-consumer-group.md"
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "check-an-application.md"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from assignors.model.columns import IntArray
 from assignors.replicas.exact_flow import ExactFlow
@@ -13,6 +14,8 @@ from assignors.replicas.plan import PlanRequest
 from assignors.replicas.planning import plan
 from assignors.replicas.state import ClusterState
 from tests.assignors.replicas.clusters import random_cluster
+
+pytestmark = pytest.mark.answers
 
 PAGE = (Path(__file__).parents[2] / "docs" / "explanation" / "exact-plans.md").read_text(encoding="utf-8")
 TEXT = " ".join(PAGE.split())

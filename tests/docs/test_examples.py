@@ -17,6 +17,8 @@ from tools.examples.pages import all_pages, executed_pages, not_run_list
 from tools.examples.run import ExampleError, refreshed, replace_sections
 from tools.scenario_examples import BASE, EXAMPLES
 
+pytestmark = pytest.mark.answers
+
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
 LANGUAGES = {"sh", "text", "yaml", "python", "java", "sql", "toml", "properties", "json"}

@@ -6,9 +6,13 @@ import re
 from pathlib import Path
 from statistics import median
 
+import pytest
+
 from assignor_sim.api.loading import load
 from assignor_sim.api.running import run
 from simulator.world.disturbances import Join
+
+pytestmark = pytest.mark.answers
 
 TEXT = " ".join((Path(__file__).parents[2] / "docs" / "explanation" / "group.md").read_text(encoding="utf-8").split())
 NAME = "sticky_without_rest"

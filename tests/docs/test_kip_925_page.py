@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from assignor_sim.api.loading import load
 from assignor_sim.api.running import run
 from reports.analysis.metrics import ALL_METRICS
 from tests.assignors.tasks.subtopology_skew import skew_table
 from tools.examples.figures import first_runs, show
+
+pytestmark = pytest.mark.answers
 
 PAGE = (Path(__file__).parents[2] / "docs" / "explanation" / "kip-925-alternatives.md").read_text(encoding="utf-8")
 TEXT = " ".join(PAGE.split())

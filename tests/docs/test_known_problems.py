@@ -6,6 +6,8 @@ import pytest
 
 from tools.known_problems import FOLDER, index_page, pages, problem_scenarios
 
+pytestmark = pytest.mark.answers
+
 NAMES = sorted(problem_scenarios())
 
 

@@ -16,6 +16,8 @@ from tests.benchmarks.shapes import rack_problem
 from tests.benchmarks.shrunken_group import shrunken_group
 from tools.examples.figures import first_runs, show
 
+pytestmark = pytest.mark.answers
+
 PAGE = (Path(__file__).parents[2] / "docs" / "explanation" / "optimal.md").read_text(encoding="utf-8")
 BYTES = "{label: '`optimal`, bytes', assignor: optimal, parameters: {minimizes: bytes}}"
 ASSIGNORS = """

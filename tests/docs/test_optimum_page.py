@@ -9,6 +9,8 @@ import pytest
 from scenarios.shipped import list_applications
 from tools.proven_optima import MARK, PAGE, counts, proofs
 
+pytestmark = pytest.mark.answers
+
 REFRESH = "run `python -m tools.proven_optima`"
 
 

@@ -16,6 +16,8 @@ import pytest
 import assignor_sim as sim
 import assignor_sim.api
 
+pytestmark = pytest.mark.answers
+
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "reference" / "python-api.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"^(<!-- .*? -->\n)?```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)

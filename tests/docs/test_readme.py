@@ -23,6 +23,8 @@ from tools.readme import (
     steady_rates,
 )
 
+pytestmark = pytest.mark.answers
+
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
 HINT = "run `python -m tools.readme`"
 

@@ -8,10 +8,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 import typer
 
 from assignor_sim.cli import app
 from tests.docs.plugin_options import plugin_options
+
+pytestmark = pytest.mark.answers
 
 HOW_TO = Path(__file__).parents[2] / "docs" / "how-to"
 KEEP = (HOW_TO / "keep-regression-tests.md").read_text(encoding="utf-8")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from assignor_sim.api.releases import releases
 from reports.analysis.release_differences import measured_differences
 from scenarios.shipped import list_scenarios
@@ -12,6 +14,8 @@ from tools.kafka_oracle import parity_page
 from tools.releases.known import BROKERS, CLIENTS
 from tools.releases.measure import FILE
 from tools.releases.page import PAGE, answer_sections, effect_rows, generated, parity_section
+
+pytestmark = pytest.mark.answers
 
 HINT = "run `make releases`"
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tools.warmup_preview import MARK, PAGE, STANDBYS, streams_scenarios, table_rows, with_standbys
+
+pytestmark = pytest.mark.answers
 
 
 def test_every_shipped_streams_group_is_compared() -> None:

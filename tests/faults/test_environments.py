@@ -15,6 +15,8 @@ import pytest
 from simulator.results.output_lock import output_lock
 from tests.assignor_sim.conftest import SMALL
 
+pytestmark = pytest.mark.answers
+
 ROOT = Path(__file__).parents[2]
 RUN = ("run", "small.yaml", "--out", "out")
 NO_OUTPUT = ("run", "small.yaml")

@@ -9,6 +9,8 @@ import pytest
 
 from tests.faults.kills import COMMANDS, Command, try_moments
 
+pytestmark = pytest.mark.answers
+
 MOMENTS = int(os.environ.get("KILL_MOMENTS", "1"))
 SIGNALS = (signal.SIGKILL, signal.SIGINT)
 ONE_SIGNAL = {"aggregate": signal.SIGKILL, "ingest": signal.SIGINT, "ingest --add": signal.SIGKILL}

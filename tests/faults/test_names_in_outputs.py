@@ -15,6 +15,8 @@ import pytest
 
 from tests.assignor_sim.conftest import SMALL, CommandResult, InProcessShell
 
+pytestmark = pytest.mark.answers
+
 SCRIPT, MARKUP, MARKDOWN = "<script>alert(1)</script>", "[bold red]x[/] [link=http://a]", "| `a` **b** ![c](d)"
 FORMULA = "=1+1"
 COMPARE = "compare a.yaml --assignor high_availability --assignor MARKDOWN --seeds 2"

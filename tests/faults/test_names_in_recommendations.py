@@ -24,6 +24,8 @@ from tests.faults.test_names_in_outputs import FORMULA, HARMFUL, MARKDOWN, MARKU
 from tests.pipeline.recommend.shop_space import space_of
 from tests.pipeline.recommend.synthetic_runs import evaluator_of
 
+pytestmark = pytest.mark.answers
+
 FORMULAS = dict.fromkeys(NAMES, FORMULA) | {"name: late": "=2+2"}
 """All names are formulas; two groups of clients must differ."""
 

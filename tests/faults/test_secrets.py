@@ -14,6 +14,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.answers
+
 PASSWORD = "s3cr3t-of-alice"
 ROOT = Path(__file__).parents[2]
 FORMS = (PASSWORD, base64.b64encode(PASSWORD.encode()).decode().rstrip("="), PASSWORD[::-1], PASSWORD.encode().hex())

@@ -15,6 +15,8 @@ import pytest
 from tests.hostile.kafka_output import IMPORTERS
 from tests.hostile.kinds import KINDS
 
+pytestmark = pytest.mark.answers
+
 INPUTS = int(os.environ.get("HOSTILE_INPUTS", "0"))
 FEW = {
     "scenarios": 15,

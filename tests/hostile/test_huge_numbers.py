@@ -7,6 +7,8 @@ import pytest
 from assignors import registry
 from tests.hostile.problems import cpu_seconds, huge_problems
 
+pytestmark = pytest.mark.answers
+
 HUGE = (1_000_000, 2**31 - 1, 2**63 - 1)
 LIMIT_S = 2.0
 

@@ -16,6 +16,8 @@ from scenarios.load import load
 from scenarios.resolution.known_problem import Fix, KnownProblem
 from scenarios.shipped import list_scenarios
 
+pytestmark = pytest.mark.answers
+
 FILES = {file.stem: file for file in list_scenarios() if load(file).problem is not None}
 METRICS = METRIC | {NOT_CONVERGED.name: NOT_CONVERGED}
 

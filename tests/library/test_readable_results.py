@@ -16,6 +16,8 @@ from tests.assignor_sim.conftest import SMALL as SMALL_RUN
 from tests.assignor_sim.conftest import Shell
 from tests.scenarios.scenario_texts import FULL, RUNNING, SMALL
 
+pytestmark = pytest.mark.answers
+
 WITHOUT_RACKS = SMALL_RUN.replace("threads: 2", "threads: 2, client_rack: false")
 
 

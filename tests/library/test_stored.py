@@ -12,6 +12,8 @@ from reports.render.verification import as_text
 from scenarios.shipped import list_scenarios
 from simulator.model_version import MODEL_VERSION
 
+pytestmark = pytest.mark.answers
+
 EVERY_SCENARIO = pytest.mark.parametrize("file", list_scenarios(), ids=lambda file: file.stem)
 
 

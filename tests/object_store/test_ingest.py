@@ -23,6 +23,8 @@ from tools.object_store.server import ObjectStore
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+pytestmark = [pytest.mark.object_store, pytest.mark.slow]
+
 
 def _generate(spark: SparkSession, out: str) -> str:
     return generate(spark, out, Population(4, seed=7), Schedule(1, 900), Faults(), "csv").metrics

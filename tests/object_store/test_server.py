@@ -11,6 +11,10 @@ import time
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import pytest
+
+pytestmark = [pytest.mark.object_store, pytest.mark.slow]
+
 PROJECT = Path(__file__).parents[2]
 OWNER = """
 import time

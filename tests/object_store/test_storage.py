@@ -15,6 +15,8 @@ from tools.object_store.server import ObjectStore
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+pytestmark = [pytest.mark.object_store, pytest.mark.slow]
+
 FILES = (("first", "rows"), ("second", "rows"), ("marker",))
 NEW, OLD, MARKER = ".out.part", "out", "marker"
 

@@ -29,6 +29,8 @@ from tools.object_store.server import ObjectStore
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+pytestmark = [pytest.mark.object_store, pytest.mark.slow]
+
 PROJECT = Path(__file__).parents[2]
 RUNS = 24
 KILLED = "killed"

@@ -16,6 +16,8 @@ import pytest
 
 from tests.assignor_sim.conftest import SMALL
 
+pytestmark = pytest.mark.answers
+
 ROOT = Path(__file__).parents[2]
 NAMES = ("assignors", "pipeline", "reports", "scenarios", "simulator")
 USER_CODE = """

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.answers
+
 CONSUMER = Path(__file__).parent / "consumer" / "consumer.py"
 CACHE = Path(__file__).parents[2] / ".mypy_cache" / "consumer"
 

@@ -16,6 +16,8 @@ from packaging.utils import canonicalize_name
 
 from hatch_build import BRIDGE, NESTED_PACKAGES, NestingError, rewrite_imports
 
+pytestmark = pytest.mark.answers
+
 ROOT = Path(__file__).parents[2]
 SOURCES = ("pyproject.toml", "hatch_build.py", "README.md", "LICENSE")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]

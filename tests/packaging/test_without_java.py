@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.assignor_sim.conftest import Shell
 from tests.assignor_sim.missing_software import NO_JAVA, without
+
+pytestmark = pytest.mark.answers
 
 STEPS = (
     ("run", "scenario.yaml", "--assignor", "defaults", "--out", "out"),

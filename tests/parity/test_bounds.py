@@ -6,6 +6,8 @@ import pytest
 
 from tools.optimality_gap import answer_costs
 
+pytestmark = pytest.mark.answers
+
 
 @pytest.mark.parametrize("name", ["public", "extras", "rare"])
 def test_kafka_is_never_below_the_bound(name: str) -> None:

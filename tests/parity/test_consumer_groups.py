@@ -19,6 +19,8 @@ from scenarios.consumer_problems import consumer_answer, parse_consumer_problem
 from scenarios.problem_answers import answer_differences, solve_problem
 from tests.parity.recorded_problems import vectors
 
+pytestmark = pytest.mark.answers
+
 RECORDED = {"consumer_groups": 2400, "consumer_groups_4_0_0": 200}
 
 

@@ -6,6 +6,8 @@ import pytest
 
 from tests.assignors.recording.scale_problems import assignor_of, predicted_ms, problem
 
+pytestmark = pytest.mark.answers
+
 MEASURED_MS = {
     "ha-large_partition_count-first": 30,
     "ha-large_partition_count-second": 45,

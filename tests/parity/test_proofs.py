@@ -10,6 +10,8 @@ from assignors.objective.cost import CostAndBound, Weights
 from assignors.optimum.proof import prove_bound
 from tools.optimality_gap import answer_costs
 
+pytestmark = pytest.mark.answers
+
 
 def proven(state: ApplicationState, columns: AssignmentColumns, weights: Weights) -> CostAndBound | None:
     return prove_bound(state, columns, weights, 60.0)

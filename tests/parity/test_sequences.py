@@ -14,6 +14,8 @@ from scenarios.problems import Problem, parse_problem
 from simulator.assignment.rebalance import ComputedAssignment, build_state, compute_assignment
 from tests.parity.recorded_problems import vectors
 
+pytestmark = pytest.mark.answers
+
 
 def sequences(assignor: str) -> dict[str, list[Problem]]:
     problems_of: dict[str, list[Problem]] = {}

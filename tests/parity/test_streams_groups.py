@@ -17,6 +17,8 @@ from reports.analysis.release_differences import measured_differences
 from scenarios.problem_answers import answer_differences, solve_problem
 from tests.parity.recorded_problems import vectors
 
+pytestmark = pytest.mark.answers
+
 RECORDED = {"streams_group": ("4.2.1", "4.3"), "streams_group_4_2_2": ("4.2",), "streams_group_4_4": ("4.4",)}
 
 

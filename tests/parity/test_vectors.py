@@ -13,6 +13,8 @@ from assignors.java.hash_order import CollectionOrder
 from scenarios.problem_answers import answer_differences, solve_problem
 from tests.parity.recorded_problems import vectors
 
+pytestmark = pytest.mark.answers
+
 COUNTS = {"public": 1500, "extras": 208, "rare": 61, "sticky_task_assignor_4_4": 200}
 CASES = sorted({(name, *problem.kind) for name in COUNTS for problem in vectors(name)})
 

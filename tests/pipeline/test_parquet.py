@@ -6,11 +6,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow.parquet as pq
+import pytest
 
 from pipeline.parquet import write_parquet
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
 
 
 def test_columns_have_one_encoding_as_several_would_be_in_random_order(spark: SparkSession, tmp_path: Path) -> None:

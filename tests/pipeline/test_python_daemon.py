@@ -17,6 +17,8 @@ from pipeline.python_daemon import daemon_settings, import_modules
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+pytestmark = pytest.mark.spark
+
 
 def test_workers_of_another_python_or_with_shipped_code_have_the_daemon_of_spark(
     monkeypatch: pytest.MonkeyPatch,

@@ -14,7 +14,8 @@ from pipeline.java_process import end_orphans
 from pipeline.session import connect
 from simulator.results.temporary_folder import temporary_folder
 
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="processes are found on Linux only")
+LINUX_ONLY = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="processes are found on Linux only")
+pytestmark = [pytest.mark.spark, LINUX_ONLY]
 
 
 def start(folder: str) -> subprocess.Popen[bytes]:
@@ -70,6 +71,7 @@ with connect("local[1]") as spark:
 
 
 @pytest.mark.parametrize("when", ["during a call", "between calls"])
+@pytest.mark.slow
 def test_java_that_is_killed_is_one_error_and_the_next_session_works(tmp_path: Path, when: str) -> None:
     done = subprocess.run([sys.executable, "-c", KILL_JAVA, when], capture_output=True, text=True, cwd=tmp_path)
     assert "Traceback" not in done.stderr
@@ -102,6 +104,7 @@ with connect("local[1]") as spark:
 """
 
 
+@pytest.mark.slow
 def test_interrupt_that_python_drops_is_no_error_of_spark(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", DROP_INTERRUPT], capture_output=True, text=True, cwd=tmp_path)
     assert done.stdout.splitlines() == ["interrupted", "5"]

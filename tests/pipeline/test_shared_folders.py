@@ -15,6 +15,8 @@ from pipeline.shared_folders import check_workers_see, hosts_without
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+pytestmark = pytest.mark.spark
+
 
 def test_hosts_whose_workers_do_not_see_a_file_are_named(spark: SparkSession, tmp_path: Path) -> None:
     seen = tmp_path / "seen"

@@ -21,6 +21,8 @@ from pipeline.storage import Storage
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+pytestmark = pytest.mark.spark
+
 OpenStorage = Callable[[str], Storage]
 
 

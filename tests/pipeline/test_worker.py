@@ -26,6 +26,8 @@ from simulator.results.tables import SCHEMAS
 from simulator.results.tabulation import tabulate
 from tests.pipeline.sweep.examples import SCENARIO, SWEEP, write_sweep
 
+pytestmark = pytest.mark.spark
+
 ROOT = Path(__file__).parents[2]
 
 

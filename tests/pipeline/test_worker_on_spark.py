@@ -16,6 +16,8 @@ from scenarios.sweeps.prepared import prepare_sweep
 from tests.pipeline.sweep.examples import write_sweep
 from tests.simulator.results.test_result_directory import digest, run_tables
 
+pytestmark = pytest.mark.spark
+
 ROOT = Path(__file__).parents[2]
 
 

@@ -25,6 +25,8 @@ from tools.fidelity.leader_log import LeaderDecision
 from tools.kafka_cluster.applications import Host, Hosts, describe_topology, prepare
 from tools.kafka_cluster.cluster import ClusterSpec, KafkaCluster
 
+pytestmark = [pytest.mark.kafka, pytest.mark.slow]
+
 APPLICATION = applications.TestedApplication("shop", "checked application")
 RACKS = ("az1", "az2", "az3")
 RECORDS = 3_000

@@ -25,6 +25,8 @@ from tests.scenarios.kafka.consumer_assignments import current_and_next
 from tools.kafka_cluster.cluster import ClusterSpec, KafkaCluster
 from tools.kafka_cluster.consumers import ConsumerEvent, PlannedConsumer, run_consumers
 
+pytestmark = [pytest.mark.kafka, pytest.mark.slow]
+
 END_MS = 38_000
 IMPORT_MS = 29_000
 """When groups are imported that are stable again after the crash."""

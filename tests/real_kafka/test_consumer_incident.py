@@ -25,6 +25,8 @@ from tools.kafka_cluster.consumer_night import (
 )
 from tools.kafka_cluster.consumers import ConsumerEvent
 
+pytestmark = [pytest.mark.kafka, pytest.mark.slow]
+
 _STOPPED = ("b", "c")
 
 

@@ -22,6 +22,8 @@ from tests.real_kafka.observed_groups import assignors_at, create_topics
 from tools.kafka_cluster.cluster import ClusterSpec, KafkaCluster
 from tools.kafka_cluster.consumers import ConsumerEvent, PlannedConsumer, run_consumers
 
+pytestmark = [pytest.mark.kafka, pytest.mark.slow]
+
 TOPICS = {"orders": 12, "payments": 5}
 END_MS = 48_000
 DESCRIBED_MS = 45_500

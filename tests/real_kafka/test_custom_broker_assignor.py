@@ -23,6 +23,8 @@ from tools.kafka_group_oracle.oracle import CustomClass
 from tools.streams_members.member import StreamsMember, settle
 from tools.streams_members.protocol import KAFKA_VERSION, ProtocolConnection
 
+pytestmark = pytest.mark.kafka
+
 PYTHON = "tests.real_kafka.rack_spread:RackSpread"
 GROUPS, ROUNDS = 250, 4
 STEPS = 25

@@ -20,6 +20,8 @@ from tests.assignor_sim.conftest import CommandResult, Shell
 from tools.kafka_cluster.cluster import ClusterSpec, KafkaCluster
 from tools.kafka_cluster.consumers import ConsumerEvent, PlannedConsumer, run_consumers
 
+pytestmark = [pytest.mark.kafka, pytest.mark.slow]
+
 GROUP: Final = "billing"
 TOPIC: Final = "orders"
 PARTITIONS: Final = 12

@@ -28,6 +28,8 @@ from tools.fidelity.applications import BROKER_CONFIGS, COMMON, STANDBYS, STREAM
 from tools.kafka_cluster.applications import Host, Hosts, describe_topology, prepare
 from tools.kafka_cluster.cluster import ClusterSpec, KafkaCluster
 
+pytestmark = [pytest.mark.kafka, pytest.mark.slow]
+
 CLASSIC, STREAMS = "shop", "kiosk"
 PURGED = {**COMMON, "repartition.purge.interval.ms": 1_000}
 """Repartition topics are purged before the imports, not between them (by default 30 s after the start)."""

@@ -26,6 +26,8 @@ from tools.kafka_cluster.applications import Host, Hosts, describe_topology, pre
 from tools.kafka_cluster.cluster import KAFKA_VERSION, ClusterSpec, KafkaCluster
 from tools.kafka_cluster.past_night import APPLICATIONS, CLASSIC, STREAMS, segment_of
 
+pytestmark = [pytest.mark.kafka, pytest.mark.slow]
+
 RECORDS = 300
 ACTIVE = 26
 DOWN_S, QUIET_S, STABLE_TIMEOUT_S = 2, 3, 90

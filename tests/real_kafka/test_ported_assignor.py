@@ -18,6 +18,8 @@ from tools.kafka_cluster.java import build_classpath
 from tools.kafka_oracle.generate import generate
 from tools.kafka_oracle.oracle import KafkaOracle
 
+pytestmark = [pytest.mark.kafka, pytest.mark.slow]
+
 Json = dict[str, Any]
 
 JAVA, PYTHON = "assignorsim.StayPut", "tests.real_kafka.stay_put:StayPut"

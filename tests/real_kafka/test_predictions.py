@@ -27,6 +27,8 @@ from tools.fidelity.steps import (
 )
 from tools.fidelity.stored_confirmation import StoredConfirmation, to_stored, write_confirmations
 
+pytestmark = [pytest.mark.kafka, pytest.mark.slow]
+
 STEPS = {"assignors": 8, "crash": 3, "crash-standby": 3, "close": 4, "threads": 6, "newcomer": 1}
 """Number of confirmed steps of each experiment."""
 ALWAYS_MOVING = ("assignors", "crash", "threads")

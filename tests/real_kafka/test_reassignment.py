@@ -26,6 +26,8 @@ from tests.real_kafka.reassigning import RECORDS, Operator, ReplicasAndLeader, r
 from tools.kafka_cluster.cluster import ClusterSpec, KafkaCluster
 from tools.kafka_cluster.java import find_main_class
 
+pytestmark = [pytest.mark.kafka, pytest.mark.slow]
+
 CROWDED = {"orders": [(1, 2)] * 9, "clicks": [(2, 1), (2, 1), (1, 2), (1, 2)]}
 """Two topics whose replicas are all on two brokers, most of them led by the first."""
 

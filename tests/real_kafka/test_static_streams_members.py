@@ -29,6 +29,8 @@ from tools.streams_members.member import (
 )
 from tools.streams_members.protocol import ProtocolConnection
 
+pytestmark = [pytest.mark.kafka, pytest.mark.slow]
+
 MINUTE_MS = 60_000
 PROCESSES = {name: f"0000000{number}-1111-2222-3333-444444444444" for number, name in enumerate("abc", 1)}
 

@@ -5,10 +5,14 @@ from __future__ import annotations
 import re
 from datetime import datetime
 
+import pytest
+
 from simulator.processes.classic_protocol import API_TIMEOUT_MS
 from tools.fidelity.applications import BROKER_CONFIGS, COMMON
 from tools.kafka_cluster.applications import Host, Hosts, prepare
 from tools.kafka_cluster.cluster import ClusterSpec, KafkaCluster
+
+pytestmark = [pytest.mark.kafka, pytest.mark.slow]
 
 APPLICATION = "clicks"
 CONFIGS = {**COMMON, "num.stream.threads": 1, "replication.factor": 1}

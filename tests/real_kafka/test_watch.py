@@ -27,6 +27,8 @@ from tools.fidelity.applications import BROKER_CONFIGS, COMMON, SESSION, STREAMS
 from tools.kafka_cluster.applications import Host, Hosts, describe_topology, prepare
 from tools.kafka_cluster.cluster import ClusterSpec, KafkaCluster
 
+pytestmark = [pytest.mark.kafka, pytest.mark.slow]
+
 CLASSIC, STREAMS = "shop", "kiosk"
 SESSION_MS = 8_000
 OWN = {**COMMON, "num.stream.threads": 1, "replication.factor": 1, SESSION: SESSION_MS}

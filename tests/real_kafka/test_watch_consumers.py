@@ -22,6 +22,8 @@ from tests.real_kafka.recorded_requests import READ_ONLY, recorded_requests
 from tools.kafka_cluster.cluster import ClusterSpec, KafkaCluster
 from tools.kafka_cluster.consumers import PlannedConsumer, run_consumers
 
+pytestmark = [pytest.mark.kafka, pytest.mark.slow]
+
 SESSION_MS = 6_000
 COMMIT_MS = 500
 INTERVAL_S = 0.5

@@ -44,6 +44,8 @@ from tests.relations.worlds import (
 )
 from tests.simulator.world_builders import client
 
+pytestmark = pytest.mark.answers
+
 
 @st.composite
 def inert_events(draw: st.DrawFn, world: World) -> Disturbance:

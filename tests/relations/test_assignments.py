@@ -16,6 +16,8 @@ from tests.relations.figures import Figures, Row, figures, figures_of, total
 from tests.relations.relation import relation
 from tests.relations.worlds import WorldLimits, assignors, worlds
 
+pytestmark = pytest.mark.answers
+
 
 @relation(38)
 @given(worlds(), assignors())

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from itertools import permutations
 
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,6 +19,8 @@ from simulator.world.world import World
 from tests.relations.relation import relation
 from tests.relations.test_other_traffic import busy_worlds, traced
 from tests.simulator.world_builders import RACKS
+
+pytestmark = pytest.mark.answers
 
 ALL_RACKS = (*RACKS, "az4")
 """The racks of worlds, and that of producers and groups without brokers."""

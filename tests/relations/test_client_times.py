@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,6 +16,8 @@ from simulator.world.world import Start, World
 from tests.relations.figures import check_same, figures, figures_of, run
 from tests.relations.relation import relation
 from tests.relations.worlds import ANY, WorldLimits, assignors, worlds
+
+pytestmark = pytest.mark.answers
 
 QUIET_START = WorldLimits(events=(), starts=(Start.COLD,), grows=False, is_limited=False, has_hours=False)
 HUNDREDS = (0, 60, 900)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -17,6 +18,8 @@ from tests.relations.figures import EVENT_NUMBERS, TEXTS, check_same, figures, r
 from tests.relations.relation import relation
 from tests.relations.worlds import WorldLimits, assignors, worlds
 from tests.simulator.random_worlds import closings, spans
+
+pytestmark = pytest.mark.answers
 
 CALM = WorldLimits(events=(BrokerLoss, BrokerBounce, ConfigChange))
 QUIET = WorldLimits(events=(), has_state=False)

@@ -8,6 +8,7 @@ from itertools import pairwise
 from random import Random
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,6 +21,8 @@ from simulator.results.trace import Trace
 from tests.relations.figures import figures_of
 from tests.relations.relation import relation
 from tests.simulator.invariants import InvariantChecker
+
+pytestmark = pytest.mark.answers
 
 Document = dict[str, Any]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,6 +13,8 @@ from simulator.results.trace import Trace
 from tests.relations.figures import figures_of
 from tests.relations.relation import relation
 from tests.relations.test_consumer_groups import END_MS, Document, groups, processed, simulated
+
+pytestmark = pytest.mark.answers
 
 CLASSIC = ("range", "roundrobin", "sticky", "cooperative-sticky")
 SERVER_NAMES = {"uniform": "uniform", "range": "broker-range"}

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,6 +17,8 @@ from simulator.world.world import Broker, Cluster, Store, Subtopology, Topic, Wo
 from tests.relations.figures import TEXTS, Figures, check_same, figures
 from tests.relations.relation import relation
 from tests.relations.worlds import KAFKA_ASSIGNORS, assignors, worlds
+
+pytestmark = pytest.mark.answers
 
 
 @dataclasses.dataclass(frozen=True)

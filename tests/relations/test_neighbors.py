@@ -6,6 +6,7 @@ import dataclasses
 import itertools
 from collections.abc import Sequence
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,6 +20,8 @@ from tests.relations.figures import Figures, check_same, figures, figures_of
 from tests.relations.relation import relation
 from tests.relations.worlds import WorldLimits, assignors, worlds
 from tests.simulator.invariants import InvariantChecker
+
+pytestmark = pytest.mark.answers
 
 HIGH_AVAILABILITY = registry.make(registry.find("high_availability"))
 WITH_RACKS = WorldLimits(hides_racks=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 
 from assignors.model.assignment import TaskAssignor
@@ -16,6 +17,8 @@ from tests.relations.figures import run
 from tests.relations.relation import relation
 from tests.relations.test_prefix_runs import check_steady_state
 from tests.relations.worlds import CLIENT_EVENTS, WorldLimits, assignors, worlds
+
+pytestmark = pytest.mark.answers
 
 LOSSES = WorldLimits(events=(BrokerLoss, BrokerLoss, BrokerBounce, RackOutage, *CLIENT_EVENTS))
 

@@ -25,6 +25,8 @@ from tests.relations.relation import relation
 from tests.relations.worlds import BROKER_EVENTS, OTHER_EVENTS, WorldLimits, worlds
 from tests.simulator.world_builders import RACKS
 
+pytestmark = pytest.mark.answers
+
 KINDS = (TrafficKind.PRODUCE, TrafficKind.PRODUCE_REPLICATION, TrafficKind.OTHER_READ)
 LIMITS = WorldLimits(events=(*BROKER_EVENTS, *OTHER_EVENTS))
 CALM = WorldLimits(events=())

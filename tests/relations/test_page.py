@@ -6,6 +6,10 @@ import ast
 import re
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.answers
+
 HERE = Path(__file__).parent
 PAGE = HERE.parents[1] / "docs" / "development" / "relations.md"
 

@@ -34,6 +34,8 @@ from tests.relations.worlds import (
 from tests.simulator.snapshots import decisions, held_tasks
 from tests.simulator.world_builders import HOUR, MINUTE
 
+pytestmark = pytest.mark.answers
+
 
 class RestoredBytes:
     """Adds up the bytes that copies restore while they are assigned to a client."""

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
@@ -29,6 +30,8 @@ from tests.pipeline.sweep.examples import SCENARIO
 from tests.relations.figures import figures_of
 from tests.relations.relation import WORLDS, relation
 from tests.relations.worlds import assignors, worlds
+
+pytestmark = pytest.mark.answers
 
 TABLES = ("runs", "rounds", "moves", "traffic")
 RUNS = [(label, seed) for label in ("high_availability", "legacy_sticky") for seed in (1, 2, 3)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,6 +17,8 @@ from tests.relations.figures import EVENT_NUMBERS, Figures, check_same, figures
 from tests.relations.relation import relation
 from tests.relations.worlds import EVERY_EVENT, WorldLimits, assignors, worlds
 from tests.simulator.world_builders import MINUTE
+
+pytestmark = pytest.mark.answers
 
 BYTE_COLUMNS = (
     ("runs", "restored_bytes"),

@@ -22,6 +22,8 @@ from tests.relations.figures import Row, figures, figures_of, run, total
 from tests.relations.relation import relation
 from tests.relations.worlds import CLIENT_EVENTS, OTHER_EVENTS, WorldLimits, assignors, worlds
 
+pytestmark = pytest.mark.answers
+
 READS = (TrafficKind.SOURCE_READ, TrafficKind.REPARTITION_READ)
 GIGABYTE = 1_000_000_000
 UNCHAINED = WorldLimits(has_chains=False)

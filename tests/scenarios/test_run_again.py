@@ -25,6 +25,8 @@ from simulator.results.trace import Trace
 from simulator.world.client_times import ClientTimes
 from tests.scenarios.test_time_ranges import newcomer
 
+pytestmark = pytest.mark.answers
+
 PROJECT = Path(__file__).parents[2]
 
 END_S = 20.0

@@ -9,6 +9,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 from pipeline.aggregate import aggregate
 from pipeline.storage import Storage
 from pipeline.sweep.batch_job import finished_batches
@@ -23,8 +25,9 @@ from tests.pipeline.sweep.parquet_contents import contents
 from tools.hadoop_cluster.server import HadoopCluster
 
 if TYPE_CHECKING:
-    import pytest
     from pyspark.sql import SparkSession
+
+pytestmark = [pytest.mark.yarn, pytest.mark.slow]
 
 PROJECT = Path(__file__).parents[2]
 RUNS = 24

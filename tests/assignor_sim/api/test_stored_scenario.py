@@ -19,6 +19,8 @@ from simulator.results.result_directory import read_results
 from tests.assignor_sim.conftest import SMALL
 from tests.scenarios.ingested_folders import rows_of_day, write_ingested_folder
 
+pytestmark = pytest.mark.answers
+
 MEASURED = SMALL.replace(", bytes_per_s: 6 MB/s, size: 6 GB", "").replace("duration: 6h", "duration: 2h")
 
 

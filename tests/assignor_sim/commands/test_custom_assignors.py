@@ -9,6 +9,8 @@ import pytest
 
 from tests.assignor_sim.conftest import Shell
 
+pytestmark = pytest.mark.answers
+
 BAD = "tests.assignors.containment.misbehaving:Raising"
 ENDLESS = "tests.assignors.containment.misbehaving:Endless"
 HA = "high_availability"

@@ -14,6 +14,8 @@ from reports.analysis.formatting import format_duration
 from tests.assignor_sim.commands.test_explain import RACK_AWARE, write
 from tests.assignor_sim.conftest import SMALL, Shell
 
+pytestmark = pytest.mark.answers
+
 
 @pytest.fixture
 def results(shell: Shell) -> Path:

@@ -12,6 +12,8 @@ import pytest
 
 from tests.assignor_sim.conftest import SMALL, InProcessShell, Shell
 
+pytestmark = pytest.mark.answers
+
 RECORDED = Path(__file__).parents[2] / "parity" / "data"
 
 

@@ -6,7 +6,11 @@ import csv
 import io
 import json
 
+import pytest
+
 from tests.assignor_sim.conftest import SMALL, Shell
+
+pytestmark = pytest.mark.answers
 
 
 def test_validate_has_all_formats(shell: Shell) -> None:

@@ -17,6 +17,8 @@ from scenarios.load import load
 from scenarios.shipped import list_scenarios, list_sweeps
 from tests.assignor_sim.conftest import Shell
 
+pytestmark = pytest.mark.answers
+
 NAMES = {
     "assignors": [info.name for info in registry.built_in()],
     "consumers": [info.name for info in consumer_assignors()],

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from assignor_sim.api.plan_comparison import plan
 from scenarios.kafka.formats.reassignment import parse_reassignment
 from tests.assignor_sim.commands.plan_commands import (
@@ -21,6 +23,8 @@ from tests.assignor_sim.commands.plan_commands import (
     strategy_folders,
 )
 from tests.assignor_sim.planners import RoundRobin
+
+pytestmark = pytest.mark.answers
 
 
 def test_comparison_starts_with_current_placement(folder: Path) -> None:

@@ -22,6 +22,8 @@ from tests.assignor_sim.commands.plan_commands import (
     run_plan,
 )
 
+pytestmark = pytest.mark.answers
+
 LINE = re.compile(r"^(\S+): \[([\d,]+)\](?: → \[([\d,]+)\])?(?:  (.*))?$")
 
 

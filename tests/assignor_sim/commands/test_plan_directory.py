@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pyarrow.parquet as pq
+import pytest
 from typer.testing import CliRunner, Result
 
 from assignor_sim.api.plan_comparison import folder_names, plan
@@ -19,6 +20,8 @@ from tests.assignor_sim.commands.plan_commands import (
     read_replicas,
 )
 from tests.assignor_sim.planners import RoundRobin
+
+pytestmark = pytest.mark.answers
 
 
 def report(*arguments: str) -> Result:

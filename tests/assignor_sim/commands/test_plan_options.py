@@ -17,6 +17,8 @@ from tests.assignor_sim.commands.plan_commands import (
 )
 from tests.scenarios.ingested_folders import rate_row, write_ingested_folder
 
+pytestmark = pytest.mark.answers
+
 
 def test_brokers_are_removed_and_added(folder: Path) -> None:
     result = plan_three_brokers(

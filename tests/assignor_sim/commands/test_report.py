@@ -11,6 +11,8 @@ from simulator.results.result_directory import write_results
 from tests.assignor_sim.conftest import Shell
 from tests.reports.sample_player_runs import PLAYER_MANIFEST, player_runs
 
+pytestmark = pytest.mark.answers
+
 
 @pytest.fixture
 def results(shell: Shell) -> Path:

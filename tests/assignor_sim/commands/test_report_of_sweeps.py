@@ -15,6 +15,8 @@ from tests.assignor_sim.conftest import Shell
 from tests.reports.sample_player_runs import PLAYER_MANIFEST, player_runs
 from tests.reports.sample_sweep import aggregate, write
 
+pytestmark = pytest.mark.answers
+
 
 def test_page_of_a_sweep_has_no_player(shell: Shell) -> None:
     write(aggregate(), shell.folder / "weights")

@@ -18,6 +18,8 @@ from assignor_sim.cli import app
 from scenarios.load import ScenarioError, load
 from scenarios.packed_imports import pack_imports
 
+pytestmark = pytest.mark.answers
+
 SCENARIO = """\
 cluster:
   brokers: {count: 3, racks: [az1, az2, az3], restore: 5 MB/s}

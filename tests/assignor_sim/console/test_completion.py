@@ -15,6 +15,8 @@ from assignors import registry
 from assignors.replicas.registry import built_in
 from scenarios.shipped import list_scenarios, list_sweeps
 
+pytestmark = pytest.mark.answers
+
 ROOT = Path(__file__).parents[3]
 PROGRAM = f"""#!{sys.executable}
 import sys

@@ -12,6 +12,8 @@ import pytest
 
 import assignor_sim as sim
 
+pytestmark = pytest.mark.answers
+
 
 @cache
 def output(encoding: str, *arguments: str) -> str:

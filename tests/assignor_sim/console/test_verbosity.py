@@ -7,6 +7,8 @@ import pytest
 from tests.assignor_sim.conftest import Shell
 from tests.scenarios.scenario_texts import replace_in_small
 
+pytestmark = pytest.mark.answers
+
 WARNING = "valid, but not modeled"
 CONFIG = "{num.standby.replicas: 1}"
 SCENARIO = replace_in_small(CONFIG, "{num.standby.replicas: 1, max.task.idle.ms: 500}")

@@ -12,6 +12,8 @@ from assignors.containment.limits import CallLimits
 from tests.assignors.containment import misbehaving as bad
 from tests.assignors.containment.test_contained import FAILURES, IN_PROCESS, ISOLATED, SCENARIO, check_failure
 
+pytestmark = pytest.mark.answers
+
 
 @pytest.fixture(autouse=True)
 def no_processes_left() -> Iterator[None]:

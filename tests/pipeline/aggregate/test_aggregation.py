@@ -22,6 +22,8 @@ from tests.pipeline.aggregate.sweep_files import run, write_sweep
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+pytestmark = pytest.mark.spark
+
 Row = dict[str, Any]
 
 MOVES = {(0, "ha"): (4, 6), (0, "sticky"): (1, 3), (1, "ha"): (5, 5), (1, "sticky"): (2, 2), (2, "ha"): (0, 0)}

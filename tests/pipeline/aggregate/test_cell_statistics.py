@@ -12,6 +12,8 @@ from pipeline.aggregate.stored_sweeps import StoredFactor, StoredSweep, factor_c
 from reports.analysis.metrics import METRICS
 from tests.pipeline.aggregate.sweep_files import run
 
+pytestmark = pytest.mark.spark
+
 Row = dict[str, Any]
 
 

@@ -14,6 +14,8 @@ from pipeline.aggregate.summary import scenario_front
 from reports.analysis.pareto import NOT_DOMINATED, dominators
 from reports.analysis.sweeps.tables import OBJECTIVES
 
+pytestmark = pytest.mark.spark
+
 INF = float("inf")
 Row = dict[str, Any]
 

@@ -12,6 +12,8 @@ from pipeline.aggregate.cell_statistics import cell_statistics_schema
 from pipeline.aggregate.sensitivity import Level, Moments, effects, explained_share, group_levels
 from pipeline.aggregate.stored_sweeps import StoredFactor, StoredSweep
 
+pytestmark = pytest.mark.spark
+
 Row = dict[str, Any]
 
 

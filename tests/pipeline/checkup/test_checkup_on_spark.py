@@ -14,6 +14,8 @@ from tests.contract.test_group_checkup import GROUP
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+pytestmark = pytest.mark.spark
+
 TINY_GROUP = GROUP.replace("partitions: 12", "partitions: 4").replace("count: 6", "count: 2")
 
 

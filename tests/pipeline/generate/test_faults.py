@@ -6,6 +6,8 @@ import pytest
 
 from pipeline.generate.faults import Faults, FaultsError
 
+pytestmark = pytest.mark.spark
+
 
 def test_faults_are_parsed() -> None:
     assert Faults.parse("none") == Faults()

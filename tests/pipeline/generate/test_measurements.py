@@ -6,6 +6,8 @@ import pytest
 
 from pipeline.generate.measurements import Schedule, ScheduleError
 
+pytestmark = pytest.mark.spark
+
 
 @pytest.mark.parametrize(("interval", "slots"), [("5m", 288), ("1m", 1440), ("15 m", 96), ("1h", 24)])
 def test_schedule_has_whole_blocks_per_day(interval: str, slots: int) -> None:

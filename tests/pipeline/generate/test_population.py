@@ -7,6 +7,8 @@ import pytest
 
 from pipeline.generate.population import Population
 
+pytestmark = pytest.mark.spark
+
 
 def test_rates_follow_zipf_and_sum_to_total() -> None:
     table = Population(2_400, seed=3).table()

@@ -26,6 +26,8 @@ from tests.pipeline.sweep.parquet_contents import contents
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+pytestmark = pytest.mark.spark
+
 DIALECTS = Path(__file__).parents[2] / "scenarios" / "kafka" / "formats" / "dialects"
 HEADER = "timestamp,topic,partition,broker,bytes_in_total,messages_in_total,received"
 COUNTS = ("rows", "malformed", "ignored", "without_partitions", "tables", "mapping", "interval_ms")
@@ -113,6 +115,7 @@ def _write_parquet(csv: Path) -> Path:
 
 
 @pytest.mark.parametrize("kept", ["chunks", "chunks and rows", "chunks as rows"])
+@pytest.mark.slow
 def test_parquet_files_in_any_order_give_the_bytes_of_one_ingest(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: str
 ) -> None:

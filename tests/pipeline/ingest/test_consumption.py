@@ -31,6 +31,8 @@ from tests.pipeline.sweep.parquet_contents import contents
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+pytestmark = pytest.mark.spark
+
 MAPPING = """\
 name: __name__
 value: value
@@ -94,6 +96,7 @@ def test_tables_have_the_values_of_readings_without_faults(spark: SparkSession, 
 
 
 @pytest.mark.parametrize("seed", [3])
+@pytest.mark.slow
 def test_files_in_any_order_give_the_bytes_of_one_ingest(spark: SparkSession, tmp_path: Path, seed: int) -> None:
     rng = np.random.default_rng(seed)
     readings = in_random_order(rng, [*draw_bytes_out(rng, 2, 150), *draw_lags(rng, 2, 1, 150)])

@@ -11,6 +11,8 @@ import pytest
 from pipeline.ingest.document_worker import document_rows
 from pipeline.ingest.documents import FORMATS, NotADocumentError, as_line, document_format, rows_of
 
+pytestmark = pytest.mark.spark
+
 PROMETHEUS = {
     "status": "success",
     "data": {

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from pipeline.generate.measurements import Schedule
 from pipeline.generate.population import Population
@@ -18,6 +19,8 @@ from tools.large_applications.workloads import rates_by_duckdb
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
 
 HOUR = ["topic", "partition", "hour"]
 MEASURES = ("bytes", "messages")

@@ -25,6 +25,8 @@ from pipeline.ingest.sources import find_files, group_files, names_in_rows
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+pytestmark = pytest.mark.spark
+
 PLAIN = BUILT_IN["plain"]
 START_MS = 1_736_121_600_000
 TASKS = 2

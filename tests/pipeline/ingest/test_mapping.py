@@ -9,6 +9,8 @@ import pytest
 from pipeline.ingest.errors import IngestError
 from pipeline.ingest.mapping import BUILT_IN, SourceMapping, find_mapping
 
+pytestmark = pytest.mark.spark
+
 
 @pytest.mark.parametrize("name", sorted(BUILT_IN))
 def test_built_in_mapping_is_selected_by_name(name: str) -> None:

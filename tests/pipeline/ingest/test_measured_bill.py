@@ -19,6 +19,8 @@ from simulator.world.layout import FloatArray
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+pytestmark = pytest.mark.spark
+
 START_S = 1_740_787_200
 STEP_S = 900
 STEPS_AN_HOUR = 3600 // STEP_S

@@ -23,6 +23,8 @@ from tests.pipeline.sweep.parquet_contents import contents
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+pytestmark = pytest.mark.spark
+
 EDGES = [0, -1, 7, 2**31, 2**63 - 1, -(2**63), 946_684_799_999, 946_684_800_000, 99_999_999_999, 100_000_000_000]
 
 

@@ -17,6 +17,8 @@ from pipeline.ingest.run import IngestResult, IngestSources, ingest
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+pytestmark = pytest.mark.spark
+
 DIALECTS = Path(__file__).parents[2] / "scenarios" / "kafka" / "formats" / "dialects"
 START_S = 1_736_121_600
 STEP_S = 60

@@ -18,6 +18,8 @@ from pipeline.ingest.run import IngestResult, IngestSources, ingest
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+pytestmark = pytest.mark.spark
+
 START_S = 1_740_787_200
 STEP_S = 60
 POINTS = 90

@@ -21,6 +21,8 @@ from tests.pipeline.ingest.expected_rates import KEYS, expected_rates
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+pytestmark = pytest.mark.spark
+
 
 @dataclass(frozen=True)
 class IngestedFaults:

@@ -8,6 +8,8 @@ import pytest
 
 from pipeline.ingest.sources import are_parquet
 
+pytestmark = pytest.mark.spark
+
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:

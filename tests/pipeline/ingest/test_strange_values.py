@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
 from pipeline.ingest.mapping import BUILT_IN, find_mapping
 from pipeline.ingest.rows import read_rows
@@ -19,6 +20,8 @@ from pipeline.ingest.sources import find_files, group_files
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+pytestmark = pytest.mark.spark
 
 TIME_MS = 1_736_121_600_000
 GOOD = {

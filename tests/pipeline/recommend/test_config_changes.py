@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
+
 from pipeline.recommend.config_changes import config_changes
 from pipeline.recommend.space import STANDBYS, STRATEGY, Candidate, SearchSpace
 from scenarios.load import loads
 from tests.pipeline.recommend.shop_space import STREAMS, space_of, with_levels
 from tests.pipeline.sweep.examples import SCENARIO
+
+pytestmark = pytest.mark.spark
 
 
 def change_keys(space: SearchSpace, candidate: Candidate) -> list[tuple[str, str | None, str | None]]:

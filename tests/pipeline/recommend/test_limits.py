@@ -9,6 +9,8 @@ from pipeline.recommend.limits import DOES_NOT_CONVERGE, Limit, parse_limits, vi
 from pipeline.recommend.objective import parse_objective
 from tests.pipeline.recommend.synthetic_runs import row
 
+pytestmark = pytest.mark.spark
+
 RUN = row(cross_rack_usd=12.0, active_moves=40, downtime_ms=90_000, time_to_converge_ms=600_000, restored_bytes=5e9)
 
 

@@ -7,6 +7,8 @@ from pipeline.recommend.objective import MAX_CHARS, SHORT_NAMES, parse_objective
 from reports.analysis.metrics import METRIC
 from tests.pipeline.recommend.synthetic_runs import row
 
+pytestmark = pytest.mark.spark
+
 RUN = row(cross_rack_usd=12.0, active_moves=40, downtime_ms=90_000, time_to_converge_ms=600_000, restored_bytes=5e9)
 
 

@@ -20,6 +20,8 @@ from tests.pipeline.recommend.shop_space import SHOP, space_of
 from tests.pipeline.recommend.synthetic_runs import Formula, SyntheticRuns, evaluator_of, noise
 from tests.pipeline.sweep.examples import SCENARIO
 
+pytestmark = pytest.mark.spark
+
 
 def recommend_for_shop(formula: Formula, **options: Any) -> tuple[Recommendation, SyntheticRuns]:
     shop_space = space_of(SHOP)

@@ -11,6 +11,8 @@ from scenarios.load import loads
 from tests.pipeline.recommend.shop_space import SHOP, space_of
 from tests.pipeline.sweep.examples import SCENARIO
 
+pytestmark = pytest.mark.spark
+
 
 def test_cost_objective_without_price_is_rejected() -> None:
     unpriced = loads(SCENARIO.replace("price: aws", ""), "shop")

@@ -4,10 +4,14 @@ import itertools
 from collections.abc import Mapping
 from typing import Any
 
+import pytest
+
 from pipeline.recommend.limits import parse_limits
 from pipeline.recommend.search import MAX_SEEDS, search
 from pipeline.recommend.space import Candidate
 from tests.pipeline.recommend.synthetic_runs import SPACE, SyntheticRuns, evaluator_of, noise
+
+pytestmark = pytest.mark.spark
 
 BEST = Candidate(("odd", 5, 3, 6))
 

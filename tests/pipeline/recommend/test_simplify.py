@@ -12,6 +12,8 @@ from pipeline.recommend.simplify import simplify
 from pipeline.recommend.space import Candidate
 from tests.pipeline.recommend.synthetic_runs import SPACE, evaluator_of, noise
 
+pytestmark = pytest.mark.spark
+
 BEST = Candidate(("odd", 5, 3, 6))
 
 

@@ -22,6 +22,8 @@ from tests.pipeline.sweep.examples import write_sweep
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+pytestmark = pytest.mark.spark
+
 
 KEYS = (
     "assignor",

@@ -14,6 +14,8 @@ from tests.contract import broken_assignors
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+pytestmark = pytest.mark.spark
+
 FILES = ("review.json", "review.md", "review.html", "review.xml", "manifest.json")
 
 

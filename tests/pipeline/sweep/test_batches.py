@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.sweep.batches import BATCH_MS, CHUNK_MS, MAX_BATCHES, MAX_CHUNKS, MAX_RUNS_PER_CHUNK, plan_batches
+
+pytestmark = pytest.mark.spark
 
 COSTS = st.lists(st.floats(1.0, 50_000.0), min_size=1, max_size=300)
 

@@ -20,6 +20,8 @@ from scenarios.sweeps.prepared import prepare_sweep
 from tests.pipeline.sweep.driver import SMALL_BATCHES
 from tests.pipeline.sweep.examples import SWEEP, write_sweep
 
+pytestmark = pytest.mark.spark
+
 
 def job_of(folder: Path, seeds: str, sizes: BatchSizes = SMALL_BATCHES) -> SweepJob:
     return SweepJob.of(

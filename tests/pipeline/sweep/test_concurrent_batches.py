@@ -12,6 +12,8 @@ import pytest
 from pipeline.sweep import run
 from pipeline.sweep.batches import Batch, plan_batches
 
+pytestmark = pytest.mark.spark
+
 STEP_S = 0.02
 
 WRITE_S = 0.1

@@ -26,6 +26,8 @@ from tests.scenarios.ingested_folders import rows_of_day, write_ingested_folder
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+pytestmark = pytest.mark.spark
+
 NAMES = {"below": "ingested/march", "above": "../ingested/march", "absolute": "{}/elsewhere/march"}
 
 

@@ -29,6 +29,8 @@ from scenarios.sweeps.prepared import prepare_sweep
 from tests.pipeline.sweep.driver import SMALL_BATCHES
 from tests.pipeline.sweep.examples import SWEEP, write_sweep
 
+pytestmark = pytest.mark.spark
+
 
 @pytest.fixture(scope="module")
 def job(tmp_path_factory: pytest.TempPathFactory) -> SweepJob:

@@ -30,6 +30,8 @@ from tests.pipeline.sweep.parquet_contents import contents
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+pytestmark = pytest.mark.spark
+
 TABLES = ("runs", "rounds", "assignments")
 
 

@@ -17,6 +17,8 @@ from tests.pipeline.sweep.examples import SWEEP, write_sweep
 from tests.pipeline.sweep.parquet_contents import contents
 from tools.spark_cluster import SparkCluster, cluster
 
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
 LONGER = SWEEP.replace("seeds: 3", "seeds: 9")
 RUNS = 72
 

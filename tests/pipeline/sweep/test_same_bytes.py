@@ -27,6 +27,8 @@ from tests.pipeline.sweep.examples import SWEEP, write_sweep
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+pytestmark = pytest.mark.spark
+
 TABLES = ["tasks", "assignments", "moves", "task_states", "traffic", "losses", "events", "convergence", "clients"]
 RACK_AWARE = SWEEP.replace("seeds: 3", "seeds: 2").replace(
     "scenario: shop.yaml", "scenario: shop.yaml\nset: {application.configs.rack.aware.assignment.strategy: min_traffic}"

@@ -22,6 +22,8 @@ from simulator.results.tabulation import tabulate
 from tests.pipeline.sweep.compared_settings import BASELINE, write_settings
 from tests.pipeline.sweep.examples import SCENARIO, SWEEP, write_sweep
 
+pytestmark = pytest.mark.spark
+
 SEEDS = tuple(range(1, 20))
 FAMILY_RULE = StopRule(("active_moves",), SEEDS, ("a", "b"), "a", settings=4, baseline_setting=2)
 CHURN = SCENARIO.replace(

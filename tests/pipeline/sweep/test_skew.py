@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 import pyarrow.parquet as pq
+import pytest
 
 from pipeline.sweep.job import SweepJob
 from scenarios.sweeps.design import load_sweep
@@ -15,6 +16,8 @@ from tests.pipeline.sweep.driver import SMALL_BATCHES
 from tests.pipeline.sweep.driver_process import ROOT, DriverProcess
 from tests.pipeline.sweep.examples import write_sweep
 from tools.spark_cluster import cluster
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 ASSIGNOR = f"{Awaiting.__module__}:{Awaiting.__name__}"
 PARTITIONS = [*range(4, 16), 3 * LARGE, *range(16, 32)]

@@ -36,6 +36,8 @@ from tests.pipeline.sweep.parquet_contents import contents
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+pytestmark = pytest.mark.spark
+
 METRIC = "worst_rack_loss"
 """Without standbys, decided after the first look; with one, undecided."""
 
@@ -111,6 +113,7 @@ def test_manifest_names_rule_and_stops(whole: Path) -> None:
     }
 
 
+@pytest.mark.slow
 def test_killed_sweep_resumes_to_the_same_bytes(
     spark: SparkSession, file: Path, job: SweepJob, whole: Path, tmp_path: Path
 ) -> None:

@@ -28,6 +28,8 @@ from tests.pipeline.sweep.parquet_contents import contents
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+pytestmark = pytest.mark.spark
+
 
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -64,6 +66,7 @@ def test_stops_are_those_of_runs_without_spark(job: SweepJob, whole: Path) -> No
     assert stops[0]["mean_difference"] < 0 == stops[1]["mean_difference"]
 
 
+@pytest.mark.slow
 def test_killed_sweep_resumes_to_the_same_bytes(
     spark: SparkSession, file: Path, job: SweepJob, whole: Path, tmp_path: Path
 ) -> None:

@@ -18,6 +18,8 @@ from reports.analysis.sequential_test import (
 )
 from reports.analysis.statistics import ALPHA, Floats, sign_flip_p
 
+pytestmark = pytest.mark.answers
+
 WORLDS = 2_000
 SEEDS = 80
 

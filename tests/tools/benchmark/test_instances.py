@@ -20,6 +20,8 @@ from tools.benchmark.evaluation import answer, evaluate
 from tools.benchmark.optima import Optimum, cost_of, find_optimum, is_balanced
 from tools.benchmark.references import KAFKAS, comparable
 
+pytestmark = pytest.mark.answers
+
 REFRESH = "run `make leaderboard`"
 MADE_AGAIN = ("crash-2", "racks-6", "threads-4", "cold-3", "placements-1")
 EVERY = 6

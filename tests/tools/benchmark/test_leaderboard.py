@@ -11,6 +11,8 @@ from scenarios.suite.benchmark import benchmark_cases
 from tools.benchmark import pages, runs, store
 from tools.benchmark.entries import ENTRIES
 
+pytestmark = pytest.mark.answers
+
 REFRESH = "run `make leaderboard`"
 CASES = ("cold-1", "leave-3", "placements-2", "uniform-5", "cross_zone_bill")
 RECOMPUTED = ("high_availability", "legacy_sticky min_traffic", "streams_group_sticky@4.4", "incremental")

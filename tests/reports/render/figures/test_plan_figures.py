@@ -9,6 +9,8 @@ from reports.render.figures.plan_figures import draw_load, plan_figures
 from reports.render.figures.run_figures import figure_bytes
 from tests.reports.sample_plans import results
 
+pytestmark = pytest.mark.answers
+
 FIGURES = ["leaders", "replicas", "bytes"]
 
 

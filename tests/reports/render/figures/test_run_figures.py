@@ -30,6 +30,8 @@ from reports.render.figures.run_figures import (
 )
 from tests.reports.sample_runs import HOSTILE, MINUTE_MS, four_assignors, run_rounds, tables
 
+pytestmark = pytest.mark.answers
+
 Draw = Callable[..., Figure]
 every_figure = pytest.mark.parametrize("draw", [cross_rack_traffic, convergence])
 

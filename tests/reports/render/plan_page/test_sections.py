@@ -23,6 +23,8 @@ from tests.reports.sample_plans import EVEN, NAMES, results
 from tests.reports.sample_player_runs import player_runs
 from tests.reports.sample_runs import HOSTILE, MANIFEST
 
+pytestmark = pytest.mark.answers
+
 NAME_GROUPS = (HOSTILE[:5], HOSTILE[5:10], HOSTILE[6:])
 
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from reports.analysis.metrics import METRICS
 from reports.render.sweep_page.embedded_data import KINDS, embedded_data
 from tests.reports.sample_sweep import sweep
+
+pytestmark = pytest.mark.answers
 
 
 def test_embedded_data_has_values_of_tables() -> None:

@@ -23,6 +23,8 @@ from tests.reports.sample_player_runs import player_runs
 from tests.reports.sample_runs import HOSTILE, MANIFEST
 from tests.reports.sample_sweep import aggregate, sweep
 
+pytestmark = pytest.mark.answers
+
 NAMES = ("weights", "steady", "rival", "rate", "standbys")
 
 

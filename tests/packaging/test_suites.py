@@ -1,0 +1,80 @@
+"""Every test file belongs to one target of the Makefile, and .ci/run or `make certify` calls every such target."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tomllib
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tools.certify import STEPS
+
+ROOT = Path(__file__).parents[2]
+TESTS = sorted(str(file.relative_to(ROOT)) for file in (ROOT / "tests").rglob("test_*.py"))
+MARKERS = {
+    marker.partition(":")[0]
+    for marker in tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]["markers"]
+}
+SUITES = MARKERS - {"slow"}
+TARGETS = ("test-answers", "test-spark", "test-kafka", "test-browser")
+"""Targets that run the files of a suite; the second one calls those of Spark sessions of other kinds."""
+FOLDERS = {
+    "tests/pipeline": "spark",
+    "tests/object_store": "object_store",
+    "tests/yarn": "yarn",
+    "tests/connect": "connect",
+    "tests/browser": "browser",
+    "tests/real_kafka": "kafka",
+    "tests/bridge": "kafka",
+    "tests/benchmarks": "bench",
+}
+"""The suite of all files of a folder, whose conftest starts what its tests need."""
+
+
+def marks_of(file: str) -> set[str]:
+    """Return the registered marks of a whole file."""
+    found = re.search(r"^pytestmark = (.*)$", (ROOT / file).read_text(), re.MULTILINE)
+    return set(re.findall(r"pytest\.mark\.(\w+)", found[1])) & MARKERS if found else set()
+
+
+def recipe(target: str) -> str:
+    """Return what a target would run."""
+    command = ["make", "--dry-run", "SLOW=1", target]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.parametrize("file", TESTS)
+def test_file_has_one_suite(file: str) -> None:
+    suites = marks_of(file) & SUITES
+    assert len(suites) <= 1
+    for folder, suite in FOLDERS.items():
+        if file.startswith(f"{folder}/"):
+            assert suites == {suite}
+    if re.search(r"^ *(@|pytestmark.*)pytest\.mark\.slow\b", (ROOT / file).read_text(), re.MULTILINE):
+        assert suites, "`make test` has no slow tests"
+
+
+def test_each_file_is_run_by_one_target() -> None:
+    files = Counter(re.findall(r"tests/\S+\.py", "".join(recipe(target) for target in TARGETS)))
+    by_name = [file for file in TESTS if not marks_of(file) & SUITES]
+    files.update(by_name)  # `make test`
+    files.update(file for file in TESTS if "bench" in marks_of(file))  # `make bench`
+    assert {file: files[file] for file in TESTS if files[file] != 1} == {}
+    [expression] = re.findall(r"-m 'not \((.*)\)'", recipe("test"))
+    assert set(expression.split(" or ")) == SUITES
+
+
+def test_every_target_of_tests_is_called() -> None:
+    targets = set(
+        re.findall(r"^((?:test|parity)[a-z-]*|lint|types|layers|docs-build|javascript|wheel-test): ", MAKEFILE, re.M)
+    )
+    assert {"test", "test-answers", "parity", "parity-brokers"} < targets
+    assert targets == {target for target, *_ in STEPS.values()}
+    called = set(re.findall(r"make ([a-z-]+)", (ROOT / ".ci" / "run").read_text()))
+    assert targets - called == set()
+
+
+MAKEFILE = (ROOT / "Makefile").read_text()
