@@ -16,11 +16,17 @@ SIGNALS = (signal.SIGKILL, signal.SIGINT)
 ONE_SIGNAL = {"aggregate": signal.SIGKILL, "ingest": signal.SIGINT, "ingest --add": signal.SIGKILL}
 """The signal of commands that start Java, for which each moment takes half a minute."""
 
-TRIED = [command for command in COMMANDS if command.name not in ("ingest", "sweep") or MOMENTS > 1]
+TRIED = [
+    pytest.param(
+        command, id=command.name, marks=[pytest.mark.slow] if command.is_slow or command.name == "report" else []
+    )
+    for command in COMMANDS
+    if command.name not in ("ingest", "sweep") or MOMENTS > 1
+]
 """With one moment each, `ingest` is left out: `ingest --add` writes in the same way; `tests/pipeline` kills sweeps."""
 
 
-@pytest.mark.parametrize("command", TRIED, ids=lambda command: command.name)
+@pytest.mark.parametrize("command", TRIED)
 def test_killed_command_leaves_the_old_state_or_the_new_one(command: Command) -> None:
     moments = range(MOMENTS)
     signals = [ONE_SIGNAL[command.name]] if command.name in ONE_SIGNAL else SIGNALS
