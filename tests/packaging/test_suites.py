@@ -36,8 +36,8 @@ FOLDERS = {
 
 def marks_of(file: str) -> set[str]:
     """Return the registered marks of a whole file."""
-    found = re.search(r"^pytestmark = (.*)$", (ROOT / file).read_text(), re.MULTILINE)
-    return set(re.findall(r"pytest\.mark\.(\w+)", found[1])) & MARKERS if found else set()
+    match = re.search(r"^pytestmark = (.*)$", (ROOT / file).read_text(), re.MULTILINE)
+    return set(re.findall(r"pytest\.mark\.(\w+)", match[1])) & MARKERS if match else set()
 
 
 def recipe(target: str) -> str:
