@@ -1,8 +1,8 @@
 """Number of random cases per test: `HYPOTHESIS_PROFILE=nightly make test` tries 5,000 instead of 100.
 
-If the environment variable CI is set, Hypothesis' profile `ci` applies, which draws the same cases each time.
-The profile `certify` draws others each time, from the seed of `make certify`. `unshrunk` shows the first failing case
-at once, instead of looking for a smaller one.
+If the environment variable CI is set, Hypothesis' profile `ci` applies, which draws the same cases each time, whichever
+tests ran before in the same process. The profile `certify` draws others each time, from the seed of `make certify`.
+`unshrunk` shows the first failing case at once, instead of looking for a smaller one.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import os
 import signal
 
 from hypothesis import Phase, settings
+from hypothesis.internal.conjecture import providers
+from hypothesis.internal.constants_ast import Constants
 
 settings.register_profile("nightly", max_examples=5_000, deadline=None)
 settings.register_profile("certify", deadline=None, print_blob=True)
@@ -19,6 +21,10 @@ settings.register_profile("unshrunk", deadline=None, phases=(Phase.explicit, Pha
 
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "default")
 settings.load_profile(PROFILE)
+
+if PROFILE not in ("certify", "nightly"):
+    # Hypothesis also draws constants of the modules that are loaded, so what ran before would decide what is drawn.
+    providers._get_local_constants = Constants
 
 # A shell starts commands in the background with SIGINT ignored, which processes of tests inherit.
 signal.signal(signal.SIGINT, signal.default_int_handler)

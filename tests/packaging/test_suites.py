@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
+import sys
 import tomllib
 from collections import Counter
 from pathlib import Path
@@ -78,3 +80,33 @@ def test_every_target_of_tests_is_called() -> None:
 
 
 MAKEFILE = (ROOT / "Makefile").read_text()
+
+
+DRAWS = """
+import sys
+import tests.conftest
+from importlib import import_module
+for name in sys.argv[1:]:
+    import_module(name)
+from hypothesis import given, strategies as st
+@given(st.lists(st.integers()), st.text(), st.floats())
+def draw(numbers, text, number):
+    print(numbers, text, number)
+draw()
+"""
+
+
+def test_cases_do_not_depend_on_other_tests() -> None:
+    first, second = (
+        subprocess.run(
+            [sys.executable, "-c", DRAWS, *modules],
+            cwd=ROOT,
+            env={**os.environ, "HYPOTHESIS_PROFILE": "ci", "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for modules in ([], ["simulator.world.world", "simulator.group.fleet"])
+    )
+    assert first.count("\n") >= 100
+    assert first == second

@@ -69,8 +69,8 @@ def scaled_columns(tables: Figures, factor: float, columns: Sequence[tuple[str, 
 @relation(40)
 @given(worlds(), assignors(), st.sampled_from((2, 10)))
 def test_unit_of_bytes_does_not_matter(world: World, assignor: TaskAssignor, factor: int) -> None:
-    """With k times the rates, sizes, record sizes, bandwidths and throttles, only bytes change, to k times as many."""
-    larger = with_topics(world, rate=factor, size=factor, record=factor)
+    """With k times the rates, sizes, write buffers, bandwidths and throttles, only bytes change, to k times as many."""
+    larger = _with_write_buffers(with_topics(world, rate=factor, size=factor, record=factor), factor)
     brokers = tuple(
         dataclasses.replace(
             broker, restore_bytes_per_s=broker.restore_bytes_per_s and factor * broker.restore_bytes_per_s
@@ -88,6 +88,20 @@ def test_unit_of_bytes_does_not_matter(world: World, assignor: TaskAssignor, fac
     )
     expected = scaled_columns(figures(world, assignor), factor)
     check_same(figures(larger, assignor), expected, exact=False)
+
+
+def _with_write_buffers(world: World, factor: int) -> World:
+    subtopologies = tuple(
+        dataclasses.replace(
+            part,
+            stores=tuple(
+                dataclasses.replace(store, write_buffer_bytes=factor * store.write_buffer_bytes)
+                for store in part.stores
+            ),
+        )
+        for part in world.application.subtopologies
+    )
+    return dataclasses.replace(world, application=dataclasses.replace(world.application, subtopologies=subtopologies))
 
 
 def _with_throttle(event: Disturbance, factor: int) -> Disturbance:
