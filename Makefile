@@ -90,7 +90,7 @@ certify: .venv ## Run every test at full count, continue where it was interrupte
 
 LIMIT := 20
 
-bench: .venv ## Measure time and memory, and the time of Kafka (KAFKA=4.3.1 LIMIT=20 seconds per problem; KAFKA= skips Kafka)
+bench: .venv ## Measure time and memory, and the time of Kafka (KAFKA=4.4 LIMIT=20 seconds per problem; KAFKA= skips Kafka)
 	@mkdir -p out
 	.venv/bin/python -m pytest tests/benchmarks --benchmark-only --benchmark-quiet --benchmark-json=out/bench.json \
 		--kafka='$(KAFKA)' --limit='$(LIMIT)' $(ARGS)
@@ -115,24 +115,24 @@ DAYS   := 30
 BEFORE :=
 BENCH_LARGE = .venv/bin/python -m tools.large_applications out/large.json --days $(DAYS) $(if $(BEFORE),--before $(BEFORE))
 
-KAFKA    := 4.3.1
+KAFKA    := 4.4
 PROBLEMS := 3000
 SEED     := 1
 
-parity: .venv ## Compare with a released Kafka on random problems (KAFKA=3.9.1 PROBLEMS=3000 SEED=1; needs Maven)
+parity: .venv ## Compare with a released Kafka on random problems (KAFKA=4.4 PROBLEMS=3000 SEED=1; needs Maven)
 	.venv/bin/python -m tools.kafka_oracle parity --kafka $(KAFKA) --problems $(PROBLEMS) --seed $(SEED)
 	.venv/bin/python -m tools.kafka_oracle threads --kafka $(KAFKA) --problems $(PROBLEMS) --seed $(SEED)
 
-BROKERS := 4.4.0
+BROKERS := 4.4
 GROUPS  := 5000
 
-parity-brokers: .venv ## Compare with the configs and the assignor of a released broker on random streams groups (BROKERS=4.4.0 GROUPS=5000 SEED=1; needs Maven)
+parity-brokers: .venv ## Compare with the configs and the assignor of a released broker on random streams groups (BROKERS=4.4 GROUPS=5000 SEED=1; needs Maven)
 	.venv/bin/python -m tools.kafka_group_oracle configs --kafka $(BROKERS)
 	.venv/bin/python -m tools.kafka_group_oracle compare --kafka $(BROKERS) --groups $(GROUPS) --rounds 4 --seed $(SEED)
 
-RELEASE := 4.3.1
+RELEASE := 4.4
 
-parity-consumers: .venv ## Compare consumer assignors with released clients and brokers on random groups (RELEASE=4.3.1 PROBLEMS=3000 SEED=1, ASSIGNOR=uniform for one; needs Maven)
+parity-consumers: .venv ## Compare consumer assignors with released clients and brokers on random groups (RELEASE=4.4 PROBLEMS=3000 SEED=1, ASSIGNOR=uniform for one; needs Maven)
 	.venv/bin/python -m tools.kafka_consumer_oracle compare --kafka $(RELEASE) --problems $(PROBLEMS) --seed $(SEED)$(if $(ASSIGNOR), --assignor $(ASSIGNOR))
 
 leaderboard: .venv bridge ## Compute AssignorBench again and write docs/benchmark (15 minutes on 2 cores; needs Maven)
@@ -141,13 +141,13 @@ leaderboard: .venv bridge ## Compute AssignorBench again and write docs/benchmar
 releases: .venv ## Write docs/reference/releases.md: what changed between Kafka releases
 	.venv/bin/python -m tools.releases page
 
-new-releases: .venv ## Fail if Maven Central has a Kafka release that the project does not know (needs Maven)
+new-releases: .venv ## Ask Maven Central for Kafka releases that the project does not know; fail if there are any (needs Maven)
 	.venv/bin/python -m tools.releases new
 
-FROM := 4.3.1
-TO   := 4.4.0
+FROM := 4.3
+TO   := 4.4
 
-changed-classes: .venv ## Print what changed in the classes that assign tasks (FROM=4.3.1 TO=4.4.0; needs Maven)
+changed-classes: .venv ## Print what changed in the classes that assign tasks (FROM=4.3 TO=4.4; needs Maven)
 	.venv/bin/python -m tools.releases classes --from $(FROM) --to $(TO)
 
 MKDOCS := NO_MKDOCS_2_WARNING=1 .venv/bin/python -m mkdocs

@@ -1,4 +1,4 @@
-"""Names of Kafka releases under which assignors are registered."""
+"""Kafka releases: the patches whose answers are compared, and the names under which assignors are registered."""
 
 from __future__ import annotations
 
@@ -6,10 +6,32 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-CLIENT_RELEASES: Final = ("3.8", "3.9", "4.0", "4.1", "4.2", "4.3", "4.4")
+RECORDED_3_9: Final = "3.9.1"
+"""The patch of 3.9 on which clusters were observed and answers recorded."""
+
+PATCHES: Final = ("3.8.1", RECORDED_3_9, "3.9.2", "4.0.0", "4.0.2", "4.1.2", "4.2.1", "4.2.2", "4.3.1", "4.4.0")
+"""The published releases that this project uses, oldest first."""
+
+CLIENTS: Final = {patch.rpartition(".")[0]: patch for patch in PATCHES}
+"""The last patch of each minor release: the one whose answers are compared."""
+
+BROKERS: Final = {"4.2.1": "4.2.1", **{minor: CLIENTS[minor] for minor in ("4.2", "4.3", "4.4")}}
+"""A patch of each registered release of `kafka-group-coordinator` with streams groups, oldest first."""
+
+CLIENT_RELEASES: Final = tuple(CLIENTS)
 """Kafka releases under which assignors of clients are registered, oldest first."""
 
 _PATCH_RELEASE = re.compile(r"(\d{1,3}\.\d{1,3})\.(\d{1,3})")
+
+
+def patch_of(release: str) -> str:
+    """Return the last patch of a minor release that this project uses, or the release itself.
+
+    Examples:
+        >>> [patch_of(release) for release in ("4.3", "4.3.0", "5.0")]
+        ['4.3.1', '4.3.0', '5.0']
+    """
+    return CLIENTS.get(release, release)
 
 
 def registered_release(release: str, registered: Sequence[str]) -> str | None:

@@ -18,6 +18,7 @@ from typing import Final
 from assignors.jvm.process import BRIDGE, OLDEST_JAVA
 from assignors.jvm.reference import COORDINATOR, STREAMS, KafkaArtifact
 from assignors.jvm.released_jars import released_jars
+from assignors.kafka_releases import BROKERS, CLIENTS
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = ROOT / "bridge" / "src"
@@ -25,10 +26,10 @@ JAR = ROOT / "assignors" / "jvm" / BRIDGE
 
 FOLDERS: Final = (
     ("server", None),
-    ("streams", KafkaArtifact(STREAMS, "4.3.1")),
+    ("streams", KafkaArtifact(STREAMS, CLIENTS["4.3"])),
     ("common", None),
-    ("before_4_4", KafkaArtifact(COORDINATOR, "4.3.1")),
-    ("from_4_4", KafkaArtifact(COORDINATOR, "4.4.0")),
+    ("before_4_4", KafkaArtifact(COORDINATOR, BROKERS["4.3"])),
+    ("from_4_4", KafkaArtifact(COORDINATOR, BROKERS["4.4"])),
 )
 """The folders in the order of compilation, with the release of each."""
 

@@ -21,6 +21,8 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from assignors.kafka_releases import BROKERS, PATCHES
+
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "reference" / "certification.md"
 STATE = ROOT / "out" / "certify"
@@ -39,14 +41,14 @@ STEPS: Mapping[str, Sequence[str]] = {
     "javascript": ("javascript",),
     "test-browser": ("test-browser", "SLOW=1"),
     "test-kafka": ("test-kafka", "SLOW=1"),
-    **{f"parity {kafka}": ("parity", f"KAFKA={kafka}", f"PROBLEMS={PROBLEMS}") for kafka in ("4.3.1", "3.9.1")},
+    **{f"parity {kafka}": ("parity", f"KAFKA={kafka}", f"PROBLEMS={PROBLEMS}") for kafka in PATCHES},
     **{
         f"parity-brokers {kafka}": ("parity-brokers", f"BROKERS={kafka}", f"GROUPS={PROBLEMS // 4}")
-        for kafka in ("4.4.0", "4.3.1", "4.2.2")
+        for kafka in BROKERS
     },
     **{
         f"parity-consumers {kafka}": ("parity-consumers", f"RELEASE={kafka}", f"PROBLEMS={PROBLEMS}")
-        for kafka in ("4.3.1", "4.0.0")
+        for kafka in PATCHES
     },
     "wheel-test": ("wheel-test",),
 }

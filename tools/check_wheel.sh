@@ -56,7 +56,8 @@ try assignor-sim show result
 try assignor-sim verify "$library/$scenario"
 
 say "run an assignor in Java"
-try assignor-sim run rolling_bounce --assignor java:kafka-streams@4.3.1:high_availability
+newest=$(try python -c "from assignor_sim.assignors.kafka_releases import PATCHES; print(PATCHES[-1])" | tail -1)
+try assignor-sim run rolling_bounce --assignor "java:kafka-streams@$newest:high_availability"
 
 say "import from a running cluster, which requires the extra"
 refused=$(try assignor-sim import --bootstrap localhost:1 --group app -o app.yaml 2>&1 || true)

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from assignors.errors import UnknownAssignorError
+from assignors.kafka_releases import PATCHES
 
 PREFIX: Final = "java:"
 
@@ -24,7 +25,7 @@ STREAMS: Final = "kafka-streams"
 COORDINATOR: Final = "kafka-group-coordinator"
 """Artifacts of Kafka (`org.apache.kafka:…`) with interfaces of assignors."""
 
-NEWEST: Final = {STREAMS: "4.4.0", COORDINATOR: "4.4.0"}
+NEWEST: Final = {STREAMS: PATCHES[-1], COORDINATOR: PATCHES[-1]}
 """Releases of Kafka for a class in a jar, unless the reference names another one."""
 
 _ARTIFACTS: Final = {STREAMS: STREAMS, COORDINATOR: COORDINATOR, "group-coordinator": COORDINATOR}

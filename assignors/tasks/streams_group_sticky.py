@@ -9,12 +9,13 @@ from typing import ClassVar, Final
 from assignors.errors import KafkaError
 from assignors.java.hash_order import CollectionOrder
 from assignors.java.priority_queue import PriorityQueue
+from assignors.kafka_releases import BROKERS
 from assignors.model.assignment import UNASSIGNED, TaskAssignment, TaskType
 from assignors.model.state import ApplicationState
 from assignors.recording.recorder import NO_RECORDER, PlacementStep, Recorder, StepKind
 from assignors.tasks.streams_group_assignment import StreamsGroupAssignment
 
-RELEASES: Final = ("4.2.1", "4.2", "4.3", "4.4")
+RELEASES: Final = tuple(BROKERS)
 """Kafka releases whose assignor this is, oldest first. 4.2.1 is also 4.2.0, 4.2 is 4.2.2, and 4.3 answers as 4.2.1."""
 
 _CHECKS_EVERY_CANDIDATE: Final = ("4.2", "4.4")

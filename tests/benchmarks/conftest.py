@@ -10,8 +10,8 @@ from pytest_benchmark.fixture import BenchmarkFixture
 
 from tests.benchmarks.memory import peak_bytes
 from tests.benchmarks.shapes import warm_up
-from tools.kafka_cluster.java import ClusterError, build_classpath
-from tools.kafka_oracle.oracle import HERE
+from tools.artifacts import streams_oracle
+from tools.java import ClusterError, build_classpath
 from tools.kafka_oracle.timing import time_problem
 
 Json = dict[str, Any]
@@ -38,7 +38,7 @@ def kafka_version(request: pytest.FixtureRequest) -> str:
     version = str(request.config.getoption("kafka", ""))
     try:
         if version:
-            build_classpath(version, HERE)
+            build_classpath(streams_oracle(version))
     except ClusterError as error:
         request.config.stash[WHY_NO_KAFKA] = str(error)
         return ""

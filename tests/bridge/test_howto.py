@@ -13,6 +13,7 @@ import pytest
 
 from assignors.jvm.reference import STREAMS, KafkaArtifact
 from assignors.jvm.released_jars import released_jars
+from assignors.kafka_releases import CLIENTS
 from tools.examples.page import parts
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
@@ -30,7 +31,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     [source] = [block for block in BLOCKS if block.language == "java"]
     assert source.text.count("\n") <= MAX_LINES
     (folder / "StayHome.java").write_text(source.text, encoding="utf-8")
-    for jar in released_jars(KafkaArtifact(STREAMS, "4.3.1")):
+    for jar in released_jars(KafkaArtifact(STREAMS, CLIENTS["4.3"])):
         (folder / Path(jar).name).symlink_to(jar)
     [compilation] = [block.text for block in BLOCKS if block.text.startswith("javac ")]
     subprocess.run(compilation, shell=True, cwd=folder, check=True, timeout=120)

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from assignor_sim.api.releases import releases
+from assignors.kafka_releases import BROKERS, CLIENTS
 from reports.analysis.release_differences import measured_differences
 from scenarios.shipped import list_scenarios
 from tools.kafka_oracle import parity_page
-from tools.releases.known import BROKERS, CLIENTS
 from tools.releases.measure import FILE
 from tools.releases.page import PAGE, answer_sections, effect_rows, generated, parity_section
 

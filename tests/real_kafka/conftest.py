@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.real_kafka.streams_group import SOURCE, coordinator
-from tools.kafka_cluster.java import find_executable
+from tools.java import find_executable
 from tools.streams_members.protocol import ProtocolConnection, classpath
 
 

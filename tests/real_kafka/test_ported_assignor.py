@@ -13,8 +13,9 @@ import pytest
 from assignors import registry
 from scenarios.problem_answers import answer_differences, solve_problem
 from scenarios.problems import Problem
+from tools.artifacts import kafka_cluster
+from tools.java import build_classpath
 from tools.kafka_cluster.cluster import KAFKA_VERSION
-from tools.kafka_cluster.java import build_classpath
 from tools.kafka_oracle.generate import generate
 from tools.kafka_oracle.oracle import KafkaOracle
 
@@ -28,7 +29,7 @@ PROBLEMS, SEED = 500, 20
 
 @pytest.fixture(scope="module")
 def kafka() -> Iterator[KafkaOracle]:
-    classes = Path(build_classpath(KAFKA_VERSION).split(os.pathsep)[0])
+    classes = Path(build_classpath(kafka_cluster(KAFKA_VERSION)).split(os.pathsep)[0])
     with KafkaOracle(KAFKA_VERSION, classes=[classes]) as oracle:
         yield oracle
 

@@ -9,15 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache
-from itertools import pairwise
+from itertools import pairwise, product
 
 import pytest
 
+from assignors.kafka_releases import RECORDED_3_9
 from tools.fidelity.confirmation import Confirmation
 from tools.fidelity.report import MANY_APPLICATIONS
 from tools.fidelity.shares import REBALANCES, RESTORED, THREADS, Share
 from tools.fidelity.step_outcome import count_close_times, is_close
 from tools.fidelity.steps import (
+    LATEST,
     RELEASES,
     STREAMS_GROUPS_ONLY,
     applications_of,
@@ -182,7 +184,7 @@ def test_threads_are_mostly_as_predicted(version: str) -> None:
 
 @pytest.mark.parametrize(
     ("version", "application"),
-    [("4.4.0", "killed-eos"), ("4.4.0", "killed-alos"), ("3.9.1", "killed-eos"), ("3.9.1", "killed-alos")],
+    list(product((LATEST, RECORDED_3_9), ("killed-eos", "killed-alos"))),
 )
 def test_killed_host_restores_what_its_release_loses(version: str, application: str) -> None:
     """Clients of 4.4 lose their memtables and the offsets in them; those of 3.9 have checkpoint files.

@@ -23,8 +23,8 @@ from simulator.timeline import timeline
 from simulator.world.changes import ReassignmentStep
 from tests.assignor_sim.conftest import Shell
 from tests.real_kafka.reassigning import RECORDS, Operator, ReplicasAndLeader, replicas_and_leaders
+from tools.java import find_main_class
 from tools.kafka_cluster.cluster import ClusterSpec, KafkaCluster
-from tools.kafka_cluster.java import find_main_class
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
 

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from assignors import kafka_releases
 from assignors.containment.limits import DEFAULT_LIMITS
+from assignors.kafka_releases import BROKERS, RECORDED_3_9
 from pipeline.review.reviewed import Reviewed
 
 STRATEGY = "rack.aware.assignment.strategy"
@@ -14,7 +16,7 @@ STRATEGIES = ("none", "min_traffic", "balance_subtopology")
 STICKY_COSTS = {"rack.aware.assignment.traffic_cost": 1, "rack.aware.assignment.non_overlap_cost": 10}
 """The defaults of `legacy_sticky`; `sticky_task_assignor` is rack-aware only if both are configured."""
 
-CLIENTS = ("3.9.1", "4.2.2", "4.3.1")
+CLIENTS = (RECORDED_3_9, *(kafka_releases.CLIENTS[release] for release in ("4.2", "4.3")))
 """Releases of `kafka-streams` whose classes give the reference answers of this version of the benchmark."""
 
 CLIENT_RELEASE = "4.3"
@@ -67,9 +69,7 @@ ENTRIES = (
     *(_of_clients("high_availability", strategy) for strategy in STRATEGIES),
     *(_of_clients("legacy_sticky", strategy) for strategy in STRATEGIES),
     *(_of_clients("sticky_task_assignor", strategy) for strategy in STRATEGIES),
-    _of_brokers("4.2", "4.2.2"),
-    _of_brokers("4.3", "4.3.1"),
-    _of_brokers("4.4", "4.4.0"),
+    *(_of_brokers(release, BROKERS[release]) for release in ("4.2", "4.3", "4.4")),
     *(
         Entry(name, name)
         for name in (

@@ -9,11 +9,11 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Final
 
-from tools.kafka_cluster.java import ClusterError, find_executable
-from tools.releases.known import CLIENTS
-from tools.releases.maven import local_repository
+from assignors.jvm.released_jars import Dependency
+from assignors.kafka_releases import CLIENTS, RECORDED_3_9
+from tools.java import ClusterError, find_executable, find_jars
 
-RELEASES: Final = tuple(sorted({"3.9.1", *CLIENTS.values()}))
+RELEASES: Final = tuple(sorted({RECORDED_3_9, *CLIENTS.values()}))
 """The patches whose classes are read."""
 
 FILE: Final = Path(__file__).parents[2] / "scenarios" / "language" / "client_configs.json"
@@ -22,42 +22,28 @@ _PROGRAM: Final = Path(__file__).with_name("ClientConfigs.java")
 _LIMIT_S: Final = 120
 
 
-def config_names(release: str, repository: Path) -> dict[str, list[str]]:
+def config_names(release: str) -> dict[str, list[str]]:
     """Return the names of the configs of a release by class: streams, consumer, producer, admin, topic.
 
     Args:
         release: the release, such as 4.3.1.
-        repository: Maven's local repository.
 
     Raises:
         ClusterError: a JAR or Java is missing, or the program fails.
     """
-    jars = [_jar(repository, f"org/apache/kafka/{name}/{release}/{name}-{release}.jar") for name in _ARTIFACTS]
-    jars += sorted((repository / "org" / "slf4j" / "slf4j-api").glob("*/slf4j-api-*.jar"))[-1:]
-    command = [find_executable("java", "a JDK 17"), "-cp", ":".join(map(str, jars)), str(_PROGRAM)]
+    jars = find_jars([Dependency(f"org.apache.kafka:kafka-streams:{release}")])
+    command = [find_executable("java", "a JDK 17"), "-cp", ":".join(jars), str(_PROGRAM)]
     done = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=_LIMIT_S)
     if done.returncode:
         raise ClusterError(f"{' '.join(command)}: {done.stderr.strip()}")
     return {kind: names for kind, *names in map(str.split, done.stdout.splitlines())}
 
 
-_ARTIFACTS: Final = ("kafka-clients", "kafka-streams")
-
-
-def _jar(repository: Path, path: str) -> Path:
-    jar = repository / path
-    if not jar.exists():
-        artifact, release = jar.parent.parent.name, jar.parent.name
-        raise ClusterError(f"{jar}: missing (mvn dependency:get -Dartifact=org.apache.kafka:{artifact}:{release})")
-    return jar
-
-
 def main() -> int:
     """Write the file; return 0."""
-    repository = local_repository()
     names: dict[str, set[str]] = defaultdict(set)
     for release in RELEASES:
-        for kind, listed in config_names(release, repository).items():
+        for kind, listed in config_names(release).items():
             names[kind] |= set(listed)
     content = {"releases": list(RELEASES), **{kind: sorted(listed) for kind, listed in sorted(names.items())}}
     FILE.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")

@@ -19,7 +19,7 @@ from tools.fidelity import calibration
 from tools.fidelity.report import write_page
 from tools.fidelity.steps import EXPERIMENTS, RELEASES, run_steps
 from tools.fidelity.stored_confirmation import read_confirmations, to_stored, write_confirmations
-from tools.kafka_cluster.java import ClusterError
+from tools.java import ClusterError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

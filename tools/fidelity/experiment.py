@@ -34,9 +34,9 @@ from tools.fidelity.scenario_edits import (
 from tools.fidelity.step_outcome import predict_outcome
 from tools.fidelity.tested_group import TestedGroup, observed_distribution, observed_threads
 from tools.fidelity.time_range import predict_range
+from tools.java import ClusterError
 from tools.kafka_cluster.applications import Host, Hosts, HostTasks
 from tools.kafka_cluster.cluster import KafkaCluster
-from tools.kafka_cluster.java import ClusterError
 
 QUIET_S = 3.0
 """Longer than any pause within a rebalance: members learn of one within a heartbeat interval of one second."""

@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+from assignors.kafka_releases import CLIENTS, RECORDED_3_9
 from tools.fidelity.applications import (
     ASSIGNORS,
     BROKER_CONFIGS,
@@ -26,7 +27,8 @@ from tools.kafka_cluster.cluster import ClusterSpec, KafkaCluster
 
 RACKS = ("az1", "az2", "az3")
 CLICK_RECORDS = 2_000
-STREAMS_GROUPS_ONLY = "4.3.1"
+LATEST = CLIENTS["4.4"]
+STREAMS_GROUPS_ONLY = CLIENTS["4.3"]
 """Release on which only streams groups run: its clients of classic groups behave like those of the latest one."""
 
 ExperimentStep = Callable[[Experiment, Sequence[Host]], None]
@@ -51,7 +53,7 @@ class ExperimentSpec:
     applications: Sequence[TestedApplication]
     num_hosts: int
     steps: Sequence[ExperimentStep]
-    releases: Sequence[str] = ("4.4.0", "3.9.1")
+    releases: Sequence[str] = (LATEST, RECORDED_3_9)
     lane: int = 1
     has_random_ids: bool = False
 
@@ -100,7 +102,7 @@ EXPERIMENTS = (
         THREADED,
         3,
         (_start_first, _join(1), _join(2), _restart(1), _crash(2)),
-        releases=("4.4.0", STREAMS_GROUPS_ONLY),
+        releases=(LATEST, STREAMS_GROUPS_ONLY),
         lane=1,
         has_random_ids=True,
     ),
@@ -110,12 +112,12 @@ EXPERIMENTS = (
         ASSIGNORS,
         4,
         (_start_first, _join(1), _join(2), _join(3), _restart(1), _crash(2), _black_out),
-        releases=("4.4.0", "3.9.1", STREAMS_GROUPS_ONLY),
+        releases=(LATEST, RECORDED_3_9, STREAMS_GROUPS_ONLY),
         lane=3,
     ),
-    ExperimentSpec("newcomer", LARGE, 2, (_start_first, _join(1)), releases=("4.4.0",), lane=1),
+    ExperimentSpec("newcomer", LARGE, 2, (_start_first, _join(1)), releases=(LATEST,), lane=1),
 )
-RELEASES = ("4.4.0", "3.9.1", STREAMS_GROUPS_ONLY)
+RELEASES = (LATEST, RECORDED_3_9, STREAMS_GROUPS_ONLY)
 """The latest release, one of the previous major version, and the last one with another assignor of streams groups."""
 
 

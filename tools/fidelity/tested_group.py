@@ -16,9 +16,9 @@ from tools.fidelity.coordinator_log import target_assignment_times_ms
 from tools.fidelity.leader_log import LeaderDecision, parse_leader_decisions
 from tools.fidelity.prediction import TaskDistribution
 from tools.fidelity.step_outcome import StepOutcome, Threads
+from tools.java import ClusterError
 from tools.kafka_cluster.applications import Host, Hosts, HostTasks
 from tools.kafka_cluster.cluster import KafkaCluster
-from tools.kafka_cluster.java import ClusterError
 
 SAMPLE_S = 0.2
 IDLE_S = 2.0

@@ -18,10 +18,9 @@ from typing import Final
 
 import pyspark
 
-from tools.kafka_cluster.java import ClusterError, find_executable, maven_classpath, tail
-from tools.object_store.server import hadoop_version
+from tools.artifacts import HADOOP_CLUSTER
+from tools.java import ClusterError, build_classpath, find_executable, tail
 
-HERE: Final = Path(__file__).resolve().parent
 START_TIMEOUT_S: Final = 180.0
 MEMORY_MB: Final = 4_096
 CORES: Final = 4
@@ -72,8 +71,7 @@ def hadoop_cluster() -> Iterator[HadoopCluster]:
     Raises:
         ClusterError: Java or Maven is missing, or the cluster does not start.
     """
-    version = hadoop_version()
-    classpath = maven_classpath(HERE, version, {"hadoop.version": version}, "Hadoop")
+    classpath = build_classpath(HADOOP_CLUSTER)
     java = find_executable("java", "a JDK, version 17 or newer")
     with tempfile.TemporaryDirectory(prefix="hadoop-", ignore_cleanup_errors=True) as folder:
         log = Path(folder) / "server.log"

@@ -14,10 +14,10 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from tools.java import ClusterError
 from tools.kafka_cluster.capture import capture
 from tools.kafka_cluster.cluster import KAFKA_VERSION, ClusterSpec, KafkaCluster
 from tools.kafka_cluster.consumer_night import BROKER_CONFIGS, capture_consumer_night
-from tools.kafka_cluster.java import ClusterError
 from tools.kafka_cluster.past_night import broker_configs_on, capture_night
 from tools.kafka_cluster.rebalance_storm import capture_storm
 

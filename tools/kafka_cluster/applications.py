@@ -13,8 +13,8 @@ from typing import Self
 
 from assignors.java.hash_order import DEFAULT_CAPACITY, bucket, process_hash
 from assignors.model.ids import ProcessId
+from tools.java import ClusterError, start_java, stop_java, tail
 from tools.kafka_cluster.cluster import KafkaCluster
-from tools.kafka_cluster.java import ClusterError, start_java, stop_java, tail
 
 HOST = "assignorsim.Host"
 TOPOLOGY = "assignorsim.ClickTopology"

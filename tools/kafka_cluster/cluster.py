@@ -24,7 +24,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from tools.kafka_cluster.java import (
+from assignors.kafka_releases import CLIENTS
+from tools.artifacts import kafka_cluster
+from tools.java import (
     ClusterError,
     build_classpath,
     find_main_class,
@@ -34,7 +36,7 @@ from tools.kafka_cluster.java import (
     tail,
 )
 
-KAFKA_VERSION = "4.3.1"
+KAFKA_VERSION = CLIENTS["4.3"]
 """Latest release on Maven Central when the files in scenarios/library/captured were made."""
 
 CONTROLLER_ID = 100
@@ -101,7 +103,7 @@ class KafkaCluster:
 
     def __init__(self, spec: ClusterSpec) -> None:
         self.spec = spec
-        self.classpath = build_classpath(spec.kafka_version)
+        self.classpath = build_classpath(kafka_cluster(spec.kafka_version))
         broker_ids = range(1, spec.brokers + 1)
         ports = _free_ports((2 if spec.passwords else 1) * spec.brokers + 1)
         self._ports = dict(zip([CONTROLLER_ID, *broker_ids], ports, strict=False))

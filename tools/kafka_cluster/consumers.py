@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tools.java import ClusterError, start_java, stop_java, tail
 from tools.kafka_cluster.cluster import KafkaCluster
-from tools.kafka_cluster.java import ClusterError, start_java, stop_java, tail
 
 CONSUMERS = "assignorsim.Consumers"
 READY = "ready"

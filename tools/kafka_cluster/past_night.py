@@ -14,9 +14,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from scenarios.kafka.formats.offsets_partition import partition_of_group
+from tools.java import find_main_class
 from tools.kafka_cluster.applications import CLOSE_CONFIG, Host, Hosts, describe_topology, prepare
 from tools.kafka_cluster.cluster import KafkaCluster
-from tools.kafka_cluster.java import find_main_class
 
 CLASSIC, STREAMS = "shop", "kiosk"
 SESSION_MS = 10_000

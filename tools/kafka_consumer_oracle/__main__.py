@@ -11,14 +11,14 @@ from pathlib import Path
 
 from assignors.consumers import registry
 from assignors.consumers.registry import ConsumerAssignorInfo, ConsumerProtocol
-from assignors.kafka_releases import registered_release
+from assignors.kafka_releases import CLIENTS, patch_of, registered_release
 from tools.kafka_consumer_oracle import parity_table
 from tools.kafka_consumer_oracle.compare import ConsumerTally, compare
 from tools.kafka_consumer_oracle.lives import AnsweredProblem, answered_problems
 from tools.kafka_consumer_oracle.oracle import Json
 from tools.kafka_oracle.problem_files import RUNS, write_problems
 
-NEWEST_KAFKA = "4.3.1"
+NEWEST_KAFKA = CLIENTS["4.4"]
 """Newest release that has the assignors of clients and of brokers."""
 
 
@@ -31,7 +31,7 @@ def argument_parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     parser = argparse.ArgumentParser(prog="python -m tools.kafka_consumer_oracle", description=__doc__)
     parser.add_argument("command", choices=("compare", "record", "reference"))
-    parser.add_argument("--kafka", default=NEWEST_KAFKA, metavar="VERSION", help=f"a release (default {NEWEST_KAFKA})")
+    parser.add_argument("--kafka", type=patch_of, default=NEWEST_KAFKA, metavar="VERSION", help="a release")
     parser.add_argument("--problems", type=int, default=2000, help="number of problems for each assignor")
     parser.add_argument("--rounds", type=int, default=5, help="number of rebalances of each group")
     parser.add_argument("--seed", type=int, default=1, help="seed of the first group")

@@ -6,13 +6,12 @@ import json
 import os
 import subprocess
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from assignors.consumers.registry import ConsumerProtocol
-from tools.kafka_cluster.java import ClusterError, find_executable, maven_classpath
+from tools.artifacts import consumer_oracle
+from tools.java import ClusterError, build_classpath, find_executable
 
-HERE = Path(__file__).resolve().parent
 MAIN_CLASS = "assignorsim.ConsumerOracle"
 OPTIONS = ("-Xmx2g", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 LIMIT_S = 900
@@ -34,8 +33,7 @@ def run_released(problems: Sequence[Json], kafka_version: str, protocol: Consume
     Raises:
         ClusterError: Java or Maven fails, or a problem is invalid.
     """
-    properties = {"kafka.version": kafka_version, "protocol": str(protocol)}
-    classpath = maven_classpath(HERE, f"{protocol}-{kafka_version}", properties, f"Kafka ({protocol})")
+    classpath = build_classpath(consumer_oracle(kafka_version, str(protocol)))
     done = subprocess.run(
         [find_executable("java", "a JDK, version 17 or newer"), *OPTIONS, MAIN_CLASS],
         input="".join(json.dumps(problem) + "\n" for problem in problems),

@@ -12,6 +12,7 @@ from pathlib import Path
 from assignors import registry
 from assignors.built_in_assignors import AssignorInfo
 from assignors.java.hash_order import CollectionOrder
+from assignors.kafka_releases import patch_of
 from scenarios.problem_answers import answer_differences, solve_problem
 from scenarios.problems import Problem
 from tools.kafka_group_oracle.configs import config_differences
@@ -31,7 +32,7 @@ def argument_parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     parser = argparse.ArgumentParser(prog="python -m tools.kafka_group_oracle", description=__doc__)
     parser.add_argument("command", choices=("compare", "record", "configs"))
-    parser.add_argument("--kafka", default=NEWEST_KAFKA, metavar="VERSION", help=f"a release (default {NEWEST_KAFKA})")
+    parser.add_argument("--kafka", type=patch_of, default=NEWEST_KAFKA, metavar="VERSION", help="a release")
     parser.add_argument("--groups", type=int, default=2000, help="number of random groups")
     parser.add_argument("--rounds", type=int, default=6, help="number of assignments of each group")
     parser.add_argument("--seed", type=int, default=1, help="seed of the first group")

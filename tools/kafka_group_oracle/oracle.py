@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tools.kafka_cluster.java import ClusterError, build_classpath, find_executable
+from assignors.kafka_releases import BROKERS
+from tools.artifacts import group_oracle
+from tools.java import ClusterError, build_classpath, find_executable
 
-HERE = Path(__file__).resolve().parent
 MAIN_CLASS = "assignorsim.GroupOracle"
 CONFIGS_CLASS = "assignorsim.GroupConfigs"
-NEWEST_KAFKA = "4.4.0"
+NEWEST_KAFKA = BROKERS["4.4"]
 OPTIONS = ("-Xmx1g", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 LIMIT_S = 900
 
@@ -70,7 +71,7 @@ def read_configs(kafka_version: str = NEWEST_KAFKA) -> dict[str, Json]:
 
 
 def _run_java(main_class: str, text: str, kafka_version: str, custom: CustomClass | None = None) -> list[str]:
-    classpath = build_classpath(kafka_version, HERE, release_properties(kafka_version))
+    classpath = build_classpath(group_oracle(kafka_version))
     java = find_executable("java", "a JDK, version 17 or newer")
     done = subprocess.run(
         [java, *OPTIONS, main_class, *([] if custom is None else [custom.name])],
@@ -84,9 +85,3 @@ def _run_java(main_class: str, text: str, kafka_version: str, custom: CustomClas
         output = "\n".join(done.stderr.splitlines()[-20:])
         raise ClusterError(f"Kafka {kafka_version}: the group oracle exited with code {done.returncode}:\n{output}")
     return done.stdout.splitlines()
-
-
-def release_properties(kafka_version: str) -> dict[str, str]:
-    """Return the Maven properties of a release: KIP-1357 moved and split the assignor's interfaces in 4.4."""
-    major, minor = (int(part) for part in kafka_version.split(".")[:2])
-    return {"interfaces": "from_4_4" if (major, minor) >= (4, 4) else "before_4_4"}

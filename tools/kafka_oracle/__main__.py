@@ -22,8 +22,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from assignors.kafka_releases import patch_of
 from scenarios.problems import Problem, ProblemError, read_problems
-from tools.kafka_cluster.java import ClusterError
+from tools.java import ClusterError
 from tools.kafka_oracle import parity_page, threads, timing
 from tools.kafka_oracle.compare import Tallies, compare, our_answer, recorded_answers, render, save, total
 from tools.kafka_oracle.generate import generate
@@ -181,7 +182,7 @@ def argument_parser() -> argparse.ArgumentParser:
         added = commands.add_parser(name, help=run.__doc__, description=run.__doc__)
         added.set_defaults(run=run)
         if kafka:
-            added.add_argument("--kafka", required=True, metavar="VERSION", help="a release on Maven Central")
+            added.add_argument("--kafka", type=patch_of, required=True, metavar="VERSION", help="a release")
         if files:
             added.add_argument("files", nargs="+", type=Path, metavar="FILE", help="problem files")
         if seed:

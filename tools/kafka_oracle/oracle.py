@@ -13,9 +13,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self
 
-from tools.kafka_cluster.java import ClusterError, build_classpath, find_executable
+from tools.artifacts import streams_oracle
+from tools.java import ClusterError, build_classpath, find_executable
 
-HERE = Path(__file__).resolve().parent
 MAIN_CLASS = "org.apache.kafka.streams.processor.internals.assignment.Oracle"
 OLDEST_KAFKA = (3, 8)
 """First release with the pluggable interface of KIP-924, which the Java program requires."""
@@ -82,7 +82,7 @@ class KafkaOracle:
     def __enter__(self) -> Self:
         classpath = self._kafka_classpath
         if classpath is None:
-            classpath = build_classpath(self.kafka_version, HERE)
+            classpath = build_classpath(streams_oracle(self.kafka_version))
         environment = {**os.environ, "CLASSPATH": os.pathsep.join([classpath, *map(str, self._classes)])}
         self._errors = tempfile.TemporaryFile("w+", encoding="utf-8")
         self._process = subprocess.Popen(

@@ -12,17 +12,14 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-import pyspark
+from tools.artifacts import OBJECT_STORE, S3_CONNECTOR
+from tools.java import ClusterError, build_classpath, find_executable, find_jars, tail
 
-from tools.kafka_cluster.java import ClusterError, find_executable, maven_classpath, tail
-
-HERE: Final = Path(__file__).resolve().parent
-S3PROXY_VERSION: Final = "4.1.0"
 BUCKET: Final = "sweeps"
 USER: Final = "user"
 PASSWORD: Final = "password"
@@ -112,7 +109,7 @@ def object_store() -> Iterator[ObjectStore]:
     Raises:
         ClusterError: Java or Maven is missing, or the server does not start.
     """
-    classpath = maven_classpath(HERE, S3PROXY_VERSION, {"s3proxy.version": S3PROXY_VERSION}, "S3Proxy")
+    classpath = build_classpath(OBJECT_STORE)
     java = find_executable("java", "a JDK, version 17 or newer")
     lines: queue.Queue[str] = queue.Queue()
     with tempfile.TemporaryDirectory(prefix="object-store-") as folder:
@@ -168,18 +165,10 @@ def _read_lines(process: subprocess.Popen[str], lines: queue.Queue[str]) -> None
     lines.put("")
 
 
-def hadoop_version() -> str:
-    """Return the version of Hadoop in the installed PySpark."""
-    [jar] = (Path(pyspark.__file__).parent / "jars").glob("hadoop-client-api-*.jar")
-    return jar.stem.removeprefix("hadoop-client-api-")
-
-
-def connector_jars() -> list[str]:
+def connector_jars() -> Sequence[str]:
     """Return the jars that Spark needs for `s3a://`: Hadoop's connector, and modules of the AWS SDK.
 
     Raises:
         ClusterError: Maven is missing or fails.
     """
-    version = hadoop_version()
-    classpath = maven_classpath(HERE / "connector", version, {"hadoop.version": version}, "hadoop-aws")
-    return [jar for jar in classpath.split(os.pathsep) if jar.endswith(".jar")]
+    return find_jars(S3_CONNECTOR)

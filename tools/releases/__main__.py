@@ -12,9 +12,9 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from tools.kafka_cluster.java import ClusterError
+from assignors.kafka_releases import BROKERS, CLIENTS, patch_of
+from tools.java import ClusterError
 from tools.releases import classes, maven, measure, page
-from tools.releases.known import BROKERS, CLIENTS
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -26,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     found = commands.add_parser("new", help=maven.run_new.__doc__)
     found.set_defaults(run=lambda options: maven.run_new())
     compared = commands.add_parser("classes", help=classes.run_classes.__doc__)
-    compared.set_defaults(run=lambda options: classes.run_classes(options.older, options.newer))
+    compared.set_defaults(run=lambda options: classes.run_classes(patch_of(options.older), patch_of(options.newer)))
     compared.add_argument("--from", dest="older", required=True, metavar="VERSION", help="older release")
     compared.add_argument("--to", dest="newer", required=True, metavar="VERSION", help="newer release")
     commands.add_parser("page", help=page.run_page.__doc__).set_defaults(run=lambda options: page.run_page())

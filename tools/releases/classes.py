@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from tools.kafka_cluster.java import ClusterError, build_classpath, find_executable
-from tools.kafka_group_oracle import oracle as group_oracle
-from tools.kafka_oracle import oracle
+from assignors.jvm.released_jars import Dependency
+from tools.java import ClusterError, find_executable, find_jars
 
 LIMIT_S: Final = 300
 
@@ -86,10 +85,7 @@ def read_classes(part: Part, release: str) -> dict[str, Members]:
     Raises:
         ClusterError: Maven has no such release, or `javap` fails.
     """
-    is_client = part is CLIENTS
-    project = oracle.HERE if is_client else group_oracle.HERE
-    properties = {} if is_client else group_oracle.release_properties(release)
-    entries = build_classpath(release, project, properties).split(os.pathsep)
+    entries = find_jars([Dependency(f"org.apache.kafka:{jar}:{release}") for jar in part.jars])
     jars = [Path(entry) for entry in entries if Path(entry).name in {f"{jar}-{release}.jar" for jar in part.jars}]
     names = [name for jar in jars for name in _class_names(jar, part.packages)]
     command = [

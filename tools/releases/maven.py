@@ -9,8 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from tools.kafka_cluster.java import ClusterError, find_executable
-from tools.releases.known import BROKERS, CLIENTS
+from assignors.jvm.released_jars import DEPENDENCY_PLUGIN
+from assignors.kafka_releases import BROKERS, CLIENTS
+from tools.artifacts import HELP_PLUGIN
+from tools.java import ClusterError, find_executable
 
 ARTIFACTS: Final[Mapping[str, Mapping[str, str]]] = {"kafka-streams": CLIENTS, "kafka-group-coordinator": BROKERS}
 """Artifacts whose releases are followed, with the known patch of each minor release."""
@@ -19,20 +21,20 @@ LIMIT_S: Final = 300
 
 _RELEASE = re.compile(r"(\d+)\.(\d+)\.(\d+)")
 _COLOR = re.compile(r"\x1b\[[0-9;]*m")
-_GET = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:get"
-_EVALUATE = "org.apache.maven.plugins:maven-help-plugin:3.4.0:evaluate"
+_GET = f"{DEPENDENCY_PLUGIN}:get"
+_EVALUATE = f"{HELP_PLUGIN}:evaluate"
 
 
 def run_new() -> int:
     """List releases on Maven Central that the project does not know; return 1 if there are any."""
     repository = local_repository()
-    found = False
-    for artifact, known in ARTIFACTS.items():
-        for release in unknown_releases(released_versions(repository, artifact), known):
-            found = True
-            print(f"org.apache.kafka:{artifact}:{release} is unknown to this project")
-    if found:
-        print("Compare its classes and answers, and add it to tools/releases/known.py (docs/reference/releases.md).")
+    unknown = [
+        f"{artifact} {release}"
+        for artifact, known in ARTIFACTS.items()
+        for release in unknown_releases(released_versions(repository, artifact), known)
+    ]
+    if unknown:
+        print(f"Not known to this project: {', '.join(unknown)} (see docs/reference/releases.md).")
         return 1
     known_patches = "; ".join(f"{artifact} {', '.join(known.values())}" for artifact, known in ARTIFACTS.items())
     print(f"No unknown release ({known_patches}).")

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from assignors import registry
+from assignors.kafka_releases import BROKERS, CLIENTS
 from reports.analysis import release_differences
 from reports.analysis.release_differences import ALL, THREADS
 from tools.kafka_group_oracle.lives import answered_problems
@@ -21,7 +22,6 @@ from tools.kafka_oracle import threads
 from tools.kafka_oracle.generate import generate
 from tools.kafka_oracle.oracle import KafkaOracle
 from tools.releases.classification import FEATURES, differs_in_production, families, kind_of_difference
-from tools.releases.known import BROKERS, CLIENTS
 
 Json = dict[str, Any]
 Ask = Callable[[str, Sequence[Json]], list[Json]]

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tools.kafka_cluster.java import ClusterError
+from tools.java import ClusterError
 from tools.streams_members.protocol import DESCRIBE, HEARTBEAT, NO_ERROR, Json, ProtocolConnection
 
 UNRELEASED_INSTANCE_ID, FENCED_INSTANCE_ID = 111, 82

@@ -9,14 +9,14 @@ import tempfile
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
-from tools.kafka_cluster.java import ClusterError, build_classpath, find_executable
+from assignors.kafka_releases import CLIENTS
+from tools.artifacts import streams_members
+from tools.java import ClusterError, build_classpath, find_executable
 
-HERE = Path(__file__).resolve().parent
-KAFKA_VERSION: Final = "4.4.0"
+KAFKA_VERSION: Final = CLIENTS["4.4"]
 """Release of `kafka-clients`, whose messages have instance ids of streams groups and names of assignors."""
 
 MAIN_CLASS = "assignorsim.ProtocolClient"
@@ -35,7 +35,7 @@ def classpath() -> str:
     Raises:
         ClusterError: Maven fails.
     """
-    return build_classpath(KAFKA_VERSION, HERE)
+    return build_classpath(streams_members(KAFKA_VERSION))
 
 
 class ProtocolConnection:

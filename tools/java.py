@@ -1,21 +1,27 @@
-"""Kafka's jars through Maven, and Java programs with timeouts that never outlive this process."""
+"""Java programs of this project beside released jars, with timeouts, which never outlive this process."""
+
+from __future__ import annotations
 
 import fcntl
+import hashlib
 import os
 import shutil
 import subprocess
 import tempfile
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from types import MappingProxyType
 from typing import IO
 
-HERE = Path(__file__).resolve().parent
-MAVEN_TIMEOUT_S = 900
-"""Enough to download Kafka and its dependencies (about 200 MB) once."""
+from assignors.errors import UnknownAssignorError
+from assignors.jvm.released_jars import Dependency, jars_of
+
+BUILD = Path(__file__).resolve().parents[1] / "build" / "java"
+COMPILER_OPTIONS = ("--release", "17", "-Xlint:all,-processing,-classfile", "-encoding", "UTF-8")
+COMPILER_TIMEOUT_S = 300
 
 # Fast start: no program runs long enough to benefit from the optimizing compiler.
 JAVA_OPTIONS = (
@@ -31,71 +37,83 @@ class ClusterError(RuntimeError):
     """A failure of Kafka, Java or Maven; the message contains the path of the log."""
 
 
-def build_classpath(
-    kafka_version: str, project: Path = HERE, properties: Mapping[str, str] = MappingProxyType({})
-) -> str:
-    """Return the Java class path of a Kafka release and a project's programs; run Maven if it is out of date.
+@dataclass(frozen=True, slots=True)
+class JavaProgram:
+    """Sources, and the artifacts that they use.
 
-    Args:
-        kafka_version: Release of Kafka.
-        project: Folder with a `pom.xml` that builds in `target/VERSION` and writes its class path there.
-        properties: Other properties of the `pom.xml`; a function of the release.
+    Attributes:
+        name: folder of its classes; one for each release of the artifacts.
+        sources: folders with `.java` files, and with resources below `resources`.
+        artifacts: what the sources use.
+    """
+
+    name: str
+    sources: tuple[Path, ...]
+    artifacts: tuple[Dependency, ...]
+
+
+def build_classpath(program: JavaProgram) -> str:
+    """Return the Java class path of a program, classes first; compile it if its sources or jars have changed.
 
     Raises:
-        ClusterError: Maven is missing or fails, for example because the release does not exist.
+        ClusterError: Maven or a JDK is missing, or fails, for example because a release does not exist.
     """
-    return maven_classpath(project, kafka_version, {"kafka.version": kafka_version, **properties}, "Kafka")
-
-
-def maven_classpath(project: Path, version: str, properties: Mapping[str, str], what: str) -> str:
-    """Return the Java class path of a project and its dependencies; run Maven if it is out of date.
-
-    Args:
-        project: Folder with a `pom.xml` that builds in `target/VERSION` and writes its class path there.
-        version: Version of the main dependency.
-        properties: Properties of the `pom.xml`; a function of the version.
-        what: Name of the main dependency, for messages.
-
-    Raises:
-        ClusterError: Maven is missing or fails, for example because the version does not exist.
-    """
-    target = project / "target" / version
-    listing = target / "classpath.txt"
+    jars = find_jars(program.artifacts)
+    target = BUILD / program.name
     target.mkdir(parents=True, exist_ok=True)
-    with _one_maven_at_a_time():
-        _compile(project, target, listing, properties, f"{what} {version}")
-    return os.pathsep.join([str(target / "classes"), listing.read_text().strip()])
+    with _one_at_a_time():
+        files = sorted(file for folder in program.sources for file in folder.rglob("*.java"))
+        used = hashlib.sha256(os.pathsep.join(jars).encode())
+        for file in files:
+            used.update(file.read_bytes())
+        stamp = target / "inputs"
+        if not stamp.exists() or stamp.read_text() != used.hexdigest():
+            stamp.unlink(missing_ok=True)
+            _compile(files, target / "classes", jars)
+            stamp.write_text(used.hexdigest())
+    resources = [str(found) for folder in program.sources for found in folder.rglob("resources")]
+    return os.pathsep.join([str(target / "classes"), *resources, *jars])
+
+
+def find_jars(artifacts: Sequence[Dependency]) -> Sequence[str]:
+    """Return the jars of artifacts and of all that they depend on.
+
+    Raises:
+        ClusterError: Maven is missing or fails, for example because a release does not exist.
+    """
+    with _one_at_a_time():
+        try:
+            return jars_of(artifacts)
+        except UnknownAssignorError as error:
+            raise ClusterError(str(error)) from error
 
 
 @contextmanager
-def _one_maven_at_a_time() -> Iterator[None]:
-    """Wait for Maven of other processes, which would write the same files."""
-    folder = HERE / "target"
-    folder.mkdir(exist_ok=True)
-    with (folder / "maven.lock").open("w") as lock:
+def _one_at_a_time() -> Iterator[None]:
+    """Wait for other processes, which would write the same files."""
+    BUILD.mkdir(parents=True, exist_ok=True)
+    with (BUILD / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 
-def _compile(project: Path, target: Path, listing: Path, properties: Mapping[str, str], what: str) -> None:
-    """Run Maven if a class path is out of date.
+def _compile(files: Sequence[Path], classes: Path, jars: Sequence[str]) -> None:
+    """Compile source files into an empty folder.
 
     Raises:
-        ClusterError: Maven is missing or fails.
+        ClusterError: a JDK is missing, or the files have an error.
     """
-    if not _is_fresh(listing, project):
-        log = target / "maven.log"
-        defined = [f"-D{name}={value}" for name, value in properties.items()]
-        command = [find_executable("mvn", "Maven"), "-B", "-ntp", *defined, "compile"]
-        with log.open("wb") as output:
-            code = _wait_or_kill(
-                subprocess.Popen(command, cwd=project, stdin=subprocess.DEVNULL, stdout=output, stderr=output),
-                MAVEN_TIMEOUT_S,
-            )
-        if code != 0:
-            listing.unlink(missing_ok=True)
-            raise ClusterError(f"Maven could not provide {what} (exit code {code}):\n{tail(log)}")
-        listing.touch()  # Maven does not rewrite the file if the class path is unchanged.
+    shutil.rmtree(classes, ignore_errors=True)
+    command = [find_executable("javac", "a JDK, version 17 or newer"), *COMPILER_OPTIONS]
+    done = subprocess.run(
+        [*command, "-cp", os.pathsep.join(jars), "-d", str(classes), *map(str, files)],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=COMPILER_TIMEOUT_S,
+    )
+    if done.returncode != 0:
+        raise ClusterError(f"javac: exit code {done.returncode}:\n{done.stderr[-4_000:]}")
 
 
 def find_main_class(classpath: str, simple_name: str) -> str:
@@ -215,16 +233,6 @@ def _wait_or_kill(process: subprocess.Popen[bytes], timeout_s: float) -> int:
         process.kill()
         process.wait()
         raise
-
-
-def _is_fresh(listing: Path, project: Path) -> bool:
-    """Return whether Maven need not run: `listing` is newer than all sources, and every jar in it still exists."""
-    if not listing.exists():
-        return False
-    sources = [project / "pom.xml", *sorted((project / "src").rglob("*.java"))]
-    newest_ns = max(source.stat().st_mtime_ns for source in sources)
-    jars = listing.read_text().strip().split(os.pathsep)
-    return listing.stat().st_mtime_ns > newest_ns and all(Path(jar).exists() for jar in jars)
 
 
 @cache

@@ -1,0 +1,144 @@
+"""The released artifacts that tools and tests take from Maven Central, in one list of pinned versions.
+
+The releases of Kafka are in `assignors/kafka_releases.py`; Python packages in requirements.lock; JavaScript packages in
+tests/javascript/package-lock.json.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from assignors.jvm.released_jars import Dependency
+from tools.java import JavaProgram
+
+_TOOLS: Final = Path(__file__).resolve().parent
+
+HELP_PLUGIN: Final = "org.apache.maven.plugins:maven-help-plugin:3.4.0"
+
+JACKSON: Final = Dependency("com.fasterxml.jackson.core:jackson-databind:2.18.2")
+JACKSON_JDK8: Final = Dependency("com.fasterxml.jackson.datatype:jackson-datatype-jdk8:2.18.2")
+SLF4J_SIMPLE: Final = Dependency("org.slf4j:slf4j-simple:1.7.36")
+"""One logging backend for every release, which needs no configuration file."""
+
+RELOAD4J: Final = Dependency("ch.qos.reload4j:reload4j:1.2.25")
+JUNIT: Final = Dependency("org.junit.jupiter:junit-jupiter-api:5.10.2")
+
+HADOOP: Final = "3.5.0"
+"""The release of Hadoop in PySpark; the versions of AWS's and of BouncyCastle's artifacts are those of its project."""
+
+HADOOP_CLUSTER: Final = JavaProgram(
+    "hadoop-cluster",
+    (_TOOLS / "hadoop_cluster",),
+    (
+        Dependency(f"org.apache.hadoop:hadoop-client-minicluster:{HADOOP}"),
+        Dependency(f"org.apache.hadoop:hadoop-client-api:{HADOOP}"),
+        Dependency(f"org.apache.hadoop:hadoop-client-runtime:{HADOOP}"),
+        JUNIT,  # The mini-clusters use its assertions.
+        RELOAD4J,
+        Dependency("org.bouncycastle:bcprov-jdk18on:1.82"),
+        Dependency("org.bouncycastle:bcpkix-jdk18on:1.82"),
+    ),
+)
+"""The mini-clusters of Hadoop, and the program that runs them."""
+
+_NO_SLF4J: Final = ("org.slf4j:*",)  # Spark has its own.
+
+S3_CONNECTOR: Final = (
+    Dependency(f"org.apache.hadoop:hadoop-aws:{HADOOP}", ("*:*",)),
+    Dependency("software.amazon.s3.analyticsaccelerator:analyticsaccelerator-s3:1.3.1", ("*:*",)),
+    Dependency("software.amazon.awssdk:s3-transfer-manager:2.35.4", _NO_SLF4J),
+    Dependency("software.amazon.awssdk:sts:2.35.4", _NO_SLF4J),
+    Dependency("software.amazon.awssdk:apache-client:2.35.4", _NO_SLF4J),
+)
+"""Hadoop's connector for S3 with the modules of the AWS SDK that it uses; its own dependency is all modules, 690 MB."""
+
+OBJECT_STORE: Final = JavaProgram(
+    "object-store",
+    (_TOOLS / "object_store",),
+    (
+        Dependency(
+            "org.gaul:s3proxy:4.1.0",
+            (
+                # Clients of other object stores: the server keeps its objects in memory.
+                "com.azure:*",
+                "com.github.openstack4j.core:*",
+                "com.github.openstack4j.core.connectors:*",
+                "com.google.cloud:*",
+                "io.grpc:*",
+                "org.apache.sshd:*",
+            ),
+        ),
+    ),
+)
+"""S3Proxy, an S3-compatible server, and the program that runs it."""
+
+
+def kafka_cluster(kafka: str) -> JavaProgram:
+    """Return brokers, clients and tools of a release of Kafka, with the programs that tests run on a cluster."""
+    return JavaProgram(
+        f"kafka-cluster-{kafka}",
+        (_TOOLS / "kafka_cluster",),
+        (
+            _kafka("kafka_2.13", kafka),
+            _kafka("kafka-streams", kafka),
+            Dependency(f"org.apache.kafka:kafka-tools:{kafka}", ("org.slf4j:slf4j-reload4j",)),
+            SLF4J_SIMPLE,
+            RELOAD4J,  # Only brokers of Kafka 3 use its classes.
+        ),
+    )
+
+
+def streams_members(kafka: str) -> JavaProgram:
+    """Return the program that sends messages of the protocol of streams groups, with the interfaces of KIP-1357."""
+    return JavaProgram(
+        f"streams-members-{kafka}",
+        (_TOOLS / "streams_members",),
+        (
+            _kafka("kafka-clients", kafka),
+            _kafka("kafka-group-coordinator-api", kafka),
+            JACKSON,  # Converts messages from and to JSON; an optional dependency of Kafka's.
+            JACKSON_JDK8,
+            SLF4J_SIMPLE,
+        ),
+    )
+
+
+def streams_oracle(kafka: str) -> JavaProgram:
+    """Return the program that asks the assignors of Kafka Streams.
+
+    Here and below, no logging backend: Kafka formats some log lines itself, but none is written. Jackson is first, so
+    that all its modules have this version, whichever one Kafka depends on.
+    """
+    return JavaProgram(f"kafka-oracle-{kafka}", (_TOOLS / "kafka_oracle",), (JACKSON, _kafka("kafka-streams", kafka)))
+
+
+def group_oracle(kafka: str) -> JavaProgram:
+    """Return the program that asks the assignor of streams groups; KIP-1357 moved and split its interfaces in 4.4."""
+    interfaces = "before_4_4" if tuple(map(int, kafka.split("."))) < (4, 4) else "from_4_4"
+    folder = _TOOLS / "kafka_group_oracle" / "src"
+    return JavaProgram(
+        f"kafka-group-oracle-{kafka}",
+        (folder / "main", folder / interfaces),
+        (JACKSON, *_coordinator(kafka), _kafka("kafka-clients", kafka)),
+    )
+
+
+def consumer_oracle(kafka: str, protocol: str) -> JavaProgram:
+    """Return the program that asks the assignors of consumers: in clients (`classic`), or in brokers (`consumer`)."""
+    folder = _TOOLS / "kafka_consumer_oracle" / "src"
+    coordinator = _coordinator(kafka) if protocol == "consumer" else ()
+    return JavaProgram(
+        f"kafka-consumer-oracle-{protocol}-{kafka}",
+        (folder / "main", folder / protocol),
+        (JACKSON, _kafka("kafka-clients", kafka), *coordinator),
+    )
+
+
+def _coordinator(kafka: str) -> tuple[Dependency, ...]:
+    # The coordinator's jar requires its interfaces, and does not declare them for compilation.
+    return _kafka("kafka-group-coordinator", kafka), _kafka("kafka-group-coordinator-api", kafka)
+
+
+def _kafka(artifact: str, version: str) -> Dependency:
+    return Dependency(f"org.apache.kafka:{artifact}:{version}")
