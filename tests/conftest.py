@@ -10,9 +10,12 @@ from __future__ import annotations
 import os
 import signal
 
+import pytest
 from hypothesis import Phase, settings
 from hypothesis.internal.conjecture import providers
 from hypothesis.internal.constants_ast import Constants
+
+from tests.run_folder import RunFolder, end_with_parent
 
 settings.register_profile("nightly", max_examples=5_000, deadline=None)
 settings.register_profile("certify", deadline=None, print_blob=True)
@@ -28,3 +31,17 @@ if PROFILE not in ("certify", "nightly"):
 
 # A shell starts commands in the background with SIGINT ignored, which processes of tests inherit.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+RUN_FOLDER = pytest.StashKey[RunFolder]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        end_with_parent()
+    else:
+        config.stash[RUN_FOLDER] = RunFolder()
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if RUN_FOLDER in config.stash:
+        config.stash[RUN_FOLDER].remove()

@@ -11,6 +11,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from pathlib import Path
 
 import pyspark
 
+TETHER = Path(__file__).with_name("tether.py")
 SPARK_CLASS = Path(pyspark.__file__).parent / "bin" / "spark-class"
 MASTER = "org.apache.spark.deploy.master.Master"
 WORKER = "org.apache.spark.deploy.worker.Worker"
@@ -38,10 +40,10 @@ class Node:
         environment = {**os.environ, "SPARK_LOCAL_IP": HOST, "SPARK_NO_DAEMONIZE": "1"}
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
-                ["bash", str(SPARK_CLASS), *arguments],
+                [sys.executable, str(TETHER), "bash", str(SPARK_CLASS), *arguments],
+                stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=log,
-                stdin=subprocess.DEVNULL,
                 env=environment,
                 cwd=folder,
                 start_new_session=True,
@@ -69,6 +71,8 @@ class Node:
             self._process.wait(20)
         except subprocess.TimeoutExpired:
             self.stop(signal.SIGKILL)
+        assert self._process.stdin is not None
+        self._process.stdin.close()
 
 
 class SparkCluster:

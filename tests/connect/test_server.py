@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -41,14 +40,6 @@ def beats(file):
 
 with connect(sys.argv[1]) as spark:
     spark.range(1).mapInArrow(beats(sys.argv[2]), "id long").collect()
-"""
-KEPT = """
-import time
-from tools.connect_server import connect_server
-
-with connect_server(1) as server:
-    print(server.pid, flush=True)
-    time.sleep(600)
 """
 
 
@@ -123,16 +114,6 @@ except SparkError as error:
     assert done.stderr == ""
     [line] = done.stdout.splitlines()
     assert line.startswith(f"the Spark Connect server at {own.url} does not answer")
-
-
-def test_server_ends_with_a_killed_test_run() -> None:
-    process = subprocess.Popen([sys.executable, "-c", KEPT], cwd=PROJECT, stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    pid = int(process.stdout.readline())
-    os.kill(pid, 0)
-    process.kill()
-    process.communicate()
-    await_true(lambda: not Path(f"/proc/{pid}").exists())
 
 
 def await_true(condition: Callable[[], bool], timeout_s: float = 20.0) -> None:

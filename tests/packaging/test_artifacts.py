@@ -38,18 +38,18 @@ def strings_of(file: Path) -> Iterator[str]:
 def test_code_that_fetches_names_no_version() -> None:
     files = [file for folder in FOLDERS for file in (ROOT / folder).rglob("*.py") if file != LIST]
     assert len(files) > 100
-    found = {(file, text) for file in files for text in strings_of(file) if VERSION.fullmatch(text)}
-    assert not found, "name a release by assignors/kafka_releases.py, another artifact by tools/artifacts.py"
+    versions = {(file, text) for file in files for text in strings_of(file) if VERSION.fullmatch(text)}
+    assert not versions, "name a release by assignors/kafka_releases.py, another artifact by tools/artifacts.py"
 
 
 def test_commands_name_no_version() -> None:
     named = re.compile("|".join(map(re.escape, PATCHES)))
     files = tracked("Makefile", ".ci", "*.sh")
     assert len(files) > 3
-    assert not {(file, found) for file in files for found in named.findall(file.read_text(encoding="utf-8"))}
+    assert not {(file, version) for file in files for version in named.findall(file.read_text(encoding="utf-8"))}
 
 
-def test_maven_has_no_list_of_its_own() -> None:
+def test_maven_has_no_separate_list() -> None:
     assert not tracked("pom.xml", "*/pom.xml")
 
 

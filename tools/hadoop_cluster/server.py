@@ -77,7 +77,15 @@ def hadoop_cluster() -> Iterator[HadoopCluster]:
         log = Path(folder) / "server.log"
         with log.open("wb") as errors:
             process = subprocess.Popen(
-                [java, *_JAVA_OPTIONS, "assignorsim.HadoopCluster", folder, str(MEMORY_MB), str(CORES)],
+                [
+                    java,
+                    *_JAVA_OPTIONS,
+                    f"-Djava.io.tmpdir={folder}",
+                    "assignorsim.HadoopCluster",
+                    folder,
+                    str(MEMORY_MB),
+                    str(CORES),
+                ],
                 cwd=folder,
                 env={**os.environ, "CLASSPATH": classpath},
                 stdin=subprocess.PIPE,

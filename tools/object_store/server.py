@@ -116,7 +116,7 @@ def object_store() -> Iterator[ObjectStore]:
         log = Path(folder) / "server.log"
         with log.open("wb") as errors:
             process = subprocess.Popen(
-                [java, *_JAVA_OPTIONS, "assignorsim.ObjectStore", BUCKET, USER, PASSWORD],
+                [java, *_JAVA_OPTIONS, f"-Djava.io.tmpdir={folder}", "assignorsim.ObjectStore", BUCKET, USER, PASSWORD],
                 env={**os.environ, "CLASSPATH": classpath},
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,

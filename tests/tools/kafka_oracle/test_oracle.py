@@ -76,7 +76,7 @@ def test_a_supported_release_is_accepted(version: str) -> None:
     check_version(version)
 
 
-@pytest.mark.parametrize(("version", "message"), [("3.7.2", "too old"), ("trunk", "not a version"), ("4.99", "such as")])
+@pytest.mark.parametrize(("version", "message"), [("3.7.2", "too old"), ("trunk", "not a version"), ("4.x", "such as")])
 def test_other_versions_are_rejected_in_one_line(
     version: str, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
