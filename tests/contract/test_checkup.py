@@ -61,6 +61,7 @@ def direct(event: str, seed: int, configs: str = "") -> dict[str, object]:
     return dict(tabulate(trace, "a", seed)["runs"].to_pylist()[0])
 
 
+@pytest.mark.slow
 def test_answer_is_the_same_in_this_process(checked: tuple[Checkup, list[ReportCard]]) -> None:
     here = run_checkup(CheckupRequest(loads(SMALL), None, 1, SEEDS), run_in_order)
     assert report_record(here) == report_record(checked[0].report)
@@ -153,6 +154,7 @@ def test_a_saved_checkup_has_a_page_and_a_lock(checked: tuple[Checkup, list[Repo
     assert not checked[0].compare(tmp_path / "out" / "checkup.lock").is_worse
 
 
+@pytest.mark.slow
 def test_lock_finds_a_worse_grade_and_what_changed(tmp_path: Path) -> None:
     shell = Shell(tmp_path)
     shell.write("tiny.yaml", TINY)

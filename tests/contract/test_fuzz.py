@@ -31,13 +31,17 @@ MISTAKES = {
     "Oscillates": "no_oscillation",
     "DependsOnOrder": "order_independent",
 }
+CASES = [
+    pytest.param(name, invariant, marks=[pytest.mark.slow] if name != "DropsTask" else [])
+    for name, invariant in MISTAKES.items()
+]
 
 
 def files(corpus: Path) -> dict[str, bytes]:
     return {str(file.relative_to(corpus)): file.read_bytes() for file in sorted(corpus.rglob("*")) if file.is_file()}
 
 
-@pytest.mark.parametrize(("name", "invariant"), MISTAKES.items())
+@pytest.mark.parametrize(("name", "invariant"), CASES)
 def test_a_mistake_is_found_and_shrunk_and_replays_until_it_is_mended(
     name: str, invariant: str, tmp_path: Path
 ) -> None:
@@ -69,6 +73,7 @@ def test_an_assignor_that_kills_its_process_is_a_finding_of_its_case_and_replays
     assert statuses == [VerificationStatus.UNMET, VerificationStatus.MET]
 
 
+@pytest.mark.slow
 def test_the_search_depends_neither_on_workers_nor_on_interruptions(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -129,6 +134,7 @@ def test_a_stored_case_is_replayed_first_and_named_when_it_is_mended(
     assert "No longer violated: complete.yaml" in " ".join(str(mended).split())
 
 
+@pytest.mark.slow
 def test_a_killed_search_leaves_a_corpus_that_continues_to_the_same_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -143,6 +143,7 @@ def test_texts_fit_a_terminal(checked: tuple[Checkup, list[ReportCard]]) -> None
     assert [first.setting for first in checked[1]] == ["current"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "keys", "step"),
     [
@@ -198,6 +199,7 @@ def test_one_consumer_has_no_balance() -> None:
     assert "Balance is not graded: the group has one consumer." in terminal(report, width=100)
 
 
+@pytest.mark.slow
 def test_balance_counts_only_what_subscriptions_can_avoid() -> None:
     """One consumer reads 2 partitions alone, the others 12; range gives one of them an avoidable partition more."""
     topics = "[{name: orders, partitions: 12}, {name: audit, partitions: 2}, {name: spare, partitions: 1}]"
@@ -228,6 +230,7 @@ def test_more_consumers_than_partitions_are_named() -> None:
     assert "check their replication factors" in finding.evidence
 
 
+@pytest.mark.slow
 def test_other_groups_and_applications_have_no_influence(checked: tuple[Checkup, list[ReportCard]]) -> None:
     text = configured(GROUP, MIXED) + (
         "  - {group: audit, topics: [orders], clients: [{name: audit, count: 2}]}\n"
@@ -262,6 +265,7 @@ def test_group_without_members_in_dumps_is_one_error(tmp_path: Path) -> None:
     assert result.err == "error: members.txt has no member of 'shop' (groups: audit, billing, default)\n"
 
 
+@pytest.mark.slow
 def test_lock_finds_a_worse_grade_and_what_changed(tmp_path: Path) -> None:
     shell = Shell(tmp_path)
     shell.write("group.yaml", configured(GROUP, "group.protocol: consumer"))

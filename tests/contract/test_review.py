@@ -21,9 +21,13 @@ MISTAKES = {
     "KeepsState": "deterministic",
     "Raises": "valid",
 }
+CASES = [
+    pytest.param(name, invariant, marks=[pytest.mark.slow] if name != "DropsTask" else [])
+    for name, invariant in MISTAKES.items()
+]
 
 
-@pytest.mark.parametrize(("name", "invariant"), MISTAKES.items())
+@pytest.mark.parametrize(("name", "invariant"), CASES)
 def test_a_mistake_is_found_and_shrunk_and_can_be_seen_again(name: str, invariant: str, tmp_path: Path) -> None:
     head = f"{broken_assignors.__name__}:{name}"
     families = ["join", "placements"] if name == "DropsTask" else ["join"]
@@ -39,6 +43,7 @@ def test_a_mistake_is_found_and_shrunk_and_can_be_seen_again(name: str, invarian
     assert {count.invariant: count for count in again.invariants}[invariant].head == 1
 
 
+@pytest.mark.slow
 def test_an_assignor_that_kills_its_process_fails_in_its_cases_only() -> None:
     head = f"{broken_assignors.__name__}:KillsItsProcess"
     report = sim.review(head, quick=True, families=["leave"], metrics=["active_moves"], workers=1).report
@@ -47,6 +52,7 @@ def test_an_assignor_that_kills_its_process_fails_in_its_cases_only() -> None:
     assert "SIGKILL" in valid.example
 
 
+@pytest.mark.slow
 def test_an_assignor_is_equal_to_itself_and_the_results_do_not_depend_on_workers(tmp_path: Path) -> None:
     for workers in (1, 3):
         reviewed = sim.review("high_availability", quick=True, families=["scale", "racks"], workers=workers)

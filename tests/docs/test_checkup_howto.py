@@ -27,6 +27,7 @@ def test_limits_are_those_of_the_grades() -> None:
     assert markdown_table(LIMIT_HEADERS, list(limit_rows(GROUP_AREAS))) in GROUP_PAGE.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_commands_for_ci_servers_run(tmp_path: Path) -> None:
     section = PAGE.read_text(encoding="utf-8").partition("## In CI")[2]
     commands = re.findall(r"^(?:- run|  script): (assignor-sim .*)$", section, re.MULTILINE)

@@ -21,6 +21,14 @@ pytestmark = pytest.mark.answers
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
+LONG_PAGES = (
+    "check-an-application",
+    "simulate-consumer-groups",
+    "from-cluster-to-decision",
+    "scale-by-lag-on-kubernetes",
+    "read-a-report",
+)
+"""Pages whose commands take half a minute or more together; `make certify` runs them."""
 LANGUAGES = {"sh", "text", "yaml", "python", "java", "sql", "toml", "properties", "json"}
 
 
@@ -82,7 +90,15 @@ def test_commands_that_are_not_run_have_valid_options(page: Path) -> None:
                 assert used <= known, f"{name(page)}:{block.line}: {verb}"
 
 
-@pytest.mark.parametrize("page", [page for page in executed_pages() if page != README], ids=name)
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, marks=pytest.mark.slow if page.stem in LONG_PAGES else ())
+        for page in executed_pages()
+        if page != README
+    ],
+    ids=name,
+)
 def test_commands_print_what_is_shown(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     assert refreshed(text) == text, f"run `python -m tools.examples {name(page)}`"

@@ -54,6 +54,7 @@ def current(
     return {label: [show(row, key) for key in keys] for label, row in rows.items()}
 
 
+@pytest.mark.slow
 def test_moves_are_current() -> None:
     label = "`optimal`, bytes, `apart: clients`"
     apart = f"- {{label: '{label}', assignor: optimal, parameters: {{minimizes: bytes, apart: clients}}}}\n"
