@@ -10,7 +10,7 @@ FIRST_RUN     := python -m assignor_sim run order_processing
 DEMO_SWEEP    := assignor-sim sweep return_of_balance --out out/demo-sweep
 DEMO_REPORT   := assignor-sim report out/demo out/demo-sweep -o out/report.html
 
-# Bytecode is always cached: without the cache, each process of the tests compiles every module anew.
+# Bytecode is always cached, by the first import: without the cache, each process of the tests compiles every module anew.
 unexport PYTHONDONTWRITEBYTECODE
 
 MAKEFLAGS += --no-print-directory
@@ -212,7 +212,7 @@ $(STAMP): | machine
 	@rm -f .venv/.installed-*
 	@mkdir -p build
 	@"$$($(FIND_PYTHON))" -m venv --clear .venv
-	@$(PIP) install --root-user-action=ignore --use-pep517 --require-hashes --requirement requirements.lock
+	@$(PIP) install --root-user-action=ignore --use-pep517 --no-compile --require-hashes --requirement requirements.lock
 	@$(PIP) install --root-user-action=ignore --no-deps --no-build-isolation --editable .
 	@.venv/bin/$(FIRST_RUN) > build/first-run.txt 2>&1 || { cat build/first-run.txt; exit 1; }
 	@touch $@

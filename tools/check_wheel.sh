@@ -34,7 +34,7 @@ say "install it with its dependencies in an empty environment"
 .venv/bin/python -m venv "$root/venv"
 sed -n 's/ *\\$//; /^[a-z0-9].*==/p' requirements.lock >"$root/constraints.txt"
 "$root/venv/bin/python" -m pip --quiet --disable-pip-version-check --no-input install --root-user-action=ignore \
-    --use-pep517 --constraint "$root/constraints.txt" "$root"/*.whl
+    --use-pep517 --no-compile --constraint "$root/constraints.txt" "$root"/*.whl
 "$root/venv/bin/python" -m pip --disable-pip-version-check check
 
 for package in $packages; do
