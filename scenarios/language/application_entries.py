@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
 from scenarios.language.broker_configs import GroupOverrides
 from scenarios.language.fields import (
     Duration,
+    KafkaRelease,
     ListEntry,
     Name,
     NameList,
@@ -22,21 +23,12 @@ from scenarios.language.fields import (
     TopicRates,
     TopicSizes,
 )
-from scenarios.language.releases import parse_release
 from scenarios.language.section import ScenarioSection
 from scenarios.language.streams_configs import MAX_TAGS, StreamsConfigs
 from scenarios.language.units import LONG_MAX
 from scenarios.language.workload_entries import PodsEntry
 from simulator.world.client_times import MEASURED
 from simulator.world.world import WRITE_BUFFER_BYTES
-
-
-def _check_release(text: str) -> str:
-    parse_release(text)
-    return text
-
-
-KafkaRelease = Annotated[str, AfterValidator(_check_release)]
 
 
 class RepartitionEntry(ScenarioSection):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Final
 
-from pydantic import AfterValidator, Discriminator, Field, Tag
+from pydantic import Discriminator, Field, Tag
 
 from scenarios.language.broker_configs import BrokerConfigs, TopicConfigs
 from scenarios.language.fields import (
     BrokerId,
     DiskCapacity,
+    KafkaRelease,
     LeaderId,
     ListEntry,
     Name,
@@ -38,14 +39,6 @@ _DELAYS: Final = ("streams_initial_rebalance_delay_ms", "streams_assignment_inte
 """Configs of streams groups, before whose first release coordinators assign without a delay."""
 _ASSIGNMENT_INTERVAL_SINCE: Final = (4, 3)
 """The first release with `group.consumer.assignment.interval.ms` (KIP-1263)."""
-
-
-def _check_release(text: str) -> str:
-    parse_release(text)
-    return text
-
-
-BrokerRelease = Annotated[str, AfterValidator(_check_release)]
 
 
 class BrokerPool(ScenarioSection):
@@ -149,7 +142,7 @@ class ClusterSection(ScenarioSection):
     """The brokers and topics of the cluster."""
 
     brokers: BrokersEntry | None = Field(default=None, description="Brokers: their number and racks, or a list.")
-    kafka: BrokerRelease | None = Field(
+    kafka: KafkaRelease | None = Field(
         default=None,
         description="Kafka release of the brokers, such as 4.4 or 4.3.1; default: the newest, 4.4. It decides how the "
         "tasks of streams groups are assigned, and defaults of configs.",

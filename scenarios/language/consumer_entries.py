@@ -8,10 +8,10 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BeforeValidator, Field
 
 from assignors.model.ids import PartitionTask, TopicPartition
-from scenarios.language.application_entries import ApplicationSection, ClientEntry, KafkaRelease, TasksEntry
+from scenarios.language.application_entries import ApplicationSection, ClientEntry, TasksEntry
 from scenarios.language.consumer_configs import ConsumerConfigs, MemberProtocol, RemoteAssignor, StrategyList
 from scenarios.language.expect_entry import ExpectEntry
-from scenarios.language.fields import Duration, ListEntry, Name, PartitionLists, PositiveInt, TopicName
+from scenarios.language.fields import Duration, KafkaRelease, ListEntry, Name, PartitionLists, PositiveInt, TopicName
 from scenarios.language.section import ScenarioSection
 from scenarios.language.units import LONG_MAX
 

@@ -23,6 +23,8 @@ from pydantic import (
 from assignors.model.ids import TaskId, TopicId, TopicPartition
 from scenarios.language import units
 from scenarios.language.errors import format_value
+from scenarios.language.releases import parse_release
+from scenarios.language.yaml_reader import WrittenFloat
 from simulator.world.world import NO_LEADER
 
 INT_MAX: Final = 2**31 - 1
@@ -74,6 +76,17 @@ def _check_topic(name: str) -> str:
     if not _LEGAL_NAME.fullmatch(name) or name in (".", ".."):
         raise ValueError(f"{format_value(name)} is not a legal Kafka name (1 to 249 letters, digits, '.', '_' and '-')")
     return name
+
+
+def _as_written(value: Any) -> Any:
+    if isinstance(value, WrittenFloat):
+        return value.text
+    return str(value) if type(value) is int else value
+
+
+def _check_release(text: str) -> str:
+    parse_release(text)
+    return text
 
 
 def _check_printable(text: str) -> str:
@@ -148,6 +161,14 @@ ListEntry = Annotated[T, WrapValidator(_pass_invalid_entries)]
 
 Name = Annotated[str, StringConstraints(max_length=200), AfterValidator(_check_printable)]
 """A printable name."""
+
+KafkaRelease = Annotated[
+    str,
+    BeforeValidator(_as_written),
+    AfterValidator(_check_release),
+    WithJsonSchema({"type": ["string", "number"], "examples": ["4.3", "3.9.1"]}),
+]
+"""A release of Kafka; quotes are not needed."""
 
 StrategyParameter = Annotated[
     Any, AfterValidator(_check_scalar), WithJsonSchema({"type": ["string", "number", "boolean", "null"]})

@@ -6,17 +6,12 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
-from scenarios.language.fields import ListEntry, Name, TopicName
-from scenarios.language.releases import NEWEST, parse_release
+from scenarios.language.fields import KafkaRelease, ListEntry, Name, TopicName
+from scenarios.language.releases import NEWEST
 from scenarios.language.section import ScenarioSection
 
 CODECS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
 """The values of a producer's `compression.type`."""
-
-
-def _check_release(text: str) -> str:
-    parse_release(text)
-    return text
 
 
 def _weights(value: Any) -> Any:
@@ -55,8 +50,6 @@ RackWeights = Annotated[
 
 TopicShare = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
 
-ProducerRelease = Annotated[str, AfterValidator(_check_release)]
-
 
 class ProducerConfigs(ScenarioSection):
     """The producer configs that the simulator uses."""
@@ -93,7 +86,7 @@ class OtherProducerEntry(ScenarioSection):
         description="Racks of its processes: a list for equal parts, or a mapping from each rack to its weight."
     )
     keyed: bool = Field(default=True, description="Whether its records have keys, which determine the partition.")
-    kafka: ProducerRelease = Field(default=NEWEST, description="Kafka release of the producer.")
+    kafka: KafkaRelease = Field(default=NEWEST, description="Kafka release of the producer.")
     configs: ProducerConfigs = Field(
         default_factory=ProducerConfigs, description="Producer configs, with Kafka's own keys."
     )

@@ -6,10 +6,8 @@ from typing import Final, Literal
 
 from pydantic import ConfigDict, Field
 
-from scenarios.language.application_entries import KafkaRelease
 from scenarios.language.closing_entries import ClosingEvent
-from scenarios.language.cluster_entries import BrokerRelease
-from scenarios.language.fields import Duration, NameList
+from scenarios.language.fields import Duration, KafkaRelease, NameList
 
 CLIENT_KEYS: Final = ("to", "order", "leaves_group", "close", "grace")
 """The keys of an upgrade that apply only to clients."""
@@ -31,7 +29,7 @@ class UpgradeEvent(ClosingEvent):
         }
     )
 
-    brokers: BrokerRelease | None = Field(
+    brokers: KafkaRelease | None = Field(
         default=None,
         description="New Kafka release of all brokers, which restart one after another, by id. cluster.kafka states "
         "the release before.",

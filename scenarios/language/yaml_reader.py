@@ -58,6 +58,7 @@ _INT = re.compile(r"[-+]?[0-9]{1,100}")
 _OCTAL = re.compile(r"0o[0-7]{1,100}")
 _HEX = re.compile(r"0x[0-9a-fA-F]{1,100}")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]{1,100}|[0-9]{1,100}(\.[0-9]{0,100})?)([eE][-+]?[0-9]{1,5})?")
+_WRITTEN = re.compile(r"[0-9]{1,3}\.[0-9]{1,3}")
 _INFINITY = re.compile(r"([-+]?)\.(inf|Inf|INF)")
 _NOT_A_NUMBER = re.compile(r"\.(nan|NaN|NAN)")
 
@@ -72,6 +73,16 @@ class YamlReadError(ValueError):
     def __init__(self, line: int, message: str) -> None:
         super().__init__(message)
         self.line = line
+
+
+class WrittenFloat(float):
+    """A number of digits and one point, and how it was written: a release of Kafka may be 4.10.
+
+    Attributes:
+        text: what the file has.
+    """
+
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,6 +345,8 @@ def _convert_scalar(node: ScalarNode) -> Any:
         return _resolve_plain(text) if node.style is None else text
     type_name = _check_tag(node, *_SCALAR_TYPES)
     value = text if type_name == "str" else _resolve_plain(text)
+    if isinstance(value, WrittenFloat):
+        value = float(value)
     if type(value) not in _SCALAR_TYPES[type_name]:
         raise YamlReadError(_line(node), f"{format_value(text)} is not a valid value for its tag '!!{type_name}'")
     return value
@@ -375,6 +388,10 @@ def _resolve_plain(text: str) -> Any:
         return int(text)
     if _OCTAL.fullmatch(text) or _HEX.fullmatch(text):
         return int(text, 0)
+    if _WRITTEN.fullmatch(text):
+        number = WrittenFloat(text)
+        number.text = text
+        return number
     if _FLOAT.fullmatch(text):
         return float(text)
     if match := _INFINITY.fullmatch(text):

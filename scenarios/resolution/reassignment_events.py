@@ -95,7 +95,7 @@ def _check_strategy(name: str, event: ReassignmentEvent, path: ScenarioPath, con
 def _has_type_of(value: object, default: object) -> bool:
     """Return whether a value has the type of the default; True if the default has no scalar type."""
     if isinstance(default, float):
-        return type(value) in (int, float)
+        return isinstance(value, int | float) and not isinstance(value, bool)
     kind = next((kind for kind in (bool, int, str) if isinstance(default, kind)), None)
     return kind is None or (isinstance(value, kind) and isinstance(value, bool) is (kind is bool))
 

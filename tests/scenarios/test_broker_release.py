@@ -12,7 +12,7 @@ from tests.scenarios.scenario_texts import SMALL
 def scenario_of(release: str | None, assignors: str = "[streams_group_sticky]", configs: str = "{}") -> Scenario:
     overrides = [("assignors", assignors), ("cluster.configs", configs)]
     if release is not None:
-        overrides.append(("cluster.kafka", f"'{release}'"))
+        overrides.append(("cluster.kafka", release))
     return loads(SMALL, "small", overrides=overrides)
 
 
@@ -70,6 +70,7 @@ def test_assignor_that_is_listed_twice_needs_a_label(assignors: str) -> None:
     ("release", "assignors", "message"),
     [
         ("4.5", "[ha]", "cluster.kafka: Kafka 4.5 is not supported (supported: 3.8 to 4.4)"),
+        ("4.10", "[ha]", "cluster.kafka: Kafka 4.10 is not supported (supported: 3.8 to 4.4)"),
         ("4", "[ha]", "cluster.kafka: '4' is not a Kafka release such as 4.3 or 3.9.1"),
         (
             "4.1",
@@ -125,7 +126,7 @@ def test_clients_and_brokers_from_4_4_on_exchange_task_offsets(
     brokers: str | None, clients: str | None, reports: bool, interval_ms: int | None
 ) -> None:
     kafka = [("cluster.kafka", brokers), ("application.kafka", clients)]
-    groups = loads(SMALL, "small", overrides=[(key, f"'{n}'") for key, n in kafka if n]).blueprint.group_configs
+    groups = loads(SMALL, "small", overrides=[(key, n) for key, n in kafka if n]).blueprint.group_configs
     streams, classic = groups[GroupProtocol.STREAMS], groups[GroupProtocol.CLASSIC]
     assert (streams.reports_task_offsets, streams.task_offset_interval_ms) == (reports, interval_ms)
     assert not classic.reports_task_offsets
@@ -143,3 +144,17 @@ def test_task_offset_interval_below_the_minimum_is_rejected(key: str, config: st
         loads(SMALL, "small", overrides=[(key, f"{{{config}: 5s}}")])
     assert message in str(error.value)
     assert f"{key}.{config}" in str(error.value)
+
+
+@pytest.mark.parametrize("written", ["4.3", "'4.3'", '"4.3"', "!!str 4.3"])
+def test_release_needs_no_quotes(written: str) -> None:
+    text = SMALL.replace("cluster:\n", f"cluster:\n  kafka: {written}\n").replace(
+        "assignors: [high_availability]", "assignors: [streams_group_sticky]"
+    )
+    [spec] = loads(text, "small").assignors
+    assert spec.info.name == "streams_group_sticky@4.3"
+
+
+def test_number_of_a_program_is_no_release() -> None:
+    with pytest.raises(ScenarioError, match=r"cluster.kafka"):
+        loads(SMALL.replace("cluster:\n", "cluster:\n  kafka: 4.30e0\n"), "small")
