@@ -14,6 +14,9 @@ NEWEST_RELEASE: Final = (4, 4)
 FIRST_CONSUMER_RELEASE: Final = (4, 0, 0)
 """The first release of clients and brokers with the consumer protocol (KIP-848), not as a preview."""
 
+FIRST_STREAMS_GROUP_RELEASE: Final = (4, 1, 0)
+"""The first release of clients with `group.protocol: streams` (KIP-1071)."""
+
 NEWEST: Final = ".".join(map(str, NEWEST_RELEASE))
 
 _NEWEST_PATCH: Final = 999

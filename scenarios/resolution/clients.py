@@ -11,6 +11,7 @@ from scenarios.language.application_entries import ClientEntry
 from scenarios.language.errors import did_you_mean, format_list, format_value
 from scenarios.language.fields import invalid_entries, valid_entries
 from scenarios.language.paths import ScenarioPath
+from scenarios.language.releases import FIRST_STREAMS_GROUP_RELEASE, parse_release
 from scenarios.language.validation import SourceMap
 from scenarios.sampling.blueprint import MAX_CLIENTS, ClientBlueprint
 from simulator.world.held_tasks import HeldTasks
@@ -85,6 +86,29 @@ def check_membership(
                 f"(application.kafka: {clients}, cluster.kafka: {brokers}); state 4.4 or remove it"
             )
             source_map.add_mistake(("clients", i, "static_membership"), message)
+
+
+def check_streams_group(releases: tuple[str | None, str | None], source_map: SourceMap) -> None:
+    """Report clients that have no streams groups, and brokers that damage a group that had another protocol.
+
+    Source: KIP-1071; the upgrade notes of Kafka 4.2.
+
+    Args:
+        releases: the Kafka releases of clients and brokers, as stated.
+        source_map: collects the mistakes.
+    """
+    clients, brokers = releases
+    if clients is not None and parse_release(clients) < FIRST_STREAMS_GROUP_RELEASE:
+        message = (
+            f"Kafka Streams {clients} has no streams groups; state 4.1 or later, or remove group.protocol: streams"
+        )
+        source_map.add_mistake(("application", "kafka"), message)
+    if brokers == "4.2.0":
+        message = (
+            "brokers of 4.2.0 damage a classic group that becomes a streams group (KAFKA-20254); if the application "
+            "had one, upgrade the brokers first"
+        )
+        source_map.add_warning(("cluster", "kafka"), message)
 
 
 def resolve_clients(entries: Sequence[ClientEntry], threads: int, source_map: SourceMap) -> ResolvedClients:

@@ -15,7 +15,7 @@ from scenarios.language.validation import SourceMap
 from scenarios.resolution.application import resolve_application
 from scenarios.resolution.assignors import AssignorSpec, resolve_assignors
 from scenarios.resolution.availability_warnings import warn_about_availability
-from scenarios.resolution.clients import check_membership, resolve_clients
+from scenarios.resolution.clients import check_membership, check_streams_group, resolve_clients
 from scenarios.resolution.closing_warnings import warn_about_closing
 from scenarios.resolution.cluster import resolve_cluster
 from scenarios.resolution.config_warnings import WarningContext, warn_about_configs
@@ -138,7 +138,10 @@ def resolve_document(
     protocol = GroupProtocol(streams_configs.group_protocol)
     releases = (document.application.kafka or NEWEST, document.cluster.kafka or NEWEST)
     check_membership(document.clients, groups[protocol], releases, source_map)
-    check_start(document, {spec.protocol or protocol for spec in assignors}, source_map)
+    protocols = {spec.protocol or protocol for spec in assignors}
+    if GroupProtocol.STREAMS in protocols:
+        check_streams_group((document.application.kafka, document.cluster.kafka), source_map)
+    check_start(document, protocols, source_map)
     other = OtherTrafficContext(
         application_id=document.application.id,
         application=application,

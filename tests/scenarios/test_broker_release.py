@@ -158,3 +158,19 @@ def test_release_needs_no_quotes(written: str) -> None:
 def test_number_of_a_program_is_no_release() -> None:
     with pytest.raises(ScenarioError, match=r"cluster.kafka"):
         loads(SMALL.replace("cluster:\n", "cluster:\n  kafka: 4.30e0\n"), "small")
+
+
+def test_clients_before_streams_groups_are_a_mistake() -> None:
+    group = [("assignors", "[streams_group_sticky]"), ("application.configs", "{group.protocol: streams}")]
+    with pytest.raises(ScenarioError, match=r"application.kafka: Kafka Streams 4\.0\.2 has no streams groups"):
+        loads(SMALL, "small", overrides=[*group, ("application.kafka", "4.0.2")])
+    assert loads(SMALL, "small", overrides=[*group, ("application.kafka", "4.1")]).warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("release", "protocol", "count"), [("4.2.0", "streams", 1), ("4.2.1", "streams", 0), ("4.2.0", "classic", 0)]
+)
+def test_brokers_that_damage_a_migrated_group_are_a_warning(release: str, protocol: str, count: int) -> None:
+    overrides = [("application.configs", f"{{group.protocol: {protocol}}}"), ("cluster.kafka", release)]
+    warnings = loads(SMALL, "small", overrides=overrides).warnings
+    assert len([warning for warning in warnings if "KAFKA-20254" in warning]) == count
