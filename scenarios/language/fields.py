@@ -166,7 +166,7 @@ KafkaRelease = Annotated[
     str,
     BeforeValidator(_as_written),
     AfterValidator(_check_release),
-    WithJsonSchema({"type": ["string", "number"], "examples": ["4.3", "3.9.1"]}),
+    WithJsonSchema({"type": ["string", "number"]}),
 ]
 """A release of Kafka; quotes are not needed."""
 

@@ -91,6 +91,11 @@ def offset_storage(release: tuple[int, int, int]) -> OffsetStorage:
     return OffsetStorage.CHECKPOINT_FILE
 
 
+def has_transactional_stores(release: tuple[int, int, int]) -> bool:
+    """Return whether clients of a release have `enable.transactional.statestores` (KIP-892, 4.4)."""
+    return release >= (4, 4, 0)
+
+
 def ended_threads(release: tuple[int, int, int]) -> EndedThreads:
     """Return how stream threads of a release leave a classic group when they end while their client goes on.
 

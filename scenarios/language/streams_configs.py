@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, WithJso
 from assignors.errors import ConfigError
 from assignors.model.configs import AssignmentConfigs, RackAwareStrategy
 from scenarios.language.errors import format_value
-from scenarios.language.fields import INT_MAX, Duration, Name, PositiveDuration, PositiveInt
+from scenarios.language.fields import INT_MAX, Duration, Name, PositiveDuration, PositiveInt, Size
 from scenarios.language.member_configs import (
     HEARTBEAT_INTERVAL_MS,
     MAX_POLL_INTERVAL_MS,
@@ -25,6 +25,7 @@ from scenarios.language.member_configs import (
 from scenarios.language.section import ScenarioSection, config_keys
 from scenarios.language.units import LONG_MAX
 from scenarios.language.unmodeled_configs import STREAMS_CONFIGS_OUTSIDE_THE_MODEL
+from simulator.world.state_configs import MAX_UNCOMMITTED_BYTES
 from simulator.world.world import GroupProtocol
 
 MAX_TAGS: Final = 5
@@ -227,6 +228,17 @@ class StreamsConfigs(AssignorConfigs):
         default=None,
         alias="commit.interval.ms",
         description="Interval between two commits; default: 30 s, and 100 ms with exactly_once_v2.",
+    )
+    transactional_stores: bool = Field(
+        default=False,
+        alias="enable.transactional.statestores",
+        description="Whether state stores get writes only at commits, so that a killed process keeps its state (4.4).",
+    )
+    max_uncommitted_bytes: Size = Field(
+        default=MAX_UNCOMMITTED_BYTES,
+        alias="statestore.uncommitted.max.bytes",
+        description="What all threads of a client together collect in transactional stores before they commit earlier; "
+        "0: no limit.",
     )
     state_cleanup_delay_ms: Duration = Field(
         default=600_000,

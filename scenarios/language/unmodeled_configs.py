@@ -99,13 +99,6 @@ STREAMS_CONFIGS_OUTSIDE_THE_MODEL: Final = ConfigsOutsideTheModel(
             "members use the protocol of application.kafka, not the older one of a group that is being upgraded"
         ),
         "state.cleanup.dir.max.age.ms": UnmodeledConfig("a process keeps all state on its disk when it starts", "-1"),
-        "enable.transactional.statestores": UnmodeledConfig(
-            "a process that ends without a commit keeps as much state as without transactional stores (KIP-892)",
-            "false",
-        ),
-        "statestore.uncommitted.max.bytes": UnmodeledConfig(
-            "commits follow commit.interval.ms; none is earlier because of uncommitted bytes", "67108864"
-        ),
         "__state.updater.enabled__": UnmodeledConfig(
             "restoration has a thread of its own; without it, stream threads process nothing while they restore", "true"
         ),

@@ -11,6 +11,7 @@ from scenarios.language.application_entries import ClientEntry
 from scenarios.language.errors import format_count, format_list, format_value
 from scenarios.language.fields import valid_entries
 from scenarios.language.paths import ScenarioPath
+from scenarios.language.releases import NEWEST, has_transactional_stores, parse_release
 from scenarios.language.schema import ScenarioDocument
 from scenarios.language.streams_configs import AssignorConfigs
 from scenarios.language.validation import SourceMap
@@ -66,6 +67,7 @@ def warn_about_configs(context: WarningContext) -> None:
         _warn_about_too_many_standbys,
         _warn_about_tags_and_racks,
         _warn_about_commit_markers,
+        _warn_about_transactional_stores,
     )
     for check in checks:
         for path, message in check(context):
@@ -199,6 +201,19 @@ def _warn_about_commit_markers(context: WarningContext) -> Iterator[tuple[Scenar
                 "and with processing.guarantee: exactly_once_v2, a commit marker ends each changelog. Warm-ups and "
                 "clients that return never count as caught up",
             )
+
+
+def _warn_about_transactional_stores(context: WarningContext) -> Iterator[tuple[ScenarioPath, str]]:
+    """Warn about transactional stores of clients that do not have them: Kafka ignores a config that it does not know.
+
+    Yields:
+        Path and message of each warning.
+    """
+    application = context.document.application
+    release = application.kafka or NEWEST
+    if application.configs.transactional_stores and not has_transactional_stores(parse_release(release)):
+        message = f"has no effect on Kafka Streams {release} (application.kafka), which has no transactional stores"
+        yield (*_CONFIGS, "enable.transactional.statestores"), message
 
 
 def _count_written_changelogs(subtopology: Subtopology) -> int:

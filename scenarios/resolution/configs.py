@@ -21,6 +21,7 @@ from scenarios.language.releases import (
     extends_every_initial_delay,
     has_leave_group_config,
     has_static_streams_members,
+    has_transactional_stores,
     offset_storage,
     parse_release,
     passes_owned_tasks,
@@ -160,10 +161,13 @@ def resolve_state_configs(application: ApplicationSection) -> StateConfigs:
     streams = application.configs
     is_exactly_once = streams.processing_guarantee == "exactly_once_v2"
     default_ms = EXACTLY_ONCE_COMMIT_MS if is_exactly_once else COMMIT_MS
+    release = parse_release(application.kafka or NEWEST)
     return StateConfigs(
         exactly_once=is_exactly_once,
         commit_interval_ms=streams.commit_interval_ms or default_ms,
-        offset_storage=offset_storage(parse_release(application.kafka or NEWEST)),
+        offset_storage=offset_storage(release),
+        transactional=streams.transactional_stores and has_transactional_stores(release),
+        max_uncommitted_bytes=streams.max_uncommitted_bytes,
     )
 
 

@@ -13,10 +13,16 @@ offsets to the memtable, and data and offsets reach the disk together, when the 
 the memtables; the offsets on disk are those of the last commit before the last flush. Under exactly-once, a store that
 was flushed while open is wiped with its task; one that was not is as when it was opened.
 
+With transactional stores (KIP-892, from 4.4 on), the memtable gets data and offsets together, at commits. It is
+flushed at the first commit after the one that filled it, and nothing is ever wiped. A thread also commits when its
+running tasks have written more than its part of `statestore.uncommitted.max.bytes`.
+
 Source: `StateManagerUtil.checkpointNeeded`, `AbstractTask.maybeCheckpoint`, `StreamTask.postCommit`,
 `StreamTask.completeRestoration`, `DefaultStateUpdater.maybeCheckpointTasks` and `maybeCompleteRestoration`,
 `ProcessorStateManager.initializeStoreOffsetsFromCheckpoint`, Kafka 3.9.1, 4.1.2, 4.2.1 and 4.2.2;
-`RocksDBStore.openDB`, `AbstractColumnFamilyAccessor`, `ProcessorStateManager.initializeStoreOffsets`, Kafka 4.3.1.
+`RocksDBStore.openDB`, `AbstractColumnFamilyAccessor`, `ProcessorStateManager.initializeStoreOffsets`, Kafka 4.3.1 and
+4.4.0; `RocksDBStore.TransactionalDBAccessor`, `StreamThread.shouldCommitDueToUncommittedBytes`,
+`KafkaStreams.maxUncommittedBytesPerThread`, Kafka 4.4.0; `DBImpl::PreprocessWrite` of RocksDB.
 """
 
 from __future__ import annotations
@@ -73,13 +79,16 @@ class _OpenStores(NamedTuple):
 class DurableState:
     """The durable positions of the open copies of T tasks on N clients, in bytes of the task's changelogs.
 
-    Commits happen at multiples of `commit.interval.ms` from the start of the run.
+    Commits happen at multiples of `commit.interval.ms` from the start of the run. Threads of a client are taken to
+    write equally much, so those that reach the limit of uncommitted bytes commit at multiples of the time it takes.
     """
 
     def __init__(self, layout: Layout, configs: StateConfigs, num_clients: int) -> None:
         self._in_stores = configs.offset_storage is OffsetStorage.STORES
         self._exactly_once = configs.exactly_once
         self._keeps_last_checkpoint = configs.offset_storage is OffsetStorage.CHECKPOINT_FILE
+        self._transactional = configs.transactional
+        self._max_uncommitted_bytes = configs.max_uncommitted_bytes or np.inf
         self._commit_ms = configs.commit_interval_ms
         self._now_ms = 0
         self._stores: _OpenStores | None = None
@@ -193,7 +202,9 @@ class DurableState:
         before_ms, self._now_ms = self._now_ms, self._now_ms + round(seconds * 1000)
         before, after = positions
         tasks, clients = copies.task, copies.client
-        if self._in_stores:
+        if self._transactional:
+            self._commit(before_ms, copies, before, (after - before) / seconds)
+        elif self._in_stores:
             if self._stores is None or self._stores.copies is not copies:
                 self._stores, self._next_flush_bytes = self._stores_of(copies), None
             if self._next_flush_bytes is None or not self._quiet.goes_on(before, max_rate, seconds):
@@ -219,7 +230,7 @@ class DurableState:
         durable = np.bincount(
             pair, weights=self._durable[rows, of_client] * self._share[rows], minlength=len(tasks)
         ).astype(np.float64)
-        if not self._exactly_once:
+        if not self._exactly_once or self._transactional:
             return durable
         was_flushed = np.bincount(pair, weights=self._flushes[rows, of_client], minlength=len(tasks)) > 0
         return np.where(was_flushed, 0.0, durable)
@@ -233,8 +244,42 @@ class DurableState:
         Source: `TaskManager.getTaskOffsetSums`, Kafka 3.9.1; `StateDirectory.initializeStartupStores`, Kafka 4.3.1.
         """
         if self._in_stores:
-            return np.full(len(tasks), not self._exactly_once) | (self.surviving_bytes(tasks, clients) > 0)
+            keeps_all = not self._exactly_once or self._transactional
+            return np.full(len(tasks), keeps_all) | (self.surviving_bytes(tasks, clients) > 0)
         return self._has_checkpoint[tasks, clients]
+
+    def _commit(self, before_ms: int, copies: AssignedCopies, before: FloatArray, rate: FloatArray) -> None:
+        """Write what K copies have collected in transactional stores at the commits up to now, in bytes per second."""
+        tasks, clients = copies.task, copies.client
+        every_ms = self._transaction_ms(copies, rate)
+        first = np.floor(before_ms / every_ms) + 1
+        commits = np.floor(self._now_ms / every_ms) - first + 1
+        due = np.flatnonzero(commits > 0)
+        at_first = before[due] + rate[due] * ((first[due] * every_ms[due] - before_ms) / 1000)
+        step = rate[due] * every_ms[due] / 1000
+        pair, rows = self._changelogs_of(tasks[due])
+        cells = rows, clients[due][pair]
+        size, stepped, start = self._flush_bytes[rows], step[pair], at_first[pair]
+        # A commit flushes the memtable that the one before has filled: first that of the last commit before this time.
+        last = self._committed[tasks[due], clients[due]][pair]
+        durable = np.where(last - self._durable[cells] >= size, last, self._durable[cells])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            filled = np.maximum(np.ceil((durable + size - start) / stepped), 0.0)
+            every = np.maximum(np.ceil(size / stepped), 1.0)
+        left = commits[due][pair] - 2 - filled
+        flushed = (stepped > 0) & (left >= 0)
+        with np.errstate(invalid="ignore"):
+            position = start + (filled + np.floor(left / every) * every) * stepped
+        self._durable[cells] = np.where(flushed, position, durable)
+        self._committed[tasks[due], clients[due]] = at_first + (commits[due] - 1) * step
+
+    def _transaction_ms(self, copies: AssignedCopies, rate: FloatArray) -> FloatArray:
+        """Return the time between two commits of the tasks of each copy, shape (K,)."""
+        writes = np.where(self._is_restored[copies.task, copies.client] & copies.active, rate, 0.0)
+        written = np.bincount(copies.client, weights=writes, minlength=self._opened.shape[1])
+        with np.errstate(divide="ignore"):
+            fills_ms = np.maximum(self._max_uncommitted_bytes / written * 1000, 1.0)
+        return np.asarray(np.minimum(self._commit_ms, fills_ms)[copies.client], dtype=np.float64)
 
     def _flush(
         self,

@@ -296,8 +296,10 @@ class Simulation:
         """Replace the oldest thread; the new one starts first (`KafkaStreams.replaceStreamThread`)."""
         dead = self._fleet.oldest_member(row)
         new = self._fleet.start_thread(row)
-        # A dirty close deletes the state of transactional tasks (`StateManagerUtil.closeStateManager`).
-        wipes = self._world.application.state_configs.exactly_once
+        # A dirty close deletes the state of tasks that write in transactions, unless their stores do, too
+        # (`StateManagerUtil.closeStateManager`).
+        configs = self._world.application.state_configs
+        wipes = configs.exactly_once and not configs.transactional
         self._group.join([new], cause)
         self._stop_thread(dead, cause, leaves_group, wipes=wipes)
 

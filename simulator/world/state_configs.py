@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
+
+MAX_UNCOMMITTED_BYTES: Final = 64 * 1024 * 1024
+"""The default of `statestore.uncommitted.max.bytes`."""
 
 
 class OffsetStorage(StrEnum):
@@ -28,8 +32,14 @@ class StateConfigs:
         exactly_once: whether `processing.guarantee` is `exactly_once_v2`.
         commit_interval_ms: `commit.interval.ms`.
         offset_storage: where the release keeps changelog offsets.
+        transactional: whether stores get what is written only at commits (`enable.transactional.statestores`, 4.4);
+            then the offsets are in stores.
+        max_uncommitted_bytes: `statestore.uncommitted.max.bytes`, of all threads of a client together; more are
+            committed at once. 0 is no limit.
     """
 
     exactly_once: bool = False
     commit_interval_ms: int = 30_000
     offset_storage: OffsetStorage = OffsetStorage.STORES
+    transactional: bool = False
+    max_uncommitted_bytes: int = MAX_UNCOMMITTED_BYTES

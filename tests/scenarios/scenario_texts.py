@@ -111,6 +111,8 @@ application:
     state.cleanup.delay.ms: 5m
     processing.guarantee: exactly_once_v2
     commit.interval.ms: 200ms
+    enable.transactional.statestores: true
+    statestore.uncommitted.max.bytes: 32 MiB
   subtopologies:
     - id: 0
       sources: [orders]

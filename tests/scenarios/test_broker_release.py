@@ -160,6 +160,16 @@ def test_number_of_a_program_is_no_release() -> None:
         loads(SMALL.replace("cluster:\n", "cluster:\n  kafka: 4.30e0\n"), "small")
 
 
+@pytest.mark.parametrize(("release", "is_known"), [("4.4", True), ("4.3", False)])
+def test_transactional_stores_are_those_of_clients_from_4_4_on(release: str, is_known: bool) -> None:
+    configs = "{enable.transactional.statestores: true, statestore.uncommitted.max.bytes: 1 MiB}"
+    scenario = loads(SMALL, "small", overrides=[("application.configs", configs), ("application.kafka", release)])
+    stores = scenario.world(1).application.state_configs
+    assert (stores.transactional, stores.max_uncommitted_bytes) == (is_known, 1024 * 1024)
+    warned = any("enable.transactional.statestores: has no effect" in warning for warning in scenario.warnings)
+    assert warned is not is_known
+
+
 def test_clients_before_streams_groups_are_a_mistake() -> None:
     group = [("assignors", "[streams_group_sticky]"), ("application.configs", "{group.protocol: streams}")]
     with pytest.raises(ScenarioError, match=r"application.kafka: Kafka Streams 4\.0\.2 has no streams groups"):

@@ -165,6 +165,8 @@ def test_config_keys_are_kafkas_with_kafkas_defaults(model: type[AssignorConfigs
         "unclean.leader.election.enable": False,
         "producer.acks": "all",
         "processing.guarantee": "at_least_once",
+        "enable.transactional.statestores": False,
+        "statestore.uncommitted.max.bytes": 67_108_864,
     }
     without_default = {
         "rack.aware.assignment.tags",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 
 import numpy as np
 import pytest
@@ -44,8 +45,17 @@ def one_task(*changelog_mb: int, persistent: tuple[bool, ...] = ()) -> World:
 class DiskDriver:
     """One open copy whose position grows at given rates."""
 
-    def __init__(self, storage: OffsetStorage, exactly_once: bool, commit_ms: int, base: World | None = None) -> None:
-        configs = StateConfigs(exactly_once, commit_ms, storage)
+    def __init__(
+        self,
+        storage: OffsetStorage,
+        exactly_once: bool,
+        commit_ms: int,
+        base: World | None = None,
+        max_uncommitted_bytes: int | None = None,
+    ) -> None:
+        configs = StateConfigs(
+            exactly_once, commit_ms, storage, max_uncommitted_bytes is not None, max_uncommitted_bytes or 0
+        )
         self.durable_state = DurableState(lay_out(base or one_task(100)), configs, num_clients=2)
         self._positions = np.zeros(1)
         self._rate = np.zeros(1)
@@ -134,6 +144,35 @@ def test_at_least_once_keeps_what_was_committed_and_flushed(
         driver.write(span_ms / 1000, rate)
         reference.write(span_ms, rate)
         assert driver.surviving_bytes() == pytest.approx(reference.durable, rel=1e-9, abs=0.01)
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 100_000), st.sampled_from(RATES)), max_size=12),
+    st.sampled_from([100, 5_000, 30_000]),
+    st.sampled_from([0, 1_000_003, 64_000_007]),
+    st.floats(0, 1e8),
+    st.booleans(),
+)
+def test_transactional_store_keeps_the_commits_that_were_flushed(
+    written: list[tuple[int, float]], commit_ms: int, limit: int, position: float, exactly_once: bool
+) -> None:
+    driver = DiskDriver(STORES, exactly_once, commit_ms, max_uncommitted_bytes=limit)
+    driver.open(position)
+    driver.complete_restoration()
+    now_ms, committed, durable = 0, position, position
+    for span_ms, rate in written:
+        driver.write(span_ms / 1000, rate)
+        per_ms = rate / 1000
+        every_ms = min(float(commit_ms), max(limit / per_ms, 1.0)) if limit and per_ms else float(commit_ms)
+        number = math.floor(now_ms / every_ms) + 1
+        while number * every_ms <= now_ms + span_ms:
+            if committed - durable >= BUFFER:
+                durable = committed
+            committed = position + per_ms * (number * every_ms - now_ms)
+            number += 1
+        now_ms, position = now_ms + span_ms, position + per_ms * span_ms
+        assert driver.surviving_bytes() == pytest.approx(durable, rel=1e-9, abs=0.01)
+        assert driver.is_reported()
 
 
 @given(st.floats(0, 5e7), st.floats(0, 5e7), st.booleans(), st.booleans(), st.sampled_from([0.0, 1e5, 1e6]))
@@ -230,6 +269,18 @@ def test_killed_client_restores_its_memtables() -> None:
     assert restored[Disk.KEPT] == 0
     assert 0 < restored[Disk.UNFLUSHED_LOST] < 6 * WRITE_BUFFER_BYTES
     assert restored[Disk.LOST] == pytest.approx(6 * (600_000_000 + 3_600 * 100_000), rel=1e-3)
+
+
+def test_killed_client_with_transactional_stores_keeps_its_state_under_exactly_once() -> None:
+    restored = {}
+    for transactional in (False, True):
+        configs = StateConfigs(exactly_once=True, commit_interval_ms=100, transactional=transactional)
+        base = world(1)
+        base = dataclasses.replace(base, application=dataclasses.replace(base.application, state_configs=configs))
+        trace = run(base, Crash(HOUR, ("c0",), MINUTE, Disk.UNFLUSHED_LOST))
+        restored[transactional] = trace.final_totals.restored_again_bytes
+    assert restored[False] > 3e9
+    assert 0 < restored[True] < 6 * WRITE_BUFFER_BYTES
 
 
 def test_small_state_takes_probing_rebalances_to_come_back_after_a_kill() -> None:

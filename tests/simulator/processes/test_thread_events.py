@@ -70,11 +70,11 @@ def test_other_threads_keep_their_tasks_while_a_dead_one_blocks_the_rebalance() 
 
 def test_exactly_once_state_of_a_thread_that_died_is_restored_again() -> None:
     base = with_clients(world(1), threads=1)
-    for exactly_once in (False, True):
-        configs = StateConfigs(exactly_once=exactly_once)
+    for exactly_once, transactional in ((False, False), (True, False), (True, True)):
+        configs = StateConfigs(exactly_once=exactly_once, transactional=transactional)
         application = dataclasses.replace(base.application, state_configs=configs)
         trace = run(dataclasses.replace(base, application=application), ReplaceThread(HOUR, ("c0",)))
-        assert (trace.final_totals.restored_again_bytes > 1e9) is exactly_once
+        assert (trace.final_totals.restored_again_bytes > 1e9) is (exactly_once and not transactional)
 
 
 def test_streams_group_replaces_a_thread_without_a_timeout() -> None:
