@@ -36,7 +36,7 @@ RUN_FOLDER = pytest.StashKey[RunFolder]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    if "PYTEST_XDIST_WORKER" in os.environ:
+    if hasattr(config, "workerinput"):  # of pytest-xdist
         end_with_parent()
     else:
         config.stash[RUN_FOLDER] = RunFolder()
