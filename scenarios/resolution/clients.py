@@ -89,20 +89,20 @@ def check_membership(
 
 
 def check_streams_group(releases: tuple[str | None, str | None], source_map: SourceMap) -> None:
-    """Report clients that have no streams groups, and brokers that damage a group that had another protocol.
+    """Warn about clients that have no streams groups, and brokers that damage a group that had another protocol.
 
     Source: KIP-1071; the upgrade notes of Kafka 4.2.
 
     Args:
         releases: the Kafka releases of clients and brokers, as stated.
-        source_map: collects the mistakes.
+        source_map: collects the warnings.
     """
     clients, brokers = releases
     if clients is not None and parse_release(clients) < FIRST_STREAMS_GROUP_RELEASE:
         message = (
             f"Kafka Streams {clients} has no streams groups; state 4.1 or later, or remove group.protocol: streams"
         )
-        source_map.add_mistake(("application", "kafka"), message)
+        source_map.add_warning(("application", "kafka"), message)
     if brokers == "4.2.0":
         message = (
             "brokers of 4.2.0 damage a classic group that becomes a streams group (KAFKA-20254); if the application "
