@@ -1,77 +1,85 @@
-"""Number of batches that run at a time, with Spark replaced by a machine that counts busy cores."""
+"""Number of batches that run at a time, with Spark and its threads replaced by a simulated machine with busy cores."""
 
 from __future__ import annotations
 
-import threading
-import time
+from collections import Counter
+from collections.abc import Callable, Generator, Iterable
+from concurrent.futures import Future
 from typing import Any, cast
 
 import numpy as np
 import pytest
+import simpy
 
 from pipeline.sweep import run
-from pipeline.sweep.batches import Batch, plan_batches
+from pipeline.sweep.batches import Batch, Chunk, plan_batches
 
 pytestmark = pytest.mark.spark
 
-STEP_S = 0.02
-
-WRITE_S = 0.1
+WRITE_S = 10.0
 """Time in which a batch writes its tables and occupies no core of the machine."""
 
 
-class CountingMachine:
-    """Runs batches like a cluster: each chunk occupies one core for a time; a batch ends with its last chunk."""
+class SimulatedMachine:
+    """Runs batches like a cluster: each chunk occupies one core as long as its runs cost; a batch ends with its last chunk.
 
-    def __init__(self, cores: int, chunk_s: dict[int, float] | None = None) -> None:
-        self.number_of_cores = cores
-        self.free_cores = threading.Semaphore(cores)
-        self.lock = threading.Lock()
-        self.chunk_s = chunk_s or {}
-        self.finished: dict[str, int] = {}
+    It stands for `ThreadPoolExecutor` and `wait`, too, whose time is the simulated one.
+    """
+
+    def __init__(self, cores: int, cost_ms: np.ndarray) -> None:
+        self.environment = simpy.Environment()
+        self.free_cores = simpy.Resource(self.environment, cores)
+        self.cost_ms = cost_ms
+        self.finished: Counter[str] = Counter()
         self.executed: list[int] = []
-        self.busy = self.most_busy = self.batches = self.most_batches = 0
+        self.most_busy = self.batches = self.most_batches = 0
+
+    def __enter__(self) -> SimulatedMachine:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """All batches have ended."""
 
     def cores(self) -> int:
-        return self.number_of_cores
+        return self.free_cores.capacity
 
     def completed_tasks(self, name: str, _tasks: int | None = None) -> int:
-        return self.finished.get(name, 0)
+        return self.finished[name]
 
-    def run_batch(
-        self, _spark: Any, jobs: Any, _storage: Any, _job: Any, _group: Any, batch: Batch, _attempt: str
-    ) -> int:
-        assert jobs is self
-        with self.lock:
-            self.batches += 1
-            self.most_batches = max(self.most_batches, self.batches)
-        threads = [threading.Thread(target=self._run_chunk, args=(batch,)) for _ in batch.chunks]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        time.sleep(WRITE_S)
-        with self.lock:
-            self.batches -= 1
-            self.executed.append(batch.number)
-        return 0
+    def submit(self, _run_batch: Callable[..., int], *arguments: Any) -> Future[int]:
+        (batch,) = (argument for argument in arguments if isinstance(argument, Batch))
+        future: Future[int] = Future()
+        self.environment.process(self._run_batch(batch, future))
+        return future
 
-    def _run_chunk(self, batch: Batch) -> None:
-        with self.free_cores:
-            with self.lock:
-                self.busy += 1
-                self.most_busy = max(self.most_busy, self.busy)
-            time.sleep(self.chunk_s.get(batch.number, STEP_S))
-            with self.lock:
-                self.busy -= 1
-                self.finished[batch.name] = self.finished.get(batch.name, 0) + 1
+    def wait(self, futures: Iterable[Future[int]], timeout_s: float, _return_when: str) -> tuple[set[Future[int]], None]:
+        end = self.environment.timeout(timeout_s)
+        while not end.processed and not any(future.done() for future in futures):
+            self.environment.step()
+        return {future for future in futures if future.done()}, None
+
+    def _run_batch(self, batch: Batch, future: Future[int]) -> Generator[simpy.Event, None, None]:
+        self.batches += 1
+        self.most_batches = max(self.most_batches, self.batches)
+        yield self.environment.all_of(self.environment.process(self._run_chunk(batch, chunk)) for chunk in batch.chunks)
+        yield self.environment.timeout(WRITE_S)
+        self.batches -= 1
+        self.executed.append(batch.number)
+        future.set_result(0)
+
+    def _run_chunk(self, batch: Batch, chunk: Chunk) -> Generator[simpy.Event, None, None]:
+        with self.free_cores.request() as core:
+            yield core
+            self.most_busy = max(self.most_busy, self.free_cores.count)
+            yield self.environment.timeout(self.cost_ms[chunk.start : chunk.stop].sum() / 1_000)
+        self.finished[batch.name] += 1
 
 
-def execute(monkeypatch: pytest.MonkeyPatch, machine: CountingMachine, batches: list[Batch]) -> list[run.Progress]:
+def execute(monkeypatch: pytest.MonkeyPatch, machine: SimulatedMachine, batches: list[Batch]) -> list[run.Progress]:
     """Run batches on the machine and return the reported progress."""
-    monkeypatch.setattr(run, "run_batch", machine.run_batch)
     monkeypatch.setattr(run, "spark_jobs", lambda _: machine)
-    monkeypatch.setattr(run, "_POLL_INTERVAL_S", STEP_S / 4)
+    monkeypatch.setattr(run, "ThreadPoolExecutor", lambda _: machine)
+    monkeypatch.setattr(run, "wait", machine.wait)
     reported: list[run.Progress] = []
     total = sum(batch.runs for batch in batches)
     nothing = cast("Any", None)
@@ -85,19 +93,20 @@ def execute(monkeypatch: pytest.MonkeyPatch, machine: CountingMachine, batches: 
 
 def test_long_runs_occupy_all_cores_of_a_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
     # 1,000 runs of 16 s make batches of 10 runs, one per chunk: two of them occupy 20 cores.
-    batches = plan_batches(np.full(1_000, 16_000.0))
+    cost_ms = np.full(1_000, 16_000.0)
+    batches = plan_batches(cost_ms)
     assert max(len(batch.chunks) for batch in batches) == 10
-    machine = CountingMachine(cores=60)
+    machine = SimulatedMachine(60, cost_ms)
     execute(monkeypatch, machine, batches)
     assert machine.most_busy == 60
 
 
 def test_expensive_run_leaves_the_other_core_to_several_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    batches = plan_batches(np.array([400_000.0, *[400.0] * 150]))
+    cost_ms = np.array([400_000.0, *[400.0] * 150])
+    batches = plan_batches(cost_ms)
     expensive = batches[0]
     assert len(expensive.chunks) == 1
-    times = {batch.number: 0.002 for batch in batches} | {expensive.number: 1.0}
-    machine = CountingMachine(cores=2, chunk_s=times)
+    machine = SimulatedMachine(2, cost_ms)
     execute(monkeypatch, machine, batches)
     assert machine.executed[-1] == expensive.number
     # The third one runs while the second one writes its tables.

@@ -64,7 +64,7 @@ def test_pattern_that_is_unsupported_or_slow_is_rejected(pattern: str) -> None:
 
 @pytest.mark.parametrize("pattern", [".*a.*b", "(a|a)" * 15 + "x", "a?" * 18 + "b"])
 def test_accepted_patterns_are_matched_quickly(pattern: str) -> None:
-    started_s = time.perf_counter()
+    started_s = time.process_time()
     with pytest.raises(FormatError, match="matches no topic of the cluster"):
         match_topics(pattern, ["a" * 249] * 10)
-    assert time.perf_counter() - started_s < 2
+    assert time.process_time() - started_s < 2
