@@ -32,8 +32,9 @@ demo: .venv ## Set up, compare assignors on a shipped scenario, run a sweep on S
 
 # `pytestmark = pytest.mark.SUITE` in a test file says which target runs it; `make test` runs the files without one. Tests
 # that are also marked `slow` run with SLOW=1 only, which `make certify` sets.
-suite      = $(shell grep -rlE --include='test_*.py' '^pytestmark = .*pytest\.mark\.$(1)\b' tests | sort) -m '$(1)$(FAST)'
+suite      = $(shell grep -rlE --include='test_*.py' '^pytestmark = .*pytest\.mark\.$(1)\b' $(IN) | sort) -m '$(1)$(FAST)'
 FAST      := $(if $(SLOW),, and not slow)
+IN        := tests
 SUITES    := answers or spark or object_store or yarn or connect or browser or kafka or bench
 PYTEST    := .venv/bin/python -m pytest
 

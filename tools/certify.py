@@ -2,8 +2,9 @@
 
 Usage: python -m tools.certify [--only STEP]… [--seed N]
 
-The state is in out/certify, one file per commit: a step that passed is not run again, so an interrupted certification
-is continued by the same command. A step that fails is run once more, and the page has both results.
+The last results of each step are in docs/reference/certification.json, with the commit. A step that passed is not run
+again until a file outside docs/ and changes/ differs, so the same command continues an interrupted certification, and
+--only repeats the steps that a change concerns. A step that fails is run once more, and the page has both results.
 """
 
 from __future__ import annotations
@@ -16,39 +17,46 @@ import secrets
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from assignors.kafka_releases import BROKERS, PATCHES
+from assignor_sim.text_files import write_text
+from assignors.kafka_releases import BROKERS, CLIENTS
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "reference" / "certification.md"
-STATE = ROOT / "out" / "certify"
+STATE = PAGE.with_suffix(".json")
+LOGS = ROOT / "out" / "certify"
+UNTESTED = (":!docs", ":!changes")
+"""Files, for git, that may differ from those of the commit that passed."""
+
 PROBLEMS = 5_000
 ATTEMPTS = 2
 
-_COUNTS = ("RELATION_WORLDS=2000", "CONTRACT_WORLDS=2000", "HOSTILE_INPUTS=50")
 STEPS: Mapping[str, Sequence[str]] = {
     "lint": ("lint",),
     "types": ("types",),
     "layers": ("layers",),
     "docs-build": ("docs-build",),
     "test": ("test",),
-    "test-answers": ("test-answers", "SLOW=1", *_COUNTS),
+    "test-answers": ("test-answers", "SLOW=1"),
+    "relations": ("test-answers", "SLOW=1", "IN=tests/relations", "RELATION_WORLDS=2000"),
+    "contract": ("test-answers", "SLOW=1", "IN=tests/contract", "CONTRACT_WORLDS=2000"),
+    "hostile": ("test-answers", "SLOW=1", "IN=tests/hostile", "HOSTILE_INPUTS=50"),
     "test-spark": ("test-spark", "SLOW=1"),
     "javascript": ("javascript",),
     "test-browser": ("test-browser", "SLOW=1"),
     "test-kafka": ("test-kafka", "SLOW=1"),
-    **{f"parity {kafka}": ("parity", f"KAFKA={kafka}", f"PROBLEMS={PROBLEMS}") for kafka in PATCHES},
+    **{f"parity {kafka}": ("parity", f"KAFKA={kafka}", f"PROBLEMS={PROBLEMS}") for kafka in CLIENTS},
     **{
         f"parity-brokers {kafka}": ("parity-brokers", f"BROKERS={kafka}", f"GROUPS={PROBLEMS // 4}")
         for kafka in BROKERS
     },
     **{
         f"parity-consumers {kafka}": ("parity-consumers", f"RELEASE={kafka}", f"PROBLEMS={PROBLEMS}")
-        for kafka in PATCHES
+        for kafka in CLIENTS
     },
     "wheel-test": ("wheel-test",),
 }
@@ -61,6 +69,7 @@ class Attempt:
 
     Attributes:
         step: name of the step.
+        commit: the commit, in 12 digits.
         seed: seed of random problems and worlds.
         started: when, in UTC, in ISO 8601.
         duration_s: seconds of wall-clock time.
@@ -69,6 +78,7 @@ class Attempt:
     """
 
     step: str
+    commit: str
     seed: int
     started: str
     duration_s: int
@@ -76,12 +86,14 @@ class Attempt:
     counts: str
 
 
-def run_step(step: str, seed: int, log: Path) -> Attempt:
+def run_step(step: str, commit: str, seed: int) -> Attempt:
     """Run a step, with its output in a file."""
+    log = LOGS / f"{step.replace(' ', '-')}.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
     target, *variables = STEPS[step]
     if target.startswith("parity"):
         variables.append(f"SEED={seed}")
-    elif target in ("test", "test-answers"):
+    elif target in {"test", "test-answers"}:
         variables.append(f"ARGS=--hypothesis-seed={seed}")
     started, clock = datetime.now(UTC), time.monotonic()
     with log.open("w") as output:
@@ -96,6 +108,7 @@ def run_step(step: str, seed: int, log: Path) -> Attempt:
         ).returncode
     return Attempt(
         step,
+        commit,
         seed,
         started.isoformat(timespec="seconds"),
         round(time.monotonic() - clock),
@@ -111,52 +124,85 @@ def counts_of(output: str) -> str:
     return "; ".join(dict.fromkeys(line.strip() for line in lines))
 
 
-def page_of(commit: str, date: str, attempts: Sequence[Attempt]) -> str:
-    """Return the page, in Markdown."""
+def page_of(attempts: Sequence[Attempt], current: Collection[str]) -> str:
+    """Return the page, in Markdown.
+
+    Args:
+        attempts: the last ones of each step, in the order of the steps.
+        current: steps that passed with the files of today.
+    """
     rows = [
-        f"| `make {' '.join(STEPS[a.step])}` | {a.seed} | {a.started[:16].replace('T', ' ')} | {a.duration_s:,} "
-        f"| {'passed' if a.passed else '**failed**'} | {a.counts} |"
+        f"| `make {' '.join(STEPS[a.step])}` | `{a.commit}` | {a.seed} | {a.started[:16].replace('T', ' ')} "
+        f"| {a.duration_s:,} | {'passed' if a.passed else '**failed**'} | {a.counts} |"
         for a in attempts
     ]
-    missing = [step for step in STEPS if not any(a.step == step and a.passed for a in attempts)]
-    left = f"\nNot passed: {', '.join(f'`{step}`' for step in missing)}.\n" if missing else ""
+    missing = [f"`{step}`" for step in STEPS if step not in current]
+    left = f"\nTo be run for the present files: {', '.join(missing)}.\n" if missing else ""
     return f"""# Certification
 
 `make certify` runs every test at full count: all releases, real clusters, killed processes, and {PROBLEMS:,} random
-problems for each comparison with a released Kafka. It wrote this page for commit `{commit[:12]}` on {date}. A step
-that fails is run once more; both results are in the table.
+problems for each comparison with a released Kafka. A step is repeated when files outside `docs/` and `changes/` differ
+from those of its commit. A step that fails is run once more; both results are in the table.
 {left}
-| step | seed | started (UTC) | seconds | result | counts |
-|---|---:|---|---:|---|---|
+| step | commit | seed | started (UTC) | seconds | result | counts |
+|---|---|---:|---|---:|---|---|
 {chr(10).join(rows)}
 """
 
 
+def _git(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+def head() -> str:
+    """Return the commit of the checkout."""
+    return _git("rev-parse", "--short=12", "HEAD").stdout.strip()
+
+
+def is_current(commit: str) -> bool:
+    """Return whether the files that tests read are those of a commit."""
+    return _git("diff", "--quiet", commit, "--", ".", *UNTESTED).returncode == 0
+
+
+def stored_attempts() -> list[Attempt]:
+    """Return the last results of all steps."""
+    rows = [Attempt(**row) for row in json.loads(STATE.read_text(encoding="utf-8"))] if STATE.exists() else []
+    return [row for row in rows if row.step in STEPS]
+
+
+def passed_steps(attempts: Sequence[Attempt]) -> set[str]:
+    """Return the steps that passed with the present files."""
+    commits = {commit for commit in {one.commit for one in attempts} if is_current(commit)}
+    return {one.step for one in attempts if one.passed and one.commit in commits}
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the steps that have not passed for this commit; return 1 if one fails twice."""
+    """Run the steps that have not passed with these files; return 1 if one fails twice."""
     parser = argparse.ArgumentParser(description="Run every suite at full count; continue after an interruption.")
     parser.add_argument("--only", action="append", choices=STEPS, help="Run this step only. Repeatable.")
     parser.add_argument(
         "--seed", type=int, default=secrets.randbelow(1_000_000), help="Random seed (default: a new one)."
     )
     options = parser.parse_args(arguments)
-    commit = subprocess.check_output(["git", "rev-parse", "HEAD"], cwd=ROOT, text=True).strip()
-    STATE.mkdir(parents=True, exist_ok=True)
-    file = STATE / f"{commit}.json"
-    attempts = [Attempt(**row) for row in json.loads(file.read_text())] if file.exists() else []
+    commit = head()
+    if not is_current(commit):
+        parser.error("files differ from the last commit; commit them first")
+    failed = []
     for step in options.only or STEPS:
-        for number in range(ATTEMPTS):
-            if any(attempt.step == step and attempt.passed for attempt in attempts):
-                break
-            print(f"{step}: seed {options.seed}, attempt {number + 1}", flush=True)
-            attempt = run_step(step, options.seed, STATE / f"{step.replace(' ', '-')}.log")
+        if step in passed_steps(stored_attempts()):
+            continue
+        attempts: list[Attempt] = []
+        while len(attempts) < ATTEMPTS and not any(attempt.passed for attempt in attempts):
+            print(f"{step}: seed {options.seed}, attempt {len(attempts) + 1}", flush=True)
+            attempts.append(attempt := run_step(step, commit, options.seed))
             print(f"{step}: {'passed' if attempt.passed else 'failed'} in {attempt.duration_s} s", flush=True)
-            attempts.append(attempt)
-            temporary = file.with_suffix(".tmp")
-            temporary.write_text(json.dumps([asdict(one) for one in attempts], indent=1))
-            temporary.replace(file)
-    PAGE.write_text(page_of(commit, datetime.now(UTC).date().isoformat(), attempts))
-    failed = [step for step in options.only or STEPS if not any(a.step == step and a.passed for a in attempts)]
+        if not attempts[-1].passed:
+            failed.append(step)
+        # Another certification may have stored its results in the meantime.
+        attempts = [*(one for one in stored_attempts() if one.step != step), *attempts]
+        attempts.sort(key=lambda one: list(STEPS).index(one.step))
+        write_text(STATE, json.dumps([asdict(one) for one in attempts], indent=1) + "\n")
+        write_text(PAGE, page_of(attempts, passed_steps(attempts)))
     print(f"Wrote {PAGE.relative_to(ROOT)}." + (f" Failed: {', '.join(failed)}." if failed else ""))
     return 1 if failed else 0
 

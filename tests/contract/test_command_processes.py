@@ -18,6 +18,7 @@ def process_shell(tmp_path: Path) -> Shell:
     return Shell(tmp_path)
 
 
+@pytest.mark.slow
 def test_results_of_runs_do_not_depend_on_hash_seed(process_shell: Shell) -> None:
     process_shell.write("small.yaml", SMALL)
     for name, hash_seed in (("first", "1"), ("second", "2")):

@@ -57,6 +57,7 @@ MIXED = "partition.assignment.strategy: roundrobin, session.timeout.ms: 45000"
 """An assignor that moves much, so that there is something to recommend."""
 
 
+@pytest.mark.slow
 def test_answer_is_the_same_in_this_process(checked: tuple[Checkup, list[ReportCard]]) -> None:
     here = run_checkup(CheckupRequest(loads(configured(GROUP, MIXED)), None, 1, SEEDS), run_in_order)
     assert report_record(here) == report_record(checked[0].report)

@@ -22,7 +22,7 @@ MISTAKES = {
     "Raises": "valid",
 }
 CASES = [
-    pytest.param(name, invariant, marks=[pytest.mark.slow] if name != "DropsTask" else [])
+    pytest.param(name, invariant, marks=[pytest.mark.slow] if name != "DependsOnOrder" else [])
     for name, invariant in MISTAKES.items()
 ]
 

@@ -18,6 +18,7 @@ TEXT = " ".join((Path(__file__).parents[2] / "docs" / "explanation" / "group.md"
 NAME = "sticky_without_rest"
 
 
+@pytest.mark.slow
 def test_rebalances_of_sticky_assignors_are_current() -> None:
     scenario = load(NAME)
     [scale_out] = {event.at_ms for event in scenario.world(1).disturbances if isinstance(event, Join)}

@@ -52,6 +52,7 @@ def test_tags_converge_with_the_default_number_of_warmups() -> None:
     assert {name for name in names if current[name][1] == "0"} == {"tags", "incremental"}
 
 
+@pytest.mark.slow
 def test_moves_are_current() -> None:
     keys = ("active_moves", "restored_bytes", "time_to_converge_ms")
     names = ["high_availability", "ha_current_overlap", "incremental"]

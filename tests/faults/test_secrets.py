@@ -90,6 +90,7 @@ def process_list(process: subprocess.Popen[bytes]) -> bytes:
     return seen
 
 
+@pytest.mark.slow
 def test_password_appears_nowhere(tmp_path: Path) -> None:
     config, work, temporary = tmp_path / "client.properties", tmp_path / "work", tmp_path / "tmp"
     for folder in (work, temporary):

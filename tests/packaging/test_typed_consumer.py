@@ -22,6 +22,7 @@ def project(installed: Path) -> Path:
     return installed
 
 
+@pytest.mark.slow
 def test_mypy_accepts_the_consumer(project: Path) -> None:
     # The cache is valid wherever the wheel is unpacked: mypy compares the content of files, by relative paths.
     options = [

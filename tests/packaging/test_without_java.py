@@ -24,6 +24,7 @@ STEPS = (
 )
 
 
+@pytest.mark.slow
 def test_commands_without_spark_need_neither_java_nor_pyspark(tmp_path: Path) -> None:
     shell = Shell(tmp_path)
     environment = {**NO_JAVA, **without(shell, "pyspark", "py4j", "kafka")}

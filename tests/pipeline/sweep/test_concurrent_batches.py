@@ -21,9 +21,9 @@ WRITE_S = 10.0
 
 
 class SimulatedMachine:
-    """Runs batches like a cluster: each chunk occupies one core as long as its runs cost; a batch ends with its last chunk.
+    """Runs batches like a cluster: a chunk occupies one core for the cost of its runs; a batch ends with the last one.
 
-    It stands for `ThreadPoolExecutor` and `wait`, too, whose time is the simulated one.
+    It replaces `ThreadPoolExecutor` and `wait`, too, by its own time.
     """
 
     def __init__(self, cores: int, cost_ms: np.ndarray) -> None:
@@ -52,7 +52,7 @@ class SimulatedMachine:
         self.environment.process(self._run_batch(batch, future))
         return future
 
-    def wait(self, futures: Iterable[Future[int]], timeout_s: float, _return_when: str) -> tuple[set[Future[int]], None]:
+    def wait(self, futures: Iterable[Future[int]], timeout_s: float, _: str) -> tuple[set[Future[int]], None]:
         end = self.environment.timeout(timeout_s)
         while not end.processed and not any(future.done() for future in futures):
             self.environment.step()

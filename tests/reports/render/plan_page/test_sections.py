@@ -86,6 +86,7 @@ def test_notes_on_a_single_plan_explain_no_star() -> None:
     assert all(note.startswith("★") for note in notes["two"])
 
 
+@pytest.mark.slow
 def test_page_of_many_plans_is_small() -> None:
     plans = {f"plan-{number}": EVEN for number in range(12)}
     text = page(None, plans=[results(plans=plans, extra=6)])
