@@ -61,6 +61,7 @@ def test_a_mistake_is_found_and_shrunk_and_replays_until_it_is_mended(
     assert mended.invariants
 
 
+@pytest.mark.slow
 def test_an_assignor_that_kills_its_process_is_a_finding_of_its_case_and_replays_apart(tmp_path: Path) -> None:
     assignor = f"{broken_assignors.__name__}:KillsItsProcess"
     report = sim.fuzz(assignor, cases=2, seed=2, corpus=tmp_path, objective="load_skew", workers=2).report
@@ -117,6 +118,7 @@ class LeavesTask:
         return TaskAssignment(entries)
 
 
+@pytest.mark.slow
 def test_a_stored_case_is_replayed_first_and_named_when_it_is_mended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -213,6 +213,7 @@ def test_balance_counts_only_what_subscriptions_can_avoid() -> None:
     assert (report.report.today.graded("balance").value, report.report.today.graded("balance").grade) == (1, "B")
 
 
+@pytest.mark.slow
 def test_settings_replace_the_lists_of_single_clients() -> None:
     both = "{partition.assignment.strategy: [cooperative-sticky, range]}"
     clients = f"[{{name: old, count: 4, racks: [az1, az2]}}, {{name: new, count: 2, rack: az3, configs: {both}}}]"

@@ -63,6 +63,7 @@ def test_an_assignor_is_equal_to_itself_and_the_results_do_not_depend_on_workers
         assert (tmp_path / "1" / name).read_bytes() == (tmp_path / "3" / name).read_bytes()
 
 
+@pytest.mark.slow
 def test_configs_make_two_assignors_of_one() -> None:
     reviewed = sim.review(
         "high_availability",

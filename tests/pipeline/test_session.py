@@ -175,6 +175,7 @@ lose()
     assert done.stdout.endswith("before\n")
 
 
+@pytest.mark.slow
 def test_call_of_java_that_ctrl_c_leaves_unread_is_not_logged(tmp_path: Path) -> None:
     """A thread still waits for Java, or an object of Java is deleted, while Java ends."""
     code = """

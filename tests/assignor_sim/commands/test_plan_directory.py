@@ -28,6 +28,7 @@ def report(*arguments: str) -> Result:
     return CliRunner().invoke(app, ["report", *arguments])
 
 
+@pytest.mark.slow
 def test_report_recreates_the_page_of_a_plan(folder: Path) -> None:
     result = plan_three_brokers(
         *ROUND_ROBIN, "--strategy", f"{PLANNERS}Seeded", "--log-dirs", "sizes.json", "--out", "out"

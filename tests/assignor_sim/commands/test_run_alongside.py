@@ -98,6 +98,7 @@ def test_result_has_the_traces_of_neighbors(folder: Path) -> None:
 
 
 @pytest.mark.usefixtures("folder")
+@pytest.mark.slow
 def test_hash_seed_and_order_of_files_do_not_matter() -> None:
     swapped = "alongside=[b/shipping.yaml, a/payments.yaml]"
     root = Path(__file__).parents[3]

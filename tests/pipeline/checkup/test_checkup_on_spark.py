@@ -19,7 +19,10 @@ pytestmark = pytest.mark.spark
 TINY_GROUP = GROUP.replace("partitions: 12", "partitions: 4").replace("count: 6", "count: 2")
 
 
-@pytest.mark.parametrize("text", [TINY, TINY_GROUP], ids=["application", "consumer group"])
+@pytest.mark.parametrize(
+    "text",
+    [pytest.param(TINY, id="application", marks=pytest.mark.slow), pytest.param(TINY_GROUP, id="consumer group")],
+)
 def test_report_is_the_same(text: str, spark: SparkSession) -> None:
     tiny = loads(text)
     on_spark, here = (sim.checkup(tiny, seeds=2, workers=1, spark=session) for session in (spark, None))

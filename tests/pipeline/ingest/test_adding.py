@@ -87,6 +87,7 @@ def _tables(out: Path) -> tuple[object, ...]:
     return tables, [manifest[name] for name in COUNTS]
 
 
+@pytest.mark.slow
 def test_files_in_any_order_give_the_bytes_of_one_ingest(spark: SparkSession, tmp_path: Path) -> None:
     seed = int(os.environ.get("SPLIT_SEED", "1"))
     files = _write_files(tmp_path / "raw", seed)

@@ -55,7 +55,7 @@ def _ingest(spark: SparkSession, files: Iterable[Path], out: Path, mapping: str,
     return ingest(spark, sources, str(out), find_mapping(mapping), **more)
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_tables_have_the_values_of_readings_without_faults(spark: SparkSession, tmp_path: Path, seed: int) -> None:
     rng = np.random.default_rng(seed)
     readings = [*draw_bytes_out(rng, 3, 200), *draw_lags(rng, 2, 2, 150)]
@@ -119,6 +119,7 @@ def test_files_in_any_order_give_the_bytes_of_one_ingest(spark: SparkSession, tm
     assert (again.new_files, again.lags) == (0, whole.lags)
 
 
+@pytest.mark.slow
 def test_bytes_out_are_summed_over_brokers(spark: SparkSession, tmp_path: Path) -> None:
     lines = []
     for at in range(0, 3600, 60):

@@ -122,6 +122,7 @@ def test_rows_do_not_depend_on_how_readings_are_divided(monkeypatch: pytest.Monk
     assert whole.num_rows > 12
 
 
+@pytest.mark.slow
 def test_negative_zeros_are_left_to_spark(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lines = ["timestamp,topic,partition,bytes_in_total,messages_in_total"]
     lines += [f"{START_MS + 60_000 * minute},t,0,{minute},{('0', '-0')[minute % 2]}" for minute in range(40)]

@@ -69,7 +69,7 @@ def sums(monthly: MonthlyBill) -> dict[tuple[str, str], float]:
     return {(user.kind, user.topic): user.transfers.bytes for user in monthly.others if user.name is not None}
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_bill_of_ingested_metrics_has_their_sums(spark: SparkSession, tmp_path: Path, seed: int) -> None:
     rng = np.random.default_rng(seed)
     partitions = rng.integers(1, 9, 4).tolist()

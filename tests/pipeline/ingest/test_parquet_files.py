@@ -68,6 +68,7 @@ def _write_files(raw: Path) -> None:
         pq.write_table(rows, raw / f"{(number * 3) % 4} é.parquet", row_group_size=(700, 5_000)[number % 2])
 
 
+@pytest.mark.slow
 def test_tables_have_the_same_bytes_if_spark_reads_or_shuffles_the_readings(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -126,6 +126,7 @@ def test_malformed_documents_and_points_are_in_quarantine(spark: SparkSession, t
     }
 
 
+@pytest.mark.slow
 def test_sums_of_confluent_cloud_and_columns_of_datadog_are_rates(spark: SparkSession, tmp_path: Path) -> None:
     points = [
         {"timestamp": pd.Timestamp(at, unit="s").isoformat() + "Z", "value": 6_000, "metric.topic": TOPIC}

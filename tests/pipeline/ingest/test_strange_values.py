@@ -115,6 +115,7 @@ def test_values_of_json_go_to_quarantine(spark: SparkSession, tmp_path: Path) ->
     assert set(reasons[: len(faults)]) == {NO_TIME}
 
 
+@pytest.mark.slow
 def test_columns_of_parquet_go_to_quarantine(spark: SparkSession, tmp_path: Path) -> None:
     good = {name: pa.array([int(text)]) if text.isdigit() else pa.array([text]) for name, text in GOOD.items()}
     reasons = []

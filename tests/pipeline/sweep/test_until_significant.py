@@ -134,6 +134,7 @@ def test_killed_sweep_resumes_to_the_same_bytes(
     assert run_sweep(spark, job, str(out)) == Progress(48, 48, 48, 0)
 
 
+@pytest.mark.slow
 def test_reports_compare_shared_seeds_and_say_what_stopped(spark: SparkSession, whole: Path, tmp_path: Path) -> None:
     summary = aggregate(spark, [str(whole)])
     tables = {name: pd.read_parquet(whole / "aggregate" / name) for name in ("cells", "front", "differences", "levels")}
