@@ -68,7 +68,7 @@ javascript: .venv $(NODE_MODULES) ## Lint and test the scripts of the pages; che
 	cd tests/javascript && node --test
 
 test-browser: .venv $(NODE_MODULES) ## Run the tests of the pages in Chromium, with axe-core (apt-get install chromium nodejs npm)
-	$(PYTEST) --numprocesses=2 --dist=loadfile $(call suite,browser) $(ARGS)
+	$(PYTEST) --numprocesses=2 --dist=worksteal $(call suite,browser) $(ARGS)
 
 lint: .venv ## Check style and format (ruff) and wording (plain words)
 	.venv/bin/ruff check .

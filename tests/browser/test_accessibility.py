@@ -61,7 +61,17 @@ def violations(page: Page, axe: str) -> list[str]:
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(390, "light"), pytest.param(1440, "dark", marks=pytest.mark.slow)])
-@pytest.mark.parametrize("make", [sample_page, comparison_page, hostile_page, sweep_page, scaled_page, bill_page])
+@pytest.mark.parametrize(
+    "make",
+    [
+        sample_page,
+        pytest.param(comparison_page, marks=pytest.mark.slow),
+        hostile_page,
+        sweep_page,
+        scaled_page,
+        bill_page,
+    ],
+)
 def test_axe_finds_no_violation(open_page: Open, axe: str, make: Callable[[], str], width: int, scheme: str) -> None:
     page = open_page(make(), width, scheme)
     assert violations(page, axe) == []

@@ -38,7 +38,7 @@ def hostile() -> str:
     return incident_page(random_night(0, group=HOSTILE[1]))
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(400, "light"), (1280, "dark")])
+@pytest.mark.parametrize(("width", "scheme"), [(400, "light"), pytest.param(1280, "dark", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("make", [sample, hostile])
 def test_axe_finds_no_violation(open_page: Open, axe: str, make: Callable[[], str], width: int, scheme: str) -> None:
     page = open_page(make(), width, scheme)

@@ -30,7 +30,7 @@ def large_page() -> str:
 
 
 @pytest.mark.parametrize("width", [360, 768, 1440])
-@pytest.mark.parametrize("make", [sample_page, large_page])
+@pytest.mark.parametrize("make", [sample_page, pytest.param(large_page, marks=pytest.mark.slow)])
 def test_page_fits_its_width(open_page: Open, width: int, make: type[str]) -> None:
     page = open_page(make(), width)
     for details in page.locator("details").all():
