@@ -16,7 +16,7 @@ unexport PYTHONDONTWRITEBYTECODE
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-answers test-spark test-kafka test-browser javascript lint types layers check gate certify bridge bench bench-large performance bench-pipeline spark-cluster \
-	parity parity-brokers parity-consumers leaderboard releases new-releases changed-classes docs docs-build docs-version readme wheel release wheel-test lock sbom clean .venv machine
+	parity parity-brokers parity-consumers parity-groups leaderboard releases new-releases changed-classes docs docs-build docs-version readme wheel release wheel-test lock sbom clean .venv machine
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' Makefile
@@ -135,6 +135,11 @@ RELEASE := 4.4
 
 parity-consumers: .venv ## Compare consumer assignors with released clients and brokers on random groups (RELEASE=4.4 PROBLEMS=3000 SEED=1, ASSIGNOR=uniform for one; needs Maven)
 	.venv/bin/python -m tools.kafka_consumer_oracle compare --kafka $(RELEASE) --problems $(PROBLEMS) --seed $(SEED)$(if $(ASSIGNOR), --assignor $(ASSIGNOR))
+
+HISTORIES := 1000
+
+parity-groups: .venv ## Compare the model of the group coordinator with the released ones on random histories (HISTORIES=1000 SEED=1; needs Maven)
+	.venv/bin/python -m tests.group_histories compare --histories $(HISTORIES) --seed $(SEED)
 
 leaderboard: .venv bridge ## Compute AssignorBench again and write docs/benchmark (15 minutes on 2 cores; needs Maven)
 	.venv/bin/python -m tools.benchmark all $(ARGS)

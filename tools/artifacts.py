@@ -124,6 +124,17 @@ def group_oracle(kafka: str) -> JavaProgram:
     )
 
 
+def group_replay(kafka: str) -> JavaProgram:
+    """Return the program that replays histories of groups through the coordinator, on a virtual clock."""
+    has_streams_groups = tuple(map(int, kafka.split("."))) >= (4, 1)
+    folder = _TOOLS.parent / "bridge" / "src" / "replay"
+    return JavaProgram(
+        f"group-replay-{kafka}",
+        (folder / "common", *([folder / "streams"] if has_streams_groups else [])),
+        (JACKSON, *_coordinator(kafka), _kafka("kafka-clients", kafka)),
+    )
+
+
 def consumer_oracle(kafka: str, protocol: str) -> JavaProgram:
     """Return the program that asks the assignors of consumers: in clients (`classic`), or in brokers (`consumer`)."""
     folder = _TOOLS / "kafka_consumer_oracle" / "src"

@@ -58,6 +58,7 @@ STEPS: Mapping[str, Sequence[str]] = {
         f"parity-consumers {kafka}": ("parity-consumers", f"RELEASE={kafka}", f"PROBLEMS={PROBLEMS}")
         for kafka in CLIENTS
     },
+    "parity-groups": ("parity-groups", "HISTORIES=10000"),
     "wheel-test": ("wheel-test",),
 }
 """Arguments of make by name of the step. Four rounds of each group of a broker are compared."""

@@ -22,6 +22,8 @@ from assignors.jvm.released_jars import Dependency, jars_of
 BUILD = Path(__file__).resolve().parents[1] / "build" / "java"
 COMPILER_OPTIONS = ("--release", "17", "-Xlint:all,-processing,-classfile", "-encoding", "UTF-8")
 COMPILER_TIMEOUT_S = 300
+ORACLE_OPTIONS = ("-Xmx2g", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+ORACLE_TIMEOUT_S = 3_600
 
 # Fast start: no program runs long enough to benefit from the optimizing compiler.
 JAVA_OPTIONS = (
@@ -151,6 +153,26 @@ def run_java(
     if code != 0:
         raise ClusterError(f"{command_line}: exit code {code}; output:\n{printed[-2000:]}\n{log}:\n{tail(log)}")
     return printed
+
+
+def ask_java(classpath: str, main_class: str, text: str, arguments: Sequence[str] = ()) -> list[str]:
+    """Run a Java program with a text on its standard input; return the lines that it prints.
+
+    Raises:
+        ClusterError: a JDK is missing, or the program exits with a code other than 0.
+    """
+    done = subprocess.run(
+        [find_executable("java", "a JDK, version 17 or newer"), *ORACLE_OPTIONS, main_class, *arguments],
+        input=text,
+        env={**os.environ, "CLASSPATH": classpath},
+        capture_output=True,
+        encoding="utf-8",
+        timeout=ORACLE_TIMEOUT_S,
+    )
+    if done.returncode != 0:
+        output = "\n".join(done.stderr.splitlines()[-20:])
+        raise ClusterError(f"{main_class} exited with code {done.returncode}:\n{output}")
+    return done.stdout.splitlines()
 
 
 def start_java(

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 from collections.abc import Sequence
 from typing import Any
 
 from assignors.consumers.registry import ConsumerProtocol
 from tools.artifacts import consumer_oracle
-from tools.java import ClusterError, build_classpath, find_executable
+from tools.java import ask_java, build_classpath
 
 MAIN_CLASS = "assignorsim.ConsumerOracle"
-OPTIONS = ("-Xmx2g", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
-LIMIT_S = 900
 
 Json = dict[str, Any]
 
@@ -34,15 +30,5 @@ def run_released(problems: Sequence[Json], kafka_version: str, protocol: Consume
         ClusterError: Java or Maven fails, or a problem is invalid.
     """
     classpath = build_classpath(consumer_oracle(kafka_version, str(protocol)))
-    done = subprocess.run(
-        [find_executable("java", "a JDK, version 17 or newer"), *OPTIONS, MAIN_CLASS],
-        input="".join(json.dumps(problem) + "\n" for problem in problems),
-        env={**os.environ, "CLASSPATH": classpath},
-        capture_output=True,
-        encoding="utf-8",
-        timeout=LIMIT_S,
-    )
-    if done.returncode != 0:
-        output = "\n".join(done.stderr.splitlines()[-20:])
-        raise ClusterError(f"Kafka {kafka_version}: the consumer oracle exited with code {done.returncode}:\n{output}")
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    text = "".join(json.dumps(problem) + "\n" for problem in problems)
+    return [json.loads(line) for line in ask_java(classpath, MAIN_CLASS, text)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,13 +11,11 @@ from typing import Any
 
 from assignors.kafka_releases import BROKERS
 from tools.artifacts import group_oracle
-from tools.java import ClusterError, build_classpath, find_executable
+from tools.java import ask_java, build_classpath
 
 MAIN_CLASS = "assignorsim.GroupOracle"
 CONFIGS_CLASS = "assignorsim.GroupConfigs"
 NEWEST_KAFKA = BROKERS["4.4"]
-OPTIONS = ("-Xmx1g", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
-LIMIT_S = 900
 
 Json = dict[str, Any]
 
@@ -71,17 +68,5 @@ def read_configs(kafka_version: str = NEWEST_KAFKA) -> dict[str, Json]:
 
 
 def _run_java(main_class: str, text: str, kafka_version: str, custom: CustomClass | None = None) -> list[str]:
-    classpath = build_classpath(group_oracle(kafka_version))
-    java = find_executable("java", "a JDK, version 17 or newer")
-    done = subprocess.run(
-        [java, *OPTIONS, main_class, *([] if custom is None else [custom.name])],
-        input=text,
-        env={**os.environ, "CLASSPATH": os.pathsep.join([classpath, *map(str, custom.classpath if custom else ())])},
-        capture_output=True,
-        encoding="utf-8",
-        timeout=LIMIT_S,
-    )
-    if done.returncode != 0:
-        output = "\n".join(done.stderr.splitlines()[-20:])
-        raise ClusterError(f"Kafka {kafka_version}: the group oracle exited with code {done.returncode}:\n{output}")
-    return done.stdout.splitlines()
+    classpath = [build_classpath(group_oracle(kafka_version)), *map(str, custom.classpath if custom else ())]
+    return ask_java(os.pathsep.join(classpath), main_class, text, [] if custom is None else [custom.name])

@@ -1,0 +1,340 @@
+package assignorsim.bridge.replay;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Properties;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import org.apache.kafka.common.errors.ApiException;
+import org.apache.kafka.common.errors.FencedMemberEpochException;
+import org.apache.kafka.common.errors.UnknownMemberIdException;
+import org.apache.kafka.common.errors.UnreleasedInstanceIdException;
+import org.apache.kafka.common.message.StreamsGroupHeartbeatRequestData;
+import org.apache.kafka.common.message.StreamsGroupHeartbeatRequestData.Subtopology;
+import org.apache.kafka.common.message.StreamsGroupHeartbeatRequestData.TaskIds;
+import org.apache.kafka.common.message.StreamsGroupHeartbeatRequestData.Topology;
+import org.apache.kafka.common.message.StreamsGroupHeartbeatResponseData;
+import org.apache.kafka.common.protocol.ApiKeys;
+
+/** A streams group: its members obey what the coordinator hands to them. */
+final class StreamsGroupReplay extends Replay {
+    private static final int LEAVES = -1;
+    private static final int CLOSES_STATIC = -2;
+
+    /** A task of each role that a member has, or should have. */
+    private record Tasks(Set<String> active, Set<String> standby, Set<String> warmup) {
+        static final Tasks NONE = new Tasks(Set.of(), Set.of(), Set.of());
+    }
+
+    private final class StreamsMember {
+        private final String id;
+        private final String instanceId;
+        private final String processId;
+        private final String client;
+        private final int thread;
+        private int epoch;
+        private Tasks owned = Tasks.NONE;
+        private Tasks target = Tasks.NONE;
+        private boolean isUp = true;
+        private boolean isJoined;
+        private boolean isPolling;
+
+        StreamsMember(final String client, final int start, final int thread, final String processId, final boolean isStatic) {
+            this.client = client;
+            this.thread = thread;
+            this.processId = processId;
+            id = client + "/" + start + "/" + thread;
+            instanceId = isStatic ? client + "-" + thread : null;
+        }
+
+        void join() {
+            if (!isUp) {
+                return;
+            }
+            try {
+                heartbeat(true);
+            } catch (final UnreleasedInstanceIdException error) {
+                waiting.add(this);
+                return;
+            }
+            repeat();
+        }
+
+        private void repeat() {
+            clock.in(heartbeatIntervalMs, () -> {
+                if (isUp) {
+                    heartbeat(false);
+                    repeat();
+                }
+            });
+        }
+
+        private void heartbeat(final boolean reportsTasks) {
+            final StreamsGroupHeartbeatRequestData request = request(epoch);
+            if (epoch == 0) {
+                request.setProcessId(processId).setTopology(topology).setRebalanceTimeoutMs(rebalanceTimeoutMs);
+                request.setClientTags(List.of());
+            }
+            if (epoch == 0 || reportsTasks) {
+                request.setActiveTasks(ids(owned.active)).setStandbyTasks(ids(owned.standby)).setWarmupTasks(ids(owned.warmup));
+            }
+            final StreamsGroupHeartbeatResponseData response;
+            try {
+                response = send("heartbeat:" + id, request);
+            } catch (final FencedMemberEpochException | UnknownMemberIdException error) {
+                epoch = 0;
+                hold(Tasks.NONE);
+                heartbeat(true);
+                return;
+            }
+            if (!isJoined) {
+                isJoined = true;
+                // A static member that joins removes the one that it replaces.
+                final boolean replaces = !events.isEmpty() && events.get(0).get("k").asText().equals("removed");
+                events.add(replaces ? 1 : 0, event("joined").put("m", id));
+            }
+            flush();
+            epoch = response.memberEpoch();
+            if (response.activeTasks() != null) {
+                target = new Tasks(names(response.activeTasks()), names(response.standbyTasks()), names(response.warmupTasks()));
+                if (!target.equals(owned) && !isPolling) {
+                    isPolling = true;
+                    if (rejoinMs == 0) {
+                        poll();
+                    } else {
+                        clock.in(rejoinMs, this::poll);
+                    }
+                }
+            }
+        }
+
+        private void poll() {
+            isPolling = false;
+            if (isUp && !target.equals(owned)) {
+                hold(target);
+                heartbeat(true);
+            }
+        }
+
+        private void hold(final Tasks tasks) {
+            if (!tasks.equals(owned)) {
+                owned = tasks;
+                put(add("tasks").put("m", id), tasks);
+            }
+        }
+
+        void leave(final int withEpoch) {
+            isUp = false;
+            if (isJoined) {
+                send("leave:" + id, request(withEpoch));
+                flush();
+            }
+        }
+
+        private StreamsGroupHeartbeatRequestData request(final int withEpoch) {
+            return new StreamsGroupHeartbeatRequestData().setGroupId(GROUP).setMemberId(id).setMemberEpoch(withEpoch)
+                .setInstanceId(instanceId);
+        }
+    }
+
+    private final int heartbeatIntervalMs;
+    private final int rejoinMs;
+    private final int threadStartMs;
+    private final int rebalanceTimeoutMs;
+    private final Topology topology = new Topology().setEpoch(0);
+    private final Map<String, Tasks> targets = new TreeMap<>();
+    private final Map<String, Map<Integer, StreamsMember>> clients = new TreeMap<>();
+    private final Map<String, Integer> starts = new HashMap<>();
+    private final List<StreamsMember> waiting = new ArrayList<>();
+
+    StreamsGroupReplay(final JsonNode history) {
+        super(history);
+        heartbeatIntervalMs = config("heartbeat_interval_ms", 5_000);
+        rejoinMs = config("rejoin_ms", 0);
+        threadStartMs = config("thread_start_ms", 10);
+        rebalanceTimeoutMs = config("max_poll_interval_ms", 300_000);
+        final List<Subtopology> parts = new ArrayList<>();
+        for (final JsonNode part : history.get("subtopologies")) {
+            final String id = part.get("id").asText();
+            final Subtopology subtopology = new Subtopology().setSubtopologyId(id).setSourceTopics(List.of("source-" + id));
+            if (part.get("stateful").asBoolean()) {
+                subtopology.setStateChangelogTopics(List.of(
+                    new StreamsGroupHeartbeatRequestData.TopicInfo().setName("changelog-" + id)));
+            }
+            parts.add(subtopology);
+        }
+        topology.setSubtopologies(parts);
+    }
+
+    @Override
+    Map<String, Object> brokerConfigs() {
+        return Map.of(
+            "group.streams.session.timeout.ms", config("session_timeout_ms", 45_000),
+            "group.streams.max.session.timeout.ms", Integer.MAX_VALUE,
+            "group.streams.min.session.timeout.ms", 1,
+            "group.streams.heartbeat.interval.ms", heartbeatIntervalMs,
+            "group.streams.min.heartbeat.interval.ms", 1,
+            "group.streams.max.heartbeat.interval.ms", Integer.MAX_VALUE,
+            "group.streams.initial.rebalance.delay.ms", config("initial_rebalance_delay_ms", 3_000),
+            "group.streams.assignment.interval.ms", config("assignment_interval_ms", 1_000),
+            "group.streams.num.standby.replicas", config("num_standby_replicas", 0)
+        );
+    }
+
+    @Override
+    void happen(final JsonNode event) {
+        final String client = event.path("client").asText();
+        switch (event.get("kind").asText()) {
+            case "start" -> start(client, event.get("process_id").asText());
+            case "leave" -> stop(client, LEAVES);
+            case "close" -> stop(client, clientNode(client).path("static").asBoolean() ? CLOSES_STATIC : LEAVES);
+            case "kill" -> clients.remove(client).values().forEach(member -> member.isUp = false);
+            case "threads" -> setThreads(client, event.get("threads").asInt());
+            case "num_standby_replicas" -> {
+                final Properties configs = new Properties();
+                configs.put("streams.num.standby.replicas", event.get("value").asText());
+                coordinator.configure(GROUP, configs);
+            }
+            default -> throw new IllegalArgumentException("unknown event " + event);
+        }
+    }
+
+    private void start(final String client, final String processId) {
+        final int start = starts.merge(client, 1, Integer::sum);
+        final Map<Integer, StreamsMember> threads = new LinkedHashMap<>();
+        clients.put(client, threads);
+        for (int thread = 0; thread < clientNode(client).get("threads").asInt(); thread++) {
+            final StreamsMember member =
+                new StreamsMember(client, start, thread, processId, clientNode(client).path("static").asBoolean());
+            threads.put(thread, member);
+            later(thread * threadStartMs, member::join);
+        }
+    }
+
+    private void setThreads(final String client, final int count) {
+        final Map<Integer, StreamsMember> threads = clients.get(client);
+        final String processId = threads.values().iterator().next().processId;
+        while (threads.size() > count) {
+            final StreamsMember oldest = threads.values().iterator().next();
+            threads.remove(oldest.thread);
+            oldest.leave(LEAVES);
+        }
+        for (int added = 0; threads.size() < count; added++) {
+            int thread = 0;
+            while (threads.containsKey(thread)) {
+                thread++;
+            }
+            final StreamsMember member = new StreamsMember(client, starts.merge(client, 1, Integer::sum), thread, processId,
+                clientNode(client).path("static").asBoolean());
+            threads.put(thread, member);
+            later(added * threadStartMs, member::join);
+        }
+    }
+
+    private void stop(final String client, final int epoch) {
+        clients.remove(client).values().forEach(member -> member.leave(epoch));
+    }
+
+    private StreamsGroupHeartbeatResponseData send(final String trigger, final StreamsGroupHeartbeatRequestData request) {
+        return (StreamsGroupHeartbeatResponseData) Coordinator.call(
+            coordinator.handle(trigger, ApiKeys.STREAMS_GROUP_HEARTBEAT, "streamsGroupHeartbeat", request), "data");
+    }
+
+    @Override
+    void onRecord(final String type, final Object key, final Object value) {
+        switch (type) {
+            case "StreamsGroupMemberMetadataKey" -> {
+                if (value == null) {
+                    final String member = (String) Coordinator.call(key, "memberId");
+                    events.add(event("removed").put("m", member).put("by", coordinator.cause().split(":")[0]));
+                }
+            }
+            case "StreamsGroupMetadataKey" -> {
+                if (value != null) {
+                    events.add(event("epoch").put("ge", (Integer) Coordinator.call(value, "epoch")).put("by", coordinator.cause()));
+                }
+            }
+            case "StreamsGroupTargetAssignmentMemberKey" -> {
+                final String member = (String) Coordinator.call(key, "memberId");
+                if (value == null) {
+                    targets.remove(member);
+                } else {
+                    targets.put(member, new Tasks(recorded(value, "activeTasks"), recorded(value, "standbyTasks"), recorded(value, "warmupTasks")));
+                }
+            }
+            case "StreamsGroupTargetAssignmentMetadataKey" -> {
+                if (value != null) {
+                    final ObjectNode target = event("target").put("ge", (Integer) Coordinator.call(value, "assignmentEpoch"))
+                        .put("by", coordinator.cause());
+                    final ObjectNode members = target.putObject("members");
+                    targets.forEach((member, tasks) -> put(members.putObject(member), tasks));
+                    events.add(target);
+                }
+            }
+            default -> { }
+        }
+    }
+
+    @Override
+    void afterTimer() {
+        flush();
+    }
+
+    private void flush() {
+        boolean isRemoved = false;
+        for (final ObjectNode event : events) {
+            log.add(event);
+            isRemoved |= event.get("k").asText().equals("removed");
+        }
+        events.clear();
+        if (isRemoved) {
+            final List<StreamsMember> released = List.copyOf(waiting);
+            waiting.clear();
+            released.forEach(StreamsMember::join);
+        }
+    }
+
+    private static Set<String> recorded(final Object value, final String role) {
+        final Set<String> names = new TreeSet<>();
+        for (final Object part : (List<?>) Coordinator.call(value, role)) {
+            for (final Object partition : (List<?>) Coordinator.call(part, "partitions")) {
+                names.add(Coordinator.call(part, "subtopologyId") + "_" + partition);
+            }
+        }
+        return names;
+    }
+
+    private static Set<String> names(final List<StreamsGroupHeartbeatResponseData.TaskIds> parts) {
+        final Set<String> names = new TreeSet<>();
+        if (parts != null) {
+            parts.forEach(part -> part.partitions().forEach(partition -> names.add(part.subtopologyId() + "_" + partition)));
+        }
+        return names;
+    }
+
+    private static List<TaskIds> ids(final Set<String> names) {
+        final Map<String, List<Integer>> parts = new TreeMap<>();
+        names.forEach(name -> parts.computeIfAbsent(name.split("_")[0], id -> new ArrayList<>())
+            .add(Integer.valueOf(name.split("_")[1])));
+        final List<TaskIds> ids = new ArrayList<>();
+        parts.forEach((id, partitions) -> ids.add(new TaskIds().setSubtopologyId(id).setPartitions(partitions)));
+        return ids;
+    }
+
+    private static void put(final ObjectNode node, final Tasks tasks) {
+        add(node.putArray("a"), tasks.active);
+        add(node.putArray("s"), tasks.standby);
+        add(node.putArray("w"), tasks.warmup);
+    }
+
+    private static void add(final ArrayNode array, final Set<String> names) {
+        names.forEach(array::add);
+    }
+}

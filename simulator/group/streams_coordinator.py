@@ -1,0 +1,458 @@
+"""The coordinator of a streams group (KIP-1071), without a clock: its answer to each heartbeat, and when it acts.
+
+The group has an epoch, which rises when members join, leave or change, and when its assignment configs change. The
+target assignment has the epoch of the group for which it was computed: the next heartbeat of any member computes it,
+unless the last one is younger than the assignment interval. The first members of an empty group wait until a timer
+computes it.
+
+Each member has the tasks that the coordinator has assigned to it. On the way to its target, it first revokes what is
+not in the target: it keeps its epoch until it has reported that (`UNREVOKED`). Then it gets what no other member has,
+and waits for the rest (`UNRELEASED`), which each of its heartbeats requests again.
+
+Releases differ: `Rules`.
+
+Source: `GroupMetadataManager.streamsGroupHeartbeat`, `.maybeUpdateStreamsTargetAssignment`, `.streamsGroupFenceMember`
+of `org.apache.kafka.coordinator.group`, `CurrentAssignmentBuilder` and `StreamsGroup` of its package `streams`,
+Kafka 4.1.2, 4.2.2, 4.3.1 and 4.4.0.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from enum import Enum, auto
+from typing import NamedTuple
+
+Task = Hashable
+ACTIVE, STANDBY, WARMUP = range(3)
+LEAVES, CLOSES = -1, -2
+"""Epochs with which a member leaves, or a static one closes and may come back."""
+
+
+class Tasks(NamedTuple):
+    """The tasks of a member, by role."""
+
+    active: frozenset[Task] = frozenset()
+    standby: frozenset[Task] = frozenset()
+    warmup: frozenset[Task] = frozenset()
+
+    def __or__(self, other: Tasks) -> Tasks:
+        """Return the tasks of both, role by role."""
+        return Tasks(*(mine | others for mine, others in zip(self, other, strict=True)))
+
+    def overlaps(self, other: Tasks) -> bool:
+        """Return whether both have a task in the same role."""
+        return any(mine & others for mine, others in zip(self, other, strict=True))
+
+
+NO_TASKS = Tasks()
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What differs between releases.
+
+    Attributes:
+        first_epoch: the epoch of a new group.
+        has_initial_delay: whether the first members of an empty group wait for others.
+        has_assignment_interval: whether targets have a minimum distance in time.
+        sees_configs: whether a change of assignment configs raises the epoch.
+        hides_broker_configs: whether a dynamic config of the group replaces all others of the broker by their defaults.
+        keeps_promoted: whether a member that gets another role of a task keeps the former role until then.
+        refines: whether members go towards a refinement of the target, which the coordinator keeps. Kafka 4.4.0
+            refines nothing, but as it refuses a member whose instance id is in use, the kept tasks of the one that has
+            it become those of the refused one.
+    """
+
+    first_epoch: int
+    has_initial_delay: bool
+    has_assignment_interval: bool
+    sees_configs: bool
+    hides_broker_configs: bool
+    keeps_promoted: bool
+    refines: bool
+
+    @classmethod
+    def of(cls, release: tuple[int, int]) -> Rules:
+        """Return the rules of a minor release."""
+        return cls(
+            first_epoch=1 if release >= (4, 2) else 0,
+            has_initial_delay=release >= (4, 2),
+            has_assignment_interval=release >= (4, 3),
+            sees_configs=release >= (4, 2),
+            hides_broker_configs=release < (4, 3),
+            keeps_promoted=release >= (4, 4),
+            refines=release >= (4, 4),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Configs:
+    """The configs of a group, with Kafka's defaults.
+
+    Attributes:
+        initial_delay_ms: `group.streams.initial.rebalance.delay.ms`.
+        assignment_interval_ms: `group.streams.assignment.interval.ms`.
+        session_timeout_ms: `group.streams.session.timeout.ms`.
+        num_standby_replicas: `group.streams.num.standby.replicas`.
+    """
+
+    initial_delay_ms: int = 3_000
+    assignment_interval_ms: int = 1_000
+    session_timeout_ms: int = 45_000
+    num_standby_replicas: int = 0
+
+
+class State(Enum):
+    """How far a member is on the way to its target."""
+
+    STABLE = auto()
+    UNREVOKED = auto()
+    UNRELEASED = auto()
+
+
+@dataclass(slots=True)
+class CoordinatedMember:
+    """A member of the group.
+
+    Attributes:
+        process: its process id.
+        identity: what else it announces, a change of which raises the epoch of the group.
+        instance: its instance id; None for a dynamic member.
+        rebalance_timeout_ms: how long it may need to revoke tasks.
+        epoch: the epoch of the target for which it has its tasks; `CLOSES` if it is static and has closed.
+        assigned: the tasks that it has, or gets.
+        revoking: the tasks that it has to revoke.
+    """
+
+    process: Hashable
+    identity: Hashable = None
+    instance: Hashable = None
+    rebalance_timeout_ms: int = 300_000
+    epoch: int = 0
+    state: State = State.STABLE
+    assigned: Tasks = NO_TASKS
+    revoking: Tasks = NO_TASKS
+
+
+class UnreleasedInstanceError(Exception):
+    """Another member has the instance id and has not closed (`UNRELEASED_INSTANCE_ID`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timer:
+    """What the coordinator does later unless a timer with the same key is started or canceled before.
+
+    Attributes:
+        key: `initial`, or `session` or `rebalance` with a member.
+        at_ms: when; None cancels the timer.
+    """
+
+    key: tuple[str, Hashable]
+    at_ms: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """What the coordinator has written to its log.
+
+    Attributes:
+        kind: `removed`, `epoch` or `target`.
+        member: the removed member.
+        epoch: the epoch of the group, or of the target.
+    """
+
+    kind: str
+    member: Hashable = None
+    epoch: int = 0
+
+
+@dataclass(slots=True)
+class StreamsCoordinator:
+    """A streams group.
+
+    Attributes:
+        rules: those of the broker's release.
+        assign: computes the target of each member.
+        configs: those of the group, now.
+        epoch: the epoch of the group.
+        target_epoch: the epoch of the target.
+        members: the members in the order in which they joined.
+        targets: the target of each member.
+        timers: timers that were started or canceled since they were last taken.
+        events: what was written since it was last taken.
+    """
+
+    rules: Rules
+    assign: Callable[[Mapping[Hashable, CoordinatedMember]], Mapping[Hashable, Tasks]]
+    configs: Configs = Configs()
+    epoch: int = 0
+    target_epoch: int = 0
+    members: dict[Hashable, CoordinatedMember] = field(default_factory=dict)
+    targets: dict[Hashable, Tasks] = field(default_factory=dict)
+    timers: list[Timer] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
+    _targeted_at_ms: int | None = None
+    _is_delayed: bool = False
+    _num_standby_replicas: int | None = None
+    _exists: bool = False
+    _is_configured: bool = False
+    _instances: dict[Hashable, Hashable] = field(default_factory=dict)
+    _refined: tuple[int, dict[Hashable, Tasks]] = (-1, {})
+    _active: dict[Task, Hashable] = field(default_factory=dict)
+    _copies: tuple[dict[Task, Counter[Hashable]], dict[Task, Counter[Hashable]]] = field(
+        default_factory=lambda: ({}, {})
+    )
+
+    def configure(self, num_standby_replicas: int) -> None:
+        """Set the dynamic config `streams.num.standby.replicas` of the group; the next heartbeat detects a change."""
+        configs = Configs() if self.rules.hides_broker_configs else self.configs
+        self.configs = replace(configs, num_standby_replicas=num_standby_replicas)
+
+    def join(self, member: Hashable, new: CoordinatedMember, now_ms: int) -> Tasks:
+        """Process the first heartbeat of a member.
+
+        Args:
+            member: the member.
+            new: what it announces.
+            now_ms: the time.
+
+        Returns:
+            The tasks that it is to have.
+
+        Raises:
+            UnreleasedInstanceError: another member has its instance id.
+        """
+        self._is_configured = self._exists
+        if not self._exists:
+            self._exists, self.epoch = True, self.rules.first_epoch
+        was_empty = not self.members
+        before = None if new.instance is None else self._instances.get(new.instance)
+        if before is not None and before in self._refined[1]:
+            kept = self._refined[1]
+            self._refined = self._refined[0], {member if key == before else key: kept[key] for key in kept}
+        if before is None:
+            self.members[member] = new
+            raises_epoch = True
+        else:
+            raises_epoch = self._replace(before, member, new)
+        if new.instance is not None:
+            self._instances[new.instance] = member
+        tasks = self._heartbeat(member, NO_TASKS, now_ms, raises_epoch=raises_epoch, was_empty=was_empty)
+        return self.members[member].assigned if tasks is None else tasks
+
+    def _replace(self, before: Hashable, member: Hashable, new: CoordinatedMember) -> bool:
+        """Let a static member take the place of the one with its instance id; return whether it differs."""
+        former = self.members[before]
+        if former.epoch != CLOSES:
+            raise UnreleasedInstanceError
+        self.members = {member if key == before else key: value for key, value in self.members.items()}
+        self._count(former, -1)
+        self.members[member] = new
+        new.assigned, new.state = former.assigned, former.state
+        self._count(new, 1)
+        self.targets[member] = self.targets.pop(before, NO_TASKS)
+        self._cancel(before)
+        self.events.append(Event("removed", before))
+        return (former.process, former.identity) != (new.process, new.identity)
+
+    def heartbeat(self, member: Hashable, owned: Tasks | None, now_ms: int) -> Tasks | None:
+        """Process a heartbeat.
+
+        Args:
+            member: the member.
+            owned: the tasks that it has, if it reports them.
+            now_ms: the time.
+
+        Returns:
+            The tasks that it is to have; None for no change.
+        """
+        self._is_configured = True
+        return self._heartbeat(member, owned, now_ms, raises_epoch=False, was_empty=False)
+
+    def _heartbeat(
+        self, member: Hashable, owned: Tasks | None, now_ms: int, *, raises_epoch: bool, was_empty: bool
+    ) -> Tasks | None:
+        one = self.members[member]
+        was_stable = self.rules.refines and self._is_stable
+        raises_epoch |= self.rules.sees_configs and self._num_standby_replicas != self.configs.num_standby_replicas
+        if raises_epoch:
+            was_stable, self._num_standby_replicas = False, self.configs.num_standby_replicas
+            self._raise_epoch()
+        if was_stable and self.targets.get(member, NO_TASKS) != one.assigned:
+            self._raise_epoch()
+            self._note_target()
+        if was_empty and self.rules.has_initial_delay and self.configs.initial_delay_ms > 0 and not self._is_delayed:
+            self._is_delayed = True
+            self.timers.append(Timer(("initial", None), now_ms + self.configs.initial_delay_ms))
+        if not self._is_delayed:
+            self._compute_if_due(now_ms)
+        before = one.assigned
+        target = self._refined_target(member, is_fresh=was_stable)
+        if one.state is not State.STABLE or one.epoch != self.target_epoch:
+            self._reconcile(member, one, target, owned, now_ms)
+        self.timers.append(Timer(("session", member), now_ms + self.configs.session_timeout_ms))
+        return None if one.assigned == before else one.assigned
+
+    @property
+    def _is_stable(self) -> bool:
+        """Return whether all members have reached the last target."""
+        if not self.members or self.epoch > self.target_epoch:
+            return False
+        return all(one.state is State.STABLE and one.epoch == self.target_epoch for one in self.members.values())
+
+    def _refined_target(self, member: Hashable, *, is_fresh: bool) -> Tasks:
+        """Return towards which tasks a member goes."""
+        targets: Mapping[Hashable, Tasks] = {} if self._is_delayed else self.targets
+        if self.rules.refines:
+            if is_fresh or self._refined[0] != self.target_epoch:
+                self._refined = self.target_epoch, dict(targets)
+            targets = self._refined[1]
+        return targets.get(member, NO_TASKS)
+
+    def end_initial_delay(self, now_ms: int) -> None:
+        """Process the timer `initial`.
+
+        Kafka configures the topology in the first heartbeat, and loses that as it creates the group from its log:
+        before another heartbeat, it computes no target.
+        """
+        self._is_delayed = False
+        if self.members and self._is_configured:
+            self._compute_if_due(now_ms)
+
+    def _compute_if_due(self, now_ms: int) -> None:
+        interval_ms = self.configs.assignment_interval_ms if self.rules.has_assignment_interval else 0
+        is_early = self._targeted_at_ms is not None and now_ms < self._targeted_at_ms + interval_ms
+        if is_early or self.target_epoch >= self.epoch:
+            return
+        self.targets = dict(self.assign(self.members))
+        self._targeted_at_ms = now_ms
+        self._note_target()
+
+    def _note_target(self) -> None:
+        self.target_epoch = self.epoch
+        self.events.append(Event("target", epoch=self.epoch))
+
+    def close(self, member: Hashable) -> None:
+        """Let a static member close: it keeps its tasks until its session times out, or another one replaces it."""
+        one = self.members[member]
+        one.epoch, one.revoking = CLOSES, NO_TASKS
+
+    def remove(self, member: Hashable) -> None:
+        """Remove a member that leaves, or whose session or rebalance has timed out."""
+        one = self.members.pop(member)
+        self._count(one, -1)
+        self.targets.pop(member, None)
+        if one.instance is not None and self._instances.get(one.instance) == member:
+            del self._instances[one.instance]
+        self._cancel(member)
+        self.events.append(Event("removed", member))
+        self._raise_epoch()
+        if not self.members and self.rules.keeps_promoted:
+            self._targeted_at_ms = None
+            self._note_target()
+
+    def _cancel(self, member: Hashable) -> None:
+        self.timers += [Timer(("session", member), None), Timer(("rebalance", member), None)]
+
+    def _raise_epoch(self) -> None:
+        self.epoch += 1
+        self.events.append(Event("epoch", epoch=self.epoch))
+
+    def _count(self, member: CoordinatedMember, change: int) -> None:
+        """Note that a member gets, or loses, its tasks and those that it revokes."""
+        process = member.process
+        for tasks in (member.assigned, member.revoking):
+            for task in tasks.active:
+                if change > 0:
+                    self._active[task] = process
+                else:
+                    self._active.pop(task, None)
+            for copies, role in zip(self._copies, tasks[STANDBY:], strict=True):
+                for task in role:
+                    copies.setdefault(task, Counter())[process] += change
+
+    def _has_copy(self, role: int, task: Task, process: Hashable) -> bool:
+        return self._copies[role - 1].get(task, _NO_COPIES)[process] > 0
+
+    def _reconcile(
+        self, name: Hashable, member: CoordinatedMember, target: Tasks, owned: Tasks | None, now_ms: int
+    ) -> None:
+        """Take a member as far towards its target as it can go."""
+        epoch = member.epoch
+        if member.state is State.UNREVOKED:
+            if owned is None or owned.overlaps(member.revoking):
+                return
+            epoch += 1
+        former = (member.epoch, member.state, member.assigned, member.revoking)
+        has = member.assigned
+        kept = [mine & wanted for mine, wanted in zip(has, target, strict=True)]
+        revoking = [mine - wanted for mine, wanted in zip(has, target, strict=True)]
+        gets, waits = [], False
+        for role, (wanted, mine) in enumerate(zip(target, kept, strict=True)):
+            missing = wanted - mine
+            free = frozenset(task for task in missing if not self._is_unreleased(role, task, member))
+            waits |= free != missing
+            gets.append(free)
+        if self.rules.keeps_promoted:
+            self._change_roles(has, target, kept, revoking, gets, owned)
+        revokes = Tasks(*revoking)
+        self._count(member, -1)
+        if any(revokes) and (owned is None or owned.overlaps(revokes)):
+            member.state, member.epoch, member.assigned, member.revoking = State.UNREVOKED, epoch, Tasks(*kept), revokes
+        else:
+            member.state = State.UNRELEASED if waits else State.STABLE
+            member.epoch, member.assigned, member.revoking = self.target_epoch, Tasks(*kept) | Tasks(*gets), NO_TASKS
+        self._count(member, 1)
+        if (member.epoch, member.state, member.assigned, member.revoking) != former:
+            at_ms = now_ms + member.rebalance_timeout_ms if member.state is State.UNREVOKED else None
+            self.timers.append(Timer(("rebalance", name), at_ms))
+
+    def _is_unreleased(self, role: int, task: Task, member: CoordinatedMember) -> bool:
+        """Return whether a task cannot be given yet, because another member of the process or the active one has it."""
+        process, has = member.process, member.assigned
+        runs_here = self._active.get(task, _NOBODY) == process
+        copies = [self._has_copy(other, task, process) for other in (STANDBY, WARMUP)]
+        if self.rules.keeps_promoted:
+            # Its own copy is no obstacle: it changes the role.
+            for other in (STANDBY, WARMUP):
+                if role != other and task in has[other]:
+                    copies[other - 1] = False
+            if role == STANDBY and task in has.active:
+                runs_here = False
+        if role == ACTIVE:
+            return task in self._active or any(copies)
+        return runs_here or any(copies)
+
+    def _change_roles(
+        self,
+        has: Tasks,
+        target: Tasks,
+        kept: list[frozenset[Task]],
+        revoking: list[frozenset[Task]],
+        gets: list[frozenset[Task]],
+        owned: Tasks | None,
+    ) -> None:
+        """Let a member keep the copy of a task whose role changes (from 4.4 on)."""
+
+        def grant(role: int, tasks: Iterable[Task]) -> frozenset[Task]:
+            now = gets[role] & frozenset(tasks)
+            gets[role] -= now
+            kept[role] |= now
+            return now
+
+        grant(STANDBY, has.active)
+        revoking[STANDBY] -= grant(WARMUP, has.standby)
+        revoking[WARMUP] -= grant(STANDBY, has.warmup)
+        promoted = [has[role] & target.active for role in (STANDBY, WARMUP)]
+        for role, tasks in zip((STANDBY, WARMUP), promoted, strict=True):
+            revoking[role] -= tasks
+        revokes = Tasks(*revoking)
+        has_to_revoke = any(revokes) and (owned is None or owned.overlaps(revokes))
+        for role, tasks in zip((STANDBY, WARMUP), promoted, strict=True):
+            kept[role] |= tasks if has_to_revoke else tasks - gets[ACTIVE]
+
+
+_NO_COPIES: Counter[Hashable] = Counter()
+_NOBODY = object()

@@ -1,0 +1,102 @@
+"""Compare the model of the coordinator with the released one on random histories, or print logs of given ones.
+
+Usage:
+    python -m tests.group_histories kafka|model [FILE]           print the log of each history, one a line
+    python -m tests.group_histories compare --release 4.3 --histories 100 --seed 1
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from tests.group_histories.kafka import logs_of_kafka
+from tests.group_histories.random_histories import RELEASES, random_history
+from tests.group_histories.streams_members import log_of_model
+
+
+def differing(history: dict[str, Any], of_kafka: list[dict[str, Any]]) -> tuple[Any, Any] | None:
+    """Return the first entries of both logs that differ, Kafka's first; None if there are none."""
+    of_model = log_of_model(history, of_kafka)
+    for number in range(max(len(of_kafka), len(of_model))):
+        pair = tuple(log[number] if number < len(log) else None for log in (of_kafka, of_model))
+        if pair[0] != pair[1]:
+            return pair
+    return None
+
+
+def shrunk(history: dict[str, Any], release: str) -> dict[str, Any]:
+    """Return a history without the events and clients that a difference does not need."""
+    while True:
+        events = history["events"]
+        smaller = [{**history, "events": events[:place] + events[place + 1 :]} for place in range(len(events))]
+        smaller = [candidate for candidate in smaller if _is_consistent(candidate)]
+        logs = [answer["log"] for answer in logs_of_kafka(smaller, release)]
+        differ = [candidate for candidate, log in zip(smaller, logs, strict=True) if differing(candidate, log)]
+        if not differ:
+            break
+        history = differ[0]
+    used = {event.get("client") for event in history["events"]}
+    return {**history, "clients": [client for client in history["clients"] if client["name"] in used]}
+
+
+def _is_consistent(history: dict[str, Any]) -> bool:
+    """Return whether only clients that run stop or change, and only others start."""
+    up: set[str] = set()
+    for event in history["events"]:
+        name = event.get("client")
+        if event["kind"] == "start":
+            if name in up:
+                return False
+            up.add(name)
+        elif name is not None:
+            if name not in up:
+                return False
+            if event["kind"] != "threads":
+                up.discard(name)
+    return bool(history["events"])
+
+
+def compare(release: str, number: int, seed: int) -> int:
+    """Compare random histories; print how many are equal, and the smallest form of the first that is not."""
+    histories = [random_history(release, seed * 1_000_000 + place) for place in range(number)]
+    logs = [answer["log"] for answer in logs_of_kafka(histories, release)]
+    unequal = [history for history, log in zip(histories, logs, strict=True) if differing(history, log)]
+    print(f"streams groups of Kafka {release}: {number - len(unequal):,} of {number:,} histories are equal")
+    if unequal:
+        small = shrunk(unequal[0], release)
+        print(json.dumps(small))
+        print(json.dumps(differing(small, logs_of_kafka([small], release)[0]["log"]), indent=1))
+    return 1 if unequal else 0
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command."""
+    parser = argparse.ArgumentParser(prog="python -m tests.group_histories", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    for name in ("kafka", "model"):
+        commands.add_parser(name).add_argument("file", nargs="?", type=Path)
+    comparison = commands.add_parser("compare")
+    comparison.add_argument("--release", choices=RELEASES, action="append")
+    comparison.add_argument("--histories", type=int, default=100)
+    comparison.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args(arguments)
+    if options.command == "compare":
+        return max(compare(release, options.histories, options.seed) for release in options.release or RELEASES)
+    lines = (options.file.read_text(encoding="utf-8") if options.file else sys.stdin.read()).splitlines()
+    for release, group in groupby(map(json.loads, lines), lambda history: str(history["release"])):
+        histories = list(group)
+        for history, answer in zip(histories, logs_of_kafka(histories, release), strict=True):
+            if options.command == "model":
+                answer = {"id": history["id"], "log": log_of_model(history, answer["log"])}
+            print(json.dumps(answer, separators=(",", ":")))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,91 @@
+"""Random histories of streams groups."""
+
+from __future__ import annotations
+
+import random
+import uuid
+from typing import Any
+
+RELEASES = ("4.1", "4.2", "4.3", "4.4")
+"""The releases with streams groups; static members exist from 4.4 on."""
+
+_GAPS_MS = (0, 1, 5, 10, 100, 500, 1_000, 2_000, 5_000, 5_000, 10_000, 30_000, 60_000)
+
+
+def random_history(release: str, seed: int) -> dict[str, Any]:
+    """Return a history of up to ten events close together or far apart, after the first clients have started."""
+    return _Drawing(release, seed).history()
+
+
+class _Drawing:
+    def __init__(self, release: str, seed: int) -> None:
+        self.random = random.Random(f"{release}/{seed}")
+        self.name, self.release = f"{release}-{seed}", release
+        is_static = release == "4.4" and self.random.random() < 0.4
+        self.clients = {
+            f"c{number}": {
+                "threads": self.random.choice((1, 1, 1, 2, 3)),
+                "static": is_static and self.random.random() < 0.8,
+            }
+            for number in range(self.random.choice((2, 2, 3, 3, 4, 5, 6)))
+        }
+        self.events: list[dict[str, Any]] = []
+        self.processes: dict[str, str] = {}
+        self.up: set[str] = set()
+        self.at_ms = 100
+
+    def history(self) -> dict[str, Any]:
+        choice = self.random.choice
+        subtopologies = [
+            {"id": str(number), "partitions": choice((1, 2, 3, 4, 6, 8)), "stateful": self.random.random() < 0.6}
+            for number in range(choice((1, 1, 2, 3)))
+        ]
+        config = {
+            "session_timeout_ms": choice((10_000, 45_000, 45_000)),
+            "heartbeat_interval_ms": choice((1_000, 3_000, 5_000, 5_000)),
+            "initial_rebalance_delay_ms": choice((0, 500, 3_000, 3_000, 3_000, 12_000)),
+            "assignment_interval_ms": choice((0, 1_000, 1_000, 7_000, 15_000)),
+            "num_standby_replicas": choice((0, 0, 1, 1, 2)),
+            "rejoin_ms": choice((0, 0, 30, 700)),
+            "thread_start_ms": choice((0, 10, 100)),
+            "max_poll_interval_ms": choice((300_000, 300_000, 20_000)),
+        }
+        for name in list(self.clients)[: self.random.randint(1, len(self.clients))]:
+            self.start(name)
+            self.at_ms += choice((0, 10, 100, 1_000, 4_000))
+        for _ in range(self.random.randint(1, 10)):
+            self.at_ms += choice(_GAPS_MS) + self.random.randint(0, 3)
+            self.draw_event()
+        return {
+            "id": self.name,
+            "release": self.release,
+            "config": config,
+            "subtopologies": subtopologies,
+            "clients": [{"name": name, **client} for name, client in self.clients.items()],
+            "events": self.events,
+            "duration_ms": self.at_ms + choice((20_000, 90_000)),
+        }
+
+    def draw_event(self) -> None:
+        up, down = sorted(self.up), [name for name in self.clients if name not in self.up]
+        kind = self.random.random()
+        if kind < 0.4 and down:
+            self.start(self.random.choice(down))
+        elif kind < 0.85 and up:
+            name = self.random.choice(up)
+            self.add("leave" if kind < 0.55 else "close" if kind < 0.7 else "kill", client=name)
+            self.up.discard(name)
+            if self.random.random() < 0.3:  # Without its disk, it is another process.
+                del self.processes[name]
+        elif kind < 0.95 and up:
+            self.add("threads", client=self.random.choice(up), threads=self.random.choice((1, 2, 3, 4)))
+        else:
+            self.add("num_standby_replicas", value=self.random.choice((0, 1, 2)))
+
+    def start(self, name: str) -> None:
+        new = str(uuid.UUID(int=self.random.getrandbits(128), version=4))
+        self.add("start", client=name, process_id=self.processes.setdefault(name, new))
+        self.up.add(name)
+
+    def add(self, kind: str, **details: Any) -> None:
+        self.events.append({"at": self.at_ms, "kind": kind, **details})

@@ -1,0 +1,246 @@
+"""The model of a streams group's coordinator with simple members, event by event: the log of a history.
+
+Members do as in `bridge/src/replay`: they send heartbeats at a fixed interval, and `rejoin_ms` after they are given
+other tasks, they have those and report it. A refused static member joins when a member is removed.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+from simulator.group.streams_coordinator import (
+    NO_TASKS,
+    Configs,
+    CoordinatedMember,
+    Event,
+    Rules,
+    StreamsCoordinator,
+    Tasks,
+    UnreleasedInstanceError,
+)
+
+
+def log_of_model(history: Mapping[str, Any], of_kafka: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the log of a history; the targets are those of Kafka's log, so that ties of the assignor hide nothing."""
+    return _Group(history, of_kafka).run()
+
+
+@dataclass(eq=False)
+class _Member:
+    name: str
+    thread: int
+    process: str
+    instance: str | None
+    owned: Tasks = NO_TASKS
+    target: Tasks = NO_TASKS
+    is_up: bool = True
+    has_joined: bool = False
+    is_polling: bool = False
+
+
+class _Group:
+    def __init__(self, history: Mapping[str, Any], of_kafka: list[dict[str, Any]]) -> None:
+        self.history, self.config = history, history["config"]
+        self.targets = {
+            entry["ge"]: {name: _tasks(record) for name, record in entry["members"].items()}
+            for entry in of_kafka
+            if entry["k"] == "target"
+        }
+        major, minor = map(int, history["release"].split(".")[:2])
+        self.coordinator = StreamsCoordinator(
+            Rules.of((major, minor)),
+            self.target,
+            Configs(
+                self.config["initial_rebalance_delay_ms"],
+                self.config["assignment_interval_ms"],
+                self.config["session_timeout_ms"],
+                self.config["num_standby_replicas"],
+            ),
+        )
+        self.queue: list[tuple[int, bool, int, list[Callable[[], None]]]] = []
+        self.number = count()
+        self.now_ms = 0
+        self.log: list[dict[str, Any]] = []
+        self.timers: dict[Any, list[Callable[[], None]]] = {}
+        self.cause = ""
+        self.details = {client["name"]: client for client in history["clients"]}
+        self.clients: dict[str, dict[int, _Member]] = {}
+        self.starts: dict[str, int] = dict.fromkeys(self.details, 0)
+        self.refused: list[_Member] = []
+
+    def target(self, members: Mapping[Any, CoordinatedMember]) -> Mapping[Any, Tasks]:
+        return self.targets.get(self.coordinator.epoch, dict.fromkeys(members, NO_TASKS))
+
+    def run(self) -> list[dict[str, Any]]:
+        for event in self.history["events"]:
+            self.at(event["at"], lambda event=event: self.happen(event))
+        while self.queue and self.queue[0][0] <= self.history["duration_ms"]:
+            self.now_ms, _, _, actions = heapq.heappop(self.queue)
+            for action in actions:
+                action()
+        return self.log
+
+    def at(self, at_ms: int, action: Callable[[], None], *, is_timer: bool = False) -> list[Callable[[], None]]:
+        """Add an event and return it as a list, to clear if it is canceled; timers are first in their millisecond."""
+        actions = [action]
+        heapq.heappush(self.queue, (at_ms, not is_timer, next(self.number), actions))
+        return actions
+
+    def later(self, delay_ms: int, action: Callable[[], None]) -> None:
+        if delay_ms == 0:
+            action()
+        else:
+            self.at(self.now_ms + delay_ms, action)
+
+    def happen(self, event: Mapping[str, Any]) -> None:
+        match event:
+            case {"kind": "start", "client": client, "process_id": process}:
+                self.starts[client] += 1
+                self.clients[client] = {}
+                for thread in range(self.details[client]["threads"]):
+                    self.start(client, thread, process, thread)
+            case {"kind": "kill", "client": client}:
+                for member in self.clients.pop(client).values():
+                    member.is_up = False
+            case {"kind": "leave" | "close" as kind, "client": client}:
+                for member in self.clients.pop(client).values():
+                    self.leave(member, closes=kind == "close" and member.instance is not None)
+            case {"kind": "threads", "client": client, "threads": number}:
+                self.set_threads(client, number)
+            case {"kind": "num_standby_replicas", "value": value}:
+                self.coordinator.configure(value)
+            case _:
+                raise ValueError(f"unknown event {event}")
+
+    def start(self, client: str, thread: int, process: str, number: int) -> None:
+        instance = f"{client}-{thread}" if self.details[client].get("static") else None
+        member = _Member(f"{client}/{self.starts[client]}/{thread}", thread, process, instance)
+        self.clients[client][thread] = member
+        self.later(number * self.config["thread_start_ms"], lambda: self.join(member))
+
+    def set_threads(self, client: str, number: int) -> None:
+        threads = self.clients[client]
+        process = next(iter(threads.values())).process
+        while len(threads) > number:
+            oldest = next(iter(threads.values()))
+            del threads[oldest.thread]
+            self.leave(oldest, closes=False)
+        for added in range(number - len(threads)):
+            self.starts[client] += 1
+            self.start(client, next(thread for thread in count() if thread not in threads), process, added)
+
+    def join(self, member: _Member) -> None:
+        if not member.is_up:
+            return
+        self.cause = f"heartbeat:{member.name}"
+        timeout_ms = self.config.get("max_poll_interval_ms", 300_000)
+        new = CoordinatedMember(member.process, instance=member.instance, rebalance_timeout_ms=timeout_ms)
+        try:
+            tasks = self.coordinator.join(member.name, new, self.now_ms)
+        except UnreleasedInstanceError:
+            self.refused.append(member)
+            return
+        member.has_joined = True
+        self.flush(member.name)
+        self.receive(member, tasks)
+        self.repeat(member)
+
+    def repeat(self, member: _Member) -> None:
+        def beat() -> None:
+            if member.is_up:
+                self.beat(member, None)
+                self.repeat(member)
+
+        self.at(self.now_ms + self.config["heartbeat_interval_ms"], beat)
+
+    def beat(self, member: _Member, owned: Tasks | None) -> None:
+        self.cause = f"heartbeat:{member.name}"
+        if member.name not in self.coordinator.members:  # It was removed since it did not revoke in time.
+            self.hold(member, NO_TASKS)
+            new = CoordinatedMember(member.process, rebalance_timeout_ms=self.config["max_poll_interval_ms"])
+            tasks: Tasks | None = self.coordinator.join(member.name, new, self.now_ms)
+        else:
+            tasks = self.coordinator.heartbeat(member.name, owned, self.now_ms)
+        self.flush()
+        self.receive(member, tasks)
+
+    def receive(self, member: _Member, tasks: Tasks | None) -> None:
+        if tasks is None:
+            return
+        member.target = tasks
+        if tasks != member.owned and not member.is_polling:
+            member.is_polling = True
+            self.later(self.config["rejoin_ms"], lambda: self.poll(member))
+
+    def poll(self, member: _Member) -> None:
+        member.is_polling = False
+        if member.is_up and member.target != member.owned:
+            self.hold(member, member.target)
+            self.beat(member, member.owned)
+
+    def hold(self, member: _Member, tasks: Tasks) -> None:
+        if member.owned != tasks:
+            member.owned = tasks
+            self.log.append({"t": self.now_ms, "k": "tasks", "m": member.name, **_record(tasks)})
+
+    def leave(self, member: _Member, *, closes: bool) -> None:
+        member.is_up = False
+        if member.has_joined and member.name in self.coordinator.members:
+            self.cause = f"leave:{member.name}"
+            if closes:
+                self.coordinator.close(member.name)
+            else:
+                self.coordinator.remove(member.name)
+            self.flush()
+
+    def end(self, key: tuple[str, Any]) -> None:
+        """Let a timer end."""
+        del self.timers[key]
+        kind, member = key
+        if kind == "initial":
+            self.cause = "timer:initial-rebalance-timeout-group"
+            self.coordinator.end_initial_delay(self.now_ms)
+        else:
+            self.cause = f"timer:{kind}-timeout-group-{member}"
+            self.coordinator.remove(member)
+        self.flush()
+
+    def flush(self, joined: str | None = None) -> None:
+        """Start the coordinator's timers, and log what it has written; a member has joined after it replaced one."""
+        for timer in self.coordinator.timers:
+            self.timers.pop(timer.key, []).clear()
+            if timer.at_ms is not None:
+                self.timers[timer.key] = self.at(timer.at_ms, lambda key=timer.key: self.end(key), is_timer=True)
+        self.coordinator.timers.clear()
+        events, self.coordinator.events = self.coordinator.events, []
+        if joined is not None:
+            events.insert(bool(events) and events[0].kind == "removed", Event("joined", joined))
+        self.log += [self.entry(event) for event in events]
+        if any(event.kind == "removed" for event in events):
+            refused, self.refused = self.refused, []
+            for member in refused:
+                self.join(member)
+
+    def entry(self, event: Event) -> dict[str, Any]:
+        entry: dict[str, Any] = {"t": self.now_ms, "k": event.kind}
+        if event.kind in ("joined", "removed"):
+            entry["m"] = event.member
+        if event.kind == "removed":
+            entry["by"] = self.cause.partition(":")[0]
+        if event.kind in ("epoch", "target"):
+            entry |= {"ge": event.epoch, "by": self.cause}
+        if event.kind == "target":
+            entry["members"] = {name: _record(tasks) for name, tasks in self.coordinator.targets.items()}
+        return entry
+
+
+def _tasks(record: Mapping[str, list[str]]) -> Tasks:
+    return Tasks(*(frozenset(record[role]) for role in "asw"))
+
+
+def _record(tasks: Tasks) -> dict[str, list[str]]:
+    return {role: sorted(names) for role, names in zip("asw", tasks, strict=True)}  # type: ignore[type-var]
