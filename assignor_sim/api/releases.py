@@ -12,7 +12,7 @@ from assignors.kafka_releases import registered_release
 from reports.analysis.comparison import ComparisonRow, compare_runs
 from reports.analysis.release_changes import ReleaseChanges, UpgradeEffect
 from reports.analysis.release_differences import THREADS, measured_differences
-from scenarios.language.releases import UnknownReleaseError
+from scenarios.language.releases import FIRST_STREAMS_GROUP_RELEASE, UnknownReleaseError, parse_release
 from scenarios.load import AssignorSpec, Scenario
 from scenarios.shipped import list_applications
 from simulator.timeline import timeline
@@ -34,7 +34,8 @@ def releases(
     brokers, scenarios are simulated with `cluster.kafka` set to each release; only assignors in streams groups are
     compared. For an upgrade of the clients, `application.kafka` is set to each release, on brokers of the newer one
     if its assignor of streams groups is known; the first assignor in a classic group is compared, and those in streams
-    groups. A scenario in which clients of both releases behave alike is not simulated for that.
+    groups. A scenario in which clients of both releases behave alike, or older ones have not its group protocol, is not
+    simulated for that.
 
     Args:
         older: release, such as `4.3`; by default the one before `newer`.
@@ -65,6 +66,8 @@ def releases(
     for path in list_applications() if scenarios is None else scenarios:
         if compares_brokers:
             effects += _broker_effects(path, before, after, on_progress)
+        if _is_streams_group(load(path)) and parse_release(before) < FIRST_STREAMS_GROUP_RELEASE:
+            continue
         brokers = [("cluster.kafka", f'"{after}"')] if after in measured.brokers.patches else []
         clients = [load(path, [("application.kafka", f'"{release}"'), *brokers]) for release in (before, after)]
         found = list(_client_effects(clients, (before, after), on_progress))
@@ -148,6 +151,10 @@ def _behavior(scenario: Scenario, spec: AssignorSpec, seed: int) -> tuple[object
     configs = world.application.group_configs
     reports = configs.reports_task_offsets and configs.task_offset_interval_ms is not None
     return changes, reports, world.application.state_configs if is_killed else None
+
+
+def _is_streams_group(scenario: Scenario) -> bool:
+    return scenario.blueprint.application.group_configs.protocol is GroupProtocol.STREAMS
 
 
 def _protocol(spec: AssignorSpec, scenario: Scenario) -> GroupProtocol:

@@ -88,21 +88,26 @@ def check_membership(
             source_map.add_mistake(("clients", i, "static_membership"), message)
 
 
-def check_streams_group(releases: tuple[str | None, str | None], source_map: SourceMap) -> None:
-    """Warn about clients that have no streams groups, and brokers that damage a group that had another protocol.
+def check_streams_group(
+    releases: tuple[str | None, str | None], *, is_of_application: bool, source_map: SourceMap
+) -> None:
+    """Report clients that have no streams groups, and warn about brokers that damage a group of another protocol.
 
     Source: KIP-1071; the upgrade notes of Kafka 4.2.
 
     Args:
         releases: the Kafka releases of clients and brokers, as stated.
-        source_map: collects the warnings.
+        is_of_application: whether it is the protocol of the application; if only assignors to compare have it, such
+            clients are a warning.
+        source_map: collects mistakes and warnings.
     """
     clients, brokers = releases
     if clients is not None and parse_release(clients) < FIRST_STREAMS_GROUP_RELEASE:
         message = (
             f"Kafka Streams {clients} has no streams groups; state 4.1 or later, or remove group.protocol: streams"
         )
-        source_map.add_warning(("application", "kafka"), message)
+        report = source_map.add_mistake if is_of_application else source_map.add_warning
+        report(("application", "kafka"), message)
     if brokers == "4.2.0":
         message = (
             "brokers of 4.2.0 damage a classic group that becomes a streams group (KAFKA-20254); if the application "

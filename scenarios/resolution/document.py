@@ -140,7 +140,8 @@ def resolve_document(
     check_membership(document.clients, groups[protocol], releases, source_map)
     protocols = {spec.protocol or protocol for spec in assignors}
     if GroupProtocol.STREAMS in protocols:
-        check_streams_group((document.application.kafka, document.cluster.kafka), source_map)
+        stated = (document.application.kafka, document.cluster.kafka)
+        check_streams_group(stated, is_of_application=protocol is GroupProtocol.STREAMS, source_map=source_map)
     check_start(document, protocols, source_map)
     other = OtherTrafficContext(
         application_id=document.application.id,

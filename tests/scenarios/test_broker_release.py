@@ -170,11 +170,17 @@ def test_transactional_stores_are_those_of_clients_from_4_4_on(release: str, is_
     assert warned is not is_known
 
 
-def test_clients_before_streams_groups_are_a_warning() -> None:
+def test_clients_before_streams_groups_are_an_error() -> None:
     group = [("assignors", "[streams_group_sticky]"), ("application.configs", "{group.protocol: streams}")]
-    [warning] = loads(SMALL, "small", overrides=[*group, ("application.kafka", "4.0.2")]).warnings
-    assert "application.kafka: Kafka Streams 4.0.2 has no streams groups" in warning
+    with pytest.raises(ScenarioError, match=r"application.kafka: Kafka Streams 4.0.2 has no streams groups; state 4.1"):
+        loads(SMALL, "small", overrides=[*group, ("application.kafka", "4.0.2")])
     assert loads(SMALL, "small", overrides=[*group, ("application.kafka", "4.1")]).warnings == ()
+
+
+def test_assignor_in_a_streams_group_of_clients_before_is_a_warning() -> None:
+    assignors = "[high_availability, {assignor: streams_group_sticky, configs: {group.protocol: streams}}]"
+    [warning] = loads(SMALL, "small", overrides=[("assignors", assignors), ("application.kafka", "4.0.2")]).warnings
+    assert "application.kafka: Kafka Streams 4.0.2 has no streams groups" in warning
 
 
 @pytest.mark.parametrize(
