@@ -116,6 +116,19 @@ def check_streams_group(
         source_map.add_warning(("cluster", "kafka"), message)
 
 
+def warn_about_leak(clients: str | None, source_map: SourceMap) -> None:
+    """Warn about a release of clients that runs out of memory.
+
+    Source: the upgrade guide of Kafka Streams 4.2, "Streams API changes in 4.1.0".
+    """
+    if clients == "4.1.0":
+        message = (
+            "Kafka Streams 4.1.0 leaks memory in range scans, session and sliding windows and joins of streams "
+            "(KAFKA-19748); state 4.1.1 or later"
+        )
+        source_map.add_warning(("application", "kafka"), message)
+
+
 def resolve_clients(entries: Sequence[ClientEntry], threads: int, source_map: SourceMap) -> ResolvedClients:
     """Resolve the clients, and report mistakes to `source_map`.
 

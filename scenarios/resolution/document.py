@@ -15,7 +15,7 @@ from scenarios.language.validation import SourceMap
 from scenarios.resolution.application import resolve_application
 from scenarios.resolution.assignors import AssignorSpec, resolve_assignors
 from scenarios.resolution.availability_warnings import warn_about_availability
-from scenarios.resolution.clients import check_membership, check_streams_group, resolve_clients
+from scenarios.resolution.clients import check_membership, check_streams_group, resolve_clients, warn_about_leak
 from scenarios.resolution.closing_warnings import warn_about_closing
 from scenarios.resolution.cluster import resolve_cluster
 from scenarios.resolution.config_warnings import WarningContext, warn_about_configs
@@ -142,6 +142,7 @@ def resolve_document(
     if GroupProtocol.STREAMS in protocols:
         stated = (document.application.kafka, document.cluster.kafka)
         check_streams_group(stated, is_of_application=protocol is GroupProtocol.STREAMS, source_map=source_map)
+    warn_about_leak(document.application.kafka, source_map)
     check_start(document, protocols, source_map)
     other = OtherTrafficContext(
         application_id=document.application.id,

@@ -183,6 +183,12 @@ def test_assignor_in_a_streams_group_of_clients_before_is_a_warning() -> None:
     assert "application.kafka: Kafka Streams 4.0.2 has no streams groups" in warning
 
 
+@pytest.mark.parametrize(("release", "count"), [("4.1.0", 1), ("4.1.1", 0), ("4.1", 0)])
+def test_clients_that_leak_memory_are_a_warning(release: str, count: int) -> None:
+    warnings = loads(SMALL, "small", overrides=[("application.kafka", release)]).warnings
+    assert len([warning for warning in warnings if "KAFKA-19748" in warning]) == count
+
+
 @pytest.mark.parametrize(
     ("release", "protocol", "count"), [("4.2.0", "streams", 1), ("4.2.1", "streams", 0), ("4.2.0", "classic", 0)]
 )
