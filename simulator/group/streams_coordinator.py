@@ -197,6 +197,7 @@ class StreamsCoordinator:
     _is_delayed: bool = False
     _num_standby_replicas: int | None = None
     _exists: bool = False
+    _has_other_partitions: bool = False
     _is_configured: bool = False
     _instances: dict[Hashable, Hashable] = field(default_factory=dict)
     _refined: tuple[int, dict[Hashable, Tasks]] = (-1, {})
@@ -209,6 +210,14 @@ class StreamsCoordinator:
         """Set the dynamic config `streams.num.standby.replicas` of the group; the next heartbeat detects a change."""
         configs = Configs() if self.rules.hides_broker_configs else self.configs
         self.configs = replace(configs, num_standby_replicas=num_standby_replicas)
+
+    def note_partitions(self) -> None:
+        """Note that a source topic has other partitions, which the next heartbeat detects."""
+        self._has_other_partitions = self._exists
+
+    def has_instance(self, instance: Hashable) -> bool:
+        """Return whether a member has an instance id."""
+        return instance in self._instances
 
     def join(self, member: Hashable, new: CoordinatedMember, now_ms: int) -> Tasks:
         """Process the first heartbeat of a member.
@@ -224,8 +233,8 @@ class StreamsCoordinator:
         Raises:
             UnreleasedInstanceError: another member has its instance id.
         """
-        self._is_configured = self._exists
-        if not self._exists:
+        is_new_group = not self._exists
+        if is_new_group:
             self._exists, self.epoch = True, self.rules.first_epoch
         was_empty = not self.members
         before = None if new.instance is None else self._instances.get(new.instance)
@@ -239,6 +248,7 @@ class StreamsCoordinator:
             raises_epoch = self._replace(before, member, new)
         if new.instance is not None:
             self._instances[new.instance] = member
+        self._is_configured = not is_new_group
         tasks = self._heartbeat(member, NO_TASKS, now_ms, raises_epoch=raises_epoch, was_empty=was_empty)
         return self.members[member].assigned if tasks is None else tasks
 
@@ -277,6 +287,8 @@ class StreamsCoordinator:
         one = self.members[member]
         was_stable = self.rules.refines and self._is_stable
         raises_epoch |= self.rules.sees_configs and self._num_standby_replicas != self.configs.num_standby_replicas
+        raises_epoch |= self._has_other_partitions
+        self._has_other_partitions = False
         if raises_epoch:
             was_stable, self._num_standby_replicas = False, self.configs.num_standby_replicas
             self._raise_epoch()
@@ -337,10 +349,17 @@ class StreamsCoordinator:
     def close(self, member: Hashable) -> None:
         """Let a static member close: it keeps its tasks until its session times out, or another one replaces it."""
         one = self.members[member]
+        self._count(one, -1)
         one.epoch, one.revoking = CLOSES, NO_TASKS
+        self._count(one, 1)
+
+    def end_rebalance(self, member: Hashable) -> None:
+        """Process the timer `rebalance`: remove a member that has not revoked in time, unless it has closed."""
+        if self.members[member].epoch != CLOSES:
+            self.remove(member)
 
     def remove(self, member: Hashable) -> None:
-        """Remove a member that leaves, or whose session or rebalance has timed out."""
+        """Remove a member that leaves, or whose session has timed out."""
         one = self.members.pop(member)
         self._count(one, -1)
         self.targets.pop(member, None)

@@ -32,11 +32,13 @@ class _Drawing:
         self.events: list[dict[str, Any]] = []
         self.processes: dict[str, str] = {}
         self.up: set[str] = set()
+        self.subtopologies: list[dict[str, Any]] = []
+        self.partitions: dict[str, int] = {}
         self.at_ms = 100
 
     def history(self) -> dict[str, Any]:
         choice = self.random.choice
-        subtopologies = [
+        self.subtopologies = [
             {"id": str(number), "partitions": choice((1, 2, 3, 4, 6, 8)), "stateful": self.random.random() < 0.6}
             for number in range(choice((1, 1, 2, 3)))
         ]
@@ -60,7 +62,7 @@ class _Drawing:
             "id": self.name,
             "release": self.release,
             "config": config,
-            "subtopologies": subtopologies,
+            "subtopologies": self.subtopologies,
             "clients": [{"name": name, **client} for name, client in self.clients.items()],
             "events": self.events,
             "duration_ms": self.at_ms + choice((20_000, 90_000)),
@@ -69,18 +71,33 @@ class _Drawing:
     def draw_event(self) -> None:
         up, down = sorted(self.up), [name for name in self.clients if name not in self.up]
         kind = self.random.random()
-        if kind < 0.4 and down:
+        duplicated = [name for name in up if self.clients[name]["static"]]
+        if kind < 0.36 and down:
             self.start(self.random.choice(down))
+        elif kind < 0.4 and duplicated:
+            del self.processes[name := self.random.choice(duplicated)]
+            self.start(name)
         elif kind < 0.85 and up:
             name = self.random.choice(up)
             self.add("leave" if kind < 0.55 else "close" if kind < 0.7 else "kill", client=name)
             self.up.discard(name)
             if self.random.random() < 0.3:  # Without its disk, it is another process.
                 del self.processes[name]
+        elif kind < 0.9 and up:
+            self.add("pause", client=self.random.choice(up), for_ms=self.random.choice((2_000, 12_000, 60_000)))
         elif kind < 0.95 and up:
             self.add("threads", client=self.random.choice(up), threads=self.random.choice((1, 2, 3, 4)))
-        else:
+        elif kind < 0.975:
             self.add("num_standby_replicas", value=self.random.choice((0, 1, 2)))
+        else:
+            self.add_partitions()
+
+    def add_partitions(self) -> None:
+        """Add partitions to a source topic; without those of its changelog, the group assigns nothing any more."""
+        part = self.random.choice(self.subtopologies)
+        self.partitions[part["id"]] = self.partitions.get(part["id"], part["partitions"]) + self.random.randint(1, 3)
+        changelog = part["stateful"] and self.random.random() < 0.5
+        self.add("partitions", subtopology=part["id"], partitions=self.partitions[part["id"]], changelog=changelog)
 
     def start(self, name: str) -> None:
         new = str(uuid.UUID(int=self.random.getrandbits(128), version=4))

@@ -40,6 +40,7 @@ class _Member:
     is_up: bool = True
     has_joined: bool = False
     is_polling: bool = False
+    paused_until_ms: int = 0
 
 
 class _Group:
@@ -113,6 +114,11 @@ class _Group:
                 self.set_threads(client, number)
             case {"kind": "num_standby_replicas", "value": value}:
                 self.coordinator.configure(value)
+            case {"kind": "pause", "client": client, "for_ms": for_ms}:
+                for member in self.clients[client].values():
+                    member.paused_until_ms = self.now_ms + for_ms
+            case {"kind": "partitions"}:
+                self.coordinator.note_partitions()
             case _:
                 raise ValueError(f"unknown event {event}")
 
@@ -136,37 +142,45 @@ class _Group:
     def join(self, member: _Member) -> None:
         if not member.is_up:
             return
-        self.cause = f"heartbeat:{member.name}"
-        timeout_ms = self.config.get("max_poll_interval_ms", 300_000)
-        new = CoordinatedMember(member.process, instance=member.instance, rebalance_timeout_ms=timeout_ms)
         try:
-            tasks = self.coordinator.join(member.name, new, self.now_ms)
+            tasks = self.announce(member)
         except UnreleasedInstanceError:
             self.refused.append(member)
             return
-        member.has_joined = True
-        self.flush(member.name)
+        is_new, member.has_joined = not member.has_joined, True
+        self.flush(member.name if is_new else None)
         self.receive(member, tasks)
-        self.repeat(member)
+        if is_new:
+            self.repeat(member)
+
+    def announce(self, member: _Member) -> Tasks:
+        self.cause = f"heartbeat:{member.name}"
+        timeout_ms = self.config.get("max_poll_interval_ms", 300_000)
+        new = CoordinatedMember(member.process, instance=member.instance, rebalance_timeout_ms=timeout_ms)
+        return self.coordinator.join(member.name, new, self.now_ms)
 
     def repeat(self, member: _Member) -> None:
         def beat() -> None:
             if member.is_up:
-                self.beat(member, None)
+                if self.now_ms >= member.paused_until_ms:
+                    self.beat(member, None)
                 self.repeat(member)
 
         self.at(self.now_ms + self.config["heartbeat_interval_ms"], beat)
 
     def beat(self, member: _Member, owned: Tasks | None) -> None:
         self.cause = f"heartbeat:{member.name}"
-        if member.name not in self.coordinator.members:  # It was removed since it did not revoke in time.
-            self.hold(member, NO_TASKS)
-            new = CoordinatedMember(member.process, rebalance_timeout_ms=self.config["max_poll_interval_ms"])
-            tasks: Tasks | None = self.coordinator.join(member.name, new, self.now_ms)
-        else:
+        if member.name in self.coordinator.members:
             tasks = self.coordinator.heartbeat(member.name, owned, self.now_ms)
-        self.flush()
-        self.receive(member, tasks)
+            self.flush()
+            self.receive(member, tasks)
+            return
+        member.target = NO_TASKS
+        self.hold(member, NO_TASKS)
+        if self.coordinator.has_instance(member.instance):  # Another member has replaced it.
+            member.is_up = False
+        else:
+            self.join(member)
 
     def receive(self, member: _Member, tasks: Tasks | None) -> None:
         if tasks is None:
@@ -177,6 +191,9 @@ class _Group:
             self.later(self.config["rejoin_ms"], lambda: self.poll(member))
 
     def poll(self, member: _Member) -> None:
+        if self.now_ms < member.paused_until_ms:
+            self.at(member.paused_until_ms, lambda: self.poll(member))
+            return
         member.is_polling = False
         if member.is_up and member.target != member.owned:
             self.hold(member, member.target)
@@ -206,7 +223,7 @@ class _Group:
             self.coordinator.end_initial_delay(self.now_ms)
         else:
             self.cause = f"timer:{kind}-timeout-group-{member}"
-            self.coordinator.remove(member)
+            (self.coordinator.remove if kind == "session" else self.coordinator.end_rebalance)(member)
         self.flush()
 
     def flush(self, joined: str | None = None) -> None:

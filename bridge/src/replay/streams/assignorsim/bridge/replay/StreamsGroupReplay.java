@@ -13,6 +13,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import org.apache.kafka.common.errors.ApiException;
+import org.apache.kafka.common.errors.FencedInstanceIdException;
 import org.apache.kafka.common.errors.FencedMemberEpochException;
 import org.apache.kafka.common.errors.UnknownMemberIdException;
 import org.apache.kafka.common.errors.UnreleasedInstanceIdException;
@@ -45,6 +46,7 @@ final class StreamsGroupReplay extends Replay {
         private boolean isUp = true;
         private boolean isJoined;
         private boolean isPolling;
+        private long pausedUntilMs;
 
         StreamsMember(final String client, final int start, final int thread, final String processId, final boolean isStatic) {
             this.client = client;
@@ -70,7 +72,9 @@ final class StreamsGroupReplay extends Replay {
         private void repeat() {
             clock.in(heartbeatIntervalMs, () -> {
                 if (isUp) {
-                    heartbeat(false);
+                    if (clock.milliseconds() >= pausedUntilMs) {
+                        heartbeat(false);
+                    }
                     repeat();
                 }
             });
@@ -88,8 +92,13 @@ final class StreamsGroupReplay extends Replay {
             final StreamsGroupHeartbeatResponseData response;
             try {
                 response = send("heartbeat:" + id, request);
+            } catch (final FencedInstanceIdException error) {
+                isUp = false;
+                hold(Tasks.NONE);
+                return;
             } catch (final FencedMemberEpochException | UnknownMemberIdException error) {
                 epoch = 0;
+                target = Tasks.NONE;
                 hold(Tasks.NONE);
                 heartbeat(true);
                 return;
@@ -116,6 +125,10 @@ final class StreamsGroupReplay extends Replay {
         }
 
         private void poll() {
+            if (clock.milliseconds() < pausedUntilMs) {
+                clock.at(pausedUntilMs, this::poll);
+                return;
+            }
             isPolling = false;
             if (isUp && !target.equals(owned)) {
                 hold(target);
@@ -133,7 +146,11 @@ final class StreamsGroupReplay extends Replay {
         void leave(final int withEpoch) {
             isUp = false;
             if (isJoined) {
-                send("leave:" + id, request(withEpoch));
+                try {
+                    send("leave:" + id, request(withEpoch));
+                } catch (final FencedInstanceIdException | UnknownMemberIdException error) {
+                    return;  // It was removed, or replaced.
+                }
                 flush();
             }
         }
@@ -201,6 +218,15 @@ final class StreamsGroupReplay extends Replay {
                 final Properties configs = new Properties();
                 configs.put("streams.num.standby.replicas", event.get("value").asText());
                 coordinator.configure(GROUP, configs);
+            }
+            case "pause" -> clients.get(client).values()
+                .forEach(member -> member.pausedUntilMs = clock.milliseconds() + event.get("for_ms").asLong());
+            case "partitions" -> {
+                final String id = event.get("subtopology").asText();
+                final int partitions = event.get("partitions").asInt();
+                coordinator.setPartitions(event.path("changelog").asBoolean()
+                    ? Map.of("source-" + id, partitions, "changelog-" + id, partitions)
+                    : Map.of("source-" + id, partitions));
             }
             default -> throw new IllegalArgumentException("unknown event " + event);
         }
