@@ -58,8 +58,8 @@ def compile_files(sources: Sequence[Path], classes: Path, jars: Sequence[str]) -
 
 
 def pack(classes: Path, jar: Path) -> None:
-    """Pack classes in a jar, under a temporary name first; equal classes give an equal jar."""
-    temporary = jar.with_suffix(".part")
+    """Pack classes in a jar, under a temporary name of this process first; equal classes give an equal jar."""
+    temporary = jar.with_suffix(f".{os.getpid()}.part")
     with zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
         for file in sorted(classes.rglob("*.class")):
             entry = zipfile.ZipInfo(file.relative_to(classes).as_posix(), _TIMESTAMP)
