@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -27,7 +28,7 @@ def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(certify, "ROOT", tmp_path)
     monkeypatch.setattr(certify, "PAGE", tmp_path / "page.md")
     monkeypatch.setattr(certify, "STATE", tmp_path / "state.json")
-    monkeypatch.setattr(certify, "is_current", lambda commit: commit == "present")
+    monkeypatch.setattr(certify, "is_current", lambda commit, _: commit == "present")
     monkeypatch.setattr(certify, "head", lambda: "present")
     return tmp_path / "page.md"
 
@@ -53,13 +54,38 @@ def test_each_step_runs_until_it_has_passed_once(page: Path, monkeypatch: pytest
 def test_step_that_passed_with_other_files_runs_again(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert certified(monkeypatch, Suites({}), "types", "lint") == 0
     monkeypatch.setattr(certify, "head", lambda: "later")
-    monkeypatch.setattr(certify, "is_current", lambda commit: commit == "later")
+    monkeypatch.setattr(certify, "is_current", lambda commit, _: commit == "later")
     again = Suites({})
     assert certified(monkeypatch, again, "lint") == 0
     assert again.ran == ["lint"]
     rows = [line for line in page.read_text().splitlines() if line.startswith("| `make")]
     assert [row.split("|")[1:3] for row in rows] == [[" `make lint` ", " `later` "], [" `make types` ", " `present` "]]
     assert "`types`" in page.read_text()
+
+
+@pytest.mark.parametrize(
+    ("file", "step", "current"),
+    [
+        ("docs/page.md", "parity 4.4", True),
+        ("docs/page.md", "test-answers", False),
+        ("simulator/group.py", "parity 4.4", False),
+        ("docs/reference/certification.json", "test-answers", True),
+    ],
+)
+def test_step_is_current_until_a_file_differs_that_it_reads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str, step: str, current: bool
+) -> None:
+    monkeypatch.setattr(certify, "ROOT", tmp_path)
+    path = tmp_path / file
+    path.parent.mkdir(parents=True)
+    path.write_text("old")
+    identity = ("-c", "user.name=a", "-c", "user.email=a@b")
+    for arguments in (("init", "--quiet"), ("add", "."), (*identity, "commit", "--quiet", "--message", "a")):
+        subprocess.run(["git", *arguments], cwd=tmp_path, check=True)
+    commit = certify.head()
+    assert certify.is_current(commit, step)
+    path.write_text("new")
+    assert certify.is_current(commit, step) is current
 
 
 def test_counts_are_those_of_pytest_and_of_the_comparisons() -> None:
