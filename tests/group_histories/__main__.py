@@ -46,18 +46,19 @@ def shrunk(history: dict[str, Any], release: str) -> dict[str, Any]:
 
 
 def _is_consistent(history: dict[str, Any]) -> bool:
-    """Return whether only clients that run stop or change, and only others start."""
+    """Return whether only clients that run stop or change, and only others, or static ones again, start."""
     up: set[str] = set()
+    static = {client["name"] for client in history["clients"] if client.get("static")}
     for event in history["events"]:
         name = event.get("client")
         if event["kind"] == "start":
-            if name in up:
+            if name in up and name not in static:
                 return False
             up.add(name)
         elif name is not None:
             if name not in up:
                 return False
-            if event["kind"] != "threads":
+            if event["kind"] not in ("threads", "pause"):
                 up.discard(name)
     return bool(history["events"])
 
