@@ -9,7 +9,8 @@ Each member has the tasks that the coordinator has assigned to it. On the way to
 not in the target: it keeps its epoch until it has reported that (`UNREVOKED`). Then it gets what no other member has,
 and waits for the rest (`UNRELEASED`), which each of its heartbeats requests again.
 
-Releases differ: `Rules`.
+Releases differ: `Rules`. `tests/group_histories` compares this with the released coordinators; the simulation does not
+use it yet (`simulator.group.streams_group`).
 
 Source: `GroupMetadataManager.streamsGroupHeartbeat`, `.maybeUpdateStreamsTargetAssignment`, `.streamsGroupFenceMember`
 of `org.apache.kafka.coordinator.group`, `CurrentAssignmentBuilder` and `StreamsGroup` of its package `streams`,
@@ -26,8 +27,8 @@ from typing import NamedTuple
 
 Task = Hashable
 ACTIVE, STANDBY, WARMUP = range(3)
-LEAVES, CLOSES = -1, -2
-"""Epochs with which a member leaves, or a static one closes and may come back."""
+CLOSES = -2
+"""The epoch of a static member that has closed and may come back."""
 
 
 class Tasks(NamedTuple):
@@ -60,6 +61,7 @@ class Rules:
         sees_configs: whether a change of assignment configs raises the epoch.
         hides_broker_configs: whether a dynamic config of the group replaces all others of the broker by their defaults.
         keeps_promoted: whether a member that gets another role of a task keeps the former role until then.
+        forgets_target_time: whether the assignment interval begins anew when the last member is removed.
         refines: whether members go towards a refinement of the target, which the coordinator keeps. Kafka 4.4.0
             refines nothing, but as it refuses a member whose instance id is in use, the kept tasks of the one that has
             it become those of the refused one.
@@ -71,6 +73,7 @@ class Rules:
     sees_configs: bool
     hides_broker_configs: bool
     keeps_promoted: bool
+    forgets_target_time: bool
     refines: bool
 
     @classmethod
@@ -83,6 +86,7 @@ class Rules:
             sees_configs=release >= (4, 2),
             hides_broker_configs=release < (4, 3),
             keeps_promoted=release >= (4, 4),
+            forgets_target_time=release >= (4, 4),
             refines=release >= (4, 4),
         )
 
@@ -368,7 +372,7 @@ class StreamsCoordinator:
         self._cancel(member)
         self.events.append(Event("removed", member))
         self._raise_epoch()
-        if not self.members and self.rules.keeps_promoted:
+        if not self.members and self.rules.forgets_target_time:
             self._targeted_at_ms = None
             self._note_target()
 
