@@ -24,7 +24,6 @@ from scenarios.language.releases import (
     has_transactional_stores,
     offset_storage,
     parse_release,
-    passes_owned_tasks,
     reads_task_offsets,
     reports_task_offsets,
 )
@@ -117,7 +116,7 @@ def group_configs(
             leader_speed=application.leader_speed,
             ended_threads=ended_threads(clients),
             has_static_members=protocol is GroupProtocol.CLASSIC or has_static_streams_members(clients, release),
-            passes_owned_tasks=passes_owned_tasks(release),
+            broker_release=release[:2],
             can_remain_in_streams_group=protocol is GroupProtocol.STREAMS and can_remain_in_streams_group(clients),
             reports_task_offsets=protocol is GroupProtocol.STREAMS and reports_task_offsets(clients),
             task_offset_interval_ms=brokers.streams_task_offset_interval_ms if reads_task_offsets(release) else None,
@@ -150,7 +149,6 @@ def _consumer_group_configs(
         streams_heartbeat_interval_ms=brokers.consumer_heartbeat_interval_ms,
         streams_assignment_interval_ms=brokers.consumer_assignment_interval_ms,
         initial_rebalance_delay_ms=0,
-        passes_owned_tasks=False,
     )
     converted = by_coordinator if release >= FIRST_CONSUMER_RELEASE else None
     return {GroupProtocol.CLASSIC: replace(classic, converted=converted), GroupProtocol.CONSUMER: by_coordinator}

@@ -145,14 +145,18 @@ class Execution:
 
     @contextmanager
     def changing(self, now_ms: int) -> Iterator[None]:
-        """Let the body change the execution: advance to `now_ms` before it, and call `on_change` after it."""
+        """Let the body change the execution: advance to `now_ms` before it, and call `on_change` after it.
+
+        A change within a change is a part of it.
+        """
         self.advance(now_ms)
-        self._is_changing = True
+        is_part, self._is_changing = self._is_changing, True
         try:
             yield
         finally:
-            self._is_changing = False
-        self._on_change()
+            self._is_changing = is_part
+        if not is_part:
+            self._on_change()
 
     def advance(self, now_ms: int) -> None:
         """Let time pass at the current rates, up to `now_ms`."""

@@ -1,5 +1,7 @@
 """The coordinator of a streams group (KIP-1071), without a clock: its answer to each heartbeat, and when it acts.
 
+A group of the consumer protocol (KIP-848) works in the same way, without copies and processes.
+
 The group has an epoch, which rises when members join, leave or change, and when its assignment configs change. The
 target assignment has the epoch of the group for which it was computed: the next heartbeat of any member computes it,
 unless the last one is younger than the assignment interval. The first members of an empty group wait until a timer
@@ -9,12 +11,12 @@ Each member has the tasks that the coordinator has assigned to it. On the way to
 not in the target: it keeps its epoch until it has reported that (`UNREVOKED`). Then it gets what no other member has,
 and waits for the rest (`UNRELEASED`), which each of its heartbeats requests again.
 
-Releases differ: `Rules`. `tests/group_histories` compares this with the released coordinators; the simulation does not
-use it yet (`simulator.group.streams_group`).
+Releases differ: `Rules`. `tests/group_histories` compares this with the released coordinators.
 
 Source: `GroupMetadataManager.streamsGroupHeartbeat`, `.maybeUpdateStreamsTargetAssignment`, `.streamsGroupFenceMember`
 of `org.apache.kafka.coordinator.group`, `CurrentAssignmentBuilder` and `StreamsGroup` of its package `streams`,
-Kafka 4.1.2, 4.2.2, 4.3.1 and 4.4.0.
+Kafka 4.1.2, 4.2.2, 4.3.1 and 4.4.0; `CurrentAssignmentBuilder` of its package `modern.consumer`,
+`GroupMetadataManager.classicGroupHeartbeatToConsumerGroup`, `.convertToConsumerGroup`, Kafka 4.3.1.
 """
 
 from __future__ import annotations
@@ -23,9 +25,11 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 Task = Hashable
+M = TypeVar("M", bound=Hashable)
+"""What identifies a member."""
 ACTIVE, STANDBY, WARMUP = range(3)
 CLOSES = -2
 """The epoch of a static member that has closed and may come back."""
@@ -63,8 +67,9 @@ class Rules:
         keeps_promoted: whether a member that gets another role of a task keeps the former role until then.
         forgets_target_time: whether the assignment interval begins anew when the last member is removed.
         refines: whether members go towards a refinement of the target, which the coordinator keeps. Kafka 4.4.0
-            refines nothing, but as it refuses a member whose instance id is in use, the kept tasks of the one that has
-            it become those of the refused one.
+            refines nothing, but as it refuses a member whose instance id is in use, the one that has it loses its kept
+            tasks.
+        passes_assigned: whether the assignor gets the tasks that members have, or those of the last target.
     """
 
     first_epoch: int
@@ -75,6 +80,12 @@ class Rules:
     keeps_promoted: bool
     forgets_target_time: bool
     refines: bool
+    passes_assigned: bool
+
+    @classmethod
+    def of_consumer_group(cls) -> Rules:
+        """Return the rules of a group of the consumer protocol."""
+        return replace(cls.of((4, 1)), has_assignment_interval=True, hides_broker_configs=False)
 
     @classmethod
     def of(cls, release: tuple[int, int]) -> Rules:
@@ -88,6 +99,7 @@ class Rules:
             keeps_promoted=release >= (4, 4),
             forgets_target_time=release >= (4, 4),
             refines=release >= (4, 4),
+            passes_assigned=release >= (4, 4),
         )
 
 
@@ -139,6 +151,11 @@ class CoordinatedMember:
     assigned: Tasks = NO_TASKS
     revoking: Tasks = NO_TASKS
 
+    @property
+    def announces(self) -> tuple[Hashable, Hashable]:
+        """Return that of which a change raises the epoch of the group."""
+        return self.process, self.identity
+
 
 class UnreleasedInstanceError(Exception):
     """Another member has the instance id and has not closed (`UNRELEASED_INSTANCE_ID`)."""
@@ -173,7 +190,7 @@ class Event:
 
 
 @dataclass(slots=True)
-class StreamsCoordinator:
+class StreamsCoordinator(Generic[M]):
     """A streams group.
 
     Attributes:
@@ -186,25 +203,27 @@ class StreamsCoordinator:
         targets: the target of each member.
         timers: timers that were started or canceled since they were last taken.
         events: what was written since it was last taken.
+        is_delayed: whether the first members wait for others.
+        is_configured: whether a heartbeat has configured the topology since the group was read from its log.
     """
 
     rules: Rules
-    assign: Callable[[Mapping[Hashable, CoordinatedMember]], Mapping[Hashable, Tasks]]
+    assign: Callable[[Mapping[M, CoordinatedMember]], Mapping[M, Tasks]]
     configs: Configs = Configs()
     epoch: int = 0
     target_epoch: int = 0
-    members: dict[Hashable, CoordinatedMember] = field(default_factory=dict)
-    targets: dict[Hashable, Tasks] = field(default_factory=dict)
+    members: dict[M, CoordinatedMember] = field(default_factory=dict)
+    targets: dict[M, Tasks] = field(default_factory=dict)
     timers: list[Timer] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
+    is_delayed: bool = False
+    is_configured: bool = False
     _targeted_at_ms: int | None = None
-    _is_delayed: bool = False
     _num_standby_replicas: int | None = None
     _exists: bool = False
     _has_other_partitions: bool = False
-    _is_configured: bool = False
-    _instances: dict[Hashable, Hashable] = field(default_factory=dict)
-    _refined: tuple[int, dict[Hashable, Tasks]] = (-1, {})
+    _instances: dict[Hashable, M] = field(default_factory=dict)
+    _refined: tuple[int, dict[M, Tasks]] = (-1, {})
     _active: dict[Task, Hashable] = field(default_factory=dict)
     _copies: tuple[dict[Task, Counter[Hashable]], dict[Task, Counter[Hashable]]] = field(
         default_factory=lambda: ({}, {})
@@ -223,7 +242,89 @@ class StreamsCoordinator:
         """Return whether a member has an instance id."""
         return instance in self._instances
 
-    def join(self, member: Hashable, new: CoordinatedMember, now_ms: int) -> Tasks:
+    def member_with(self, instance: Hashable) -> M | None:
+        """Return the member that has an instance id; None if no member has it."""
+        return self._instances.get(instance)
+
+    def is_at_target(self, member: M) -> bool:
+        """Return whether a member has its target, and has learned of the last one."""
+        one = self.members[member]
+        return one.state is State.STABLE and one.epoch == self.target_epoch
+
+    def is_settled(self, member: M) -> bool:
+        """Return whether heartbeats change nothing of a member's tasks, because it has its target."""
+        one = self.members[member]
+        return one.state is State.STABLE and (
+            one.epoch == self.target_epoch or self.targets.get(member, NO_TASKS) == one.assigned
+        )
+
+    def has_to_rejoin(self, member: M) -> bool:
+        """Return whether a member of the classic protocol has to rejoin, which its heartbeats answer."""
+        one = self.members[member]
+        if one.state is State.UNRELEASED and one.epoch == self.target_epoch:
+            missing = self.targets.get(member, NO_TASKS).active - one.assigned.active
+            return missing.isdisjoint(self._active)
+        return not self.is_at_target(member)
+
+    @property
+    def is_due(self) -> bool:
+        """Return whether a target is due."""
+        has_changed = self.target_epoch < self.epoch or self._has_other_partitions or self._has_other_configs
+        return has_changed and bool(self.members)
+
+    def due_from_ms(self) -> int | None:
+        """Return from when on the next heartbeat of any member raises the epoch, or computes a target; None if none."""
+        if not self.is_due:
+            return None
+        if self._has_other_partitions or self._has_other_configs:
+            return 0
+        if self.is_delayed:
+            return None
+        return 0 if self._targeted_at_ms is None else self._targeted_at_ms + self._interval_ms
+
+    @property
+    def _has_other_configs(self) -> bool:
+        return self.rules.sees_configs and self._num_standby_replicas != self.configs.num_standby_replicas
+
+    @property
+    def _interval_ms(self) -> int:
+        return self.configs.assignment_interval_ms if self.rules.has_assignment_interval else 0
+
+    def resume(self, members: Mapping[M, CoordinatedMember], epoch: int) -> None:
+        """Continue with members that are assigned their target, and the epoch of that."""
+        self._exists = self.is_configured = True
+        self.epoch = self.target_epoch = epoch
+        self._num_standby_replicas = self.configs.num_standby_replicas
+        for name, member in members.items():
+            self.members[name], self.targets[name], member.epoch = member, member.assigned, epoch
+            self._count(member, 1)
+            if member.instance is not None:
+                self._instances[member.instance] = name
+
+    def reload(self, rules: Rules, configs: Configs) -> None:
+        """Continue on another broker, which has read the group from its log."""
+        self.rules, self.configs = rules, configs
+        self.is_configured = self.is_delayed = False
+        self._refined = -1, {}
+
+    def hold(self) -> None:
+        """Compute no target before `end_initial_delay`, although the release does not wait for other members."""
+        self.is_delayed = True
+
+    def assign_all(self) -> None:
+        """Assign all members their target, as if they had revoked and released everything."""
+        for name, member in self.members.items():
+            self._count(member, -1)
+            member.state, member.epoch, member.revoking = State.STABLE, self.target_epoch, NO_TASKS
+            member.assigned = self.targets.get(name, NO_TASKS)
+            self._count(member, 1)
+
+    def refine(self, now_ms: int) -> None:
+        """Compute a target now that no member's change has triggered."""
+        self._raise_epoch()
+        self._compute(now_ms)
+
+    def join(self, member: M, new: CoordinatedMember, now_ms: int) -> Tasks:
         """Process the first heartbeat of a member.
 
         Args:
@@ -252,11 +353,11 @@ class StreamsCoordinator:
             raises_epoch = self._replace(before, member, new)
         if new.instance is not None:
             self._instances[new.instance] = member
-        self._is_configured = not is_new_group
+        self.is_configured = not is_new_group
         tasks = self._heartbeat(member, NO_TASKS, now_ms, raises_epoch=raises_epoch, was_empty=was_empty)
         return self.members[member].assigned if tasks is None else tasks
 
-    def _replace(self, before: Hashable, member: Hashable, new: CoordinatedMember) -> bool:
+    def _replace(self, before: M, member: M, new: CoordinatedMember) -> bool:
         """Let a static member take the place of the one with its instance id; return whether it differs."""
         former = self.members[before]
         if former.epoch != CLOSES:
@@ -269,9 +370,9 @@ class StreamsCoordinator:
         self.targets[member] = self.targets.pop(before, NO_TASKS)
         self._cancel(before)
         self.events.append(Event("removed", before))
-        return (former.process, former.identity) != (new.process, new.identity)
+        return former.announces != new.announces
 
-    def heartbeat(self, member: Hashable, owned: Tasks | None, now_ms: int) -> Tasks | None:
+    def heartbeat(self, member: M, owned: Tasks | None, now_ms: int) -> Tasks | None:
         """Process a heartbeat.
 
         Args:
@@ -282,16 +383,15 @@ class StreamsCoordinator:
         Returns:
             The tasks that it is to have; None for no change.
         """
-        self._is_configured = True
+        self.is_configured = True
         return self._heartbeat(member, owned, now_ms, raises_epoch=False, was_empty=False)
 
     def _heartbeat(
-        self, member: Hashable, owned: Tasks | None, now_ms: int, *, raises_epoch: bool, was_empty: bool
+        self, member: M, owned: Tasks | None, now_ms: int, *, raises_epoch: bool, was_empty: bool
     ) -> Tasks | None:
         one = self.members[member]
         was_stable = self.rules.refines and self._is_stable
-        raises_epoch |= self.rules.sees_configs and self._num_standby_replicas != self.configs.num_standby_replicas
-        raises_epoch |= self._has_other_partitions
+        raises_epoch |= self._has_other_configs or self._has_other_partitions
         self._has_other_partitions = False
         if raises_epoch:
             was_stable, self._num_standby_replicas = False, self.configs.num_standby_replicas
@@ -299,10 +399,10 @@ class StreamsCoordinator:
         if was_stable and self.targets.get(member, NO_TASKS) != one.assigned:
             self._raise_epoch()
             self._note_target()
-        if was_empty and self.rules.has_initial_delay and self.configs.initial_delay_ms > 0 and not self._is_delayed:
-            self._is_delayed = True
+        if was_empty and self.rules.has_initial_delay and self.configs.initial_delay_ms > 0 and not self.is_delayed:
+            self.is_delayed = True
             self.timers.append(Timer(("initial", None), now_ms + self.configs.initial_delay_ms))
-        if not self._is_delayed:
+        if not self.is_delayed:
             self._compute_if_due(now_ms)
         before = one.assigned
         target = self._refined_target(member, is_fresh=was_stable)
@@ -318,9 +418,9 @@ class StreamsCoordinator:
             return False
         return all(one.state is State.STABLE and one.epoch == self.target_epoch for one in self.members.values())
 
-    def _refined_target(self, member: Hashable, *, is_fresh: bool) -> Tasks:
+    def _refined_target(self, member: M, *, is_fresh: bool) -> Tasks:
         """Return towards which tasks a member goes."""
-        targets: Mapping[Hashable, Tasks] = {} if self._is_delayed else self.targets
+        targets: Mapping[M, Tasks] = {} if self.is_delayed else self.targets
         if self.rules.refines:
             if is_fresh or self._refined[0] != self.target_epoch:
                 self._refined = self.target_epoch, dict(targets)
@@ -333,15 +433,16 @@ class StreamsCoordinator:
         Kafka configures the topology in the first heartbeat, and loses that as it creates the group from its log:
         before another heartbeat, it computes no target.
         """
-        self._is_delayed = False
-        if self.members and self._is_configured:
+        self.is_delayed = False
+        if self.members and (self.is_configured or not self.rules.has_initial_delay):
             self._compute_if_due(now_ms)
 
     def _compute_if_due(self, now_ms: int) -> None:
-        interval_ms = self.configs.assignment_interval_ms if self.rules.has_assignment_interval else 0
-        is_early = self._targeted_at_ms is not None and now_ms < self._targeted_at_ms + interval_ms
-        if is_early or self.target_epoch >= self.epoch:
-            return
+        is_early = self._targeted_at_ms is not None and now_ms < self._targeted_at_ms + self._interval_ms
+        if not is_early and self.target_epoch < self.epoch:
+            self._compute(now_ms)
+
+    def _compute(self, now_ms: int) -> None:
         self.targets = dict(self.assign(self.members))
         self._targeted_at_ms = now_ms
         self._note_target()
@@ -350,19 +451,19 @@ class StreamsCoordinator:
         self.target_epoch = self.epoch
         self.events.append(Event("target", epoch=self.epoch))
 
-    def close(self, member: Hashable) -> None:
+    def close(self, member: M) -> None:
         """Let a static member close: it keeps its tasks until its session times out, or another one replaces it."""
         one = self.members[member]
         self._count(one, -1)
         one.epoch, one.revoking = CLOSES, NO_TASKS
         self._count(one, 1)
 
-    def end_rebalance(self, member: Hashable) -> None:
+    def end_rebalance(self, member: M) -> None:
         """Process the timer `rebalance`: remove a member that has not revoked in time, unless it has closed."""
         if self.members[member].epoch != CLOSES:
             self.remove(member)
 
-    def remove(self, member: Hashable) -> None:
+    def remove(self, member: M) -> None:
         """Remove a member that leaves, or whose session has timed out."""
         one = self.members.pop(member)
         self._count(one, -1)
@@ -376,7 +477,7 @@ class StreamsCoordinator:
             self._targeted_at_ms = None
             self._note_target()
 
-    def _cancel(self, member: Hashable) -> None:
+    def _cancel(self, member: M) -> None:
         self.timers += [Timer(("session", member), None), Timer(("rebalance", member), None)]
 
     def _raise_epoch(self) -> None:
@@ -399,9 +500,7 @@ class StreamsCoordinator:
     def _has_copy(self, role: int, task: Task, process: Hashable) -> bool:
         return self._copies[role - 1].get(task, _NO_COPIES)[process] > 0
 
-    def _reconcile(
-        self, name: Hashable, member: CoordinatedMember, target: Tasks, owned: Tasks | None, now_ms: int
-    ) -> None:
+    def _reconcile(self, name: M, member: CoordinatedMember, target: Tasks, owned: Tasks | None, now_ms: int) -> None:
         """Take a member as far towards its target as it can go."""
         epoch = member.epoch
         if member.state is State.UNREVOKED:

@@ -15,6 +15,7 @@ from typing import Final
 
 import numpy as np
 
+from assignors.model.configs import AssignmentConfigs
 from simulator.assignment.leader import Decision
 from simulator.group import group_events as events
 from simulator.group.classic_group import ClassicGroupProtocolState, Phase
@@ -157,6 +158,10 @@ class ClassicProtocol:
     def move_coordinator(self, configs: GroupConfigs) -> None:
         """Let another broker coordinate the group; members and assignments stay."""
         self._group.extends_every_initial_delay = configs.extends_every_initial_delay
+
+    def set_configs(self, configs: AssignmentConfigs, cause: Cause) -> None:
+        """Let the leader request a rebalance, since the members have other configs."""
+        self.request_rebalance("configs changed", cause)
 
     def request_rebalance(self, reason: str, cause: Cause) -> None:
         """Let the leader request a rebalance, if it is up."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from assignors.model.configs import AssignmentConfigs
 from simulator.errors import IllegalTransitionError
 from simulator.group.group_events import Member
 from simulator.group.rebalance_causes import Cause
@@ -83,6 +84,10 @@ class ConvertibleGroup:
         self._converted = configs.converted
         is_classic = isinstance(self._current, ClassicProtocol)
         self._current.move_coordinator(configs if is_classic else self._configs())
+
+    def set_configs(self, configs: AssignmentConfigs, cause: Cause) -> None:
+        """Learn of new assignment configs."""
+        self._current.set_configs(configs, cause)
 
     def request_rebalance(self, reason: str, cause: Cause) -> None:
         """Request a rebalance because of a change that the members notice."""

@@ -253,7 +253,8 @@ class Simulation:
                     self._starting.pop(client, None)
                     self._after_start.pop(client, None)
                     if self._fleet.up[row]:
-                        members = self._fleet.members(row)
+                        # Threads end in the order in which they started.
+                        members = sorted(self._fleet.members(row), key=lambda member: (member.start, member.thread))
                         self._fleet.stop(row, keeps_disk=disk is not Disk.LOST)
                         self._execution.stop_client(row, disk)
                         if change.closes_in_ms:
@@ -282,7 +283,7 @@ class Simulation:
                     self._apply_reassignment(change, cause)
                 case ConfigsSet(configs=configs):
                     self._fleet.set_configs(configs)
-                    self._group.request_rebalance("configs changed", cause)
+                    self._group.set_configs(configs, cause)
                 case TrafficScaled(factor=factor, hour=hour):
                     self._execution.set_traffic(factor, hour)
                 case ThreadReplaced(client=client) | ThreadsSet(client=client) if client in self._starting:

@@ -9,6 +9,7 @@ from typing import Any
 
 import simpy
 
+from assignors.model.configs import AssignmentConfigs
 from simulator.assignment.leader import Leader
 from simulator.flows.execution import Execution
 from simulator.group.fleet import Fleet
@@ -84,6 +85,9 @@ class GroupProtocolProcess(typing.Protocol):
 
     def move_coordinator(self, configs: GroupConfigs) -> None:
         """Let another broker coordinate the group, with the group configs of its release."""
+
+    def set_configs(self, configs: AssignmentConfigs, cause: Cause) -> None:
+        """Learn of new assignment configs."""
 
     def request_rebalance(self, reason: str, cause: Cause) -> None:
         """Request a rebalance because of a change that the members notice."""

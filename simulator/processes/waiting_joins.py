@@ -13,7 +13,6 @@ import simpy
 
 from simulator.group.group_events import Member
 from simulator.group.rebalance_causes import Cause
-from simulator.group.streams_group import StreamsGroupProtocolState
 from simulator.processes.process_scope import ProcessScope
 from simulator.processes.simulation_context import Process, SimulationContext
 
@@ -28,15 +27,23 @@ class WaitingJoins:
         context: the objects of the run.
         scope: starts processes.
         join: lets a member join.
+        is_refused: whether another member has the instance id of a member, and has not closed.
 
     Attributes:
         causes: the members that have not joined yet, and why each started.
     """
 
-    def __init__(self, context: SimulationContext, scope: ProcessScope, join: Callable[[Member, Cause], None]) -> None:
+    def __init__(
+        self,
+        context: SimulationContext,
+        scope: ProcessScope,
+        join: Callable[[Member, Cause], None],
+        is_refused: Callable[[Member], bool],
+    ) -> None:
         self._context = context
         self._scope = scope
         self._join = join
+        self._is_refused = is_refused
         self.causes: dict[Member, Cause] = {}
         self._session_ends_ms: dict[Member, int] = {}
         self._closing: dict[Member, simpy.Event] = {}
@@ -50,13 +57,13 @@ class WaitingJoins:
         yield self._context.env.timeout(number * THREAD_START_MS)
         self._join_if_up(member)
 
-    def join_after(self, before: Member, member: Member, cause: Cause, group: StreamsGroupProtocolState) -> None:
+    def join_after(self, before: Member, member: Member, cause: Cause) -> None:
         """Let a static member join a group when the one with its instance id has left, or its session has timed out."""
         self.causes[member] = cause
-        self._scope.start(self._join_after(before, member, group))
+        self._scope.start(self._join_after(before, member))
 
-    def _join_after(self, before: Member, member: Member, group: StreamsGroupProtocolState) -> Process:
-        while group.predecessor(member) == before and not group.is_released(before):
+    def _join_after(self, before: Member, member: Member) -> Process:
+        while self._is_refused(member):
             end_ms = self._session_ends_ms.get(before)
             if end_ms is None:  # Its process is still closing.
                 yield self._closing.setdefault(before, self._context.env.event())

@@ -216,8 +216,7 @@ class GroupConfigs:
         ended_threads: how threads leave that end while their client goes on, which depends on the release.
         has_static_members: whether members can have a `group.instance.id`: in classic groups, and in streams groups of
             Kafka 4.4.
-        passes_owned_tasks: whether the coordinator of a streams group passes the tasks that members own to its assignor
-            (brokers from Kafka 4.4 on), or those of the last target.
+        broker_release: the minor release of the brokers, on which the coordinator of a streams group depends.
         can_remain_in_streams_group: whether dynamic members of a streams group can close without leaving it (clients
             from Kafka 4.4 on).
         reports_task_offsets: whether members of a streams group report the offsets of their copies (clients from Kafka
@@ -242,7 +241,7 @@ class GroupConfigs:
     leader_speed: float = 1.0
     ended_threads: EndedThreads = EndedThreads.CLOSE_OPERATION
     has_static_members: bool = True
-    passes_owned_tasks: bool = True
+    broker_release: tuple[int, int] = (4, 4)
     can_remain_in_streams_group: bool = False
     reports_task_offsets: bool = False
     task_offset_interval_ms: int | None = 60_000

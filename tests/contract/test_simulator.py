@@ -22,7 +22,6 @@ from simulator.world.disturbances import Crash, Disk, Leave, TrafficChange
 from simulator.world.layout import lay_out
 from simulator.world.world import NO_LEADER, GroupProtocol, World
 from tests.simulator.group.test_classic_group_random import ClassicGroupMachine
-from tests.simulator.group.test_streams_group import StreamsGroupMachine
 from tests.simulator.random_worlds import DURATION_MS, assignors, disturbed_worlds
 from tests.simulator.run_checks import check_run
 from tests.simulator.world_builders import HOUR, with_group
@@ -120,11 +119,5 @@ class ManyClassicGroups(ClassicGroupMachine):
     """The same rules with more examples."""
 
 
-class ManyStreamsGroups(StreamsGroupMachine):
-    """The same rules with more examples."""
-
-
 TestManyClassicGroups = ManyClassicGroups.TestCase
 TestManyClassicGroups.settings = settings(max_examples=EXAMPLES, stateful_step_count=30)
-TestManyStreamsGroups = ManyStreamsGroups.TestCase
-TestManyStreamsGroups.settings = settings(max_examples=EXAMPLES, stateful_step_count=30)

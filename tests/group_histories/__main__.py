@@ -1,43 +1,54 @@
-"""Compare the model of the coordinator with the released one on random histories, or print logs of given ones.
+"""Compare coordinator and simulation with the released coordinator on random histories, or print logs of given ones.
 
 Usage:
-    python -m tests.group_histories kafka|model [FILE]           print the log of each history, one a line
+    python -m tests.group_histories kafka|model|simulation [FILE]    print the log of each history, one a line
     python -m tests.group_histories compare --release 4.3 --histories 100 --seed 1
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import sys
 from collections.abc import Sequence
-from itertools import groupby
+from itertools import groupby, zip_longest
 from pathlib import Path
 from typing import Any
 
 from tests.group_histories.kafka import logs_of_kafka
 from tests.group_histories.random_histories import RELEASES, random_history
+from tests.group_histories.simulated_group import log_of_simulation
 from tests.group_histories.streams_members import log_of_model
 
+Log = list[dict[str, Any]]
+SUBJECTS = {"model": log_of_model, "simulation": log_of_simulation}
+"""What is compared with Kafka: the model of the coordinator with simple members, and the simulation."""
 
-def differing(history: dict[str, Any], of_kafka: list[dict[str, Any]]) -> tuple[Any, Any] | None:
+
+def differing(subject: str, history: dict[str, Any], of_kafka: Log) -> tuple[Any, Any] | None:
     """Return the first entries of both logs that differ, Kafka's first; None if there are none."""
-    of_model = log_of_model(history, of_kafka)
-    for number in range(max(len(of_kafka), len(of_model))):
-        pair = tuple(log[number] if number < len(log) else None for log in (of_kafka, of_model))
-        if pair[0] != pair[1]:
-            return pair
-    return None
+    logs = in_order(of_kafka), in_order(SUBJECTS[subject](history, of_kafka))
+    return next((pair for pair in zip_longest(*logs) if pair[0] != pair[1]), None)
 
 
-def shrunk(history: dict[str, Any], release: str) -> dict[str, Any]:
+def in_order(log: Log) -> Log:
+    """Return a log in which those that have other tasks in the same millisecond are in the order of their names."""
+    ordered: Log = []
+    for _, together in groupby(log, lambda entry: (entry["t"], entry["k"])):
+        entries = list(together)
+        ordered += sorted(entries, key=lambda entry: str(entry["m"])) if entries[0]["k"] == "tasks" else entries
+    return ordered
+
+
+def shrunk(subject: str, history: dict[str, Any], release: str) -> dict[str, Any]:
     """Return a history without the events and clients that a difference does not need."""
     while True:
         events = history["events"]
         smaller = [{**history, "events": events[:place] + events[place + 1 :]} for place in range(len(events))]
         smaller = [candidate for candidate in smaller if _is_consistent(candidate)]
         logs = [answer["log"] for answer in logs_of_kafka(smaller, release)]
-        differ = [candidate for candidate, log in zip(smaller, logs, strict=True) if differing(candidate, log)]
+        differ = [candidate for candidate, log in zip(smaller, logs, strict=True) if differing(subject, candidate, log)]
         if not differ:
             break
         history = differ[0]
@@ -63,16 +74,19 @@ def _is_consistent(history: dict[str, Any]) -> bool:
     return bool(history["events"])
 
 
-def compare(release: str, number: int, seed: int) -> int:
+def compare(subject: str, release: str, number: int, seed: int) -> int:
     """Compare random histories; print how many are equal, and the smallest form of the first that is not."""
-    histories = [random_history(release, seed * 1_000_000 + place) for place in range(number)]
+    histories = [
+        random_history(release, seed * 1_000_000 + place, is_simulated=subject == "simulation")
+        for place in range(number)
+    ]
     logs = [answer["log"] for answer in logs_of_kafka(histories, release)]
-    unequal = [history for history, log in zip(histories, logs, strict=True) if differing(history, log)]
-    print(f"streams groups of Kafka {release}: {number - len(unequal):,} of {number:,} histories are equal")
+    unequal = [history for history, log in zip(histories, logs, strict=True) if differing(subject, history, log)]
+    print(f"streams groups of Kafka {release}, {subject}: {number - len(unequal):,} of {number:,} histories are equal")
     if unequal:
-        small = shrunk(unequal[0], release)
+        small = shrunk(subject, unequal[0], release)
         print(json.dumps(small))
-        print(json.dumps(differing(small, logs_of_kafka([small], release)[0]["log"]), indent=1))
+        print(json.dumps(differing(subject, small, logs_of_kafka([small], release)[0]["log"]), indent=1))
     return 1 if unequal else 0
 
 
@@ -80,7 +94,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command."""
     parser = argparse.ArgumentParser(prog="python -m tests.group_histories", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
-    for name in ("kafka", "model"):
+    for name in ("kafka", *SUBJECTS):
         commands.add_parser(name).add_argument("file", nargs="?", type=Path)
     comparison = commands.add_parser("compare")
     comparison.add_argument("--release", choices=RELEASES, action="append")
@@ -88,13 +102,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     comparison.add_argument("--seed", type=int, default=0)
     options = parser.parse_args(arguments)
     if options.command == "compare":
-        return max(compare(release, options.histories, options.seed) for release in options.release or RELEASES)
+        chosen = itertools.product(options.release or RELEASES, SUBJECTS)
+        return max(compare(subject, release, options.histories, options.seed) for release, subject in chosen)
     lines = (options.file.read_text(encoding="utf-8") if options.file else sys.stdin.read()).splitlines()
     for release, group in groupby(map(json.loads, lines), lambda history: str(history["release"])):
         histories = list(group)
         for history, answer in zip(histories, logs_of_kafka(histories, release), strict=True):
-            if options.command == "model":
-                answer = {"id": history["id"], "log": log_of_model(history, answer["log"])}
+            if options.command != "kafka":
+                answer = {"id": history["id"], "log": SUBJECTS[options.command](history, answer["log"])}
             print(json.dumps(answer, separators=(",", ":")))
     return 0
 

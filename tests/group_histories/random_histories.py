@@ -4,22 +4,32 @@ from __future__ import annotations
 
 import random
 import uuid
+from itertools import product
 from typing import Any
 
 RELEASES = ("4.1", "4.2", "4.3", "4.4")
 """The releases with streams groups; static members exist from 4.4 on."""
 
+_REJOINS_MS, _THREAD_STARTS_MS = (0, 31, 719), (13, 103)
 _GAPS_MS = (0, 1, 5, 10, 100, 500, 1_000, 2_000, 5_000, 5_000, 10_000, 30_000, 60_000)
 
 
-def random_history(release: str, seed: int) -> dict[str, Any]:
-    """Return a history of up to ten events close together or far apart, after the first clients have started."""
-    return _Drawing(release, seed).history()
+def random_history(release: str, seed: int, *, is_simulated: bool = False) -> dict[str, Any]:
+    """Return a history of up to ten events close together or far apart, after the first clients have started.
+
+    Args:
+        release: the minor release.
+        seed: the seed.
+        is_simulated: whether to draw only what a simulation expresses (`simulated_group`), with few events in the same
+            millisecond, whose order is arbitrary.
+    """
+    return _Drawing(release, seed, is_simulated).history()
 
 
 class _Drawing:
-    def __init__(self, release: str, seed: int) -> None:
+    def __init__(self, release: str, seed: int, is_simulated: bool) -> None:
         self.random = random.Random(f"{release}/{seed}")
+        self.is_simulated = is_simulated
         self.name, self.release = f"{release}-{seed}", release
         is_static = release == "4.4" and self.random.random() < 0.4
         self.clients = {
@@ -35,6 +45,7 @@ class _Drawing:
         self.subtopologies: list[dict[str, Any]] = []
         self.partitions: dict[str, int] = {}
         self.at_ms = 100
+        self.phases = _phases(self.at_ms)
 
     def history(self) -> dict[str, Any]:
         choice = self.random.choice
@@ -48,15 +59,16 @@ class _Drawing:
             "initial_rebalance_delay_ms": choice((0, 500, 3_000, 3_000, 3_000, 12_000)),
             "assignment_interval_ms": choice((0, 1_000, 1_000, 7_000, 15_000)),
             "num_standby_replicas": choice((0, 0, 1, 1, 2)),
-            "rejoin_ms": choice((0, 0, 30, 700)),
-            "thread_start_ms": choice((0, 10, 100)),
+            "rejoin_ms": choice(_REJOINS_MS if self.is_simulated else (0, 0, 30, 700)),
+            "thread_start_ms": choice(_THREAD_STARTS_MS if self.is_simulated else (0, 10, 100)),
             "max_poll_interval_ms": choice((300_000, 300_000, 20_000)),
+            "client_timer": "restarted" if self.is_simulated else choice(("restarted", "restarted", "fixed")),
         }
         for name in list(self.clients)[: self.random.randint(1, len(self.clients))]:
             self.start(name)
-            self.at_ms += choice((0, 10, 100, 1_000, 4_000))
+            self.wait(choice((0, 10, 100, 1_000, 4_000)), 0)
         for _ in range(self.random.randint(1, 10)):
-            self.at_ms += choice(_GAPS_MS) + self.random.randint(0, 3)
+            self.wait(choice(_GAPS_MS), 3)
             self.draw_event()
         return {
             "id": self.name,
@@ -68,13 +80,23 @@ class _Drawing:
             "duration_ms": self.at_ms + choice((20_000, 90_000)),
         }
 
+    def wait(self, gap_ms: int, most_more_ms: int) -> None:
+        """Let time pass; members of a simulated history send their heartbeats in different milliseconds of a second."""
+        if not self.is_simulated:
+            self.at_ms += gap_ms + self.random.randint(0, most_more_ms)
+            return
+        self.at_ms += gap_ms + self.random.randint(1, 487)
+        while (phase := self.at_ms % 1_000) in self.phases:
+            self.at_ms += 1
+        self.phases |= _phases(phase)
+
     def draw_event(self) -> None:
         up, down = sorted(self.up), [name for name in self.clients if name not in self.up]
         kind = self.random.random()
         duplicated = [name for name in up if self.clients[name]["static"]]
         if kind < 0.36 and down:
             self.start(self.random.choice(down))
-        elif kind < 0.4 and duplicated:
+        elif kind < 0.4 and duplicated and not self.is_simulated:
             del self.processes[name := self.random.choice(duplicated)]
             self.start(name)
         elif kind < 0.85 and up:
@@ -83,13 +105,13 @@ class _Drawing:
             self.up.discard(name)
             if self.random.random() < 0.3:  # Without its disk, it is another process.
                 del self.processes[name]
-        elif kind < 0.9 and up:
+        elif kind < 0.9 and up and not self.is_simulated:
             self.add("pause", client=self.random.choice(up), for_ms=self.random.choice((2_000, 12_000, 60_000)))
         elif kind < 0.95 and up:
             self.add("threads", client=self.random.choice(up), threads=self.random.choice((1, 2, 3, 4)))
-        elif kind < 0.975:
+        elif kind < 0.975 and not (self.is_simulated and self.release < "4.3"):
             self.add("num_standby_replicas", value=self.random.choice((0, 1, 2)))
-        else:
+        elif not self.is_simulated:
             self.add_partitions()
 
     def add_partitions(self) -> None:
@@ -106,3 +128,9 @@ class _Drawing:
 
     def add(self, kind: str, **details: Any) -> None:
         self.events.append({"at": self.at_ms, "kind": kind, **details})
+
+
+def _phases(at_ms: int) -> set[int]:
+    """Return the milliseconds of a second in which members that start at a time may send heartbeats."""
+    steps = product(range(4), _THREAD_STARTS_MS, _REJOINS_MS)
+    return {(at_ms + thread * start_ms + rejoin_ms) % 1_000 for thread, start_ms, rejoin_ms in steps}

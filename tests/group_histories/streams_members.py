@@ -41,6 +41,13 @@ class _Member:
     has_joined: bool = False
     is_polling: bool = False
     paused_until_ms: int = 0
+    timer: int = 0
+    attempts: int = 0
+
+    @property
+    def id(self) -> str:
+        """Another one after each refusal, since that ends the thread, and the platform restarts its process."""
+        return f"{self.name}+{self.attempts}" if self.attempts else self.name
 
 
 class _Group:
@@ -74,7 +81,8 @@ class _Group:
         self.refused: list[_Member] = []
 
     def target(self, members: Mapping[Any, CoordinatedMember]) -> Mapping[Any, Tasks]:
-        return self.targets.get(self.coordinator.epoch, dict.fromkeys(members, NO_TASKS))
+        targets = self.targets.get(self.coordinator.epoch, {})
+        return {member: targets.get(_name(member), NO_TASKS) for member in members}
 
     def run(self) -> list[dict[str, Any]]:
         for event in self.history["events"]:
@@ -145,6 +153,7 @@ class _Group:
         try:
             tasks = self.announce(member)
         except UnreleasedInstanceError:
+            member.attempts += 1
             self.refused.append(member)
             return
         is_new, member.has_joined = not member.has_joined, True
@@ -157,11 +166,14 @@ class _Group:
         self.cause = f"heartbeat:{member.name}"
         timeout_ms = self.config.get("max_poll_interval_ms", 300_000)
         new = CoordinatedMember(member.process, instance=member.instance, rebalance_timeout_ms=timeout_ms)
-        return self.coordinator.join(member.name, new, self.now_ms)
+        return self.coordinator.join(member.id, new, self.now_ms)
 
     def repeat(self, member: _Member) -> None:
+        member.timer += 1
+        started = member.timer
+
         def beat() -> None:
-            if member.is_up:
+            if member.is_up and member.timer == started:
                 if self.now_ms >= member.paused_until_ms:
                     self.beat(member, None)
                 self.repeat(member)
@@ -170,8 +182,8 @@ class _Group:
 
     def beat(self, member: _Member, owned: Tasks | None) -> None:
         self.cause = f"heartbeat:{member.name}"
-        if member.name in self.coordinator.members:
-            tasks = self.coordinator.heartbeat(member.name, owned, self.now_ms)
+        if member.id in self.coordinator.members:
+            tasks = self.coordinator.heartbeat(member.id, owned, self.now_ms)
             self.flush()
             self.receive(member, tasks)
             return
@@ -197,6 +209,8 @@ class _Group:
         member.is_polling = False
         if member.is_up and member.target != member.owned:
             self.hold(member, member.target)
+            if self.config.get("client_timer") == "restarted":
+                self.repeat(member)
             self.beat(member, member.owned)
 
     def hold(self, member: _Member, tasks: Tasks) -> None:
@@ -206,12 +220,12 @@ class _Group:
 
     def leave(self, member: _Member, *, closes: bool) -> None:
         member.is_up = False
-        if member.has_joined and member.name in self.coordinator.members:
+        if member.has_joined and member.id in self.coordinator.members:
             self.cause = f"leave:{member.name}"
             if closes:
-                self.coordinator.close(member.name)
+                self.coordinator.close(member.id)
             else:
-                self.coordinator.remove(member.name)
+                self.coordinator.remove(member.id)
             self.flush()
 
     def end(self, key: tuple[str, Any]) -> None:
@@ -222,7 +236,7 @@ class _Group:
             self.cause = "timer:initial-rebalance-timeout-group"
             self.coordinator.end_initial_delay(self.now_ms)
         else:
-            self.cause = f"timer:{kind}-timeout-group-{member}"
+            self.cause = f"timer:{kind}-timeout-group-{_name(member)}"
             (self.coordinator.remove if kind == "session" else self.coordinator.end_rebalance)(member)
         self.flush()
 
@@ -245,14 +259,18 @@ class _Group:
     def entry(self, event: Event) -> dict[str, Any]:
         entry: dict[str, Any] = {"t": self.now_ms, "k": event.kind}
         if event.kind in ("joined", "removed"):
-            entry["m"] = event.member
+            entry["m"] = _name(str(event.member))
         if event.kind == "removed":
             entry["by"] = self.cause.partition(":")[0]
         if event.kind in ("epoch", "target"):
             entry |= {"ge": event.epoch, "by": self.cause}
         if event.kind == "target":
-            entry["members"] = {name: _record(tasks) for name, tasks in self.coordinator.targets.items()}
+            entry["members"] = {_name(name): _record(tasks) for name, tasks in self.coordinator.targets.items()}
         return entry
+
+
+def _name(member: str) -> str:
+    return member.partition("+")[0]
 
 
 def _tasks(record: Mapping[str, list[str]]) -> Tasks:

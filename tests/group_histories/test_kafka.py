@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.group_histories.__main__ import compare, main
+from tests.group_histories.__main__ import SUBJECTS, compare, main
 from tests.group_histories.kafka import logs_of_kafka
 
 pytestmark = pytest.mark.kafka
@@ -32,15 +32,15 @@ def test_recorded_logs_are_those_of_the_releases(file: str) -> None:
 
 
 def test_difference_is_shrunk_and_shown(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    model = compare.__globals__["log_of_model"]
+    model = SUBJECTS["model"]
 
     def without_removals(history: dict[str, Any], log: list[dict[str, Any]]) -> list[dict[str, Any]]:
         return [entry for entry in model(history, log) if entry["k"] != "removed"]
 
-    monkeypatch.setitem(compare.__globals__, "log_of_model", without_removals)
-    assert compare("4.3", 1, seed=14) == 1
+    monkeypatch.setitem(SUBJECTS, "model", without_removals)
+    assert compare("model", "4.3", 1, seed=14) == 1
     first, small, *_ = capsys.readouterr().out.splitlines()
-    assert first.startswith("streams groups of Kafka 4.3: ")
+    assert first.startswith("streams groups of Kafka 4.3, model: ")
     kinds = [event["kind"] for event in json.loads(small)["events"]]
     assert len(kinds) == 2
     assert kinds[0] == "start"

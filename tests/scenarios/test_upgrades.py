@@ -87,7 +87,9 @@ def test_upgrade_of_clients_to_the_same_release_is_a_rolling_bounce(protocol: st
 def test_group_that_is_upgraded_before_its_first_assignment_has_the_new_release_from_the_start() -> None:
     upgraded = trace_of(f"{{at: 0s, upgrade: {{brokers: '4.4', down: 0s, pause: 0s}}}}, {LATER}", clients="4.4")
     new = trace_of(LATER, brokers="4.4", clients="4.4")
-    assert [row[2:] for row in figures(upgraded)[0]] == [row[2:] for row in figures(new)[0]]  # type: ignore[index,attr-defined]
+    assert [row[1:4] for row in figures(upgraded)[0]] == [row[1:4] for row in figures(new)[0]]  # type: ignore[index,attr-defined]
+    starts = [trace.rounds[0].at_ms for trace in (upgraded, new)]
+    assert starts == [5_000, 3_000], "the other coordinator knows nothing of the initial delay: a heartbeat ends it"
     assert upgraded.captured_rounds[-1].state.thread_offsets == new.captured_rounds[-1].state.thread_offsets
 
 

@@ -9,11 +9,7 @@ from hypothesis import strategies as st
 from assignors.model.assignment import UNASSIGNED
 from simulator.group.reconciliation import (
     Reconciliation,
-    lacks_only_free_tasks,
     reconcile_group,
-    reconcile_member,
-    revoke_tasks,
-    threads_behind,
     without_stopped_threads,
 )
 from simulator.world.group_assignment import GroupAssignment
@@ -168,74 +164,6 @@ def check_single_owner(reconciliation: Reconciliation, present: GroupAssignment)
     assert not assignment.standby[owned, assignment.owner[owned]].any()
 
 
-MEMBERS = [(client, thread) for client in range(CLIENTS) for thread in range(THREADS)]
-
-
-@given(random_assignments(), random_assignments(), st.lists(st.sampled_from(MEMBERS), max_size=12))
-def test_member_reconciliation_is_safe_and_reaches_its_target_in_any_order(
-    target: GroupAssignment, present: GroupAssignment, order: list[tuple[int, int]]
-) -> None:
-    current = present
-    for client, thread in order:
-        step = reconcile_member(client, thread, target, current)
-        check_single_owner(step, current)
-        is_other = np.arange(CLIENTS) != client
-        assert (step.assignment.standby[:, is_other] == current.standby[:, is_other]).all(), (
-            "standbys of other clients do not change"
-        )
-        has_thread = current.owner != UNASSIGNED
-        is_own = has_thread & (current.owner == client) & (current.owner_thread() == thread)
-        unchanged = has_thread & ~is_own
-        assert (step.assignment.owner[unchanged] == current.owner[unchanged]).all(), "others keep their tasks"
-        assert (step.assignment.owner_thread()[unchanged] == current.owner_thread()[unchanged]).all()
-        behind = threads_behind(target, step.assignment)
-        assert ((client, thread) in behind) == (not has_target(client, thread, target, step.assignment))
-        current = step.assignment
-    for client, thread in MEMBERS * 3:
-        current = reconcile_member(client, thread, target, current).assignment
-    assert (current.owner == target.owner).all(), (
-        "all tasks have their owners after all members have revoked and reconciled"
-    )
-    assert (current.standby == target.standby).all()
-    assert (current.thread == target.thread)[target.held()].all()
-    assert threads_behind(target, current) == set()
-
-
-def has_target(client: int, thread: int, target: GroupAssignment, current: GroupAssignment) -> bool:
-    """Whether a member has exactly the tasks of its target, in their roles."""
-    tasks = []
-    for assignment in (target, current):
-        on_thread = assignment.thread[:, client] == thread
-        tasks.append(((assignment.owner == client) & on_thread, assignment.standby[:, client] & on_thread))
-    return all(np.array_equal(wanted, held) for wanted, held in zip(*tasks, strict=True))
-
-
-def test_thread_gets_a_task_of_its_client_only_after_the_other_thread_closed_its_copy() -> None:
-    target = assignment({0: 0}, thread={(0, 0): 1})
-    for present in (assignment({0: 0}), assignment({}, {(0, 0)})):
-        assert reconcile_member(0, 1, target, present).assignment.owner[0] == present.owner[0], "still on thread 0"
-        closed = reconcile_member(0, 0, target, present).assignment
-        assert (closed.owner[0], closed.standby[0, 0]) == (UNASSIGNED, False)
-        reached = reconcile_member(0, 1, target, closed).assignment
-        assert (reached.owner[0], reached.thread[0, 0]) == (0, 1)
-
-
-def test_member_gets_a_task_only_after_its_owner_revoked_it() -> None:
-    target, present = assignment({0: 1}), assignment({0: 0})
-    early = reconcile_member(1, 0, target, present)
-    assert early.assignment.owner[0] == 0, "the task is not revoked yet"
-    revocation = reconcile_member(0, 0, target, present)
-    assert revocation.revoked[0]
-    assert revocation.withheld[0]
-    assert revocation.assignment.owner[0] == UNASSIGNED
-    assert reconcile_member(1, 0, target, revocation.assignment).assignment.owner[0] == 1
-
-
-def test_member_revokes_and_gets_free_tasks_in_one_step() -> None:
-    step = reconcile_member(0, 0, assignment({0: 1, 1: 0}), assignment({0: 0}))
-    assert step.assignment.owner.tolist()[:2] == [UNASSIGNED, 0]
-
-
 def test_stopped_clients_are_removed_from_the_assignment() -> None:
     target = assignment({0: 0, 1: 1, 2: 2, 3: 2}, {(0, 1), (1, 2)}, {(3, 2): 1, (0, 0): 1})
     running = np.array([[True, True, False], [False, False, False], [True, False, False]])
@@ -259,21 +187,3 @@ def test_task_keeps_its_thread_until_it_is_assigned_again() -> None:
 def test_held_contains_active_tasks_and_standbys() -> None:
     held = assignment({0: 1, 1: 0}, standby={(0, 2)}).held()
     assert np.argwhere(held).tolist() == [[0, 1], [0, 2], [1, 0]]
-
-
-def test_member_revokes_all_tasks_or_those_that_it_does_not_keep() -> None:
-    present = assignment({0: 0, 1: 0, 2: 1, 3: 0}, thread={(3, 0): 1})
-    everything = revoke_tasks(0, 0, None, present)
-    assert everything.revoked.tolist() == [True, True, False, False]
-    assert everything.assignment.owner.tolist() == [UNASSIGNED, UNASSIGNED, 1, 0]
-    some = revoke_tasks(0, 0, assignment({0: 0, 1: 1, 3: 2}), present)
-    assert some.revoked.tolist() == [False, True, False, False]
-    assert not some.withheld.any()
-
-
-def test_member_lacks_only_free_tasks() -> None:
-    target = assignment({0: 0, 1: 0, 2: 0})
-    assert lacks_only_free_tasks(target, assignment({0: 0}), 0, 0)
-    assert not lacks_only_free_tasks(target, assignment({0: 0, 2: 1}), 0, 0), "another client has one"
-    assert not lacks_only_free_tasks(target, assignment({2: 0}, thread={(2, 0): 1}), 0, 0), "another thread has one"
-    assert not lacks_only_free_tasks(target, target, 0, 0), "it lacks nothing"

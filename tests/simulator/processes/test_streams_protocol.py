@@ -189,7 +189,7 @@ def test_previous_tasks_are_those_that_members_own_or_the_last_target() -> None:
     events = Join(HOUR + 1_000, ("late",)), Join(HOUR + 2_500, ("later",))
     for owned, seen in states.items():
         assignor = RecordingAssignor(seen)
-        run(with_group(base, passes_owned_tasks=owned), *events, assignor=assignor)
+        run(with_group(base, broker_release=(4, 4) if owned else (4, 3)), *events, assignor=assignor)
     owned_states, target_states = states[True], states[False]
     late = {state: state.row_of_client[base.clients[-2].process_id] for state in (owned_states[2], target_states[2])}
     assert not owned_states[2].previous_active[late[owned_states[2]]], "it has received nothing yet"

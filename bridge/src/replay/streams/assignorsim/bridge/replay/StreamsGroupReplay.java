@@ -26,6 +26,7 @@ import org.apache.kafka.common.protocol.ApiKeys;
 
 /** A streams group: its members obey what the coordinator hands to them. */
 final class StreamsGroupReplay extends Replay {
+    private static final String ATTEMPT = "+";
     private static final int LEAVES = -1;
     private static final int CLOSES_STATIC = -2;
 
@@ -47,6 +48,8 @@ final class StreamsGroupReplay extends Replay {
         private boolean isJoined;
         private boolean isPolling;
         private long pausedUntilMs;
+        private int timer;
+        private int attempts;
 
         StreamsMember(final String client, final int start, final int thread, final String processId, final boolean isStatic) {
             this.client = client;
@@ -63,6 +66,8 @@ final class StreamsGroupReplay extends Replay {
             try {
                 heartbeat(true);
             } catch (final UnreleasedInstanceIdException error) {
+                // The error ends its thread. Its platform restarts it, so the next attempt has another member id.
+                attempts++;
                 waiting.add(this);
                 return;
             }
@@ -70,8 +75,9 @@ final class StreamsGroupReplay extends Replay {
         }
 
         private void repeat() {
+            final int started = ++timer;
             clock.in(heartbeatIntervalMs, () -> {
-                if (isUp) {
+                if (isUp && timer == started) {
                     if (clock.milliseconds() >= pausedUntilMs) {
                         heartbeat(false);
                     }
@@ -132,6 +138,9 @@ final class StreamsGroupReplay extends Replay {
             isPolling = false;
             if (isUp && !target.equals(owned)) {
                 hold(target);
+                if (restartsTimer) {
+                    repeat();
+                }
                 heartbeat(true);
             }
         }
@@ -156,13 +165,14 @@ final class StreamsGroupReplay extends Replay {
         }
 
         private StreamsGroupHeartbeatRequestData request(final int withEpoch) {
-            return new StreamsGroupHeartbeatRequestData().setGroupId(GROUP).setMemberId(id).setMemberEpoch(withEpoch)
+            return new StreamsGroupHeartbeatRequestData().setGroupId(GROUP).setMemberId(attempts == 0 ? id : id + ATTEMPT + attempts).setMemberEpoch(withEpoch)
                 .setInstanceId(instanceId);
         }
     }
 
     private final int heartbeatIntervalMs;
     private final int rejoinMs;
+    private final boolean restartsTimer;
     private final int threadStartMs;
     private final int rebalanceTimeoutMs;
     private final Topology topology = new Topology().setEpoch(0);
@@ -175,6 +185,8 @@ final class StreamsGroupReplay extends Replay {
         super(history);
         heartbeatIntervalMs = config("heartbeat_interval_ms", 5_000);
         rejoinMs = config("rejoin_ms", 0);
+        // Clients restart their heartbeat timer at each acknowledgement; histories with fixed phases are simpler to read.
+        restartsTimer = history.get("config").path("client_timer").asText().equals("restarted");
         threadStartMs = config("thread_start_ms", 10);
         rebalanceTimeoutMs = config("max_poll_interval_ms", 300_000);
         final List<Subtopology> parts = new ArrayList<>();
@@ -278,17 +290,16 @@ final class StreamsGroupReplay extends Replay {
         switch (type) {
             case "StreamsGroupMemberMetadataKey" -> {
                 if (value == null) {
-                    final String member = (String) Coordinator.call(key, "memberId");
-                    events.add(event("removed").put("m", member).put("by", coordinator.cause().split(":")[0]));
+                    events.add(event("removed").put("m", name((String) Coordinator.call(key, "memberId"))).put("by", coordinator.cause().split(":")[0]));
                 }
             }
             case "StreamsGroupMetadataKey" -> {
                 if (value != null) {
-                    events.add(event("epoch").put("ge", (Integer) Coordinator.call(value, "epoch")).put("by", coordinator.cause()));
+                    events.add(event("epoch").put("ge", (Integer) Coordinator.call(value, "epoch")).put("by", name(coordinator.cause())));
                 }
             }
             case "StreamsGroupTargetAssignmentMemberKey" -> {
-                final String member = (String) Coordinator.call(key, "memberId");
+                final String member = name((String) Coordinator.call(key, "memberId"));
                 if (value == null) {
                     targets.remove(member);
                 } else {
@@ -298,7 +309,7 @@ final class StreamsGroupReplay extends Replay {
             case "StreamsGroupTargetAssignmentMetadataKey" -> {
                 if (value != null) {
                     final ObjectNode target = event("target").put("ge", (Integer) Coordinator.call(value, "assignmentEpoch"))
-                        .put("by", coordinator.cause());
+                        .put("by", name(coordinator.cause()));
                     final ObjectNode members = target.putObject("members");
                     targets.forEach((member, tasks) -> put(members.putObject(member), tasks));
                     events.add(target);
@@ -325,6 +336,11 @@ final class StreamsGroupReplay extends Replay {
             waiting.clear();
             released.forEach(StreamsMember::join);
         }
+    }
+
+    /** Remove the number of the attempt to join from a member id. */
+    private static String name(final String id) {
+        return id.split("\\" + ATTEMPT)[0];
     }
 
     private static Set<String> recorded(final Object value, final String role) {
