@@ -9,6 +9,8 @@ from typing import Any
 
 RELEASES = ("4.1", "4.2", "4.3", "4.4")
 """The releases with streams groups; static members exist from 4.4 on."""
+CLASSIC_RELEASES = ("3.9", "4.0", "4.3", "4.4")
+"""The releases whose classic groups are compared."""
 
 _REJOINS_MS, _THREAD_STARTS_MS = (0, 31, 719), (13, 103)
 _GAPS_MS = (0, 1, 5, 10, 100, 500, 1_000, 2_000, 5_000, 5_000, 10_000, 30_000, 60_000)
@@ -26,12 +28,17 @@ def random_history(release: str, seed: int, *, is_simulated: bool = False) -> di
     return _Drawing(release, seed, is_simulated).history()
 
 
+def random_classic_history(release: str, seed: int) -> dict[str, Any]:
+    """Return a history of a classic group, whose clients start, leave, close and are killed."""
+    return _Drawing(release, seed, is_simulated=True, is_classic=True).history()
+
+
 class _Drawing:
-    def __init__(self, release: str, seed: int, is_simulated: bool) -> None:
-        self.random = random.Random(f"{release}/{seed}")
-        self.is_simulated = is_simulated
+    def __init__(self, release: str, seed: int, is_simulated: bool, is_classic: bool = False) -> None:
+        self.random = random.Random(f"classic {release}/{seed}" if is_classic else f"{release}/{seed}")
+        self.is_simulated, self.is_classic = is_simulated, is_classic
         self.name, self.release = f"{release}-{seed}", release
-        is_static = release == "4.4" and self.random.random() < 0.4
+        is_static = (release == "4.4" or is_classic) and self.random.random() < 0.4
         self.clients = {
             f"c{number}": {
                 "threads": self.random.choice((1, 1, 1, 2, 3)),
@@ -70,9 +77,15 @@ class _Drawing:
         for _ in range(self.random.randint(1, 10)):
             self.wait(choice(_GAPS_MS), 3)
             self.draw_event()
+        if self.is_classic:
+            config |= {
+                "leader_compute_ms": choice((0, 0, 499, 4_003)),
+                "max_poll_interval_ms": choice((300_000, 300_000, 20_011, 8_009)),
+            }
         return {
             "id": self.name,
             "release": self.release,
+            **({"protocol": "classic"} if self.is_classic else {}),
             "config": config,
             "subtopologies": self.subtopologies,
             "clients": [{"name": name, **client} for name, client in self.clients.items()],
@@ -92,7 +105,7 @@ class _Drawing:
 
     def draw_event(self) -> None:
         up, down = sorted(self.up), [name for name in self.clients if name not in self.up]
-        kind = self.random.random()
+        kind = self.random.random() * (0.85 if self.is_classic else 1)
         duplicated = [name for name in up if self.clients[name]["static"]]
         if kind < 0.36 and down:
             self.start(self.random.choice(down))
@@ -105,6 +118,8 @@ class _Drawing:
             self.up.discard(name)
             if self.random.random() < 0.3:  # Without its disk, it is another process.
                 del self.processes[name]
+        elif self.is_classic:
+            return
         elif kind < 0.9 and up and not self.is_simulated:
             self.add("pause", client=self.random.choice(up), for_ms=self.random.choice((2_000, 12_000, 60_000)))
         elif kind < 0.95 and up:

@@ -36,7 +36,8 @@ import org.apache.kafka.common.utils.Utils;
 /**
  * A group of the classic protocol, whose leader deals the tasks out in turn, in the order of the members' names.
  *
- * <p>A task that another member has is withheld until that has revoked it; both rejoin (KIP-429).
+ * <p>A task that another member has is withheld until that has revoked it; both rejoin (KIP-429). The metadata of a member
+ * differ each time it joins, as those of Kafka Streams do, so each JoinGroup request begins a rebalance.
  */
 final class ClassicGroupReplay extends Replay {
     private static final String PROTOCOL = "stream";
@@ -48,6 +49,7 @@ final class ClassicGroupReplay extends Replay {
         private int generation = -1;
         private boolean isUp = true;
         private boolean isJoined;
+        private int joins;
         private Set<String> owned = Set.of();
         private VirtualClock.Event heartbeat;
         private VirtualClock.Event rejoin;
@@ -63,7 +65,7 @@ final class ClassicGroupReplay extends Replay {
             }
             stopTimers();
             final JoinGroupRequestProtocol protocol = new JoinGroupRequestProtocol().setName(PROTOCOL)
-                .setMetadata(metadata(name + ":" + String.join(",", owned)));
+                .setMetadata(metadata(name + ":" + String.join(",", owned) + ":" + joins++));
             final JoinGroupRequestData request = new JoinGroupRequestData().setGroupId(GROUP).setMemberId(id)
                 .setGroupInstanceId(instanceId).setProtocolType("consumer")
                 .setProtocols(new JoinGroupRequestProtocolCollection(List.of(protocol).iterator()))
@@ -167,7 +169,9 @@ final class ClassicGroupReplay extends Replay {
         }
 
         private void beat() {
-            stopTimers();
+            if (heartbeat != null) {
+                heartbeat.cancel();
+            }
             heartbeat = clock.in(config("heartbeat_interval_ms", 3_000), () -> {
                 final Errors error = beatNow();
                 if (error == Errors.NONE) {

@@ -87,7 +87,11 @@ final class Coordinator {
         call(builder, "withCoordinatorMetrics", construct(find("org.apache.kafka.coordinator.group.metrics.GroupCoordinatorMetrics")));
         if (has(builderClass, "withExecutor")) {
             call(builder, "withExecutor", proxy(parameter(builderClass, "withExecutor"), this::executor));
-            call(builder, "withAuthorizerPlugin", Optional.empty());
+        }
+        for (final String name : List.of("withAuthorizer", "withAuthorizerPlugin")) {
+            if (has(builderClass, name)) {
+                call(builder, name, Optional.empty());
+            }
         }
         shard = (GroupCoordinatorShard) call(builder, "build");
         call(shard, "onLoaded", wrapped(image, "KRaftCoordinatorMetadataImage"));

@@ -1,0 +1,256 @@
+"""The model of a classic group's coordinator with simple members, event by event: the log of a history.
+
+Members do as in `bridge/src/replay`. The leader deals the tasks out in turn, in the order of the members' names. A task
+that another member has is withheld until that has revoked it; both rejoin (KIP-429). The metadata of a member differ
+each time it joins, as those of Kafka Streams do.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+from simulator.group.classic_coordinator import Answer, ClassicCoordinator, ClassicMember, Error
+
+
+def log_of_classic_model(history: Mapping[str, Any], of_kafka: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the log of a history; if the leader leaves, the next one is that of Kafka's log."""
+    return _Group(history, of_kafka).run()
+
+
+@dataclass(eq=False)
+class _Member:
+    name: str
+    instance: str | None
+    id: str = ""
+    generation: int = -1
+    is_up: bool = True
+    owned: frozenset[str] = frozenset()
+    beats: int = 0
+    joins: int = 0
+    is_rejoining: bool = False
+    knows_id: bool = False
+
+
+class _Group:
+    def __init__(self, history: Mapping[str, Any], of_kafka: list[dict[str, Any]]) -> None:
+        self.history, self.config = history, history["config"]
+        self.generations = {entry["g"]: entry for entry in of_kafka if entry["k"] == "generation"}
+        self.coordinator: ClassicCoordinator[str] = ClassicCoordinator(
+            self.config["initial_rebalance_delay_ms"], self.choose
+        )
+        self.queue: list[tuple[int, bool, int, list[Callable[[], None]]]] = []
+        self.number, self.ids = count(), count()
+        self.now_ms = 0
+        self.log: list[dict[str, Any]] = []
+        self.timers: dict[Any, list[Callable[[], None]]] = {}
+        self.details = {client["name"]: client for client in history["clients"]}
+        self.clients: dict[str, list[_Member]] = {}
+        self.starts: dict[str, int] = dict.fromkeys(self.details, 0)
+        self.of_id: dict[str, _Member] = {}
+        self.present: set[str] = set()
+        self.tasks = [
+            f"{part['id']}_{partition}" for part in history["subtopologies"] for partition in range(part["partitions"])
+        ]
+
+    def choose(self, members: Collection[str]) -> str:
+        """Return the leader of Kafka's next generation, or the static member that it replaces.
+
+        If both are missing, return a member that will be gone or absent by then, which Kafka must have chosen.
+        """
+        entry = self.generations.get(self.coordinator.generation + 1)
+        if entry is None:
+            return next(iter(members))
+        by_name = {self.of_id[id_].name: id_ for id_ in members}
+        if entry["leader"] in by_name:
+            return by_name[entry["leader"]]
+        place = entry["leader"].split("/")[::2]
+        replaced = [id_ for name, id_ in by_name.items() if name.split("/")[::2] == place and self.of_id[id_].instance]
+        gone = [id_ for name, id_ in by_name.items() if name not in entry["members"]]
+        absent = [id_ for id_ in members if not self.of_id[id_].is_up]
+        return next(iter([*replaced, *gone, *absent, *members]))
+
+    def run(self) -> list[dict[str, Any]]:
+        for event in self.history["events"]:
+            self.at(event["at"], lambda event=event: self.happen(event))  # type: ignore[misc]
+        while self.queue and self.queue[0][0] <= self.history["duration_ms"]:
+            self.now_ms, _, _, actions = heapq.heappop(self.queue)
+            for action in actions:
+                action()
+        return self.log
+
+    def at(self, at_ms: int, action: Callable[[], None], *, is_timer: bool = False) -> list[Callable[[], None]]:
+        actions = [action]
+        heapq.heappush(self.queue, (at_ms, not is_timer, next(self.number), actions))
+        return actions
+
+    def later(self, delay_ms: int, action: Callable[[], None]) -> None:
+        if delay_ms == 0:
+            action()
+        else:
+            self.at(self.now_ms + delay_ms, action)
+
+    def happen(self, event: Mapping[str, Any]) -> None:
+        client, kind = event["client"], event["kind"]
+        is_static = self.details[client].get("static", False)
+        if kind == "start":
+            self.starts[client] += 1
+            self.clients[client] = []
+            for thread in range(self.details[client]["threads"]):
+                instance = f"{client}-{thread}" if is_static else None
+                member = _Member(f"{client}/{self.starts[client]}/{thread}", instance)
+                self.clients[client].append(member)
+                self.later(thread * self.config["thread_start_ms"], lambda member=member: self.join(member))  # type: ignore[misc]
+            return
+        for member in self.clients.pop(client):
+            self.stop(member, leaves=kind == "leave" or (kind == "close" and not is_static))
+
+    def stop(self, member: _Member, *, leaves: bool) -> None:
+        member.is_up = False
+        if leaves and member.knows_id:
+            self.coordinator.leave(member.id, self.now_ms)
+            self.flush()
+
+    def join(self, member: _Member) -> None:
+        if not member.is_up:
+            return
+        member.beats += 1
+        member.joins += 1
+        member.is_rejoining = False
+        if not member.id:
+            member.id = f"{member.name}#{next(self.ids)}"
+            self.of_id[member.id] = member
+            if member.instance is None:  # The first request of a dynamic member is answered with MEMBER_ID_REQUIRED.
+                self.at(self.now_ms, lambda: self.join_with_id(member))
+                return
+        new = ClassicMember(
+            (member.name, member.owned, member.joins),
+            member.instance,
+            self.config["session_timeout_ms"],
+            self.config.get("max_poll_interval_ms", 300_000),
+        )
+        self.coordinator.join(member.id, new, self.now_ms)
+        self.flush()
+
+    def join_with_id(self, member: _Member) -> None:
+        if member.is_up:
+            member.knows_id = True
+            self.join(member)
+
+    def flush(self) -> None:
+        """Start the coordinator's timers, deliver its answers, and log which members it has lost and got."""
+        for timer in self.coordinator.timers:
+            self.timers.pop(timer.key, []).clear()
+            if timer.at_ms is not None:
+                self.timers[timer.key] = self.at(timer.at_ms, lambda key=timer.key: self.end(key), is_timer=True)  # type: ignore[misc]
+        self.coordinator.timers.clear()
+        answers, self.coordinator.answers = self.coordinator.answers, []
+        for answer in answers:
+            self.at(self.now_ms, lambda answer=answer: self.receive(answer))  # type: ignore[misc]
+        members = {self.of_id[id_].name for id_ in self.coordinator.members}
+        for kind, names in (("removed", self.present - members), ("joined", members - self.present)):
+            self.log += [{"t": self.now_ms, "k": kind, "m": name} for name in sorted(names)]
+        self.present = members
+
+    def end(self, key: tuple[str, Any]) -> None:
+        del self.timers[key]
+        kind, member = key
+        if kind == "session":
+            self.coordinator.expire(member, self.now_ms)
+        elif kind == "join":
+            self.coordinator.end_join(self.now_ms)
+        else:
+            self.coordinator.end_sync(self.now_ms)
+        self.flush()
+
+    def receive(self, answer: Answer) -> None:
+        member = self.of_id[str(answer.member)]
+        if answer.is_join:
+            self.receive_join(member, answer)
+        elif member.is_up:
+            self.receive_sync(member, answer)
+
+    def receive_join(self, member: _Member, answer: Answer) -> None:
+        if answer.error is Error.NONE and answer.leads and not answer.skips_assignment:
+            names = sorted(self.of_id[id_].name for id_ in answer.members)
+            entry = {"t": self.now_ms, "k": "generation", "g": answer.generation, "leader": member.name}
+            self.log.append(entry | {"members": names})
+        if not member.is_up:
+            return
+        if answer.error is not Error.NONE:
+            self.reset(member, answer.error)
+            return
+        member.generation, member.knows_id = answer.generation, True
+        self.beat(member)
+        if not answer.leads:
+            self.sync(member, None, answer.generation)
+            return
+        assignments = None if answer.skips_assignment else self.assignments(answer.members)
+        self.later(self.config.get("leader_compute_ms", 0), lambda: self.sync(member, assignments, answer.generation))
+
+    def assignments(self, metadata: Mapping[str, Any]) -> dict[str, tuple[frozenset[str], bool]]:
+        """Return the tasks of each member now, and whether it waits for others."""
+        joined = {self.of_id[id_].name: id_ for id_ in metadata}
+        owned: dict[str, frozenset[str]] = {name: metadata[id_][1] for name, id_ in joined.items()}
+        assignments = {}
+        for number, name in enumerate(sorted(joined)):
+            tasks = self.tasks[number :: len(joined)]
+            free = {task for task in tasks if not any(task in has for other, has in owned.items() if other != name)}
+            assignments[joined[name]] = frozenset(free), len(free) < len(tasks)
+        return assignments
+
+    def sync(self, member: _Member, assignments: Any, generation: int) -> None:
+        if member.is_up and generation == member.generation:
+            self.coordinator.sync(member.id, generation, self.now_ms, assignments)
+            self.flush()
+
+    def receive_sync(self, member: _Member, answer: Answer) -> None:
+        if answer.error is Error.REBALANCE_IN_PROGRESS:
+            self.rejoin(member)
+            return
+        if answer.error is not Error.NONE:
+            self.reset(member, answer.error)
+            return
+        self.log.append({"t": self.now_ms, "k": "assigned", "m": member.name, "g": member.generation})
+        tasks, waits = answer.assignment or (frozenset(), False)  # type: ignore[misc]
+        is_over = answer.assignment is None or (not waits and tasks >= member.owned)
+        member.owned = tasks
+        if not is_over:
+            self.rejoin(member)
+
+    def reset(self, member: _Member, error: Error) -> None:
+        member.generation = -1
+        if error is Error.UNKNOWN_MEMBER_ID:
+            member.id, member.knows_id = "", False
+        if error is Error.FENCED_INSTANCE_ID:
+            member.is_up = False
+            return
+        member.owned = frozenset()
+        self.rejoin(member)
+
+    def rejoin(self, member: _Member) -> None:
+        if not member.is_rejoining:
+            member.is_rejoining, joins = True, member.joins
+            self.at(
+                self.now_ms + self.config["rejoin_ms"], lambda: self.join(member) if member.joins == joins else None
+            )
+
+    def beat(self, member: _Member) -> None:
+        member.beats += 1
+        started = member.beats
+
+        def send() -> None:
+            if member.is_up and member.beats == started:
+                error = self.coordinator.heartbeat(member.id, member.generation, self.now_ms)
+                self.flush()
+                if error is Error.NONE:
+                    self.beat(member)
+                elif error is Error.REBALANCE_IN_PROGRESS:
+                    self.rejoin(member)
+                else:
+                    self.reset(member, error)
+
+        self.at(self.now_ms + self.config["heartbeat_interval_ms"], send)
