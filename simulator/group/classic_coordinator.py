@@ -303,8 +303,6 @@ class ClassicCoordinator(Generic[M]):
     def _prepare(self, now_ms: int) -> None:
         """Begin a rebalance."""
         if self.phase is Phase.COMPLETING:
-            for one in self.members.values():
-                one.assignment = None
             self._answer_syncs(Error.REBALANCE_IN_PROGRESS, now_ms)
         self._pending_sync.clear()
         self.timers.append(Timer(("sync", None), None))
@@ -324,7 +322,7 @@ class ClassicCoordinator(Generic[M]):
 
     def end_join(self, now_ms: int) -> None:
         """Process the timer `join`: the initial delay, or the time for JoinGroup requests, is over."""
-        if self._is_initial and self._has_newcomer and self._remaining_ms:
+        if self._is_initial and self._has_newcomer:
             delay_ms, self._has_newcomer = min(self.initial_delay_ms, self._remaining_ms), False
             self._remaining_ms = max(self._remaining_ms - self._delay_ms, 0)
             self._delay_ms = delay_ms
