@@ -120,12 +120,21 @@ class ClassicCoordinator(Generic[M]):
     answers: list[Answer] = field(default_factory=list)
     _instances: dict[Hashable, M] = field(default_factory=dict)
     _fenced: set[M] = field(default_factory=set)
+    _pending: set[M] = field(default_factory=set)
     _pending_sync: set[M] = field(default_factory=set)
     _was_empty: bool = False
     _has_newcomer: bool = False
     _delay_ms: int = 0
     _remaining_ms: int = 0
     _is_initial: bool = False
+
+    def request_id(self, member: M, session_timeout_ms: int, now_ms: int) -> None:
+        """Process the first JoinGroup request of a dynamic member, which gets its member id (`MEMBER_ID_REQUIRED`).
+
+        Rebalances wait for its next request.
+        """
+        self._pending.add(member)
+        self.timers.append(Timer(("session", member), now_ms + session_timeout_ms))
 
     def join(self, member: M, new: ClassicMember, now_ms: int) -> None:
         """Process a JoinGroup request.
@@ -157,6 +166,7 @@ class ClassicCoordinator(Generic[M]):
         if self.phase is Phase.PREPARING and self._was_empty:
             self._has_newcomer = True
         new.is_new = new.awaits_join = True
+        self._pending.discard(member)
         self.members[member] = new
         if new.instance is not None:
             self._instances[new.instance] = member
@@ -256,9 +266,12 @@ class ClassicCoordinator(Generic[M]):
 
     def leave(self, member: M, now_ms: int) -> None:
         """Process a LeaveGroup request of a member."""
-        if member not in self.members:
+        if member in self._pending:
+            self._pending.remove(member)
+        elif member in self.members:
+            self._remove(member)
+        else:
             return
-        self._remove(member)
         if self.phase is Phase.PREPARING:
             self._complete_if_all_joined(now_ms)
         else:
@@ -267,13 +280,17 @@ class ClassicCoordinator(Generic[M]):
     def expire(self, member: M, now_ms: int) -> None:
         """Process the timer `session`: remove a member, unless it waits for the answer to a request."""
         one = self.members.get(member)
-        if one is None or (not one.is_new and (one.awaits_join or one.awaits_sync)):
+        is_pending = member in self._pending
+        self._pending.discard(member)
+        if one is not None and not one.is_new and (one.awaits_join or one.awaits_sync):
             return
-        self._remove(member)
-        if self.phase is not Phase.PREPARING:
-            self._prepare_or_complete(now_ms)
-        elif self._have_all_joined:
-            self._complete(now_ms)
+        if one is not None:
+            self._remove(member)
+        if self.phase is Phase.PREPARING:
+            if (is_pending or one is not None) and self._have_all_joined:
+                self._complete(now_ms)
+        elif one is not None:
+            self._prepare(now_ms)
 
     def _remove(self, member: M) -> None:
         one = self.members.pop(member)
@@ -288,7 +305,7 @@ class ClassicCoordinator(Generic[M]):
 
     @property
     def _have_all_joined(self) -> bool:
-        return all(one.awaits_join for one in self.members.values())
+        return not self._pending and all(one.awaits_join for one in self.members.values())
 
     @property
     def _rebalance_timeout_ms(self) -> int:

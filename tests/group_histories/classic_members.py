@@ -69,9 +69,13 @@ class _Group:
             return by_name[entry["leader"]]
         place = entry["leader"].split("/")[::2]
         replaced = [id_ for name, id_ in by_name.items() if name.split("/")[::2] == place and self.of_id[id_].instance]
-        gone = [id_ for name, id_ in by_name.items() if name not in entry["members"]]
-        absent = [id_ for id_ in members if not self.of_id[id_].is_up]
-        return next(iter([*replaced, *gone, *absent, *members]))
+        kinds = {event["client"]: event["kind"] for event in self.history["events"] if event["at"] <= entry["t"]}
+        gone = [
+            id_
+            for name, id_ in by_name.items()
+            if kinds[name.split("/")[0]] != "start" or (name not in entry["members"] and not self.of_id[id_].instance)
+        ]
+        return next(iter([*replaced, *gone, *members]))
 
     def run(self) -> list[dict[str, Any]]:
         for event in self.history["events"]:
@@ -123,7 +127,9 @@ class _Group:
         if not member.id:
             member.id = f"{member.name}#{next(self.ids)}"
             self.of_id[member.id] = member
-            if member.instance is None:  # The first request of a dynamic member is answered with MEMBER_ID_REQUIRED.
+            if member.instance is None:
+                self.coordinator.request_id(member.id, self.config["session_timeout_ms"], self.now_ms)
+                self.flush()
                 self.at(self.now_ms, lambda: self.join_with_id(member))
                 return
         new = ClassicMember(
