@@ -27,7 +27,7 @@ NEW_MEMBER_TIMEOUT_MS = 300_000
 """How long a new member may wait for its first rebalance (`classicGroupNewMemberJoinTimeoutMs`)."""
 
 
-class Phase(Enum):
+class RebalancePhase(Enum):
     """Where a group is in a rebalance."""
 
     EMPTY = auto()
@@ -112,7 +112,7 @@ class ClassicCoordinator(Generic[M]):
 
     initial_delay_ms: int
     choose: Callable[[Collection[M]], M] = lambda members: next(iter(members))
-    phase: Phase = Phase.EMPTY
+    phase: RebalancePhase = RebalancePhase.EMPTY
     generation: int = 0
     members: dict[M, ClassicMember] = field(default_factory=dict)
     leader: M | None = None
@@ -158,12 +158,12 @@ class ClassicCoordinator(Generic[M]):
 
     def _rebalances_with(self, member: M, metadata: Hashable) -> bool:
         """Return whether a JoinGroup request of a member begins a rebalance, or joins the one in preparation."""
-        if self.phase is Phase.PREPARING or self.members[member].metadata != metadata:
+        if self.phase is RebalancePhase.PREPARING or self.members[member].metadata != metadata:
             return True
-        return self.phase is Phase.STABLE and member == self.leader
+        return self.phase is RebalancePhase.STABLE and member == self.leader
 
     def _add(self, member: M, new: ClassicMember, now_ms: int) -> None:
-        if self.phase is Phase.PREPARING and self._was_empty:
+        if self.phase is RebalancePhase.PREPARING and self._was_empty:
             self._has_newcomer = True
         new.is_new = new.awaits_join = True
         self._pending.discard(member)
@@ -190,10 +190,10 @@ class ClassicCoordinator(Generic[M]):
             self.leader = member
         self._expect(member, now_ms)
         new.awaits_join = True
-        if self.phase is Phase.STABLE:
+        if self.phase is RebalancePhase.STABLE:
             new.awaits_join = False
             self._answer_join(member, skips_assignment=member == self.leader)
-        elif self.phase is Phase.COMPLETING:
+        elif self.phase is RebalancePhase.COMPLETING:
             self._prepare(now_ms)
         else:
             self._complete_if_all_joined(now_ms)
@@ -222,7 +222,7 @@ class ClassicCoordinator(Generic[M]):
             assignments: what the leader assigns to each member.
         """
         error = self._validate(member, generation)
-        if error is Error.NONE and self.phase is Phase.PREPARING:
+        if error is Error.NONE and self.phase is RebalancePhase.PREPARING:
             error = Error.REBALANCE_IN_PROGRESS
         if error is not Error.NONE:
             self.answers.append(Answer(member, is_join=False, error=error))
@@ -231,7 +231,7 @@ class ClassicCoordinator(Generic[M]):
         self._pending_sync.discard(member)
         if not self._pending_sync:
             self.timers.append(Timer(("sync", None), None))
-        if self.phase is Phase.STABLE:
+        if self.phase is RebalancePhase.STABLE:
             self.answers.append(Answer(member, is_join=False, assignment=one.assignment))
             return
         one.awaits_sync = True
@@ -239,7 +239,7 @@ class ClassicCoordinator(Generic[M]):
             for name, other in self.members.items():
                 other.assignment = (assignments or {}).get(name)
             self._answer_syncs(Error.NONE, now_ms)
-            self.phase = Phase.STABLE
+            self.phase = RebalancePhase.STABLE
 
     def _answer_syncs(self, error: Error, now_ms: int) -> None:
         """Answer the waiting SyncGroup requests, and begin the sessions of their members anew."""
@@ -255,7 +255,7 @@ class ClassicCoordinator(Generic[M]):
         if error is not Error.NONE:
             return error
         self._expect(member, now_ms)
-        return Error.REBALANCE_IN_PROGRESS if self.phase is Phase.PREPARING else Error.NONE
+        return Error.REBALANCE_IN_PROGRESS if self.phase is RebalancePhase.PREPARING else Error.NONE
 
     def _validate(self, member: M, generation: int) -> Error:
         if member in self._fenced:
@@ -272,7 +272,7 @@ class ClassicCoordinator(Generic[M]):
             self._remove(member)
         else:
             return
-        if self.phase is Phase.PREPARING:
+        if self.phase is RebalancePhase.PREPARING:
             self._complete_if_all_joined(now_ms)
         else:
             self._prepare_or_complete(now_ms)
@@ -286,7 +286,7 @@ class ClassicCoordinator(Generic[M]):
             return
         if one is not None:
             self._remove(member)
-        if self.phase is Phase.PREPARING:
+        if self.phase is RebalancePhase.PREPARING:
             if (is_pending or one is not None) and self._have_all_joined:
                 self._complete(now_ms)
         elif one is not None:
@@ -312,18 +312,18 @@ class ClassicCoordinator(Generic[M]):
         return max((one.rebalance_timeout_ms for one in self.members.values()), default=0)
 
     def _prepare_or_complete(self, now_ms: int) -> None:
-        if self.phase is Phase.PREPARING:
+        if self.phase is RebalancePhase.PREPARING:
             self._complete_if_all_joined(now_ms)
         else:
             self._prepare(now_ms)
 
     def _prepare(self, now_ms: int) -> None:
         """Begin a rebalance."""
-        if self.phase is Phase.COMPLETING:
+        if self.phase is RebalancePhase.COMPLETING:
             self._answer_syncs(Error.REBALANCE_IN_PROGRESS, now_ms)
         self._pending_sync.clear()
         self.timers.append(Timer(("sync", None), None))
-        self._was_empty, self.phase = self.phase is Phase.EMPTY, Phase.PREPARING
+        self._was_empty, self.phase = self.phase is RebalancePhase.EMPTY, RebalancePhase.PREPARING
         if self._was_empty:
             self._is_initial, self._delay_ms = True, self.initial_delay_ms
             self._remaining_ms = max(self._rebalance_timeout_ms - self.initial_delay_ms, 0)
@@ -334,7 +334,7 @@ class ClassicCoordinator(Generic[M]):
             self.timers.append(Timer(("join", None), now_ms + self._rebalance_timeout_ms))
 
     def _complete_if_all_joined(self, now_ms: int) -> None:
-        if self.phase is Phase.PREPARING and not self._was_empty and self._have_all_joined:
+        if self.phase is RebalancePhase.PREPARING and not self._was_empty and self._have_all_joined:
             self._complete(now_ms)
 
     def end_join(self, now_ms: int) -> None:
@@ -360,9 +360,9 @@ class ClassicCoordinator(Generic[M]):
         self.generation += 1
         self._pending_sync.clear()
         if not self.members:
-            self.phase = Phase.EMPTY
+            self.phase = RebalancePhase.EMPTY
             return
-        self.phase = Phase.COMPLETING
+        self.phase = RebalancePhase.COMPLETING
         for name, one in self.members.items():
             if one.awaits_join:
                 one.awaits_join = False
@@ -381,7 +381,7 @@ class ClassicCoordinator(Generic[M]):
 
     def end_sync(self, now_ms: int) -> None:
         """Process the timer `sync`: remove the members that have sent no SyncGroup request."""
-        if self.phase in (Phase.COMPLETING, Phase.STABLE) and self._pending_sync:
+        if self.phase in (RebalancePhase.COMPLETING, RebalancePhase.STABLE) and self._pending_sync:
             for name in self._in_order(self._pending_sync):
                 self._remove(name)
             self._prepare(now_ms)
