@@ -73,7 +73,7 @@ class _Group:
         gone = [
             id_
             for name, id_ in by_name.items()
-            if kinds[name.split("/")[0]] != "start" or (name not in entry["members"] and not self.of_id[id_].instance)
+            if (kinds[name.split("/")[0]] != "start" if self.of_id[id_].instance else name not in entry["members"])
         ]
         return next(iter([*replaced, *gone, *members]))
 
