@@ -272,8 +272,8 @@ class StreamsProtocol:
             self._reasons.append(f"{member.client} {reason}")
         causes.add_start(member, cause, rebalances=rebalances, replaces=before is not None)
         if before is not None:
-            if member in self._classic or before in self._classic:
-                coordinator.close(before)
+            if self._context.is_classic(member) or before in self._classic:
+                coordinator.close(before)  # With the classic protocol on either side, it is replaced at any time.
             self._classic.discard(before)
         self._enter(member)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from assignors.model.assignment import UNASSIGNED
@@ -151,3 +152,15 @@ def test_static_member_that_waits_for_its_instance_id_joins_the_group_that_was_c
     assert [round_.reason for round_ in trace.rounds[1:]] == ["m-0 joined, the assignor is now uniform"]
     assert 3 * MINUTE_MS + 40_000 <= trace.rounds[1].at_ms <= 3 * MINUTE_MS + 60_000
     assert owners(trace) == [4, 4, 4]
+
+
+def test_static_member_returns_with_the_classic_protocol_although_it_was_killed() -> None:
+    """Two members keep the consumer protocol, so the group is not converted back."""
+    consumer = "{at: 1m, rolling_bounce: {clients: m, down: 5s, configs: {group.protocol: consumer}}}"
+    killed = "{clients: m-0, down: 5s, close: 20s, grace: 5s, configs: {group.protocol: classic}}"
+    text = f"  - {consumer}\n  - {{at: 10m, rolling_bounce: {killed}}}"
+    trace = converted_run("range", text, static=True, minutes=15)
+    assert len(trace.rounds) == 1, "it replaces its predecessor at once, without a target"
+    own = np.flatnonzero(trace.rounds[0].owner == 0)
+    assert (trace.downtime_ms[own] > trace.downtime_ms[trace.rounds[0].owner == 1].max()).all()
+    assert trace.downtime_ms.max() < 30_000, "not until its session ends"
