@@ -170,10 +170,13 @@ class StreamsProtocol:
         """Return the number of the last target."""
         return self._generation
 
+    def _is_up(self, member: Member) -> bool:
+        """Return whether a member has joined and is up; the process of one that is closing is down."""
+        return member in self._memberships and self._context.fleet.is_up(member)
+
     def _is_present(self, member: Member) -> bool:
-        """Return whether a member is up, and the coordinator knows it."""
-        is_known = member in self._memberships and member in self._coordinator.members
-        return is_known and self._context.fleet.is_up(member)  # A process that closes is down and still a member.
+        """Return whether a member is up, and the coordinator has not removed it."""
+        return self._is_up(member) and member in self._coordinator.members
 
     def _heartbeats_of(self, member: Member) -> Heartbeats:
         return self._of_classic if member in self._classic else self._heartbeats
@@ -290,7 +293,7 @@ class StreamsProtocol:
         self._heartbeats_of(member).restart([member], now_ms)
         if self._reported_offsets is not None:
             self._reported_offsets.join(member)
-        self._memberships[member] = Membership(sent_at_ms=now_ms)
+        self._memberships.setdefault(member, Membership()).sent_at_ms = now_ms
         self._requester = member
         tasks = coordinator.join(member, self._announced(member), now_ms)
         self._follow_up()
@@ -335,12 +338,12 @@ class StreamsProtocol:
             closes: whether they close; static ones that do not leave then allow others to replace them.
         """
         for member in members:
+            self._memberships.pop(member, None)
+            self._unsettled.discard(member)
             if member not in self._coordinator.members:
                 continue
             if self._reported_offsets is not None:
                 self._reported_offsets.stop(member)
-            self._memberships.pop(member, None)
-            self._unsettled.discard(member)
             if self._coordinator.is_delayed:
                 self._note_heartbeats(member, self._context.now_ms)
             if leaves_group:
@@ -401,7 +404,7 @@ class StreamsProtocol:
             match timer:
                 case Timer(("initial", _), int(at_ms)):
                     self._scope.start(self._end_initial_delay(at_ms))
-                case Timer(("rebalance", Member() as member), at_ms):
+                case Timer(("rebalance", Member() as member), at_ms) if member not in self._classic:
                     self._deadlines_ms[member] = at_ms
                     if at_ms is not None:
                         self._scope.start(self._end_rebalance(member, at_ms))
@@ -444,7 +447,7 @@ class StreamsProtocol:
 
     def _is_beat(self, member: Member) -> bool:
         """Return whether the heartbeat of a member is due now."""
-        if not self._is_present(member):
+        if not self._is_up(member):
             return False
         now_ms = self._context.now_ms
         return self._memberships[member].sent_at_ms < now_ms == self._heartbeats.last_ms(member, now_ms)
@@ -455,9 +458,18 @@ class StreamsProtocol:
         if owned is not None:
             self._heartbeats.restart([member], now_ms)
         self._requester, self._memberships[member].sent_at_ms = member, now_ms
+        if member not in self._coordinator.members:
+            self._rejoin_fenced(member)
+            return
         tasks = self._coordinator.heartbeat(member, owned, now_ms)
         self._follow_up()
         self._receive(member, tasks)
+
+    def _rejoin_fenced(self, member: Member) -> None:
+        """Let a member that the coordinator has removed (`UNKNOWN_MEMBER_ID`) abandon its tasks, and join anew."""
+        self._have(member, NO_TASKS)
+        self._reasons.append(f"{member.client} joined")
+        self._enter(member)
 
     def _receive(self, member: Member, tasks: Tasks | None) -> None:
         """Let a member that is given other tasks have them with its next poll."""
@@ -476,7 +488,7 @@ class StreamsProtocol:
 
     def _poll(self, member: Member, at_ms: int) -> Process:
         yield self._context.env.timeout(at_ms - self._context.now_ms)
-        if self._is_present(member):
+        if self._is_up(member):
             self._take(member)
 
     def _take(self, member: Member) -> None:
@@ -503,7 +515,7 @@ class StreamsProtocol:
         """Note whether a member has its target, and let it send heartbeats until it has."""
         membership, coordinator = self._memberships[member], self._coordinator
         is_classic = member in self._classic
-        is_settled = coordinator.is_at_target(member) if is_classic else coordinator.is_settled(member)
+        is_settled = coordinator.is_at_target(member) if is_classic else self._is_settled(member)
         if is_settled and membership.owned == coordinator.members[member].assigned:
             self._unsettled.discard(member)
             self._mark_if_complete()
@@ -515,8 +527,11 @@ class StreamsProtocol:
                 self._serve_classic(member, membership) if is_classic else self._keep_beating(member, membership)
             )
 
+    def _is_settled(self, member: Member) -> bool:
+        return member in self._coordinator.members and self._coordinator.is_settled(member)
+
     def _keep_beating(self, member: Member, membership: Membership) -> Process:
-        while self._is_present(member) and not self._coordinator.is_settled(member):
+        while self._is_up(member) and not self._is_settled(member):
             now_ms = self._context.now_ms
             due_ms = self._heartbeats.due_ms(member, max(now_ms, membership.sent_at_ms + 1))
             yield self._context.env.timeout(due_ms - now_ms)
@@ -587,22 +602,13 @@ class StreamsProtocol:
         self._forget_reasons()
 
     def _end_rebalance(self, member: Member, at_ms: int) -> Process:
-        """Remove a member that has not revoked in time; it loses its tasks and joins anew if it is up."""
+        """Remove a member that has not revoked in time, unless it has closed; its next heartbeat shows it that."""
         yield self._context.env.timeout(at_ms - self._context.now_ms)
-        if self._deadlines_ms.get(member) != at_ms or member not in self._coordinator.members:
-            return
-        self._requester = None
-        self._reasons.append(f"{member.client}: rebalance timed out")
-        self._coordinator.end_rebalance(member)
-        self._follow_up()
-        if member in self._memberships and member not in self._coordinator.members:
-            now_ms = self._context.now_ms
-            yield self._context.env.timeout(self._heartbeats_of(member).next_ms(member, now_ms) - now_ms)
-            if member in self._memberships:
-                self._have(member, NO_TASKS)
-                self._unsettled.discard(member)
-                self._reasons.append(f"{member.client} joined")
-                self._enter(member)
+        member_now = self._coordinator.members.get(member)
+        if self._deadlines_ms.get(member) == at_ms and member_now is not None and member_now.epoch != CLOSES:
+            self._remove(member, f"{member.client}: rebalance timed out")
+            if self._is_up(member):
+                self._note(member)
 
     def move_coordinator(self, configs: GroupConfigs) -> None:
         """Let another broker coordinate the group: it knows members and tasks, but no reported offsets.

@@ -147,6 +147,7 @@ class _Recorder:
         self.log: Log = []
         self.cause = ""
         self.removed_by = ""
+        self.joined: set[Member] = set()
         self.release = release_of(history)
         self.num_partitions = [part["partitions"] for part in history["subtopologies"]]
         self.first = [sum(self.num_partitions[:number]) for number in range(len(self.num_partitions))]
@@ -207,7 +208,8 @@ class _Recorder:
                 super()._have(member, tasks)
 
             def _remove(self, member: Member, reason: str) -> None:
-                recorder.removed_by = "timer:session-timeout-group-" if reason.endswith("timed out") else "leave:"
+                kind = reason.removesuffix(" timed out").rpartition(" ")[2]
+                recorder.removed_by = f"timer:{kind}-timeout-group-" if reason.endswith(" timed out") else "leave:"
                 super()._remove(member, reason)
 
         return Recorded
@@ -221,7 +223,9 @@ class _Recorder:
             def join(self, member: Member, new: CoordinatedMember, now_ms: int) -> Tasks:
                 recorder.cause = f"heartbeat:{recorder.name(member)}"
                 tasks = super().join(member, new, now_ms)
-                recorder.note(list(self.events), member)
+                is_new = member not in recorder.joined
+                recorder.joined.add(member)
+                recorder.note(list(self.events), member if is_new else None)
                 return tasks
 
             def heartbeat(self, member: Member, owned: Tasks | None, now_ms: int) -> Tasks | None:
@@ -239,10 +243,6 @@ class _Recorder:
                 recorder.cause = f"{recorder.removed_by}{recorder.name(member)}"
                 super().remove(member)
                 recorder.note(list(self.events))
-
-            def end_rebalance(self, member: Member) -> None:
-                recorder.removed_by = "timer:rebalance-timeout-group-"
-                super().end_rebalance(member)
 
             def _compute(self, now_ms: int) -> None:
                 recorder.current = self

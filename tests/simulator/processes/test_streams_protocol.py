@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,7 @@ from assignors.model.state import ApplicationState
 from assignors.tasks.streams_group_sticky import StreamsGroupSticky
 from simulator.flows.task_states import TaskState
 from simulator.results.convergence import Verdict, convergence
+from simulator.world.client_times import ClientTimes
 from simulator.world.closing import Closing
 from simulator.world.disturbances import Crash, Disk, Join, Leave, RollingBounce
 from simulator.world.world import World
@@ -229,4 +232,14 @@ def test_client_may_leave_and_join_before_the_first_target() -> None:
         with_streams_protocol(world(1)), Leave(1_000, ("c0",)), Join(2_000, ("c0",)), assignor=StreamsGroupSticky()
     )
     assert round_times(trace) == [3 * SECOND]
+    assert convergence(trace).verdict is Verdict.STABLE
+
+
+def test_member_that_revokes_too_slowly_is_removed_and_joins_anew() -> None:
+    base = with_streams_protocol(with_late_clients(world(1), "late"), max_poll_interval_ms=6_000)
+    application = replace(base.application, times=ClientTimes(rejoin_ms=9_000))
+    trace = run(replace(base, application=application), Join(HOUR, ("late",)), assignor=StreamsGroupSticky())
+    assert [round_.reason for round_ in trace.rounds[1:]] == ["late joined", "c0: rebalance timed out, c0 joined"]
+    timed_out = trace.rounds[2]
+    assert timed_out.at_ms - timed_out.requested_at_ms == 3 * SECOND, "its poll came 9 s after the heartbeat, not 6 s"
     assert convergence(trace).verdict is Verdict.STABLE
