@@ -42,15 +42,6 @@ def differing(subject: str, history: dict[str, Any], of_kafka: Log) -> tuple[Any
     return next((pair for pair in zip_longest(*logs) if pair[0] != pair[1]), None)
 
 
-def is_tie(pair: tuple[Any, Any] | None) -> bool:
-    """Return whether two entries differ only in whose heartbeat came first in a millisecond, which is arbitrary."""
-    if pair is None or None in pair:
-        return False
-    causes = [entry.get("by", "") for entry in pair]
-    same, other = ({**entry, "by": ""} for entry in pair)
-    return bool(same == other and all(cause.startswith("heartbeat:") for cause in causes))
-
-
 def log_of(subject: str, history: dict[str, Any], of_kafka: Log) -> Log:
     """Return the log of a history, given that of Kafka.
 
@@ -79,8 +70,7 @@ def shrunk(subject: str, history: dict[str, Any], release: str) -> dict[str, Any
         smaller = [{**history, "events": events[:place] + events[place + 1 :]} for place in range(len(events))]
         smaller = [candidate for candidate in smaller if _is_consistent(candidate)]
         logs = [answer["log"] for answer in logs_of_kafka(smaller, release)]
-        pairs = [differing(subject, candidate, log) for candidate, log in zip(smaller, logs, strict=True)]
-        differ = [candidate for candidate, pair in zip(smaller, pairs, strict=True) if pair and not is_tie(pair)]
+        differ = [candidate for candidate, log in zip(smaller, logs, strict=True) if differing(subject, candidate, log)]
         if not differ:
             break
         history = differ[0]
@@ -110,12 +100,9 @@ def compare(protocol: str, release: str, subject: str, number: int, seed: int) -
     """Compare random histories; print how many are equal, and the smallest form of the first that is not."""
     histories = [_drawn(protocol, release, subject, seed * 1_000_000 + place) for place in range(number)]
     logs = [answer["log"] for answer in logs_of_kafka(histories, release)]
-    pairs = [differing(subject, history, log) for history, log in zip(histories, logs, strict=True)]
-    ties = sum(is_tie(pair) for pair in pairs)
-    unequal = [history for history, pair in zip(histories, pairs, strict=True) if pair and not is_tie(pair)]
-    until = f", {ties} of them until two heartbeats in one millisecond" if ties else ""
+    unequal = [history for history, log in zip(histories, logs, strict=True) if differing(subject, history, log)]
     equal = number - len(unequal)
-    print(f"{protocol} groups of Kafka {release}, {subject}: {equal:,} of {number:,} histories are equal{until}")
+    print(f"{protocol} groups of Kafka {release}, {subject}: {equal:,} of {number:,} histories are equal")
     if unequal:
         small = shrunk(subject, unequal[0], release)
         print(json.dumps(small))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import uuid
-from itertools import product
 from typing import Any
 
 RELEASES = ("4.1", "4.2", "4.3", "4.4")
@@ -12,7 +11,13 @@ RELEASES = ("4.1", "4.2", "4.3", "4.4")
 CLASSIC_RELEASES = ("3.9", "4.0", "4.3", "4.4")
 """The releases whose classic groups are compared."""
 
-_REJOINS_MS, _THREAD_STARTS_MS = (0, 31, 719), (13, 103)
+_STEP_MS = 200
+"""What heartbeat intervals, and the times until a member polls, are multiples of in a simulated history.
+
+A member that starts in a millisecond of the step stays in it, so members that start in different ones never send
+heartbeats in the same millisecond, whose order would be arbitrary.
+"""
+_REJOINS_MS, _THREAD_STARTS_MS, _MAX_THREADS = (0, 200, 800), (13, 103), 4
 _GAPS_MS = (0, 1, 5, 10, 100, 500, 1_000, 2_000, 5_000, 5_000, 10_000, 30_000, 60_000)
 
 
@@ -52,7 +57,8 @@ class _Drawing:
         self.subtopologies: list[dict[str, Any]] = []
         self.partitions: dict[str, int] = {}
         self.at_ms = 100
-        self.phases = _phases(self.at_ms)
+        self.thread_start_ms = self.random.choice(_THREAD_STARTS_MS if is_simulated else (0, 10, 100))
+        self.places = _places(self.at_ms, self.thread_start_ms)
 
     def history(self) -> dict[str, Any]:
         choice = self.random.choice
@@ -67,7 +73,7 @@ class _Drawing:
             "assignment_interval_ms": choice((0, 1_000, 1_000, 7_000, 15_000)),
             "num_standby_replicas": choice((0, 0, 1, 1, 2)),
             "rejoin_ms": choice(_REJOINS_MS if self.is_simulated else (0, 0, 30, 700)),
-            "thread_start_ms": choice(_THREAD_STARTS_MS if self.is_simulated else (0, 10, 100)),
+            "thread_start_ms": self.thread_start_ms,
             "max_poll_interval_ms": choice((300_000, 300_000, 20_000)),
             "client_timer": "restarted" if self.is_simulated else choice(("restarted", "restarted", "fixed")),
         }
@@ -94,14 +100,14 @@ class _Drawing:
         }
 
     def wait(self, gap_ms: int, most_more_ms: int) -> None:
-        """Let time pass; members of a simulated history send their heartbeats in different milliseconds of a second."""
+        """Let time pass; in a simulated history, all events and members have their own millisecond of a step."""
         if not self.is_simulated:
             self.at_ms += gap_ms + self.random.randint(0, most_more_ms)
             return
         self.at_ms += gap_ms + self.random.randint(1, 487)
-        while (phase := self.at_ms % 1_000) in self.phases:
+        while self.places & _places(self.at_ms, self.thread_start_ms):
             self.at_ms += 1
-        self.phases |= _phases(phase)
+        self.places |= _places(self.at_ms, self.thread_start_ms)
 
     def draw_event(self) -> None:
         up, down = sorted(self.up), [name for name in self.clients if name not in self.up]
@@ -123,7 +129,7 @@ class _Drawing:
         elif kind < 0.9 and up and not self.is_simulated:
             self.add("pause", client=self.random.choice(up), for_ms=self.random.choice((2_000, 12_000, 60_000)))
         elif kind < 0.95 and up:
-            self.add("threads", client=self.random.choice(up), threads=self.random.choice((1, 2, 3, 4)))
+            self.add("threads", client=self.random.choice(up), threads=self.random.randint(1, _MAX_THREADS))
         elif kind < 0.975 and not (self.is_simulated and self.release < "4.3"):
             self.add("num_standby_replicas", value=self.random.choice((0, 1, 2)))
         elif not self.is_simulated:
@@ -145,7 +151,6 @@ class _Drawing:
         self.events.append({"at": self.at_ms, "kind": kind, **details})
 
 
-def _phases(at_ms: int) -> set[int]:
-    """Return the milliseconds of a second in which members that start at a time may send heartbeats."""
-    steps = product(range(4), _THREAD_STARTS_MS, _REJOINS_MS)
-    return {(at_ms + thread * start_ms + rejoin_ms) % 1_000 for thread, start_ms, rejoin_ms in steps}
+def _places(at_ms: int, thread_start_ms: int) -> set[int]:
+    """Return the milliseconds of the step in which the threads of a client start."""
+    return {(at_ms + thread * thread_start_ms) % _STEP_MS for thread in range(_MAX_THREADS)}
