@@ -7,13 +7,13 @@ each time it joins, as those of Kafka Streams do.
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
 from simulator.group.classic_coordinator import Answer, ClassicCoordinator, ClassicMember, Error
+from tests.group_histories.virtual_clock import VirtualClock
 
 
 def log_of_classic_model(history: Mapping[str, Any], of_kafka: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -42,11 +42,9 @@ class _Group:
         self.coordinator: ClassicCoordinator[str] = ClassicCoordinator(
             self.config["initial_rebalance_delay_ms"], self.choose
         )
-        self.queue: list[tuple[int, bool, int, list[Callable[[], None]]]] = []
-        self.number, self.ids = count(), count()
-        self.now_ms = 0
+        self.clock = VirtualClock(self.end)
+        self.ids = count()
         self.log: list[dict[str, Any]] = []
-        self.timers: dict[Any, list[Callable[[], None]]] = {}
         self.details = {client["name"]: client for client in history["clients"]}
         self.clients: dict[str, list[_Member]] = {}
         self.starts: dict[str, int] = dict.fromkeys(self.details, 0)
@@ -79,23 +77,9 @@ class _Group:
 
     def run(self) -> list[dict[str, Any]]:
         for event in self.history["events"]:
-            self.at(event["at"], lambda event=event: self.happen(event))  # type: ignore[misc]
-        while self.queue and self.queue[0][0] <= self.history["duration_ms"]:
-            self.now_ms, _, _, actions = heapq.heappop(self.queue)
-            for action in actions:
-                action()
+            self.clock.at(event["at"], lambda event=event: self.happen(event))  # type: ignore[misc]
+        self.clock.run(self.history["duration_ms"])
         return self.log
-
-    def at(self, at_ms: int, action: Callable[[], None], *, is_timer: bool = False) -> list[Callable[[], None]]:
-        actions = [action]
-        heapq.heappush(self.queue, (at_ms, not is_timer, next(self.number), actions))
-        return actions
-
-    def later(self, delay_ms: int, action: Callable[[], None]) -> None:
-        if delay_ms == 0:
-            action()
-        else:
-            self.at(self.now_ms + delay_ms, action)
 
     def happen(self, event: Mapping[str, Any]) -> None:
         client, kind = event["client"], event["kind"]
@@ -107,7 +91,7 @@ class _Group:
                 instance = f"{client}-{thread}" if is_static else None
                 member = _Member(f"{client}/{self.starts[client]}/{thread}", instance)
                 self.clients[client].append(member)
-                self.later(thread * self.config["thread_start_ms"], lambda member=member: self.join(member))  # type: ignore[misc]
+                self.clock.later(thread * self.config["thread_start_ms"], lambda member=member: self.join(member))  # type: ignore[misc]
             return
         for member in self.clients.pop(client):
             self.stop(member, leaves=kind == "leave" or (kind == "close" and not is_static))
@@ -115,7 +99,7 @@ class _Group:
     def stop(self, member: _Member, *, leaves: bool) -> None:
         member.is_up = False
         if leaves and member.knows_id:
-            self.coordinator.leave(member.id, self.now_ms)
+            self.coordinator.leave(member.id, self.clock.now_ms)
             self.flush()
 
     def join(self, member: _Member) -> None:
@@ -128,9 +112,9 @@ class _Group:
             member.id = f"{member.name}#{next(self.ids)}"
             self.of_id[member.id] = member
             if member.instance is None:
-                self.coordinator.request_id(member.id, self.config["session_timeout_ms"], self.now_ms)
+                self.coordinator.request_id(member.id, self.config["session_timeout_ms"], self.clock.now_ms)
                 self.flush()
-                self.at(self.now_ms, lambda: self.join_with_id(member))
+                self.clock.at(self.clock.now_ms, lambda: self.join_with_id(member))
                 return
         new = ClassicMember(
             (member.name, member.owned, member.joins),
@@ -138,7 +122,7 @@ class _Group:
             self.config["session_timeout_ms"],
             self.config.get("max_poll_interval_ms", 300_000),
         )
-        self.coordinator.join(member.id, new, self.now_ms)
+        self.coordinator.join(member.id, new, self.clock.now_ms)
         self.flush()
 
     def join_with_id(self, member: _Member) -> None:
@@ -148,28 +132,24 @@ class _Group:
 
     def flush(self) -> None:
         """Start the coordinator's timers, deliver its answers, and log which members it has lost and got."""
-        for timer in self.coordinator.timers:
-            self.timers.pop(timer.key, []).clear()
-            if timer.at_ms is not None:
-                self.timers[timer.key] = self.at(timer.at_ms, lambda key=timer.key: self.end(key), is_timer=True)  # type: ignore[misc]
+        self.clock.start(self.coordinator.timers)
         self.coordinator.timers.clear()
         answers, self.coordinator.answers = self.coordinator.answers, []
         for answer in answers:
-            self.at(self.now_ms, lambda answer=answer: self.receive(answer))  # type: ignore[misc]
+            self.clock.at(self.clock.now_ms, lambda answer=answer: self.receive(answer))  # type: ignore[misc]
         members = {self.of_id[id_].name for id_ in self.coordinator.members}
         for kind, names in (("removed", self.present - members), ("joined", members - self.present)):
-            self.log += [{"t": self.now_ms, "k": kind, "m": name} for name in sorted(names)]
+            self.log += [{"t": self.clock.now_ms, "k": kind, "m": name} for name in sorted(names)]
         self.present = members
 
     def end(self, key: tuple[str, Any]) -> None:
-        del self.timers[key]
         kind, member = key
         if kind == "session":
-            self.coordinator.expire(member, self.now_ms)
+            self.coordinator.expire(member, self.clock.now_ms)
         elif kind == "join":
-            self.coordinator.end_join(self.now_ms)
+            self.coordinator.end_join(self.clock.now_ms)
         else:
-            self.coordinator.end_sync(self.now_ms)
+            self.coordinator.end_sync(self.clock.now_ms)
         self.flush()
 
     def receive(self, answer: Answer) -> None:
@@ -182,7 +162,7 @@ class _Group:
     def receive_join(self, member: _Member, answer: Answer) -> None:
         if answer.error is Error.NONE and answer.leads and not answer.skips_assignment:
             names = sorted(self.of_id[id_].name for id_ in answer.members)
-            entry = {"t": self.now_ms, "k": "generation", "g": answer.generation, "leader": member.name}
+            entry = {"t": self.clock.now_ms, "k": "generation", "g": answer.generation, "leader": member.name}
             self.log.append(entry | {"members": names})
         if not member.is_up:
             return
@@ -195,7 +175,9 @@ class _Group:
             self.sync(member, None, answer.generation)
             return
         assignments = None if answer.skips_assignment else self.assignments(answer.members)
-        self.later(self.config.get("leader_compute_ms", 0), lambda: self.sync(member, assignments, answer.generation))
+        self.clock.later(
+            self.config.get("leader_compute_ms", 0), lambda: self.sync(member, assignments, answer.generation)
+        )
 
     def assignments(self, metadata: Mapping[str, Any]) -> dict[str, tuple[frozenset[str], bool]]:
         """Return the tasks of each member now, and whether it waits for others."""
@@ -210,7 +192,7 @@ class _Group:
 
     def sync(self, member: _Member, assignments: Any, generation: int) -> None:
         if member.is_up and generation == member.generation:
-            self.coordinator.sync(member.id, generation, self.now_ms, assignments)
+            self.coordinator.sync(member.id, generation, self.clock.now_ms, assignments)
             self.flush()
 
     def receive_sync(self, member: _Member, answer: Answer) -> None:
@@ -220,7 +202,7 @@ class _Group:
         if answer.error is not Error.NONE:
             self.reset(member, answer.error)
             return
-        self.log.append({"t": self.now_ms, "k": "assigned", "m": member.name, "g": member.generation})
+        self.log.append({"t": self.clock.now_ms, "k": "assigned", "m": member.name, "g": member.generation})
         tasks, waits = answer.assignment or (frozenset(), False)  # type: ignore[misc]
         is_over = answer.assignment is None or (not waits and tasks >= member.owned)
         member.owned = tasks
@@ -240,8 +222,9 @@ class _Group:
     def rejoin(self, member: _Member) -> None:
         if not member.is_rejoining:
             member.is_rejoining, joins = True, member.joins
-            self.at(
-                self.now_ms + self.config["rejoin_ms"], lambda: self.join(member) if member.joins == joins else None
+            self.clock.at(
+                self.clock.now_ms + self.config["rejoin_ms"],
+                lambda: self.join(member) if member.joins == joins else None,
             )
 
     def beat(self, member: _Member) -> None:
@@ -250,7 +233,7 @@ class _Group:
 
         def send() -> None:
             if member.is_up and member.beats == started:
-                error = self.coordinator.heartbeat(member.id, member.generation, self.now_ms)
+                error = self.coordinator.heartbeat(member.id, member.generation, self.clock.now_ms)
                 self.flush()
                 if error is Error.NONE:
                     self.beat(member)
@@ -259,4 +242,4 @@ class _Group:
                 else:
                     self.reset(member, error)
 
-        self.at(self.now_ms + self.config["heartbeat_interval_ms"], send)
+        self.clock.at(self.clock.now_ms + self.config["heartbeat_interval_ms"], send)

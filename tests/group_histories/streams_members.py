@@ -6,8 +6,7 @@ other tasks, they have those and report it. A refused static member joins when a
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
@@ -22,6 +21,7 @@ from simulator.group.streams_coordinator import (
     Tasks,
     UnreleasedInstanceError,
 )
+from tests.group_histories.virtual_clock import VirtualClock
 
 
 def log_of_model(history: Mapping[str, Any], of_kafka: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -69,11 +69,8 @@ class _Group:
                 self.config["num_standby_replicas"],
             ),
         )
-        self.queue: list[tuple[int, bool, int, list[Callable[[], None]]]] = []
-        self.number = count()
-        self.now_ms = 0
+        self.clock = VirtualClock(self.end)
         self.log: list[dict[str, Any]] = []
-        self.timers: dict[Any, list[Callable[[], None]]] = {}
         self.cause = ""
         self.details = {client["name"]: client for client in history["clients"]}
         self.clients: dict[str, dict[int, _Member]] = {}
@@ -86,24 +83,9 @@ class _Group:
 
     def run(self) -> list[dict[str, Any]]:
         for event in self.history["events"]:
-            self.at(event["at"], lambda event=event: self.happen(event))
-        while self.queue and self.queue[0][0] <= self.history["duration_ms"]:
-            self.now_ms, _, _, actions = heapq.heappop(self.queue)
-            for action in actions:
-                action()
+            self.clock.at(event["at"], lambda event=event: self.happen(event))
+        self.clock.run(self.history["duration_ms"])
         return self.log
-
-    def at(self, at_ms: int, action: Callable[[], None], *, is_timer: bool = False) -> list[Callable[[], None]]:
-        """Add an event and return it as a list, to clear if it is canceled; timers are first in their millisecond."""
-        actions = [action]
-        heapq.heappush(self.queue, (at_ms, not is_timer, next(self.number), actions))
-        return actions
-
-    def later(self, delay_ms: int, action: Callable[[], None]) -> None:
-        if delay_ms == 0:
-            action()
-        else:
-            self.at(self.now_ms + delay_ms, action)
 
     def happen(self, event: Mapping[str, Any]) -> None:
         match event:
@@ -124,7 +106,7 @@ class _Group:
                 self.coordinator.configure(value)
             case {"kind": "pause", "client": client, "for_ms": for_ms}:
                 for member in self.clients[client].values():
-                    member.paused_until_ms = self.now_ms + for_ms
+                    member.paused_until_ms = self.clock.now_ms + for_ms
             case {"kind": "partitions"}:
                 self.coordinator.note_partitions()
             case _:
@@ -134,7 +116,7 @@ class _Group:
         instance = f"{client}-{thread}" if self.details[client].get("static") else None
         member = _Member(f"{client}/{self.starts[client]}/{thread}", thread, process, instance)
         self.clients[client][thread] = member
-        self.later(number * self.config["thread_start_ms"], lambda: self.join(member))
+        self.clock.later(number * self.config["thread_start_ms"], lambda: self.join(member))
 
     def set_threads(self, client: str, number: int) -> None:
         threads = self.clients[client]
@@ -166,7 +148,7 @@ class _Group:
         self.cause = f"heartbeat:{member.name}"
         timeout_ms = self.config.get("max_poll_interval_ms", 300_000)
         new = CoordinatedMember(member.process, instance=member.instance, rebalance_timeout_ms=timeout_ms)
-        return self.coordinator.join(member.id, new, self.now_ms)
+        return self.coordinator.join(member.id, new, self.clock.now_ms)
 
     def repeat(self, member: _Member) -> None:
         member.timer += 1
@@ -174,16 +156,16 @@ class _Group:
 
         def beat() -> None:
             if member.is_up and member.timer == started:
-                if self.now_ms >= member.paused_until_ms:
+                if self.clock.now_ms >= member.paused_until_ms:
                     self.beat(member, None)
                 self.repeat(member)
 
-        self.at(self.now_ms + self.config["heartbeat_interval_ms"], beat)
+        self.clock.at(self.clock.now_ms + self.config["heartbeat_interval_ms"], beat)
 
     def beat(self, member: _Member, owned: Tasks | None) -> None:
         self.cause = f"heartbeat:{member.name}"
         if member.id in self.coordinator.members:
-            tasks = self.coordinator.heartbeat(member.id, owned, self.now_ms)
+            tasks = self.coordinator.heartbeat(member.id, owned, self.clock.now_ms)
             self.flush()
             self.receive(member, tasks)
             return
@@ -200,11 +182,11 @@ class _Group:
         member.target = tasks
         if tasks != member.owned and not member.is_polling:
             member.is_polling = True
-            self.later(self.config["rejoin_ms"], lambda: self.poll(member))
+            self.clock.later(self.config["rejoin_ms"], lambda: self.poll(member))
 
     def poll(self, member: _Member) -> None:
-        if self.now_ms < member.paused_until_ms:
-            self.at(member.paused_until_ms, lambda: self.poll(member))
+        if self.clock.now_ms < member.paused_until_ms:
+            self.clock.at(member.paused_until_ms, lambda: self.poll(member))
             return
         member.is_polling = False
         if member.is_up and member.target != member.owned:
@@ -216,7 +198,7 @@ class _Group:
     def hold(self, member: _Member, tasks: Tasks) -> None:
         if member.owned != tasks:
             member.owned = tasks
-            self.log.append({"t": self.now_ms, "k": "tasks", "m": member.name, **_record(tasks)})
+            self.log.append({"t": self.clock.now_ms, "k": "tasks", "m": member.name, **_record(tasks)})
 
     def leave(self, member: _Member, *, closes: bool) -> None:
         member.is_up = False
@@ -230,11 +212,10 @@ class _Group:
 
     def end(self, key: tuple[str, Any]) -> None:
         """Let a timer end."""
-        del self.timers[key]
         kind, member = key
         if kind == "initial":
             self.cause = "timer:initial-rebalance-timeout-group"
-            self.coordinator.end_initial_delay(self.now_ms)
+            self.coordinator.end_initial_delay(self.clock.now_ms)
         else:
             self.cause = f"timer:{kind}-timeout-group-{_name(member)}"
             (self.coordinator.remove if kind == "session" else self.coordinator.end_rebalance)(member)
@@ -242,10 +223,7 @@ class _Group:
 
     def flush(self, joined: str | None = None) -> None:
         """Start the coordinator's timers, and log what it has written; a member has joined after it replaced one."""
-        for timer in self.coordinator.timers:
-            self.timers.pop(timer.key, []).clear()
-            if timer.at_ms is not None:
-                self.timers[timer.key] = self.at(timer.at_ms, lambda key=timer.key: self.end(key), is_timer=True)
+        self.clock.start(self.coordinator.timers)
         self.coordinator.timers.clear()
         events, self.coordinator.events = self.coordinator.events, []
         if joined is not None:
@@ -257,7 +235,7 @@ class _Group:
                 self.join(member)
 
     def entry(self, event: Event) -> dict[str, Any]:
-        entry: dict[str, Any] = {"t": self.now_ms, "k": event.kind}
+        entry: dict[str, Any] = {"t": self.clock.now_ms, "k": event.kind}
         if event.kind in ("joined", "removed"):
             entry["m"] = _name(str(event.member))
         if event.kind == "removed":
