@@ -39,9 +39,15 @@ from simulator.assignment.leader import Decision
 from simulator.group.group_events import ComputeAssignment, Member
 from simulator.group.handover import GroupHandover
 from simulator.group.heartbeats import Heartbeats
-from simulator.group.member_tasks import Place, assignment_of, reconcile_member, tasks_of_members
 from simulator.group.rebalance_causes import Cause
-from simulator.group.reconciliation import reconcile_group, without_stopped_threads
+from simulator.group.reconciliation import (
+    Place,
+    assignment_of,
+    reconcile_group,
+    reconcile_member,
+    tasks_of_members,
+    without_stopped_threads,
+)
 from simulator.group.streams_coordinator import (
     CLOSES,
     NO_TASKS,
