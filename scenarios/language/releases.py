@@ -46,14 +46,6 @@ def parse_release(text: str) -> tuple[int, int, int]:
     return major, minor, patch
 
 
-def passes_owned_tasks(brokers: tuple[int, int, int]) -> bool:
-    """Return whether brokers of a release pass the tasks that members own to the assignor of a streams group.
-
-    Before, they pass those of the last target. (Source: `TargetAssignmentBuilder`, Kafka 4.3.1 and 4.4.0.)
-    """
-    return brokers >= (4, 4, 0)
-
-
 def can_remain_in_streams_group(clients: tuple[int, int, int]) -> bool:
     """Return whether dynamic members of a release can close without leaving a streams group (from 4.4 on)."""
     return clients >= (4, 4, 0)

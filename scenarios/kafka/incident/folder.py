@@ -40,8 +40,9 @@ from scenarios.kafka.incident.recorded import RecordedGroup
 from scenarios.kafka.incident.streams_records import streams_rebalances
 from scenarios.kafka.naming import UUID_PATTERN
 from scenarios.kafka.observation.errors import ObservationError
-from scenarios.language.releases import parse_release, passes_owned_tasks
+from scenarios.language.releases import parse_release
 from scenarios.language.text_files import MAX_IMPORT_BYTES
+from simulator.group.streams_coordinator import Rules
 
 MAX_SEGMENT_BYTES: Final = 256 * 1024 * 1024
 """Maximum size of a segment; `offsets.topic.segment.bytes` is 100 MB by default."""
@@ -163,7 +164,7 @@ def _rebuild(
         return _with_migration(recorded, with_members)
     others = [record for record in records if record.type != GROUP_METADATA]
     release = parse_release(broker_release or listed_release(dumps) or RELEASES[-1])
-    return streams_rebalances(group, others, passes_owned_tasks=passes_owned_tasks(release))
+    return streams_rebalances(group, others, passes_owned_tasks=Rules.of(release[:2]).passes_assigned)
 
 
 def _last(records: Sequence[CoordinatorRecord]) -> int:
