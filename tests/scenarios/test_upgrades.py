@@ -93,6 +93,19 @@ def test_group_that_is_upgraded_before_its_first_assignment_has_the_new_release_
     assert upgraded.captured_rounds[-1].state.thread_offsets == new.captured_rounds[-1].state.thread_offsets
 
 
+def test_sessions_begin_anew_when_the_coordinator_moves() -> None:
+    """The other coordinator does not know when members sent their last heartbeats (`GroupMetadataManager.onLoaded`)."""
+    crash = "{at: 10m, crash: {clients: app-1}}"
+    stays = trace_of(crash)
+    moves = trace_of(f"{crash}, {{at: 620s, upgrade: {{brokers: '4.4', down: 0s, pause: 0s}}}}")
+    assert moves.changes[-1].at_ms == 620_000
+    [before], [after] = (
+        [round_ for round_ in trace.rounds if "timed out" in round_.reason][-1:] for trace in (stays, moves)
+    )
+    assert 640_000 <= before.requested_at_ms <= 645_000, "45 s after the last heartbeat, of every 5 s"
+    assert after.requested_at_ms == 665_000
+
+
 @pytest.mark.parametrize("clients", ["4.3", "4.4"])
 def test_each_assignment_is_that_of_the_release_of_the_coordinator(clients: str) -> None:
     trace = trace_of(
