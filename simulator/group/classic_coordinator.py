@@ -272,9 +272,7 @@ class ClassicCoordinator(Generic[M]):
             self._remove(member)
         else:
             return
-        if self.phase is RebalancePhase.PREPARING:
-            self._complete_if_all_joined(now_ms)
-        else:
+        if self.phase is not RebalancePhase.EMPTY:
             self._prepare_or_complete(now_ms)
 
     def expire(self, member: M, now_ms: int) -> None:
