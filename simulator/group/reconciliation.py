@@ -2,7 +2,7 @@
 
 In a classic group, a task that moves is not given to its new owner while another thread still owns it. The old owner
 revokes it when it receives the assignment, and rejoins. In the follow-up rebalance the task is free. In a group whose
-coordinator computes targets (`streams_coordinator`), each member moves by itself, as far as the coordinator says.
+coordinator computes targets (`streams_coordinator`), each member moves by itself, to what the coordinator gives it.
 
 Source: KIP-429, `StreamsPartitionAssignor.populateActiveTaskAndPartitionsLists` and `buildStandbyTaskMap`.
 """
