@@ -32,7 +32,7 @@ from simulator.assignment.threads import ThreadAssigner, threads_of_slots
 from simulator.errors import AssignorFailedError
 from simulator.flows.execution import Execution
 from simulator.group.fleet import Fleet
-from simulator.group.group_events import ComputeAssignment, Member
+from simulator.group.member import ComputeAssignment, Member
 from simulator.world.group_assignment import GroupAssignment
 from simulator.world.layout import Layout
 from simulator.world.world import GroupProtocol, World

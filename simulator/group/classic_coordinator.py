@@ -4,8 +4,10 @@ A group is *empty*, *preparing* a rebalance (it waits for JoinGroup requests), *
 the others wait for the assignment with SyncGroup requests), or *stable*. The answers to JoinGroup and SyncGroup
 requests come when the group reaches the next phase, so they are a list that the caller takes after each request.
 
-`tests/group_histories` compares this with the released coordinators; the simulation does not use it yet
-(`simulator.group.classic_group`).
+A member that is down stays in the group until its session has timed out, or until a rebalance has waited for it for too
+long. A static one stays even then, and keeps its assignment for the process that replaces it.
+
+`tests/group_histories` compares this with the released coordinators.
 
 Source: `GroupMetadataManager.classicGroupJoin`, `.classicGroupSync`, `.classicGroupHeartbeat`, `.classicGroupLeave`,
 `.prepareRebalance`, `.completeClassicGroupJoin`, `.expireClassicGroupMemberHeartbeat`, `.expirePendingSync`,
@@ -101,8 +103,14 @@ class ClassicCoordinator(Generic[M]):
         initial_delay_ms: `group.initial.rebalance.delay.ms`.
         choose: chooses a leader among members, if the leader has left or does not join. Kafka takes the first one in
             the order of a hash table, and member ids are random.
+        changes_assignor: returns whether members have another assignor in common than those of the last generation,
+            so that a static member that is back triggers a rebalance.
+        extends_every_initial_delay: whether each initial delay is extended while members join, not only the first one
+            of the group: since Kafka 4.0. (Source: `GroupMetadataManager.addMemberAndRebalance`, 4.3.1;
+            `GroupCoordinator.addMemberAndRebalance`, 3.9.1.)
         phase: the phase.
         generation: the generation.
+        rebalances: how many rebalances have begun.
         members: the members in the order in which they joined.
         leader: the member that computes assignments.
         timers: timers that were started or canceled since they were last taken: `join`, `sync`, or `session` with a
@@ -112,8 +120,11 @@ class ClassicCoordinator(Generic[M]):
 
     initial_delay_ms: int
     choose: Callable[[Collection[M]], M] = lambda members: next(iter(members))
+    changes_assignor: Callable[[Collection[M]], bool] = lambda _: False
+    extends_every_initial_delay: bool = True
     phase: RebalancePhase = RebalancePhase.EMPTY
     generation: int = 0
+    rebalances: int = 0
     members: dict[M, ClassicMember] = field(default_factory=dict)
     leader: M | None = None
     timers: list[Timer] = field(default_factory=list)
@@ -122,11 +133,24 @@ class ClassicCoordinator(Generic[M]):
     _fenced: set[M] = field(default_factory=set)
     _pending: set[M] = field(default_factory=set)
     _pending_sync: set[M] = field(default_factory=set)
+    _has_run: bool = False
     _was_empty: bool = False
     _has_newcomer: bool = False
     _delay_ms: int = 0
     _remaining_ms: int = 0
     _is_initial: bool = False
+
+    def resume(self, members: Mapping[M, ClassicMember], generation: int) -> None:
+        """Continue with members of a generation, which have their assignments."""
+        self.members.update(members)
+        self._instances.update((one.instance, name) for name, one in members.items() if one.instance is not None)
+        self.generation, self._has_run = generation, True
+        if members:
+            self.phase, self.leader = RebalancePhase.STABLE, self.choose(self.members)
+
+    def member_with(self, instance: Hashable) -> M | None:
+        """Return the static member with an instance id; None if there is none."""
+        return self._instances.get(instance)
 
     def request_id(self, member: M, session_timeout_ms: int, now_ms: int) -> None:
         """Process the first JoinGroup request of a dynamic member, which gets its member id (`MEMBER_ID_REQUIRED`).
@@ -164,7 +188,7 @@ class ClassicCoordinator(Generic[M]):
 
     def _add(self, member: M, new: ClassicMember, now_ms: int) -> None:
         if self.phase is RebalancePhase.PREPARING and self._was_empty:
-            self._has_newcomer = True
+            self._has_newcomer = self.extends_every_initial_delay or not self._has_run
         new.is_new = new.awaits_join = True
         self._pending.discard(member)
         self.members[member] = new
@@ -190,10 +214,10 @@ class ClassicCoordinator(Generic[M]):
             self.leader = member
         self._expect(member, now_ms)
         new.awaits_join = True
-        if self.phase is RebalancePhase.STABLE:
+        if self.phase is RebalancePhase.STABLE and not self.changes_assignor(self.members):
             new.awaits_join = False
             self._answer_join(member, skips_assignment=member == self.leader)
-        elif self.phase is RebalancePhase.COMPLETING:
+        elif self.phase in (RebalancePhase.STABLE, RebalancePhase.COMPLETING):
             self._prepare(now_ms)
         else:
             self._complete_if_all_joined(now_ms)
@@ -322,6 +346,7 @@ class ClassicCoordinator(Generic[M]):
         self._pending_sync.clear()
         self.timers.append(Timer(("sync", None), None))
         self._was_empty, self.phase = self.phase is RebalancePhase.EMPTY, RebalancePhase.PREPARING
+        self.rebalances += 1
         if self._was_empty:
             self._is_initial, self._delay_ms = True, self.initial_delay_ms
             self._remaining_ms = max(self._rebalance_timeout_ms - self.initial_delay_ms, 0)
@@ -337,7 +362,7 @@ class ClassicCoordinator(Generic[M]):
 
     def end_join(self, now_ms: int) -> None:
         """Process the timer `join`: the initial delay, or the time for JoinGroup requests, is over."""
-        if self._is_initial and self._has_newcomer:
+        if self._is_initial and self._has_newcomer and self._remaining_ms:
             delay_ms, self._has_newcomer = min(self.initial_delay_ms, self._remaining_ms), False
             self._remaining_ms = max(self._remaining_ms - self._delay_ms, 0)
             self._delay_ms = delay_ms
@@ -360,7 +385,7 @@ class ClassicCoordinator(Generic[M]):
         if not self.members:
             self.phase = RebalancePhase.EMPTY
             return
-        self.phase = RebalancePhase.COMPLETING
+        self.phase, self._has_run = RebalancePhase.COMPLETING, True
         for name, one in self.members.items():
             if one.awaits_join:
                 one.awaits_join = False

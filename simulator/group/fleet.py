@@ -12,7 +12,7 @@ import numpy as np
 from assignors.model.columns import NO_RACK, BoolArray, ClientTable, ConsumerUpdate, IntArray
 from assignors.model.configs import AssignmentConfigs
 from assignors.model.ids import ProcessId
-from simulator.group.group_events import Member
+from simulator.group.member import Member
 from simulator.world.thread_ends import num_thread_numbers
 from simulator.world.world import GroupConfigs, World
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from simulator.group.group_events import Member
 from simulator.group.heartbeats import Heartbeats
+from simulator.group.member import Member
 from simulator.group.rebalance_causes import Cause
 from simulator.world.group_assignment import GroupAssignment
 

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from simulator.group.fleet import Fleet
-from simulator.group.group_events import Member
+from simulator.group.member import Member
 from simulator.random_streams import random_stream
 
 _MAX_DELAYS_PER_INTERVAL = 100
@@ -62,6 +62,10 @@ class Heartbeats:
         """Return when a member sent its last heartbeat, `now_ms` included; for a crashed member, when it crashed."""
         since_ms = self._since_ms[member]
         return now_ms - (now_ms - since_ms) % self._period(member)
+
+    def is_due(self, member: Member, now_ms: int) -> bool:
+        """Return whether a member sends a heartbeat now; not if its timer is restarted now."""
+        return self._since_ms[member] < now_ms == self.last_ms(member, now_ms)
 
     def next_ms(self, member: Member, now_ms: int) -> int:
         """Return when a member sends its next heartbeat after `now_ms`."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Container
 from typing import Final, NamedTuple
 
-from simulator.group.group_events import Member
+from simulator.group.member import Member
 
 START: Final = 0
 """The number of the start of a run among its events."""

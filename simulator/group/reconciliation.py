@@ -18,7 +18,7 @@ import numpy as np
 
 from assignors.model.assignment import UNASSIGNED
 from assignors.model.columns import BoolArray, IntArray
-from simulator.group.group_events import Member
+from simulator.group.member import Member
 from simulator.group.streams_coordinator import Tasks
 from simulator.world.group_assignment import GroupAssignment
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from simulator.group.group_events import Member
 from simulator.group.heartbeats import Heartbeats
+from simulator.group.member import Member
 
 
 class TaskOffsetReports:

@@ -1,135 +1,202 @@
-"""The classic protocol in time: members send heartbeats and join, the leader computes, and members revoke tasks.
+"""The classic protocol in time: members send requests, the leader computes, and members revoke tasks.
+
+`ClassicCoordinator` decides everything about the group; here is when its members send what. Every stream thread is a
+member. The threads of a client start one after the other. Requests and their answers take no time. A member sends
+heartbeats from the answer to its JoinGroup request until its next one; only those are simulated that can show it that
+it has to rejoin.
 
 Members of Kafka Streams rebalance cooperatively (KIP-429): they keep their tasks while a rebalance goes on, revoke
 those that move when they receive the assignment, and rejoin. Consumers do the same with a cooperative assignor, but
 those that wait for a partition do not rejoin: the revocation of another one triggers the follow-up rebalance. With an
 eager assignor, a member revokes all partitions before it joins, and gets partitions again with the assignment.
 
-Source: `ConsumerCoordinator.onJoinPrepare` and `.onJoinComplete`, `StreamsPartitionAssignor.onAssignment`, Kafka 4.3.1.
+A leader neither polls nor joins while it computes. If another rebalance has begun by then, its assignment is discarded.
+
+Source: `AbstractCoordinator`, `ConsumerCoordinator.onJoinPrepare` and `.onJoinComplete`,
+`StreamsPartitionAssignor.onAssignment`, `GroupMetadataManager.onLoaded`, Kafka 4.3.1.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
 from typing import Final
 
 import numpy as np
 
+from assignors.model.assignment import UNASSIGNED
 from assignors.model.configs import AssignmentConfigs
 from simulator.assignment.leader import Decision
-from simulator.group import group_events as events
-from simulator.group.classic_group import ClassicGroupProtocolState, Phase
-from simulator.group.group_events import ComputeAssignment, Member
+from simulator.group.classic_coordinator import Answer, ClassicCoordinator, ClassicMember, Error, RebalancePhase
 from simulator.group.handover import GroupHandover
 from simulator.group.heartbeats import Heartbeats
+from simulator.group.member import ComputeAssignment, Member
 from simulator.group.rebalance_causes import Cause
 from simulator.group.reconciliation import Reconciliation, reconcile_group, without_stopped_threads
-from simulator.processes.followups import FollowupRebalances
-from simulator.processes.process_scope import ProcessScope
+from simulator.group.streams_coordinator import Timer
+from simulator.processes.process_scope import ProcessScope, timer_of_broker
 from simulator.processes.received_assignment import ReceivedAssignment
 from simulator.processes.rejoining import Rejoining
 from simulator.processes.selected_assignor import SelectedAssignor
 from simulator.processes.simulation_context import Process, SimulationContext
+from simulator.processes.waiting_joins import WaitingJoins
 from simulator.random_streams import random_order
 from simulator.world.group_assignment import GroupAssignment
 from simulator.world.world import GroupConfigs, Start
 
 API_TIMEOUT_MS: Final = 60_000
 """`default.api.timeout.ms` of the admin client: how long a leader retries to fetch end offsets."""
+FOLLOWUP: Final = "follow-up rebalance: revoked tasks can be assigned"
 _RETRY_MS: Final = 1_000
 """The time between two retries (`retry.backoff.max.ms`)."""
+_NO_GENERATION: Final = -1
+
+
+@dataclass(slots=True)
+class _Membership:
+    """What a member that is up knows.
+
+    Attributes:
+        generation: the generation that it has joined.
+        joins: how many JoinGroup requests it has sent.
+        is_rejoining: whether it will send another one.
+        is_computing: whether it computes an assignment, and does nothing else.
+    """
+
+    generation: int = _NO_GENERATION
+    joins: int = 0
+    is_rejoining: bool = False
+    is_computing: bool = False
 
 
 class ClassicProtocol:
-    """Runs the state machine of a classic group: executes its instructions after the right delays."""
+    """Runs a classic group."""
 
     def __init__(self, context: SimulationContext) -> None:
         self._context = context
         self._scope = ProcessScope(context.env)
-        self._configs = context.world.application.group_configs
-        self._group = ClassicGroupProtocolState(
-            hash_order=self._hash_order, extends_every_initial_delay=self._configs.extends_every_initial_delay
+        self._configs = configs = context.world.application.group_configs
+        self._selected = SelectedAssignor(context.leader)
+        self._coordinator: ClassicCoordinator[Member] = ClassicCoordinator(
+            configs.initial_rebalance_delay_ms,
+            self._choose,
+            self._selected.changes_with,
+            configs.extends_every_initial_delay,
         )
         self._rejoining = Rejoining(context)
-        self._followups = FollowupRebalances(context, self._scope, self._rejoining, self._send)
-        self._decisions: dict[int, tuple[ComputeAssignment, Decision]] = {}
-        self._requested_at_ms = 0
-        world, interval_ms = context.world, self._configs.heartbeat_interval_ms
-        self._heartbeats = Heartbeats(context.fleet, interval_ms, world.seed, are_late=True)
-        self._selected = SelectedAssignor(context.leader)
-        self._silent: dict[Member, None] = {}
+        self._waiting = WaitingJoins(context, self._scope, self._join_new, lambda _: False)
+        self._heartbeats = Heartbeats(context.fleet, configs.heartbeat_interval_ms, context.world.seed, are_late=True)
         self._received = ReceivedAssignment(context)
         self._is_consumer_group = context.world.application.is_consumer_group
+        self._memberships: dict[Member, _Membership] = {}
+        self._joined: dict[Member, None] = {}
+        self._waits: set[tuple[int, int]] = set()
+        self._timers: dict[str, Timer] = {}
+        self._session_ends_ms: dict[Member, int] = {}
+        self._watched_ms: dict[Member, int] = {}
+        self._reasons: list[str] = []
+        self._rebalances = 0
+        self._requested_at_ms = 0
+        self._overdue: int | None = None
+        self._is_following = False
         self._is_warm_start = context.world.start is Start.WARM
 
     @property
     def is_stable(self) -> bool:
         """Return whether no rebalance is in progress, and no member is down or was removed."""
-        is_stable = self._group.phase in (Phase.STABLE, Phase.EMPTY)
-        return is_stable and set(self._group.members) == self._context.fleet.members_up()
+        is_stable = self._coordinator.phase in (RebalancePhase.STABLE, RebalancePhase.EMPTY)
+        return is_stable and set(self._coordinator.members) == self._context.fleet.members_up()
 
     @property
     def current_round(self) -> int:
         """Return the number of the round that is being computed, or of the last one."""
-        return self._group.generation
+        return self._coordinator.generation
+
+    def _choose(self, members: Collection[Member]) -> Member:
+        """Return the first of some members in the coordinator's hash table: each start of a thread gets a random id."""
+        seed, fleet = self._context.world.seed, self._context.fleet
+
+        def order(member: Member) -> int:
+            process_id = str(fleet.first_process_id(member.client))
+            return random_order(seed, "member_id", process_id, str(member.start), str(member.thread))
+
+        return min(members, key=order)
+
+    # Groups that are taken over.
 
     def resume(self, members: Sequence[Member]) -> None:
         """Continue with members that have their tasks; a probing rebalance may be due."""
-        self._continue({member: self._context.is_static(member) for member in members}, 0)
-        self._heartbeats.spread(members, self._context.now_ms)
         self._received = ReceivedAssignment(self._context)
+        self._heartbeats.spread(members, self._context.now_ms)
+        self._continue(members, 0)
         self._selected.select(members)
         due_ms = self._context.world.next_rebalance_ms
         if due_ms is not None:
-            self._followups.request_later(self._group, self._group.generation, due_ms)
+            self._scope.start(self._request_later(0, due_ms))
 
-    def _continue(self, members: Mapping[Member, bool], generation: int) -> None:
-        """Continue with members; the mapping says whether a member is static."""
-        self._group = ClassicGroupProtocolState.running(
-            members,
-            generation=generation,
-            extends_every_initial_delay=self._configs.extends_every_initial_delay,
-            hash_order=self._hash_order,
+    def _continue(self, members: Iterable[Member], generation: int) -> None:
+        self._coordinator.resume({member: self._announced(member) for member in members}, generation)
+        for member in self._coordinator.members:
+            if self._context.fleet.is_up(member):
+                self._memberships[member] = _Membership(generation)
+
+    def _announced(self, member: Member) -> ClassicMember:
+        """Return what a member announces with its JoinGroup request; the metadata differ each time."""
+        membership = self._memberships.get(member)
+        return ClassicMember(
+            (member, 0 if membership is None else membership.joins),
+            (member.client, member.thread) if self._context.is_static(member) else None,
+            self._configs.session_timeout_ms,
+            self._configs.max_poll_interval_ms,
         )
 
     def take_over(self, group: GroupHandover) -> None:
         """Continue with a group of which a member of the consumer protocol is removed or replaced next."""
-        self._continue(group.members, group.generation)
         self._heartbeats, self._selected.name = group.heartbeats, group.assignor
         self._received.last = group.assignment
+        self._continue(group.members, group.generation)
         for member in group.members:
-            if self._context.rebalance_causes.has_crashed(member):  # Its session begins anew.
-                self._heartbeats.restart([member], self._context.now_ms)
-                self._scope.start(self._time_out(member, self._context.now_ms))
+            if self._context.rebalance_causes.has_crashed(member):
+                self._begin_session(member, self._context.now_ms)
 
     def hand_over(self) -> GroupHandover:
         """End, and return the group with what each member has received."""
         self._scope.end()
-        group = self._group
-        is_rebalancing = group.phase in (Phase.PREPARING, Phase.COMPLETING)
+        members = self._coordinator.members
         return GroupHandover(
-            members={member: self._context.is_static(member) for member in group.members},
-            generation=group.generation,
-            assignment=self._received.of_members(group.members),
+            members={member: self._context.is_static(member) for member in members},
+            generation=self._coordinator.generation,
+            assignment=self._received.of_members(members),
             heartbeats=self._heartbeats,
-            rejoining=tuple(member for member, has_joined in group.members.items() if is_rebalancing and has_joined),
+            rejoining=tuple(member for member, one in members.items() if one.awaits_join or one.awaits_sync),
+            joining=self._waiting.causes,
             assignor=self._selected.name,
         )
 
     def remove(self, member: Member, reason: str) -> None:
         """Remove a member of the consumer protocol that left, or whose session timed out."""
         self._received.remove(member)
-        self._send(events.Left(member, reason))
+        self._reasons.append(reason)
+        self._coordinator.leave(member, self._context.now_ms)
+        self._follow_up()
+
+    # Members that start and end.
 
     def join(self, members: Sequence[Member], cause: Cause) -> None:
-        """Let threads that have just started join; a static member that is back in time causes no rebalance."""
-        for member in members:
-            is_static = self._context.is_static(member)
-            self._heartbeats.restart([member], self._context.now_ms)
-            changes = is_static and self._selected.changes_with(self._group.members)
-            self._send(events.Joined(member, is_static, changes))
-            rebalances = self._group.phase is not Phase.STABLE
-            self._context.rebalance_causes.add_start(member, cause, rebalances=rebalances, replaces=is_static)
+        """Let threads that have just started join, one after the other; one that is back in time needs no rebalance."""
+        for number, member in enumerate(members):
+            if number and not self._is_warm_start:
+                self._waiting.join_as_thread(member, cause, number)
+            else:
+                self._join_new(member, cause)
+
+    def _join_new(self, member: Member, cause: Cause) -> None:
+        is_static = self._context.is_static(member)
+        self._memberships[member] = _Membership()
+        is_back = self._coordinator.member_with(self._announced(member).instance) is not None
+        rebalances = self._join([member], f"{member.client} {'is back' if is_back else 'joined'}")
+        self._context.rebalance_causes.add_start(member, cause, rebalances=rebalances, replaces=is_static)
 
     def stop(self, members: Sequence[Member], cause: Cause, *, leaves_group: bool, closes: bool) -> None:
         """Process the end of threads; if they do not leave, the group removes each after its session timeout.
@@ -141,88 +208,93 @@ class ClassicProtocol:
             closes: without effect, since a member that closes without leaving sends nothing.
         """
         for member in members:
+            membership = self._memberships.pop(member, None)
             self._received.stop(member)
-            if member not in self._group.members:
+            if member not in self._coordinator.members:
                 continue
-            if leaves_group:
+            is_known = membership is not None and membership.generation != _NO_GENERATION
+            # A static member that has not got its member id yet cannot leave.
+            if leaves_group and (is_known or not self._context.is_static(member)):
                 self._context.rebalance_causes.add(cause)
-                self._send(events.Left(member, f"{member.client} left"))
+                self._reasons.append(f"{member.client} left")
+                self._coordinator.leave(member, self._context.now_ms)
             else:
                 self._context.rebalance_causes.add_crash(member, cause)
-                last_ms = self._heartbeats.last_ms(member, self._context.now_ms)
-                self._scope.start(self._time_out(member, last_ms))
+                if is_known and not self._coordinator.members[member].awaits_join:
+                    self._begin_session(member, self._heartbeats.last_ms(member, self._context.now_ms))
+                self._watch_session(member)
+        self._follow_up()
 
-    def record_change(self) -> None:
-        """Do nothing: members report offsets only when they join."""
+    # Sessions: those of members that are up end only while they wait for their first rebalance.
 
-    def move_coordinator(self, configs: GroupConfigs) -> None:
-        """Let another broker coordinate the group; members and assignments stay."""
-        self._group.extends_every_initial_delay = configs.extends_every_initial_delay
+    def _begin_session(self, member: Member, since_ms: int) -> None:
+        end_ms = since_ms + self._configs.session_timeout_ms
+        self._session_ends_ms[member] = max(end_ms, self._session_ends_ms.get(member, end_ms))
 
-    def set_configs(self, configs: AssignmentConfigs, cause: Cause) -> None:
-        """Let the leader request a rebalance, since the members have other configs."""
-        self.request_rebalance("configs changed", cause)
+    def _watch_session(self, member: Member) -> None:
+        end_ms = self._session_ends_ms.get(member, self._context.now_ms)
+        watched_ms = self._watched_ms.get(member)
+        if watched_ms is None or end_ms < watched_ms:
+            self._watched_ms[member] = end_ms
+            self._scope.start(self._time_out(member, end_ms))
 
-    def request_rebalance(self, reason: str, cause: Cause) -> None:
-        """Let the leader request a rebalance, if it is up."""
-        leader = self._group.leader
-        if leader is not None and self._context.fleet.is_up(leader):
-            self._context.rebalance_causes.add(cause)
-            self._send(events.RebalanceRequested([leader], reason))
+    def _time_out(self, member: Member, end_ms: int) -> Process:
+        yield timer_of_broker(self._context.env, max(0, end_ms - self._context.now_ms))
+        if self._watched_ms.get(member) != end_ms:
+            return
+        del self._watched_ms[member]
+        members = self._coordinator.members
+        if member not in members or (member in self._memberships and not members[member].is_new):
+            return
+        if self._session_ends_ms.get(member, end_ms) > end_ms:
+            self._watch_session(member)
+            return
+        self._coordinator.expire(member, self._context.now_ms)
+        if member not in members:
+            self._reasons.append(f"{member.client}: session timed out")
+        self._follow_up(is_timer=True)
 
-    def _time_out(self, member: Member, last_heartbeat_ms: int) -> Process:
-        """Remove a silent member when its session ends."""
-        # While a rebalance that it has joined waits for others, the session does not end, and it begins anew when the
-        # rebalance has all its members (`ClassicGroupMember.hasSatisfiedHeartbeat`).
-        session_ms = self._configs.session_timeout_ms
-        end_ms = last_heartbeat_ms + session_ms
-        while end_ms > self._context.now_ms:
-            yield self._context.env.timeout(end_ms - self._context.now_ms)
-            end_ms = max(end_ms, self._heartbeats.since_ms(member) + session_ms)
-        if self._group.phase is Phase.PREPARING and self._group.members.get(member):
-            self._silent[member] = None
-        elif member in self._group.members:
-            self._send(events.Left(member, f"{member.client}: session timed out"))
+    # Requests of members.
 
-    def _hash_order(self, member: Member) -> int:
-        """Return the place of a member in the coordinator's hash table: each start of a thread gets a new random id."""
-        process_id = self._context.fleet.first_process_id(member.client)
-        names = ("member_id", str(process_id), str(member.start), str(member.thread))
-        return random_order(self._context.world.seed, *names)
-
-    def _restart_sessions(self) -> None:
-        """Restart the heartbeats of all members, and the sessions of silent ones, as a rebalance has its members."""
-        now_ms = self._context.now_ms
-        joined = [member for member in self._group.members if self._group.members[member]]
-        self._heartbeats.restart(joined, now_ms)
-        silent, self._silent = self._silent, {}
-        for member in silent:
-            self._scope.start(self._time_out(member, now_ms))
-
-    def _send(self, event: events.GroupEvent) -> None:
-        """Send an event to the state machine, and execute its instructions."""
-        before, generation = self._group.rebalance, self._group.generation
-        candidates = self._candidates(event)
-        members = self._group.members
-        had_joined = [members.get(member, False) for member in candidates]
-        instructions = self._group.handle(event)
-        members, is_new = self._group.members, self._group.rebalance != before
-        if is_new:
-            self._requested_at_ms = self._context.now_ms
-        joined = [
-            member
-            for member, joined_before in zip(candidates, had_joined, strict=True)
-            if members.get(member) and (is_new or not joined_before)
-        ]
-        self._rejoining.record_reports(joined)
-        if eager := [member for member in joined if self._context.leader.is_eager(member)]:
+    def _join(self, members: Iterable[Member], reason: str | None = None) -> bool:
+        """Let members send JoinGroup requests; return whether the group rebalances."""
+        coordinator, now_ms, joining = self._coordinator, self._context.now_ms, list(members)
+        self._lose([member for member in joining if not self._is_current(member)])
+        for member in joining:
+            membership = self._memberships[member]
+            membership.joins += 1
+            membership.is_rejoining = False
+            coordinator.join(member, self._announced(member), now_ms)
+            self._joined.pop(member, None)
+        rebalances = coordinator.phase is not RebalancePhase.STABLE
+        if rebalances:
+            self._joined.update(dict.fromkeys(joining))
+            if reason is not None:
+                self._reasons.append(reason)
+        for member in joining:
+            if self._memberships[member].joins == 1 and self._context.is_static(member):
+                self._received.replace(member, keeps_assignment=not rebalances)
+        self._rejoining.record_reports(joining)
+        if eager := [member for member in joining if self._context.leader.is_eager(member)]:
             self._revoke_all(eager)
-        if self._group.generation != generation:
-            self._restart_sessions()
-        for instruction in instructions:
-            self._scope.start(self._execute(instruction))
+        self._follow_up()
+        return rebalances
 
-    def _revoke_all(self, members: Sequence[Member]) -> None:
+    def _is_current(self, member: Member) -> bool:
+        """Return whether a member has taken part in the last generation, or knows that it is new."""
+        generation = self._memberships[member].generation
+        if generation == _NO_GENERATION:
+            return True
+        return generation == self._coordinator.generation and member in self._coordinator.members
+
+    def _lose(self, members: Iterable[Member]) -> None:
+        """Let members lose their tasks, since the group goes on without them."""
+        for member in members:
+            self._memberships[member].generation = _NO_GENERATION
+            self._received.remove(member)
+            self._revoke_all([member])
+
+    def _revoke_all(self, members: Iterable[Member]) -> None:
         """Let members revoke all tasks, as eager ones do before they join."""
         execution, fleet = self._context.execution, self._context.fleet
         assignment = remaining = execution.assignment
@@ -234,80 +306,215 @@ class ClassicProtocol:
             with execution.changing(self._context.now_ms):
                 execution.assign(Reconciliation(remaining, revoked, np.zeros_like(revoked)))
 
-    def _candidates(self, event: events.GroupEvent) -> Sequence[Member]:
-        """Return the members that may join a rebalance with an event; looking at all members would be quadratic."""
-        match event:
-            case events.Joined(member=member):
-                return [member]
-            case events.Rejoined(members=members) | events.RebalanceRequested(members=members):
-                return members
-            case events.FollowupDue() if self._group.leader is not None:
-                return [self._group.leader]
-        return ()
-
-    def _execute(self, instruction: events.Instruction) -> Process:
-        env = self._context.env
-        match instruction:
-            case events.AwaitFirstMembers():
-                yield env.timeout(self._configs.initial_rebalance_delay_ms)
-                self._send(events.InitialDelayOver())
-            case events.CallMembers(rebalance=rebalance):
-                yield from self._call_members(rebalance)
-            case events.AwaitMembers(rebalance=rebalance):
-                yield env.timeout(self._configs.max_poll_interval_ms)
-                self._send(events.RebalanceTimedOut(rebalance))
-            case ComputeAssignment():
-                yield from self._compute(instruction)
-            case events.SendAssignment(generation=generation):
-                yield env.timeout(0)
-                self._assign(*self._decisions.pop(generation))
-            case events.ResendAssignment(member=member):
-                yield env.timeout(0)
-                self._resend_assignment(member)
-
-    def _call_members(self, rebalance: int) -> Process:
-        """Let each member learn of a rebalance with its next heartbeat, and rejoin as soon as it can."""
-        now_ms = self._context.now_ms
-        missing = [member for member, has_joined in self._group.members.items() if not has_joined]
-        called_ms = self._heartbeats.next_times_ms(missing, now_ms)
-        due: dict[int, list[Member]] = {}
-        for at_ms, member in zip(self._rejoining.ready_times_ms(missing, called_ms), missing, strict=True):
-            if at_ms in due:
-                due[at_ms].append(member)
+    def _rejoin(self, ready_ms: Mapping[Member, int], reason: str | None = None) -> None:
+        """Let members send JoinGroup requests when they can, unless they will do so anyway, or compute."""
+        due: list[tuple[int, Member, int]] = []
+        for member, at_ms in ready_ms.items():
+            membership = self._memberships[member]
+            if not (membership.is_rejoining or membership.is_computing):
+                membership.is_rejoining = True
+                due.append((at_ms, member, membership.joins))
+        for at_ms, together in groupby(sorted(due, key=lambda call: call[0]), key=lambda call: call[0]):
+            joins = {member: number for _, member, number in together}
+            if at_ms == self._context.now_ms:
+                self._join(joins, reason)
             else:
-                due[at_ms] = [member]
-        env, group, is_up = self._context.env, self._group, self._context.fleet.is_up
+                self._scope.start(self._join_at(at_ms, joins, reason))
+
+    def _join_at(self, at_ms: int, joins: Mapping[Member, int], reason: str | None) -> Process:
+        yield self._context.env.timeout(at_ms - self._context.now_ms)
+        remaining = [
+            one for one, number in joins.items() if self._is_up(one) and self._memberships[one].joins == number
+        ]
+        if remaining:
+            self._join(remaining, reason)
+
+    def _rejoin_now(self, members: Sequence[Member]) -> None:
+        """Let members rejoin with their next polls."""
+        now_ms = self._context.now_ms
+        times_ms = self._rejoining.ready_times_ms(members, [now_ms] * len(members))
+        self._rejoin(dict(zip(members, times_ms, strict=True)))
+
+    def _is_up(self, member: Member) -> bool:
+        """Return whether a member is up, and not closing."""
+        return member in self._memberships and self._context.fleet.is_up(member)
+
+    def _call_members(self, since_ms: int) -> Process:
+        """Let each member that has not joined a rebalance send its first heartbeat after a time."""
+        members = self._coordinator.members
+        missing = [
+            member
+            for member, one in members.items()
+            if not one.awaits_join and self._is_up(member) and not self._memberships[member].is_rejoining
+        ]
+        due: dict[int, list[Member]] = {}
+        for at_ms, member in zip(self._heartbeats.next_times_ms(missing, since_ms), missing, strict=True):
+            is_first = at_ms > self._heartbeats.since_ms(member)
+            due.setdefault(at_ms if is_first else self._heartbeats.next_ms(member, at_ms), []).append(member)
         for at_ms in sorted(due):
-            yield env.timeout(at_ms - now_ms)
-            now_ms = at_ms
-            if group.rebalance != rebalance:
-                return
-            self._send(events.Rejoined(rebalance, [member for member in due[at_ms] if is_up(member)]))
+            yield self._context.env.timeout(at_ms - self._context.now_ms)
+            self._beat(due[at_ms])
 
-    def _running(self, members: Iterable[Member]) -> Iterable[Member]:
-        return filter(self._context.fleet.is_up, members)
+    def _beat(self, members: Iterable[Member]) -> None:
+        """Let members send heartbeats, unless they wait for a rebalance, or know that they have to rejoin."""
+        called = []
+        for member in members:
+            if not self._is_up(member):
+                continue
+            membership, known = self._memberships[member], self._coordinator.members.get(member)
+            waits = membership.is_rejoining or membership.is_computing or (known is not None and known.awaits_join)
+            if waits or not self._heartbeats.is_due(member, self._context.now_ms):
+                continue
+            error = self._coordinator.heartbeat(member, membership.generation, self._context.now_ms)
+            if error is not Error.NONE:
+                called.append(member)
+                if error is not Error.REBALANCE_IN_PROGRESS:
+                    self._lose([member])
+        self._rejoin_now(called)
+        self._follow_up()
 
-    def _compute(self, instruction: ComputeAssignment) -> Process:
+    # Answers and timers of the coordinator.
+
+    def _follow_up(self, *, is_timer: bool = False) -> None:
+        """Do what follows from requests and timers of the coordinator; timers end before heartbeats of the moment."""
+        if self._is_following:
+            return
+        self._is_following, coordinator = True, self._coordinator
+        while coordinator.timers or coordinator.answers:
+            timers, coordinator.timers = coordinator.timers, []
+            for timer in timers:
+                self._set(timer)
+            answers, coordinator.answers = coordinator.answers, []
+            self._receive(answers)
+        self._is_following = False
+        if coordinator.phase is RebalancePhase.EMPTY:
+            self._reasons.clear()
+        if coordinator.rebalances != self._rebalances:
+            self._rebalances, self._requested_at_ms = coordinator.rebalances, self._context.now_ms
+            if coordinator.phase is RebalancePhase.PREPARING:
+                self._scope.start(self._call_members(self._context.now_ms - is_timer))
+
+    def _set(self, timer: Timer) -> None:
+        """Start or cancel a timer."""
+        kind, member = timer.key
+        if not isinstance(member, Member):
+            self._timers[kind] = timer
+            if timer.at_ms is not None:
+                self._scope.start(self._end(kind, timer, timer.at_ms))
+        elif timer.at_ms is None:
+            self._session_ends_ms.pop(member, None)
+        else:
+            self._session_ends_ms[member] = timer.at_ms
+            if member not in self._memberships or self._coordinator.members[member].is_new:
+                self._watch_session(member)
+
+    def _end(self, kind: str, timer: Timer, at_ms: int) -> Process:
+        """End a timer, unless it was canceled or started anew; name the members that the group then removes."""
+        yield timer_of_broker(self._context.env, at_ms - self._context.now_ms)
+        if self._timers[kind] is not timer:
+            return
+        before = list(self._coordinator.members)
+        if kind == "join":
+            self._coordinator.end_join(self._context.now_ms)
+        else:
+            self._coordinator.end_sync(self._context.now_ms)
+        removed = [member for member in before if member not in self._coordinator.members]
+        self._reasons += [f"{member.client} exceeded max.poll.interval.ms" for member in removed]
+        self._follow_up(is_timer=True)
+
+    def _receive(self, answers: Sequence[Answer]) -> None:
+        """Process answers; those to the members of a rebalance come together."""
+        coordinator, now_ms, leader = self._coordinator, self._context.now_ms, None
+        joined: list[Member] = []
+        for answer in answers:
+            member = answer.member
+            assert isinstance(member, Member)
+            if answer.leads and not answer.skips_assignment:
+                leader = self._complete(answer, member)
+            if answer.is_join and member in self._memberships:  # One that is closing only sends heartbeats.
+                self._heartbeats.restart([member], now_ms)
+            if not self._is_up(member):
+                continue
+            if answer.error is not Error.NONE:
+                if answer.error is not Error.REBALANCE_IN_PROGRESS:
+                    self._lose([member])
+                self._rejoin_now([member])
+            elif answer.is_join:
+                self._memberships[member].generation = answer.generation
+                joined.append(member)
+            else:
+                self._resend_assignment(member)
+        for member in joined:
+            if member != leader:
+                coordinator.sync(member, self._memberships[member].generation, now_ms)
+
+    def _complete(self, answer: Answer, leader: Member) -> Member:
+        """Let the leader compute the assignment of a generation, which has all its members."""
+        members = tuple(member for member in answer.members if isinstance(member, Member))
+        reason, self._reasons = ", ".join(dict.fromkeys(self._reasons)), []
+        joined, self._joined = self._joined, {}
+        self._lose([member for member in self._memberships if self._is_up(member) and self._is_removed(member)])
+        at_join = self._received.at_join(members, joined)
+        rejoined = tuple(member for member in joined if member in answer.members)
+        instruction = ComputeAssignment(answer.generation, members, leader, reason, rejoined)
+        if self._is_up(leader):
+            self._memberships[leader].is_computing = True
+            self._scope.start(self._compute(instruction, at_join))
+        return leader
+
+    def _is_removed(self, member: Member) -> bool:
+        """Return whether the coordinator has removed a member that does not know it yet."""
+        return member not in self._coordinator.members and self._memberships[member].generation != _NO_GENERATION
+
+    def record_change(self) -> None:
+        """Do nothing: members report offsets only when they join."""
+
+    def move_coordinator(self, configs: GroupConfigs) -> None:
+        """Let another broker coordinate the group; members and assignments stay, and all sessions begin anew."""
+        self._coordinator.extends_every_initial_delay = configs.extends_every_initial_delay
+        for member in self._coordinator.members:
+            if member in self._session_ends_ms:
+                self._begin_session(member, self._context.now_ms)
+
+    def set_configs(self, configs: AssignmentConfigs, cause: Cause) -> None:
+        """Let the leader request a rebalance, since the members have other configs."""
+        self.request_rebalance("configs changed", cause)
+
+    def request_rebalance(self, reason: str, cause: Cause) -> None:
+        """Let the leader request a rebalance, if it is up."""
+        leader = self._coordinator.leader
+        if leader is not None and self._is_up(leader):
+            self._context.rebalance_causes.add(cause)
+            if self._coordinator.members[leader].awaits_join or self._memberships[leader].is_computing:
+                self._reasons.append(reason)
+            else:
+                self._join([leader], reason)
+
+    # Assignments.
+
+    def _compute(self, instruction: ComputeAssignment, at_join: GroupAssignment) -> Process:
         """Let the leader compute the assignment, for as long as Kafka's leader would take."""
-        env, execution = self._context.env, self._context.execution
-        yield env.timeout(0)
+        execution = self._context.execution
         yield from self._fetch_end_offsets()
+        if not self._is_up(instruction.leader):
+            return
         execution.delete_expired_copies(self._context.now_ms)
         self._context.budget.count_rebalance()
         instruction = self._selected.update(instruction)
-        decision = self._context.leader.decide(instruction, self._owned_partitions())
-        if decision.leader_compute_ms > self._configs.max_poll_interval_ms:
-            # The group never receives this decision: without its large arrays, a leader that never finishes needs no
-            # more memory with each attempt.
-            slow_ms = decision.leader_compute_ms
-            del decision
-            yield from self._remove_slow_leader(instruction.leader, slow_ms)
-        else:
-            yield env.timeout(round(decision.leader_compute_ms))
-            # Decisions are large: one that another rebalance superseded is never sent, and not kept.
-            if self._context.fleet.is_up(instruction.leader) and self._group.awaits(instruction.generation):
-                self._decisions[instruction.generation] = instruction, decision
-                self._send(events.AssignmentReady(instruction.generation))
+        decision: Decision | None = self._decide(instruction)
+        assert decision is not None
+        leader_compute_ms = decision.leader_compute_ms
+        if leader_compute_ms > self._configs.max_poll_interval_ms:
+            # The coordinator removes the leader by then. Decisions are large, and this one is never sent.
+            self._context.recorder.note_slow_leader(leader_compute_ms)
+            decision = None
+        if round(leader_compute_ms):
+            yield self._context.env.timeout(round(leader_compute_ms))
+        if self._is_up(instruction.leader):
+            self._send_assignment(instruction, decision, at_join)
+
+    def _decide(self, instruction: ComputeAssignment) -> Decision:
+        return self._context.leader.decide(instruction, self._owned_partitions())
 
     def _owned_partitions(self) -> GroupAssignment | None:
         """Return the partitions that members of a consumer group report as owned; None for Kafka Streams.
@@ -316,7 +523,7 @@ class ClassicProtocol:
         """
         if not self._is_consumer_group:
             return None
-        is_eager = all(map(self._context.leader.is_eager, self._group.members))
+        is_eager = all(map(self._context.leader.is_eager, self._coordinator.members))
         return self._received.reported if is_eager else self._context.execution.assignment
 
     def _fetch_end_offsets(self) -> Process:
@@ -326,50 +533,103 @@ class ClassicProtocol:
                 return
             yield self._context.env.timeout(_RETRY_MS)
 
-    def _remove_slow_leader(self, leader: Member, leader_compute_ms: float) -> Process:
-        """Remove a leader that exceeds `max.poll.interval.ms`; it joins again when it has finished computing."""
-        env, limit_ms = self._context.env, self._configs.max_poll_interval_ms
-        self._context.recorder.note_slow_leader(leader_compute_ms)
-        yield env.timeout(limit_ms)
-        if leader in self._group.members:
-            self._send(events.Left(leader, f"{leader.client} exceeded max.poll.interval.ms"))
-        yield env.timeout(round(leader_compute_ms) - limit_ms)
-        if self._context.fleet.is_up(leader) and leader not in self._group.members:
-            self._send(events.Joined(leader, self._context.is_static(leader)))
+    def _send_assignment(
+        self, instruction: ComputeAssignment, decision: Decision | None, at_join: GroupAssignment
+    ) -> None:
+        """Let the leader send the assignment, unless it has learned by now that it is not in this generation."""
+        coordinator, leader = self._coordinator, instruction.leader
+        membership = self._memberships[leader]
+        membership.is_computing = False
+        if membership.generation != instruction.generation:
+            self._rejoin_now([leader])
+            return
+        coordinator.sync(leader, instruction.generation, self._context.now_ms)
+        received = {answer.member for answer in coordinator.answers if answer.error is Error.NONE}
+        if decision is not None and leader in received:
+            coordinator.answers = []
+            self._assign(instruction, decision, at_join, received)
+        self._follow_up()
 
-    def _assign(self, instruction: ComputeAssignment, decision: Decision) -> None:
-        execution, recorder = self._context.execution, self._context.recorder
-        now_ms, stateful = self._context.now_ms, self._context.leader.stateful
+    def _assign(
+        self, instruction: ComputeAssignment, decision: Decision, at_join: GroupAssignment, received: Collection[object]
+    ) -> None:
+        """Let members have the tasks of an assignment that no other member has.
+
+        Args:
+            instruction: all members.
+            decision: the assignment.
+            at_join: what they had when they joined.
+            received: those that receive it now.
+        """
+        execution, recorder, fleet = self._context.execution, self._context.recorder, self._context.fleet
+        now_ms, stateful, running = self._context.now_ms, self._context.leader.stateful, fleet.running
+        absent = [member for member in instruction.members if member not in received and fleet.is_up(member)]
+        if absent:
+            self._lose(absent)
+            running = running.copy()
+            running[[fleet.row(member.client) for member in absent], [member.thread for member in absent]] = False
         with execution.changing(now_ms):
+            current = execution.assignment
+            copies = execution.restoration.holds_copy(np.arange(current.standby.shape[1]))
             # A static member that is down at the moment gets its part of this assignment when it is back.
-            copies = execution.restoration.holds_copy(np.arange(execution.assignment.standby.shape[1]))
-            target = without_stopped_threads(decision.target, self._context.fleet.running)
-            reconciliation = reconcile_group(target, execution.assignment, stateful, copies)
-            of_all = reconciliation
-            if target is not decision.target:
-                of_all = reconcile_group(decision.target, execution.assignment, stateful, copies)
+            of_all = reconcile_group(decision.target, at_join, stateful, copies)
+            assignment = without_stopped_threads(of_all.assignment, running)
+            is_owned = current.owner != UNASSIGNED
+            reconciliation = Reconciliation(assignment, of_all.revoked & is_owned, of_all.withheld)
             self._received.update(of_all, reconciliation)
-            rejoining = self._followups.rejoining_members(self._group, target, reconciliation)
-            causes = self._context.rebalance_causes.take(self._group.members)
+            rejoining = self._rejoining_members(current, decision.target, reconciliation)
+            causes = self._context.rebalance_causes.take(self._coordinator.members)
             recorder.open_round(instruction, decision, reconciliation, causes, self._requested_at_ms, now_ms)
             execution.assign(reconciliation, is_restored=self._is_warm_start)
             recorder.count_unfinished()
         if self._is_warm_start:
-            self._heartbeats.spread(self._running(self._group.members), now_ms)
+            self._heartbeats.spread(filter(self._is_up, self._coordinator.members), now_ms)
             self._is_warm_start = False
         if rejoining:
-            self._followups.request(self._group, rejoining, instruction.generation)
-        else:
+            ready_ms = {member: self._rejoining.ready_ms(member, now_ms, does) for member, does in rejoining.items()}
+            self._rejoin(ready_ms, FOLLOWUP)
+        elif not reconciliation.withheld.any():
             recorder.mark_reconciled(now_ms)
             if decision.followup_delay_ms is not None:
-                delay_ms = decision.followup_delay_ms
-                self._followups.request_later(self._group, instruction.generation, delay_ms)
+                self._scope.start(self._request_later(instruction.generation, decision.followup_delay_ms))
+
+    def _rejoining_members(
+        self, current: GroupAssignment, target: GroupAssignment, reconciliation: Reconciliation
+    ) -> dict[Member, bool]:
+        """Return the members that revoke a task or wait for one, and therefore rejoin; and whether each revokes."""
+        revokes: dict[tuple[int, int], bool] = {}
+        awaiting = [] if self._is_consumer_group else [(target, reconciliation.withheld, False)]
+        for assignment, tasks, is_revoking in (*awaiting, (current, reconciliation.revoked, True)):
+            clients, numbers = assignment.owner[tasks].tolist(), assignment.owner_thread()[tasks].tolist()
+            revokes.update(dict.fromkeys(zip(clients, numbers, strict=True), is_revoking))
+            if not is_revoking:
+                self._waits = set(revokes)
+        members = {thread: self._context.fleet.member(*thread) for thread in sorted(revokes)}
+        return {
+            member: revokes[thread]
+            for thread, member in members.items()
+            if member is not None and member in self._coordinator.members
+        }
 
     def _resend_assignment(self, member: Member) -> None:
-        if self._context.fleet.is_up(member):
-            execution = self._context.execution
-            with execution.changing(self._context.now_ms):
-                row = self._context.fleet.row(member.client)
-                execution.assign_to_static_member(row, member.thread, self._received.last)
-                self._received.update_member(member)
-            self._followups.request_overdue(self._group)
+        """Let a static member that is back have the assignment of its predecessor."""
+        execution, row = self._context.execution, self._context.fleet.row(member.client)
+        with execution.changing(self._context.now_ms):
+            execution.assign_to_static_member(row, member.thread, self._received.last)
+            self._received.update_member(member)
+        if (row, member.thread) in self._waits:
+            self._rejoin_now([member])
+        self._request_overdue()
+
+    def _request_later(self, generation: int, delay_ms: int) -> Process:
+        """Let the leader request the follow-up rebalance of a generation after a time."""
+        yield self._context.env.timeout(delay_ms)
+        self._overdue = generation
+        self._request_overdue()
+
+    def _request_overdue(self) -> None:
+        """Let the leader request the follow-up rebalance that is due, if it is up."""
+        coordinator, leader = self._coordinator, self._coordinator.leader
+        is_due = self._overdue == coordinator.generation and coordinator.phase is RebalancePhase.STABLE
+        if is_due and leader is not None and self._is_up(leader):
+            self._join([leader], "follow-up")

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 
 from assignors.model.configs import AssignmentConfigs
 from simulator.errors import IllegalTransitionError
-from simulator.group.group_events import Member
+from simulator.group.member import Member
 from simulator.group.rebalance_causes import Cause
 from simulator.processes.classic_protocol import ClassicProtocol
 from simulator.processes.simulation_context import GroupProtocolProcess, Process, SimulationContext
@@ -100,21 +100,26 @@ class ConvertibleGroup:
         return self._converted
 
     def _to_consumer(self, current: ClassicProtocol) -> None:
+        group = current.hand_over()
         self._current = StreamsProtocol(self._context, self._configs(), self._convert_back)
-        self._current.take_over(current.hand_over())
+        self._current.take_over(group)
         self._context.leader.convert(GroupProtocol.CONSUMER)
+        self._let_join(group.joining)
 
     def _to_classic(self, current: StreamsProtocol) -> ClassicProtocol:
         group = current.hand_over()
         classic = self._current = ClassicProtocol(self._context)
         classic.take_over(group)
         self._context.leader.convert(GroupProtocol.CLASSIC)
-        if group.joining:
-            self._context.env.process(self._let_join(group.joining))
+        self._let_join(group.joining)
         return classic
 
-    def _let_join(self, joining: Mapping[Member, Cause]) -> Process:
+    def _let_join(self, joining: Mapping[Member, Cause]) -> None:
         """Let members join that had started before the group was converted."""
+        if joining:
+            self._context.env.process(self._join_all(joining))
+
+    def _join_all(self, joining: Mapping[Member, Cause]) -> Process:
         yield self._context.env.timeout(0)
         for member, cause in joining.items():
             if self._context.fleet.is_up(member):

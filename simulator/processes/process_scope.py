@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 import simpy
+from simpy.events import URGENT
 
 from simulator.processes.simulation_context import Process
+
+
+def timer_of_broker(env: simpy.Environment, delay_ms: int) -> simpy.Event:
+    """Return an event after a delay; the coordinator's timers come before other events of their millisecond."""
+    event = env.event()
+    event._ok, event._value = True, None
+    env.schedule(event, URGENT, delay_ms)
+    return event
 
 
 class ProcessScope:

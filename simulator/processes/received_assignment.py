@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Container
 
-from simulator.group.group_events import Member
+import numpy as np
+
+from assignors.model.assignment import UNASSIGNED
+from simulator.group.member import Member
 from simulator.group.reconciliation import Reconciliation
 from simulator.processes.simulation_context import SimulationContext
 from simulator.world.group_assignment import GroupAssignment
@@ -20,7 +23,7 @@ class ReceivedAssignment:
 
     def __init__(self, context: SimulationContext) -> None:
         self._context = context
-        self.last = self.reported = context.execution.assignment
+        self.last = self.reported = self._joined = context.execution.assignment
         self._stopped: dict[tuple[int, int], Member] = {}
 
     def update(self, of_all: Reconciliation, of_running: Reconciliation) -> None:
@@ -45,9 +48,16 @@ class ReceivedAssignment:
         self._stopped.setdefault((row, member.thread), member)
 
     def remove(self, member: Member) -> None:
-        """Forget the assignment of a member that is removed; its next start is a new member."""
+        """Forget the assignment of a member that is removed, or has lost it; its next start is a new member."""
         row, slot = self._context.fleet.row(member.client), self._context.fleet.slot(member)
         self.last = self.last.without_thread(row, slot)
+
+    def replace(self, member: Member, *, keeps_assignment: bool) -> None:
+        """Note that a static process has started, which has nothing; it may get the assignment of its predecessor."""
+        row = self._context.fleet.row(member.client)
+        self._joined = self._joined.without_thread(row, member.thread)
+        if not keeps_assignment:
+            self.last = self.last.without_thread(row, member.thread)
 
     def of_members(self, members: Collection[Member]) -> GroupAssignment:
         """Return what each member has received; members that are down have the numbers of their slots."""
@@ -58,3 +68,26 @@ class ReceivedAssignment:
             elif not self._context.is_static(member):
                 assignment = assignment.without_thread(row, thread)
         return assignment
+
+    def at_join(self, members: Collection[Member], joined: Container[Member]) -> GroupAssignment:
+        """Return the active tasks that each member had when it joined a rebalance that has all its members now.
+
+        Members that are down have what they reported before, so that the leader does not give it to others.
+
+        Args:
+            members: the members of the group.
+            joined: those that have joined this rebalance; others have joined an earlier one.
+        """
+        fleet, current = self._context.fleet, self._context.execution.assignment
+        down = [one for one in members if not fleet.is_up(one) and not self._context.leader.is_eager(one)]
+        before, self._joined = self._joined, current
+        if down:
+            last, owner, thread = self.of_members(members), current.owner.copy(), current.thread.copy()
+            for member in down:
+                row, slot = fleet.row(member.client), fleet.slot(member)
+                source = last if member in joined else before
+                has = (source.owner == row) & (source.thread[:, row] == slot) & (owner == UNASSIGNED)
+                owner[has] = row
+                thread[np.flatnonzero(has), row] = slot
+            self._joined = GroupAssignment(owner, current.standby, thread)
+        return self._joined

@@ -20,7 +20,7 @@ from typing import Final
 
 import numpy as np
 
-from simulator.group.group_events import Member
+from simulator.group.member import Member
 from simulator.processes.simulation_context import SimulationContext
 from simulator.random_streams import random_stream
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from simulator.flows.task_offsets import TaskOffsetHistory
-from simulator.group.group_events import Member
 from simulator.group.heartbeats import Heartbeats
+from simulator.group.member import Member
 from simulator.group.task_offset_reports import TaskOffsetReports
 from simulator.processes.simulation_context import SimulationContext
 from simulator.world.world import OffsetReports

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from simulator.assignment.leader import Leader
-from simulator.group.group_events import ComputeAssignment, Member
+from simulator.group.member import ComputeAssignment, Member
 
 
 class SelectedAssignor:

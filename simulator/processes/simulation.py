@@ -21,7 +21,7 @@ from simulator.flows.execution import Execution
 from simulator.flows.other_history import OtherTrafficHistory
 from simulator.flows.shared_bandwidth import ApplicationBandwidth
 from simulator.group.fleet import Fleet
-from simulator.group.group_events import Member
+from simulator.group.member import Member
 from simulator.group.rebalance_causes import START, Cause, RebalanceCauses
 from simulator.processes.autoscaling import Autoscaling
 from simulator.processes.conversion import group_process

@@ -13,7 +13,7 @@ from assignors.model.configs import AssignmentConfigs
 from simulator.assignment.leader import Leader
 from simulator.flows.execution import Execution
 from simulator.group.fleet import Fleet
-from simulator.group.group_events import Member
+from simulator.group.member import Member
 from simulator.group.rebalance_causes import Cause, RebalanceCauses
 from simulator.processes.run_budget import RunBudget
 from simulator.results.recording import TraceRecorder

@@ -36,9 +36,9 @@ from assignors.model.assignment import UNASSIGNED
 from assignors.model.configs import AssignmentConfigs
 from simulator.assignment.approached_target import ApproachedTarget
 from simulator.assignment.leader import Decision
-from simulator.group.group_events import ComputeAssignment, Member
 from simulator.group.handover import GroupHandover
 from simulator.group.heartbeats import Heartbeats
+from simulator.group.member import ComputeAssignment, Member
 from simulator.group.rebalance_causes import Cause
 from simulator.group.reconciliation import (
     Place,

@@ -11,7 +11,7 @@ from typing import Final
 
 import simpy
 
-from simulator.group.group_events import Member
+from simulator.group.member import Member
 from simulator.group.rebalance_causes import Cause
 from simulator.processes.process_scope import ProcessScope
 from simulator.processes.simulation_context import Process, SimulationContext

@@ -22,7 +22,7 @@ from simulator.flows.other_history import OtherTrafficHistory
 from simulator.flows.run_totals import RunTotals
 from simulator.flows.traffic import Routes, TrafficBytes, steady_state_traffic
 from simulator.group.fleet import Fleet
-from simulator.group.group_events import ComputeAssignment, Member
+from simulator.group.member import ComputeAssignment, Member
 from simulator.group.rebalance_causes import START, Cause
 from simulator.group.reconciliation import Reconciliation
 from simulator.results.scaling_steps import ScalingStep

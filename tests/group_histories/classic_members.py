@@ -7,10 +7,10 @@ each time it joins, as those of Kafka Streams do.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
-from typing import Any
+from typing import Any, TypeVar
 
 from simulator.group.classic_coordinator import Answer, ClassicCoordinator, ClassicMember, Error
 from tests.group_histories.virtual_clock import VirtualClock
@@ -32,13 +32,61 @@ class _Member:
     beats: int = 0
     joins: int = 0
     is_rejoining: bool = False
+    is_computing: bool = False
     knows_id: bool = False
+
+
+M, T = TypeVar("M"), TypeVar("T")
+"""What identifies a member."""
+
+
+def leader_of_kafka(
+    history: Mapping[str, Any], of_kafka: list[dict[str, Any]], generation: int, names: Mapping[M, str]
+) -> M:
+    """Return the member among some that leads a generation in Kafka's log, or the static one that it replaces.
+
+    If both are missing, return a member that will be gone or absent by then, which Kafka must have chosen.
+    """
+    members = list(names)
+    entry = next((entry for entry in of_kafka if entry["k"] == "generation" and entry["g"] == generation), None)
+    if entry is None:
+        return members[0]
+    static = {client["name"] for client in history["clients"] if client.get("static")}
+    by_name = {name: member for member, name in names.items()}
+    if entry["leader"] in by_name:
+        return by_name[entry["leader"]]
+    client, _, thread = entry["leader"].split("/")
+    replaced = [by_name[name] for name in by_name if name.split("/")[::2] == [client, thread] and client in static]
+    before = [other for other in of_kafka if other["t"] <= entry["t"]]
+    returned = {(other["t"], *other["m"].split("/")[::2]) for other in before if other["k"] == "joined"}
+    removed = {
+        other["m"]
+        for other in before
+        if other["k"] == "removed" and (other["t"], *other["m"].split("/")[::2]) not in returned
+    }
+    last = {event["client"]: event for event in history["events"] if event["at"] <= entry["t"]}
+    present = [name.split("/")[::2] for name in entry["members"]]
+    absent = {
+        name
+        for name in by_name
+        if name.split("/")[0] in static
+        and last[name.split("/")[0]]["kind"] != "start"
+        and (name in entry["members"] or name.split("/")[::2] not in present)
+    }
+    missing = sorted(absent - removed, key=lambda name: last[name.split("/")[0]]["at"])
+    gone = [by_name[name] for name in (*(name for name in by_name if name in removed), *missing)]
+    return next(iter([*replaced, *gone, *members]))
+
+
+def dealt_out(tasks: Sequence[T], names: Iterable[str]) -> dict[str, list[T]]:
+    """Return the tasks of each member, dealt out in turn in the order of the members' names."""
+    ordered = sorted(names)
+    return {name: list(tasks[number :: len(ordered)]) for number, name in enumerate(ordered)}
 
 
 class _Group:
     def __init__(self, history: Mapping[str, Any], of_kafka: list[dict[str, Any]]) -> None:
-        self.history, self.config = history, history["config"]
-        self.generations = {entry["g"]: entry for entry in of_kafka if entry["k"] == "generation"}
+        self.history, self.config, self.of_kafka = history, history["config"], of_kafka
         self.coordinator: ClassicCoordinator[str] = ClassicCoordinator(
             self.config["initial_rebalance_delay_ms"], self.choose
         )
@@ -55,25 +103,9 @@ class _Group:
         ]
 
     def choose(self, members: Collection[str]) -> str:
-        """Return the leader of Kafka's next generation, or the static member that it replaces.
-
-        If both are missing, return a member that will be gone or absent by then, which Kafka must have chosen.
-        """
-        entry = self.generations.get(self.coordinator.generation + 1)
-        if entry is None:
-            return next(iter(members))
-        by_name = {self.of_id[id_].name: id_ for id_ in members}
-        if entry["leader"] in by_name:
-            return by_name[entry["leader"]]
-        place = entry["leader"].split("/")[::2]
-        replaced = [id_ for name, id_ in by_name.items() if name.split("/")[::2] == place and self.of_id[id_].instance]
-        kinds = {event["client"]: event["kind"] for event in self.history["events"] if event["at"] <= entry["t"]}
-        gone = [
-            id_
-            for name, id_ in by_name.items()
-            if (kinds[name.split("/")[0]] != "start" if self.of_id[id_].instance else name not in entry["members"])
-        ]
-        return next(iter([*replaced, *gone, *members]))
+        """Return the leader of Kafka's next generation."""
+        names = {id_: self.of_id[id_].name for id_ in members}
+        return leader_of_kafka(self.history, self.of_kafka, self.coordinator.generation + 1, names)
 
     def run(self) -> list[dict[str, Any]]:
         for event in self.history["events"]:
@@ -171,21 +203,29 @@ class _Group:
             return
         member.generation, member.knows_id = answer.generation, True
         self.beat(member)
-        if not answer.leads:
+        if not answer.leads or answer.skips_assignment:
             self.sync(member, None, answer.generation)
             return
-        assignments = None if answer.skips_assignment else self.assignments(answer.members)
+        assignments = self.assignments(answer.members)
+        member.is_computing = True
         self.clock.later(
-            self.config.get("leader_compute_ms", 0), lambda: self.sync(member, assignments, answer.generation)
+            self.config.get("leader_compute_ms", 0), lambda: self.finish(member, assignments, answer.generation)
         )
+
+    def finish(self, member: _Member, assignments: Any, generation: int) -> None:
+        """Let the leader send the assignments; it neither polls nor joins before."""
+        member.is_computing = False
+        if member.is_up and generation == member.generation:
+            self.sync(member, assignments, generation)
+        elif member.is_up:
+            self.rejoin(member)
 
     def assignments(self, metadata: Mapping[str, Any]) -> dict[str, tuple[frozenset[str], bool]]:
         """Return the tasks of each member now, and whether it waits for others."""
         joined = {self.of_id[id_].name: id_ for id_ in metadata}
         owned: dict[str, frozenset[str]] = {name: metadata[id_][1] for name, id_ in joined.items()}
         assignments = {}
-        for number, name in enumerate(sorted(joined)):
-            tasks = self.tasks[number :: len(joined)]
+        for name, tasks in dealt_out(self.tasks, joined).items():
             free = {task for task in tasks if not any(task in has for other, has in owned.items() if other != name)}
             assignments[joined[name]] = frozenset(free), len(free) < len(tasks)
         return assignments
@@ -220,7 +260,7 @@ class _Group:
         self.rejoin(member)
 
     def rejoin(self, member: _Member) -> None:
-        if not member.is_rejoining:
+        if not (member.is_rejoining or member.is_computing):
             member.is_rejoining, joins = True, member.joins
             self.clock.at(
                 self.clock.now_ms + self.config["rejoin_ms"],
@@ -235,11 +275,11 @@ class _Group:
             if member.is_up and member.beats == started:
                 error = self.coordinator.heartbeat(member.id, member.generation, self.clock.now_ms)
                 self.flush()
-                if error is Error.NONE:
+                if error in (Error.NONE, Error.REBALANCE_IN_PROGRESS):
                     self.beat(member)
-                elif error is Error.REBALANCE_IN_PROGRESS:
+                if error is Error.REBALANCE_IN_PROGRESS:
                     self.rejoin(member)
-                else:
+                elif error is not Error.NONE:
                     self.reset(member, error)
 
         self.clock.at(self.clock.now_ms + self.config["heartbeat_interval_ms"], send)

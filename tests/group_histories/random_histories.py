@@ -33,9 +33,21 @@ def random_history(release: str, seed: int, *, is_simulated: bool = False) -> di
     return _Drawing(release, seed, is_simulated).history()
 
 
-def random_classic_history(release: str, seed: int) -> dict[str, Any]:
-    """Return a history of a classic group, whose clients start, leave, close and are killed."""
-    return _Drawing(release, seed, is_simulated=True, is_classic=True).history()
+def random_classic_history(release: str, seed: int, *, is_simulated: bool = False) -> dict[str, Any]:
+    """Return a history of a classic group, whose clients start, leave, close and are killed.
+
+    Args:
+        release: the minor release.
+        seed: the seed.
+        is_simulated: whether no time is such that an event may happen in the millisecond of a heartbeat, or of the end
+            of a computation, whose order is arbitrary.
+    """
+    history = _Drawing(release, seed, is_simulated=True, is_classic=True).history()
+    if is_simulated:
+        config = history["config"]
+        for key in ("leader_compute_ms", "max_poll_interval_ms", "initial_rebalance_delay_ms"):
+            config[key] = round(config[key], -3) or config[key] // _STEP_MS * _STEP_MS
+    return history
 
 
 class _Drawing:

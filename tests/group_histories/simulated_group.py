@@ -1,21 +1,27 @@
-"""The simulation of a streams group in a history: its log in the format of Kafka's.
+"""The simulation of a group in a history: its log in the format of Kafka's.
 
-The simulated coordinator is given Kafka's targets, so that ties of the assignor hide nothing. What a simulation cannot
-express is not simulated: clients that pause, static members that start twice, added partitions, heartbeats at fixed
-phases, and threads that start in the same millisecond.
+The simulated coordinator of a streams group is given Kafka's targets, so that ties of the assignor hide nothing; in a
+classic group, tasks are dealt out as in `bridge/src/replay`. What a simulation cannot express is not simulated: clients
+that pause, static members that start twice, added partitions, heartbeats at fixed phases, and threads that start in the
+same millisecond.
 """
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
 
 from assignors.model.configs import AssignmentConfigs
 from assignors.model.ids import ProcessId
+from assignors.tasks.high_availability import HighAvailability
 from assignors.tasks.streams_group_sticky import StreamsGroupSticky
-from simulator.group.group_events import Member
+from simulator.assignment.leader import Decision
+from simulator.group.classic_coordinator import Answer
+from simulator.group.heartbeats import Heartbeats
+from simulator.group.member import ComputeAssignment, Member
 from simulator.group.streams_coordinator import (
     NO_TASKS,
     CoordinatedMember,
@@ -24,11 +30,13 @@ from simulator.group.streams_coordinator import (
     StreamsCoordinator,
     Tasks,
 )
-from simulator.processes import conversion, simulation, streams_protocol, waiting_joins
+from simulator.processes import classic_protocol, conversion, simulation, streams_protocol, waiting_joins
+from simulator.processes.classic_protocol import ClassicProtocol
 from simulator.processes.streams_protocol import StreamsProtocol
 from simulator.world.changes import ClientDown, ClientUp, ConfigsSet, ThreadsSet, TimedChange
 from simulator.world.client_times import ClientTimes
 from simulator.world.disturbances import Disk, StreamThreads
+from simulator.world.group_assignment import GroupAssignment
 from simulator.world.world import (
     Application,
     Broker,
@@ -42,22 +50,39 @@ from simulator.world.world import (
     Topic,
     World,
 )
+from tests.group_histories.classic_members import dealt_out, leader_of_kafka
 
 Log = list[dict[str, Any]]
 
 
 def log_of_simulation(history: Mapping[str, Any], of_kafka: Log) -> Log:
     """Return the log of a history that the simulation expresses."""
-    group = _Recorder(history, of_kafka)
+    if history.get("protocol") == "classic":
+        classic = _ClassicRecorder(history, of_kafka)
+        log = classic.log
+        recording = (
+            patch.object(conversion, "ClassicProtocol", classic.protocol()),
+            patch.object(
+                classic_protocol, "Heartbeats", lambda *arguments, are_late: Heartbeats(*arguments, are_late=False)
+            ),
+        )
+    else:
+        streams = _Recorder(history, of_kafka)
+        log = streams.log
+        recording = (
+            patch.object(conversion, "StreamsProtocol", streams.protocol),
+            patch.object(streams_protocol, "StreamsCoordinator", streams.coordinator),
+        )
     with (
         patch.object(simulation, "timeline", lambda _: list(_changes(history))),
-        patch.object(conversion, "StreamsProtocol", group.protocol),
-        patch.object(streams_protocol, "StreamsCoordinator", group.coordinator),
         patch.object(waiting_joins, "THREAD_START_MS", history["config"]["thread_start_ms"]),
+        recording[0],
+        recording[1],
     ):
-        trace = simulation.simulate(_world(history), StreamsGroupSticky())
+        assignor = HighAvailability() if history.get("protocol") == "classic" else StreamsGroupSticky()
+        trace = simulation.simulate(_world(history), assignor)
     assert trace.failure is None, trace.failure
-    return group.log
+    return log
 
 
 def release_of(history: Mapping[str, Any]) -> tuple[int, int]:
@@ -76,12 +101,13 @@ def _world(history: Mapping[str, Any]) -> World:
             topics.append(Topic(name, ((0,),) * count, (0,) * count, (0,) * count, (0,) * count))
         subtopologies.append(Subtopology(number, (source,), (Store(f"store-{number}", changelog),)))
     configs = GroupConfigs(
-        protocol=GroupProtocol.STREAMS,
+        protocol=GroupProtocol.CLASSIC if history.get("protocol") == "classic" else GroupProtocol.STREAMS,
         session_timeout_ms=config["session_timeout_ms"],
+        heartbeat_interval_ms=config["heartbeat_interval_ms"],
         streams_heartbeat_interval_ms=config["heartbeat_interval_ms"],
-        streams_assignment_interval_ms=config["assignment_interval_ms"],
+        streams_assignment_interval_ms=config.get("assignment_interval_ms", 0),
         initial_rebalance_delay_ms=config["initial_rebalance_delay_ms"],
-        max_poll_interval_ms=config["max_poll_interval_ms"],
+        max_poll_interval_ms=config.get("max_poll_interval_ms", 300_000),
         broker_release=release_of(history),
         task_offset_interval_ms=None,
     )
@@ -91,7 +117,7 @@ def _world(history: Mapping[str, Any]) -> World:
         application=Application(
             "app",
             tuple(subtopologies),
-            AssignmentConfigs(num_standby_replicas=config["num_standby_replicas"]),
+            AssignmentConfigs(num_standby_replicas=config.get("num_standby_replicas", 0)),
             configs,
             times=ClientTimes(rejoin_ms=config["rejoin_ms"]),
         ),
@@ -140,6 +166,71 @@ def _changes(history: Mapping[str, Any]) -> Iterator[TimedChange]:
         yield TimedChange(event["at"], change, number)
 
 
+class _ClassicRecorder:
+    """Logs what a simulated classic group does."""
+
+    def __init__(self, history: Mapping[str, Any], of_kafka: Log) -> None:
+        self.history, self.of_kafka = history, of_kafka
+        self.log: Log = []
+        self.present: set[str] = set()
+
+    def protocol(self) -> type[ClassicProtocol]:
+        recorder, history = self, self.history
+
+        class Recorded(ClassicProtocol):
+            """A protocol with the leaders of Kafka, whose leaders deal the tasks out."""
+
+            def note(self, kind: str, **details: Any) -> None:
+                recorder.log.append({"t": self._context.now_ms, "k": kind, **details})
+
+            def _choose(self, members: Collection[Member]) -> Member:
+                names = dict(zip(members, map(_name, members), strict=True))
+                return leader_of_kafka(history, recorder.of_kafka, self._coordinator.generation + 1, names)
+
+            def _follow_up(self, **options: Any) -> None:
+                members = set(map(_name, self._coordinator.members))
+                for kind, names in (("removed", recorder.present - members), ("joined", members - recorder.present)):
+                    for name in sorted(names):
+                        self.note(kind, m=name)
+                recorder.present = members
+                super()._follow_up(**options)
+
+            def _complete(self, answer: Answer, leader: Member) -> Member:
+                members = sorted(map(_name, answer.members))
+                self.note("generation", g=answer.generation, leader=_name(leader), members=members)
+                return super()._complete(answer, leader)
+
+            def _decide(self, instruction: ComputeAssignment) -> Decision:
+                decision = super()._decide(instruction)
+                by_name = {_name(member): member for member in instruction.members}
+                dealt = dealt_out(range(len(decision.target.owner)), by_name)
+                target = GroupAssignment.empty(*decision.target.standby.shape)
+                for name, tasks in dealt.items():
+                    row, fleet = self._context.fleet.row(by_name[name].client), self._context.fleet
+                    target.owner[tasks], target.thread[tasks, row] = row, fleet.slot(by_name[name])
+                compute_ms = history["config"].get("leader_compute_ms", 0)
+                return replace(decision, target=target, followup_delay_ms=None, leader_compute_ms=compute_ms)
+
+            def _assign(self, *arguments: Any) -> None:
+                for member in arguments[-1]:
+                    self.note_assigned(member)
+                super()._assign(*arguments)
+
+            def _resend_assignment(self, member: Member) -> None:
+                self.note_assigned(member)
+                super()._resend_assignment(member)
+
+            def note_assigned(self, member: Member) -> None:
+                if self._is_up(member):
+                    self.note("assigned", m=_name(member), g=self._memberships[member].generation)
+
+        return Recorded
+
+
+def _name(member: Member) -> str:
+    return f"{member.client}/{member.start}/{member.thread}"
+
+
 class _Recorder:
     """Logs what a simulated coordinator and its members do."""
 
@@ -155,9 +246,6 @@ class _Recorder:
         self.protocol = self._protocol()
         self.coordinator = self._coordinator()
         self.now_ms = lambda: 0
-
-    def name(self, member: Member) -> str:
-        return f"{member.client}/{member.start}/{member.thread}"
 
     def record(self, tasks: Tasks) -> dict[str, list[str]]:
         return {role: sorted(map(self._task, rows)) for role, rows in zip("asw", tasks, strict=True)}
@@ -179,13 +267,13 @@ class _Recorder:
         for event in events:
             entry: dict[str, Any] = {"t": self.now_ms(), "k": event.kind}
             if event.kind in ("joined", "removed"):
-                entry["m"] = self.name(event.member)  # type: ignore[arg-type]
+                entry["m"] = _name(event.member)  # type: ignore[arg-type]
             if event.kind == "removed":
                 entry["by"] = self.cause.partition(":")[0]
             if event.kind in ("epoch", "target"):
                 entry |= {"ge": event.epoch, "by": self.cause}
             if event.kind == "target":
-                entry["members"] = {self.name(m): self.record(tasks) for m, tasks in self.current.targets.items()}
+                entry["members"] = {_name(m): self.record(tasks) for m, tasks in self.current.targets.items()}
             self.log.append(entry)
 
     def _protocol(self) -> type[StreamsProtocol]:
@@ -203,7 +291,7 @@ class _Recorder:
 
             def _have(self, member: Member, tasks: Tasks) -> None:
                 if tasks != self._memberships[member].owned:
-                    entry = {"t": recorder.now_ms(), "k": "tasks", "m": recorder.name(member)}
+                    entry = {"t": recorder.now_ms(), "k": "tasks", "m": _name(member)}
                     recorder.log.append(entry | recorder.record(tasks))
                 super()._have(member, tasks)
 
@@ -221,7 +309,7 @@ class _Recorder:
             """A coordinator that has Kafka's targets, and logs its events with their causes."""
 
             def join(self, member: Member, new: CoordinatedMember, now_ms: int) -> Tasks:
-                recorder.cause = f"heartbeat:{recorder.name(member)}"
+                recorder.cause = f"heartbeat:{_name(member)}"
                 tasks = super().join(member, new, now_ms)
                 is_new = member not in recorder.joined
                 recorder.joined.add(member)
@@ -229,7 +317,7 @@ class _Recorder:
                 return tasks
 
             def heartbeat(self, member: Member, owned: Tasks | None, now_ms: int) -> Tasks | None:
-                recorder.cause = f"heartbeat:{recorder.name(member)}"
+                recorder.cause = f"heartbeat:{_name(member)}"
                 tasks = super().heartbeat(member, owned, now_ms)
                 recorder.note(list(self.events))
                 return tasks
@@ -240,7 +328,7 @@ class _Recorder:
                 recorder.note(list(self.events))
 
             def remove(self, member: Member) -> None:
-                recorder.cause = f"{recorder.removed_by}{recorder.name(member)}"
+                recorder.cause = f"{recorder.removed_by}{_name(member)}"
                 super().remove(member)
                 recorder.note(list(self.events))
 
@@ -253,9 +341,7 @@ class _Recorder:
                 assign(members)
                 target = recorder.targets.get(coordinator.epoch, {})
                 return {
-                    member: recorder.tasks(target[recorder.name(member)])
-                    if recorder.name(member) in target
-                    else NO_TASKS
+                    member: recorder.tasks(target[_name(member)]) if _name(member) in target else NO_TASKS
                     for member in members
                 }
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from simulator.group.streams_coordinator import Rules
-from tests.group_histories.__main__ import differing
+from tests.group_histories.__main__ import SUBJECTS, differing
 from tests.group_histories.random_histories import RELEASES
 from tests.group_histories.simulated_group import release_of
 from tests.group_histories.streams_members import log_of_model
@@ -54,6 +54,7 @@ def test_each_difference_between_releases_is_recorded(name: str, monkeypatch: py
     assert differing & set(RELEASES)
 
 
+@pytest.mark.parametrize("subject", SUBJECTS)
 @pytest.mark.parametrize("history", recorded("classic.jsonl"), ids=lambda history: history["id"])
-def test_model_of_a_classic_group_does_what_kafka_did(history: dict[str, Any]) -> None:
-    assert differing("model", history, history["log"]) is None
+def test_classic_group_does_what_kafka_did(history: dict[str, Any], subject: str) -> None:
+    assert differing(subject, history, history["log"]) is None

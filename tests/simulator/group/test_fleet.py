@@ -10,7 +10,7 @@ import pytest
 from assignors.model.columns import NO_RACK
 from assignors.model.configs import AssignmentConfigs
 from simulator.group.fleet import Fleet
-from simulator.group.group_events import Member
+from simulator.group.member import Member
 from simulator.world.world import Store, Subtopology, World
 from tests.simulator.world_builders import RACKS, client, with_clients, world
 

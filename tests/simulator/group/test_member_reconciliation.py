@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assignors.model.assignment import UNASSIGNED
-from simulator.group.group_events import Member
+from simulator.group.member import Member
 from simulator.group.reconciliation import Place, assignment_of, reconcile_member, tasks_of_members
 from simulator.group.streams_coordinator import NO_TASKS, Tasks
 from simulator.world.group_assignment import GroupAssignment

@@ -49,6 +49,7 @@ final class ClassicGroupReplay extends Replay {
         private int generation = -1;
         private boolean isUp = true;
         private boolean isJoined;
+        private boolean isComputing;
         private int joins;
         private Set<String> owned = Set.of();
         private VirtualClock.Event heartbeat;
@@ -105,11 +106,25 @@ final class ClassicGroupReplay extends Replay {
             generation = response.generationId();
             beat();
             if (response.leader().equals(id)) {
-                final List<SyncGroupRequestAssignment> assignments =
-                    response.skipAssignment() ? List.of() : assignments(response);
-                later(config("leader_compute_ms", 0), () -> sync(assignments, response.generationId()));
+                isComputing = true;
+                if (response.skipAssignment()) {
+                    finish(List.of(), response.generationId());
+                } else {
+                    final List<SyncGroupRequestAssignment> assignments = assignments(response);
+                    later(config("leader_compute_ms", 0), () -> finish(assignments, response.generationId()));
+                }
             } else {
                 sync(List.of(), generation);
+            }
+        }
+
+        /** Sends the assignments; a leader neither polls nor joins before. */
+        private void finish(final List<SyncGroupRequestAssignment> assignments, final int ofGeneration) {
+            isComputing = false;
+            if (isUp && ofGeneration == generation) {
+                sync(assignments, ofGeneration);
+            } else if (isUp) {
+                rejoin();
             }
         }
 
@@ -163,7 +178,7 @@ final class ClassicGroupReplay extends Replay {
         }
 
         private void rejoin() {
-            if (rejoin == null) {
+            if (rejoin == null && !isComputing) {
                 rejoin = clock.in(config("rejoin_ms", 0), this::join);
             }
         }
@@ -177,6 +192,7 @@ final class ClassicGroupReplay extends Replay {
                 if (error == Errors.NONE) {
                     beat();
                 } else if (error == Errors.REBALANCE_IN_PROGRESS) {
+                    beat();
                     rejoin();
                 } else {
                     reset(error);
