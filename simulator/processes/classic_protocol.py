@@ -194,6 +194,7 @@ class ClassicProtocol:
     def _join_new(self, member: Member, cause: Cause) -> None:
         is_static = self._context.is_static(member)
         self._memberships[member] = _Membership()
+        self._heartbeats.restart([member], self._context.now_ms)
         is_back = self._coordinator.member_with(self._announced(member).instance) is not None
         rebalances = self._join([member], f"{member.client} {'is back' if is_back else 'joined'}")
         self._context.rebalance_causes.add_start(member, cause, rebalances=rebalances, replaces=is_static)

@@ -21,7 +21,7 @@ from simulator.world.changes import BrokersDown, BrokersUp, ReplicasSet
 from simulator.world.disturbances import Crash, Disk, Leave, TrafficChange
 from simulator.world.layout import lay_out
 from simulator.world.world import NO_LEADER, GroupProtocol, World
-from tests.simulator.group.test_classic_group_random import ClassicGroupMachine
+from tests.simulator.group.test_classic_coordinator import Requests
 from tests.simulator.random_worlds import DURATION_MS, assignors, disturbed_worlds
 from tests.simulator.run_checks import check_run
 from tests.simulator.world_builders import HOUR, with_group
@@ -115,9 +115,9 @@ def test_replication_control_agrees_with_cluster_metadata(base: World, data: st.
             assert layout.racks[locations.leader_rack[row]] == racks[partition.leader]
 
 
-class ManyClassicGroups(ClassicGroupMachine):
+class ManyRequests(Requests):
     """The same rules with more examples."""
 
 
-TestManyClassicGroups = ManyClassicGroups.TestCase
-TestManyClassicGroups.settings = settings(max_examples=EXAMPLES, stateful_step_count=30)
+TestManyRequests = ManyRequests.TestCase
+TestManyRequests.settings = settings(max_examples=EXAMPLES, stateful_step_count=30)
