@@ -242,6 +242,8 @@ def _columns(state: ApplicationState) -> Iterator[np.ndarray[Any, Any]]:
     ragged = chain.from_iterable((table.offsets, table.values) for table in (tasks.source, tasks.changelog))
     yield from (tasks.subtopology, tasks.stateful, *ragged, clients.threads, clients.rack)
     yield from (partitions.in_rack, partitions.racks_known, state.lags)
+    if state.previous_thread is not None:
+        yield state.previous_thread
 
 
 def first_difference(state: ApplicationState, first: AssignmentColumns, second: AssignmentColumns) -> str:

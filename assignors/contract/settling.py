@@ -62,7 +62,7 @@ def settle(state: ApplicationState, make: MakeAssignor, rounds: int = ROUNDS) ->
             if answers:
                 last = answers[-1]
                 moved += int((answer.active != last.active).sum())
-                if _same(answer, last):
+                if is_same(answer, last):
                     equal += 1
                     if equal > _EXTRA_ROUNDS or answer.followup_rebalance_delay_ms is None:
                         return Settling(tuple(violations), number - 1 - (equal - 1), moved)
@@ -87,9 +87,9 @@ def _unsettled(
     state: ApplicationState, answers: list[AssignmentColumns], answer: AssignmentColumns, number: int
 ) -> Iterator[ContractViolation]:
     """Yield what is wrong with an answer that differs from the one before."""
-    difference = first_difference(state, answers[-1], answer)
+    difference = first_difference(state, answers[-1], answer) or _moved_task(state, answers[-1], answer)
     for index, earlier in enumerate(answers[:-1], start=1):
-        if _same(earlier, answer):
+        if is_same(earlier, answer):
             text = f"rebalance {number} restores the assignment of rebalance {index}: {difference}"
             yield ContractViolation(Invariant.NO_OSCILLATION, text)
             break
@@ -98,8 +98,16 @@ def _unsettled(
         yield ContractViolation(Invariant.IDEMPOTENT, text)
 
 
-def _same(first: AssignmentColumns, second: AssignmentColumns) -> bool:
-    return np.array_equal(first.active, second.active) and np.array_equal(first.standby, second.standby)
+def _moved_task(state: ApplicationState, first: AssignmentColumns, second: AssignmentColumns) -> str:
+    """Return where two assignments differ that give each client the same tasks."""
+    task, client = np.argwhere(first.moves_between_threads(second))[0].tolist()
+    return f"task {state.tasks.ids[task]} on another thread of {state.clients.ids[client]}"
+
+
+def is_same(first: AssignmentColumns, second: AssignmentColumns) -> bool:
+    """Return whether two assignments give each client the same tasks and, if they say that, each of its threads."""
+    is_equal = np.array_equal(first.active, second.active) and np.array_equal(first.standby, second.standby)
+    return is_equal and not first.moves_between_threads(second).any()
 
 
 def carried_out(state: ApplicationState, answer: AssignmentColumns) -> ApplicationState:
@@ -129,7 +137,7 @@ def carried_out(state: ApplicationState, answer: AssignmentColumns) -> Applicati
         lags=lags,
         previous_active=tuple(tuple(sorted(ids[row] for row in held)) for held in active_of),
         previous_standby=tuple(tuple(sorted(ids[row] for row in held)) for held in standby_of),
-        previous_thread=None,
+        previous_thread=answer.thread,
         task_offsets=(),
         task_end_offsets=(),
         thread_offsets=(),

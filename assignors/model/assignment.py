@@ -292,6 +292,19 @@ class AssignmentColumns:
             return False
         return not self.standby[~state.tasks.stateful].any()
 
+    def moves_between_threads(self, later: AssignmentColumns) -> BoolArray:
+        """Return which tasks of a client, in the same role, are on another thread in a later assignment, shape (T, C).
+
+        Args:
+            later: an assignment with the same rows; False everywhere if either does not assign tasks to threads.
+        """
+        if self.thread is None or later.thread is None:
+            return np.zeros_like(self.standby)
+        runs = self.active[:, None] == np.arange(self.standby.shape[1])
+        later_runs = later.active[:, None] == np.arange(self.standby.shape[1])
+        stays: BoolArray = (runs & later_runs) | (self.standby & later.standby)
+        return stays & (self.thread != later.thread)
+
     def to_assignment(self, state: ApplicationState) -> TaskAssignment:
         """Return the assignment in the types of KIP-924."""
         return TaskAssignment._of(state, self)

@@ -105,4 +105,5 @@ def without_some_clients(state: ApplicationState) -> ApplicationState:
         previous_active=tuple(state.previous_active[row] for row in kept.tolist()),
         previous_standby=tuple(state.previous_standby[row] for row in kept.tolist()),
         client_insertion_order=None,
+        previous_thread=None if state.previous_thread is None else state.previous_thread[:, kept],
     )

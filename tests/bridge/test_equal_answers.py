@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from assignors import registry
+from assignors.contract.settling import is_same
 from assignors.model.assignment import TaskAssignment, TaskAssignor
 from assignors.model.state import ApplicationState
 from scenarios.load import Scenario, load
@@ -25,6 +26,7 @@ from simulator.processes.simulation import simulate
 from simulator.results.tabulation import tabulate
 from simulator.results.trace import Trace
 from simulator.world.world import World
+from tests.assignors.contract.unsettled_groups import LARGER, SMALLEST, UnsettledGroup
 from tests.relations.worlds import worlds
 
 pytestmark = pytest.mark.kafka
@@ -136,3 +138,12 @@ def test_results_of_random_worlds_are_equal(reference: str) -> None:
         check_equal(simulate(world, java_assignor(reference)), simulate(world, python))
 
     check()
+
+
+@pytest.mark.parametrize("group", [SMALLEST, LARGER])
+def test_streams_group_oscillates_as_with_the_jar(group: UnsettledGroup) -> None:
+    java = group.answers(java_assignor("java:group-coordinator@4.4.0:sticky"), 12)
+    python = group.answers(registry.make(registry.find("streams_group_sticky@4.4")), 12)
+    assert all(is_same(first, second) for first, second in zip(java, python, strict=True))
+    assert is_same(java[-1], java[-3])
+    assert not is_same(java[-1], java[-2])

@@ -10,7 +10,7 @@ import numpy as np
 
 from assignors import registry
 from assignors.contract.invariants import compute
-from assignors.contract.settling import ROUNDS, carried_out
+from assignors.contract.settling import ROUNDS, carried_out, is_same
 from assignors.errors import AssignorError
 from assignors.model.assignment import AssignmentColumns, TaskAssignor
 from assignors.model.state import ApplicationState, previous_holders
@@ -97,11 +97,7 @@ def _settled(state: ApplicationState, assignor: TaskAssignor) -> tuple[Assignmen
     last: AssignmentColumns | None = None
     for number in range(1, ROUNDS + 1):
         found = compute(current, assignor)
-        if (
-            last is not None
-            and np.array_equal(found.active, last.active)
-            and np.array_equal(found.standby, last.standby)
-        ):
+        if last is not None and is_same(found, last):
             return found, number - 1
         last, current = found, carried_out(current, found)
     return None, ROUNDS

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
 from assignors import registry
 from assignors.contract.invariants import Invariant, MakeAssignor, check_state, compute, violation_of
 from assignors.contract.relabeling import check_relabeled, relabeled
-from assignors.contract.settling import carried_out, settle
+from assignors.contract.settling import carried_out, is_same, settle
 from assignors.errors import AssignorError
+from assignors.model.assignment import AssignmentColumns
 from assignors.model.ids import ProcessId, TaskId, TopicPartition
 from assignors.model.state import LATEST_OFFSET, ApplicationState, KafkaStreamsState, TaskInfo, TaskTopicPartition
 from assignors.tasks.high_availability import HighAvailability
+from assignors.tasks.streams_group_sticky import StreamsGroupSticky
 from simulator.random_streams import random_stream
+from tests.assignors.contract.unsettled_groups import LARGER, SMALLEST, UnsettledGroup
 from tests.contract import broken_assignors as broken
 
 RACKS = ("r1", "r2", "r3")
@@ -103,3 +109,26 @@ def test_a_carried_out_assignment_is_what_clients_then_report() -> None:
         if state.tasks.stateful[row]:
             assert following.lags[row, owner] == LATEST_OFFSET
     assert (following.lags[state.tasks.stateful][following.lags[state.tasks.stateful] >= 0] > 10_000).any()
+
+
+@pytest.mark.parametrize("group", [SMALLEST, LARGER])
+def test_streams_group_of_kafka_4_4_oscillates_between_the_same_two_assignments(group: UnsettledGroup) -> None:
+    assignor = StreamsGroupSticky(release="4.4")
+    state = group.after_departure(assignor)
+    settling = settle(state, lambda: assignor)
+    assert settling.rounds is None
+    assert Invariant.NO_OSCILLATION in {violation.invariant for violation in settling.violations}
+    answers = group.answers(assignor, 20)
+    assert all(is_same(answer, later) for answer, later in zip(answers[-6:], answers[-4:], strict=False))
+    assert not is_same(answers[-1], answers[-2])
+    before = StreamsGroupSticky(release="4.3")
+    assert settle(group.after_departure(before), lambda: before).rounds is not None
+
+
+def test_group_whose_tasks_only_move_between_threads_has_not_settled() -> None:
+    first = AssignmentColumns(np.array([0, 1]), np.zeros((2, 2), np.bool_), None, np.array([[0, 1], [0, 0]]))
+    later = replace(first, thread=np.array([[1, 1], [0, 0]]))
+    elsewhere = replace(first, thread=np.array([[0, 0], [1, 0]]))
+    assert not is_same(first, later)
+    assert is_same(first, elsewhere), "no task is on the threads that differ"
+    assert is_same(first, replace(later, thread=None))
