@@ -12,7 +12,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from assignor_sim.api.running import run
+from assignors.model.assignment import AssignmentColumns
+from assignors.model.ids import ProcessId
+from assignors.tasks.streams_group_sticky import StreamsGroupSticky
 from reports.analysis.metrics import METRIC, NOT_CONVERGED
 from reports.analysis.text import printable
 from scenarios.load import Scenario, load
@@ -20,6 +25,7 @@ from scenarios.resolution.known_problem import Fix, KnownProblem
 from scenarios.shipped import list_scenarios
 from tools.examples.figures import first_runs, markdown_table, show, title
 from tools.examples.markdown import code, prose
+from tools.kafka_group_oracle.unsettled_groups import SMALLEST
 
 FOLDER = Path(__file__).parent.parent / "docs" / "known-problems"
 MADE = "<!-- Made by `python -m tools.known_problems` from the section `problem` of the scenario. -->\n"
@@ -61,7 +67,38 @@ def index_page() -> str:
         f"*Fix*: {_sentence(problem.fixes[0].change)}\n"
         for name, (_, problem) in problem_scenarios().items()
     ]
-    return INDEX + "".join(entries) + _USE
+    return INDEX + "".join(entries) + unsettled_section() + _USE
+
+
+def unsettled_section() -> str:
+    """Return the section on KAFKA-21166, which no event of a scenario shows by itself: two answers that alternate."""
+    release, group = "4.4", SMALLEST
+    assignor = StreamsGroupSticky(release=release)
+    processes = group.after_departure(assignor).clients
+    last, before = (group.answers(assignor, 20)[row] for row in (-1, -2))
+    rows = [
+        [str(threads), *(_held(columns, processes.ids.index(ProcessId.parse(process))) for columns in (before, last))]
+        for process, threads in list(group.threads.items())[:-1]
+    ]
+    (tasks,), standbys, left = group.partitions, group.standbys, list(group.threads.values())[-1]
+    return f"""
+## Standbys that move in every rebalance
+
+The assignor of Kafka {release}'s streams groups may never settle (KAFKA-21166): with the same members and tasks, each
+rebalance moves standbys that the next one moves back. The smallest such group found has {tasks} tasks and
+`num.standby.replicas`={standbys}; one of its processes, with {left} threads, has left. From then on, these two
+assignments alternate (standbys in parentheses):
+
+{markdown_table(["threads of the process", "one assignment", "the next one"], rows)}
+No event of a scenario rebalances an unchanged group; [`assignor-sim review`](../how-to/review-an-assignor.md) finds
+such groups (`no_oscillation`). *Fix*: with brokers of 4.2 or 4.3, this group settles.
+"""
+
+
+def _held(columns: AssignmentColumns, client: int) -> str:
+    active = [f"0_{task}" for task in np.flatnonzero(columns.active == client)]
+    standby = [f"0_{task}" for task in np.flatnonzero(columns.standby[:, client])]
+    return " ".join([*active, f"({', '.join(standby)})" if standby else ""]).strip() or "none"
 
 
 def measure(name: str, problem: KnownProblem) -> tuple[Run, list[Run | None]]:

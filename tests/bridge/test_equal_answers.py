@@ -26,8 +26,8 @@ from simulator.processes.simulation import simulate
 from simulator.results.tabulation import tabulate
 from simulator.results.trace import Trace
 from simulator.world.world import World
-from tests.assignors.contract.unsettled_groups import LARGER, SMALLEST, UnsettledGroup
 from tests.relations.worlds import worlds
+from tools.kafka_group_oracle.unsettled_groups import LARGER, SMALLEST, UnsettledGroup
 
 pytestmark = pytest.mark.kafka
 

@@ -18,8 +18,8 @@ from assignors.model.state import LATEST_OFFSET, ApplicationState, KafkaStreamsS
 from assignors.tasks.high_availability import HighAvailability
 from assignors.tasks.streams_group_sticky import StreamsGroupSticky
 from simulator.random_streams import random_stream
-from tests.assignors.contract.unsettled_groups import LARGER, SMALLEST, UnsettledGroup
 from tests.contract import broken_assignors as broken
+from tools.kafka_group_oracle.unsettled_groups import LARGER, SMALLEST, UnsettledGroup
 
 RACKS = ("r1", "r2", "r3")
 
