@@ -96,6 +96,7 @@ class ClassicProtocol:
         self._session_ends_ms: dict[Member, int] = {}
         self._watched_ms: dict[Member, int] = {}
         self._reasons: list[str] = []
+        self._changes: list[tuple[str, Cause]] = []
         self._rebalances = 0
         self._requested_at_ms = 0
         self._overdue: int | None = None
@@ -164,12 +165,15 @@ class ClassicProtocol:
         """End, and return the group with what each member has received."""
         self._scope.end()
         members = self._coordinator.members
+        computing = {member for member, one in self._memberships.items() if one.is_computing}
         return GroupHandover(
             members={member: self._context.is_static(member) for member in members},
             generation=self._coordinator.generation,
             assignment=self._received.of_members(members),
             heartbeats=self._heartbeats,
-            rejoining=tuple(member for member, one in members.items() if one.awaits_join or one.awaits_sync),
+            rejoining=tuple(
+                member for member, one in members.items() if one.awaits_join or one.awaits_sync or member in computing
+            ),
             joining=self._waiting.causes,
             assignor=self._selected.name,
         )
@@ -451,6 +455,7 @@ class ClassicProtocol:
 
     def _complete(self, answer: Answer, leader: Member) -> Member:
         """Let the leader compute the assignment of a generation, which has all its members."""
+        self._note_changes()
         members = tuple(member for member in answer.members if isinstance(member, Member))
         reason, self._reasons = ", ".join(dict.fromkeys(self._reasons)), []
         joined, self._joined = self._joined, {}
@@ -485,8 +490,11 @@ class ClassicProtocol:
         """Let the leader request a rebalance, if it is up."""
         leader = self._coordinator.leader
         if leader is not None and self._is_up(leader):
+            if self._memberships[leader].is_computing:
+                self._changes.append((reason, cause))
+                return
             self._context.rebalance_causes.add(cause)
-            if self._coordinator.members[leader].awaits_join or self._memberships[leader].is_computing:
+            if self._coordinator.members[leader].awaits_join:
                 self._reasons.append(reason)
             else:
                 self._join([leader], reason)
@@ -550,6 +558,16 @@ class ClassicProtocol:
             coordinator.answers = []
             self._assign(instruction, decision, at_join, received)
         self._follow_up()
+        if self._note_changes():
+            self._rejoin_now([leader])
+
+    def _note_changes(self) -> bool:
+        """Let the changes that came while the leader computed cause a rebalance; return whether there are any."""
+        changes, self._changes = self._changes, []
+        for reason, cause in changes:
+            self._reasons.append(reason)
+            self._context.rebalance_causes.add(cause)
+        return bool(changes)
 
     def _assign(
         self, instruction: ComputeAssignment, decision: Decision, at_join: GroupAssignment, received: Collection[object]

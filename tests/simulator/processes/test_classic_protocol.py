@@ -167,6 +167,17 @@ def test_assignment_is_discarded_if_a_member_joins_while_the_leader_computes() -
     assert trace.rounds[0].restoring == 0, "the start is still warm"
 
 
+def test_leader_requests_another_rebalance_for_a_change_while_it_computes() -> None:
+    slow = with_group(with_rack_awareness(world()), leader_speed=1e-5)
+    computes_ms = round(run(slow).rounds[0].leader_compute_ms)
+    trace = run(slow, ConfigChange(6 * SECOND + computes_ms // 2, AssignmentConfigs()))
+    first, second = trace.rounds[:2]
+    assert first.at_ms == second.requested_at_ms == 6 * SECOND + computes_ms
+    assert second.reason == "configs changed"
+    assert {cause.event for cause in first.causes} == {START}
+    assert [cause.at_ms for cause in second.causes] == [6 * SECOND + computes_ms // 2]
+
+
 def test_never_converges_if_the_leader_exceeds_max_poll_interval() -> None:
     slow = with_group(with_rack_awareness(world()), leader_speed=1e-9)
     trace = run(slow)
