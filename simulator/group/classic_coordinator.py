@@ -19,7 +19,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, auto
-from typing import Any, Generic, TypeVar
+from types import MappingProxyType
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from simulator.group.streams_coordinator import Timer
 
@@ -70,8 +71,7 @@ class ClassicMember:
     awaits_sync: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """The answer to a JoinGroup or SyncGroup request.
 
     Attributes:
@@ -91,7 +91,7 @@ class Answer:
     generation: int = 0
     leads: bool = False
     skips_assignment: bool = False
-    members: Mapping[Any, Hashable] = field(default_factory=dict)
+    members: Mapping[Any, Hashable] = MappingProxyType({})
     assignment: Hashable = None
 
 
@@ -223,18 +223,11 @@ class ClassicCoordinator(Generic[M]):
             self._complete_if_all_joined(now_ms)
 
     def _answer_join(self, member: M, *, skips_assignment: bool = False) -> None:
-        leads = member == self.leader
-        members = {name: one.metadata for name, one in self.members.items()} if leads else {}
-        self.answers.append(
-            Answer(
-                member,
-                is_join=True,
-                generation=self.generation,
-                leads=leads,
-                skips_assignment=skips_assignment,
-                members=members,
-            )
-        )
+        answer = Answer(member, is_join=True, generation=self.generation)
+        if member == self.leader:
+            members = {name: one.metadata for name, one in self.members.items()}
+            answer = answer._replace(leads=True, skips_assignment=skips_assignment, members=members)
+        self.answers.append(answer)
 
     def sync(self, member: M, generation: int, now_ms: int, assignments: Mapping[M, Hashable] | None = None) -> None:
         """Process a SyncGroup request.

@@ -161,8 +161,7 @@ class UnreleasedInstanceError(Exception):
     """Another member has the instance id and has not closed (`UNRELEASED_INSTANCE_ID`)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Timer:
+class Timer(NamedTuple):
     """What the coordinator does later unless a timer with the same key is started or canceled before.
 
     Attributes:
