@@ -302,8 +302,9 @@ class AssignmentColumns:
             return np.zeros_like(self.standby)
         runs = self.active[:, None] == np.arange(self.standby.shape[1])
         later_runs = later.active[:, None] == np.arange(self.standby.shape[1])
-        stays: BoolArray = (runs & later_runs) | (self.standby & later.standby)
-        return stays & (self.thread != later.thread)
+        stays = (runs & later_runs) | (self.standby & later.standby)
+        moves: BoolArray = stays & (self.thread != later.thread)
+        return moves
 
     def to_assignment(self, state: ApplicationState) -> TaskAssignment:
         """Return the assignment in the types of KIP-924."""
