@@ -582,9 +582,10 @@ class ClassicProtocol:
         """
         execution, recorder, fleet = self._context.execution, self._context.recorder, self._context.fleet
         now_ms, stateful, running = self._context.now_ms, self._context.leader.stateful, fleet.running
-        absent = [member for member in instruction.members if member not in received and fleet.is_up(member)]
+        # A static member that has started, but not joined, is up in the place of the one that is in the group.
+        absent = [member for member in fleet.members_up() if member not in received]
         if absent:
-            self._lose(absent)
+            self._lose([member for member in absent if member in self._coordinator.members])
             running = running.copy()
             running[[fleet.row(member.client) for member in absent], [member.thread for member in absent]] = False
         with execution.changing(now_ms):

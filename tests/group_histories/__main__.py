@@ -73,7 +73,7 @@ def shrunk(subject: str, history: dict[str, Any], release: str) -> dict[str, Any
     while True:
         events = history["events"]
         smaller = [{**history, "events": events[:place] + events[place + 1 :]} for place in range(len(events))]
-        smaller = [candidate for candidate in smaller if _is_consistent(candidate)]
+        smaller = [candidate for candidate in smaller if _is_consistent(candidate, has_duplicates=subject == "model")]
         logs = [answer["log"] for answer in logs_of_kafka(smaller, release)]
         differ = [candidate for candidate, log in zip(smaller, logs, strict=True) if differing(subject, candidate, log)]
         if not differ:
@@ -83,14 +83,14 @@ def shrunk(subject: str, history: dict[str, Any], release: str) -> dict[str, Any
     return {**history, "clients": [client for client in history["clients"] if client["name"] in used]}
 
 
-def _is_consistent(history: dict[str, Any]) -> bool:
-    """Return whether only clients that run stop or change, and only others, or static ones again, start."""
+def _is_consistent(history: dict[str, Any], *, has_duplicates: bool) -> bool:
+    """Return whether only clients that run stop or change, and only others, or duplicates of static ones, start."""
     up: set[str] = set()
     static = {client["name"] for client in history["clients"] if client.get("static")}
     for event in history["events"]:
         name = event.get("client")
         if event["kind"] == "start":
-            if name in up and name not in static:
+            if name in up and not (has_duplicates and name in static):
                 return False
             up.add(name)
         elif name is not None:
