@@ -85,7 +85,7 @@ class ClassicProtocol:
             configs.extends_every_initial_delay,
         )
         self._rejoining = Rejoining(context)
-        self._waiting = WaitingJoins(context, self._scope, self._join_new, lambda _: False)
+        self._waiting = WaitingJoins(context, self._scope, self._join_new)
         self._heartbeats = Heartbeats(context.fleet, configs.heartbeat_interval_ms, context.world.seed, are_late=True)
         self._received = ReceivedAssignment(context)
         self._is_consumer_group = context.world.application.is_consumer_group
@@ -189,11 +189,7 @@ class ClassicProtocol:
 
     def join(self, members: Sequence[Member], cause: Cause) -> None:
         """Let threads that have just started join, one after the other; one that is back in time needs no rebalance."""
-        for number, member in enumerate(members):
-            if number and not self._is_warm_start:
-                self._waiting.join_as_thread(member, cause, number)
-            else:
-                self._join_new(member, cause)
+        self._waiting.join_in_turn(members, cause, at_once=self._is_warm_start)
 
     def _join_new(self, member: Member, cause: Cause) -> None:
         is_static = self._context.is_static(member)

@@ -262,11 +262,7 @@ class StreamsProtocol:
 
     def join(self, members: Sequence[Member], cause: Cause) -> None:
         """Let threads that have just started join, one after the other."""
-        for number, member in enumerate(members):
-            if number and not self._is_warm_start:
-                self._waiting.join_as_thread(member, cause, number)
-            else:
-                self._join(member, cause)
+        self._waiting.join_in_turn(members, cause, at_once=self._is_warm_start)
 
     def _join(self, member: Member, cause: Cause) -> None:
         before = self._predecessor(member)

@@ -6,7 +6,7 @@ waits until the member that has it has left, or its session has timed out.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import simpy
@@ -38,7 +38,7 @@ class WaitingJoins:
         context: SimulationContext,
         scope: ProcessScope,
         join: Callable[[Member, Cause], None],
-        is_refused: Callable[[Member], bool],
+        is_refused: Callable[[Member], bool] = lambda _: False,
     ) -> None:
         self._context = context
         self._scope = scope
@@ -48,10 +48,14 @@ class WaitingJoins:
         self._session_ends_ms: dict[Member, int] = {}
         self._closing: dict[Member, simpy.Event] = {}
 
-    def join_as_thread(self, member: Member, cause: Cause, number: int) -> None:
-        """Let the thread of a client join that starts as the given one, from 0."""
-        self.causes[member] = cause
-        self._scope.start(self._join_as_thread(member, number))
+    def join_in_turn(self, members: Sequence[Member], cause: Cause, *, at_once: bool) -> None:
+        """Let the threads of a client join, the first one now, and the others one after the other or now, too."""
+        for number, member in enumerate(members):
+            if number and not at_once:
+                self.causes[member] = cause
+                self._scope.start(self._join_as_thread(member, number))
+            else:
+                self._join(member, cause)
 
     def _join_as_thread(self, member: Member, number: int) -> Process:
         yield self._context.env.timeout(number * THREAD_START_MS)
