@@ -26,6 +26,7 @@ from typing import Final
 import numpy as np
 
 from assignors.model.assignment import UNASSIGNED
+from assignors.model.columns import BoolArray
 from assignors.model.configs import AssignmentConfigs
 from simulator.assignment.leader import Decision
 from simulator.group.classic_coordinator import Answer, ClassicCoordinator, ClassicMember, Error, RebalancePhase
@@ -431,7 +432,8 @@ class ClassicProtocol:
             member = answer.member
             assert isinstance(member, Member)
             if answer.leads and not answer.skips_assignment:
-                leader = self._complete(answer, member)
+                leader = member
+                self._complete(answer, leader)
             if answer.is_join and member in self._memberships:  # One that is closing only sends heartbeats.
                 self._heartbeats.restart([member], now_ms)
             if not self._is_up(member):
@@ -449,7 +451,7 @@ class ClassicProtocol:
             if member != leader:
                 coordinator.sync(member, self._memberships[member].generation, now_ms)
 
-    def _complete(self, answer: Answer, leader: Member) -> Member:
+    def _complete(self, answer: Answer, leader: Member) -> None:
         """Let the leader compute the assignment of a generation, which has all its members."""
         self._note_changes()
         members = tuple(member for member in answer.members if isinstance(member, Member))
@@ -462,7 +464,6 @@ class ClassicProtocol:
         if self._is_up(leader):
             self._memberships[leader].is_computing = True
             self._scope.start(self._compute(instruction, at_join))
-        return leader
 
     def _is_removed(self, member: Member) -> bool:
         """Return whether the coordinator has removed a member that does not know it yet."""
@@ -593,7 +594,7 @@ class ClassicProtocol:
             is_owned = current.owner != UNASSIGNED
             reconciliation = Reconciliation(assignment, of_all.revoked & is_owned, of_all.withheld)
             self._received.update(of_all, reconciliation)
-            rejoining = self._rejoining_members(current, decision.target, reconciliation)
+            rejoining = self._rejoining_members(current, decision.target, reconciliation, received)
             causes = self._context.rebalance_causes.take(self._coordinator.members)
             recorder.open_round(instruction, decision, reconciliation, causes, self._requested_at_ms, now_ms)
             execution.assign(reconciliation, is_restored=self._is_warm_start)
@@ -610,21 +611,20 @@ class ClassicProtocol:
                 self._scope.start(self._request_later(instruction.generation, decision.followup_delay_ms))
 
     def _rejoining_members(
-        self, current: GroupAssignment, target: GroupAssignment, reconciliation: Reconciliation
+        self,
+        current: GroupAssignment,
+        target: GroupAssignment,
+        reconciliation: Reconciliation,
+        received: Collection[object],
     ) -> dict[Member, bool]:
         """Return the members that revoke a task or wait for one, and therefore rejoin; and whether each revokes."""
-        revokes: dict[tuple[int, int], bool] = {}
-        awaiting = [] if self._is_consumer_group else [(target, reconciliation.withheld, False)]
-        for assignment, tasks, is_revoking in (*awaiting, (current, reconciliation.revoked, True)):
-            clients, numbers = assignment.owner[tasks].tolist(), assignment.owner_thread()[tasks].tolist()
-            revokes.update(dict.fromkeys(zip(clients, numbers, strict=True), is_revoking))
-            if not is_revoking:
-                self._waits = set(revokes)
+        waiting = [] if self._is_consumer_group else _threads_of(target, reconciliation.withheld)
+        revoking = _threads_of(current, reconciliation.revoked)
+        self._waits = set(waiting)
+        revokes = {**dict.fromkeys(waiting, False), **dict.fromkeys(revoking, True)}
         members = {thread: self._context.fleet.member(*thread) for thread in sorted(revokes)}
         return {
-            member: revokes[thread]
-            for thread, member in members.items()
-            if member is not None and member in self._coordinator.members
+            member: revokes[thread] for thread, member in members.items() if member is not None and member in received
         }
 
     def _resend_assignment(self, member: Member) -> None:
@@ -649,3 +649,8 @@ class ClassicProtocol:
         is_due = self._overdue == coordinator.generation and coordinator.phase is RebalancePhase.STABLE
         if is_due and leader is not None and self._is_up(leader):
             self._join([leader], "follow-up")
+
+
+def _threads_of(assignment: GroupAssignment, tasks: BoolArray) -> list[tuple[int, int]]:
+    """Return the client and the thread of the owner of each of some tasks."""
+    return list(zip(assignment.owner[tasks].tolist(), assignment.owner_thread()[tasks].tolist(), strict=True))

@@ -37,7 +37,7 @@ class _Member:
 
 
 M, T = TypeVar("M"), TypeVar("T")
-"""What identifies a member."""
+"""What identifies a member, and a task."""
 
 
 def leader_of_kafka(

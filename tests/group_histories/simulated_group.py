@@ -195,10 +195,10 @@ class _ClassicRecorder:
                 recorder.present = members
                 super()._follow_up(**options)
 
-            def _complete(self, answer: Answer, leader: Member) -> Member:
+            def _complete(self, answer: Answer, leader: Member) -> None:
                 members = sorted(map(_name, answer.members))
                 self.note("generation", g=answer.generation, leader=_name(leader), members=members)
-                return super()._complete(answer, leader)
+                super()._complete(answer, leader)
 
             def _decide(self, instruction: ComputeAssignment) -> Decision:
                 decision = super()._decide(instruction)
