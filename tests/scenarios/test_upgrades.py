@@ -93,11 +93,12 @@ def test_group_that_is_upgraded_before_its_first_assignment_has_the_new_release_
     assert upgraded.captured_rounds[-1].state.thread_offsets == new.captured_rounds[-1].state.thread_offsets
 
 
-def test_sessions_begin_anew_when_the_coordinator_moves() -> None:
+@pytest.mark.parametrize("protocol", ["streams", "classic"])
+def test_sessions_begin_anew_when_the_coordinator_moves(protocol: str) -> None:
     """The other coordinator does not know when members sent their last heartbeats (`GroupMetadataManager.onLoaded`)."""
     crash = "{at: 10m, crash: {clients: app-1}}"
-    stays = trace_of(crash)
-    moves = trace_of(f"{crash}, {{at: 620s, upgrade: {{brokers: '4.4', down: 0s, pause: 0s}}}}")
+    stays = trace_of(crash, protocol=protocol)
+    moves = trace_of(f"{crash}, {{at: 620s, upgrade: {{brokers: '4.4', down: 0s, pause: 0s}}}}", protocol=protocol)
     assert moves.changes[-1].at_ms == 620_000
     [before], [after] = (
         [round_ for round_ in trace.rounds if "timed out" in round_.reason][-1:] for trace in (stays, moves)
