@@ -90,8 +90,8 @@ rebalance moves standbys that the next one moves back. The smallest such group f
 assignments alternate (standbys in parentheses):
 
 {markdown_table(["threads of the process", "one assignment", "the next one"], rows)}
-No event of a scenario rebalances an unchanged group; [`assignor-sim review`](../how-to/review-an-assignor.md) finds
-such groups (`no_oscillation`). *Fix*: with brokers of 4.2 or 4.3, this group settles.
+No event of a scenario rebalances an unchanged group. [`assignor-sim review`](../how-to/review-an-assignor.md) does so
+at the end of each of its cases (`no_oscillation`). *Fix*: with brokers of 4.2 or 4.3, this group settles.
 """
 
 
