@@ -22,7 +22,8 @@ class ApproachedTarget:
     Attributes:
         clients: process ids of the members, in the order of the columns.
         columns: the target assignment.
-        warmups: shape (T, N); which standbys of the world's clients are warm-ups, in the last step.
+        warmups: shape (T, N + D); which standbys are warm-ups, in the last step: those of the world's N clients, and
+            of D former processes that were in the group then.
         awaited: shape (T, N); the copies that must catch up before another step.
         acceptable_recovery_lag: maximum lag of a caught-up copy, in records.
     """

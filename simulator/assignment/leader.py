@@ -31,8 +31,10 @@ from simulator.assignment.rebalance import ComputedAssignment, build_state, comp
 from simulator.assignment.threads import ThreadAssigner, threads_of_slots
 from simulator.errors import AssignorFailedError
 from simulator.flows.execution import Execution
-from simulator.group.fleet import Fleet
+from simulator.group.fleet import Fleet, GroupProcesses
 from simulator.group.member import ComputeAssignment, Member
+from simulator.group.reconciliation import assignment_of, tasks_of_members
+from simulator.group.streams_coordinator import Tasks
 from simulator.world.group_assignment import GroupAssignment
 from simulator.world.layout import Layout
 from simulator.world.world import GroupProtocol, World
@@ -43,7 +45,7 @@ class Decision:
     """The assignment that the leader computed, along the world's clients, and its figures.
 
     Attributes:
-        members: shape (C,); rows of the clients in the assignment, by process id.
+        members: shape (C,); the client of each process in the assignment, by process id.
         target: the target assignment.
         costs: Kafka's own costs of the assignment.
         appraisal: the cost of the assignment and its lower bound; None if racks are unknown.
@@ -154,12 +156,12 @@ class Leader:
         Returns:
             The decision, whose computation is unknown.
         """
-        rows = self._fleet.in_kafka_order(members)
-        assignment = self._execution.assignment
-        previous_copies = self._previous_copies(rows, assignment)
-        slots = self._last_slots = self._fleet.slots(members)
+        processes = self._fleet.processes(members)
+        rows, assignment = processes.rows, self._execution.assignment
+        previous_copies = self._previous_copies(processes, assignment)
+        self._last_slots = processes.slots
         configs = self._fleet.configs(self._fleet.row(members[0].client))
-        state = self._build_state(rows, slots, configs, previous_copies, assignment)
+        state = self._build_state(processes, configs, previous_copies, assignment)
         self._execution.restoration.record_reports(rows)
         column_of = np.full(len(assignment.standby[0]) + 1, UNASSIGNED, dtype=np.int64)
         column_of[rows] = np.arange(len(rows))
@@ -178,25 +180,13 @@ class Leader:
             columns=columns,
         )
 
-    def decide(
-        self,
-        instruction: ComputeAssignment,
-        previous: GroupAssignment | None = None,
-        reported_offsets: Mapping[Member, Mapping[int, int]] | None = None,
-        approached: ApproachedTarget | None = None,
-        *,
-        is_new_target: bool = True,
-    ) -> Decision:
-        """Assign the tasks to the members, from their current reports.
+    def decide(self, instruction: ComputeAssignment, previous: GroupAssignment | None = None) -> Decision:
+        """Assign the tasks to the members of a classic group, from their current reports.
 
         Args:
             instruction: the members of the group, and the member whose configs apply.
-            previous: the previous assignment: the last target for a coordinator, which does not know disks, and what
-                the members of a consumer group own; None for the tasks that the members run and the copies on their
-                disks.
-            reported_offsets: the offsets by task row that members of a streams group reported; None if none did.
-            approached: the target that the group approaches by warm-ups; None if it approaches none.
-            is_new_target: whether to compute a new target; if not, the decision is the next step to `approached`.
+            previous: what the members of a consumer group own; None for the tasks that the members run and the copies
+                on their disks.
 
         Returns:
             The decision.
@@ -204,35 +194,89 @@ class Leader:
         Raises:
             AssignorFailedError: the assignor raised an error, or its assignment is invalid.
         """
-        rows, slots = self._fleet.in_kafka_order(instruction.members), self._fleet.slots(instruction.members)
         leader_row = self._fleet.row(instruction.leader.client)
-        configs = self._fleet.configs(leader_row)
-        if self._leads_classic_group:
-            self._use_release(self._fleet.upgraded_to[leader_row])
-        previous_copies = self._previous_copies(rows, previous)
-        state = self._build_state(rows, slots, configs, previous_copies, previous, reported_offsets or {})
-        self._execution.restoration.record_reports(rows)
+        self._use_release(self._fleet.upgraded_to[leader_row])
+        configs, processes = self._fleet.configs(leader_row), self._fleet.processes(instruction.members)
+        return self._decide(instruction, configs, processes, previous)[0]
+
+    def decide_for_coordinator(
+        self,
+        instruction: ComputeAssignment,
+        num_standby_replicas: int,
+        has: Mapping[Member, Tasks],
+        reported_offsets: Mapping[Member, Mapping[int, int]] | None = None,
+        approached: ApproachedTarget | None = None,
+        *,
+        is_new_target: bool = True,
+    ) -> tuple[Decision, Mapping[Member, Tasks]]:
+        """Assign the tasks to the members of a group whose coordinator assigns; it does not know their disks.
+
+        Args:
+            instruction: the members of the group, and the member whose other configs apply.
+            num_standby_replicas: the number of standbys that the coordinator knows.
+            has: the previous tasks of each member.
+            reported_offsets: the offsets by task row that members of a streams group reported; None if none did.
+            approached: the target that the group approaches by warm-ups; None if it approaches none.
+            is_new_target: whether to compute a new target; if not, the decision is the next step to `approached`.
+
+        Returns:
+            The decision, and the tasks of each member.
+
+        Raises:
+            AssignorFailedError: the assignor raised an error, or its assignment is invalid.
+        """
+        configs = self._fleet.configs(self._fleet.row(instruction.leader.client))
+        configs = replace(configs, num_standby_replicas=num_standby_replicas)
+        processes = self._fleet.processes(instruction.members, separates_former=True)
+        places = self._fleet.places(instruction.members, processes.former)
+        previous = assignment_of(has, places, (len(self.stateful), processes.num_rows))
+        decision, target = self._decide(
+            instruction, configs, processes, previous, reported_offsets, approached, is_new_target=is_new_target
+        )
+        warmups = None if decision.approached is None else decision.approached.warmups
+        return decision, tasks_of_members(target, warmups, places)
+
+    def _decide(
+        self,
+        instruction: ComputeAssignment,
+        configs: AssignmentConfigs,
+        processes: GroupProcesses,
+        previous: GroupAssignment | None,
+        reported_offsets: Mapping[Member, Mapping[int, int]] | None = None,
+        approached: ApproachedTarget | None = None,
+        *,
+        is_new_target: bool = True,
+    ) -> tuple[Decision, GroupAssignment]:
+        """Return the decision, and the target along the rows of `processes`."""
+        rows = processes.rows
+        previous_copies = self._previous_copies(processes, previous)
+        state = self._build_state(processes, configs, previous_copies, previous, reported_offsets or {})
+        self._execution.restoration.record_reports(processes.clients)
         steps = None if self._explain is None else StepRecorder()
         falls_back = getattr(innermost(self._assignor), "falls_back_without_lags", False) and not self.knows_lags
         assignor = FallbackPrior() if falls_back else self._assignor
         step: RefinedAssignment | None = None
         if isinstance(assignor, StreamsGroupPreview):
-            warmups = np.zeros_like(previous_copies[0]) if approached is None else approached.warmups[:, rows]
+            warmups: BoolArray = np.zeros((len(self.stateful), processes.num_rows), dtype=np.bool_)
+            if approached is not None:
+                warmups[:, : processes.num_clients] = approached.warmups[:, : processes.num_clients]
             is_kept = not is_new_target and approached is not None and approached.clients == state.clients.ids
             kept = approached.columns if is_kept and approached is not None else None
-            assignor, step, goal = next_step(assignor, state, kept, warmups)
+            assignor, step, goal = next_step(assignor, state, kept, warmups[:, rows])
         try:
             computed = compute_assignment(state, assignor, self._speed, steps or NO_RECORDER)
         except AssignorFailedError:
             self.has_failed = True
             raise
         figures = self._measure(state, computed.columns)
-        assigner = ThreadAssigner(self._execution, self._hashes, slots, self._first_slots(instruction))
-        target = assigner.assign(rows, state, computed.columns, self._last_slots, by_leader=previous is None)
-        self._last_slots = slots
-        return Decision(
-            members=rows,
-            target=target,
+        assigner = ThreadAssigner(
+            self._execution, self._hashes, processes, self._first_slots(instruction, processes), self._last_slots
+        )
+        target = assigner.assign(state, computed.columns, by_leader=previous is None)
+        self._last_slots = processes.slots
+        decision = Decision(
+            members=processes.clients,
+            target=target.with_rows_as_clients(processes.clients_of_former, processes.num_clients),
             costs=figures.costs,
             appraisal=self._appraise(state, computed.columns, previous_copies),
             measures=figures.measures,
@@ -241,20 +285,21 @@ class Leader:
             record=self._record(computed, steps),
             state=state,
             columns=computed.columns,
-            approached=None if step is None else self._approached(state, rows, goal, step),
+            approached=None if step is None else self._approached(state, processes, goal, step),
         )
+        return decision, target
 
     def _approached(
-        self, state: ApplicationState, rows: IntArray, goal: AssignmentColumns, step: RefinedAssignment
+        self, state: ApplicationState, processes: GroupProcesses, goal: AssignmentColumns, step: RefinedAssignment
     ) -> ApproachedTarget | None:
         if not step.staged.any():
             return None
-        shape = self._execution.assignment.standby.shape
-        warmups: BoolArray = np.zeros(shape, dtype=np.bool_)
-        warmups[:, rows] = step.warmup
-        awaited: BoolArray = np.zeros(shape, dtype=np.bool_)
+        warmups: BoolArray = np.zeros((len(self.stateful), processes.num_rows), dtype=np.bool_)
+        warmups[:, processes.rows] = step.warmup
+        awaited = np.zeros_like(warmups)
         tasks = np.flatnonzero(step.staged)
-        awaited[tasks, rows[goal.active[tasks]]] = True
+        awaited[tasks, processes.rows[goal.active[tasks]]] = True
+        awaited = awaited[:, : processes.num_clients]
         limit = state.assignment_configs.acceptable_recovery_lag
         return ApproachedTarget(state.clients.ids, goal, warmups, awaited, limit)
 
@@ -288,12 +333,12 @@ class Leader:
         """
         return not self._leads_classic_group or self._execution.availability.has_end_offsets
 
-    def _first_slots(self, instruction: ComputeAssignment) -> Mapping[int, int]:
-        """Return the slot of the member of each client that joined the rebalance first."""
-        first: dict[str, Member] = {}
-        for member in instruction.rejoined:
-            first.setdefault(member.client, member)
-        return {self._fleet.row(client): self._fleet.slot(member) for client, member in first.items()}
+    def _first_slots(self, instruction: ComputeAssignment, processes: GroupProcesses) -> Mapping[int, int]:
+        """Return the slot of the member of each process that joined the rebalance first."""
+        first: dict[int, int] = {}
+        for row, slot in self._fleet.places(instruction.rejoined, processes.former).values():
+            first.setdefault(row, slot)
+        return first
 
     def _record(self, computed: ComputedAssignment, steps: StepRecorder | None) -> DecisionRecord | None:
         if self._explain is None:
@@ -325,8 +370,11 @@ class Leader:
             last = self._last_measured = MeasuredAssignment(state, columns, costs, measure(state, columns))
         return last
 
-    def _previous_copies(self, rows: IntArray, previous: GroupAssignment | None) -> tuple[BoolArray, BoolArray]:
-        """Return the active tasks and all copies that each member had, two arrays of shape (T, C)."""
+    def _previous_copies(
+        self, processes: GroupProcesses, previous: GroupAssignment | None
+    ) -> tuple[BoolArray, BoolArray]:
+        """Return the active tasks and all copies that each process had, two arrays of shape (T, C)."""
+        rows = processes.rows
         if previous is None:
             owner, restoration = self._execution.assignment.owner, self._execution.restoration
             column_of = np.full(restoration.num_clients + 1, UNASSIGNED, dtype=np.int64)
@@ -343,39 +391,37 @@ class Leader:
 
     def _build_state(
         self,
-        rows: IntArray,
-        slots: Mapping[int, tuple[int, ...]],
+        processes: GroupProcesses,
         configs: AssignmentConfigs,
         previous_copies: tuple[BoolArray, BoolArray],
         previous: GroupAssignment | None,
         reported_offsets: Mapping[Member, Mapping[int, int]] = MappingProxyType({}),
     ) -> ApplicationState:
         restoration, running = self._execution.restoration, self._execution.running
-        lags = restoration.lags(rows, running)
+        lags = restoration.lags(processes.clients, running)
         if not self.knows_lags:
             lags[(lags != LATEST_OFFSET) & (lags != NO_LAG)] = UNKNOWN_OFFSET_SUM
         return build_state(
             self._layout.tasks,
-            self._fleet.table(rows, slots),
+            self._fleet.table(processes),
             self._execution.locations.table,
             lags,
             previous_copies,
             configs,
             self._layout.task_insertion_order,
-            None if previous is None else threads_of_slots(previous.thread, rows, slots),
-            self._thread_offsets(rows, slots, reported_offsets),
+            None if previous is None else threads_of_slots(previous.thread, processes.rows, processes.slots),
+            self._thread_offsets(processes, reported_offsets),
         )
 
     def _thread_offsets(
-        self, rows: IntArray, slots: Mapping[int, tuple[int, ...]], reported: Mapping[Member, Mapping[int, int]]
+        self, processes: GroupProcesses, reported: Mapping[Member, Mapping[int, int]]
     ) -> list[list[dict[TaskId, int]]]:
-        """Return the reported offsets by client and by position among the members of the client; empty if none is."""
+        """Return the reported offsets by process and by position among its members; empty if none is."""
         if not reported:
             return []
         ids = self._layout.tasks.ids
-        of_slot = {(self._fleet.row(member.client), self._fleet.slot(member)): member for member in reported}
-        members = [[of_slot.get((row, slot)) for slot in slots[row]] for row in rows.tolist()]
+        of_place = {place: reported[member] for member, place in self._fleet.places(reported, processes.former).items()}
         return [
-            [{} if member is None else {ids[task]: n for task, n in reported[member].items()} for member in of_client]
-            for of_client in members
+            [{ids[task]: n for task, n in of_place.get((row, slot), {}).items()} for slot in processes.slots[row]]
+            for row in processes.rows.tolist()
         ]

@@ -12,6 +12,7 @@ from assignors.model.columns import BoolArray, IntArray, cells
 from assignors.model.state import UNKNOWN_THREAD, ApplicationState
 from assignors.tasks.thread_assignment import ClientTasks, assign_to_threads
 from simulator.flows.execution import Execution
+from simulator.group.fleet import GroupProcesses
 from simulator.world.group_assignment import GroupAssignment
 
 _FEW_VALUES = 150
@@ -73,29 +74,29 @@ class ThreadAssigner:
     Args:
         execution: the current assignment and the copies of the clients.
         hashes: `task_hash` of each task.
-        slots: the members of each client.
-        first_slots: the member of each client that joined the rebalance first; the first one if that is unknown.
+        processes: the members of each process.
+        first_slots: the member of each process that joined the rebalance first; the first one if that is unknown.
+        last_slots: the members of each process in the last assignment.
     """
 
     def __init__(
-        self, execution: Execution, hashes: Sequence[int], slots: Slots, first_slots: Mapping[int, int]
+        self,
+        execution: Execution,
+        hashes: Sequence[int],
+        processes: GroupProcesses,
+        first_slots: Mapping[int, int],
+        last_slots: Slots,
     ) -> None:
         self._execution = execution
+        self._current = execution.assignment.with_clients(processes.num_rows)
         self._stateful = execution.layout.tasks.stateful
         self._hashes = hashes
-        self._slots = slots
+        self._rows, self._slots = processes.rows, processes.slots
         self._first_slots = first_slots
+        self._last_slots = last_slots
 
-    def assign(
-        self,
-        rows: IntArray,
-        state: ApplicationState,
-        columns: AssignmentColumns,
-        last_slots: Slots,
-        *,
-        by_leader: bool,
-    ) -> GroupAssignment:
-        """Return the assignment along the world's clients, with the thread of every task.
+    def assign(self, state: ApplicationState, columns: AssignmentColumns, *, by_leader: bool) -> GroupAssignment:
+        """Return the assignment along the rows of processes, with the thread of every task.
 
         A coordinator's assignor assigns tasks to threads. A leader assigns the tasks of each client to its threads,
         whatever the assignor; so does a coordinator if its assignor does not. A client whose tasks and members do not
@@ -103,13 +104,11 @@ class ThreadAssigner:
         `assignors.tasks.thread_assignment`). So threads are assigned for the other clients only.
 
         Args:
-            rows: the clients in the assignment.
             state: the input of the assignor.
             columns: the assignment, along the rows of the state.
-            last_slots: the members in the last assignment.
             by_leader: whether the leader of a classic group assigns.
         """
-        current = self._execution.assignment
+        current, rows = self._current, self._rows
         owner = np.where(columns.active == UNASSIGNED, UNASSIGNED, rows[columns.active])
         standby: BoolArray = np.zeros(current.standby.shape, dtype=np.bool_)
         standby_of, standby_on = cells(columns.standby)
@@ -126,7 +125,7 @@ class ThreadAssigner:
         is_affected[current.owner[moved]] = True
         if len(standby_of) or len(current.standby_cells[0]):
             is_affected[cells(standby != current.standby)[1]] = True
-        is_affected[[row for row in rows.tolist() if self._slots[row] != last_slots.get(row)]] = True
+        is_affected[[row for row in rows.tolist() if self._slots[row] != self._last_slots.get(row)]] = True
         affected_columns = np.flatnonzero(is_affected[rows])
         clients = rows[affected_columns]
         if not len(clients):
@@ -174,7 +173,7 @@ class ThreadAssigner:
         Returns:
             For each client, the tasks of each thread.
         """
-        current = self._execution.assignment
+        current = self._current
         tasks, columns = _on_clients(*self._execution.restoration.copies_on_disk(), clients)
         # An assigned copy of a stateful task counts as a copy on disk, and stateless tasks have none.
         is_reported = current.holds(tasks, clients[columns]) | (self._execution.revoked_from[tasks] == clients[columns])

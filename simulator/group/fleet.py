@@ -4,17 +4,45 @@ from __future__ import annotations
 
 import hashlib
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from assignors.model.columns import NO_RACK, BoolArray, ClientTable, ConsumerUpdate, IntArray
 from assignors.model.configs import AssignmentConfigs
 from assignors.model.ids import ProcessId
-from simulator.group.member import Member
+from simulator.group.member import Member, Place
 from simulator.world.thread_ends import num_thread_numbers
 from simulator.world.world import GroupConfigs, World
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GroupProcesses:
+    """The C processes of a group's members, by process id: the columns of an assignor's input.
+
+    Attributes:
+        rows: shape (C,); the row of the client, or N and more for the former processes of clients.
+        clients: shape (C,); the row of the client.
+        ids: the process ids.
+        slots: the slots of the members of each process by its row, ascending.
+        former: the rows of the members of former processes.
+        clients_of_former: the client of each former process, by row from N on.
+        num_clients: N.
+    """
+
+    rows: IntArray
+    clients: IntArray
+    ids: tuple[ProcessId, ...]
+    slots: Mapping[int, tuple[int, ...]]
+    former: Mapping[Member, int]
+    clients_of_former: tuple[int, ...]
+    num_clients: int
+
+    @property
+    def num_rows(self) -> int:
+        """Return the number of clients and former processes."""
+        return self.num_clients + len(self.clients_of_former)
 
 
 class Fleet:
@@ -54,6 +82,7 @@ class Fleet:
         self._kafka_order: list[int] | None = None
         self._slots: dict[Member, int] = {}
         self._next_slot = [max(self._capacity, default=0) for _ in world.clients]
+        self._ended_in: dict[Member, ProcessId] = {}
         self._row_of = {client.name: row for row, client in enumerate(world.clients)}
         self._starts = [0 for _ in world.clients]
         self._process_ids = [client.process_id for client in world.clients]
@@ -103,19 +132,11 @@ class Fleet:
         """Return the slot of a member."""
         return self._slots.get(member, member.thread)
 
-    def slots(self, members: Iterable[Member]) -> Mapping[int, tuple[int, ...]]:
-        """Return the slots of members by the row of their client, ascending."""
-        slots: dict[str, list[int]] = {}
-        slot_of = self._slots
-        for member in members:
-            client, _, thread = member
-            number = slot_of.get(member, thread) if slot_of else thread
-            if client in slots:
-                slots[client].append(number)
-            else:
-                slots[client] = [number]
-        row_of = self._row_of
-        return {row_of[client]: tuple(sorted(numbers)) for client, numbers in slots.items()}
+    def places(self, members: Iterable[Member], former: Mapping[Member, int] | None = None) -> dict[Member, Place]:
+        """Return the places of members, those of former processes in the rows that are given for them."""
+        if not former:
+            return {member: (self._row_of[member.client], self.slot(member)) for member in members}
+        return {member: (former.get(member, self._row_of[member.client]), self.slot(member)) for member in members}
 
     def start(
         self,
@@ -180,6 +201,7 @@ class Fleet:
         row = self._row_of[member.client]
         del self._threads[row][member.thread]
         self.running[row, member.thread] = False
+        self._ended_in[member] = self._process_ids[row]
         if not self._clients[row].is_static:
             self._slots[member] = self._next_slot[row]
             self._next_slot[row] += 1
@@ -205,27 +227,62 @@ class Fleet:
         """Return whether any client that is up has `client.rack`."""
         return bool((self.announces & np.array(self.up)).any())
 
-    def in_kafka_order(self, members: Sequence[Member]) -> IntArray:
-        """Return the rows of members, by process id."""
-        rows = {self._row_of[client] for client in {member.client for member in members}}
-        if self._kafka_order is None:
-            self._kafka_order = sorted(range(len(self._process_ids)), key=self._process_ids.__getitem__)
-        return np.array([row for row in self._kafka_order if row in rows], dtype=np.int64)
-
-    def table(self, rows: IntArray, slots: Mapping[int, Sequence[int]] | None = None) -> ClientTable:
-        """Return what the group leader knows about the given clients.
+    def processes(self, members: Collection[Member], *, separates_former: bool = False) -> GroupProcesses:
+        """Return the processes of members.
 
         Args:
-            rows: the clients.
-            slots: the members of each client; None for `num.stream.threads` members. A client has as many threads as
-                members (`StreamsPartitionAssignor.ClientMetadata.consumers`).
+            members: the members of a group.
+            separates_former: whether members that a client left in the group when it lost its process id are a process
+                of their own, as for the coordinator of a streams group. If not, they count as the client's.
         """
-        clients = rows.tolist()
-        threads = [self._clients[row].threads if slots is None else len(slots[row]) for row in clients]
+        former = self._former(members) if separates_former and not self._is_consumer_group else {}
+        num_clients, row_of, slot_of = len(self._clients), self._row_of, self._slots
+        row_of_process: dict[tuple[int, ProcessId], int] = {}
+        row_of_former: dict[Member, int] = {}
+        slots: dict[int, list[int]] = {}
+        for member in members:
+            client, _, thread = member
+            row = row_of[client]
+            if former and member in former:
+                row = row_of_process.setdefault((row, former[member]), num_clients + len(row_of_process))
+                row_of_former[member] = row
+            number = slot_of.get(member, thread) if slot_of else thread
+            if row in slots:
+                slots[row].append(number)
+            else:
+                slots[row] = [number]
+        if self._kafka_order is None:
+            self._kafka_order = sorted(range(num_clients), key=self._process_ids.__getitem__)
+        found = [(self._process_ids[row], row, row) for row in self._kafka_order if row in slots]
+        if row_of_process:
+            found += [(process_id, row, client) for (client, process_id), row in row_of_process.items()]
+            found.sort()
+        return GroupProcesses(
+            rows=np.array([row for _, row, _ in found], dtype=np.int64),
+            clients=np.array([client for _, _, client in found], dtype=np.int64),
+            ids=tuple(process_id for process_id, _, _ in found),
+            slots={row: tuple(sorted(numbers)) for row, numbers in slots.items()},
+            former=row_of_former,
+            clients_of_former=tuple(client for client, _ in row_of_process),
+            num_clients=num_clients,
+        )
+
+    def _former(self, members: Collection[Member]) -> dict[Member, ProcessId]:
+        """Return those members whose client has another process id by now, with the one that they had."""
+        ended_in, current, row_of = self._ended_in, self._process_ids, self._row_of
+        ended = [member for member in members if member in ended_in]
+        return {member: ended_in[member] for member in ended if ended_in[member] != current[row_of[member.client]]}
+
+    def table(self, processes: GroupProcesses) -> ClientTable:
+        """Return what the assignor of a group knows about processes.
+
+        A process has as many threads as members (`StreamsPartitionAssignor.ClientMetadata.consumers`).
+        """
+        clients = processes.clients.tolist()
         return ClientTable(
-            ids=tuple(self._process_ids[row] for row in clients),
-            threads=np.array(threads, dtype=np.int64),
-            rack=np.where(self.announces[rows], self.rack[rows], NO_RACK),
+            ids=processes.ids,
+            threads=np.array([len(processes.slots[row]) for row in processes.rows.tolist()], dtype=np.int64),
+            rack=np.where(self.announces[processes.clients], self.rack[processes.clients], NO_RACK),
             tags=tuple(self._clients[row].tags for row in clients),
             instance_ids=tuple(self._clients[row].name if self._clients[row].is_static else None for row in clients),
             consumers=tuple(self.consumers[row] for row in clients) if self._is_consumer_group else (),

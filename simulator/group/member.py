@@ -20,6 +20,10 @@ class Member(NamedTuple):
     thread: int = 0
 
 
+Place = tuple[int, int]
+"""The row of a process, and the slot of a member of it (`simulator.group.fleet.Fleet`)."""
+
+
 @dataclass(frozen=True, slots=True)
 class ComputeAssignment:
     """What an assignment is computed for.

@@ -18,12 +18,9 @@ import numpy as np
 
 from assignors.model.assignment import UNASSIGNED
 from assignors.model.columns import BoolArray, IntArray
-from simulator.group.member import Member
+from simulator.group.member import Member, Place
 from simulator.group.streams_coordinator import Tasks
 from simulator.world.group_assignment import GroupAssignment
-
-Place = tuple[int, int]
-"""The row of a client, and the slot of a member of it (`Fleet.slot`)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

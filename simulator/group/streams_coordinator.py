@@ -286,6 +286,13 @@ class StreamsCoordinator(Generic[M]):
         return self.rules.sees_configs and self._num_standby_replicas != self.configs.num_standby_replicas
 
     @property
+    def num_standby_replicas(self) -> int:
+        """Return the number of standbys of a target: from 4.2 on, the one that the last heartbeat has detected."""
+        if self._num_standby_replicas is None or not self.rules.sees_configs:
+            return self.configs.num_standby_replicas
+        return self._num_standby_replicas
+
+    @property
     def _interval_ms(self) -> int:
         return self.configs.assignment_interval_ms if self.rules.has_assignment_interval else 0
 

@@ -41,7 +41,6 @@ from simulator.group.heartbeats import Heartbeats
 from simulator.group.member import ComputeAssignment, Member
 from simulator.group.rebalance_causes import Cause
 from simulator.group.reconciliation import (
-    Place,
     assignment_of,
     reconcile_group,
     reconcile_member,
@@ -187,10 +186,6 @@ class StreamsProtocol:
     def _heartbeats_of(self, member: Member) -> Heartbeats:
         return self._of_classic if member in self._classic else self._heartbeats
 
-    def _places(self, members: Iterable[Member]) -> dict[Member, Place]:
-        fleet = self._context.fleet
-        return {member: (fleet.row(member.client), fleet.slot(member)) for member in members}
-
     # Groups that are taken over.
 
     def resume(self, members: Sequence[Member]) -> None:
@@ -225,7 +220,7 @@ class StreamsProtocol:
         self._classic.update(classic)
         self._targeted = assignment.owner != UNASSIGNED
         resumed = {member: self._announced(member) for member in members}
-        for member, tasks in tasks_of_members(assignment, None, self._places(resumed)).items():
+        for member, tasks in tasks_of_members(assignment, None, self._context.fleet.places(resumed)).items():
             resumed[member].assigned = tasks
             if self._context.fleet.is_up(member):
                 self._memberships[member] = Membership(tasks, tasks)
@@ -246,7 +241,7 @@ class StreamsProtocol:
 
     def _assignment_of(self, tasks: Mapping[Member, Tasks]) -> GroupAssignment:
         num_tasks, num_clients = self._context.execution.assignment.standby.shape
-        return assignment_of(tasks, self._places(tasks), (num_tasks, num_clients))
+        return assignment_of(tasks, self._context.fleet.places(tasks), (num_tasks, num_clients))
 
     def is_classic_with(self, joining: Iterable[Member]) -> bool:
         """Return whether all members have the classic protocol once some of that have joined."""
@@ -506,7 +501,7 @@ class StreamsProtocol:
     def _have(self, member: Member, tasks: Tasks) -> None:
         """Let a member have other tasks."""
         execution, membership = self._context.execution, self._memberships[member]
-        [place] = self._places([member]).values()
+        [place] = self._context.fleet.places([member]).values()
         with execution.changing(self._context.now_ms):
             execution.assign(reconcile_member(place, membership.owned, tasks, execution.assignment, self._targeted))
         membership.owned = membership.received = tasks
@@ -668,13 +663,17 @@ class StreamsProtocol:
         if not coordinator.rules.passes_assigned:
             has = {member: coordinator.targets.get(member, NO_TASKS) for member in ordered}
         reported = None if self._reported_offsets is None else self._reported_offsets.of(ordered)
-        decision = context.leader.decide(
-            instruction, self._assignment_of(has), reported, self._approached, is_new_target=not self._refines
+        decision, target = context.leader.decide_for_coordinator(
+            instruction,
+            coordinator.num_standby_replicas,
+            has,
+            reported,
+            self._approached,
+            is_new_target=not self._refines,
         )
         self._approached = decision.approached
         self._decided = instruction, decision
-        warmups = None if decision.approached is None else decision.approached.warmups
-        return tasks_of_members(decision.target, warmups, self._places(ordered))
+        return target
 
     def _open_round(self, instruction: ComputeAssignment, decision: Decision) -> None:
         """Record a target, and let members go towards it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -36,6 +37,38 @@ class GroupAssignment:
             np.zeros(shape, dtype=np.bool_),
             np.zeros(shape, dtype=np.int64),
         )
+
+    def with_clients(self, number: int) -> GroupAssignment:
+        """Return the assignment with more clients, which have nothing, so that there are as many as given."""
+        added = number - self.standby.shape[1]
+        if not added:
+            return self
+        more = ((0, 0), (0, added))
+        return GroupAssignment(self.owner, np.pad(self.standby, more), np.pad(self.thread, more))
+
+    def with_rows_as_clients(self, clients: Sequence[int], num_clients: int) -> GroupAssignment:
+        """Return the assignment to N clients, from one to N and more rows, of which several may be a client's.
+
+        If several rows of a client have a task, the active one counts, then the one of the client itself.
+
+        Args:
+            clients: the client of each row from N on.
+            num_clients: N.
+        """
+        if not clients:
+            return self
+        owner, standby, thread = self.owner.copy(), self.standby[:, :num_clients].copy(), self.thread.copy()
+        for row, client in enumerate(clients, num_clients):
+            copies = self.standby[:, row] & ~standby[:, client] & (self.owner != client)
+            standby[copies, client] = True
+            thread[copies, client] = self.thread[copies, row]
+        for row, client in enumerate(clients, num_clients):
+            active = self.owner == row
+            owner[active] = client
+            thread[active, client] = self.thread[active, row]
+        owned = np.flatnonzero(owner != UNASSIGNED)
+        standby[owned, owner[owned]] = False
+        return GroupAssignment(owner, standby, thread[:, :num_clients])
 
     def without(self, client: int) -> GroupAssignment:
         """Return the assignment without the tasks of a client, given by its row."""

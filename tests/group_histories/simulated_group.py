@@ -1,7 +1,8 @@
 """The simulation of a group in a history: its log in the format of Kafka's.
 
-The simulated coordinator of a streams group is given Kafka's targets, so that ties of the assignor hide nothing; in a
-classic group, tasks are dealt out as in `bridge/src/replay`. What a simulation cannot express is not simulated: clients
+The simulated coordinator of a streams group is given Kafka's targets, so that ties of the assignor hide nothing, or
+computes its own with the members' names in Kafka, on which ties depend; in a classic group, tasks are dealt out as in
+`bridge/src/replay`. What a simulation cannot express is not simulated: clients
 that pause, static members that start twice, added partitions, heartbeats at fixed phases, and threads that start in the
 same millisecond.
 """
@@ -11,15 +12,22 @@ from __future__ import annotations
 import uuid
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 from unittest.mock import patch
 
+from assignors.java.timeline_order import TimelineOrder
+from assignors.model.assignment import TaskAssignment, TaskAssignor
 from assignors.model.configs import AssignmentConfigs
 from assignors.model.ids import ProcessId
+from assignors.model.state import ApplicationState
+from assignors.tasks import streams_group_assignment
 from assignors.tasks.high_availability import HighAvailability
+from assignors.tasks.streams_group_assignment import CoordinatorMember
 from assignors.tasks.streams_group_sticky import StreamsGroupSticky
 from simulator.assignment.leader import Decision
 from simulator.group.classic_coordinator import Answer
+from simulator.group.fleet import Fleet
 from simulator.group.heartbeats import Heartbeats
 from simulator.group.member import ComputeAssignment, Member
 from simulator.group.streams_coordinator import (
@@ -53,10 +61,19 @@ from simulator.world.world import (
 from tests.group_histories.classic_members import dealt_out, leader_of_kafka
 
 Log = list[dict[str, Any]]
+ASSIGNORS = ("4.2", "4.3", "4.4")
+"""The releases of brokers whose assignor of streams groups is compared."""
 
 
-def log_of_simulation(history: Mapping[str, Any], of_kafka: Log) -> Log:
-    """Return the log of a history that the simulation expresses."""
+def log_of_simulation(history: Mapping[str, Any], of_kafka: Log, *, assigns: bool = False) -> Log:
+    """Return the log of a history that the simulation expresses.
+
+    Args:
+        history: the history.
+        of_kafka: Kafka's log.
+        assigns: whether the simulated coordinator of a streams group assigns, instead of taking Kafka's targets.
+    """
+    assignor: TaskAssignor = HighAvailability()
     if history.get("protocol") == "classic":
         classic = _ClassicRecorder(history, of_kafka)
         log = classic.log
@@ -67,8 +84,9 @@ def log_of_simulation(history: Mapping[str, Any], of_kafka: Log) -> Log:
             ),
         )
     else:
-        streams = _Recorder(history, of_kafka)
+        streams = _Recorder(history, of_kafka, assigns=assigns)
         log = streams.log
+        assignor = _NamedMembers(streams) if assigns else StreamsGroupSticky()
         recording = (
             patch.object(conversion, "StreamsProtocol", streams.protocol),
             patch.object(streams_protocol, "StreamsCoordinator", streams.coordinator),
@@ -76,10 +94,10 @@ def log_of_simulation(history: Mapping[str, Any], of_kafka: Log) -> Log:
     with (
         patch.object(simulation, "timeline", lambda _: list(_changes(history))),
         patch.object(waiting_joins, "THREAD_START_MS", history["config"]["thread_start_ms"]),
+        patch.object(simulation, "Fleet", partial(_FleetOfHistory, history)),
         recording[0],
         recording[1],
     ):
-        assignor = HighAvailability() if history.get("protocol") == "classic" else StreamsGroupSticky()
         trace = simulation.simulate(_world(history), assignor)
     assert trace.failure is None, trace.failure
     return log
@@ -96,10 +114,12 @@ def _world(history: Mapping[str, Any]) -> World:
     topics, subtopologies = [], []
     for number, part in enumerate(history["subtopologies"]):
         source, changelog = f"source-{number}", f"app-store-{number}-changelog"
-        for name in (source, changelog):
+        is_stateful = part.get("stateful", True)
+        for name in (source, changelog)[: 1 + is_stateful]:
             count = part["partitions"]
             topics.append(Topic(name, ((0,),) * count, (0,) * count, (0,) * count, (0,) * count))
-        subtopologies.append(Subtopology(number, (source,), (Store(f"store-{number}", changelog),)))
+        stores = (Store(f"store-{number}", changelog),) if is_stateful else ()
+        subtopologies.append(Subtopology(number, (source,), stores))
     configs = GroupConfigs(
         protocol=GroupProtocol.CLASSIC if history.get("protocol") == "classic" else GroupProtocol.STREAMS,
         session_timeout_ms=config["session_timeout_ms"],
@@ -164,6 +184,53 @@ def _changes(history: Mapping[str, Any]) -> Iterator[TimedChange]:
                 leaves = kind == "leave" or (kind == "close" and name not in static)
                 change = ClientDown(name, leaves, disk, crashes=kind == "kill")
         yield TimedChange(event["at"], change, number)
+
+
+class _FleetOfHistory(Fleet):
+    """Clients whose processes have the ids of a history."""
+
+    def __init__(self, history: Mapping[str, Any], *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self._keeps_process_id = True
+        self._starts_to_come: dict[str, list[str]] = {client["name"]: [] for client in history["clients"]}
+        for event in history["events"]:
+            if event["kind"] == "start":
+                self._starts_to_come[event["client"]].append(event["process_id"])
+
+    def start(self, row: int, *arguments: Any, **options: Any) -> tuple[Member, ...]:
+        process_id = self._starts_to_come[self._clients[row].name].pop(0)
+        self._process_ids[row] = ProcessId.of(uuid.UUID(process_id))
+        self._kafka_order = None
+        return super().start(row, *arguments, **options)
+
+
+class _NamedMembers:
+    """The assignor of a streams group; its members have the names that they have in Kafka."""
+
+    def __init__(self, recorder: _Recorder) -> None:
+        self._recorder = recorder
+
+    def assign(self, state: ApplicationState) -> TaskAssignment:
+        """Assign tasks as the broker of the history."""
+        fleet, members = self._recorder.fleet, tuple(self._recorder.current.members)
+        processes = fleet.processes(members, separates_former=True)
+        column_of = {row: column for column, row in enumerate(processes.rows.tolist())}
+        names = {
+            (column_of[row], processes.slots[row].index(slot)): self._recorder.id_of(member)
+            for member, (row, slot) in fleet.places(members, processes.former).items()
+        }
+
+        def named(*arguments: Any) -> Iterator[CoordinatorMember]:
+            for member in threads(*arguments):
+                yield member._replace(id=names[member.process, member.thread])
+
+        threads = streams_group_assignment._threads
+        major, minor = self._recorder.release
+        # A member that joins with this heartbeat comes last.
+        ordered = dict.fromkeys([*self._recorder.in_map, *map(self._recorder.id_of, members)], "")
+        assignor = StreamsGroupSticky(members=ordered, release=f"{major}.{minor}")
+        with patch.object(streams_group_assignment, "_threads", named):
+            return assignor.assign(state)
 
 
 class _ClassicRecorder:
@@ -234,11 +301,14 @@ def _name(member: Member) -> str:
 class _Recorder:
     """Logs what a simulated coordinator and its members do."""
 
-    def __init__(self, history: Mapping[str, Any], of_kafka: Log) -> None:
+    def __init__(self, history: Mapping[str, Any], of_kafka: Log, *, assigns: bool) -> None:
         self.log: Log = []
+        self.assigns = assigns
         self.cause = ""
         self.removed_by = ""
         self.joined: set[Member] = set()
+        self.in_map = TimelineOrder()
+        self.attempts: dict[Member, int] = {}
         self.release = release_of(history)
         self.num_partitions = [part["partitions"] for part in history["subtopologies"]]
         self.first = [sum(self.num_partitions[:number]) for number in range(len(self.num_partitions))]
@@ -275,6 +345,19 @@ class _Recorder:
             if event.kind == "target":
                 entry["members"] = {_name(m): self.record(tasks) for m, tasks in self.current.targets.items()}
             self.log.append(entry)
+        ids = list(map(self.id_of, self.current.members))
+        for member_id in set(self.in_map).difference(ids):
+            self.in_map.remove(member_id)
+        for member_id in ids * 2:  # Kafka puts a new member a second time, with its state, which may enlarge the map.
+            self.in_map.add(member_id)
+        if any(event.kind == "removed" for event in events):
+            for member in self.attempts.keys() - self.current.members.keys():
+                self.attempts[member] += self.is_refused(member)
+
+    def id_of(self, member: Member) -> str:
+        """Return the id of a member: the one of each attempt to join has its number."""
+        number = self.attempts.get(member)
+        return f"{_name(member)}+{number}" if number else _name(member)
 
     def _protocol(self) -> type[StreamsProtocol]:
         recorder = self
@@ -283,8 +366,15 @@ class _Recorder:
             """A protocol that notes the time, and what members have."""
 
             def __init__(self, *args: Any) -> None:
-                recorder.now_ms = lambda: args[0].now_ms
+                recorder.now_ms, recorder.fleet = lambda: args[0].now_ms, args[0].fleet
+                recorder.is_refused = super()._is_refused
                 super().__init__(*args)
+
+            def _is_refused(self, member: Member) -> bool:
+                is_refused = super()._is_refused(member)
+                if is_refused:
+                    recorder.attempts.setdefault(member, 1)
+                return is_refused
 
             def _rules(self) -> Rules:
                 return Rules.of(recorder.release)
@@ -337,15 +427,17 @@ class _Recorder:
                 super()._compute(now_ms)
 
         def make(rules: Rules, assign: Any, *args: Any) -> Recorded:
-            def with_targets_of_kafka(members: Mapping[Member, CoordinatedMember]) -> Mapping[Member, Tasks]:
-                assign(members)
+            def with_targets(members: Mapping[Member, CoordinatedMember]) -> Mapping[Member, Tasks]:
+                own = assign(members)
+                if recorder.assigns:
+                    return own
                 target = recorder.targets.get(coordinator.epoch, {})
                 return {
                     member: recorder.tasks(target[_name(member)]) if _name(member) in target else NO_TASKS
                     for member in members
                 }
 
-            coordinator = Recorded(rules, with_targets_of_kafka, *args)
+            coordinator = Recorded(rules, with_targets, *args)
             recorder.current = coordinator
             return coordinator
 

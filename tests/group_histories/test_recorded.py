@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from simulator.group.streams_coordinator import Rules
-from tests.group_histories.__main__ import SUBJECTS, differing
+from tests.group_histories.__main__ import SUBJECTS_OF_CLASSIC, differing
 from tests.group_histories.random_histories import RELEASES
-from tests.group_histories.simulated_group import release_of
+from tests.group_histories.simulated_group import ASSIGNORS, release_of
 from tests.group_histories.streams_members import log_of_model
 
 
@@ -46,6 +46,15 @@ def test_simulation_does_what_kafka_did(history: dict[str, Any]) -> None:
     assert differing("simulation", history, history["log"]) is None
 
 
+@pytest.mark.parametrize(
+    "history",
+    [history for history in filter(is_simulated, HISTORIES) if history["release"] in ASSIGNORS],
+    ids=lambda history: history["id"],
+)
+def test_simulated_coordinator_assigns_what_kafka_assigned(history: dict[str, Any]) -> None:
+    assert differing("assignments", history, history["log"]) is None
+
+
 @pytest.mark.parametrize("name", [field.name for field in fields(Rules) if field.name != "passes_assigned"])
 def test_each_difference_between_releases_is_recorded(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     of = Rules.of
@@ -54,7 +63,7 @@ def test_each_difference_between_releases_is_recorded(name: str, monkeypatch: py
     assert differing & set(RELEASES)
 
 
-@pytest.mark.parametrize("subject", SUBJECTS)
+@pytest.mark.parametrize("subject", SUBJECTS_OF_CLASSIC)
 @pytest.mark.parametrize("history", recorded("classic.jsonl"), ids=lambda history: history["id"])
 def test_classic_group_does_what_kafka_did(history: dict[str, Any], subject: str) -> None:
     assert differing(subject, history, history["log"]) is None

@@ -192,7 +192,7 @@ class Snapshot:
                 client,
                 starts=fleet.up[row],
                 tasks=held_tasks(execution, row),
-                process_id=fleet.table(np.array([row])).ids[0],
+                process_id=fleet.announcement(row)[0],
             )
             for row, client in enumerate(self._world.clients)
         )

@@ -24,13 +24,13 @@ def current_and_next(scenario: Scenario) -> tuple[Owners, Owners]:
     layout = lay_out(world)
     fleet = Fleet(world, layout.racks)
     members = [member for row in range(len(world.clients)) for member in fleet.start(row, None, None)]
-    rows = fleet.in_kafka_order(members)
-    tasks, clients = layout.tasks.ids, [world.clients[row] for row in rows]
+    processes = fleet.processes(members)
+    tasks, clients = layout.tasks.ids, [world.clients[row] for row in processes.clients]
     owned = [{task for tasks in client.tasks.active for task in tasks} for client in clients]
     held = np.array([[task in of_client for of_client in owned] for task in tasks])
     state = build_state(
         layout.tasks,
-        fleet.table(rows, fleet.slots(members)),
+        fleet.table(processes),
         ClusterMetadata(world, layout).locations().table,
         np.full(held.shape, -1, dtype=np.int64),
         (held, held),

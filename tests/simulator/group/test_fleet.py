@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 
-import numpy as np
 import pytest
 
 from assignors.model.columns import NO_RACK
@@ -30,7 +29,7 @@ def with_store(persistent: bool | None) -> World:
 
 
 def process_id(of: Fleet, row: int) -> object:
-    return of.table(np.array([row])).ids[0]
+    return of.announcement(row)[0]
 
 
 def test_client_is_up_after_its_start() -> None:
@@ -64,7 +63,7 @@ def test_threads_start_and_end_by_themselves() -> None:
     assert clients.running[0].tolist() == [False, True, False]
     third = clients.start_thread(0)
     assert (third.thread, third.start) == (0, 2), "it gets the lowest free number, and is another member"
-    assert clients.slots([first, second, third]) == {0: (0, 1, 2)}, "the ended member has a slot of its own"
+    assert clients.processes([first, second, third]).slots == {0: (0, 1, 2)}, "the ended member has a slot of its own"
     assert clients.slot(first) == 2
 
 
@@ -103,13 +102,30 @@ def test_lost_disk_gives_a_new_deterministic_process_id() -> None:
     assert len({process_id(fleet(), 0), *ids}) == 3
 
 
+def test_coordinator_keeps_members_of_a_lost_process_apart() -> None:
+    clients = fleet()
+    first = clients.start(0, None, None)
+    lost = process_id(clients, 0)
+    clients.stop(0, keeps_disk=False)
+    second = clients.start(0, None, None)
+    processes = clients.processes([*first, *second], separates_former=True)
+    assert dict(zip(processes.ids, processes.rows.tolist(), strict=True)) == {lost: 4, process_id(clients, 0): 0}
+    assert processes.clients.tolist() == [0, 0]
+    assert {len(slots) for slots in processes.slots.values()} == {2}
+    assert {row for row, _ in clients.places(first, processes.former).values()} == {4}
+    assert {row for row, _ in clients.places(second, processes.former).values()} == {0}
+    of_leader = clients.processes([*first, *second])
+    assert of_leader.rows.tolist() == [0], "a leader gets no report of a lost process"
+    assert clients.processes(first, separates_former=True).ids == (lost,)
+
+
 def test_kafka_order_sorts_clients_by_process_id_without_duplicates() -> None:
     base = world()
     clients = fleet(base)
     members = [Member("c3", 1), Member("c0", 1), Member("c0", 2), Member("c2", 1)]
-    rows = clients.in_kafka_order(members)
-    assert sorted(rows.tolist()) == [0, 2, 3]
-    ids = clients.table(rows).ids
+    processes = clients.processes(members)
+    assert sorted(processes.rows.tolist()) == [0, 2, 3]
+    ids = clients.table(processes).ids
     assert list(ids) == sorted(ids)
 
 
@@ -130,9 +146,11 @@ def test_client_table_has_only_announced_racks() -> None:
     base = world()
     clients = fleet(dataclasses.replace(base, clients=(*base.clients, client("bare", None))))
     assert clients.rack.tolist() == [0, 1, 2, 0, NO_RACK]
-    clients.start(1, None, False)
-    table = clients.table(np.array([0, 1, 4]))
-    assert table.rack.tolist() == [0, NO_RACK, NO_RACK]
+    members = [*clients.start(0, None, None), *clients.start(1, None, False), *clients.start(4, None, None)]
+    processes = clients.processes(members)
+    table = clients.table(processes)
+    racks = dict(zip(processes.clients.tolist(), table.rack.tolist(), strict=True))
+    assert racks == {0: 0, 1: NO_RACK, 4: NO_RACK}
     assert clients.rack[1] == 1, "the fleet knows the rack even if the client does not announce it"
     assert table.threads.tolist() == [2, 2, 2]
 
