@@ -67,7 +67,7 @@ class Rules:
         keeps_promoted: whether a member that gets another role of a task keeps the former role until then.
         forgets_target_time: whether the assignment interval begins anew when the last member is removed.
         refines: whether members go towards a refinement of the target, which the coordinator keeps. Kafka 4.4.0
-            refines nothing, but as it refuses a member whose instance id is in use, the one that has it loses its kept
+            refines nothing, but when it refuses a member whose instance id another one has, that one loses its kept
             tasks.
         passes_assigned: whether the assignor gets the tasks that members have, or those of the last target.
     """
@@ -349,9 +349,7 @@ class StreamsCoordinator(Generic[M]):
             self._exists, self.epoch = True, self.rules.first_epoch
         was_empty = not self.members
         before = None if new.instance is None else self._instances.get(new.instance)
-        if before is not None and before in self._refined[1]:
-            kept = self._refined[1]
-            self._refined = self._refined[0], {member if key == before else key: kept[key] for key in kept}
+        self._keep_for(member, before)
         if before is None:
             self.members[member] = new
             raises_epoch = True
@@ -362,6 +360,16 @@ class StreamsCoordinator(Generic[M]):
         self.is_configured = not is_new_group
         tasks = self._heartbeat(member, NO_TASKS, now_ms, raises_epoch=raises_epoch, was_empty=was_empty)
         return self.members[member].assigned if tasks is None else tasks
+
+    def fence(self, member: M, instance: Hashable) -> None:
+        """Refuse a heartbeat of a member whose instance id another member has by now."""
+        self._keep_for(member, self._instances.get(instance))
+
+    def _keep_for(self, member: M, before: M | None) -> None:
+        """Keep for a member what was kept for another one with its instance id, even if the member is then refused."""
+        if before is not None and before in self._refined[1]:
+            kept = self._refined[1]
+            self._refined = self._refined[0], {member if key == before else key: kept[key] for key in kept}
 
     def _replace(self, before: M, member: M, new: CoordinatedMember) -> bool:
         """Let a static member take the place of the one with its instance id; return whether it differs."""

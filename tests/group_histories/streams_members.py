@@ -172,6 +172,7 @@ class _Group:
         member.target = NO_TASKS
         self.hold(member, NO_TASKS)
         if self.coordinator.has_instance(member.instance):  # Another member has replaced it.
+            self.coordinator.fence(member.id, member.instance)
             member.is_up = False
         else:
             self.join(member)
