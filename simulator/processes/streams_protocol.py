@@ -351,7 +351,7 @@ class StreamsProtocol:
                 if closes and self._context.is_static(member) and member not in self._classic:
                     self._coordinator.close(member)
                 self._scope.start(self._time_out(member))
-            self._waiting.stop(member)
+            self._waiting.release(member)
 
     def _time_out(self, member: Member) -> Process:
         """Remove a member that is down when its session ends."""
@@ -367,7 +367,6 @@ class StreamsProtocol:
         """Note when the session of a member ends that is down."""
         configs = self._context.world.application.group_configs if member in self._classic else self._configs
         self._session_ends_ms[member] = since_ms + configs.session_timeout_ms
-        self._waiting.end_session(member, self._session_ends_ms[member])
 
     def _remove(self, member: Member, reason: str) -> None:
         """Remove a member and its target; its next start is a new member."""
@@ -406,7 +405,9 @@ class StreamsProtocol:
                     if at_ms is not None:
                         self._scope.start(self._end_rebalance(member, at_ms))
         for event in events:
-            if event.kind == "epoch" and self._requested_at_ms is None:
+            if event.kind == "removed" and isinstance(event.member, Member):
+                self._waiting.release(event.member)
+            elif event.kind == "epoch" and self._requested_at_ms is None:
                 self._requested_at_ms = self._context.now_ms
             elif event.kind == "target" and self._decided is not None:
                 self._open_round(*self._decided)

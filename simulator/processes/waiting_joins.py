@@ -45,8 +45,7 @@ class WaitingJoins:
         self._join = join
         self._is_refused = is_refused
         self.causes: dict[Member, Cause] = {}
-        self._session_ends_ms: dict[Member, int] = {}
-        self._closing: dict[Member, simpy.Event] = {}
+        self._released: dict[Member, simpy.Event] = {}
 
     def join_in_turn(self, members: Sequence[Member], cause: Cause, *, at_once: bool) -> None:
         """Let the threads of a client join, the first one now, and the others one after the other or now, too."""
@@ -62,17 +61,13 @@ class WaitingJoins:
         self._join_if_up(member)
 
     def join_after(self, before: Member, member: Member, cause: Cause) -> None:
-        """Let a static member join a group when the one with its instance id has left, or its session has timed out."""
+        """Let a static member join a group when the one with its instance id has closed or was removed."""
         self.causes[member] = cause
         self._scope.start(self._join_after(before, member))
 
     def _join_after(self, before: Member, member: Member) -> Process:
         while self._is_refused(member):
-            end_ms = self._session_ends_ms.get(before)
-            if end_ms is None:  # Its process is still closing.
-                yield self._closing.setdefault(before, self._context.env.event())
-            else:
-                yield self._context.env.timeout(max(1, end_ms - self._context.now_ms))
+            yield self._released.setdefault(before, self._context.env.event())
         self._join_if_up(member)
 
     def _join_if_up(self, member: Member) -> None:
@@ -80,11 +75,7 @@ class WaitingJoins:
         if self._context.fleet.is_up(member):
             self._join(member, cause)
 
-    def end_session(self, member: Member, end_ms: int) -> None:
-        """Note when the session of a member ends that has stopped."""
-        self._session_ends_ms[member] = end_ms
-
-    def stop(self, member: Member) -> None:
-        """Note that the process of a member has ended."""
-        if member in self._closing:
-            self._closing.pop(member).succeed()
+    def release(self, member: Member) -> None:
+        """Note that a member has closed or was removed."""
+        if member in self._released:
+            self._released.pop(member).succeed()
