@@ -130,7 +130,7 @@ def page(name: str, scenario: Scenario, problem: KnownProblem, before: Run, afte
 
 def _run(name: str, changes: Sequence[tuple[str, str]], assignor: str) -> Run:
     scenario = load(_path(name), list(changes))
-    return first_runs(run(scenario, assignor, explain=False).tables["runs"].to_pylist())[assignor]
+    return first_runs(run(scenario, assignor, explain=False, ranges=False).tables["runs"].to_pylist())[assignor]
 
 
 def _path(name: str) -> Path:

@@ -45,7 +45,7 @@ def main() -> None:
 
 def demo() -> RunResult:
     """Return the run that the README shows."""
-    return run(load(SCENARIO), [DEFAULT, RACK_AWARE], explain=False)
+    return run(load(SCENARIO), [DEFAULT, RACK_AWARE], explain=False, ranges=False)
 
 
 def refreshed(text: str, result: RunResult | None = None) -> str:
@@ -63,7 +63,9 @@ def figures(result: RunResult) -> Mapping[str, str]:
     today, rack_aware = runs[DEFAULT], runs[RACK_AWARE]
     saved = 1 - rack_aware["cross_rack_bytes_per_s"] / today["cross_rack_bytes_per_s"]
     slow = first_runs(
-        run(load(SCENARIO, [(WARMUPS, "2"), ("duration", "48h")]), [DEFAULT], explain=False).tables["runs"].to_pylist()
+        run(load(SCENARIO, [(WARMUPS, "2"), ("duration", "48h")]), [DEFAULT], explain=False, ranges=False)
+        .tables["runs"]
+        .to_pylist()
     )[DEFAULT]
     return {
         "recorded": f"{recorded_problems():,}",

@@ -41,7 +41,7 @@ class Bill(NamedTuple):
 def bill(strategy: str) -> Bill:
     """Run the scenario under a plan and return its bill."""
     scenario = load(NAME, [(STRATEGY, strategy)])
-    tables = run(scenario, explain=False).tables
+    tables = run(scenario, explain=False, ranges=False).tables
     [row] = tables["runs"].to_pylist()
     price = usd_per_byte(row)
     assert price is not None
@@ -100,5 +100,5 @@ def test_margin_is_that_of_the_strategy() -> None:
 
 def test_cost_of_small_batches_is_current() -> None:
     scenario = load(NAME, [("events[0].reassignment.batch", "1")])
-    [row] = run(scenario, explain=False).tables["runs"].to_pylist()
+    [row] = run(scenario, explain=False, ranges=False).tables["runs"].to_pylist()
     assert f"with `batch: 1` instead of 8 the day costs {format_usd(row['cross_rack_usd'])}" in TEXT

@@ -22,7 +22,7 @@ STRATEGY = "application.configs.rack.aware.assignment.strategy"
 def figures(
     scenario: str, assignors: list[str], keys: tuple[str, ...], *overrides: tuple[str, str]
 ) -> dict[str, list[str]]:
-    result = run(load(scenario, overrides), assignors, explain=False)
+    result = run(load(scenario, overrides), assignors, explain=False, ranges=False)
     rows = first_runs(result.tables["runs"].to_pylist())
     return {
         label: [show(row, key) if key in ALL_METRICS else str(row[key]) for key in keys] for label, row in rows.items()

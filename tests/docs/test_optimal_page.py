@@ -49,7 +49,7 @@ def current(
     scenario: str, extra: str, keys: tuple[str, ...], overrides: tuple[tuple[str, str], ...] = ()
 ) -> dict[str, list[str]]:
     assignors = yaml.safe_dump(yaml.safe_load(ASSIGNORS + extra), default_flow_style=True, width=10_000)
-    result = run(load(scenario, [("assignors", assignors), *overrides]), explain=False)
+    result = run(load(scenario, [("assignors", assignors), *overrides]), explain=False, ranges=False)
     rows = first_runs(result.tables["runs"].to_pylist())
     return {label: [show(row, key) for key in keys] for label, row in rows.items()}
 

@@ -11,8 +11,11 @@ import argparse
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import redirect_stdout
 from functools import partial
-from itertools import groupby, zip_longest
+from io import StringIO
+from itertools import groupby, repeat, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -37,13 +40,8 @@ SUBJECTS = {
 targets, and the simulation that assigns."""
 SUBJECTS_OF_CLASSIC = ("model", "simulation")
 COMPARED = (
-    *(
-        ("streams", release, subject)
-        for release in RELEASES
-        for subject in SUBJECTS
-        if subject != "assignments" or release in ASSIGNORS
-    ),
-    *(("classic", release, subject) for release in CLASSIC_RELEASES for subject in SUBJECTS_OF_CLASSIC),
+    *(("streams", release, tuple(SUBJECTS if release in ASSIGNORS else SUBJECTS_OF_CLASSIC)) for release in RELEASES),
+    *(("classic", release, SUBJECTS_OF_CLASSIC) for release in CLASSIC_RELEASES),
 )
 """The groups, releases and subjects that are compared. The assignor of brokers of 4.1 is not among this project's."""
 
@@ -113,24 +111,39 @@ def _is_consistent(history: dict[str, Any], *, has_duplicates: bool) -> bool:
     return bool(history["events"])
 
 
-def compare(protocol: str, release: str, subject: str, number: int, seed: int) -> int:
+def compare(protocol: str, release: str, subjects: Sequence[str], number: int, seed: int) -> int:
     """Compare random histories; print how many are equal, and the smallest form of the first that is not."""
-    histories = [_drawn(protocol, release, subject, seed * 1_000_000 + place) for place in range(number)]
-    logs = [answer["log"] for answer in logs_of_kafka(histories, release)]
-    unequal = [history for history, log in zip(histories, logs, strict=True) if differing(subject, history, log)]
-    equal = number - len(unequal)
-    print(f"{protocol} groups of Kafka {release}, {subject}: {equal:,} of {number:,} histories are equal")
-    if unequal:
-        small = shrunk(subject, unequal[0], release)
-        print(json.dumps(small))
-        print(json.dumps(differing(subject, small, logs_of_kafka([small], release)[0]["log"]), indent=1))
-    return 1 if unequal else 0
+    drawn = {
+        is_simulated: [
+            _drawn(protocol, release, seed * 1_000_000 + place, is_simulated=is_simulated) for place in range(number)
+        ]
+        for is_simulated in {subject != "model" for subject in subjects}
+    }
+    logs = iter(logs_of_kafka([history for histories in drawn.values() for history in histories], release))
+    answers = {key: [(history, next(logs)["log"]) for history in histories] for key, histories in drawn.items()}
+    ends = 0
+    for subject in subjects:
+        unequal = [history for history, log in answers[subject != "model"] if differing(subject, history, log)]
+        equal = number - len(unequal)
+        print(f"{protocol} groups of Kafka {release}, {subject}: {equal:,} of {number:,} histories are equal")
+        if unequal:
+            small = shrunk(subject, unequal[0], release)
+            print(json.dumps(small))
+            print(json.dumps(differing(subject, small, logs_of_kafka([small], release)[0]["log"]), indent=1))
+            ends = 1
+    return ends
 
 
-def _drawn(protocol: str, release: str, subject: str, seed: int) -> dict[str, Any]:
-    if protocol == "classic":
-        return random_classic_history(release, seed, is_simulated=subject == "simulation")
-    return random_history(release, seed, is_simulated=subject != "model")
+def _compare_quietly(compared: tuple[str, str, Sequence[str]], number: int, seed: int) -> tuple[int, str]:
+    """Compare as `compare`; return also what it prints."""
+    printed = StringIO()
+    with redirect_stdout(printed):
+        return compare(*compared, number, seed), printed.getvalue()
+
+
+def _drawn(protocol: str, release: str, seed: int, *, is_simulated: bool) -> dict[str, Any]:
+    draw = random_classic_history if protocol == "classic" else random_history
+    return draw(release, seed, is_simulated=is_simulated)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -147,7 +160,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     if options.command == "compare":
         chosen = [compared for compared in COMPARED if compared[1] in (options.release or releases)]
-        return max(compare(*compared, options.histories, options.seed) for compared in chosen)
+        with ProcessPoolExecutor() as pool:
+            ends = []
+            for end, printed in pool.map(_compare_quietly, chosen, repeat(options.histories), repeat(options.seed)):
+                print(printed, end="", flush=True)
+                ends.append(end)
+        return max(ends)
     lines = (options.file.read_text(encoding="utf-8") if options.file else sys.stdin.read()).splitlines()
     for release, group in groupby(map(json.loads, lines), lambda history: str(history["release"])):
         histories = list(group)

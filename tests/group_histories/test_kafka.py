@@ -38,7 +38,7 @@ def test_difference_is_shrunk_and_shown(capsys: pytest.CaptureFixture[str], monk
         return [entry for entry in model(history, log) if entry["k"] != "removed"]
 
     monkeypatch.setitem(SUBJECTS, "model", without_removals)
-    assert compare("streams", "4.3", "model", 1, seed=14) == 1
+    assert compare("streams", "4.3", ["model"], 1, seed=14) == 1
     first, small, *_ = capsys.readouterr().out.splitlines()
     assert first.startswith("streams groups of Kafka 4.3, model: ")
     kinds = [event["kind"] for event in json.loads(small)["events"]]

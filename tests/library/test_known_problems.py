@@ -42,7 +42,7 @@ def run_after(name: str, fix: Fix) -> dict[str, Any]:
     if fix.assignor is not None:
         return stored_runs(FILES[name])[fix.assignor]
     scenario = load(FILES[name], fix.overrides)
-    result = run(scenario, [problem_of(name).shown_by], [scenario.seeds[0]], explain=False)
+    result = run(scenario, [problem_of(name).shown_by], [scenario.seeds[0]], explain=False, ranges=False)
     row: dict[str, Any] = result.tables["runs"].to_pylist()[0]
     return row
 

@@ -22,7 +22,7 @@ MINUTE, HOUR = 60_000, 3_600_000
 
 @cache
 def tables(name: str, *changes: tuple[str, str]) -> dict[str, Any]:
-    return run(load(LIBRARY / f"{name}.yaml", changes), explain=False).tables
+    return run(load(LIBRARY / f"{name}.yaml", changes), explain=False, ranges=False).tables
 
 
 def runs(name: str, *changes: tuple[str, str]) -> dict[str, dict[str, Any]]:

@@ -136,7 +136,7 @@ class _Session:
         """Return a Markdown table of metrics of a scenario file, one row per assignor."""
         name, _, listed = part.argument.partition(": ")
         scenario = load(self.work / name)
-        return figures_table(run(scenario, explain=False).tables["runs"].to_pylist(), listed.split(", "))
+        return figures_table(run(scenario, explain=False, ranges=False).tables["runs"].to_pylist(), listed.split(", "))
 
 
 def replace_sections(text: str, changes: str) -> str:
