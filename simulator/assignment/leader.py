@@ -70,6 +70,11 @@ class Decision:
     columns: AssignmentColumns
     approached: ApproachedTarget | None = None
 
+    @property
+    def clients(self) -> IntArray:
+        """Return the rows of the clients in the assignment, by process id; one with two processes only once."""
+        return np.array(list(dict.fromkeys(self.members.tolist())), dtype=np.int64)
+
     def measured_with(self, partitions: PartitionTable) -> Measures:
         """Return the measures with the replicas of another moment, which affect only the cross-rack partitions."""
         if partitions is self.state.partitions:

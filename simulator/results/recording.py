@@ -157,8 +157,8 @@ class TraceRecorder:
             now_ms: the time.
         """
         self._close(now_ms)
-        up = self._fleet.up
-        if len(decision.members) == sum(up) and all(up[row] for row in decision.members.tolist()):
+        up, clients = self._fleet.up, decision.clients.tolist()
+        if len(clients) == sum(up) and all(up[row] for row in clients):
             self._slowest_ms = 0.0
         target, current = decision.target, self._execution.assignment
         same_client = (target.owner == current.owner) & (target.owner != UNASSIGNED)
@@ -292,7 +292,7 @@ class TraceRecorder:
                 reconciled_at_ms=closed.reconciled_at_ms,
                 reason=closed.instruction.reason,
                 causes=closed.causes,
-                members=decision.members,
+                members=decision.clients,
                 owner=decision.target.owner,
                 owner_thread=decision.target.owner_thread(),
                 standby=closed.standby,

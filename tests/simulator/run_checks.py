@@ -40,6 +40,7 @@ def check_rounds(trace: Trace) -> None:
         if round_.reconciled_at_ms is not None:
             assert round_.at_ms <= round_.reconciled_at_ms <= round_.until_ms
         assert round_.number == INITIAL_ROUND or (round_.owner != UNASSIGNED).all(), "every task is assigned"
+        assert len(np.unique(round_.members)) == len(round_.members)
         assert np.isin(round_.owner, (*round_.members, UNASSIGNED)).all()
         assert np.isin(round_.standby[:, 1], round_.members).all()
     for before, after in pairwise(trace.rounds):
