@@ -88,7 +88,7 @@ class ThreadAssigner:
         last_slots: Slots,
     ) -> None:
         self._execution = execution
-        self._current = execution.assignment.with_clients(processes.num_rows)
+        self._current = execution.assignment.with_rows(processes.num_rows)
         self._stateful = execution.layout.tasks.stateful
         self._hashes = hashes
         self._rows, self._slots = processes.rows, processes.slots

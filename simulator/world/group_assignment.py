@@ -38,8 +38,8 @@ class GroupAssignment:
             np.zeros(shape, dtype=np.int64),
         )
 
-    def with_clients(self, number: int) -> GroupAssignment:
-        """Return the assignment with more clients, which have nothing, so that there are as many as given."""
+    def with_rows(self, number: int) -> GroupAssignment:
+        """Return the assignment to as many rows as given, of which those after the clients have nothing."""
         added = number - self.standby.shape[1]
         if not added:
             return self

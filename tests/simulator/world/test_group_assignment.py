@@ -24,9 +24,9 @@ def test_rows_of_a_client_are_counted_together() -> None:
     assert of_clients.thread[5, 0] == 10, "the client's own copy has precedence"
 
 
-def test_clients_that_are_added_have_nothing() -> None:
+def test_rows_that_are_added_have_nothing() -> None:
     before = GroupAssignment(np.array([0, UNASSIGNED]), np.array([[False], [True]]), np.array([[3], [4]]))
-    after = before.with_clients(3)
+    after = before.with_rows(3)
     assert after.standby.tolist() == [[False, False, False], [True, False, False]]
     assert after.thread[:, 0].tolist() == [3, 4]
-    assert before.with_clients(1) is before
+    assert before.with_rows(1) is before
