@@ -7,6 +7,7 @@ Source: the six criteria of Appier's comparison of reassignment tools ("Kafka pa
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -65,13 +66,16 @@ class PlacementMetrics:
     rack_down: FailoverMetrics | None
 
 
-def measure_placement(state: ClusterState, request: PlanRequest, replicas: IntArray) -> PlacementMetrics:
+def measure_placement(
+    state: ClusterState, request: PlanRequest, replicas: IntArray, topics: Sequence[str] | None = None
+) -> PlacementMetrics:
     """Measure a placement.
 
     Args:
         state: the cluster; its own replicas matter only for whether they are in sync.
         request: the allowed brokers and the rules.
         replicas: shape (P, W), as `Plan.replicas`.
+        topics: the topics that may change; None for all. The replication factors and racks of others are not judged.
 
     Returns:
         The metrics.
@@ -86,7 +90,9 @@ def measure_placement(state: ClusterState, request: PlanRequest, replicas: IntAr
     racks = [np.flatnonzero(state.rack == rack) for rack in np.unique(state.rack[allowed]) if rack != NO_RACK]
     violations: dict[PlanRule, int | None] = dict.fromkeys(PlanRule, 0)
     for violation in find_violations(state, request, replicas):
-        violations[violation.rule] = (violations[violation.rule] or 0) + violation.occurrences
+        is_judged = topics is None or state.topics[state.topic[violation.row]] in topics
+        if is_judged or violation.rule not in (PlanRule.REPLICATION_FACTOR, PlanRule.RACK):
+            violations[violation.rule] = (violations[violation.rule] or 0) + violation.occurrences
     if not request.is_rack_aware(state):
         violations[PlanRule.RACK] = None
     return PlacementMetrics(

@@ -119,8 +119,8 @@ def evaluate_plan(
     if plan.replicas is None:
         raise ValueError(f"no plan to evaluate ({plan.status}: {plan.reason})")
     return PlanEvaluation(
-        before=measure_placement(state, request, state.replicas),
-        after=measure_placement(state, request, plan.replicas),
+        before=measure_placement(state, request, state.replicas, topics),
+        after=measure_placement(state, request, plan.replicas, topics),
         movement=measure_movement(state, plan.replicas),
         stability=_measure_stability(assignor, state, request, plan.replicas, topics, num_orders, seed)
         if num_orders

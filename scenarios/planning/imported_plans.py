@@ -87,7 +87,7 @@ def evaluate_imported_plan(imported: ImportedPlan, plan_input: PlanInput, limits
     replicas = _replicas(imported, state)
     uses_plan_factor = plan_input.request.replication_factor is None
     after = measure_placement(
-        state.with_replicas(replicas) if uses_plan_factor else state, plan_input.request, replicas
+        state.with_replicas(replicas) if uses_plan_factor else state, plan_input.request, replicas, plan_input.topics
     )
     factors = (replicas != NO_BROKER).sum(axis=1)
     keeps_factor = bool((plan_input.request.factors(state) == factors)[plan_input.rows].all())

@@ -140,7 +140,7 @@ def run_strategies(
 def current_figures(plan_input: PlanInput) -> dict[str, float | None]:
     """Return the figures of the current placement."""
     state = plan_input.state
-    return dict(placement_figures(measure_placement(state, plan_input.request, state.replicas)))
+    return dict(placement_figures(measure_placement(state, plan_input.request, state.replicas, plan_input.topics)))
 
 
 def offline_notes(state: ClusterState, replicas: IntArray) -> Iterator[str]:

@@ -169,3 +169,19 @@ def test_log_dirs_of_the_assignment_are_kept_in_the_files(folder: Path) -> None:
         assert dict(zip(move.replicas, move.log_dirs, strict=True)) == {1: "/one", 3: "any"}
     for move in parse_reassignment((folder / "plan" / "rollback.json").read_text()):
         assert dict(zip(move.replicas, move.log_dirs, strict=True)) == {1: "/one", 2: "/two"}
+
+
+def test_factors_and_racks_of_topics_that_stay_are_not_judged(folder: Path) -> None:
+    partitions = [
+        {"topic": "a", "partition": 0, "replicas": [1]},
+        {"topic": "b", "partition": 0, "replicas": [1, 2, 3]},
+    ]
+    (folder / "now.json").write_text(json.dumps({"version": 1, "partitions": partitions}), encoding="utf-8")
+    for racks in ("xyz", "xxx"):
+        lines = [f"{broker},{rack}" for broker, rack in enumerate(racks, 1)]
+        (folder / "brokers.csv").write_text("\n".join(["id,rack", *lines, ""]), encoding="utf-8")
+        options = ("--topics", "a", "--replication-factor", "2", "--format", "json")
+        result = run_plan("now.json", "--brokers", "brokers.csv", *options)
+        row = plan_row(result, "exact_flow")
+        assert not row["broken_replication_factor"]
+        assert not row["broken_rack"]
