@@ -34,14 +34,28 @@ import numpy as np
 
 from assignors.model.columns import BoolArray, IntArray
 from simulator.flows.assigned_copies import AssignedCopies
+from simulator.world.disturbances import Disk, Leave, RollingBounce
+from simulator.world.lag_scaling import LagScaling
 from simulator.world.layout import FloatArray, Layout
+from simulator.world.pod_events import PodEvent
 from simulator.world.state_configs import OffsetStorage, StateConfigs
+from simulator.world.world import World
 
 CHECKPOINT_RECORDS: Final = 10_000
 """By how many records offsets must have grown for a checkpoint (`OFFSET_DELTA_THRESHOLD_FOR_CHECKPOINT`)."""
 
 
 _ROUNDING: Final = 1e-9
+
+
+def may_be_killed(world: World) -> bool:
+    """Return whether a process may be killed during a run, so that it may lose what is not flushed."""
+    return any(
+        isinstance(event, PodEvent | LagScaling)
+        or getattr(event, "disk", None) is Disk.UNFLUSHED_LOST
+        or (isinstance(event, Leave | RollingBounce) and event.closing.is_killed)
+        for event in world.disturbances
+    )
 
 
 @dataclass(slots=True)

@@ -18,7 +18,7 @@ from assignors.model.columns import BoolArray, IntArray
 from simulator.brokers.availability import Availability, Outage, OutageLog
 from simulator.brokers.partition_locations import ClusterMetadata, PartitionLocations
 from simulator.errors import InvalidStateError
-from simulator.flows.durable_state import DurableState
+from simulator.flows.durable_state import DurableState, may_be_killed
 from simulator.flows.execution_invariants import validate_execution
 from simulator.flows.flow_steps import steps_between
 from simulator.flows.hourly_traffic import HourlyRates
@@ -105,8 +105,7 @@ class Execution:
         capacity = [np.full(n, rate) for n, rate in zip(num_thread_numbers(world), rates, strict=True)]
         self.processing = Processing(layout.input_records_per_s, np.concatenate(capacity))
         configs = world.application.state_configs
-        is_killed = any(getattr(event, "disk", None) is Disk.UNFLUSHED_LOST for event in world.disturbances)
-        durable_state = DurableState(layout, configs, len(world.clients)) if is_killed else None
+        durable_state = DurableState(layout, configs, len(world.clients)) if may_be_killed(world) else None
         self.restoration = Restoration(
             layout,
             world.clients,
