@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import groupby
+from typing import Final
 
 from assignors.model.ids import TopicPartition
 from simulator.brokers.coordinator import with_coordinator_moves
-from simulator.brokers.reassignment import ReassignmentProgress
+from simulator.brokers.replication_progress import ReplicationProgress
 from simulator.pod_schedules import PodStart, PodStop, pod_schedule, startable_ms
 from simulator.world.changes import (
     BrokersDown,
@@ -18,8 +20,9 @@ from simulator.world.changes import (
     ConfigsSet,
     ElementaryChange,
     PodsReplaced,
-    ReassignmentStep,
     ReplicasSet,
+    ReplicaStates,
+    ReplicationStep,
     ThreadReplaced,
     ThreadsSet,
     TimedChange,
@@ -52,6 +55,8 @@ from simulator.world.pod_events import PodEvent, Volume
 from simulator.world.thread_ends import leaves_when_removed, leaves_when_replaced
 from simulator.world.world import Start, World
 
+_CHANGES_OF_BROKERS: Final = BrokersDown | BrokersUp | ReplicasSet
+
 
 def timeline(world: World) -> list[TimedChange]:
     """Return every change of a run.
@@ -69,69 +74,142 @@ def timeline(world: World) -> list[TimedChange]:
         for place, disturbance in enumerate(world.disturbances)
         for timed in _elementary_changes(world, disturbance)
     ]
-    if any(isinstance(disturbance, Reassignment) for disturbance in world.disturbances):
-        changes = [timed for timed, _ in planned]
-        steps = list(_reassignment_steps(ReassignmentProgress(world), world, changes, world.duration_ms))
-        planned += [(timed, None) for timed in steps]
-    happening = _without_no_ops(world, sorted(planned, key=lambda entry: entry[0].at_ms))
+    happening = list(_with_outages(_without_no_ops(world, sorted(planned, key=lambda entry: entry[0].at_ms))))
+    has_changes = any(isinstance(timed.change, _CHANGES_OF_BROKERS) for timed in happening)
+    has_plans = any(isinstance(event, Reassignment) for event in world.disturbances)
+    if has_changes or has_plans or _has_other_leaders(world):
+        happening = list(_with_replication(ReplicationProgress(world), world, happening, world.duration_ms))
     return list(with_coordinator_moves(world, happening))
 
 
-def replicas_at(world: World, until_ms: int) -> ReassignmentProgress:
+def replicas_at(world: World, until_ms: int) -> ReplicationProgress:
     """Return the brokers and partitions at a time, before the reassignments that begin at that time."""
     planned = [timed for disturbance in world.disturbances for timed in _elementary_changes(world, disturbance)]
-    progress = ReassignmentProgress(world)
-    changes = [timed for timed in planned if timed.at_ms <= until_ms]
-    list(_reassignment_steps(progress, world, changes, until_ms))
+    changes = sorted((timed for timed in planned if timed.at_ms <= until_ms), key=lambda timed: timed.at_ms)
+    progress = ReplicationProgress(world)
+    for _ in _with_replication(progress, world, list(_with_outages(changes)), until_ms):
+        pass
     return progress
 
 
-def _reassignment_steps(
-    progress: ReassignmentProgress, world: World, planned: Sequence[TimedChange], until_ms: int
+def _has_other_leaders(world: World) -> bool:
+    """Return whether the controller may elect preferred leaders without another change."""
+    return any(
+        leader != replicas[0]
+        for topic in world.cluster.topics.values()
+        for leader, replicas in zip(topic.leaders, topic.replicas, strict=True)
+        if replicas
+    )
+
+
+def _with_outages(changes: Iterable[TimedChange]) -> Iterator[TimedChange]:
+    """Let a broker stop with the first of overlapping outages and start when none lasts any more.
+
+    An outage lasts until just before its end; where one ends as another begins, the broker stays down.
+
+    Args:
+        changes: changes by time, those of brokers for each outage alone.
+
+    Yields:
+        The changes that happen.
+    """
+    outages, down, upgrade_of = Counter[int](), set[int](), dict[int, BrokerUpgrade]()
+    for _, simultaneous in groupby(changes, key=lambda timed: timed.at_ms):
+        at_once = list(simultaneous)
+        for change in (timed.change for timed in at_once):
+            if isinstance(change, BrokersDown):
+                outages.update(change.brokers)
+            elif isinstance(change, BrokersUp):
+                outages.subtract(change.brokers)
+        for timed in at_once:
+            match timed.change:
+                case BrokersDown(brokers=brokers):
+                    stopped = tuple(broker for broker in brokers if broker not in down)
+                    down.update(stopped)
+                    if stopped:
+                        yield replace(timed, change=replace(timed.change, brokers=stopped))
+                case BrokersUp(brokers=brokers, upgrade=upgrade):
+                    if upgrade is not None:
+                        upgrade_of.update(dict.fromkeys(brokers, upgrade))
+                    started = [broker for broker in brokers if broker in down and not outages[broker]]
+                    down.difference_update(started)
+                    for new, group in groupby(started, key=lambda broker: upgrade_of.pop(broker, None)):
+                        yield replace(timed, change=BrokersUp(tuple(group), new))
+                case _:
+                    yield timed
+
+
+def _with_replication(
+    progress: ReplicationProgress, world: World, planned: Sequence[TimedChange], until_ms: int
 ) -> Iterator[TimedChange]:
-    """Yield the steps of all reassignments, given all other changes."""
+    """Yield changes with the replicas that they change, and the steps of replication that follow from them."""
     numbered = zip(event_numbers(world.disturbances), world.disturbances, strict=True)
     begun = [
         (number, disturbance)
         for number, disturbance in numbered
         if isinstance(disturbance, Reassignment) and disturbance.at_ms < until_ms
     ]
-    changes: list[tuple[int, int | None, ElementaryChange | Reassignment]] = [
-        *((timed.at_ms, timed.event, timed.change) for timed in planned),
-        *((reassignment.at_ms, number, reassignment) for number, reassignment in begun),
+    changes: list[tuple[int, TimedChange | tuple[int | None, Reassignment]]] = [
+        *((timed.at_ms, timed) for timed in planned),
+        *((reassignment.at_ms, (number, reassignment)) for number, reassignment in begun),
     ]
-    event_of: dict[TopicPartition, int | None] = {}
+    events = _Events()
     for at_ms, simultaneous in groupby(sorted(changes, key=lambda entry: entry[0]), key=lambda entry: entry[0]):
-        yield from _with_events(progress.until(at_ms), event_of)
-        for _, number, change in simultaneous:
-            _apply(progress, change)
-            if isinstance(change, Reassignment):
-                event_of |= {target.partition: number for target in change.targets}
-        yield from _with_events(progress.take_step(), event_of)
-    yield from _with_events(progress.until(until_ms), event_of)
+        yield from events.attribute(progress.until(at_ms))
+        for _, change in simultaneous:
+            if isinstance(change, TimedChange):
+                states = _apply(progress, change.change)
+                events.last_of_brokers = change.event if states is not None else events.last_of_brokers
+                yield (
+                    replace(change, change=replace(change.change, states=states))
+                    if isinstance(change.change, _CHANGES_OF_BROKERS)
+                    else change
+                )
+            else:
+                number, reassignment = change
+                progress.begin(reassignment)
+                events.of_partition |= {
+                    progress.replicas.row(target.partition): number for target in reassignment.targets
+                }
+        yield from events.attribute(progress.take_step())
+    yield from events.attribute(progress.until(until_ms))
 
 
-def _with_events(
-    steps: Iterable[tuple[int, ReassignmentStep]], event_of: Mapping[TopicPartition, int | None]
-) -> Iterator[TimedChange]:
-    """Attribute each step to the last event that reassigned one of its partitions."""
-    for at_ms, step in steps:
-        events = [event_of.get(state.partition) for state in step.partitions]
-        yield TimedChange(at_ms, step, max((number for number in events if number is not None), default=None))
+@dataclass(slots=True)
+class _Events:
+    """The events that steps of replication follow from.
+
+    Attributes:
+        of_partition: the last event that reassigned a partition, by row.
+        last_of_brokers: the last event that stopped or started a broker or moved a replica.
+    """
+
+    of_partition: dict[int, int | None] = field(default_factory=dict)
+    last_of_brokers: int | None = None
+
+    def attribute(self, steps: Iterable[tuple[int, ReplicationStep]]) -> Iterator[TimedChange]:
+        """Attribute each step to the last event that reassigned one of its partitions, or else concerned brokers."""
+        for at_ms, step in steps:
+            rows = [] if step.states is None else step.states.partitions.tolist()
+            events = [self.of_partition.get(row) for row in rows] if self.of_partition else []
+            known = [number for number in events if number is not None]
+            yield TimedChange(at_ms, step, max(known, default=self.last_of_brokers if rows else None))
 
 
-def _apply(progress: ReassignmentProgress, change: ElementaryChange | Reassignment) -> None:
+def _apply(progress: ReplicationProgress, change: ElementaryChange) -> ReplicaStates | None:
+    """Apply a change to the brokers and partitions, and return the partitions that change at once."""
     match change:
-        case Reassignment():
-            progress.begin(change)
         case ReplicasSet(topic=topic, partition=partition, replicas=replicas):
             progress.set_replicas(TopicPartition(topic, partition), replicas)
-        case BrokersDown(brokers=brokers):
-            progress.stop_brokers(brokers)
+        case BrokersDown(brokers=brokers, crash=crash):
+            progress.stop_brokers(brokers, crash=crash)
         case BrokersUp(brokers=brokers):
             progress.start_brokers(brokers)
         case TrafficScaled(factor=factor, hour=hour):
             progress.set_traffic(factor, hour)
+        case _:
+            return None
+    return progress.replicas.take_changed()
 
 
 def _is_temporary(disturbance: Disturbance) -> bool:
@@ -202,13 +280,15 @@ def _elementary_changes(world: World, disturbance: Disturbance) -> Iterator[Time
         case RackOutage(rack=rack, down_ms=down_ms, disk=disk):
             brokers = tuple(broker.id for broker in world.cluster.brokers if broker.rack == rack)
             clients = tuple(client.name for client in world.clients if client.rack == rack)
-            yield from _brokers_down(at_ms, brokers, down_ms)
+            yield from _brokers_crash(at_ms, brokers, down_ms)
             yield from _crash(at_ms, clients, down_ms, disk)
         case BrokerLoss(brokers=brokers, down_ms=down_ms):
-            yield from _brokers_down(at_ms, brokers, down_ms)
+            yield from _brokers_crash(at_ms, brokers, down_ms)
         case BrokerBounce(brokers=brokers, down_ms=down_ms, pause_ms=pause_ms):
             for i, broker in enumerate(brokers):
-                yield from _brokers_down(at_ms + i * (down_ms + pause_ms), (broker,), down_ms)
+                stop_ms = at_ms + i * (down_ms + pause_ms)
+                yield TimedChange(stop_ms, BrokersDown((broker,)))
+                yield TimedChange(stop_ms + down_ms, BrokersUp((broker,)))
         case BrokerUpgrade(brokers=brokers, down_ms=down_ms, pause_ms=pause_ms):
             for i, broker in enumerate(brokers):
                 stop_ms = at_ms + i * (down_ms + pause_ms)
@@ -217,7 +297,7 @@ def _elementary_changes(world: World, disturbance: Disturbance) -> Iterator[Time
         case ReplicaMove(topic=topic, partition=partition, replicas=replicas):
             yield TimedChange(at_ms, ReplicasSet(topic, partition, replicas))
         case Reassignment() | LagScaling():
-            # Steps depend on all other changes of brokers; see `_reassignment_steps`. Scaling depends on the run.
+            # Steps depend on all other changes of brokers; see `_with_replication`. Scaling depends on the run.
             return
         case ConfigChange(configs=configs):
             yield TimedChange(at_ms, ConfigsSet(configs))
@@ -248,9 +328,9 @@ def _crash(at_ms: int, clients: Iterable[str], down_ms: int | None, disk: Disk) 
             yield TimedChange(at_ms + down_ms, ClientUp(client))
 
 
-def _brokers_down(at_ms: int, brokers: tuple[int, ...], down_ms: int | None) -> Iterator[TimedChange]:
+def _brokers_crash(at_ms: int, brokers: tuple[int, ...], down_ms: int | None) -> Iterator[TimedChange]:
     if brokers:
-        yield TimedChange(at_ms, BrokersDown(brokers))
+        yield TimedChange(at_ms, BrokersDown(brokers, crash=True))
         if down_ms is not None:
             yield TimedChange(at_ms + down_ms, BrokersUp(brokers))
 

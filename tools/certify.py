@@ -45,7 +45,7 @@ STEPS: Mapping[str, Sequence[str]] = {
     "docs-build": ("docs-build",),
     "test": ("test",),
     "test-answers": ("test-answers", "SLOW=1"),
-    "relations": ("test-answers", "SLOW=1", "IN=tests/relations", "RELATION_WORLDS=2000"),
+    "relations": ("test-answers", "SLOW=1", "IN=tests/relations tests/simulator/brokers", "RELATION_WORLDS=2000"),
     "contract": ("test-answers", "SLOW=1", "IN=tests/contract", "CONTRACT_WORLDS=2000"),
     "hostile": ("test-answers", "SLOW=1", "IN=tests/hostile", "HOSTILE_INPUTS=50"),
     "test-spark": ("test-spark", "SLOW=1"),

@@ -204,6 +204,16 @@ class BrokerConfigs(ScenarioSection):
         description="Whether an out-of-sync replica may become leader if no in-sync replica is alive; the loss of "
         "records is not modeled.",
     )
+    auto_leader_rebalance: bool = Field(
+        default=True,
+        alias="auto.leader.rebalance.enable",
+        description="Whether the controller elects preferred leaders.",
+    )
+    leader_check_interval_s: PositiveInt = Field(
+        default=300,
+        alias="leader.imbalance.check.interval.seconds",
+        description="Seconds between two checks at which the controller elects preferred leaders.",
+    )
 
     @model_validator(mode="before")
     @classmethod

@@ -35,6 +35,13 @@ BROKER_POOL: Final = "<pool>"
 BROKER_LIST: Final = "<list>"
 """Union tags of the two forms of `brokers` in pydantic's error locations."""
 
+REPLICATION: Final = 1_250_000_000
+"""The rate at which a broker with a network of 10 Gbit/s replicates."""
+_REPLICATION_LIMIT: Final = (
+    "Maximum rate at which followers fetch from a broker, and at which it fetches as a follower. Replicas of a broker "
+    "that restarts catch up with what in-sync followers leave of it; default: 10 Gbit/s."
+)
+
 _DELAYS: Final = ("streams_initial_rebalance_delay_ms", "streams_assignment_interval_ms")
 """Configs of streams groups, before whose first release coordinators assign without a delay."""
 _ASSIGNMENT_INTERVAL_SINCE: Final = (4, 3)
@@ -59,6 +66,7 @@ class BrokerPool(ScenarioSection):
         default=None,
         description="Maximum write rate of each broker as leader and follower, for reassignment strategies.",
     )
+    replication: RateLimit = Field(default=REPLICATION, description=_REPLICATION_LIMIT)
 
 
 class BrokerEntry(ScenarioSection):
@@ -73,6 +81,7 @@ class BrokerEntry(ScenarioSection):
     throughput: RateLimit | None = Field(
         default=None, description="Maximum write rate as leader and follower, for reassignment strategies."
     )
+    replication: RateLimit = Field(default=REPLICATION, description=_REPLICATION_LIMIT)
 
 
 class TopicEntry(ScenarioSection):

@@ -202,7 +202,7 @@ class ReassignmentEvent(ScenarioSection):
     elects_leaders: Literal["at_end", "auto", "never"] = Field(
         default="auto",
         description="When preferred leaders are elected: once the reassignment is complete, when the controller checks "
-        "(every 5 minutes), or never.",
+        "(see leader.imbalance.check.interval.seconds), or never.",
     )
 
 

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Final
 
 from scenarios.language.errors import format_list
+from scenarios.language.paths import ScenarioPath
 from scenarios.language.topic_configs import parse_topic_configs
+from scenarios.language.units import format_duration
 from scenarios.language.validation import SourceMap
 from scenarios.resolution.brokers import CLUSTER
-from scenarios.sampling.blueprint import TopicBlueprint, TopicDefaults
+from scenarios.sampling.blueprint import Blueprint, TopicBlueprint, TopicDefaults
+from scenarios.sampling.event_plans import BrokerUpgradePlan
+from simulator.brokers.replication_progress import catch_up_ms
+from simulator.world.disturbances import BrokerBounce
+
+_LONGEST_PAUSE_MS: Final = 24 * 3_600_000
+"""The longest time to wait for replicas that catch up."""
 
 
 def warn_about_availability(topics: Iterable[TopicBlueprint], defaults: TopicDefaults, source_map: SourceMap) -> None:
@@ -32,3 +42,32 @@ def warn_about_availability(topics: Iterable[TopicBlueprint], defaults: TopicDef
     if under_replicated:
         label = "topics with fewer replicas than min.insync.replicas, which reject writes with acks=all"
         source_map.add_warning(CLUSTER, format_list(label, under_replicated, max_names=4))
+
+
+def warn_about_pauses(
+    blueprint: Blueprint, seed: int, paths: Mapping[int, ScenarioPath], source_map: SourceMap
+) -> None:
+    """Warn about brokers that restart one after the other before the replicas of the last one are in sync again.
+
+    Args:
+        blueprint: a valid blueprint.
+        seed: the seed to check; it places the replicas.
+        paths: the paths of the restarts in the scenario, by time.
+        source_map: collects the warnings.
+    """
+    restarts = [event for event in blueprint.events if isinstance(event, BrokerBounce | BrokerUpgradePlan)]
+    restarts = [event for event in restarts if len(event.brokers) > 1]
+    if not restarts:
+        return
+    application = blueprint.application
+    undisturbed = replace(blueprint, events=())
+    world = undisturbed.world(seed, application.assignment_configs, application.group_configs.protocol)
+    for event in restarts:
+        shortest_ms = catch_up_ms(world, event.brokers, event.down_ms, _LONGEST_PAUSE_MS)
+        if shortest_ms is not None and shortest_ms <= event.pause_ms:
+            continue
+        problem = "each broker stops before the replicas of the one before it are in sync again"
+        pause = "no pause within a day suffices"
+        if shortest_ms is not None:
+            pause = f"the shortest pause that suffices is {format_duration(-(-shortest_ms // 1_000) * 1_000)}"
+        source_map.add_warning((*paths[event.at_ms], "pause"), f"{problem}; {pause}")

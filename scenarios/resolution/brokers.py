@@ -147,7 +147,7 @@ def _expand_pool(pool: BrokerPool, source_map: SourceMap) -> tuple[Broker, ...] 
         source_map.add_mistake((*_BROKERS, "count"), f"{pool.count:,} is too large (at most {MAX_BROKERS:,})")
         return None
     racks = list(pool.racks or [])
-    limits = pool.restore, pool.capacity, pool.throughput
+    limits = pool.restore, pool.capacity, pool.throughput, pool.replication
     return tuple(
         Broker(pool.first_id + i, racks[i % len(racks)] if racks else None, *limits) for i in range(pool.count)
     )
@@ -160,7 +160,9 @@ def _list(entries: Sequence[BrokerEntry], source_map: SourceMap) -> tuple[Broker
         if entry.id in brokers:
             source_map.add_mistake((*_BROKERS, i, "id"), f"{entry.id} is also the id of another broker")
             has_unique_ids = False
-        brokers[entry.id] = Broker(entry.id, entry.rack, entry.restore, entry.capacity, entry.throughput)
+        brokers[entry.id] = Broker(
+            entry.id, entry.rack, entry.restore, entry.capacity, entry.throughput, entry.replication
+        )
     if len(brokers) > MAX_BROKERS:
         source_map.add_mistake(_BROKERS, f"{len(brokers):,} brokers are too many (maximum {MAX_BROKERS:,})")
         return None

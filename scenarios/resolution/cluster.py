@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Final
 
 from assignors.model.ids import TopicPartition
 from scenarios.kafka.formats.broker_list import parse_broker_list
@@ -14,6 +15,7 @@ from scenarios.language.cluster_entries import ClusterFiles, ClusterSection, Top
 from scenarios.language.errors import Mistake, Mistakes, format_count, format_list, format_value
 from scenarios.language.fields import invalid_entries, valid_entries
 from scenarios.language.paths import ScenarioPath
+from scenarios.language.releases import NEWEST, parse_release
 from scenarios.language.topic_configs import parse_topic_configs
 from scenarios.language.validation import SourceMap
 from scenarios.resolution.brokers import CLUSTER, Brokers, PartitionBudget, resolve_brokers
@@ -25,10 +27,15 @@ from scenarios.resolution.partition_traffic import (
     resolve_partition_traffic,
 )
 from scenarios.sampling.blueprint import MAX_PARTITIONS, TopicBlueprint
-from simulator.world.world import NO_LEADER
+from simulator.world.world import NO_LEADER, Controller
 
 _Described = ImportedContent[tuple[DescribedTopic, ...]]
 _Sizes = ImportedContent[Mapping[TopicPartition, int]]
+
+_PERIODIC_CHECKS_SINCE: Final = (4, 0)
+"""The first release whose controller elects preferred leaders at fixed intervals."""
+_ELIGIBLE_REPLICAS_SINCE: Final = (4, 1)
+"""The first release in which new clusters have eligible leader replicas (KIP-966)."""
 
 
 @dataclass(slots=True)
@@ -55,6 +62,17 @@ class ResolvedCluster:
     def reads_from_nearest_replica(self) -> bool:
         """Return whether consumers fetch from a replica in their rack."""
         return self.section.configs.replica_selector_class == RACK_AWARE_SELECTOR
+
+    @property
+    def controller(self) -> Controller:
+        """Return how the controller of the brokers' release elects leaders."""
+        configs, release = self.section.configs, parse_release(self.section.kafka or NEWEST)
+        interval_ms = configs.leader_check_interval_s * 1_000 if configs.auto_leader_rebalance else None
+        return Controller(
+            interval_ms,
+            checks_periodically=release >= _PERIODIC_CHECKS_SINCE,
+            keeps_eligible_replicas=release >= _ELIGIBLE_REPLICAS_SINCE,
+        )
 
 
 def resolve_cluster(

@@ -9,12 +9,13 @@ from assignors.model.configs import AssignmentConfigs
 from scenarios.language.consumer_entries import ConsumerGroupEntry, ConsumerGroupSection
 from scenarios.language.errors import Mistakes
 from scenarios.language.fields import valid_entries
+from scenarios.language.paths import ScenarioPath
 from scenarios.language.releases import NEWEST
 from scenarios.language.schema import ScenarioDocument
 from scenarios.language.validation import SourceMap
 from scenarios.resolution.application import resolve_application
 from scenarios.resolution.assignors import AssignorSpec, resolve_assignors
-from scenarios.resolution.availability_warnings import warn_about_availability
+from scenarios.resolution.availability_warnings import warn_about_availability, warn_about_pauses
 from scenarios.resolution.clients import check_membership, check_streams_group, resolve_clients, warn_about_leak
 from scenarios.resolution.closing_warnings import warn_about_closing
 from scenarios.resolution.cluster import resolve_cluster
@@ -167,6 +168,7 @@ def resolve_document(
         topics=tuple(traffic.topics.values()),
         topic_defaults=defaults,
         reads_from_nearest_replica=cluster.reads_from_nearest_replica,
+        controller=cluster.controller,
         application=Application(
             id=document.application.id,
             subtopologies=application.subtopologies,
@@ -193,6 +195,7 @@ def resolve_document(
         }
         check_reassignments(blueprint, document.seeds[0], paths, source_map)
         warn_about_availability(traffic.topics.values(), defaults, source_map)
+        warn_about_pauses(blueprint, document.seeds[0], _restart_paths(document), source_map)
         if group is None:
             warn_about_configs(
                 WarningContext(document, clients, cluster.brokers, application.subtopologies, assignors, source_map)
@@ -200,3 +203,13 @@ def resolve_document(
             warn_about_closing(document, clients, assignors, source_map)
     notes = (*application.notes, *traffic.notes, *other_traffic.notes, *workload_notes(workloads), *task_notes)
     return ResolvedDocument(blueprint, assignors, notes, group)
+
+
+def _restart_paths(document: ScenarioDocument) -> dict[int, ScenarioPath]:
+    """Return the paths of the events that restart brokers, by time."""
+    return {
+        event.at: ("events", i, kind)
+        for i, event in valid_entries(document.events)
+        for kind in ("broker_bounce", "upgrade")
+        if getattr(event, kind) is not None
+    }

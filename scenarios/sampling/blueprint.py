@@ -24,6 +24,7 @@ from simulator.world.world import (
     Client,
     ClientHost,
     Cluster,
+    Controller,
     GroupConfigs,
     GroupProtocol,
     OffsetReports,
@@ -167,6 +168,7 @@ class Blueprint:
     topics: tuple[TopicBlueprint, ...]
     topic_defaults: TopicDefaults
     reads_from_nearest_replica: bool
+    controller: Controller
     application: Application
     group_configs: Mapping[GroupProtocol, GroupConfigs]
     clients: tuple[ClientBlueprint, ...]
@@ -202,6 +204,7 @@ class Blueprint:
                 brokers=self.brokers,
                 topics={plan.name: plan.to_topic(self.brokers, seed, self.topic_defaults) for plan in self.topics},
                 reads_from_nearest_replica=self.reads_from_nearest_replica,
+                controller=self.controller,
             ),
             application=replace(
                 self.application, assignment_configs=configs, group_configs=self.group_configs[protocol]

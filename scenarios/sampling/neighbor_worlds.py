@@ -15,7 +15,7 @@ from simulator.world.disturbances import (
     Reassignment,
     ReplicaMove,
 )
-from simulator.world.world import Cluster, Topic, World
+from simulator.world.world import Topic, World
 
 _CLUSTER_EVENTS = (RackOutage, BrokerLoss, BrokerBounce, BrokerUpgrade, ReplicaMove, Reassignment)
 
@@ -46,7 +46,7 @@ def neighbor_world(main: World, neighbor: World) -> World:
     cluster_events = (_of_neighbor(event) for event in main.disturbances if isinstance(event, _CLUSTER_EVENTS))
     return replace(
         neighbor,
-        cluster=Cluster(main.cluster.brokers, topics, main.cluster.reads_from_nearest_replica),
+        cluster=replace(main.cluster, topics=topics),
         disturbances=(*neighbor.disturbances, *cluster_events),
         duration_ms=main.duration_ms,
         other_traffic=None,

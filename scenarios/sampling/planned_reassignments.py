@@ -15,7 +15,7 @@ from assignors.replicas.state import NO_BROKER, BrokerState, ClusterState, Topic
 from scenarios.language.errors import Mistake, ScenarioError
 from scenarios.language.paths import ScenarioPath, format_path
 from scenarios.sampling.event_plans import ReassignmentPlan
-from simulator.brokers.reassignment import ReassignmentProgress
+from simulator.brokers.replication_progress import ReplicationProgress
 from simulator.timeline import replicas_at
 from simulator.world.disturbances import Reassignment, ReassignmentTarget
 from simulator.world.world import Broker as WorldBroker
@@ -78,7 +78,7 @@ def plan_reassignment(
     """
     progress = replicas_at(world, event.at_ms)
     rows = tuple(_rows(world, progress))
-    alive = progress.replicas.alive.tolist()
+    alive = progress.replicas.live_brokers().tolist()
     brokers = tuple(
         replace(to_replica_broker(broker), is_alive=is_alive)
         for broker, is_alive in zip(world.cluster.brokers, alive, strict=True)
@@ -109,20 +109,20 @@ def to_replica_broker(broker: WorldBroker) -> BrokerState:
     return BrokerState(broker.id, broker.rack, broker.capacity_bytes, broker.capacity_bytes_per_s)
 
 
-def _rows(world: World, progress: ReassignmentProgress) -> Iterator[_PartitionRow]:
+def _rows(world: World, progress: ReplicationProgress) -> Iterator[_PartitionRow]:
     """Yield the partitions as Kafka's tools print them; with the target replicas if a reassignment is in progress."""
     for name in sorted(world.cluster.topics):
         topic = world.cluster.topics[name]
         for number in range(topic.num_partitions):
             key = TopicPartition(name, number)
-            replica_set = progress.replicas.find(key)
-            replicas = replica_set.target or replica_set.replicas
+            state = progress.replicas.state(key)
+            replicas, in_sync = state.target or state.replicas, progress.replicas.live_in_sync(key)
             yield _PartitionRow(
                 topic=name,
                 number=number,
                 replicas=replicas,
-                leader=replica_set.leader,
-                in_sync=tuple(broker for broker in replicas if progress.replicas.is_in_sync(replica_set, broker)),
+                leader=state.leader,
+                in_sync=tuple(broker for broker in replicas if broker in in_sync),
                 size_bytes=round(progress.held_bytes(key)),
                 bytes_per_s=topic.bytes_per_s[number] if topic.has_rates else None,
             )

@@ -13,8 +13,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from assignors.java.hash_order import string_hash
-from simulator.world.changes import BrokersDown, BrokersUp, CoordinatorMoved, TimedChange
+from simulator.world.changes import (
+    BrokersDown,
+    BrokersUp,
+    CoordinatorMoved,
+    ReplicasSet,
+    ReplicationStep,
+    TimedChange,
+)
 from simulator.world.disturbances import BrokerUpgrade
+from simulator.world.sentinels import NO_BROKER
 from simulator.world.world import GroupProtocol, World
 
 OFFSETS_TOPIC: Final = "__consumer_offsets"
@@ -25,9 +33,7 @@ _INT_MAX: Final = 2**31 - 1
 
 def coordinator_replicas(world: World) -> tuple[int, ...]:
     """Return the brokers that may coordinate the application's group, the preferred one first."""
-    topic = world.cluster.topics.get(OFFSETS_TOPIC)
-    num_partitions = _PARTITIONS if topic is None else topic.num_partitions
-    partition = (string_hash(world.application.id) & _INT_MAX) % num_partitions
+    topic, partition = world.cluster.topics.get(OFFSETS_TOPIC), _partition(world)
     if topic is not None:
         return topic.replicas[partition]
     brokers = sorted(broker.id for broker in world.cluster.brokers)
@@ -43,33 +49,46 @@ def with_coordinator_moves(world: World, changes: Iterable[TimedChange]) -> Iter
 
     Args:
         world: the brokers and the application.
-        changes: all changes of a run by time.
+        changes: all changes of a run by time, those of brokers with the partitions that change.
     """
     upgrades = [event for event in world.disturbances if isinstance(event, BrokerUpgrade)]
     if not upgrades and not _loses_offsets(world):
         yield from changes
         return
-    replicas, down = coordinator_replicas(world), set[int]()
+    row, brokers = coordinator_row(world), world.cluster.brokers
     upgrade_of: Mapping[int, BrokerUpgrade] = {}
-    coordinator, last_upgrade = replicas[0], None
+    coordinator, last_upgrade = coordinator_replicas(world)[0], None
     for timed in changes:
         yield timed
         match timed.change:
-            case BrokersDown(brokers=brokers):
-                down.update(brokers)
-            case BrokersUp(brokers=brokers, upgrade=upgrade):
-                down.difference_update(brokers)
-                if upgrade is not None:
-                    upgrade_of = {**upgrade_of, **dict.fromkeys(brokers, upgrade)}
+            case BrokersUp(brokers=started, upgrade=BrokerUpgrade() as upgrade):
+                upgrade_of = {**upgrade_of, **dict.fromkeys(started, upgrade)}
+            case BrokersDown() | BrokersUp() | ReplicasSet() | ReplicationStep():
+                pass
             case _:
                 continue
-        alive = next((broker for broker in replicas if broker not in down), coordinator)
-        upgrade = upgrade_of.get(alive)
-        if alive != coordinator or upgrade is not last_upgrade:
-            configs = world.application.group_configs if upgrade is None else upgrade.group_configs
-            release = "" if upgrade is None else upgrade.release
+        states = timed.change.states
+        leader = NO_BROKER if states is None else int(states.leader[states.partitions == row].max(initial=NO_BROKER))
+        alive = coordinator if leader == NO_BROKER else brokers[leader].id
+        upgrade_of_leader = upgrade_of.get(alive)
+        if alive != coordinator or upgrade_of_leader is not last_upgrade:
+            configs = world.application.group_configs if upgrade_of_leader is None else upgrade_of_leader.group_configs
+            release = "" if upgrade_of_leader is None else upgrade_of_leader.release
             yield TimedChange(timed.at_ms, CoordinatorMoved(alive, configs, release), timed.event)
-        coordinator, last_upgrade = alive, upgrade
+        coordinator, last_upgrade = alive, upgrade_of_leader
+
+
+def coordinator_row(world: World) -> int:
+    """Return the row of the coordinator's partition; after those of all topics if these lack `__consumer_offsets`."""
+    topics, offsets = world.cluster.topics, world.cluster.partition_offsets
+    if OFFSETS_TOPIC in topics:
+        return offsets[OFFSETS_TOPIC] + _partition(world)
+    return sum(topic.num_partitions for topic in topics.values())
+
+
+def _partition(world: World) -> int:
+    topic = world.cluster.topics.get(OFFSETS_TOPIC)
+    return (string_hash(world.application.id) & _INT_MAX) % (_PARTITIONS if topic is None else topic.num_partitions)
 
 
 def _loses_offsets(world: World) -> bool:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from assignors.model.columns import NO_RACK, BoolArray, IntArray, PartitionTable
 from assignors.model.ids import TopicPartition
-from simulator.world.changes import PartitionState
+from simulator.world.changes import ReplicaStates
 from simulator.world.layout import FloatArray, Layout, sum_by_row
 from simulator.world.sentinels import NO_BROKER
 from simulator.world.world import World
@@ -41,8 +42,20 @@ class PartitionLocations:
     takes_writes: BoolArray
 
 
+class MovedPartitions(NamedTuple):
+    """The partitions with other replicas.
+
+    Attributes:
+        to_other_racks: those whose racks change.
+        any_replica: whether any partition has other replicas, or another order of them.
+    """
+
+    to_other_racks: list[TopicPartition]
+    any_replica: bool
+
+
 class ClusterMetadata:
-    """The live brokers and the replicas of every partition, as a run changes them.
+    """The live brokers and the replicas of every partition, as the changes of a run set them.
 
     Rows of brokers are those of the cluster. One more row is for brokers that the cluster does not have, and the
     last one, `NO_BROKER`, for none. Neither is ever alive.
@@ -58,7 +71,11 @@ class ClusterMetadata:
             dtype=np.int64,
         )
         self._alive: BoolArray = np.array([True for _ in brokers] + [False] * 2, dtype=np.bool_)
-        self._row_of = {name: row for row, name in enumerate(layout.partitions)}
+        offsets = world.cluster.partition_offsets
+        self._view_of: IntArray = np.full(sum(t.num_partitions for t in topics.values()) + 1, -1, dtype=np.int64)
+        self._view_of[[offsets[name.topic] + name.partition for name in layout.partitions]] = np.arange(
+            len(layout.partitions)
+        )
         replica_rows = [self._rows(topics[name.topic].replicas[name.partition]) for name in layout.partitions]
         width = max(map(len, replica_rows), default=0)
         padded = [replicas + [NO_BROKER] * (max(1, width) - len(replicas)) for replicas in replica_rows]
@@ -70,7 +87,6 @@ class ClusterMetadata:
             if topic.in_sync:
                 self._in_sync[row] &= np.isin(self._replicas[row], self._rows(topic.in_sync[name.partition]))
         self._min_in_sync: IntArray = np.array([topic.min_insync_replicas for topic in topic_of_row], dtype=np.int64)
-        self._unclean: BoolArray = np.array([topic.unclean_leader_election for topic in topic_of_row], dtype=np.bool_)
         leaders = [topics[name.topic].leaders[name.partition] for name in layout.partitions]
         self._leader: IntArray = np.array(
             [self._row_of_broker.get(leader, NO_BROKER) for leader in leaders], dtype=np.int64
@@ -79,55 +95,41 @@ class ClusterMetadata:
         self._topic_ids = {topic.name: topic.topic_id for topic in topic_of_row if topic.topic_id is not None}
 
     def stop_brokers(self, brokers: tuple[int, ...]) -> None:
-        """Stop brokers; the first live in-sync replica of each partition that they led becomes the leader.
-
-        Their replicas leave the ISR, unless that would leave none.
-        """
-        stopped = [self._row_of_broker[broker] for broker in brokers]
-        self._alive[stopped] = False
-        remaining = self._in_sync & ~np.isin(self._replicas, stopped)
-        self._in_sync = np.where(remaining.any(axis=1, keepdims=True), remaining, self._in_sync)
-        self._elect(np.isin(self._leader, stopped))
+        """Note that brokers are down."""
+        self._set_alive(brokers, is_alive=False)
 
     def start_brokers(self, brokers: tuple[int, ...]) -> None:
-        """Start brokers again; the preferred replica of each partition leads again.
+        """Note that brokers are up again."""
+        self._set_alive(brokers, is_alive=True)
 
-        Where a replica can lead (an in-sync one, or any after an unclean election), every live replica joins the ISR.
-        """
-        self._alive[[self._row_of_broker[broker] for broker in brokers]] = True
-        all_rows = np.ones(len(self._leader), dtype=np.bool_)
-        self._elect(all_rows)
-        led = np.not_equal(self._leader, NO_BROKER)[:, None]
-        self._in_sync = np.where(led, self._alive[self._replicas] & ~self._copying, self._in_sync)
-        self._elect(all_rows)
-
-    def set_replicas(self, partition: TopicPartition, replicas: tuple[int, ...]) -> None:
-        """Give a partition other replicas; a partition that no task reads or writes is ignored."""
-        row = self._row_of.get(partition)
-        if row is not None:
-            self._set_row(row, replicas)
-            self._elect(np.arange(len(self._leader)) == row)
-
-    def apply_reassignment(self, states: Iterable[PartitionState]) -> list[TopicPartition]:
-        """Set partitions to their states in a reassignment.
+    def apply(self, states: ReplicaStates | None) -> MovedPartitions:
+        """Set partitions to new states; those that no task reads or writes are ignored.
 
         Returns:
-            The partitions whose racks change.
+            Which partitions moved.
         """
-        moved = []
-        for partition, replicas, leader, copying, in_sync in states:
-            row = self._row_of.get(partition)
-            if row is None:
-                continue
-            before = self._racks_of(row)
-            self._set_row(row, replicas)
-            self._copying[row, : len(replicas)] = [broker in copying for broker in replicas]
-            self._in_sync[row, : len(replicas)] = [broker in in_sync for broker in replicas]
-            self._leader[row] = self._row_of_broker.get(leader, NO_BROKER)
-            if before != self._racks_of(row):
-                moved.append(partition)
+        if states is None:
+            return MovedPartitions([], any_replica=False)
+        rows = self._view_of[states.partitions]
+        known = np.flatnonzero(rows >= 0)
+        rows, width = rows[known], states.replicas.shape[1]
+        self._widen(width - self._replicas.shape[1])
+        replicas = np.full((len(rows), self._replicas.shape[1]), NO_BROKER, dtype=np.int64)
+        replicas[:, :width] = np.minimum(states.replicas[known], states.num_brokers)
+        before = self._replicas[rows]
+        changed = np.flatnonzero((replicas != before).any(axis=1))
+        moved = [
+            self._layout.partitions[rows[i]]
+            for i in changed
+            if self._racks_of(before[i]) != self._racks_of(replicas[i])
+        ]
+        self._replicas[rows] = replicas
+        for flag, values in ((self._copying, states.copying), (self._in_sync, states.in_sync)):
+            flag[rows] = False
+            flag[rows, :width] = values[known]
+        self._leader[rows] = np.minimum(states.leader[known], states.num_brokers)
         self._locations = None
-        return moved
+        return MovedPartitions(moved, any_replica=bool(len(changed)))
 
     def lagging_replicas(self) -> tuple[IntArray, IntArray]:
         """Return partition and broker rows of the replicas that fetch nothing because their brokers are out of sync.
@@ -148,21 +150,19 @@ class ClusterMetadata:
         racks: IntArray = self._rack[brokers]
         return racks
 
-    def _racks_of(self, row: int) -> set[int]:
-        replicas = self._replicas[row]
+    def _racks_of(self, replicas: IntArray) -> set[int]:
         return set(self._rack[replicas[replicas != NO_BROKER]].tolist())
 
-    def _set_row(self, row: int, replicas: tuple[int, ...]) -> None:
-        missing = len(replicas) - self._replicas.shape[1]
+    def _set_alive(self, brokers: tuple[int, ...], *, is_alive: bool) -> None:
+        self._alive[[self._row_of_broker[broker] for broker in brokers]] = is_alive
+        self._locations = None
+
+    def _widen(self, missing: int) -> None:
         if missing > 0:
-            self._replicas = np.pad(self._replicas, ((0, 0), (0, missing)), constant_values=NO_BROKER)
-            self._copying = np.pad(self._copying, ((0, 0), (0, missing)), constant_values=False)
-            self._in_sync = np.pad(self._in_sync, ((0, 0), (0, missing)), constant_values=False)
-        self._replicas[row] = NO_BROKER
-        self._copying[row] = False
-        self._replicas[row, : len(replicas)] = self._rows(replicas)
-        live = self._alive[self._replicas[row]]
-        self._in_sync[row] = live if live.any() else self._replicas[row] != NO_BROKER
+            pad = ((0, 0), (0, missing))
+            self._replicas = np.pad(self._replicas, pad, constant_values=NO_BROKER)
+            self._copying = np.pad(self._copying, pad)
+            self._in_sync = np.pad(self._in_sync, pad)
 
     def locations(self) -> PartitionLocations:
         """Return the current locations; the same object as long as nothing changes.
@@ -209,17 +209,6 @@ class ClusterMetadata:
         cells = changelogs.task * num_columns + self._leader[changelogs.partition] % num_columns
         shares = sum_by_row(cells, changelogs.restored_share, num_tasks * num_columns)
         return shares.reshape(num_tasks, num_columns)[:, :-2]
-
-    def _elect(self, rows: BoolArray) -> None:
-        """Elect the first live in-sync replica of the given partitions, or an unclean leader where that is allowed."""
-        live = self._alive[self._replicas] & ~self._copying
-        unclean = rows & self._unclean & live.any(axis=1) & ~(live & self._in_sync).any(axis=1)
-        self._in_sync = np.where(unclean[:, None], live, self._in_sync)
-        eligible = live & self._in_sync
-        first = self._replicas[np.arange(len(eligible)), eligible.argmax(axis=1)]
-        elected = np.where(eligible.any(axis=1), first, NO_BROKER)
-        self._leader = np.where(rows, elected, self._leader)
-        self._locations = None
 
     def _rows(self, brokers: Sequence[int]) -> list[int]:
         unknown = len(self._row_of_broker)

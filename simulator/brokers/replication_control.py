@@ -1,238 +1,400 @@
-"""Replicas and leaders of the partitions that are reassigned, by the rules of Kafka's controller.
+"""Leaders and in-sync replicas (ISRs) of partitions, as Kafka's controller sets them when brokers stop and start.
 
-A replica leaves the in-sync replicas (ISR) when its broker stops, unless that would leave none: the last ones stay, and
-only they may lead again, or any live replica if the topic allows an unclean election. A replica whose broker is back
-joins the ISR immediately if the partition has a leader; the time that it takes to catch up is not modeled.
+Brokers that stop in the same instant are fenced one after the other, in the order given; so of in-sync replicas that
+all stop, the last one stays in the ISR. With eligible leader replicas (KIP-966) the ISR becomes empty instead, and the
+replicas that left it while it had fewer than `min.insync.replicas` may lead: they lack no committed record. A broker
+that crashed is no longer among them when it returns; without any, the last leader may lead.
 
-Source: `ReplicationControlManager.handleBrokerFenced`, `PartitionReassignmentReplicas`,
-`PartitionChangeBuilder.electLeader`, Kafka 4, without eligible leader replicas (KIP-966).
+A broker that returns takes no leadership from another: only a partition without a leader gets one, and the preferred
+leader is elected at a check of the controller. Its replicas join the ISR once they have caught up.
+
+Source: `ReplicationControlManager.handleBrokerFenced`, `.handleBrokerUnfenced`, `.handleUncleanBrokerShutdown`,
+`.maybeBalancePartitionLeaders`, `PartitionReassignmentReplicas`, `PartitionChangeBuilder`, Kafka 3.9.1 and 4.0.0.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from assignors.model.columns import BoolArray, IntArray
 from assignors.model.ids import TopicPartition
-from simulator.world.changes import PartitionState
+from simulator.brokers.coordinator import OFFSETS_TOPIC, coordinator_replicas
+from simulator.world.changes import ReplicaStates
+from simulator.world.disturbances import Reassignment, ReplicaMove
+from simulator.world.layout import FloatArray
 from simulator.world.sentinels import NO_BROKER
-from simulator.world.world import NO_LEADER, World
+from simulator.world.world import NO_LEADER, Topic, World
 
 
-@dataclass(slots=True, eq=False)
-class ControlledPartition:
-    """The controller's current state of a partition.
+class PartitionState(NamedTuple):
+    """The replicas, leader and ISR of a partition.
 
     Attributes:
-        name: its topic and number.
-        row: its row in arrays of partitions.
+        partition: its topic and number.
         replicas: broker ids in replica order; those of the target first, then those that will be removed.
         leader: broker id, NO_LEADER if none.
-        unclean: whether a replica out of sync may lead if no in-sync replica is alive.
+        copying: the replicas of its reassignment that do not have all data yet.
         in_sync: the in-sync replicas (ISR); without a leader, the last ones.
-        added: the brokers that are new in the current reassignment.
-        copying: the new brokers that are not in sync.
-        target: the replicas at the end of the current reassignment; None if there is none.
+        target: the replicas at the end of its reassignment; None if there is none.
     """
 
-    name: TopicPartition
-    row: int
+    partition: TopicPartition
     replicas: tuple[int, ...]
     leader: int
-    unclean: bool
-    in_sync: set[int]
-    added: set[int] = field(default_factory=set)
-    copying: set[int] = field(default_factory=set)
+    copying: tuple[int, ...]
+    in_sync: tuple[int, ...]
     target: tuple[int, ...] | None = None
-
-    @property
-    def state(self) -> PartitionState:
-        """Return the replicas, leader and ISR, without the progress of a reassignment."""
-        copying = tuple(broker for broker in self.replicas if broker in self.copying)
-        in_sync = tuple(broker for broker in self.replicas if broker in self.in_sync)
-        return PartitionState(self.name, self.replicas, self.leader, copying, in_sync)
-
-    def stop_brokers(self, alive: Collection[int], stopped: Collection[int]) -> None:
-        """Remove stopped brokers from the ISR; the first live in-sync replica takes over from a stopped leader."""
-        self.in_sync = self.in_sync.difference(stopped) or self.in_sync
-        if self.leader in stopped:
-            self.elect(alive)
-
-    def start_brokers(self, alive: Collection[int]) -> None:
-        """Elect the first eligible replica; if there is one, every live replica with all data joins the ISR."""
-        self.elect(alive)
-        if self.leader != NO_LEADER:
-            self.in_sync = {broker for broker in self.replicas if broker in alive and broker not in self.copying}
-            self.elect(alive)
-
-    def elect(self, alive: Collection[int]) -> None:
-        """Elect the first live in-sync replica; if there is none and the topic allows it, the first live one."""
-        live = [broker for broker in self.replicas if broker in alive and broker not in self.copying]
-        eligible = [broker for broker in live if broker in self.in_sync]
-        if not eligible and live and self.unclean:
-            eligible = live
-            self.in_sync = set(live)
-        self.leader = eligible[0] if eligible else NO_LEADER
 
 
 class ReplicationControl:
-    """The brokers of a world, and the partitions that were looked up so far.
+    """The brokers of a world, and its P partitions with up to W replicas each.
+
+    The last partition is that of the group's coordinator if the cluster's topics lack `__consumer_offsets`. Rows of
+    brokers are those of the cluster, then those of brokers that it lacks, which are never alive.
 
     Attributes:
-        alive: shape (B,); which brokers are alive.
-        leader: shape (P,); row of the leading broker, NO_BROKER if none; P partitions of all topics.
-        followers: shape (P,); of partitions that are reassigned, how many replicas that are not new fetch in sync.
-        without_preferred_leader: the partitions whose first replica is in sync and does not lead.
+        alive: which brokers are alive; the last entry, `NO_BROKER`, is not.
+        replicas: shape (P, W); rows of brokers in replica order, NO_BROKER after the last.
+        leader: shape (P,); row of the leading broker, NO_BROKER if none.
+        in_sync: shape (P, W); whether a replica is in the ISR.
+        follows: shape (P, W); whether a live replica that was out of sync catches up to join the ISR.
+        missing: shape (P, W); bytes that a replica lacks that left the ISR during the run.
     """
 
     def __init__(self, world: World) -> None:
-        self._topics = world.cluster.topics
-        self._row_of_broker = {broker.id: row for row, broker in enumerate(world.cluster.brokers)}
-        count = sum(topic.num_partitions for topic in self._topics.values())
-        self.alive: BoolArray = np.ones(len(world.cluster.brokers), dtype=np.bool_)
-        self.leader: IntArray = np.full(count, NO_BROKER, dtype=np.int64)
-        self.followers: IntArray = np.zeros(count, dtype=np.int64)
-        self.without_preferred_leader: dict[TopicPartition, ControlledPartition] = {}
-        self._by_name: dict[TopicPartition, ControlledPartition] = {}
-        self._by_row: list[ControlledPartition] = []
-        self._broker_history: list[tuple[frozenset[int], tuple[int, ...]]] = []
-        self._last_states: dict[TopicPartition, PartitionState] = {}
-        self._updated: dict[TopicPartition, None] = {}
+        topics, controller = world.cluster.topics, world.cluster.controller
+        self._offsets = world.cluster.partition_offsets
+        self._uses_elr = controller.keeps_eligible_replicas
+        extra = () if OFFSETS_TOPIC in topics else (coordinator_replicas(world),)
+        listed = [replicas for topic in topics.values() for replicas in topic.replicas]
+        listed += extra
+        self._broker_ids = _broker_ids(world, listed)
+        self._row_of_broker = {broker: row for row, broker in enumerate(self._broker_ids)}
+        num_brokers, self._count = len(world.cluster.brokers), len(listed)
+        self.alive: BoolArray = np.arange(len(self._broker_ids) + 1) < num_brokers
+        self._num_brokers = num_brokers
+        width = max(1, max(map(len, listed), default=0))
+        padded = [self.rows_of(replicas) + [NO_BROKER] * (width - len(replicas)) for replicas in listed]
+        self.replicas: IntArray = np.array(padded, dtype=np.int64).reshape(self._count, width)
+        self.leader: IntArray = self.replicas[:, 0].copy()
+        self.in_sync: BoolArray = self.replicas != NO_BROKER
+        self._min_in_sync: IntArray = np.ones(self._count, dtype=np.int64)
+        self._unclean: BoolArray = np.zeros(self._count, dtype=np.bool_)
+        for topic in topics.values():
+            self._set_topic(topic)
+        self._last_leader: IntArray = self.leader.copy()
+        self._eligible: BoolArray = np.zeros_like(self.in_sync)
+        self.follows: BoolArray = np.zeros_like(self.in_sync)
+        self.missing: FloatArray = np.zeros(self.in_sync.shape, dtype=np.float64)
+        self._added: BoolArray = np.zeros_like(self.in_sync)
+        self._copying: BoolArray = np.zeros_like(self.in_sync)
+        self._num_target: IntArray = np.zeros(self._count, dtype=np.int64)
+        self._keeps_leader: BoolArray = np.zeros(self._count, dtype=np.bool_)
+        self._crashed = set[int]()
+        self._dirty: BoolArray = np.zeros(self._count, dtype=np.bool_)
 
-    def __iter__(self) -> Iterator[ControlledPartition]:
-        """Iterate over the partitions that were looked up so far."""
-        return iter(self._by_row)
-
-    def at(self, row: int) -> ControlledPartition:
-        """Return the partition of a row."""
-        return self._by_row[row]
-
-    def find(self, name: TopicPartition) -> ControlledPartition:
-        """Return the current state of a partition."""
-        if name not in self._by_name:
-            partition = self._initial_partition(name)
-            for alive, stopped in self._broker_history:
-                if stopped:
-                    partition.stop_brokers(alive, stopped)
-                else:
-                    partition.start_brokers(alive)
-            self._by_name[name] = partition
-            self._by_row.append(partition)
-            self._last_states[name] = partition.state
-            self.update(partition)
-        return self._by_name[name]
+    def row(self, name: TopicPartition) -> int:
+        """Return the row of a partition."""
+        return self._offsets[name.topic] + name.partition
 
     def rows_of(self, brokers: Iterable[int]) -> list[int]:
-        """Return the rows of brokers of the cluster."""
+        """Return the rows of brokers."""
         return [self._row_of_broker[broker] for broker in brokers]
 
-    def is_in_sync(self, partition: ControlledPartition, broker: int) -> bool:
-        """Return whether a broker is alive and an in-sync replica of a partition."""
-        row = self._row_of_broker.get(broker)
-        return row is not None and bool(self.alive[row]) and broker in partition.in_sync
+    def state(self, name: TopicPartition) -> PartitionState:
+        """Return the current state of a partition."""
+        row = self.row(name)
+        replicas = self.replicas[row]
+        num_target = int(self._num_target[row])
+        return PartitionState(
+            name,
+            self._ids(replicas[replicas != NO_BROKER]),
+            NO_LEADER if self.leader[row] == NO_BROKER else self._broker_ids[self.leader[row]],
+            self._ids(replicas[self._copying[row]]),
+            self._ids(replicas[self.in_sync[row]]),
+            self._ids(replicas[:num_target]) if num_target else None,
+        )
 
-    def stop_brokers(self, brokers: Sequence[int]) -> None:
-        """Stop brokers."""
-        self.alive[self.rows_of(brokers)] = False
-        alive, stopped = self._alive_ids(), tuple(brokers)
-        self._broker_history.append((alive, stopped))
-        for partition in self:
-            partition.stop_brokers(alive, stopped)
-            self.update(partition)
+    def live_in_sync(self, name: TopicPartition) -> tuple[int, ...]:
+        """Return the live in-sync replicas of a partition."""
+        row = self.row(name)
+        return self._ids(self.replicas[row][self.in_sync[row] & self.alive[self.replicas[row]]])
+
+    def describe(self, rows: Sequence[int]) -> str:
+        """Return a list of the ids of brokers, given by their rows."""
+        ids = ", ".join(str(self._broker_ids[row]) for row in rows)
+        return f"broker {ids}" if len(rows) == 1 else f"brokers {ids}"
+
+    def live_brokers(self) -> BoolArray:
+        """Return which brokers of the cluster are alive."""
+        return self.alive[: self._num_brokers]
+
+    def stop_brokers(self, brokers: Sequence[int], *, crash: bool) -> None:
+        """Stop brokers one after the other; `crash` says whether they stop without a controlled shutdown."""
+        for broker in self.rows_of(brokers):
+            self.alive[broker] = False
+            if crash:
+                self._crashed.add(broker)
+            rows = self._rows_on(broker)
+            is_here = self.replicas[rows] == broker
+            self.follows[rows] &= ~is_here
+            self._remove_from_isr(rows, is_here)
+            self._elect(rows[self.leader[rows] == broker])
 
     def start_brokers(self, brokers: Sequence[int]) -> None:
-        """Start brokers again."""
-        self.alive[self.rows_of(brokers)] = True
-        alive = self._alive_ids()
-        self._broker_history.append((alive, ()))
-        for partition in self:
-            partition.start_brokers(alive)
-            self.update(partition)
+        """Start brokers one after the other; each leads the partitions that have no leader and wait for it."""
+        for broker in self.rows_of(brokers):
+            self.alive[broker] = True
+            rows = self._rows_on(broker)
+            is_here = self.replicas[rows] == broker
+            if self._uses_elr and broker in self._crashed:
+                self._eligible[rows] &= ~is_here
+            self._crashed.discard(broker)
+            self._elect(rows[self.leader[rows] == NO_BROKER])
+            self.follows[rows] |= is_here & ~self.in_sync[rows] & ~self._copying[rows]
 
-    def set_replicas(self, partition: ControlledPartition, replicas: tuple[int, ...]) -> None:
+    def join_isr(self, rows: IntArray, places: IntArray) -> None:
+        """Add replicas, given by their rows and columns, that have caught up to the ISRs."""
+        self.in_sync[rows, places] = True
+        self.follows[rows, places] = False
+        self.missing[rows, places] = 0.0
+        self._dirty[rows] = True
+        self._forget_eligible(np.unique(rows))
+
+    def takes_writes(self) -> BoolArray:
+        """Return which partitions, shape (P,), have a leader and enough in-sync replicas for `acks=all`."""
+        live = np.count_nonzero(self.in_sync & self.alive[self.replicas], axis=1)
+        takes_writes: BoolArray = (self.leader != NO_BROKER) & (live >= self._min_in_sync)
+        return takes_writes
+
+    def fetches(self, rows: IntArray | slice = slice(None)) -> BoolArray:
+        """Return the live in-sync followers, shape (N, W), of the partitions of N rows that have a leader."""
+        replicas, leader = self.replicas[rows], self.leader[rows][:, None]
+        fetches: BoolArray = self.in_sync[rows] & self.alive[replicas] & (replicas != leader) & (leader != NO_BROKER)
+        return fetches
+
+    def catching_up(self) -> tuple[IntArray, IntArray]:
+        """Return the partitions and columns of the replicas that catch up with a leader."""
+        rows, places = np.nonzero(self.follows)
+        has_leader = self.leader[rows] != NO_BROKER
+        return rows[has_leader], places[has_leader]
+
+    def lacks(self) -> BoolArray:
+        """Return which replicas, shape (P, W), do not have what is produced from now on at once; copies apart."""
+        lacks: BoolArray = (self.replicas != NO_BROKER) & ~self.in_sync & ~self._copying
+        return lacks
+
+    def set_replicas(self, row: int, brokers: Sequence[int]) -> None:
         """Set the replicas of a partition immediately, ending its reassignment; live ones are in sync."""
-        self._end_reassignment(partition, replicas)
-        alive = self._alive_ids()
-        partition.in_sync = set(replicas).intersection(alive) or set(replicas)
-        partition.elect(alive)
-        self.update(partition)
+        replicas = self.rows_of(brokers)
+        self._set_row(row, replicas)
+        live = self.alive[self.replicas[row]]
+        self.in_sync[row] = live if live.any() else self.replicas[row] != NO_BROKER
+        self.leader[row] = NO_BROKER
+        self._elect(np.array([row]))
 
-    def begin_reassignment(self, partition: ControlledPartition, target: tuple[int, ...]) -> list[int]:
-        """Set the target of a partition, and return the brokers that must copy it."""
-        new = [broker for broker in target if broker not in partition.replicas]
-        removed = sorted(broker for broker in partition.replicas if broker not in target)
-        partition.replicas = (*target, *removed)
-        partition.target = target
-        partition.added.update(new)
-        partition.copying.update(new)
-        self.update(partition)
+    def begin_reassignment(self, row: int, brokers: Sequence[int], *, keeps_leader: bool) -> list[int]:
+        """Set the target of a partition.
+
+        Args:
+            row: the partition.
+            brokers: ids of its target replicas.
+            keeps_leader: whether the checks of the controller do not elect its preferred leader.
+
+        Returns:
+            The rows of the brokers that must copy it.
+        """
+        target = self.rows_of(brokers)
+        before = self.replicas[row].copy()
+        known = before[before != NO_BROKER].tolist()
+        new = [broker for broker in target if broker not in known]
+        removed = sorted((broker for broker in known if broker not in target), key=self._broker_ids.__getitem__)
+        flags = (self.in_sync, self._eligible, self.follows, self._added, self._copying)
+        kept = [set(before[flag[row]].tolist()) for flag in flags]
+        missing = dict(zip(before.tolist(), self.missing[row].tolist(), strict=True))
+        num_target = len(target)
+        self._set_row(row, [*target, *removed])
+        for flag, brokers_with_it in zip(
+            (self.in_sync, self._eligible, self.follows, self._added, self._copying), kept, strict=True
+        ):
+            flag[row] = np.isin(self.replicas[row], list(brokers_with_it))
+        self.missing[row] = [missing.get(broker, 0.0) for broker in self.replicas[row].tolist()]
+        is_new = np.isin(self.replicas[row], new)
+        self._added[row] |= is_new
+        self._copying[row] |= is_new
+        self._num_target[row] = num_target
+        self._keeps_leader[row] = keeps_leader
         return new
 
-    def complete_reassignment(self, partition: ControlledPartition) -> bool:
+    def complete_reassignment(self, row: int) -> bool:
         """Reduce the replicas of a partition to its target if all of it is in sync, and return whether it is."""
-        target = partition.target
-        if target is None or not all(self.is_in_sync(partition, broker) for broker in target):
+        count = int(self._num_target[row])
+        target = self.replicas[row, :count].copy()
+        if count == 0 or not (self.in_sync[row, :count] & self.alive[target]).all():
             return False
-        self._end_reassignment(partition, target)
-        partition.in_sync.intersection_update(target)
-        if partition.leader not in target:
-            partition.elect(self._alive_ids())
-        self.update(partition)
+        in_sync, eligible = self.in_sync[row, :count].copy(), self._eligible[row, :count].copy()
+        keeps_leader = self._keeps_leader[row]
+        self._set_row(row, target.tolist())
+        self._keeps_leader[row] = keeps_leader
+        self.in_sync[row, :count], self._eligible[row, :count] = in_sync, eligible
+        if self.leader[row] not in target:
+            self.leader[row] = NO_BROKER
+            self._elect(np.array([row]))
         return True
 
-    def elect_preferred(self, partition: ControlledPartition) -> bool:
-        """Let the first replica lead if it is in sync, and return whether it did not lead before."""
-        if partition.name not in self.without_preferred_leader:
-            return False
-        partition.leader = partition.replicas[0]
-        self.update(partition)
-        return True
+    def is_reassigned(self) -> BoolArray:
+        """Return which partitions, shape (P,), have a reassignment in progress."""
+        is_reassigned: BoolArray = self._num_target > 0
+        return is_reassigned
 
-    def add_to_isr(self, partition: ControlledPartition, row: int) -> None:
+    def end_copy(self, row: int, broker: int) -> None:
         """Add the broker of a row, which has copied all of a partition, to its ISR."""
-        arrived = {broker for broker in partition.copying if self._row_of_broker[broker] == row}
-        partition.copying -= arrived
-        partition.in_sync |= arrived
-        self.update(partition)
+        places = np.flatnonzero(self._copying[row] & (self.replicas[row] == broker))
+        self._copying[row, places] = False
+        self.join_isr(np.full(len(places), row), places)
 
-    def update(self, partition: ControlledPartition) -> None:
-        """Update the arrays and `without_preferred_leader` after a change of a partition."""
-        self._updated[partition.name] = None
-        first = partition.replicas[0]
-        if partition.leader != first and self.is_in_sync(partition, first):
-            self.without_preferred_leader[partition.name] = partition
+    def electable(self) -> BoolArray:
+        """Return the partitions, shape (P,), led by another than their first replica, which is in sync."""
+        first = self.replicas[:, 0]
+        led_by_another = (self.leader != first) & (self.leader != NO_BROKER)
+        electable: BoolArray = led_by_another & self.alive[first] & self.in_sync[:, 0]
+        return electable
+
+    def electable_at_check(self) -> BoolArray:
+        """Return the partitions, shape (P,), whose preferred leader the controller elects at its next check."""
+        return self.electable() & ~self._keeps_leader
+
+    def is_imbalanced(self) -> bool:
+        """Return whether a partition is not led by its first replica, alive or not."""
+        return bool((self.leader != self.replicas[:, 0]).any())
+
+    def elect_preferred(self, rows: BoolArray) -> int:
+        """Let the first replicas of partitions, shape (P,), lead where they can; return how many did not before."""
+        elected = rows & self.electable()
+        self.leader = np.where(elected, self.replicas[:, 0], self.leader)
+        self._last_leader = np.where(elected, self.leader, self._last_leader)
+        self._dirty |= elected
+        return int(np.count_nonzero(elected))
+
+    def old_followers(self) -> IntArray:
+        """Return how many in-sync followers, new ones apart, each partition has that is reassigned, shape (P,)."""
+        old: IntArray = np.zeros(self._count, dtype=np.int64)
+        rows = np.flatnonzero(self._num_target)
+        old[rows] = np.count_nonzero(self.fetches(rows) & ~self._added[rows], axis=1)
+        return old
+
+    def take_changed(self) -> ReplicaStates | None:
+        """Return the partitions that changed since the last call; None if none did."""
+        rows = np.flatnonzero(self._dirty)
+        self._dirty[:] = False
+        if not len(rows):
+            return None
+        return ReplicaStates(
+            rows, self.replicas[rows], self.leader[rows], self._copying[rows], self.in_sync[rows], self._num_brokers
+        )
+
+    def _set_topic(self, topic: Topic) -> None:
+        rows = slice(self._offsets[topic.name], self._offsets[topic.name] + topic.num_partitions)
+        self.leader[rows] = [self._row_of_broker.get(leader, NO_BROKER) for leader in topic.leaders]
+        self._min_in_sync[rows], self._unclean[rows] = topic.min_insync_replicas, topic.unclean_leader_election
+        for row, in_sync in enumerate(topic.in_sync, rows.start):
+            self.in_sync[row] &= np.isin(self.replicas[row], self.rows_of(in_sync))
+
+    def _set_row(self, row: int, replicas: Sequence[int]) -> None:
+        """Set the replicas of a partition without a reassignment, none of them in sync."""
+        missing = len(replicas) - self.replicas.shape[1]
+        if missing > 0:
+            self._widen(missing)
+        self.replicas[row] = NO_BROKER
+        self.replicas[row, : len(replicas)] = replicas
+        for flag in (self.in_sync, self._eligible, self.follows, self._added, self._copying):
+            flag[row] = False
+        self.missing[row] = 0.0
+        self._num_target[row], self._keeps_leader[row], self._dirty[row] = 0, False, True
+
+    def _widen(self, missing: int) -> None:
+        pad = ((0, 0), (0, missing))
+        self.replicas = np.pad(self.replicas, pad, constant_values=NO_BROKER)
+        for name in ("in_sync", "_eligible", "follows", "missing", "_added", "_copying"):
+            setattr(self, name, np.pad(getattr(self, name), pad))
+
+    def _rows_on(self, broker: int) -> IntArray:
+        """Return the rows of the partitions with a replica on a broker."""
+        return np.flatnonzero(_rows_with(self.replicas == broker))
+
+    def _remove_from_isr(self, rows: IntArray, leaves: BoolArray) -> None:
+        """Remove replicas of N partitions, shape (N, W), from their ISRs."""
+        in_sync = self.in_sync[rows]
+        remaining = in_sync & ~leaves
+        changes = _rows_with(in_sync & leaves)
+        if self._uses_elr:
+            eligible = (self._eligible[rows] | in_sync) & ~remaining
+            self._eligible[rows] = np.where(changes[:, None], eligible, self._eligible[rows])
         else:
-            self.without_preferred_leader.pop(partition.name, None)
-        self.leader[partition.row] = self._row_of_broker.get(partition.leader, NO_BROKER)
-        followers = [
-            broker
-            for broker in partition.replicas
-            if broker != partition.leader and broker not in partition.added and self.is_in_sync(partition, broker)
-        ]
-        self.followers[partition.row] = 0 if partition.target is None else len(followers)
+            changes &= _rows_with(remaining)
+        changed = rows[changes]
+        self.in_sync[changed] = remaining[changes]
+        self._dirty[changed] = True
+        self._forget_eligible(changed)
 
-    def take_changed(self) -> tuple[PartitionState, ...]:
-        """Return the partitions that changed since the last call."""
-        states = [self._by_name[name].state for name in self._updated]
-        self._updated.clear()
-        changed = tuple(state for state in states if self._last_states[state.partition] != state)
-        self._last_states.update({state.partition: state for state in changed})
-        return changed
+    def _forget_eligible(self, rows: IntArray) -> None:
+        """Forget the eligible leader replicas of partitions whose ISR is large enough."""
+        in_sync = self.in_sync[rows]
+        enough = np.count_nonzero(in_sync, axis=1) >= self._min_in_sync[rows]
+        self._eligible[rows] &= ~enough[:, None] & ~in_sync
 
-    def _end_reassignment(self, partition: ControlledPartition, replicas: tuple[int, ...]) -> None:
-        partition.replicas, partition.target = replicas, None
-        partition.added.clear()
-        partition.copying.clear()
+    def _elect(self, rows: IntArray) -> None:
+        """Elect leaders of N partitions, whose former leaders cannot lead: the first eligible replicas."""
+        replicas, in_sync, eligible = self.replicas[rows], self.in_sync[rows], self._eligible[rows]
+        live = self.alive[replicas] & ~self._copying[rows]
+        has_isr = _rows_with(in_sync)
+        candidates = live & np.where(has_isr[:, None], in_sync, eligible)
+        is_clean = _rows_with(candidates) & has_isr
+        if self._uses_elr:
+            forgotten = ~_rows_with(in_sync | eligible)
+            last = live & (replicas == self._last_leader[rows][:, None])
+            candidates = np.where(forgotten[:, None], last, candidates)
+        unclean = self._unclean[rows] & ~_rows_with(candidates)
+        candidates = np.where(unclean[:, None], live, candidates)
+        has_leader, place = _rows_with(candidates), candidates.argmax(axis=1)
+        leader = np.where(has_leader, replicas[np.arange(len(rows)), place], NO_BROKER)
+        self._dirty[rows[leader != self.leader[rows]]] = True
+        self.leader[rows] = leader
+        self._last_leader[rows[has_leader]] = leader[has_leader]
+        self._lead_alone(rows[has_leader & ~is_clean], place[has_leader & ~is_clean])
 
-    def _initial_partition(self, name: TopicPartition) -> ControlledPartition:
-        topic, number = self._topics[name.topic], name.partition
-        replicas = topic.replicas[number]
-        in_sync = topic.in_sync[number] if topic.in_sync else replicas
-        row, leader = len(self._by_row), topic.leaders[number]
-        return ControlledPartition(name, row, replicas, leader, topic.unclean_leader_election, set(in_sync))
+    def _lead_alone(self, rows: IntArray, place: IntArray) -> None:
+        """Let new leaders that were not in the ISR be its only members; the other live replicas follow them."""
+        self.follows[rows] = self.alive[self.replicas[rows]] & ~self._copying[rows]
+        self.follows[rows, place] = False
+        self.in_sync[rows] = False
+        self.in_sync[rows, place] = True
+        self._eligible[rows, place] = False
+        self.missing[rows] = np.maximum(self.missing[rows] - self.missing[rows, place][:, None], 0.0)
+        self._dirty[rows] = True
 
-    def _alive_ids(self) -> frozenset[int]:
-        return frozenset(broker for broker, row in self._row_of_broker.items() if self.alive[row])
+    def _ids(self, rows: IntArray) -> tuple[int, ...]:
+        return tuple(self._broker_ids[row] for row in rows.tolist())
+
+
+def _rows_with(flags: BoolArray) -> BoolArray:
+    """Return which rows have a flag, shape (P,), from flags of shape (P, W)."""
+    has_any: BoolArray = np.logical_or.reduce(flags, axis=1)
+    return has_any
+
+
+def _broker_ids(world: World, listed: Iterable[Sequence[int]]) -> list[int]:
+    """Return the ids of the brokers of the cluster, then of the brokers that only replicas name."""
+    ids = dict.fromkeys(broker.id for broker in world.cluster.brokers)
+    for replicas in listed:
+        ids.update(dict.fromkeys(replicas))
+    for event in world.disturbances:
+        match event:
+            case ReplicaMove(replicas=replicas):
+                ids.update(dict.fromkeys(replicas))
+            case Reassignment(targets=targets):
+                ids.update(dict.fromkeys(broker for target in targets for broker in target.replicas))
+    return list(ids)

@@ -22,7 +22,15 @@ from assignors.model.ids import TopicPartition
 from simulator.brokers.partition_locations import ClusterMetadata, PartitionLocations
 from simulator.flows.other_rates import OtherRates, flows_of, topics_of_others
 from simulator.flows.traffic import TrafficBytes, TrafficKind
-from simulator.world.changes import BrokersDown, BrokersUp, ReassignmentStep, ReplicasSet, TimedChange, TrafficScaled
+from simulator.world.changes import (
+    BrokersDown,
+    BrokersUp,
+    ReplicasSet,
+    ReplicaStates,
+    ReplicationStep,
+    TimedChange,
+    TrafficScaled,
+)
 from simulator.world.layout import FloatArray, Layout, lay_out
 from simulator.world.other_traffic import OtherTraffic
 from simulator.world.world import World
@@ -153,14 +161,16 @@ class OtherTrafficHistory:
         match timed.change:
             case TrafficScaled(factor=factor, hour=hour):
                 self._factor, self._hour = factor, _USUAL if hour is None else hour
-            case BrokersDown(brokers=brokers):
+            case BrokersDown(brokers=brokers, states=states):
                 self._metadata.stop_brokers(brokers)
-            case BrokersUp(brokers=brokers):
+                self._metadata.apply(states)
+            case BrokersUp(brokers=brokers, states=states):
                 self._metadata.start_brokers(brokers)
-            case ReplicasSet(topic=topic, partition=partition, replicas=replicas):
-                self._metadata.set_replicas(TopicPartition(topic, partition), replicas)
-            case ReassignmentStep(partitions=partitions) if partitions:
-                self._metadata.apply_reassignment(partitions)
+                self._metadata.apply(states)
+            case ReplicasSet(states=states):
+                self._metadata.apply(states)
+            case ReplicationStep(states=ReplicaStates() as states):
+                self._metadata.apply(states)
             case _:
                 return
         last = self._intervals[-1]

@@ -38,8 +38,8 @@ from simulator.world.changes import (
     ClientUp,
     ConfigsSet,
     CoordinatorMoved,
-    ReassignmentStep,
     ReplicasSet,
+    ReplicationStep,
     ThreadReplaced,
     ThreadsSet,
     TimedChange,
@@ -263,24 +263,26 @@ class Simulation:
                             self._group.stop(
                                 members, cause, leaves_group=change.leaves_group, closes=change.ends_in_order
                             )
-                case BrokersDown(brokers=brokers):
+                case BrokersDown(brokers=brokers, states=states):
                     self._cluster_metadata.stop_brokers(brokers)
+                    self._cluster_metadata.apply(states)
                     self._update_brokers(str(change), cause)
-                case BrokersUp(brokers=brokers):
+                case BrokersUp(brokers=brokers, states=states):
                     self._cluster_metadata.start_brokers(brokers)
+                    self._cluster_metadata.apply(states)
                     self._update_brokers(str(change), cause)
                 case CoordinatorMoved(configs=configs, release=release):
                     self._group.move_coordinator(configs)
                     self._leader.move_coordinator(release)
-                case ReplicasSet(topic=topic, partition=partition, replicas=replicas):
+                case ReplicasSet(topic=topic, partition=partition, states=states):
                     moved = TopicPartition(topic, partition)
-                    self._cluster_metadata.set_replicas(moved, replicas)
+                    self._cluster_metadata.apply(states)
                     self._execution.update_locations()
                     # Since KAFKA-14867, consumers with client.rack rejoin when the racks of their partitions change.
                     if self._is_read(moved) and self._fleet.announces_racks():
                         self._group.request_rebalance(f"replicas of {moved} moved", cause)
-                case ReassignmentStep():
-                    self._apply_reassignment(change, cause)
+                case ReplicationStep():
+                    self._apply_replication(change, cause)
                 case ConfigsSet(configs=configs):
                     self._fleet.set_configs(configs)
                     self._group.set_configs(configs, cause)
@@ -354,14 +356,15 @@ class Simulation:
         with self._execution.changing(self._now_ms):
             self._group.stop(members, cause, leaves_group=change.leaves_group, closes=change.ends_in_order)
 
-    def _apply_reassignment(self, step: ReassignmentStep, cause: Cause) -> None:
+    def _apply_replication(self, step: ReplicationStep, cause: Cause) -> None:
         self._execution.set_reassignment_traffic(step.copied, step.copying)
-        if not step.partitions:
+        if step.states is None:
             return
-        changed = self._cluster_metadata.apply_reassignment(step.partitions)
-        moved = [str(partition) for partition in changed if self._is_read(partition)]
+        changed = self._cluster_metadata.apply(step.states)
+        moved = [str(partition) for partition in changed.to_other_racks if self._is_read(partition)]
         self._execution.update_locations()
-        self._recorder.note_moved_partitions()
+        if changed.any_replica:
+            self._recorder.note_moved_partitions()
         # Members compare racks only, neither leaders nor the order of replicas.
         if moved and self._fleet.announces_racks():
             partitions = moved[0] if len(moved) == 1 else f"{len(moved)} partitions"

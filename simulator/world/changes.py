@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from assignors.model.columns import ConsumerUpdate
+from assignors.model.columns import BoolArray, ConsumerUpdate, IntArray
 from assignors.model.configs import AssignmentConfigs
-from assignors.model.ids import TopicPartition
 from simulator.world.disturbances import BrokerUpgrade, Disk
 from simulator.world.pod_events import PodEvent
 from simulator.world.world import GroupConfigs
@@ -76,11 +75,40 @@ class ClientDown:
         return f"closes for {duration}, {'then leaves' if self.leaves_group else 'without LeaveGroup'}"
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class ReplicaStates:
+    """New states of N partitions with up to W replicas.
+
+    Attributes:
+        partitions: shape (N,); rows of the partitions, in the order of the cluster's topics.
+        replicas: shape (N, W); rows of the brokers, NO_BROKER after the last replica.
+        leader: shape (N,); row of the leading broker, NO_BROKER if none.
+        copying: shape (N, W); whether a replica of a reassignment does not have all data yet.
+        in_sync: shape (N, W); whether a replica is in the ISR.
+        num_brokers: the number of brokers of the cluster; larger rows are of brokers that it lacks.
+    """
+
+    partitions: IntArray
+    replicas: IntArray
+    leader: IntArray
+    copying: BoolArray
+    in_sync: BoolArray
+    num_brokers: int
+
+
 @dataclass(frozen=True, slots=True)
 class BrokersDown:
-    """Brokers that stop; other replicas take over their leaderships."""
+    """Brokers that stop; other replicas take over their leaderships.
+
+    Attributes:
+        brokers: their ids.
+        crash: whether they stop without a controlled shutdown.
+        states: the partitions that change at once.
+    """
 
     brokers: tuple[int, ...]
+    crash: bool = False
+    states: ReplicaStates | None = None
 
     def __str__(self) -> str:
         return f"brokers {', '.join(map(str, self.brokers))} go down"
@@ -88,15 +116,17 @@ class BrokersDown:
 
 @dataclass(frozen=True, slots=True)
 class BrokersUp:
-    """Brokers that restart, and lead the partitions of which they are the preferred leader.
+    """Brokers that restart; they lead the partitions without a leader whose data they have.
 
     Attributes:
         brokers: their ids.
         upgrade: the upgrade that restarts them with another Kafka release; None if they keep their release.
+        states: the partitions that change at once.
     """
 
     brokers: tuple[int, ...]
     upgrade: BrokerUpgrade | None = None
+    states: ReplicaStates | None = None
 
     def __str__(self) -> str:
         release = "" if self.upgrade is None else f" with Kafka {self.upgrade.release}"
@@ -124,32 +154,15 @@ class CoordinatorMoved:
 
 @dataclass(frozen=True, slots=True)
 class ReplicasSet:
-    """A partition that gets other replicas immediately, without copying."""
+    """A partition that gets other replicas immediately, without copying; `states` has its leader and ISR, too."""
 
     topic: str
     partition: int
     replicas: tuple[int, ...]
+    states: ReplicaStates | None = None
 
     def __str__(self) -> str:
         return f"{self.topic}-{self.partition} moves to brokers {', '.join(map(str, self.replicas))}"
-
-
-class PartitionState(NamedTuple):
-    """The replicas, leader and ISR of a partition.
-
-    Attributes:
-        partition: its topic and number.
-        replicas: broker ids in replica order.
-        leader: broker id, NO_LEADER if none.
-        copying: the replicas that do not have all data yet.
-        in_sync: the in-sync replicas (ISR).
-    """
-
-    partition: TopicPartition
-    replicas: tuple[int, ...]
-    leader: int
-    copying: tuple[int, ...]
-    in_sync: tuple[int, ...]
 
 
 class RackTransfer(NamedTuple):
@@ -161,17 +174,17 @@ class RackTransfer(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class ReassignmentStep:
-    """A step of the ongoing reassignments.
+class ReplicationStep:
+    """A step of replication: of ongoing reassignments, of replicas that catch up, or an election of preferred leaders.
 
     Attributes:
-        partitions: the new states of the partitions that changed.
+        states: the partitions that changed; None if only rates did.
         copied: bytes that unthrottled replicas copied instantly at this step.
         copying: bytes per second that are copied from now on, replacing the rates of the step before.
         about: a short description; empty if only rates changed.
     """
 
-    partitions: tuple[PartitionState, ...]
+    states: ReplicaStates | None
     copied: tuple[RackTransfer, ...]
     copying: tuple[RackTransfer, ...]
     about: str
@@ -276,7 +289,7 @@ ElementaryChange = (
     | BrokersUp
     | CoordinatorMoved
     | ReplicasSet
-    | ReassignmentStep
+    | ReplicationStep
     | ConfigsSet
     | TrafficScaled
     | ThreadReplaced

@@ -172,7 +172,7 @@ class LeaderElection(StrEnum):
     Attributes:
         AT_END: when the whole reassignment is done, as if an operator ran `kafka-leader-election.sh`.
         AUTO: at the controller's next check (`auto.leader.rebalance.enable`).
-        NEVER: not because of the reassignment; only if a broker comes back.
+        NEVER: not at all, not at checks of the controller either.
     """
 
     AT_END = "at_end"

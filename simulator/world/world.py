@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import accumulate
 
 from assignors.model.columns import ConsumerProperties
 from assignors.model.configs import AssignmentConfigs
@@ -39,6 +40,7 @@ class Broker:
         capacity_bytes: the capacity of its disks, None if unknown. Only replica assignors use it.
         capacity_bytes_per_s: how much may be written to it, as leader and as follower, None if unknown. Only replica
             assignors use it.
+        replication_bytes_per_s: how much it sends to, and receives from, other brokers that replicate.
     """
 
     id: int
@@ -46,6 +48,7 @@ class Broker:
     restore_bytes_per_s: int | None = None
     capacity_bytes: int | None = None
     capacity_bytes_per_s: int | None = None
+    replication_bytes_per_s: int = 1_250_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +96,23 @@ class Topic:
 
 
 @dataclass(frozen=True, slots=True)
+class Controller:
+    """How the controller of a cluster elects leaders.
+
+    Attributes:
+        check_interval_ms: `leader.imbalance.check.interval.seconds`: how often it elects preferred leaders; None if
+            `auto.leader.rebalance.enable` is false.
+        checks_periodically: whether it checks at fixed intervals (Kafka 4.0 and later); before, an interval after a
+            partition got another leader than the preferred one.
+        keeps_eligible_replicas: whether it knows eligible leader replicas (KIP-966; Kafka 4.1 and later).
+    """
+
+    check_interval_ms: int | None = 300_000
+    checks_periodically: bool = True
+    keeps_eligible_replicas: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class Cluster:
     """The brokers and topics.
 
@@ -101,11 +121,19 @@ class Cluster:
         topics: the topics by name.
         reads_from_nearest_replica: whether brokers set `replica.selector.class` to the rack-aware selector; without it
             consumers read from leaders only.
+        controller: how the controller elects leaders.
     """
 
     brokers: tuple[Broker, ...]
     topics: Mapping[str, Topic]
     reads_from_nearest_replica: bool = False
+    controller: Controller = Controller()
+
+    @property
+    def partition_offsets(self) -> dict[str, int]:
+        """The row of the first partition of each topic; the topics follow each other."""
+        counts = [topic.num_partitions for topic in self.topics.values()]
+        return dict(zip(self.topics, accumulate(counts, initial=0), strict=False))
 
     @property
     def racks(self) -> tuple[str, ...]:

@@ -10,17 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assignors.model.assignment import TaskAssignor
-from assignors.model.ids import TopicPartition
-from simulator.brokers.partition_locations import ClusterMetadata
-from simulator.brokers.replication_control import ReplicationControl
 from simulator.processes.simulation import simulate
 from simulator.results.convergence import convergence
 from simulator.results.tabulation import tabulate
 from simulator.timeline import timeline
-from simulator.world.changes import BrokersDown, BrokersUp, ReplicasSet
 from simulator.world.disturbances import Crash, Disk, Leave, TrafficChange
-from simulator.world.layout import lay_out
-from simulator.world.world import NO_LEADER, GroupProtocol, World
+from simulator.world.world import GroupProtocol, World
 from tests.simulator.group.test_classic_coordinator import Requests
 from tests.simulator.random_worlds import DURATION_MS, assignors, disturbed_worlds
 from tests.simulator.run_checks import check_run
@@ -80,39 +75,6 @@ def test_close_without_leave_group_equals_a_crash(base: World, assignor: TaskAss
             table[name].select([c for c in table[name].column_names if c not in LABELS]) for table in tables
         )
         assert left.equals(crashed), name
-
-
-@settings(max_examples=200)
-@given(disturbed_worlds(), st.data())
-def test_replication_control_agrees_with_cluster_metadata(base: World, data: st.DataObject) -> None:
-    """Leaders and ISRs are computed in arrays for all partitions, and one by one for reassigned partitions."""
-    layout = lay_out(base)
-    brokers, replicas = ClusterMetadata(base, layout), ReplicationControl(base)
-    names = st.sampled_from(layout.partitions)
-    for change in [timed.change for timed in timeline(base)]:
-        for name in data.draw(st.lists(names, max_size=2)):
-            replicas.find(name)
-        match change:
-            case BrokersDown(brokers=stopped):
-                brokers.stop_brokers(stopped)
-                replicas.stop_brokers(stopped)
-            case BrokersUp(brokers=started):
-                brokers.start_brokers(started)
-                replicas.start_brokers(started)
-            case ReplicasSet(topic=topic_name, partition=number, replicas=new_replicas):
-                partition_id = TopicPartition(topic_name, number)
-                brokers.set_replicas(partition_id, new_replicas)
-                replicas.set_replicas(replicas.find(partition_id), new_replicas)
-    racks = {broker.id: broker.rack for broker in base.cluster.brokers}
-    locations = brokers.locations()
-    for row, name in enumerate(layout.partitions):
-        partition = replicas.find(name)
-        in_sync = [broker for broker in partition.replicas if replicas.is_in_sync(partition, broker)]
-        assert locations.has_leader[row] == (partition.leader != NO_LEADER)
-        min_insync = base.cluster.topics[name.topic].min_insync_replicas
-        assert locations.takes_writes[row] == (partition.leader != NO_LEADER and len(in_sync) >= min_insync)
-        if partition.leader != NO_LEADER:
-            assert layout.racks[locations.leader_rack[row]] == racks[partition.leader]
 
 
 class ManyRequests(Requests):

@@ -16,7 +16,7 @@ from assignors.replicas.goal_chain import MARGIN, GoalChain
 from reports.analysis.formatting import format_usd
 from reports.analysis.metric import usd_per_byte, usd_per_day
 from simulator.timeline import timeline
-from simulator.world.changes import ReassignmentStep
+from simulator.world.changes import ReplicationStep
 from simulator.world.disturbances import Reassignment
 from simulator.world.world import World
 
@@ -62,7 +62,7 @@ def placement_cells(world: World) -> tuple[str, ...]:
     led = Counter(replicas[0] for replicas in after.values())
     local = sum(led[broker.id] for broker in brokers if broker.rack == world.clients[0].rack)
     copied = sum(len(set(after[partition]) - set(before[partition])) for partition in after)
-    steps = [timed.at_ms for timed in timeline(world) if isinstance(timed.change, ReassignmentStep)]
+    steps = [timed.at_ms for timed in timeline(world) if isinstance(timed.change, ReplicationStep)]
     took_ms = max(steps) - plan.at_ms
     complete = f"{took_ms / HOUR_MS:.1f} h" if took_ms else "at once"
     ids = [broker.id for broker in brokers]

@@ -20,7 +20,7 @@ from scenarios.kafka.plan_files.changes import partitions_to_elect, replica_chan
 from scenarios.kafka.plan_files.files import REASSIGNMENT, plan_files
 from scenarios.load import load
 from simulator.timeline import timeline
-from simulator.world.changes import ReassignmentStep
+from simulator.world.changes import ReplicationStep
 from tests.assignor_sim.conftest import Shell
 from tests.real_kafka.reassigning import RECORDS, Operator, ReplicasAndLeader, replicas_and_leaders
 from tools.java import find_main_class
@@ -211,7 +211,7 @@ def test_throttled_reassignment_takes_predicted_time(cluster: KafkaCluster, brok
     keys = [TopicPartition("timed-orders", partition) for partition in (0, 1)]
     plan = shell.write("plan.json", reassignment_json(zip(keys, [(3,), (3,)], strict=True)))
     world = load(shell.write("copying.yaml", SCENARIO)).world(1)
-    steps = [timed.at_ms for timed in timeline(world) if isinstance(timed.change, ReassignmentStep)]
+    steps = [timed.at_ms for timed in timeline(world) if isinstance(timed.change, ReplicationStep)]
     predicted_s = (max(steps) - min(steps)) / 1_000
     assert predicted_s == pytest.approx(10, rel=0.02)
     assert operator.time(plan, 4_000_000) == pytest.approx(predicted_s, rel=0.25)

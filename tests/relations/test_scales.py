@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from assignors.model.assignment import TaskAssignor
 from simulator.world.disturbances import Disturbance, Join, Reassignment, TrafficChange
 from simulator.world.price import Price
-from simulator.world.world import Start, Topic, World
+from simulator.world.world import Controller, Start, Topic, World
 from tests.relations.figures import EVENT_NUMBERS, Figures, check_same, figures
 from tests.relations.relation import relation
 from tests.relations.worlds import EVERY_EVENT, WorldLimits, assignors, worlds
@@ -119,7 +119,7 @@ STATELESS = WorldLimits(
 @given(worlds(STATELESS), assignors(), st.sampled_from((2, 7)))
 def test_bytes_are_proportional_to_rates(world: World, assignor: TaskAssignor, factor: int) -> None:
     """Without state, limits and replica reassignments, k times the rates are k times the bytes, at the same times."""
-    larger = with_topics(world, rate=factor)
+    larger = _with_replication(with_topics(world, rate=factor), factor)
     check_same(figures(larger, assignor), scaled_columns(figures(world, assignor), factor), exact=False)
 
 
@@ -128,7 +128,7 @@ def test_bytes_are_proportional_to_rates(world: World, assignor: TaskAssignor, f
 def test_bytes_are_proportional_to_traffic(world: World, assignor: TaskAssignor, factor: float) -> None:
     """Without state, limits and replica reassignments, k times the usual traffic leads to k times the bytes."""
     scaled = (TrafficChange(0, factor), *(_with_factor(event, factor) for event in world.disturbances))
-    larger = dataclasses.replace(world, disturbances=scaled)
+    larger = _with_replication(dataclasses.replace(world, disturbances=scaled), factor)
     usual = dataclasses.replace(world, disturbances=(TrafficChange(0, 1.0), *world.disturbances))
     columns = [column for column in BYTE_COLUMNS if column[1] != "cross_rack_bytes_per_s"]
     waiting = ("runs.max_processing_delay_ms", "tasks.max_processing_delay_ms", "events")
@@ -139,6 +139,15 @@ def test_bytes_are_proportional_to_traffic(world: World, assignor: TaskAssignor,
 
 def _with_factor(event: Disturbance, factor: float) -> Disturbance:
     return dataclasses.replace(event, factor=factor * event.factor) if isinstance(event, TrafficChange) else event
+
+
+def _with_replication(world: World, factor: float) -> World:
+    """Return the world with brokers that replicate k times as fast, so that replicas catch up in the same time."""
+    brokers = tuple(
+        dataclasses.replace(broker, replication_bytes_per_s=int(factor * broker.replication_bytes_per_s))
+        for broker in world.cluster.brokers
+    )
+    return dataclasses.replace(world, cluster=dataclasses.replace(world.cluster, brokers=brokers))
 
 
 LATER = WorldLimits(
@@ -153,7 +162,9 @@ def test_later_start_shifts_all_times(world: World, assignor: TaskAssignor, late
     names = tuple(client.name for client in world.clients if client.starts) or (world.clients[0].name,)
     not_started = tuple(dataclasses.replace(client, starts=False) for client in world.clients)
     events = [Join(0, names), *world.disturbances]
-    original = dataclasses.replace(world, clients=not_started, disturbances=tuple(events))
+    # The phase of the controller's checks is a time of the run, which no event shifts.
+    cluster = dataclasses.replace(world.cluster, controller=Controller(check_interval_ms=None))
+    original = dataclasses.replace(world, cluster=cluster, clients=not_started, disturbances=tuple(events))
     shifted = tuple(dataclasses.replace(event, at_ms=event.at_ms + later_ms) for event in events)
     later = dataclasses.replace(original, disturbances=shifted, duration_ms=world.duration_ms + later_ms)
     expected = figures(original, assignor)

@@ -45,7 +45,8 @@ problem:
     - change: Use another assignor.
   note: Crashes are noticed later.
 cluster:
-  brokers: {count: 3, racks: [az1, az2, az3], first_id: 0, restore: 200 MB/s, capacity: 4 TB, throughput: 100 MB/s}
+  brokers: {count: 3, racks: [az1, az2, az3], first_id: 0, restore: 200 MB/s, capacity: 4 TB, throughput: 100 MB/s,
+    replication: 1 GB/s}
   configs:
     default.replication.factor: 2
     num.partitions: 4
@@ -298,6 +299,8 @@ cluster:
     group.consumer.session.timeout.ms: 45s
     group.consumer.min.session.timeout.ms: 45s
     group.consumer.max.session.timeout.ms: 60s
+    auto.leader.rebalance.enable: true
+    leader.imbalance.check.interval.seconds: 300
   topics:
     - {name: orders, id: KrngRFv9Qm-FUBoyqQTyrA, partitions: 12, replication_factor: 2, bytes_per_s: 6 MB/s}
     - {name: payments, partitions: 6, replication_factor: 2, bytes_per_s: 1 MB/s}

@@ -99,7 +99,7 @@ def test_sessions_begin_anew_when_the_coordinator_moves(protocol: str) -> None:
     crash = "{at: 10m, crash: {clients: app-1}}"
     stays = trace_of(crash, protocol=protocol)
     moves = trace_of(f"{crash}, {{at: 620s, upgrade: {{brokers: '4.4', down: 0s, pause: 0s}}}}", protocol=protocol)
-    assert moves.changes[-1].at_ms == 620_000
+    assert 620_000 in [timed.at_ms for timed in moves.changes if isinstance(timed.change, CoordinatorMoved)]
     [before], [after] = (
         [round_ for round_ in trace.rounds if "timed out" in round_.reason][-1:] for trace in (stays, moves)
     )

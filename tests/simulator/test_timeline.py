@@ -8,7 +8,7 @@ import pytest
 
 from assignors.model.configs import AssignmentConfigs
 from simulator.timeline import timeline
-from simulator.world.changes import ClientDown, ClientUp
+from simulator.world.changes import BrokersDown, BrokersUp, ClientDown, ClientUp, ReplicationStep
 from simulator.world.closing import Closing
 from simulator.world.disturbances import (
     BrokerBounce,
@@ -29,8 +29,10 @@ from tests.simulator.world_builders import HOUR, MINUTE, with_group, with_late_c
 
 
 def descriptions(*disturbances: Disturbance, base: World | None = None) -> list[tuple[int, str]]:
+    """Return the changes without the steps of replication that follow from them."""
     disturbed = dataclasses.replace(base or world(), disturbances=disturbances)
-    return [(timed.at_ms, str(timed.change)) for timed in timeline(disturbed)]
+    changes = [timed for timed in timeline(disturbed) if not isinstance(timed.change, ReplicationStep)]
+    return [(timed.at_ms, str(timed.change)) for timed in changes]
 
 
 def client_stops(base: World, *disturbances: Disturbance) -> list[ClientDown]:
@@ -123,6 +125,25 @@ def test_brokers_are_lost_together_and_bounce_in_sequence() -> None:
         (HOUR + 3 * MINUTE, "brokers 1 go down"),
         (HOUR + 4 * MINUTE, "brokers 1 are back"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("outages", "returns"),
+    [
+        ((BrokerLoss(10 * MINUTE, (1,)), BrokerBounce(20 * MINUTE, (0, 1, 2), MINUTE, MINUTE)), []),
+        ((RackOutage(10 * MINUTE, "az2", HOUR), BrokerBounce(12 * MINUTE, (1,), MINUTE, 0)), [70 * MINUTE]),
+        ((RackOutage(10 * MINUTE, "az2", 40 * MINUTE), BrokerLoss(15 * MINUTE, (1,), MINUTE)), [50 * MINUTE]),
+        ((BrokerLoss(10 * MINUTE, (1,), MINUTE), BrokerLoss(11 * MINUTE, (1,), MINUTE)), [12 * MINUTE]),
+        ((BrokerLoss(10 * MINUTE, (1,), MINUTE), BrokerLoss(12 * MINUTE, (1,), MINUTE)), [11 * MINUTE, 13 * MINUTE]),
+    ],
+)
+def test_broker_is_up_when_no_outage_lasts_any_more(outages: tuple[Disturbance, ...], returns: list[int]) -> None:
+    base = dataclasses.replace(world(), disturbances=outages)
+    changes = [(timed.at_ms, timed.change) for timed in timeline(base)]
+    ups = [at_ms for at_ms, change in changes if isinstance(change, BrokersUp) and 1 in change.brokers]
+    downs = [at_ms for at_ms, change in changes if isinstance(change, BrokersDown) and 1 in change.brokers]
+    assert ups == returns
+    assert len(downs) == max(1, len(returns))
 
 
 def test_moves_configs_and_traffic_are_single_changes() -> None:

@@ -163,6 +163,8 @@ def test_config_keys_are_kafkas_with_kafkas_defaults(model: type[AssignorConfigs
         "num.partitions": 1,
         "min.insync.replicas": 1,
         "unclean.leader.election.enable": False,
+        "auto.leader.rebalance.enable": True,
+        "leader.imbalance.check.interval.seconds": 300,
         "producer.acks": "all",
         "processing.guarantee": "at_least_once",
         "enable.transactional.statestores": False,

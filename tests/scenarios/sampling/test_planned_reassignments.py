@@ -47,7 +47,7 @@ def test_strategy_plans_all_topics_and_targets_only_changes() -> None:
     assert {target.partition.topic for target in planned.targets} > {"orders"}
     assert all(2 not in target.replicas for target in planned.targets)
     for target in planned.targets:
-        assert at_end.replicas.find(target.partition).replicas == target.replicas
+        assert at_end.replicas.state(target.partition).replicas == target.replicas
 
 
 def test_plan_depends_on_the_placement_of_the_seed() -> None:

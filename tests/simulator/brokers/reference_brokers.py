@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from assignors.model.ids import TopicPartition
+from simulator.brokers.replication_control import ReplicationControl
 from simulator.world.world import NO_LEADER, Application, Broker, Client, Cluster, Store, Subtopology, Topic, World
 from tests.simulator.world_builders import RACKS, client
 
@@ -68,47 +69,24 @@ def _clients(draw: st.DrawFn) -> list[Client]:
 
 
 class ReferenceBrokers:
-    """Tracks racks, live brokers, leaders and ISRs, one partition at a time."""
+    """Racks of leaders and live in-sync replicas, one partition at a time, from the state of the controller."""
 
     def __init__(self, world: World) -> None:
         self.rack = {broker.id: broker.rack for broker in world.cluster.brokers}
-        self.alive = set(self.rack)
-        self.replicas: dict[TopicPartition, tuple[int, ...]] = {}
-        self.leader: dict[TopicPartition, int] = {}
-        self.in_sync: dict[TopicPartition, set[int]] = {}
         self.topics = world.cluster.topics
-        for topic in world.cluster.topics.values():
-            for number, replicas in enumerate(topic.replicas):
-                partition = TopicPartition(topic.name, number)
-                self.replicas[partition] = replicas
-                self.leader[partition] = topic.leaders[number]
-                self.in_sync[partition] = set(topic.in_sync[number] if topic.in_sync else replicas)
+        self.update(ReplicationControl(world))
 
-    def stop_brokers(self, brokers: tuple[int, ...]) -> None:
-        self.alive -= set(brokers)
-        for partition, leader in self.leader.items():
-            if self.in_sync[partition] - set(brokers):
-                self.in_sync[partition] -= set(brokers)
-            if leader in brokers:
-                self.elect(partition)
-
-    def start_brokers(self, brokers: tuple[int, ...]) -> None:
-        self.alive |= set(brokers)
-        for partition in self.leader:
-            self.elect(partition)
-            if self.leader[partition] != NO_LEADER:
-                self.in_sync[partition] = set(self.live_replicas(partition))
-                self.elect(partition)
-
-    def set_replicas(self, partition: TopicPartition, replicas: tuple[int, ...]) -> None:
-        self.replicas[partition] = replicas
-        self.in_sync[partition] = set(self.live_replicas(partition) or replicas)
-        self.elect(partition)
-
-    def elect(self, partition: TopicPartition) -> None:
-        if self.topics[partition.topic].unclean_leader_election and not self.live_in_sync_replicas(partition):
-            self.in_sync[partition] = set(self.live_replicas(partition)) or self.in_sync[partition]
-        self.leader[partition] = next(iter(self.live_in_sync_replicas(partition)), NO_LEADER)
+    def update(self, control: ReplicationControl) -> None:
+        names = [
+            TopicPartition(topic.name, number)
+            for topic in self.topics.values()
+            for number in range(topic.num_partitions)
+        ]
+        states = {name: control.state(name) for name in names}
+        self.alive = {broker for broker, is_alive in zip(self.rack, control.live_brokers(), strict=True) if is_alive}
+        self.replicas = {name: state.replicas for name, state in states.items()}
+        self.leader = {name: state.leader for name, state in states.items()}
+        self.in_sync = {name: state.in_sync for name, state in states.items()}
 
     def live_replicas(self, partition: TopicPartition) -> list[int]:
         return [broker for broker in self.replicas[partition] if broker in self.alive]

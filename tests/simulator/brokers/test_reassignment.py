@@ -7,9 +7,9 @@ import dataclasses
 import pytest
 
 from assignors.model.ids import TopicPartition
-from simulator.brokers.reassignment import CHECK_INTERVAL_MS
+from simulator.brokers.replication_control import PartitionState
 from simulator.timeline import replicas_at, timeline
-from simulator.world.changes import PartitionState, RackTransfer, ReassignmentStep
+from simulator.world.changes import RackTransfer, ReplicationStep
 from simulator.world.disturbances import (
     BrokerLoss,
     Disturbance,
@@ -19,7 +19,8 @@ from simulator.world.disturbances import (
     ReplicaMove,
     TrafficChange,
 )
-from simulator.world.world import Broker, Topic, World
+from simulator.world.world import Broker, Controller, Topic, World
+from tests.simulator.brokers.replica_states import partition_states as partition_states_of
 from tests.simulator.world_builders import HOUR, RACKS, world
 
 MB = 1_000_000
@@ -45,10 +46,10 @@ def targets(**brokers: tuple[int, ...]) -> tuple[ReassignmentTarget, ...]:
     )
 
 
-def steps(built: World) -> list[tuple[int, ReassignmentStep]]:
+def steps(built: World) -> list[tuple[int, ReplicationStep]]:
     """Return the reassignment steps with their times in seconds after the first hour."""
     changes = [(timed.at_ms, timed.change) for timed in timeline(built)]
-    return [((at_ms - HOUR) // 1000, change) for at_ms, change in changes if isinstance(change, ReassignmentStep)]
+    return [((at_ms - HOUR) // 1000, change) for at_ms, change in changes if isinstance(change, ReplicationStep)]
 
 
 def descriptions(built: World) -> list[tuple[int, str]]:
@@ -56,7 +57,11 @@ def descriptions(built: World) -> list[tuple[int, str]]:
 
 
 def partition_states(built: World) -> list[tuple[int, tuple[PartitionState, ...]]]:
-    return [(at_s, step.partitions) for at_s, step in steps(built) if step.partitions]
+    changes = [(at_s, partition_states_of(built, step.states)) for at_s, step in steps(built)]
+    of_views = [
+        (at_s, tuple(state for state in states if state.partition.topic == "views")) for at_s, states in changes
+    ]
+    return [(at_s, states) for at_s, states in of_views if states]
 
 
 def test_partition_keeps_old_replicas_until_new_ones_are_in_sync() -> None:
@@ -90,17 +95,35 @@ def test_reordered_replicas_are_reassigned_immediately_without_copies() -> None:
     assert all(not step.copying for _, step in steps(built))
 
 
-@pytest.mark.parametrize(("election", "led_at"), [(AT_END, 60), (AUTO, 300), (NEVER, None)])
+@pytest.mark.parametrize(("election", "led_at"), [(AT_END, 60), (NEVER, None)])
 def test_preferred_leader_is_elected_at_the_configured_time(election: LeaderElection, led_at: int | None) -> None:
     built = world_with_views(Reassignment(HOUR, targets(p0=(2, 0)), 10 * MB, election=election))
     times = [at_s for at_s, partitions in partition_states(built) if partitions[0].leader == 2]
     assert times == ([] if led_at is None else [led_at])
-    assert CHECK_INTERVAL_MS == 300 * SECOND
+
+
+def test_preferred_leader_is_elected_at_a_check_of_the_controller() -> None:
+    built = world_with_views(Reassignment(HOUR, targets(p0=(2, 0)), 10 * MB, election=AUTO))
+    led_at = [partition_states(dataclasses.replace(built, seed=seed))[-1] for seed in range(20)]
+    assert all(60 <= at_s <= 360 and partition.leader == 2 for at_s, (partition,) in led_at)
+    assert len({at_s for at_s, _ in led_at}) > 10, "when checks fall is random"
+    controller = Controller(check_interval_ms=None)
+    unchecked = dataclasses.replace(built, cluster=dataclasses.replace(built.cluster, controller=controller))
+    assert partition_states(unchecked)[-1][1][0].leader == 0
+
+
+def test_before_kafka_4_a_check_is_due_an_interval_after_leaders_got_imbalanced() -> None:
+    built = world_with_views(Reassignment(HOUR, targets(p0=(2, 0)), 10 * MB, election=AUTO))
+    controller = Controller(checks_periodically=False)
+    built = dataclasses.replace(built, cluster=dataclasses.replace(built.cluster, controller=controller))
+    assert partition_states(built)[-1] == (300, (PartitionState(P0, (2, 0), 2, (), (2, 0)),)), "2 is first from 0 s on"
 
 
 def test_controller_elects_an_existing_preferred_leader_during_copies() -> None:
     built = world_with_views(Reassignment(HOUR, targets(p0=(1, 2)), 1 * MB, election=AUTO))
-    assert partition_states(built)[1] == (300, (PartitionState(P0, (1, 2, 0), 1, (2,), (1, 0)),))
+    at_s, states = partition_states(built)[1]
+    assert 0 < at_s <= 300
+    assert states == (PartitionState(P0, (1, 2, 0), 1, (2,), (1, 0)),)
 
 
 def test_copies_share_the_throttles_of_senders_and_receivers() -> None:
@@ -119,9 +142,10 @@ def test_batches_are_processed_in_sequence() -> None:
 
 
 def test_unthrottled_copies_take_no_time_and_their_bytes_count() -> None:
-    [(at_s, step)] = steps(world_with_views(Reassignment(HOUR, targets(p0=(2, 0)), election=NEVER)))
+    built = world_with_views(Reassignment(HOUR, targets(p0=(2, 0)), election=NEVER))
+    [(at_s, step)] = steps(built)
     assert (at_s, step.copied, step.copying) == (0, (RackTransfer("az1", "az3", 600 * MB),), ())
-    assert step.partitions == (PartitionState(P0, (2, 0), 0, (), (2, 0)),)
+    assert partition_states_of(built, step.states) == (PartitionState(P0, (2, 0), 0, (), (2, 0)),)
 
 
 def test_copy_includes_bytes_produced_during_the_copy() -> None:
@@ -189,14 +213,14 @@ def test_immediate_replica_move_ends_the_reassignment() -> None:
         Reassignment(HOUR, targets(p0=(0, 2)), 10 * MB), ReplicaMove(HOUR + 30 * SECOND, "views", 0, (5, 4))
     )
     assert replicas_at(built, 2 * HOUR).unfinished() == []
-    assert replicas_at(built, 2 * HOUR).replicas.find(P0).replicas == (5, 4)
+    assert replicas_at(built, 2 * HOUR).replicas.state(P0).replicas == (5, 4)
 
 
 def test_replicas_at_returns_the_state_during_a_reassignment() -> None:
     built = world_with_views(Reassignment(HOUR, targets(p0=(0, 2)), 10 * MB), BrokerLoss(HOUR, (1,)), rate=MB // 10)
     progress = replicas_at(built, HOUR + 30 * SECOND)
-    assert progress.replicas.find(P0).target == (0, 2)
-    assert progress.replicas.alive.tolist() == [True, False, True, True, True, True]
+    assert progress.replicas.state(P0).target == (0, 2)
+    assert progress.replicas.live_brokers().tolist() == [True, False, True, True, True, True]
     assert progress.held_bytes(P1) == 600 * MB + 3630 * MB // 10
 
 

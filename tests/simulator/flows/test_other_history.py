@@ -23,6 +23,8 @@ from simulator.world.world import World
 from tests.simulator.flows.test_other_rates import RATE, busy_world, group, history, pairs, producer
 from tests.simulator.world_builders import HOUR, MINUTE
 
+SECOND = 1_000
+
 REPLICATION = TrafficKind.PRODUCE_REPLICATION
 
 
@@ -43,8 +45,8 @@ def test_followers_out_of_sync_fetch_nothing_and_catch_up_when_their_broker_is_b
     bounced = disturbed(BrokerLoss(10 * MINUTE, (5,), down_ms=5 * MINUTE))
     missed = 3 * RATE * 5 * 60  # Broker 5 has a replica of three of the six partitions; one of them it leads.
     assert total(bounced, REPLICATION, 10 * MINUTE, 15 * MINUTE) == pytest.approx(12 * RATE * 5 * 60 - missed)
-    at_return = history(bounced).between(15 * MINUTE, 15 * MINUTE + 1)[REPLICATION]
-    assert at_return.sum() == pytest.approx(missed + 12 * RATE * 0.001)
+    at_return = history(bounced).between(15 * MINUTE, 15 * MINUTE + SECOND)[REPLICATION]
+    assert at_return.sum() == pytest.approx(missed + 12 * RATE)
     assert total(bounced, REPLICATION, 0, HOUR) == pytest.approx(12 * RATE * 3_600)
     assert history(bounced).flow_bytes(HOUR).sum() == pytest.approx(12 * RATE * 3_600)
     assert history(bounced).flow_bytes(15 * MINUTE).sum() == pytest.approx(12 * RATE * 900 - missed)
@@ -53,19 +55,21 @@ def test_followers_out_of_sync_fetch_nothing_and_catch_up_when_their_broker_is_b
 def test_missed_bytes_come_from_the_current_leader() -> None:
     # Partition 0 of clicks has replicas on brokers 0, 1 and 2; broker 0 leads.
     bounced = disturbed(BrokerLoss(10 * MINUTE, (2,), down_ms=5 * MINUTE))
-    fetched = history(bounced).between(15 * MINUTE, 15 * MINUTE + 1)
+    fetched = history(bounced).between(15 * MINUTE, 15 * MINUTE + SECOND)
     into_az3 = {pair[0]: amount for pair, amount in pairs(bounced, fetched, REPLICATION).items() if pair[1] == "az3"}
-    # Broker 2 leads partition 2 again, which broker 3 in az1 led until then.
-    assert into_az3["az1"] == pytest.approx(RATE * 300, rel=1e-4)
-    assert into_az3["az2"] == pytest.approx(RATE * 300, rel=1e-4)
+    # Broker 3 in az1 leads partition 2 since broker 2 stopped, and goes on to lead it until a check of the controller.
+    assert into_az3["az1"] == pytest.approx(2 * RATE * 300, rel=0.02)
+    assert into_az3["az2"] == pytest.approx(RATE * 300, rel=0.02)
 
 
 def test_replica_that_moved_away_does_not_catch_up() -> None:
     lost = BrokerLoss(10 * MINUTE, (2,), down_ms=5 * MINUTE)
     moved = disturbed(lost, ReplicaMove(12 * MINUTE, "clicks", 0, (0, 1, 5)))
     kept = disturbed(lost)
-    at_return = [history(built).between(15 * MINUTE, 15 * MINUTE + 1)[REPLICATION].sum() for built in (kept, moved)]
-    assert at_return[0] - at_return[1] == pytest.approx(300 * RATE)
+    at_return = [
+        history(built).between(15 * MINUTE, 15 * MINUTE + SECOND)[REPLICATION].sum() for built in (kept, moved)
+    ]
+    assert at_return[0] - at_return[1] == pytest.approx(300 * RATE, rel=0.01)
     assert total(moved, REPLICATION, 0, HOUR) == pytest.approx(12 * RATE * 3_600 - 120 * RATE)
 
 

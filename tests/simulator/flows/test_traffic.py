@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from assignors.model.assignment import UNASSIGNED
 from assignors.model.columns import NO_RACK
 from assignors.model.ids import TaskId, TopicPartition
-from simulator.brokers.partition_locations import ClusterMetadata
 from simulator.flows.traffic import (
     Routes,
     TrafficBytes,
@@ -25,6 +24,7 @@ from simulator.flows.traffic import (
 from simulator.world.layout import FloatArray, Layout, lay_out
 from simulator.world.world import NO_LEADER, Subtopology, World
 from tests.simulator.brokers.reference_brokers import ReferenceBrokers, worlds
+from tests.simulator.brokers.replica_states import ControlledMetadata
 from tests.simulator.world_builders import topic, world
 
 SOURCE, REPARTITION = TrafficKind.SOURCE_READ, TrafficKind.REPARTITION_READ
@@ -55,7 +55,7 @@ def steady_state(
         announced: whether clients announce their racks.
     """
     layout = lay_out(base)
-    routes = Routes(layout, ClusterMetadata(base, layout).locations(), from_nearest=nearest)
+    routes = Routes(layout, ControlledMetadata(base).locations(), from_nearest=nearest)
     racks = [*layout.racks, None]
     rows = {str(task): row for row, task in enumerate(layout.tasks.ids)}
     owners = np.full(len(rows), UNASSIGNED)
@@ -263,10 +263,10 @@ def columns(layout: Layout, copies: list[Copy]) -> tuple[FloatArray, ...]:
 @given(st.data(), worlds(), st.booleans())
 def test_routes_match_the_reference_count(data: st.DataObject, base: World, nearest: bool) -> None:
     layout = lay_out(base)
-    brokers, reference = ClusterMetadata(base, layout), ReferenceBrokers(base)
+    brokers, reference = ControlledMetadata(base), ReferenceBrokers(base)
     stopped = data.draw(st.sampled_from([(), (0,)]))
     brokers.stop_brokers(stopped)
-    reference.stop_brokers(stopped)
+    reference.update(brokers.control)
     routes = Routes(layout, brokers.locations(), from_nearest=nearest)
     count = ReferenceCount(base, layout, reference, nearest)
     totals = TrafficTotals(len(layout.racks))
@@ -287,7 +287,7 @@ def test_routes_match_the_reference_count(data: st.DataObject, base: World, near
 @given(worlds(), st.booleans(), st.integers(0, 3))
 def test_steady_state_bytes_equal_the_rates_of_the_topics(base: World, nearest: bool, rack: int) -> None:
     layout = lay_out(base)
-    routes = Routes(layout, ClusterMetadata(base, layout).locations(), from_nearest=nearest)
+    routes = Routes(layout, ControlledMetadata(base).locations(), from_nearest=nearest)
     owners = np.zeros(len(layout.tasks), dtype=np.int64)
     nothing = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
     racks = np.array([rack if rack < len(layout.racks) else NO_RACK])

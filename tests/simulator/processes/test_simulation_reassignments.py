@@ -9,14 +9,16 @@ from hypothesis import given, settings
 
 from assignors.model.ids import TopicPartition
 from simulator.brokers.partition_locations import ClusterMetadata
+from simulator.brokers.replication_control import PartitionState
 from simulator.flows.traffic import TrafficKind
 from simulator.results.tabulation import tabulate
 from simulator.results.trace import Trace
 from simulator.timeline import timeline
-from simulator.world.changes import PartitionState, ReassignmentStep
+from simulator.world.changes import ReplicationStep
 from simulator.world.disturbances import Join, LeaderElection, Reassignment, ReassignmentTarget
 from simulator.world.layout import lay_out
 from simulator.world.world import World
+from tests.simulator.brokers.replica_states import partition_states, replica_states
 from tests.simulator.random_worlds import disturbed_worlds
 from tests.simulator.small_world_runs import run
 from tests.simulator.world_builders import HOUR, with_clients, with_late_clients, world
@@ -95,13 +97,11 @@ def test_copying_replica_has_a_rack_and_serves_no_reads() -> None:
     row = layout.partitions.index(name)
     before = brokers.locations().followers[row].sum()
     state = PartitionState(name, (1, 2, 0), 0, (1,), (2, 0))
-    assert brokers.apply_reassignment([state]) == [name]
+    assert brokers.apply(replica_states(world(), state)).to_other_racks == [name]
     locations = brokers.locations()
     assert locations.table.in_rack[row].tolist() == [True, True, True]
     assert locations.served_in[row].tolist() == [True, False, True]
     assert locations.followers[row].sum() == before + 1, "broker 2 only"
-    brokers.stop_brokers((0,))
-    assert brokers.locations().leader_rack[row] == layout.racks.index("az3"), "a copying replica cannot lead"
 
 
 def test_reassignment_steps_name_their_partitions() -> None:
@@ -116,8 +116,8 @@ def test_reassignment_steps_name_their_partitions() -> None:
 @given(disturbed_worlds())
 def test_leaders_are_in_sync_and_replicas_unique_under_random_disturbances(base: World) -> None:
     for timed in timeline(base):
-        if isinstance(timed.change, ReassignmentStep):
-            for _, replicas, leader, copying, in_sync in timed.change.partitions:
+        if isinstance(timed.change, ReplicationStep):
+            for _, replicas, leader, copying, in_sync, _ in partition_states(base, timed.change.states):
                 assert len(set(replicas)) == len(replicas)
                 assert leader == -1 or leader in in_sync
                 assert set(in_sync) <= set(replicas) - set(copying)

@@ -1,0 +1,356 @@
+"""The brokers and partitions of a world over time: leaders, in-sync replicas, and the copies of reassignments.
+
+Progress depends on outages, plans, sizes, production rates, throttles and the controller, never on the assignor. So it
+is computed before the run and becomes part of the run's timeline.
+
+Guarantees (KIP-455): until all replicas of its target are in sync, a partition has the target's replicas and those that
+will be removed; then it has the target's alone. Its leader stays if it is in the target; otherwise the first replica of
+the target leads. A new target replaces an older one; copied data is kept. A change of the order alone takes effect
+immediately.
+Preferred leaders are elected at the checks of the controller. When the first of them falls is random (by the seed);
+before Kafka 4.0, a check is due an interval after a partition got another leader than its preferred one.
+Priority: replicas that are in sync complete their targets, then the next batch begins, then leaders are elected.
+Complexity: one step per moment at which replicas come in sync, each O(P · W + K · B) for P partitions with up to W
+replicas and K copies on B brokers.
+Source: `ReplicationControlManager.changePartitionReassignment`, `QuorumController.registerElectPreferred` (4.0.0),
+`.maybeScheduleNextBalancePartitionLeaders` (3.9.1).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+
+import numpy as np
+
+from assignors.model.columns import BoolArray
+from assignors.model.ids import TopicPartition
+from simulator.brokers.replica_catch_up import ReplicaCatchUp
+from simulator.brokers.replication import ReplicaCopies, ReplicationSources
+from simulator.brokers.replication_control import ReplicationControl
+from simulator.random_streams import random_stream
+from simulator.world.changes import RackTransfer, ReplicationStep
+from simulator.world.disturbances import LeaderElection, Reassignment, ReassignmentTarget
+from simulator.world.layout import FloatArray
+from simulator.world.world import World
+
+_USUAL_ROW = 24
+"""The row of the usual rates, after those of the 24 hours."""
+_MAX_NAMES = 3
+
+
+@dataclass(slots=True, eq=False)
+class _OngoingReassignment:
+    """A reassignment that has begun.
+
+    Attributes:
+        plan: the reassignment.
+        waiting: its batches that have not begun.
+        unfinished: rows of the partitions of the current batch that have not reached their target.
+    """
+
+    plan: Reassignment
+    waiting: deque[tuple[ReassignmentTarget, ...]]
+    unfinished: dict[int, None] = field(default_factory=dict)
+
+
+def catch_up_ms(world: World, brokers: Sequence[int], down_ms: int, limit_ms: int) -> int | None:
+    """Return how long the replicas of a broker need until they are in sync again, at the usual traffic.
+
+    Args:
+        world: the cluster at its start.
+        brokers: ids of brokers that restart one after the other, each when the one before has caught up.
+        down_ms: how long each of them is down.
+        limit_ms: after which time to give up.
+
+    Returns:
+        The longest time of any of them, None if that exceeds the limit.
+    """
+    progress, at_ms, longest = ReplicationProgress(world), 0, 0
+    for broker in brokers:
+        progress.stop_brokers((broker,), crash=False)
+        deque(progress.take_step(), maxlen=0)
+        at_ms += down_ms
+        deque(progress.until(at_ms), maxlen=0)
+        progress.start_brokers((broker,))
+        deque(progress.take_step(), maxlen=0)
+        if progress.is_in_sync():
+            continue
+        in_sync_ms = next((now_ms for now_ms, _ in progress.until(at_ms + limit_ms) if progress.is_in_sync()), None)
+        if in_sync_ms is None:
+            return None
+        longest, at_ms = max(longest, in_sync_ms - at_ms), in_sync_ms
+    return longest
+
+
+class ReplicationProgress:
+    """The brokers and partitions of a world at a moment, and the ongoing reassignments.
+
+    Attributes:
+        replicas: replicas, leaders and ISRs.
+    """
+
+    def __init__(self, world: World) -> None:
+        brokers, topics, controller = world.cluster.brokers, world.cluster.topics, world.cluster.controller
+        self._racks = (*world.cluster.racks, None)
+        self._rack = np.array([self._racks.index(broker.rack) for broker in brokers], dtype=np.int64)
+        self.replicas = ReplicationControl(world)
+        self._copies = ReplicaCopies()
+        self._catch_up = ReplicaCatchUp(world, self.replicas)
+        self._names = [
+            TopicPartition(topic.name, number) for topic in topics.values() for number in range(topic.num_partitions)
+        ]
+        count = len(self.replicas.leader)
+        self._size = _by_partition([topic.size_bytes for topic in topics.values()], count)
+        usual = _by_partition([topic.bytes_per_s for topic in topics.values()], count)
+        self._rates = np.tile(usual, (_USUAL_ROW + 1, 1))
+        for topic in topics.values():
+            if topic.hourly_bytes_per_s:
+                first = self.replicas.row(TopicPartition(topic.name, 0))
+                self._rates[:_USUAL_ROW, first : first + topic.num_partitions] = topic.hourly_bytes_per_s
+        self._passed_s = np.zeros(_USUAL_ROW + 1, dtype=np.float64)
+        self._factor, self._hour, self._throttle = 1.0, _USUAL_ROW, np.inf
+        self._ongoing: list[_OngoingReassignment] = []
+        self._ongoing_of: dict[int, _OngoingReassignment] = {}
+        self._now_ms = 0
+        self._copied = self._zero_matrix()
+        self._copying: tuple[RackTransfer, ...] = ()
+        self._interval_ms, self._is_periodic = controller.check_interval_ms, controller.checks_periodically
+        self._check_ms: int | None = None
+        if self._interval_ms is not None and (self._is_periodic or self.replicas.is_imbalanced()):
+            self._check_ms = 1 + int(random_stream(world.seed, "leader_check").integers(self._interval_ms))
+        self._catch_up.update(self._growth())
+        self._begun: list[str] = []
+        self._reached: list[TopicPartition] = []
+        self._ended: list[str] = []
+
+    def until(self, end_ms: int) -> Iterator[tuple[int, ReplicationStep]]:
+        """Advance to just before the end.
+
+        Yields:
+            The steps until then, each with its time.
+        """
+        while (due_ms := self._next_ms()) < end_ms:
+            self._advance(due_ms)
+            yield from self.take_step()
+        self._advance(end_ms)
+
+    def take_step(self) -> Iterator[tuple[int, ReplicationStep]]:
+        """Execute all actions that are due now.
+
+        Yields:
+            The step that results, with its time; nothing if nothing changed.
+        """
+        self._check_leaders()
+        while True:
+            self._start_ready_batches()
+            arrived = self._copies.update_rates(self._sources())
+            pairs = list(zip(self._copies.partition[arrived], self._copies.broker[arrived], strict=True))
+            unthrottled = self._copies.copy_unthrottled()
+            self._copied += self._by_rack(unthrottled)
+            for row, broker in pairs:
+                self.replicas.end_copy(int(row), int(broker))
+                self._complete(int(row))
+            if not pairs and not unthrottled.any() and not self._join_isrs():
+                break
+        self._catch_up.update(self._growth())
+        self._schedule_check()
+        step = ReplicationStep(
+            self.replicas.take_changed(),
+            self._transfers(self._copied),
+            self._transfers(self._by_rack(self._copies.rate)),
+            self._describe(),
+        )
+        if step.states is not None or step.copied or step.about or step.copying != self._copying:
+            yield self._now_ms, step
+        self._copied, self._copying = self._zero_matrix(), step.copying
+        self._begun, self._reached, self._ended = [], [], []
+
+    def begin(self, plan: Reassignment) -> None:
+        """Begin a reassignment; its throttle applies to the ongoing ones, too."""
+        if plan.throttle_bytes_per_s is not None:
+            self._throttle = float(plan.throttle_bytes_per_s)
+        size = plan.batch or max(1, len(plan.targets))
+        batches = [plan.targets[first : first + size] for first in range(0, len(plan.targets), size)]
+        self._ongoing.append(_OngoingReassignment(plan, deque(batches)))
+        self._begun.append(f"reassignment of {_count(len(plan.targets))} begins")
+
+    def set_replicas(self, name: TopicPartition, replicas: tuple[int, ...]) -> None:
+        """Set the replicas of a partition immediately, which ends its reassignment."""
+        row = self.replicas.row(name)
+        self._cancel(row)
+        self._copies.drop(row)
+        self.replicas.set_replicas(row, replicas)
+
+    def stop_brokers(self, brokers: tuple[int, ...], *, crash: bool) -> None:
+        """Stop brokers, with or without a controlled shutdown; their copying pauses until they are back."""
+        self.replicas.stop_brokers(brokers, crash=crash)
+
+    def start_brokers(self, brokers: tuple[int, ...]) -> None:
+        """Start brokers again."""
+        self.replicas.start_brokers(brokers)
+        for row in np.flatnonzero(self.replicas.is_reassigned()).tolist():
+            self._complete(row)
+
+    def _join_isrs(self) -> bool:
+        """Let replicas that have caught up join the ISRs; return whether any did."""
+        rows, places = self._catch_up.take_joins()
+        has_joined = bool(len(rows))
+        if has_joined:
+            brokers = np.unique(self.replicas.replicas[rows, places]).tolist()
+            self._ended.append(f"replicas on {self.replicas.describe(brokers)} are in sync again")
+            is_reassigned = self.replicas.is_reassigned()
+            for row in np.unique(rows[is_reassigned[rows]]).tolist():
+                self._complete(row)
+        return has_joined
+
+    def is_in_sync(self) -> bool:
+        """Return whether no live replica of a partition with a leader is out of sync, copies of reassignments apart."""
+        rows, _ = self.replicas.catching_up()
+        return not len(rows)
+
+    def set_traffic(self, factor: float, hour: int | None) -> None:
+        """Set the production rate to a multiple of the usual one, or of that of an hour of the day."""
+        self._factor, self._hour = factor, _USUAL_ROW if hour is None else hour
+
+    def held_bytes(self, name: TopicPartition) -> float:
+        """Return the current size of a partition: its initial size plus the bytes produced since."""
+        row = self.replicas.row(name)
+        return float(self._size[row] + (self._rates[:, row] * self._passed_s).sum())
+
+    def unfinished(self) -> list[tuple[Reassignment, int]]:
+        """Return the ongoing reassignments, each with its number of partitions that have not reached their target."""
+        return [(ongoing.plan, len(ongoing.unfinished) + sum(map(len, ongoing.waiting))) for ongoing in self._ongoing]
+
+    def falling_behind(self) -> list[TopicPartition]:
+        """Return the partitions that are copied no faster than they grow."""
+        rows = np.unique(self._copies.partition[self._copies.falling_behind()])
+        return [self._names[row] for row in rows.tolist()]
+
+    def _next_ms(self) -> float:
+        seconds = min(self._copies.next_in_sync_s(), self._catch_up.next_s())
+        in_sync_ms = np.inf if np.isinf(seconds) else self._now_ms + max(1, int(np.ceil(seconds * 1000)))
+        return min(in_sync_ms, self._next_check_ms())
+
+    def _next_check_ms(self) -> float:
+        """Return the time of the next check at which something may happen, infinity if there is none."""
+        if self._check_ms is None or self._interval_ms is None:
+            return np.inf
+        if not self._is_periodic or self._check_ms > self._now_ms:
+            return self._check_ms
+        if not self.replicas.electable_at_check().any():
+            return np.inf
+        return self._check_ms + ((self._now_ms - self._check_ms) // self._interval_ms + 1) * self._interval_ms
+
+    def _check_leaders(self) -> None:
+        """Elect preferred leaders if a check is due now."""
+        if self._check_ms is None or self._interval_ms is None or self._now_ms < self._check_ms:
+            return
+        if (self._now_ms - self._check_ms) % self._interval_ms == 0:
+            self._elect(self.replicas.electable_at_check())
+        if not self._is_periodic:
+            self._check_ms = None
+
+    def _schedule_check(self) -> None:
+        """Where checks are not periodic, let one fall an interval after leaders got imbalanced."""
+        is_due = not self._is_periodic and self._check_ms is None and self.replicas.is_imbalanced()
+        if is_due and self._interval_ms is not None:
+            self._check_ms = self._now_ms + self._interval_ms
+
+    def _advance(self, now_ms: float) -> None:
+        seconds = (now_ms - self._now_ms) / 1000
+        self._now_ms = int(now_ms)
+        self._passed_s[self._hour] += self._factor * seconds
+        self._copies.advance(seconds)
+        self._catch_up.advance(seconds)
+
+    def _sources(self) -> ReplicationSources:
+        replicas = self.replicas
+        return ReplicationSources(
+            replicas.leader, replicas.old_followers(), self._growth(), replicas.live_brokers(), self._throttle
+        )
+
+    def _growth(self) -> FloatArray:
+        """Return the bytes per second that are produced to each partition, shape (P,)."""
+        growth: FloatArray = self._factor * self._rates[self._hour]
+        return growth
+
+    def _start_ready_batches(self) -> None:
+        """Start every batch whose predecessor is done, and end the reassignments that are done."""
+        while ready := [ongoing for ongoing in self._ongoing if ongoing.waiting and not ongoing.unfinished]:
+            for target in ready[0].waiting.popleft():
+                self._begin_partition(ready[0], target)
+        for ongoing in [ongoing for ongoing in self._ongoing if not ongoing.unfinished and not ongoing.waiting]:
+            self._ongoing.remove(ongoing)
+            self._ended.append("reassignment is done")
+            if ongoing.plan.election is LeaderElection.AT_END:
+                rows = [
+                    row
+                    for row in map(self._row_of_target, ongoing.plan.targets)
+                    if self._ongoing_of.get(row) is ongoing
+                ]
+                self._elect(np.isin(np.arange(len(self.replicas.leader)), rows))
+
+    def _begin_partition(self, ongoing: _OngoingReassignment, target: ReassignmentTarget) -> None:
+        row = self._row_of_target(target)
+        self._cancel(row)
+        self._ongoing_of[row] = ongoing
+        ongoing.unfinished[row] = None
+        keeps_leader = ongoing.plan.election is not LeaderElection.AUTO
+        added = self.replicas.begin_reassignment(row, target.replicas, keeps_leader=keeps_leader)
+        self._copies.add(row, added, self.held_bytes(target.partition))
+        self._complete(row)
+
+    def _row_of_target(self, target: ReassignmentTarget) -> int:
+        return self.replicas.row(target.partition)
+
+    def _cancel(self, row: int) -> None:
+        ongoing = self._ongoing_of.pop(row, None)
+        if ongoing is not None:
+            ongoing.unfinished.pop(row, None)
+
+    def _complete(self, row: int) -> None:
+        if self.replicas.complete_reassignment(row):
+            self._copies.drop(row)
+            self._ongoing_of[row].unfinished.pop(row)
+            self._reached.append(self._names[row])
+
+    def _elect(self, rows: BoolArray) -> None:
+        elected = self.replicas.elect_preferred(rows)
+        if elected:
+            self._ended.append("preferred leaders are elected")
+
+    def _describe(self) -> str:
+        reached = [str(name) for name in self._reached]
+        names = ", ".join(reached) if len(reached) <= _MAX_NAMES else _count(len(reached))
+        changes = [f"{names} {'has its' if len(reached) == 1 else 'have their'} new replicas"] if reached else []
+        return "; ".join((*self._begun, *changes, *self._ended))
+
+    def _by_rack(self, amounts: FloatArray) -> FloatArray:
+        """Add up amounts of copies from the leader's rack to the copy's rack, shape (R + 1, R + 1)."""
+        rows = np.flatnonzero(amounts)
+        leader = self.replicas.leader[self._copies.partition[rows]]
+        matrix = self._zero_matrix()
+        np.add.at(matrix, (self._rack[leader], self._rack[self._copies.broker[rows]]), amounts[rows])
+        return matrix
+
+    def _transfers(self, matrix: FloatArray) -> tuple[RackTransfer, ...]:
+        racks = self._racks
+        return tuple(RackTransfer(racks[a], racks[b], float(matrix[a, b])) for a, b in np.argwhere(matrix > 0).tolist())
+
+    def _zero_matrix(self) -> FloatArray:
+        return np.zeros((len(self._racks), len(self._racks)), dtype=np.float64)
+
+
+def _count(partitions: int) -> str:
+    return "1 partition" if partitions == 1 else f"{partitions:,} partitions"
+
+
+def _by_partition(values: Sequence[Sequence[int]], count: int) -> FloatArray:
+    """Return values of the partitions of all topics one after the other, 0 for partitions beyond."""
+    flat = np.zeros(count, dtype=np.float64)
+    listed = np.fromiter(chain.from_iterable(values), dtype=np.float64)
+    flat[: len(listed)] = listed
+    return flat

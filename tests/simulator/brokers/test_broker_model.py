@@ -1,0 +1,130 @@
+"""Brokers, leaders and in-sync replicas on random schedules, second by second, compared with a slow model."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from assignors.model.ids import TopicPartition
+from simulator.brokers.coordinator import OFFSETS_TOPIC
+from simulator.timeline import timeline
+from simulator.world.changes import BrokersDown, BrokersUp, ReplicasSet, ReplicationStep
+from simulator.world.disturbances import (
+    BrokerBounce,
+    BrokerLoss,
+    Disturbance,
+    LeaderElection,
+    RackOutage,
+    Reassignment,
+    ReassignmentTarget,
+    TrafficChange,
+)
+from simulator.world.world import Broker, Cluster, Controller, Topic, World
+from tests.conftest import PROFILE
+from tests.relations.relation import WORLDS
+from tests.simulator.brokers.broker_model import BrokerModel
+from tests.simulator.brokers.replica_states import partition_states
+from tests.simulator.world_builders import RACKS, client, world
+
+pytestmark = pytest.mark.answers
+
+SECOND = 1_000
+DURATION_S = 900
+RATES = (0, 7_919, 104_729, 611_953)
+"""Bytes per second that are produced: primes, so that nothing ends at a full second by chance."""
+
+seconds = st.integers(1, 600)
+downs = st.sampled_from((1, 20, 90, 300))
+
+
+@st.composite
+def broker_worlds(draw: st.DrawFn) -> World:
+    """Draw a cluster with up to five brokers and six partitions, and up to five events that may overlap."""
+    count = draw(st.integers(1, 5))
+    rate = draw(st.sampled_from((700_001, 2_000_003, 50_000_017)))
+    brokers = tuple(Broker(i, RACKS[i % 3], replication_bytes_per_s=rate) for i in range(count))
+    topics = {name: draw(_topics(name, count)) for name in ("clicks", "views", OFFSETS_TOPIC)}
+    controller = Controller(draw(st.sampled_from((None, 60_000, 300_000))), draw(st.booleans()), draw(st.booleans()))
+    cluster = Cluster(brokers, topics, controller=controller)
+    base = dataclasses.replace(
+        world(),
+        cluster=cluster,
+        clients=(client("c", None),),
+        duration_ms=DURATION_S * SECOND,
+        seed=draw(st.integers(0, 9)),
+    )
+    events = draw(st.lists(_events(count, topics), min_size=1, max_size=5))
+    return dataclasses.replace(base, disturbances=tuple(events))
+
+
+@st.composite
+def _topics(draw: st.DrawFn, name: str, brokers: int) -> Topic:
+    order = st.permutations(range(brokers))
+    replicas = tuple(tuple(draw(order)[: draw(st.integers(1, 3))]) for _ in range(draw(st.integers(1, 3))))
+    leaders = tuple(draw(st.sampled_from(row)) for row in replicas)
+    rates = tuple(draw(st.sampled_from(RATES)) for _ in replicas)
+    return Topic(
+        name,
+        replicas,
+        leaders,
+        rates,
+        (0,) * len(replicas),
+        min_insync_replicas=draw(st.sampled_from((1, 2))),
+        unclean_leader_election=draw(st.booleans()),
+    )
+
+
+@st.composite
+def _events(draw: st.DrawFn, brokers: int, topics: dict[str, Topic]) -> Disturbance:
+    at_ms = draw(seconds) * SECOND
+    some = tuple(draw(st.lists(st.integers(0, brokers - 1), unique=True, min_size=1, max_size=3)))
+    down_ms = draw(downs) * SECOND
+    kind = draw(st.sampled_from(("bounce", "bounce", "loss", "outage", "reassignment", "traffic")))
+    if kind == "bounce":
+        return BrokerBounce(at_ms, some, down_ms, draw(st.sampled_from((0, 1, 45))) * SECOND)
+    if kind == "loss":
+        return BrokerLoss(at_ms, some, draw(st.sampled_from((down_ms, down_ms, None))))
+    if kind == "outage":
+        return RackOutage(at_ms, RACKS[some[0] % 3], draw(st.sampled_from((down_ms, down_ms, None))))
+    if kind == "traffic":
+        return TrafficChange(at_ms, draw(st.sampled_from((0.0, 0.5, 4.0))))
+    topic = topics[draw(st.sampled_from(sorted(topics)))]
+    partition = draw(st.integers(0, topic.num_partitions - 1))
+    target = ReassignmentTarget(TopicPartition(topic.name, partition), some)
+    return Reassignment(at_ms, (target,), election=draw(st.sampled_from(LeaderElection)))
+
+
+@settings(max_examples=WORLDS, derandomize=PROFILE not in ("certify", "nightly"), database=None, deadline=None)
+@given(broker_worlds())
+def test_brokers_leaders_and_in_sync_replicas_equal_a_slow_model(built: World) -> None:
+    """Which brokers are up, and the leader and ISR of each partition, are those of a model that goes event by event."""
+    model = BrokerModel(built)
+    up = {broker.id for broker in built.cluster.brokers}
+    now = {p.name: (p.replicas, p.leader, p.isr) for p in model.partitions}
+    now = {name: (list(replicas), leader, set(isr)) for name, (replicas, leader, isr) in now.items()}
+    changes = timeline(built)
+    at_ms = SECOND // 2
+    while at_ms < DURATION_S * SECOND:
+        model.run(at_ms)
+        while changes and changes[0].at_ms <= at_ms:
+            change = changes.pop(0).change
+            match change:
+                case BrokersDown(brokers=brokers):
+                    up -= set(brokers)
+                case BrokersUp(brokers=brokers):
+                    up |= set(brokers)
+            if isinstance(change, BrokersDown | BrokersUp | ReplicasSet | ReplicationStep):
+                for state in partition_states(built, change.states):
+                    leader = None if state.leader < 0 else state.leader
+                    now[state.partition] = list(state.replicas), leader, set(state.in_sync)
+        assert up == model.up, at_ms
+        for p in model.partitions:
+            assert now[p.name] == (p.replicas, p.leader, p.isr), (at_ms, p.name)
+        # Until the next change of either, every second is like this one.
+        next_ms = min(changes[0].at_ms if changes else DURATION_S * SECOND, model.next_due_ms())
+        at_ms = int(
+            max(at_ms + SECOND, -(-(min(next_ms, DURATION_S * SECOND) - SECOND // 2) // SECOND) * SECOND + SECOND // 2)
+        )
