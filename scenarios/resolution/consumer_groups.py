@@ -21,6 +21,7 @@ from scenarios.language.schema import DEFAULT_ASSIGNOR, AssignorSettings, Scenar
 from scenarios.language.streams_configs import StreamsConfigs
 from scenarios.language.validation import SourceMap
 from scenarios.resolution.subscriptions import SubscribedTopic, check_subscriptions, subscribed_topics
+from scenarios.sampling.blueprint import MAX_CLIENTS
 
 CONSUMERS: Final[ScenarioPath] = ("consumers",)
 
@@ -203,9 +204,9 @@ def _check_names(
 
 
 def _names(entry: Any) -> Iterator[str]:
-    """Yield the names of an entry of clients, and that of the entry."""
+    """Yield the names of an entry of clients, and that of the entry; too many clients are reported later."""
     yield entry.name
-    yield from (f"{entry.name}-{number}" for number in range(entry.count or 0))
+    yield from (f"{entry.name}-{number}" for number in range(min(entry.count or 0, MAX_CLIENTS)))
 
 
 def check_group(entry: ConsumerGroupEntry, file: ScenarioFileDocument, source_map: SourceMap) -> None:

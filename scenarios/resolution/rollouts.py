@@ -18,7 +18,7 @@ from scenarios.language.section import config_keys
 from scenarios.language.validation import SourceMap
 from scenarios.resolution.assignors import AssignorSpec
 from scenarios.resolution.upgrades import Releases
-from scenarios.sampling.blueprint import ClientBlueprint
+from scenarios.sampling.blueprint import MAX_CLIENTS, ClientBlueprint
 from scenarios.sampling.event_plans import PlannedEvent, RollingBouncePlan
 from simulator.world.world import GroupProtocol
 
@@ -102,7 +102,8 @@ def check_rollouts_of_group(
     own: dict[str, ScenarioPath] = {}
     for i, entry in valid_entries(document.application.entry.clients):  # type: ignore[attr-defined]
         if entry.configs.strategies is not None:
-            names = [entry.name, *(f"{entry.name}-{number}" for number in range(entry.count or 0))]
+            numbers = range(min(entry.count or 0, MAX_CLIENTS))
+            names = [entry.name, *(f"{entry.name}-{number}" for number in numbers)]
             own.update(dict.fromkeys(names, ("clients", i, "configs", _STRATEGY)))
     listed = [*own.values(), *paths.values()]
     for spec in specs if listed else ():

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 
 from assignors.model.ids import TopicId
 from scenarios.kafka.formats.lines import FormatError, numbered_lines, parse_broker_ids
@@ -165,7 +166,8 @@ def _parse_leader(number: int, text: str) -> int:
 
 def _finish(name: str, draft: _TopicDraft) -> DescribedTopic:
     count = len(draft.replicas) if draft.count is None else draft.count
-    missing = [str(partition) for partition in range(count) if partition not in draft.replicas][:5]
+    # The count is what the file says: no more than five are looked for.
+    missing = list(islice((str(number) for number in range(count) if number not in draft.replicas), 5))
     if missing or len(draft.replicas) != count:
         problem = (
             f"partition {', '.join(missing)} is missing"
