@@ -318,7 +318,7 @@ def plan(
         cluster, bootstrap=bootstrap, properties=properties, brokers=brokers, log_dirs=log_dirs, rates=rates, seed=seed
     )
     options = PlanOptions(remove_brokers, add_brokers, replication_factor, topics, rack_aware)
-    plan_input = build_plan_input(loaded.state, options, loaded.log_dirs)
+    plan_input = build_plan_input(loaded.state, options, loaded.log_dirs, is_planned=bool(chosen))
     if batch_bytes is not None and plan_input.state.size_bytes is None:
         raise PlanError("--batch-bytes: partition sizes are unknown; pass --log-dirs FILE")
     if throttle_bytes_per_s == 0:

@@ -157,7 +157,9 @@ def _changes(
             before = log_dirs_by_partition.get((move.topic, move.partition), {})
             old_dirs = tuple(before.get(broker, ANY_LOG_DIR) for broker in move.replicas) if before else ()
             changes_in_order.append(
-                ReplicaChange(key, move.replicas, move.replicas, is_led_by_other, 0, log_dirs, old_dirs)
+                ReplicaChange(
+                    key, move.replicas, move.replicas, is_led_by_other, None, move.replicas[0], log_dirs, old_dirs
+                )
             )
     return changes_in_order
 

@@ -65,8 +65,16 @@ class PlanInput:
         return np.flatnonzero(np.isin(self.state.topic, topic_indices))
 
 
-def build_plan_input(state: ClusterState, options: PlanOptions, log_dirs: LogDirs | None = None) -> PlanInput:
+def build_plan_input(
+    state: ClusterState, options: PlanOptions, log_dirs: LogDirs | None = None, *, is_planned: bool = True
+) -> PlanInput:
     """Build the input of replica strategies.
+
+    Args:
+        state: the cluster.
+        options: what is asked of a plan.
+        log_dirs: the known log directories of replicas.
+        is_planned: whether strategies plan; the replication factors of imported plans are their own.
 
     Returns:
         The input.
@@ -96,7 +104,8 @@ def build_plan_input(state: ClusterState, options: PlanOptions, log_dirs: LogDir
     check_request(extended, request, topics or None)
     warnings = tuple(_warnings(state, extended, request, added))
     plan_input = PlanInput(extended, request, topics or None, warnings, log_dirs or {})
-    _check_factors(plan_input)
+    if is_planned:
+        _check_factors(plan_input)
     return plan_input
 
 

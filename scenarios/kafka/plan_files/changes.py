@@ -9,7 +9,6 @@ import numpy as np
 
 from assignors.model.columns import IntArray
 from assignors.model.ids import TopicPartition
-from assignors.replicas.broker_loads import added_replicas
 from assignors.replicas.plan_evaluation import changed_rows
 from assignors.replicas.state import NO_BROKER, ClusterState
 from scenarios.kafka.formats.reassignment import ANY_LOG_DIR
@@ -27,7 +26,8 @@ class ReplicaChange:
         old: Current broker ids, the preferred leader first.
         new: Target broker ids, the preferred leader first.
         needs_election: Whether the current leader differs from the new preferred leader.
-        copied_bytes: Bytes to copy; None if sizes are unknown.
+        size_bytes: Size of the partition; None if sizes are unknown.
+        leader: Current leader, which sends what is copied.
         new_log_dirs: Log directory of each new replica, ANY_LOG_DIR if the broker chooses, unchanged for a replica that
             stays; empty if none is known.
         old_log_dirs: Log directory of each old replica; empty if none is known.
@@ -37,9 +37,22 @@ class ReplicaChange:
     old: tuple[int, ...]
     new: tuple[int, ...]
     needs_election: bool
-    copied_bytes: int | None
+    size_bytes: int | None
+    leader: int
     new_log_dirs: tuple[str, ...] = ()
     old_log_dirs: tuple[str, ...] = ()
+
+    @property
+    def receivers(self) -> tuple[int, ...]:
+        """The brokers that copy the partition."""
+        return tuple(broker for broker in self.new if broker not in self.old)
+
+    @property
+    def copied_bytes(self) -> int | None:
+        """Bytes to copy; None if sizes are unknown."""
+        if not self.receivers:
+            return 0
+        return None if self.size_bytes is None else self.size_bytes * len(self.receivers)
 
 
 def replica_changes(
@@ -54,18 +67,18 @@ def replica_changes(
     """
     known_dirs = log_dirs or {}
     rows = changed_rows(state, replicas)
-    num_copies = added_replicas(state.replicas[rows], replicas[rows]).sum(axis=1)
     changes = [
         ReplicaChange(
             key=state.partition_id(row),
             old=_broker_ids(state, state.replicas[row]),
             new=_broker_ids(state, replicas[row]),
             needs_election=bool(replicas[row, 0] != state.leader[row]),
-            copied_bytes=None if state.size_bytes is None else int(state.size_bytes[row]) * int(copies),
+            size_bytes=None if state.size_bytes is None else int(state.size_bytes[row]),
+            leader=_leader_id(state, row),
             new_log_dirs=_log_dirs(known_dirs, state, row, replicas[row]),
             old_log_dirs=_log_dirs(known_dirs, state, row, state.replicas[row]),
         )
-        for row, copies in zip(rows.tolist(), num_copies.tolist(), strict=True)
+        for row in rows.tolist()
     ]
     return tuple(sorted(changes, key=lambda change: change.key))
 
@@ -87,19 +100,15 @@ def is_reversible(change: ReplicaChange) -> bool:
 
 
 def reverse_change(change: ReplicaChange) -> ReplicaChange:
-    """Return the change that restores the old replicas; removed replicas are copied back."""
-    num_added = len(set(change.new) - set(change.old))
-    num_removed = len(set(change.old) - set(change.new))
-    if change.copied_bytes is None or (num_removed and not num_added):
-        copied_bytes = None
-    else:
-        copied_bytes = change.copied_bytes // num_added * num_removed if num_added else 0
+    """Return the change that restores the old replicas; removed replicas are copied back from the new leader."""
+    stays = change.leader in change.new and not change.needs_election
     return ReplicaChange(
         change.key,
         change.new,
         change.old,
         change.needs_election,
-        copied_bytes,
+        change.size_bytes,
+        change.leader if stays else change.new[0],
         new_log_dirs=change.old_log_dirs,
         old_log_dirs=change.new_log_dirs,
     )
@@ -127,6 +136,12 @@ def _log_dirs(known_dirs: LogDirs, state: ClusterState, row: int, broker_rows: I
     dir_of = known_dirs.get((key.topic, key.partition), {})
     brokers = _broker_ids(state, broker_rows)
     return tuple(dir_of.get(broker, ANY_LOG_DIR) for broker in brokers) if dir_of.keys() & set(brokers) else ()
+
+
+def _leader_id(state: ClusterState, row: int) -> int:
+    """Return the leader of a partition, its preferred one if it has none."""
+    leader = state.leader[row] if state.leader[row] != NO_BROKER else state.replicas[row, 0]
+    return int(state.ids[leader])
 
 
 def _broker_ids(state: ClusterState, broker_rows: IntArray) -> tuple[int, ...]:

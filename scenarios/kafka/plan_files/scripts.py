@@ -7,6 +7,7 @@ and topics; `verifyAssignment` prints the state of each partition and removes th
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from scenarios.kafka.plan_files.changes import ReplicaChange, moves_log_dir
@@ -84,15 +85,17 @@ def script_text(
 
 
 def min_duration_ms(changes: Sequence[ReplicaChange], throttle_bytes_per_s: int) -> int | None:
-    """Return a lower bound of the time to copy changes, from the bytes each broker receives; None if unknown."""
-    received_bytes: dict[int, int] = {}
+    """Return a lower bound of the time to copy changes, from what each broker sends and receives; None if unknown.
+
+    Leaders send, and stay until all is copied.
+    """
+    sent, received = Counter[int](), Counter[int]()
     for change in changes:
         if change.copied_bytes is None:
             return None
-        receivers = [broker for broker in change.new if broker not in change.old]
-        for broker in receivers:
-            received_bytes[broker] = received_bytes.get(broker, 0) + change.copied_bytes // len(receivers)
-    return -(-max(received_bytes.values(), default=0) * 1000 // throttle_bytes_per_s)
+        sent[change.leader] += change.copied_bytes
+        received.update(dict.fromkeys(change.receivers, change.size_bytes or 0))
+    return -(-max((*sent.values(), *received.values()), default=0) * 1000 // throttle_bytes_per_s)
 
 
 def _summary(action: str, changes: Sequence[ReplicaChange], throttle_bytes_per_s: int) -> str:

@@ -17,6 +17,7 @@ from tests.assignor_sim.commands.plan_commands import (
     parse_json,
     plan_row,
     plan_three_brokers,
+    run_plan,
 )
 from tests.assignor_sim.planners import RoundRobin
 
@@ -161,3 +162,16 @@ def test_missing_or_malformed_plan_is_rejected(folder: Path) -> None:
     assert "nowhere.json: no such file" in plan_three_brokers("--from", "nowhere.json").stderr
     assert "brokers.csv: no JSON" in plan_three_brokers("--from", "brokers.csv").stderr
     assert "version is not 1" in plan_three_brokers("--from", write_plan(folder, version=2)).stderr
+
+
+def test_imported_plan_without_a_broker_has_its_own_replication_factor(folder: Path) -> None:
+    """Topics of three brokers with three replicas keep two without broker 3, as the plan says."""
+    now = [{"topic": "t", "partition": 0, "replicas": [1, 2, 3]}]
+    (folder / "now.json").write_text(json.dumps({"version": 1, "partitions": now}), encoding="utf-8")
+    name = write_plan(folder, [{"topic": "t", "partition": 0, "replicas": [1, 2]}])
+    options = ("--brokers", "brokers.csv", "--remove-broker", "3")
+    result = run_plan("now.json", *options, "--from", name, "--format", "json")
+    row = plan_row(result, name)
+    assert (row["broken_replication_factor"], row["broken_forbidden_broker"]) == (0, 0)
+    planned = run_plan("now.json", *options)
+    assert "replication factor 3 exceeds 2 allowed brokers" in planned.output

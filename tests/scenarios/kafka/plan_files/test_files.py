@@ -45,14 +45,16 @@ def parse_json(content: bytes) -> Any:
 def test_only_changes_are_listed_sorted_by_partition() -> None:
     changes = replica_changes(build_cluster(), PLAN)
     assert changes == (
-        ReplicaChange(TopicPartition("a", 2), (12, 10), (13, 10, 11), needs_election=True, copied_bytes=600),
-        ReplicaChange(TopicPartition("b", 0), (10, 11), (11, 10), needs_election=True, copied_bytes=0),
+        ReplicaChange(TopicPartition("a", 2), (12, 10), (13, 10, 11), needs_election=True, size_bytes=300, leader=12),
+        ReplicaChange(TopicPartition("b", 0), (10, 11), (11, 10), needs_election=True, size_bytes=100, leader=10),
     )
     assert replica_changes(build_cluster(), build_plan(*SAME)) == ()
 
 
 def test_copied_bytes_are_unknown_without_sizes() -> None:
-    assert [change.copied_bytes for change in replica_changes(build_cluster(sizes=False), PLAN)] == [None, None]
+    assert [change.copied_bytes for change in replica_changes(build_cluster(sizes=False), PLAN)] == [None, 0], (
+        "b-0 copies nothing"
+    )
 
 
 def test_partitions_are_sorted_numerically() -> None:
@@ -113,7 +115,7 @@ def test_limit_of_zero_bytes_allows_changes_without_copies() -> None:
 def test_batches_partition_the_changes_within_their_limits(seed: int) -> None:
     rng = random.Random(seed)
     changes = [
-        ReplicaChange(TopicPartition("t", number), (1,), (2,), rng.random() < 0.5, rng.randint(0, 120))
+        ReplicaChange(TopicPartition("t", number), (1,), (2,), rng.random() < 0.5, rng.randint(0, 120), 1)
         for number in range(rng.randint(1, 60))
     ]
     limits = BatchLimits(rng.choice([None, 1, 7]), rng.choice([None, 100, 300]))
@@ -192,7 +194,7 @@ def test_scripts_match_the_files_of_a_plan() -> None:
 def test_scripts_are_valid_shell() -> None:
     changes = [
         *replica_changes(build_cluster(), PLAN),
-        ReplicaChange(TopicPartition("b", 1), (10,), (10,), False, 0, ("/data/1",)),
+        ReplicaChange(TopicPartition("b", 1), (10,), (10,), False, 0, 10, ("/data/1",)),
     ]
     for text in scripts(plan_files(changes, (), THROTTLED)).values():
         checked = subprocess.run([str(shutil.which("sh")), "-n"], input=text, text=True, capture_output=True)
@@ -200,28 +202,34 @@ def test_scripts_are_valid_shell() -> None:
 
 
 def test_log_dir_throttle_is_set_only_for_moves_between_directories() -> None:
-    moved = ReplicaChange(TopicPartition("b", 1), (10,), (10,), False, 0, ("/data/1",))
+    moved = ReplicaChange(TopicPartition("b", 1), (10,), (10,), False, 0, 10, ("/data/1",))
     option = "--replica-alter-log-dirs-throttle 50"
     assert option in scripts(plan_files([moved], (), THROTTLED))["execute.sh"]
     assert option not in scripts(plan_files(replica_changes(build_cluster(), PLAN), (), THROTTLED))["execute.sh"]
 
 
-def test_min_duration_is_that_of_the_busiest_receiver() -> None:
+def test_min_duration_is_that_of_the_busiest_receiver_or_sender() -> None:
     key = TopicPartition("a", 0)
-    to_one = [ReplicaChange(key, (1, 2), (1, 3), False, 1_000), ReplicaChange(key, (1, 2), (4, 3), False, 4_000)]
+    to_one = [ReplicaChange(key, (1, 2), (1, 3), False, 1_000, 1), ReplicaChange(key, (2, 1), (2, 3), False, 2_000, 2)]
     assert min_duration_ms(to_one, 50) == 60_000
-    assert min_duration_ms([*to_one, ReplicaChange(key, (1,), (2,), False, None)], 50) is None
-    assert min_duration_ms([ReplicaChange(key, (1, 2), (2, 1), False, 0)], 50) == 0
+    from_one = [
+        ReplicaChange(key, (1, 2), (1, 3), False, 1_000, 1),
+        ReplicaChange(key, (1, 2), (1, 4), False, 2_000, 1),
+    ]
+    assert min_duration_ms(from_one, 50) == 60_000
+    to_two = [ReplicaChange(key, (1,), (1, 2, 3), False, 1_000, 1)]
+    assert min_duration_ms(to_two, 50) == 40_000, "the leader sends to both"
+    assert min_duration_ms([*to_one, ReplicaChange(key, (1,), (2,), False, None, 1)], 50) is None
+    assert min_duration_ms([ReplicaChange(key, (1, 2), (2, 1), False, 700, 1)], 50) == 0
 
 
 def test_reverse_of_a_change_copies_removed_replicas_back() -> None:
     key = TopicPartition("a", 0)
-    assert reverse_change(ReplicaChange(key, (1, 2), (1, 3), True, 700)) == ReplicaChange(
-        key, (1, 3), (1, 2), True, 700
+    assert reverse_change(ReplicaChange(key, (1, 2), (3, 2), True, 700, 1)) == ReplicaChange(
+        key, (3, 2), (1, 2), True, 700, 3
     )
-    assert reverse_change(ReplicaChange(key, (1,), (1, 2, 3), False, 700)).copied_bytes == 0
-    assert reverse_change(ReplicaChange(key, (1, 2), (3, 4, 5), False, 900)).copied_bytes == 600
-    # The size of a partition is unknown if nothing of it is copied.
-    assert reverse_change(ReplicaChange(key, (1, 2), (1,), False, 0)).copied_bytes is None
-    assert reverse_change(ReplicaChange(key, (1, 2), (2, 1), False, 0)).copied_bytes == 0
-    assert reverse_change(ReplicaChange(key, (1,), (2,), False, None)).copied_bytes is None
+    assert reverse_change(ReplicaChange(key, (1,), (1, 2, 3), False, 700, 1)).copied_bytes == 0
+    assert reverse_change(ReplicaChange(key, (1, 2), (3, 4, 5), False, 300, 1)).copied_bytes == 600
+    assert reverse_change(ReplicaChange(key, (1, 2, 3), (1,), False, 300, 1)).copied_bytes == 600
+    assert reverse_change(ReplicaChange(key, (1, 2), (2, 1), False, 300, 1)).copied_bytes == 0
+    assert reverse_change(ReplicaChange(key, (1,), (2,), False, None, 1)).copied_bytes is None
