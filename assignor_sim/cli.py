@@ -6,8 +6,10 @@ traceback; 3 a failed run.
 
 from __future__ import annotations
 
+import errno
 import sys
 from importlib.metadata import version
+from pathlib import PurePath
 from typing import Annotated, Any, Final
 
 import typer
@@ -178,6 +180,9 @@ def main() -> None:
         sys.stderr.close()
         sys.exit(0)
     except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            name = PurePath(str(error.filename)).name[:60]
+            exit_with_error(f"{name}…: {str(error.strerror).lower()}; choose a shorter one")
         if error.filename is not None or error.errno not in CANNOT_WRITE:
             raise
         print_error(f"standard output cannot be written: {error.strerror}")

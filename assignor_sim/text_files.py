@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TextIO
 
 from assignor_sim.console.streams import CANNOT_WRITE
-from simulator.results.output_lock import LockedError, output_lock
+from simulator.results.output_lock import LockedError, output_lock, without_link
 
 STANDARD = Path("-")
 
@@ -70,7 +70,7 @@ def open_to_write(path: Path) -> Iterator[TextIO]:
             if error.filename is None and error.errno in CANNOT_WRITE:  # A write does not say of which file.
                 raise OSError(error.errno, f"cannot be written: {error.strerror}", str(path)) from error
             raise
-        os.replace(part, path)
+        os.replace(part, without_link(path))
 
 
 def write_text(path: Path, text: str) -> None:

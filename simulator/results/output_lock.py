@@ -40,7 +40,7 @@ class LockedError(OSError):
 def output_lock(target: Path) -> Iterator[Path]:
     """Lock a file or directory for writing, and remove what killed writers have left beside it.
 
-    A thread may take the lock again while it holds it.
+    A thread may take the lock again while it holds it. A link stays: what it points to is written.
 
     Args:
         target: the file or directory; its parent must exist.
@@ -52,7 +52,7 @@ def output_lock(target: Path) -> Iterator[Path]:
         LockedError: another process, or another thread, holds the lock.
         OSError: the lock cannot be created.
     """
-    target = target.absolute()
+    target = without_link(target.absolute())
     part = target.with_name(f".{target.name}.part")
     key = (str(target), threading.get_ident())
     if key in _HELD:
@@ -88,6 +88,7 @@ def replace_directory(part: Path, target: Path) -> None:
     The exchange is one operation on Linux and macOS, on file systems that support it. On others, a killed writer may
     leave the target missing for the moment between two operations.
     """
+    target = without_link(target)
     if not target.exists():
         part.rename(target)
     elif _exchange(part, target):
@@ -98,6 +99,11 @@ def replace_directory(part: Path, target: Path) -> None:
         target.rename(old)
         part.rename(target)
         remove(old)
+
+
+def without_link(target: Path) -> Path:
+    """Return what a link points to, or a path that is no link."""
+    return target.resolve() if target.is_symlink() else target
 
 
 def remove(path: Path) -> None:

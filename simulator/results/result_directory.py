@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from simulator.results.output_lock import output_lock, replace_directory
+from simulator.results.output_lock import output_lock, replace_directory, without_link
 from simulator.results.renamed_keys import RENAMED_TABLES, rename_tables
 from simulator.results.run_table_rules import REFERENCES, RULES
 from simulator.results.table_checks import (
@@ -113,7 +114,10 @@ def check_writable(directory: Path, kind: str | None = None) -> None:
     Raises:
         ResultsError: it has other content, or cannot be created.
     """
-    parent = next(path for path in directory.absolute().parents if path.exists())
+    if (scheme := re.match(r"(\w{2,}):/", str(directory))) is not None:
+        raise ResultsError(f"{directory}: is not a local folder, but an address ({scheme[1]}:); choose another --out")
+    absolute = without_link(directory.absolute())
+    parent = next((path for path in absolute.parents if path.exists()), absolute)
     if not parent.is_dir():
         raise ResultsError(f"{directory}: cannot be written: {parent} is not a directory; choose another --out")
     if not os.access(parent, os.W_OK | os.X_OK):
