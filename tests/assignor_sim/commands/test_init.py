@@ -36,9 +36,7 @@ def test_every_section_and_every_alternative_has_a_comment(shell: Shell) -> None
     assert all(len(line) <= 120 for line in text.splitlines())
 
 
-@pytest.mark.parametrize(
-    "alternative", ["configs: {replica.selector.class", "max.warmup.replicas", "probing.rebalance"]
-)
+@pytest.mark.parametrize("alternative", ["replica.selector.class", "max.warmup.replicas", "probing.rebalance"])
 def test_commented_alternatives_are_valid_too(shell: Shell, alternative: str) -> None:
     shell("init")
     path = shell.folder / "scenario.yaml"
