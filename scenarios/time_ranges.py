@@ -41,8 +41,7 @@ def time_ranges(
     key: dict[str, object] = {"scenario": trace.world.name, "assignor": spec.label, "seed": seed}
     times = trace.world.application.times
     is_classic = trace.world.application.group_configs.protocol is GroupProtocol.CLASSIC
-    factor = times.uncertainty
-    early_times, late_times = times.scaled(1 / factor), times.scaled(factor)
+    early_times, late_times = times.early(), times.late()
     may_differ = early_times != late_times and is_classic and trace.failure is None and may_depend_on_times(trace)
     if not may_differ:
         return time_range_table(key, [])

@@ -121,3 +121,20 @@ def test_start_delays_a_client_that_an_event_starts() -> None:
 def test_invalid_times_are_rejected(times: str) -> None:
     with pytest.raises(ScenarioError, match=r"newcomer\.yaml:10: application\.times"):
         loads(newcomer("1 MB", times=times), "newcomer.yaml")
+
+
+def test_copies_that_begin_early_are_compared_with_members_that_rejoin_late() -> None:
+    """Earlier copies are complete before the last members rejoin; if both were faster, they would not be."""
+    text = """
+cluster: {brokers: {count: 1}, topics: [{name: t, partitions: 4, bytes_per_s: 4 kB/s}]}
+application:
+  id: app
+  configs: {num.standby.replicas: 1, max.warmup.replicas: 8}
+  subtopologies: [{sources: [t], stores: [{name: s, size: 232 MB}]}]
+clients: [{name: c, count: 2}, {name: n, count: 1, starts: false}]
+events: [{at: 10m, scale_out: {clients: [n]}}]
+duration: 2h
+"""
+    [row] = run(loads(text, "ranges")).tables["time_ranges"].to_pylist()
+    assert (row["early_rebalances_to_converge"], row["rebalances_to_converge"]) == (3, 4)
+    assert row["early_time_to_converge_ms"] == pytest.approx(8_100, rel=0.01)

@@ -1,4 +1,4 @@
-"""The range of outcomes that a prediction has if client times are shorter or longer, within their uncertainty."""
+"""The range of outcomes that a prediction has if copies begin to read earlier or later, as client times allow."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tools.fidelity.step_outcome import StepOutcome, predict_outcome
 
 
 def predict_range(trace: Trace, document: Document, assignor: str, period_ms: tuple[int, int]) -> list[StepOutcome]:
-    """Return the outcomes of a period with the shortest and with the longest client times.
+    """Return the outcomes of a period with copies that begin to read as early and as late as client times allow.
 
     Args:
         trace: The prediction.
@@ -32,8 +32,8 @@ def predict_range(trace: Trace, document: Document, assignor: str, period_ms: tu
         return []
     spec = loads(json.dumps(document), application.id).assignor_spec(assignor)
     outcomes = []
-    for factor in (1 / times.uncertainty, times.uncertainty):
-        changes: dict[str, Any] = {"times": times.scaled(factor)}
+    for scaled_times in (times.early(), times.late()):
+        changes: dict[str, Any] = {"times": scaled_times}
         world = dataclasses.replace(trace.world, application=dataclasses.replace(application, **changes))
         scaled = simulate(world, registry.make(spec.info, spec.parameters), spec.info.weights)
         outcomes.append(predict_outcome(scaled, *period_ms))
