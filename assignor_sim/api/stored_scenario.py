@@ -28,6 +28,7 @@ def scenario_record(scenario: Scenario) -> dict[str, Any]:
         "file": stored_scenario_path(scenario),
         "sha256": _sha256(scenario),
         "imports": dict(scenario.imports),
+        "renamed": [client.name for client in scenario.blueprint.clients if not client.keeps_name],
         "inferred": list(scenario.notes),
         "warnings": list(scenario.warnings),
         "overrides": [f"{path}={value}" for path, value in scenario.overrides],

@@ -104,12 +104,14 @@ class GroupProgram(CheckupProgram[GroupSetting]):
         }
 
     def remarks(self) -> tuple[str, ...]:
-        """Return how many consumers have no partition, if there are more consumers than partitions."""
+        """Return also how many consumers have no partition, if there are more consumers than partitions."""
+        remarks = super().remarks()
         idle = self._consumers - self._partitions
         if idle <= 0:
-            return ()
+            return remarks
         verb = "has" if idle == 1 else "have"
         return (
+            *remarks,
             f"{counted(idle, 'consumer')} of {self._consumers:,} {verb} no partition: "
             f"the topics have {self._partitions:,}.",
         )

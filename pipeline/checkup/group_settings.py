@@ -15,7 +15,7 @@ from assignors.consumer_groups import OfConsumerGroup, find_consumer_assignor
 from assignors.consumers.selection import BROKER_RANGE, COOPERATIVE_STICKY, UNIFORM
 from pipeline.checkup.group_changes import GroupChanges
 from reports.analysis.recommendation import SettingChange
-from scenarios.checkup.base import Document, deployment
+from scenarios.checkup.base import Document, deployment, renamed_clients
 from scenarios.checkup.situations import DEFAULT_DEPLOYMENT
 from scenarios.language.broker_configs import RACK_AWARE_SELECTOR
 from scenarios.language.consumer_entries import ConsumerGroupEntry
@@ -99,6 +99,11 @@ class GroupSettings:
         protocol = self.assignor.protocol or GroupProtocol.CLASSIC
         return self._scenario.blueprint.group_configs[protocol].session_timeout_ms
 
+    @property
+    def renames_members(self) -> bool:
+        """Whether static membership is left out because a rollout gives members new names."""
+        return bool(renamed_clients(self._scenario))
+
     def is_of_coordinator(self, setting: GroupSetting) -> bool:
         """Return whether a setting has the consumer protocol."""
         return self.by_coordinator if setting.assignor is None else setting.assignor in _OF_COORDINATOR
@@ -169,7 +174,7 @@ class GroupSettings:
             yield replace(self.today, has_client_rack=True)
         if self._can_read_nearest():
             yield replace(self.today, reads_nearest=True, has_client_rack=self.lacks_client_rack)
-        if not all(client.is_static for client in self._clients):
+        if not all(client.is_static for client in self._clients) and not self.renames_members:
             yield replace(self.today, is_static=True)
             longer_ms = self._deployment_down_ms() + _SESSION_MARGIN_MS
             if longer_ms > self.session_timeout_ms and not self.by_coordinator:

@@ -37,6 +37,10 @@ class CheckupSettings(Protocol[Setting]):
     def today(self) -> Setting:
         """The current setting."""
 
+    @property
+    def renames_members(self) -> bool:
+        """Whether static membership is left out because a rollout gives members new names."""
+
     def single_changes(self) -> list[Setting]:
         """Return the settings that differ from the current one in one change, with what it needs to have an effect."""
 
@@ -111,7 +115,13 @@ class CheckupProgram(ABC, Generic[Setting]):
 
     def remarks(self) -> tuple[str, ...]:
         """Return remarks on the subject, one sentence each."""
-        return ()
+        if not self.settings.renames_members:
+            return ()
+        return (
+            "Static membership is not tried: a rollout gives the pods of a Deployment new names, so that the static "
+            "members that they replace would keep their tasks until session.timeout.ms is over. Pods of a StatefulSet "
+            "keep their names.",
+        )
 
 
 def counted_racks(racks: Iterable[str | None]) -> dict[str, int]:

@@ -11,7 +11,7 @@ from pipeline.recommend.assignor_entry import entry_values
 from pipeline.recommend.config_changes import config_changes
 from pipeline.recommend.space import ASSIGNOR, PROBING, STANDBYS, STRATEGY, WARMUPS, Candidate, SearchSpace
 from reports.analysis.recommendation import SettingChange
-from scenarios.checkup.base import Document, base_document
+from scenarios.checkup.base import Document, base_document, renamed_clients
 from scenarios.language.releases import NEWEST, has_leave_group_config, parse_release
 from scenarios.load import AssignorSpec, Scenario
 
@@ -72,6 +72,11 @@ class StreamsSettings:
         """Return the current setting."""
         return StreamsSetting(self.space.today)
 
+    @property
+    def renames_members(self) -> bool:
+        """Whether static membership is left out because a rollout gives members new names."""
+        return not self.assignor.info.in_streams_groups and bool(renamed_clients(self.scenario))
+
     def single_changes(self) -> list[StreamsSetting]:
         """Return the settings that differ from the current one in one config, or in how clients start or close."""
         return list(dict.fromkeys(self._single_changes()))
@@ -92,11 +97,11 @@ class StreamsSettings:
                     yield changed
                     if dimension.name == STANDBYS and level and self._can_have_zone_tags:
                         yield replace(changed, has_zone_tags=True)
-        if not self.assignor.info.in_streams_groups:
-            clients = self.scenario.blueprint.clients
-            if not all(client.is_static for client in clients):
+        has_dynamic_members = not all(client.is_static for client in self.scenario.blueprint.clients)
+        if has_dynamic_members and not self.assignor.info.in_streams_groups:
+            if not self.renames_members:
                 yield replace(today, is_static=True)
-                yield replace(today, leaves_group=True)
+            yield replace(today, leaves_group=True)
 
     def combine(self, one: StreamsSetting, other: StreamsSetting) -> StreamsSetting | None:
         """Return a setting with the changes of two; None if they change the same config, or exclude each other."""

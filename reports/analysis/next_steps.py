@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Final
@@ -71,7 +71,8 @@ class RunEvidence:
         configs: assignment configs, from the manifests.
         protocols: group protocols, from the manifests.
         read_shares: cross-rack reads of topics as a share of all cross-rack bytes.
-        returns: how often a client joined while its old session timed out.
+        returns: how often a client that keeps its name joined while its old session timed out.
+        remaining: how often the session of a client timed out that had closed without LeaveGroup and lost its name.
         first_client: the first client of each run.
         clients: number of clients.
         racks: number of racks of clients; 0 if no client has one.
@@ -83,6 +84,7 @@ class RunEvidence:
     protocols: Mapping[tuple[str, str], str] = field(default_factory=dict)
     read_shares: Mapping[tuple[str, str], float] = field(default_factory=dict)
     returns: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    remaining: Mapping[tuple[str, str], int] = field(default_factory=dict)
     first_client: Mapping[tuple[str, str], str] = field(default_factory=dict)
     clients: Mapping[tuple[str, str], int] = field(default_factory=dict)
     racks: Mapping[tuple[str, str], int] = field(default_factory=dict)
@@ -95,7 +97,9 @@ class RunEvidence:
         configs: dict[tuple[str, str], Mapping[str, Any]] = {}
         protocols: dict[tuple[str, str], str] = {}
         unused: dict[tuple[str, str], Sequence[str]] = {}
+        renamed: dict[str, set[str]] = {}
         for manifest in manifests:
+            renamed.setdefault(manifest["scenario"]["name"], set()).update(manifest["scenario"].get("renamed", ()))
             for assignor in manifest.get("assignors", ()):
                 key = manifest["scenario"]["name"], assignor["label"]
                 listed = assignor.get("unused")
@@ -107,7 +111,8 @@ class RunEvidence:
             configs,
             protocols,
             _read_shares(tables),
-            _returns(tables),
+            _returns(tables, renamed),
+            _remaining(tables, renamed),
             first_client=_first_client(tables),
             clients=_distinct(tables, "clients", "client"),
             racks=_distinct(tables, "clients", "rack"),
@@ -155,6 +160,11 @@ def _steps(rows: Sequence[ComparisonRow], target: ComparisonRow, evidence: RunEv
         yield NextStep(
             "static membership (clients[].static_membership: true)",
             f"{format_count(evidence.returns[key])} rebalances waited for the session of a client that had returned",
+        )
+    if is_classic and evidence.remaining.get(key, 0) > 1:
+        yield NextStep(
+            "leaving the group on close (leaves_group: true of the event)",
+            f"the group waited for the sessions of {format_count(evidence.remaining[key])} closed pods of a Deployment",
         )
     yield from _something_to_see(rows, evidence.first_client.get(key))
     yield from _faster_convergence(target, configs, verdicts, evidence) if is_classic and configs else ()
@@ -322,13 +332,31 @@ def _first_client(tables: Tables) -> dict[tuple[str, str], str]:
     return first
 
 
-def _returns(tables: Tables) -> dict[tuple[str, str], int]:
+def _returns(tables: Tables, renamed: Mapping[str, Collection[str]]) -> dict[tuple[str, str], int]:
     """Return how often a client joined in the same rebalance in which its old session timed out."""
     counts: dict[tuple[str, str], int] = {}
+    for key, joined, ended in _joined_and_ended(tables):
+        counts[key] = counts.get(key, 0) + bool((joined & ended) - set(renamed.get(key[0], ())))
+    return counts
+
+
+def _remaining(tables: Tables, renamed: Mapping[str, Collection[str]]) -> dict[tuple[str, str], int]:
+    """Return how often the session of a pod timed out that a rollout had stopped and renamed."""
+    closed: dict[tuple[str, str], set[str]] = {}
+    for row in table_rows(tables, "events") if "events" in tables else ():
+        client, closes, rest = str(row["event"]).partition(" closes ")
+        if closes and "without LeaveGroup" in rest and client in renamed.get(row["scenario"], ()):
+            closed.setdefault((row["scenario"], row["assignor"]), set()).add(client)
+    counts: dict[tuple[str, str], int] = {}
+    for key, _, ended in _joined_and_ended(tables):
+        counts[key] = counts.get(key, 0) + len(ended & closed.get(key, set()))
+    return counts
+
+
+def _joined_and_ended(tables: Tables) -> Iterator[tuple[tuple[str, str], set[str], set[str]]]:
+    """Yield the clients that joined and the clients whose session timed out, by rebalance."""
     for row in table_rows(tables, "rounds") if "rounds" in tables else ():
         parts = str(row["reason"]).split(", ")
         joined = {part.removesuffix(" joined") for part in parts if part.endswith(" joined")}
-        if joined & {part.partition(":")[0] for part in parts if part.endswith(": session timed out")}:
-            key = row["scenario"], row["assignor"]
-            counts[key] = counts.get(key, 0) + 1
-    return counts
+        ended = {part.partition(":")[0] for part in parts if part.endswith(": session timed out")}
+        yield (row["scenario"], row["assignor"]), joined, ended

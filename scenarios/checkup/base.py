@@ -105,6 +105,11 @@ def deployment(scenario: Scenario) -> Document | None:
     return None
 
 
+def renamed_clients(scenario: Scenario) -> list[str]:
+    """Return the dynamic members that are pods of a Deployment: a rollout gives them new names."""
+    return [client.name for client in scenario.blueprint.clients if not client.keeps_name and not client.is_static]
+
+
 def _other_clients(document: Document, scenario: Scenario) -> Iterator[str]:
     """Yield the names of clients, and of entries of clients, that are not of the subject of a scenario."""
     entries = [entry for group in document.get("consumers") or () for entry in group["clients"]]

@@ -42,7 +42,13 @@ from scenarios.resolution.subscriptions import with_consumer_properties
 from scenarios.resolution.subtopology_drafts import APPLICATION
 from scenarios.resolution.traffic import resolve_traffic
 from scenarios.resolution.upgrades import Releases
-from scenarios.resolution.workload_events import lag_scalings, mark_absent_pods, resolve_manifests, workload_notes
+from scenarios.resolution.workload_events import (
+    lag_scalings,
+    mark_absent_pods,
+    mark_renamed_pods,
+    resolve_manifests,
+    workload_notes,
+)
 from scenarios.sampling.blueprint import Blueprint, TopicDefaults
 from scenarios.sampling.neighbor_worlds import without_cluster_events
 from simulator.world.world import Application, GroupProtocol, Start
@@ -120,6 +126,7 @@ def resolve_document(
     )
     context.releases.check()
     events = (*resolve_events(document.events, context), *lag_scalings(workloads))
+    mark_renamed_pods(clients, workloads, events)
     release, upgraded = document.cluster.kafka, context.releases.upgraded
     if group is None:
         check_rollouts_of_application(document, source_map)

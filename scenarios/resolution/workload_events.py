@@ -28,7 +28,9 @@ from scenarios.resolution.imported_files import ImportedFiles
 from scenarios.resolution.pod_events import DEFAULT_PODS
 from scenarios.resolution.subtopology_drafts import APPLICATION
 from scenarios.resolution.workloads import ResolvedWorkload, WorkloadContext, resolve_workloads
+from scenarios.sampling.event_plans import PlannedEvent
 from simulator.world.lag_scaling import LagScaling, PodController
+from simulator.world.pod_events import DeploymentUpdate
 
 
 def resolve_manifests(
@@ -66,6 +68,20 @@ def mark_absent_pods(clients: ResolvedClients, workloads: Sequence[ResolvedWorkl
     absent = {name for workload in workloads for name in workload.names[workload.replicas :]}
     clients.plans = tuple(replace(plan, starts=plan.starts and plan.name not in absent) for plan in clients.plans)
     clients.scaled = frozenset(name for workload in workloads if workload.scaling for name in workload.names)
+
+
+def mark_renamed_pods(
+    clients: ResolvedClients, workloads: Sequence[ResolvedWorkload], events: Sequence[PlannedEvent]
+) -> None:
+    """Note which clients are pods of a Deployment, as a manifest or an event says: successors have other names."""
+    renamed = {
+        name
+        for workload in workloads
+        if workload.manifest.controller is PodController.DEPLOYMENT
+        for name in workload.names
+    }
+    renamed.update(name for event in events if isinstance(event, DeploymentUpdate) for name in event.clients)
+    clients.plans = tuple(replace(plan, keeps_name=plan.name not in renamed) for plan in clients.plans)
 
 
 def lag_scalings(workloads: Sequence[ResolvedWorkload]) -> tuple[LagScaling, ...]:

@@ -111,7 +111,11 @@ class TopicBlueprint:
 
 @dataclass(frozen=True, slots=True)
 class ClientBlueprint:
-    """A client that may not have a process id yet; the fields are those of `simulator.world.world.Client`."""
+    """A client that may not have a process id yet; the fields are those of `simulator.world.world.Client`.
+
+    Attributes:
+        keeps_name: whether its successor after a rollout has its name; no for pods of a Deployment.
+    """
 
     name: str
     process_id: ProcessId | None
@@ -127,6 +131,7 @@ class ClientBlueprint:
     tasks: HeldTasks
     host: str | None = None
     consumer: ConsumerProperties = field(default_factory=ConsumerProperties)
+    keeps_name: bool = True
 
     def to_client(self, seed: int, group: GroupConfigs) -> Client:
         """Build the client of a group, which may have static members or not; the seed draws a missing process id."""

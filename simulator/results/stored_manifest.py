@@ -36,6 +36,7 @@ class ScenarioRecord(_ManifestPart):
     file: Annotated[str, AfterValidator(_relative)] | None = None
     sha256: str = ""
     imports: dict[str, str] = {}
+    renamed: list[str] = []
     inferred: list[str] = []
     warnings: list[str] = []
     overrides: list[Annotated[str, AfterValidator(_override)]] = []
