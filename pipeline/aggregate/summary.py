@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from pipeline.aggregate.front import pareto_front
 from pipeline.aggregate.stored_sweeps import StoredSweep
+from reports.analysis.metric import is_relevant, least_relevant
 from reports.analysis.statistics import CONFIDENCE, RESAMPLES
 from reports.analysis.sweeps.tables import FRONT, MONEY, OBJECTIVES
 
@@ -151,7 +152,7 @@ def _interval(cell: Row, objective: str) -> list[float] | None:
 
 
 def _against(rows: Sequence[Row]) -> list[Json]:
-    """Count the settings with significantly lower and higher values than the baseline, by assignor and objective."""
+    """Count the settings that differ significantly from the baseline, by a difference that counts."""
     counts: dict[tuple[str, str, int], Json] = {}
     for row in rows:
         if row["pairs"]:
@@ -159,8 +160,11 @@ def _against(rows: Sequence[Row]) -> list[Json]:
             names = {name: row[name] for name in ("sweep", "baseline", "assignor", "metric")}
             count = counts.setdefault(key, names | {"settings": 0, "less": 0, "more": 0})
             count["settings"] += 1
-            if row["excludes_zero"]:
-                count["less" if row["mean_difference"] < 0 else "more"] += 1
+            difference = row["mean_difference"]
+            if row["excludes_zero"] and is_relevant(
+                difference, row["mean"] - difference, least_relevant(row["metric"])
+            ):
+                count["less" if difference < 0 else "more"] += 1
     return [counts[key] for key in sorted(counts)]
 
 

@@ -15,7 +15,7 @@ from pipeline.recommend.request import RecommendationRequest
 from pipeline.recommend.search import MAX_SEEDS, SearchStage, search
 from pipeline.recommend.simplify import simplify
 from pipeline.recommend.space import Candidate
-from reports.analysis.metric import Run
+from reports.analysis.metric import Run, is_relevant, least_relevant
 from reports.analysis.metrics import METRIC
 from reports.analysis.recommendation import (
     MAIN_METRICS,
@@ -119,12 +119,12 @@ class _RecommendationBuilder:
         if not today.is_feasible:
             remarks = [f"Current setting: {text}" for text in describe_violations(today)]
             return self.build("recommended", after.candidate, figures, remarks, warnings)
-        if figures[0].direction < 0:
+        gains = figures[0].direction < 0
+        if gains and any(_is_relevant(today, after, name) for name in self.evaluator.objective.metrics):
             return self.build("recommended", after.candidate, figures, warnings=warnings)
         setting = describe_candidate(self.evaluator, after.candidate)
-        remark = (
-            f"The best alternative, {setting}, is not significantly better over fresh seeds; its metrics are shown."
-        )
+        than = "by a difference that counts" if gains else "over fresh seeds"
+        remark = f"The best alternative, {setting}, is not significantly better {than}; its metrics are shown."
         return self.build("already_best", figures=figures, remarks=[remark])
 
 
@@ -158,10 +158,23 @@ def _figures(today: Evaluation, after: Evaluation) -> list[MetricChange]:
             after_interval=_metric_interval(after_summary.interval, name),
             difference=pair.mean,
             interval=None if pair.interval is None else (pair.interval.low, pair.interval.high),
+            least=0.0 if name is None else least_relevant(name),
         )
         for name, before_summary, after_summary, pair in compared
         if pair.pairs or name is None
     ]
+
+
+def _is_relevant(today: Evaluation, after: Evaluation, name: str) -> bool:
+    """Return whether the mean of a metric differs by what counts, over the seeds in which both are known."""
+    before_values, after_values = (
+        np.array([METRIC[name].of(run) for run in evaluation.runs], np.float64) for evaluation in (today, after)
+    )
+    known = ~np.isnan(before_values) & ~np.isnan(after_values)
+    if not known.any():
+        return False
+    before = float(before_values[known].mean())
+    return is_relevant(float(after_values[known].mean()) - before, before, least_relevant(name))
 
 
 def _redundancy_warnings(today: Evaluation, after: Evaluation) -> Iterator[str]:

@@ -58,6 +58,30 @@ FORMATS: Final[Mapping[MetricUnit, NumberFormat]] = {
 }
 """How values of each unit are formatted."""
 
+RELEVANT_SHARE: Final = 0.01
+"""Smallest difference that counts in advice, as a share of the value before; smaller ones are no difference."""
+
+LEAST_RELEVANT: Final[Mapping[MetricUnit, float]] = {
+    MetricUnit.COUNT: 1,
+    MetricUnit.NUMBER: 0.01,
+    MetricUnit.PERCENT: 0.1,
+    MetricUnit.MS: 1_000,
+    MetricUnit.BYTES: 1e6,
+    MetricUnit.BYTES_PER_S: 1e3,
+    MetricUnit.USD: 0.01,
+}
+"""Smallest difference of each unit that counts in advice: 1 task, 1 s, 1 MB, $0.01."""
+
+
+def least_relevant(name: str) -> float:
+    """Return the smallest difference of a metric that counts in advice, in its unit."""
+    return LEAST_RELEVANT[METRIC_UNITS[name]]
+
+
+def is_relevant(difference: float, before: float, least: float) -> bool:
+    """Return whether a difference counts in advice: at least `least`, and `RELEVANT_SHARE` of the value before."""
+    return abs(difference) >= max(least, RELEVANT_SHARE * abs(before))
+
 
 def run_metric(
     name: str, title: str, group: str, meaning: str, lower_is_better: bool, of: Callable[[Run], float | None]

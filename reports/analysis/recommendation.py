@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal
 
 from reports.analysis.formatting import format_number, format_percent
+from reports.analysis.metric import is_relevant
 from reports.analysis.metrics import METRIC
 from reports.analysis.text import listed
 
@@ -63,6 +64,7 @@ class MetricChange:
         after_interval: its confidence interval.
         difference: mean of after minus before.
         interval: its confidence interval.
+        least: smallest difference that counts, in the unit of the metric, beside 1 % of the current value.
     """
 
     name: str | None
@@ -73,11 +75,14 @@ class MetricChange:
     after_interval: tuple[float, float] | None = None
     difference: float | None = None
     interval: tuple[float, float] | None = None
+    least: float = 0.0
 
     @property
     def direction(self) -> int:
-        """-1 if it decreases significantly, 1 if it increases significantly, otherwise 0."""
-        if self.interval is None:
+        """-1 if it decreases significantly and by a difference that counts, 1 if it increases so, otherwise 0."""
+        if self.interval is None or self.difference is None or self.before is None:
+            return 0
+        if not is_relevant(self.difference, self.before, self.least):
             return 0
         return -1 if self.interval[1] < 0 else 1 if self.interval[0] > 0 else 0
 

@@ -7,8 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from reports.analysis.formatting import NumberFormat
+from reports.analysis.formatting import NumberFormat, format_percent
+from reports.analysis.metric import FORMATS, LEAST_RELEVANT
 from simulator.results.cross_rack_fetches import CrossRackFetches
+from simulator.results.run_metrics import MetricUnit
 from simulator.results.verdict import INCOMPARABLE
 
 GRADES: Final = ("A", "B", "C", "D", "F")
@@ -55,7 +57,7 @@ class Area:
         figure: what is measured, as the title of the figure.
         situations: keys of the situations; the highest figure of them counts.
         limits: highest figures of the grades A, B, C and D.
-        write: formats a figure.
+        unit: unit of the figure.
         of: computes the figure of a run; None if it is unknown.
         unknown: why the figure is unknown, if it is.
         finding: what is wrong if the grade is not A, with the figure as `{value}`.
@@ -66,10 +68,20 @@ class Area:
     figure: str
     situations: tuple[str, ...]
     limits: tuple[float, float, float, float]
-    write: NumberFormat
+    unit: MetricUnit
     of: Callable[[SituationRun], float | None]
     unknown: str
     finding: str
+
+    @property
+    def write(self) -> NumberFormat:
+        """Format of a figure; of a very small percentage, without its digits."""
+        return _small_percent if self.unit is MetricUnit.PERCENT else FORMATS[self.unit]
+
+    @property
+    def least(self) -> float:
+        """Smallest difference that counts in advice, beside a share of the figure."""
+        return LEAST_RELEVANT[self.unit]
 
     def grade(self, value: float) -> str:
         """Return the grade of a figure."""
@@ -87,6 +99,10 @@ class Area:
     def text(self, value: float) -> str:
         """Return a figure with its unit."""
         return "failed" if value == FAILED else self.write(value)
+
+
+def _small_percent(value: float) -> str:
+    return "< 0.01 %" if 0 < value < 0.01 else format_percent(value)
 
 
 def area_figure(area: Area, runs: Mapping[str, SituationRun]) -> float | None:

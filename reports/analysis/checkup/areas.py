@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from reports.analysis.checkup.area import Area, SituationRun
-from reports.analysis.formatting import format_duration, format_number, format_percent
+from simulator.results.run_metrics import MetricUnit
 
 
 def _metric(name: str) -> Callable[[SituationRun], float | None]:
@@ -45,11 +45,6 @@ def _leader_percent(run: SituationRun) -> float | None:
     return 100 * float(compute_ms) / run.max_poll_interval_ms
 
 
-def _small_percent(value: float) -> str:
-    """Return a percentage without the digits of a very small one."""
-    return "< 0.01 %" if 0 < value < 0.01 else format_percent(value)
-
-
 def _delay(run: SituationRun) -> float | None:
     """Return the maximum processing delay; None if clients process without limit."""
     return run.metrics["max_processing_delay_ms"] if run.limits_processing else None
@@ -82,7 +77,7 @@ STREAMS_AREAS: Final = (
         "worst task downtime in a failure",
         _FAILURES,
         (60_000, 180_000, 600_000, 1_800_000),
-        format_duration,
+        MetricUnit.MS,
         _metric("worst_downtime_ms"),
         "",
         "A failure stops tasks for {value}",
@@ -93,7 +88,7 @@ STREAMS_AREAS: Final = (
         "stateful tasks one failure loses",
         ("steady",),
         (0, 5, 15, 34),
-        format_percent,
+        MetricUnit.PERCENT,
         _lost_percent,
         "the application has no state",
         "{value} of the stateful tasks are lost with one instance or zone",
@@ -104,7 +99,7 @@ STREAMS_AREAS: Final = (
         "worst task downtime in a deployment",
         ("deploy",),
         (10_000, 30_000, 60_000, 300_000),
-        format_duration,
+        MetricUnit.MS,
         _metric("worst_downtime_ms"),
         "",
         "A deployment stops each task for up to {value}",
@@ -115,7 +110,7 @@ STREAMS_AREAS: Final = (
         "avoidable cross-rack partitions",
         ("steady",),
         (2, 10, 25, 50),
-        format_percent,
+        MetricUnit.PERCENT,
         _avoidable_percent,
         "the racks of brokers or clients are unknown",
         "{value} of the source partitions are read across zones without need",
@@ -126,7 +121,7 @@ STREAMS_AREAS: Final = (
         "active tasks per thread, max − min",
         ("steady",),
         (1, 1.5, 2, 3),
-        format_number,
+        MetricUnit.NUMBER,
         _metric("active_skew"),
         "",
         "Some instances run {value} tasks per thread more than others",
@@ -137,7 +132,7 @@ STREAMS_AREAS: Final = (
         "time to converge, worst event",
         ("deploy", *_FAILURES, "scale"),
         (900_000, 3_600_000, 14_400_000, 43_199_999),
-        format_duration,
+        MetricUnit.MS,
         _convergence,
         "",
         "The group needs {value} to converge",
@@ -148,7 +143,7 @@ STREAMS_AREAS: Final = (
         "compute time of max.poll.interval.ms",
         ("deploy", *_FAILURES, "scale"),
         (1, 5, 20, 50),
-        _small_percent,
+        MetricUnit.PERCENT,
         _leader_percent,
         "a broker assigns the tasks of a streams group",
         "The leader computes for {value} of max.poll.interval.ms",
@@ -159,7 +154,7 @@ STREAMS_AREAS: Final = (
         "processing delay, twice the traffic",
         ("peak", "double"),
         (10_000, 60_000, 600_000, 1_800_000),
-        format_duration,
+        MetricUnit.MS,
         _delay,
         "the scenario does not state how fast clients process (clients[].records_per_s)",
         "With twice the traffic, processing is {value} behind",
@@ -176,7 +171,7 @@ GROUP_AREAS: Final = (
         "worst downtime in a failure",
         _GROUP_FAILURES,
         (60_000, 180_000, 600_000, 1_800_000),
-        format_duration,
+        MetricUnit.MS,
         _metric("worst_downtime_ms"),
         "",
         "A failure stops partitions for {value}",
@@ -187,7 +182,7 @@ GROUP_AREAS: Final = (
         "mean downtime in a deployment",
         ("deploy",),
         (10_000, 30_000, 60_000, 300_000),
-        format_duration,
+        MetricUnit.MS,
         _metric("mean_downtime_ms"),
         "",
         "A deployment stops each partition for {value} on average",
@@ -198,7 +193,7 @@ GROUP_AREAS: Final = (
         "processing delay in a deployment",
         ("deploy",),
         (10_000, 30_000, 60_000, 300_000),
-        format_duration,
+        MetricUnit.MS,
         _metric("max_processing_delay_ms"),
         "",
         "In a deployment, processing is up to {value} behind",
@@ -209,7 +204,7 @@ GROUP_AREAS: Final = (
         "moves per partition in a deployment",
         ("deploy",),
         (0.5, 2.5, 5, 10),
-        format_number,
+        MetricUnit.NUMBER,
         _moves_per_partition,
         "",
         "A deployment moves each partition {value} times",
@@ -220,7 +215,7 @@ GROUP_AREAS: Final = (
         "avoidable fetches across zones",
         ("steady",),
         (2, 10, 25, 50),
-        format_percent,
+        MetricUnit.PERCENT,
         _avoidable_fetches_percent,
         "the racks of brokers or clients are unknown",
         "{value} of the partitions are fetched across zones without need",
@@ -231,7 +226,7 @@ GROUP_AREAS: Final = (
         "avoidable skew of partitions",
         ("steady",),
         (0, 1, 2, 3),
-        format_number,
+        MetricUnit.NUMBER,
         _avoidable_skew,
         "the group has one consumer",
         "The most and the fewest partitions of a consumer differ by {value} more than necessary",
@@ -242,7 +237,7 @@ GROUP_AREAS: Final = (
         "time to converge, worst event",
         ("deploy", *_GROUP_FAILURES, "scale"),
         (60_000, 180_000, 600_000, 1_800_000),
-        format_duration,
+        MetricUnit.MS,
         _convergence,
         "",
         "The group needs {value} to converge",
@@ -253,7 +248,7 @@ GROUP_AREAS: Final = (
         "processing delay, twice the traffic",
         ("peak", "double"),
         (10_000, 60_000, 600_000, 1_800_000),
-        format_duration,
+        MetricUnit.MS,
         _delay,
         "the scenario does not state how fast consumers process (records_per_s)",
         "With twice the traffic, processing is {value} behind",

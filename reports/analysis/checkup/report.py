@@ -9,6 +9,7 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from reports.analysis.checkup.area import GRADES, Area, SituationRun, area_figure, worst_situation
+from reports.analysis.metric import least_relevant
 from reports.analysis.metrics import METRIC
 from reports.analysis.recommendation import MetricChange, SettingChange
 from reports.analysis.statistics import paired, summarize
@@ -244,7 +245,8 @@ def area_gains(areas: Sequence[Area], before: SeedRuns, after: SeedRuns) -> tupl
     if not known:
         return ()
     columns = [[[area_figure(area, run) for area in known] for run in runs] for runs in (before, after)]
-    return _changes([area.key for area in known], *(np.array(column, dtype=np.float64) for column in columns))
+    least = {area.key: area.least for area in known}
+    return _changes(least, *(np.array(column, dtype=np.float64) for column in columns))
 
 
 def situation_figures(
@@ -257,15 +259,17 @@ def situation_figures(
     if not names:
         return SituationFigures(key, title, ())
     columns = [[[METRIC[name].of(run[key].metrics) for name in names] for run in runs] for runs in (before, after)]
-    changes = _changes(names, *(np.array(column, dtype=np.float64) for column in columns))
+    changes = _changes(
+        {name: least_relevant(name) for name in names}, *(np.array(column, dtype=np.float64) for column in columns)
+    )
     return SituationFigures(key, title, changes)
 
 
 def _changes(
-    names: Sequence[str], before: np.ndarray[Any, Any], after: np.ndarray[Any, Any]
+    least: Mapping[str, float], before: np.ndarray[Any, Any], after: np.ndarray[Any, Any]
 ) -> tuple[MetricChange, ...]:
     compared = zip(
-        names,
+        least,
         summarize(before, "checkup"),
         summarize(after, "checkup"),
         paired(after, before, "checkup"),
@@ -279,6 +283,7 @@ def _changes(
             after=second.mean,
             difference=pair.mean,
             interval=None if pair.interval is None else (pair.interval.low, pair.interval.high),
+            least=least[name],
         )
         for name, first, second, pair in compared
     )

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from reports.analysis.cells import Cell
-from reports.analysis.metric import Metric
+from reports.analysis.metric import Metric, is_relevant, least_relevant
 from reports.analysis.sweeps.aggregated_sweep import AggregatedCell, AggregatedSweep, MeanEstimate, command
 from reports.analysis.sweeps.balance import most_balanced
 from reports.analysis.sweeps.formatting import difference_cell, excludes_zero, mean_cell
@@ -87,14 +87,18 @@ def _rows(sweep: AggregatedSweep, index: int, lowest: Sequence[float]) -> Iterat
         yield RecommendedRow(
             f"Difference from the baseline {printable(sweep.baseline)}",
             tuple(
-                (_difference(metric, difference), False)
-                for metric, difference in zip(sweep.objectives, differences, strict=True)
+                (_difference(metric, difference, mean.mean), False)
+                for metric, difference, mean in zip(sweep.objectives, differences, means, strict=True)
             ),
         )
 
 
-def _difference(metric: Metric, difference: MeanEstimate | None) -> Cell:
+def _difference(metric: Metric, difference: MeanEstimate | None, mean: float) -> Cell:
     cell = difference_cell(metric, difference)
-    if difference is None or excludes_zero(difference):
+    if difference is None:
+        return cell
+    if not is_relevant(difference.mean, mean - difference.mean, least_relevant(metric.name)):
+        return Cell("no difference", (), difference.mean)
+    if excludes_zero(difference):
         return cell
     return replace(cell, notes=(*cell.notes, "not significant"))

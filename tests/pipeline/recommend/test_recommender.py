@@ -51,6 +51,24 @@ def test_recommendation_is_minimal_and_measured_with_fresh_seeds() -> None:
     assert differences == {"active_moves": pytest.approx(-10), "restored_bytes": 1e9, "cross_rack_usd": 0}
 
 
+@pytest.mark.parametrize(("share", "verdict"), [(0.985, "recommended"), (0.995, "already_best")])
+def test_gain_too_small_to_count_is_not_recommended(share: float, verdict: str) -> None:
+    def hardly_cheaper(values: Mapping[str, Any], seed: int) -> dict[str, Any]:
+        return {"cross_rack_usd": 80.0 * (share if values[STANDBYS] else 1.0), "active_moves": 40.0}
+
+    recommendation, _ = recommend_for_shop(hardly_cheaper, objective="usd")
+    assert recommendation.verdict == verdict
+
+
+def test_gain_of_less_than_a_cent_is_not_recommended() -> None:
+    def cheap(values: Mapping[str, Any], seed: int) -> dict[str, Any]:
+        return {"cross_rack_usd": 1e-6 * (0.5 if values[STANDBYS] else 1.0)}
+
+    recommendation, _ = recommend_for_shop(cheap, objective="usd")
+    assert recommendation.verdict == "already_best"
+    assert "not significantly better by a difference that counts" in str(recommendation.remarks)
+
+
 def test_gain_not_confirmed_by_fresh_seeds_is_not_recommended() -> None:
     def better_before_last_seed(values: Mapping[str, Any], seed: int) -> dict[str, Any]:
         return {"active_moves": 40 - 10 * min(values[STANDBYS], 1) * (seed < first_fresh_seed)}

@@ -7,6 +7,7 @@ from random import Random
 
 import pytest
 
+from reports.analysis.metric import least_relevant
 from reports.analysis.metrics import METRIC
 from reports.analysis.sweeps.aggregated_sweep import AggregatedSweep, MeanEstimate
 from reports.analysis.sweeps.grids import heat_map
@@ -95,7 +96,9 @@ def test_other_assignor_is_compared_with_baseline() -> None:
     assert chosen.rows[-1].title == "Difference from the baseline steady"
     index = sample.cells.index(chosen.cell)
     for metric, (cell, best) in zip(sample.objectives, chosen.rows[-1].cells, strict=True):
-        assert cell.value == sample.differences[metric.name][index].mean
+        difference = sample.differences[metric.name][index].mean
+        assert cell.value == difference
+        assert (cell.text == "no difference") == (abs(difference) < least_relevant(metric.name))
         assert not best
 
 
