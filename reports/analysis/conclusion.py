@@ -32,6 +32,7 @@ from reports.analysis.next_steps import NextStep, RunEvidence, next_steps
 from reports.analysis.notes import MIN_NOTED_COMPUTE_MS
 from reports.analysis.scaling import ScalingFigures, describe_scaling, scaling_figures
 from reports.analysis.text import listed
+from reports.analysis.thread_loads import overload_sentences
 
 _NEVER: Final = math.inf
 """Time to converge of runs that do not converge."""
@@ -164,7 +165,7 @@ def conclude(tables: Tables, manifests: Sequence[Mapping[str, Any]] = ()) -> lis
 
     Args:
         tables: must contain `runs`; with `rounds` and `traffic`, more next steps can be found; `scaling` says what
-            autoscalers did.
+            autoscalers did, and `thread_loads` which threads cannot keep up.
         manifests: manifests of the results, which hold the configs of the assignors; without them, fewer next steps
             can be found.
 
@@ -173,8 +174,9 @@ def conclude(tables: Tables, manifests: Sequence[Mapping[str, Any]] = ()) -> lis
     """
     evidence = RunEvidence.of(tables, manifests)
     scaling = scaling_figures(table_rows(tables, "scaling") if "scaling" in tables else ())
+    overloads = overload_sentences(tables)
     return [
-        _conclude(scenario, rows, evidence, scaling)
+        _conclude(scenario, rows, evidence, scaling, overloads)
         for scenario, rows in rows_by_scenario(compare_runs(tables)).items()
     ]
 
@@ -184,6 +186,7 @@ def _conclude(
     rows: Sequence[ComparisonRow],
     evidence: RunEvidence,
     scaling: Mapping[tuple[str, str], Sequence[ScalingFigures]],
+    overloads: Mapping[tuple[str, str], str],
 ) -> Conclusion:
     compared = [row for row in rows if row.is_comparable]
     excluded = [
@@ -200,6 +203,7 @@ def _conclude(
         target = max(compared, key=lambda row: sum(row.assignor in names for names in winners.values()))
     scaled = [(row.assignor, scaling[scenario, row.assignor]) for row in rows if (scenario, row.assignor) in scaling]
     findings += [f"{_quoted(assignor)}: {describe_scaling(figures)}." for assignor, figures in scaled]
+    findings += [overloads[scenario, row.assignor] for row in rows if (scenario, row.assignor) in overloads]
     return Conclusion(scenario, (*findings, *excluded), tuple(next_steps(rows, target, evidence)))
 
 

@@ -105,6 +105,7 @@ class SweepDocument(ScenarioSection):
             "moves",
             "task_states",
             "traffic",
+            "thread_loads",
             "losses",
             "events",
             "convergence",

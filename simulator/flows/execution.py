@@ -23,7 +23,7 @@ from simulator.flows.execution_invariants import validate_execution
 from simulator.flows.flow_steps import steps_between
 from simulator.flows.hourly_traffic import HourlyRates
 from simulator.flows.intervals import Intervals
-from simulator.flows.processing import Processing
+from simulator.flows.processing import Processing, ThreadLoad
 from simulator.flows.restoration import Restoration
 from simulator.flows.restore_start import RestoreStart
 from simulator.flows.run_totals import RunTotals
@@ -131,6 +131,8 @@ class Execution:
         self._downtime_ms: IntArray = np.zeros(num_tasks, dtype=np.int64)
         self._unqueryable_ms: IntArray = np.zeros(num_tasks, dtype=np.int64)
         self._is_queryable: BoolArray = ~layout.tasks.stateful
+        self._behind_since_ms: IntArray = np.zeros(num_tasks, dtype=np.int64)
+        self._kept_up: BoolArray = np.zeros(num_tasks, dtype=np.bool_)
 
     @property
     def rates(self) -> HourlyRates:
@@ -328,6 +330,10 @@ class Execution:
             self._enter(entered, which, self.assignment.owner)
         threads = self._thread_rows() if self.processing.limits_threads else None
         self.processing.update_rates(self.processed, threads)
+        if self.processing.limits_threads:
+            keeps_up = self.processing.keeps_up
+            self._behind_since_ms[self._kept_up | keeps_up] = self.now_ms
+            self._kept_up = keeps_up
         if self.processing.has_instant_work:
             restoration.write(self.processing.take_instant_work())
         restoration.update_rates(self.processing.rate, self.locations.restore_share, has_state, can_restore)
@@ -344,6 +350,10 @@ class Execution:
     def outages(self) -> tuple[Outage, ...]:
         """Return the outages of partitions that tasks read or write, up to now."""
         return self._outages.until(self.now_ms)
+
+    def thread_loads(self) -> list[ThreadLoad]:
+        """Return the load of each thread that has running tasks; none if no thread has a limit."""
+        return self.processing.thread_loads(self._behind_since_ms, self.fleet.first_thread)
 
     def totals(self) -> RunTotals:
         """Return the cumulative totals up to now."""

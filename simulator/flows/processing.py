@@ -9,6 +9,7 @@ Amounts are in seconds of usual input: the input of a task in one second at the 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,6 +20,29 @@ from simulator.world.layout import FloatArray
 
 _NEGLIGIBLE_S = 1e-6
 _ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadLoad:
+    """What a thread has to process, and what it can.
+
+    Attributes:
+        client: row of its client.
+        thread: its number in the client, from 0 on.
+        active_tasks: number of its running active tasks.
+        input_records_per_s: their input.
+        max_records_per_s: what it can process; infinity for no limit.
+        delay_s: maximum waiting input of its tasks, in seconds of usual input.
+        behind_since_ms: since when less is processed than arrives of one of its tasks; None if it can keep up.
+    """
+
+    client: int
+    thread: int
+    active_tasks: int
+    input_records_per_s: float
+    max_records_per_s: float
+    delay_s: float
+    behind_since_ms: int | None
 
 
 class Processing:
@@ -143,6 +167,41 @@ class Processing:
         rate, usual = self._factor.copy(), self._records_per_s
         np.divide(usual * self._factor, usual, out=rate, where=usual > 0)
         return rate
+
+    @property
+    def keeps_up(self) -> BoolArray:
+        """Shape (T,); whether as much of the input is processed as arrives."""
+        keeps: BoolArray = self.rate >= self._factor * (1 - _ROUNDING)
+        return keeps
+
+    def thread_loads(self, behind_since_ms: IntArray, first_thread: IntArray) -> list[ThreadLoad]:
+        """Return the threads that have running tasks, by row; none if no thread has a limit.
+
+        Args:
+            behind_since_ms: shape (T,); since when each task is processed more slowly than its input arrives.
+            first_thread: shape (N + 1,); the row of the first thread of each client.
+        """
+        tasks = np.flatnonzero(self._running) if self.limits_threads else np.zeros(0, dtype=np.int64)
+        loads, keeps_up, input_records_per_s = [], self.keeps_up, self._records_per_s * self._factor
+        for thread in np.unique(self._thread[tasks]).tolist():
+            of_thread = tasks[self._thread[tasks] == thread]
+            arriving = float(input_records_per_s[of_thread].sum())
+            # A thread that catches up may process a task more slowly than its input arrives, for the sake of another.
+            is_overloaded = arriving > self._capacity[thread] * (1 + _ROUNDING)
+            behind = of_thread[~keeps_up[of_thread] & is_overloaded]
+            client = int(np.searchsorted(first_thread, thread, side="right")) - 1
+            loads.append(
+                ThreadLoad(
+                    client,
+                    thread - int(first_thread[client]),
+                    len(of_thread),
+                    arriving,
+                    float(self._capacity[thread]),
+                    float(self.backlog_s[of_thread].max()),
+                    int(behind_since_ms[behind].min()) if len(behind) else None,
+                )
+            )
+        return loads
 
     def next_change_s(self) -> float:
         """Return the seconds until the next task has no backlog, infinity if none catches up."""

@@ -231,6 +231,7 @@ class TraceRecorder:
             captured_rounds=tuple(self._captured),
             scaling=tuple(self._scaling),
             scaled_pods={cause: tuple(steps) for cause, steps in self._scaled_pods.items()},
+            thread_loads=tuple(self._execution.thread_loads()),
             other_traffic=self._other_bytes(now_ms),
         )
 

@@ -71,6 +71,7 @@ RULES: Final[Mapping[str, TableRules]] = MappingProxyType(
             signed=frozenset({"total_cost_bound", "relaxed_total_cost_bound", "best_known_total_cost"}),
             key=(*RUN, "round"),
         ),
+        "thread_loads": TableRules(frozenset({"max_records_per_s", "behind_since_ms"}), key=(*RUN, "client", "thread")),
         "losses": TableRules(),
         "unavailable_partitions": TableRules(),
         "events": TableRules(frozenset({"number"})),
@@ -102,6 +103,7 @@ def _references() -> Iterator[Reference]:
         "assignments": ("client",),
         "moves": ("from_client", "to_client"),
         "task_states": ("client",),
+        "thread_loads": ("client",),
         "reasons": ("from_client", "to_client", "step_from", "step_to"),
         "cycles": ("from_client", "to_client"),
     }

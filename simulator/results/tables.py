@@ -265,6 +265,26 @@ CLIENTS = table_schema(
     ("until_round", pa.int64(), "first round after its stay; null if it stayed to the end"),
 )
 
+THREAD_LOADS = table_schema(
+    "One row per thread with running tasks at the end of the run; none if no client states records_per_s.",
+    *RUN_KEY,
+    ("client", pa.string(), "name of the client"),
+    ("thread", pa.int64(), "number of the thread, from 0 on"),
+    ("active_tasks", pa.int64(), "running active tasks of the thread"),
+    ("input_records_per_s", pa.float64(), "records of their source topics that arrive per second"),
+    ("max_records_per_s", pa.float64(), "records that the thread can process per second; null for no limit"),
+    (
+        "processing_delay_ms",
+        pa.int64(),
+        "maximum waiting input of its tasks, as the time in which that much input usually arrives",
+    ),
+    (
+        "behind_since_ms",
+        pa.int64(),
+        "since when less is processed than arrives of one of its tasks; null if the thread can keep up",
+    ),
+)
+
 LOSSES = table_schema(
     "One row per rack: the losses if it fails at the end of the run.",
     *RUN_KEY,
@@ -374,6 +394,7 @@ SCHEMAS: dict[str, pa.Schema] = {
     "reasons": REASONS,
     "cycles": CYCLES,
     "proofs": PROOFS,
+    "thread_loads": THREAD_LOADS,
     "losses": LOSSES,
     "unavailable_partitions": UNAVAILABLE_PARTITIONS,
     "events": EVENTS,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from itertools import zip_longest
@@ -57,6 +58,7 @@ def tabulate(trace: Trace, assignor: str, seed: int) -> dict[str, pa.Table]:
         "reasons": _of_rows(list(explanation_rows(trace)), "reasons"),
         "cycles": _of_rows(list(cycle_rows(trace)), "cycles"),
         "proofs": _proofs(trace),
+        "thread_loads": _thread_loads(trace),
         "losses": _losses(trace),
         "unavailable_partitions": _unavailable_partitions(trace),
         "events": _of_rows(
@@ -307,6 +309,22 @@ def _proofs(trace: Trace) -> Columns:
         if round_.appraisal is not None and round_.appraisal.proof is not None
     ]
     return _of_rows(rows, "proofs")
+
+
+def _thread_loads(trace: Trace) -> Columns:
+    rows = [
+        {
+            "client": trace.world.clients[load.client].name,
+            "thread": load.thread,
+            "active_tasks": load.active_tasks,
+            "input_records_per_s": load.input_records_per_s,
+            "max_records_per_s": None if math.isinf(load.max_records_per_s) else load.max_records_per_s,
+            "processing_delay_ms": round(load.delay_s * 1000),
+            "behind_since_ms": load.behind_since_ms,
+        }
+        for load in trace.thread_loads
+    ]
+    return _of_rows(rows, "thread_loads")
 
 
 def _losses(trace: Trace) -> Columns:

@@ -18,6 +18,7 @@ from simulator.assignment.measures import FailureLosses, Measures
 from simulator.brokers.availability import Outage
 from simulator.flows.intervals import Intervals
 from simulator.flows.other_rates import OtherFlow
+from simulator.flows.processing import ThreadLoad
 from simulator.flows.run_totals import RunTotals
 from simulator.flows.task_states import TaskStateHistory
 from simulator.flows.traffic import TrafficBytes
@@ -176,6 +177,7 @@ class Trace:
         neighbors: the traces of the other applications that ran on the cluster at the same time, by `application.id`.
         scaling: the decisions of autoscalers, by time.
         scaled_pods: the decisions that made pods start or stop, by the change of their clients.
+        thread_loads: what the threads with running tasks process at the end; none if no thread has a limit.
         other_traffic: the traffic of other producers and groups; None if the scenario states none.
     """
 
@@ -201,6 +203,7 @@ class Trace:
     neighbors: Sequence[Trace] = ()
     scaling: Sequence[ScalingStep] = ()
     scaled_pods: Mapping[Cause, tuple[ScalingStep, ...]] = field(default_factory=dict)
+    thread_loads: Sequence[ThreadLoad] = ()
     other_traffic: OtherTrafficBytes | None = None
 
     @property

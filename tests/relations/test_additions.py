@@ -159,6 +159,7 @@ def test_shorter_run_equals_beginning_of_longer_run(world: World, assignor: Task
         "runs",
         "tasks",
         "clients",
+        "thread_loads",
         "losses",
         "proofs",
         "convergence",
