@@ -15,6 +15,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from assignors.jvm.java_release import java_executable, missing_java
 from pipeline.errors import SparkError
 from pipeline.java_process import end_java, end_orphans, java_ends_at_interrupt, java_has_ended, uninterrupted
 from pipeline.python_daemon import daemon_settings
@@ -169,6 +170,8 @@ def _start(master: str | None, settings: Mapping[str, str], java_options: str, p
         try:
             session = builder.getOrCreate()
         except (PySparkException, Py4JError, RuntimeError, OSError) as error:
+            if java_executable(os.environ) is None:
+                raise SparkError(f"Spark needs Java: {missing_java(os.environ)}") from error
             raise SparkError(
                 f"Spark does not start with --master {chosen_master}: {without_stack_frames(str(error))}\n"
                 f"{_tail(java_log)}".rstrip()

@@ -18,7 +18,7 @@ from assignors.model.configs import AssignmentConfigs
 from assignors.registry import AssignorLike
 from scenarios.language.consumer_entries import ConsumerGroupEntry
 from scenarios.language.errors import Mistake, Mistakes, ScenarioError, did_you_mean
-from scenarios.language.overrides import NameOverride, format_override
+from scenarios.language.overrides import NameOverride, format_override, override_text
 from scenarios.language.scenario_reader import read_scenario
 from scenarios.language.text_files import UnreadableError, read_text
 from scenarios.language.yaml_reader import MAX_BYTES, TOO_LONG_MESSAGE
@@ -118,7 +118,16 @@ class Scenario:
                 return spec
         if self.group is not None:
             return self._consumer_assignor_spec(assignor)
-        resolved = registry.resolve(assignor, may_import=may_import)
+        try:
+            resolved = registry.resolve(assignor, may_import=may_import)
+        except UnknownAssignorError as error:
+            labels = ", ".join(spec.label for spec in self.assignors)
+            known = (
+                f"; labels of {self.name}: {labels}"
+                if labels and isinstance(assignor, str) and ":" not in assignor
+                else ""
+            )
+            raise UnknownAssignorError(f"{error}{known}") from error
         if isinstance(assignor, str) and assignor.partition("@")[0] in resolved.info.class_names:
             assignor = resolved.info.name
         label = assignor if isinstance(assignor, str) else resolved.label
@@ -184,7 +193,7 @@ class Scenario:
 
 def load(
     path: str | os.PathLike[str],
-    overrides: Sequence[tuple[str, str]] = (),
+    overrides: Sequence[tuple[str, object]] = (),
     name_override: NameOverride = format_override,
 ) -> Scenario:
     """Load a scenario from a file, or a shipped scenario by its name.
@@ -207,7 +216,7 @@ def load(
     except UnreadableError as error:
         hint = shipped_hint(file, list_scenarios(), "scenario")
         raise ScenarioError([Mistake(str(file), error.line, "", f"{error}{hint}")]) from None
-    return _load(text, str(file), file, file.parent, tuple(overrides), name_override)
+    return _load(text, str(file), file, file.parent, _written(overrides), name_override)
 
 
 def shipped_hint(file: Path, shipped: Iterable[Path], kind: str) -> str:
@@ -225,7 +234,7 @@ def shipped_hint(file: Path, shipped: Iterable[Path], kind: str) -> str:
 
 
 def loads(
-    text: str, source: str = "scenario", overrides: Sequence[tuple[str, str]] = (), folder: Path | None = None
+    text: str, source: str = "scenario", overrides: Sequence[tuple[str, object]] = (), folder: Path | None = None
 ) -> Scenario:
     """Load a scenario from a text.
 
@@ -241,7 +250,11 @@ def loads(
     Raises:
         ScenarioError: as in `load`.
     """
-    return _load(text, source, None, folder or Path(), tuple(overrides), format_override)
+    return _load(text, source, None, folder or Path(), _written(overrides), format_override)
+
+
+def _written(overrides: Sequence[tuple[str, object]]) -> tuple[tuple[str, str], ...]:
+    return tuple((path, override_text(value)) for path, value in overrides)
 
 
 def _load(

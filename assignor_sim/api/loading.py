@@ -11,12 +11,13 @@ from scenarios.load import load as load_file
 from scenarios.shipped import find_scenario
 
 
-def load(scenario: str | os.PathLike[str], overrides: Sequence[tuple[str, str]] = ()) -> Scenario:
+def load(scenario: str | os.PathLike[str], overrides: Sequence[tuple[str, object]] = ()) -> Scenario:
     """Load a scenario.
 
     Args:
         scenario: a YAML file, or the name of a shipped scenario (`assignor-sim list`). A file takes precedence.
-        overrides: pairs of a path in the scenario and its new value, as `--set PATH=VALUE`.
+        overrides: pairs of a path in the scenario and its new value: a text as in `--set PATH=VALUE`, or a number, a
+            boolean, a list or a mapping.
 
     Returns:
         The scenario.

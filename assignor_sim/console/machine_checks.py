@@ -11,10 +11,9 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import Final
 
-from assignors.jvm.java_release import java_release
+from assignors.jvm.java_release import INSTALL_JAVA, OLDEST_JAVA, java_executable, java_release, missing_java
 
 SPARK_COMMANDS: Final = (
     "aggregate",
@@ -34,16 +33,10 @@ METRICS_COMMANDS: Final = ("watch --metrics",)
 """Commands that connect to a running cluster."""
 
 _PYTHON: Final = ((3, 11), (3, 14))
-_OLDEST_JAVA: Final = 17
 _JAVA_TIMEOUT_S: Final = 20
 _MIN_COLUMNS: Final = 80
 _MIN_FREE_BYTES: Final = 1_000_000_000
 _CHARACTERS: Final = "─→≤±"
-_INSTALL_JAVA: Final = (
-    "install a JDK 17 or newer (a JRE suffices for java: assignors): apt install default-jdk-headless (Debian, "
-    "Ubuntu), brew install openjdk (macOS), "
-    "winget install EclipseAdoptium.Temurin.21.JDK (Windows)"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,25 +103,22 @@ def check_python(release: tuple[int, ...]) -> Check:
 
 def check_java(environment: Mapping[str, str]) -> Check:
     """Check the Java that Spark and assignors in Java start: that of JAVA_HOME, or else the first on PATH."""
-    home = environment.get("JAVA_HOME", "")
-    path = str(Path(home, "bin")) if home else environment.get("PATH", "")
-    executable = shutil.which("java", path=path)
+    executable = java_executable(environment)
     if executable is None:
-        problem = f"JAVA_HOME={home} has no bin/java; correct or unset it" if home else _INSTALL_JAVA
-        return Check("Java", "", problem, JAVA_COMMANDS)
+        return Check("Java", "", missing_java(environment), JAVA_COMMANDS)
     try:
         answer = subprocess.run(
             [executable, "-version"], capture_output=True, text=True, errors="replace", timeout=_JAVA_TIMEOUT_S
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        return Check("Java", executable, f"does not start ({type(error).__name__}); {_INSTALL_JAVA}", JAVA_COMMANDS)
+        return Check("Java", executable, f"does not start ({type(error).__name__}); {INSTALL_JAVA}", JAVA_COMMANDS)
     release = java_release(answer.stderr + answer.stdout)
     if release is None:
-        return Check("Java", executable, f"does not print its version; {_INSTALL_JAVA}", JAVA_COMMANDS)
+        return Check("Java", executable, f"does not print its version; {INSTALL_JAVA}", JAVA_COMMANDS)
     number, version = release
     found = f"{version} ({executable})"
-    if number < _OLDEST_JAVA:
-        return Check("Java", found, f"older than {_OLDEST_JAVA}; {_INSTALL_JAVA}", JAVA_COMMANDS)
+    if number < OLDEST_JAVA:
+        return Check("Java", found, f"older than {OLDEST_JAVA}; {INSTALL_JAVA}", JAVA_COMMANDS)
     return Check("Java", found)
 
 

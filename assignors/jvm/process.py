@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 import json
 import os
-import shutil
 import subprocess
 import tempfile
 import threading
@@ -20,12 +19,10 @@ from assignors.containment.guarded_call import one_line
 from assignors.containment.isolation import AssignorProcess
 from assignors.containment.limits import CallLimits
 from assignors.errors import UnknownAssignorError
-from assignors.jvm.java_release import java_release
+from assignors.jvm.java_release import INSTALL_JAVA, OLDEST_JAVA, java_executable, java_release, missing_java
 
 BRIDGE: Final = "bridge.jar"
 """The Java program, a file of this package."""
-
-OLDEST_JAVA: Final = 17
 
 _MAIN: Final = "assignorsim.bridge.Server"
 _START_S: Final = 60.0
@@ -191,11 +188,9 @@ def find_java() -> str:
     Raises:
         UnknownAssignorError: there is none, or it is too old.
     """
-    home = os.environ.get("JAVA_HOME", "")
-    java = shutil.which("java", path=os.path.join(home, "bin") if home else None)
+    java = java_executable(os.environ)
     if java is None:
-        where = f"JAVA_HOME={home} has no bin/java" if home else "there is no java on PATH"
-        raise UnknownAssignorError(f"{where} (needed: a JDK or JRE {OLDEST_JAVA} or newer)")
+        raise UnknownAssignorError(missing_java(os.environ))
     try:
         done = subprocess.run(
             [java, "-version"], capture_output=True, encoding="utf-8", errors="replace", timeout=_VERSION_S
@@ -205,5 +200,5 @@ def find_java() -> str:
     release = java_release(done.stderr + done.stdout)
     if release is None or release[0] < OLDEST_JAVA:
         found = "prints no version" if release is None else f"is Java {release[0]}"
-        raise UnknownAssignorError(f"{java} {found} (needed: a JDK or JRE {OLDEST_JAVA} or newer)")
+        raise UnknownAssignorError(f"{java} {found}; {INSTALL_JAVA}")
     return java

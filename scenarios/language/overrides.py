@@ -7,6 +7,7 @@ position or the name of an entry: `cluster.topics[orders].bytes_per_s`. The text
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -40,6 +41,11 @@ class _PathError(ValueError):
 def format_override(path: str, value: str) -> str:
     """Format an override for messages."""
     return f"--set {path}={value}"
+
+
+def override_text(value: object) -> str:
+    """Return the new value of an override as it is written in YAML; a text is taken as it is."""
+    return value if isinstance(value, str) else json.dumps(value, default=str)
 
 
 def apply_overrides(

@@ -233,12 +233,31 @@ def _nodes(text: str, compose: Callable[[YAML], list[Node | None]]) -> list[Node
         raise _too_deep(error.problem_mark.line + 1) from None
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        problem = " ".join(str(part) for part in (error.context, error.problem) if part)
-        raise YamlReadError(1 if mark is None else mark.line + 1, f"not YAML: {problem}") from None
+        raise YamlReadError(1 if mark is None else mark.line + 1, f"not YAML: {_in_words(error)}") from None
     except YAMLError as error:
         position = getattr(error, "position", None)
         line = text.count("\n", 0, position) + 1 if isinstance(position, int) else 1
         raise YamlReadError(line, f"not YAML: {str(error).splitlines()[0]}") from None
+
+
+def _in_words(error: MarkedYAMLError) -> str:
+    """Return what is wrong, with the line in which it begins; of rare errors, the words of the parser."""
+    problem = str(error.problem or "")
+    begins = "" if error.context_mark is None else f" that begins in line {error.context_mark.line + 1}"
+    if "<block end>" in problem:
+        return f"indented unlike the other entries of the list or mapping{begins}"
+    if "that cannot start any token" in problem and "\\t" in problem:
+        return "a tab before a key; YAML indents by spaces only"
+    if problem.startswith("expected ','"):
+        opening = "{" if "}" in problem else "["
+        return f"no comma or closing bracket follows an entry of the '{opening}'{begins}"
+    if problem == "found unexpected end of stream":
+        return f"the quoted text{begins} has no closing quote"
+    if problem == "mapping values are not allowed here":
+        return "': ' is not expected here; put a value with ': ' in quotes, or correct the indentation"
+    if problem == "could not find expected ':'":
+        return f"no ':' follows the key{begins}"
+    return " ".join(str(part) for part in (error.context, error.problem) if part)
 
 
 class _NodeConverter:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -221,3 +222,21 @@ def test_missing_package_of_spark_connect_is_one_error(monkeypatch: pytest.Monke
     )
     with pytest.raises(SparkError, match=message), connect("sc://host"):
         pass
+
+
+def test_missing_java_is_one_error_with_what_to_install(tmp_path: Path) -> None:
+    code = """
+from pipeline.errors import SparkError
+from pipeline.session import connect
+
+try:
+    with connect("local[1]"):
+        pass
+except SparkError as error:
+    print(error)
+"""
+    environment = {"PATH": str(tmp_path), "HOME": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, env=environment)
+    [line] = done.stdout.splitlines()
+    assert line.startswith("Spark needs Java: no java on PATH; install a JDK 17 or newer")
+    assert "apt install default-jdk-headless" in line

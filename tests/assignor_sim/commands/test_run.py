@@ -146,6 +146,7 @@ def test_scenario_alone_imports_no_code(shell: Shell, small: Path, importable_fo
     ("name", "message"),
     [
         ("missing", "unknown assignor 'missing' (built in: high_availability"),
+        ("missing", "; labels of small: high_availability"),
         ("json:nothing", "cannot import assignor 'json:nothing'"),
         ("json:__doc__", "'json:__doc__' is not an assignor"),
         ("no.such.module:Mine", "cannot import assignor 'no.such.module:Mine'"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scenarios.language.overrides import apply_overrides
+from scenarios.load import loads
 from tests.scenarios.scenario_texts import SMALL, load_text, mistakes_in, replace_in_small
 
 PROCESS_ID = "80000000-0000-0000-0000-000000000001"
@@ -18,6 +19,14 @@ def test_list_entry_is_set_by_position() -> None:
 def test_list_entry_is_set_by_name() -> None:
     world = load_text(SMALL, ("cluster.topics[orders].bytes_per_s", "80 MB/s")).world(1)
     assert sum(world.cluster.topics["orders"].bytes_per_s) == 80_000_000
+
+
+def test_value_may_be_a_number_a_list_or_nothing_instead_of_a_text() -> None:
+    as_texts = load_text(SMALL, ("clients[0].count", "6"), ("seeds", "[3, 4]"), ("clients[late].rack", "null"))
+    values: list[tuple[str, object]] = [("clients[0].count", 6), ("seeds", [3, 4]), ("clients[late].rack", None)]
+    as_values = loads(SMALL, "s.yaml", values)
+    assert as_values.overrides == as_texts.overrides
+    assert as_values.seeds == (3, 4)
 
 
 def test_config_key_keeps_its_dots() -> None:
