@@ -7,11 +7,14 @@ from dataclasses import replace
 from typing import Final
 
 from scenarios.language.errors import format_list
+from scenarios.language.fields import valid_entries
 from scenarios.language.paths import ScenarioPath
+from scenarios.language.schema import ScenarioDocument
 from scenarios.language.topic_configs import parse_topic_configs
 from scenarios.language.units import format_duration
 from scenarios.language.validation import SourceMap
 from scenarios.resolution.brokers import CLUSTER
+from scenarios.resolution.cluster import ResolvedCluster
 from scenarios.sampling.blueprint import Blueprint, TopicBlueprint, TopicDefaults
 from scenarios.sampling.event_plans import BrokerUpgradePlan
 from simulator.brokers.replication_progress import catch_up_ms
@@ -42,6 +45,37 @@ def warn_about_availability(topics: Iterable[TopicBlueprint], defaults: TopicDef
     if under_replicated:
         label = "topics with fewer replicas than min.insync.replicas, which reject writes with acks=all"
         source_map.add_warning(CLUSTER, format_list(label, under_replicated, max_names=4))
+
+
+def warn_about_default_factor(
+    document: ScenarioDocument, cluster: ResolvedCluster, topics: Iterable[str], source_map: SourceMap
+) -> None:
+    """Warn about topics with one replica because nothing states their replication factor, where it decides something.
+
+    It decides which brokers stop tasks, and which racks clients have to read from: without a second broker, nothing.
+
+    Args:
+        document: the parsed scenario, which is valid.
+        cluster: its cluster.
+        topics: the topics that the application or the group uses.
+        source_map: collects the warnings.
+    """
+    configs = cluster.section.configs
+    if "default_replication_factor" in configs.model_fields_set or len(cluster.brokers.known or ()) < 2:
+        return
+    stated = {
+        entry.name: entry.replication_factor is not None or entry.replicas is not None
+        for _, entry in valid_entries(cluster.section.topics)
+    }
+    of_streams = document.application.configs.replication_factor != -1
+    defaulted = [topic for topic in topics if topic not in cluster.imported and not stated.get(topic, of_streams)]
+    if defaulted:
+        label = "default.replication.factor is not set (Kafka's default: 1), so these topics have one replica"
+        names = format_list(label, defaulted, max_names=3)
+        source_map.add_warning(
+            (*CLUSTER, "configs"),
+            f"{names}; any broker's failure stops tasks, and few clients have a replica in their rack",
+        )
 
 
 def warn_about_pauses(

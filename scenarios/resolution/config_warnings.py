@@ -63,6 +63,7 @@ def warn_about_configs(context: WarningContext) -> None:
     """
     checks: tuple[Callable[[WarningContext], Iterator[tuple[ScenarioPath, str]]], ...] = (
         _warn_about_racks_without_brokers,
+        _warn_about_clients_without_racks,
         _warn_about_default_costs,
         _warn_about_too_many_standbys,
         _warn_about_tags_and_racks,
@@ -97,6 +98,33 @@ def _stated_racks(entry: ClientEntry, path: ScenarioPath) -> Iterator[tuple[Scen
     if entry.rack is not None:
         yield (*path, "rack"), entry.rack
     yield from (((*path, "racks", i), rack) for i, rack in enumerate(entry.racks or ()))
+
+
+def _warn_about_clients_without_racks(context: WarningContext) -> Iterator[tuple[ScenarioPath, str]]:
+    """Warn about rack-aware strategies that Kafka disables while a client does not set client.rack.
+
+    Source: `org.apache.kafka.streams.processor.internals.assignment.RackAwareTaskAssignor.validateClientRack`.
+
+    Yields:
+        Path and message of each warning.
+    """
+    events = [event.rolling_bounce for _, event in valid_entries(context.document.events)]
+    without = [plan.name for plan in context.clients.plans if plan.rack is None or not plan.announces_rack]
+    if not without or any(event is not None and event.client_rack for event in events):
+        return
+    stated = [
+        (context.config_path(number, _STRATEGY), str(spec.configs.rack_aware_assignment_strategy))
+        for number, spec in enumerate(context.assignors)
+        if not spec.info.ignores(_STRATEGY)
+    ]
+    stated += (
+        (path, str(configs.rack_aware_assignment_strategy))
+        for path, configs in _configs_of_events(context, "rack_aware_assignment_strategy", _STRATEGY)
+    )
+    names = format_list("without it", without, max_names=_MAX_LISTED)
+    for path, strategy in dict(stated).items():
+        if strategy != RackAwareStrategy.NONE:
+            yield path, f"has an effect only while every client of the group sets client.rack ({names})"
 
 
 def _warn_about_default_costs(context: WarningContext) -> Iterator[tuple[ScenarioPath, str]]:

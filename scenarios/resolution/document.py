@@ -15,7 +15,11 @@ from scenarios.language.schema import ScenarioDocument
 from scenarios.language.validation import SourceMap
 from scenarios.resolution.application import resolve_application
 from scenarios.resolution.assignors import AssignorSpec, resolve_assignors
-from scenarios.resolution.availability_warnings import warn_about_availability, warn_about_pauses
+from scenarios.resolution.availability_warnings import (
+    warn_about_availability,
+    warn_about_default_factor,
+    warn_about_pauses,
+)
 from scenarios.resolution.clients import check_membership, check_streams_group, resolve_clients, warn_about_leak
 from scenarios.resolution.closing_warnings import warn_about_closing
 from scenarios.resolution.cluster import resolve_cluster
@@ -202,6 +206,7 @@ def resolve_document(
         }
         check_reassignments(blueprint, document.seeds[0], paths, source_map)
         warn_about_availability(traffic.topics.values(), defaults, source_map)
+        warn_about_default_factor(document, cluster, application.topics, source_map)
         warn_about_pauses(blueprint, document.seeds[0], _restart_paths(document), source_map)
         if group is None:
             warn_about_configs(

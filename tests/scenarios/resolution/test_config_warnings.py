@@ -229,6 +229,21 @@ def test_all_traffic_of_a_rack_without_brokers_is_cross_rack() -> None:
         assert (trace.client_racks == racks).sum() == 1
 
 
+def test_strategy_without_client_racks_causes_a_warning_and_has_no_effect() -> None:
+    strategy = ("application.configs.rack.aware.assignment.strategy", "min_traffic")
+    silent = ("clients[0].client_rack", "false")
+    [warning] = [text for text in loads(SMALL, "s.yaml", [strategy, silent]).warnings if "client.rack" in text]
+    assert "has an effect only while every client of the group sets client.rack" in warning
+    assert "(without it: app-0, app-1, app-2)" in warning
+    assert not [text for text in loads(SMALL, "s.yaml", [strategy]).warnings if "client.rack" in text]
+    assert not [text for text in loads(SMALL, "s.yaml", [silent]).warnings if "client.rack" in text]
+    runs = [
+        run(loads(SMALL, "s.yaml", overrides), "high_availability", 1) for overrides in ([silent], [silent, strategy])
+    ]
+    plain, rack_aware = ([round_.owner.tolist() for round_ in trace.rounds] for trace in runs)
+    assert plain == rack_aware
+
+
 def test_client_racks_are_accepted_if_no_broker_has_a_rack(tmp_path: Path) -> None:
     text = SMALL.replace("{count: 3, racks: [az1, az2, az3]}\n", "{count: 3}\n", 1)
     assert warnings(text) == [
