@@ -12,6 +12,7 @@ import pyarrow as pa
 from scenarios.kafka.formats.consumer_groups import parse_group_members
 from scenarios.kafka.formats.leader_log import LoggedRebalance, parse_rebalances
 from scenarios.kafka.formats.lines import FormatError
+from scenarios.kafka.formats.log_collectors import split_log
 from scenarios.kafka.formats.log_dirs import parse_replica_sizes
 from scenarios.kafka.formats.rotated_logs import LogBounds, find_bounds, heads_by_file, join_rotated, with_heads
 from scenarios.kafka.formats.topics import NO_LEADER, parse_topics
@@ -54,7 +55,7 @@ def describe_bounds(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatc
         Batches with `file` and `bounds`, a `LogBounds` as JSON.
     """
     for batch in batches:
-        bounds = [json.dumps(asdict(find_bounds(text))) for text in batch["text"].to_pylist()]
+        bounds = [json.dumps(asdict(find_bounds(_as_written(text)))) for text in batch["text"].to_pylist()]
         yield pa.RecordBatch.from_pydict({"file": batch["file"], "bounds": pa.array(bounds, pa.string())})
 
 
@@ -78,7 +79,7 @@ def parse_texts(
             if rotated is not None:
                 if source["file"] in rotated.without_start:
                     continue
-                source["text"] = rotated.whole_text(source["file"], source["text"])
+                source["text"] = rotated.whole_text(source["file"], _as_written(source["text"]))
             try:
                 rows += [{"file": source["file"], **row} for row in READERS[kind](source["text"])]
             except FormatError as error:
@@ -86,6 +87,11 @@ def parse_texts(
                 raw = source["text"][:_MAX_CHARS]
                 rows.append({"file": source["file"], "reason": f"{where}{error}", "raw": raw})
         yield pa.RecordBatch.from_pylist(rows, schema)
+
+
+def _as_written(text: str) -> str:
+    """Return the lines of a log without what containers and collectors added, process by process."""
+    return "\n".join(log.text for log in split_log(text))
 
 
 def _placements(text: str) -> Iterator[Row]:

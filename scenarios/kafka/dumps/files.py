@@ -6,7 +6,7 @@ import gzip
 import re
 import zlib
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, Generic, TypeVar
 
@@ -15,6 +15,7 @@ from scenarios.kafka.formats.broker_list import ListedBroker, parse_broker_list
 from scenarios.kafka.formats.consumer_groups import GroupMember, GroupState, parse_group_members, parse_group_states
 from scenarios.kafka.formats.leader_log import LoggedRebalance, parse_rebalances
 from scenarios.kafka.formats.lines import FormatError
+from scenarios.kafka.formats.log_collectors import split_log
 from scenarios.kafka.formats.log_dirs import parse_partition_sizes
 from scenarios.kafka.formats.properties import parse_properties
 from scenarios.kafka.formats.rotated_logs import move_heads
@@ -189,14 +190,44 @@ def _parse_all(dumps: Dumps, texts: Mapping[str, Sequence[Dump[str]]]) -> None:
     dumps.topology = _parse_single(texts, TOPOLOGY, _check_topology)
     dumps.properties = _parse_single(texts, PROPERTIES, parse_properties)
     dumps.members = _parse_members(texts)
-    whole = move_heads({dump.file: dump.content for dump in texts.get(LEADER_LOG, ())})
-    logs = [_parse(Dump(file, text), parse_rebalances) for file, text in whole.items()]
+    logs = _parse_logs(texts.get(LEADER_LOG, ()))
     if logs:
         # Only the leader logs assignments; after a change of the leader, they continue in another file.
         rebalances = sorted(
             (rebalance for log in logs for rebalance in log.content), key=lambda rebalance: rebalance.at_ms or 0
         )
         dumps.rebalances = Dump(", ".join(log.file for log in logs), tuple(rebalances))
+
+
+def _parse_logs(dumps: Sequence[Dump[str]]) -> list[Dump[tuple[LoggedRebalance, ...]]]:
+    """Return the rebalances of each leader; a file may contain the logs of several processes.
+
+    Raises:
+        ObservationError: As in `read_dumps`.
+    """
+    of_leaders = {
+        (dump.file, log.process): log
+        for dump in dumps
+        for log in split_log(dump.content)
+        if detect_kind(log.text) == LEADER_LOG
+    }
+    keys = {f"{file} ({process})" if process else file: (file, process) for file, process in of_leaders}
+    whole = move_heads({name: of_leaders[key].text for name, key in keys.items()})
+    return [_parse_log(name, text, of_leaders[keys[name]].numbers) for name, text in whole.items()]
+
+
+def _parse_log(name: str, text: str, numbers: Sequence[int]) -> Dump[tuple[LoggedRebalance, ...]]:
+    """Parse a log whose lines have the given numbers in its file; lines of another file may follow them."""
+
+    def parse(text: str) -> tuple[LoggedRebalance, ...]:
+        try:
+            rebalances = parse_rebalances(text)
+        except FormatError as error:
+            line = None if error.line is None else numbers[min(error.line, len(numbers)) - 1]
+            raise FormatError(line, str(error)) from None
+        return tuple(replace(rebalance, line=numbers[rebalance.line - 1]) for rebalance in rebalances)
+
+    return _parse(Dump(name, text), parse)
 
 
 def _parse_members(texts: Mapping[str, Sequence[Dump[str]]]) -> Dump[tuple[GroupMember, ...]] | None:

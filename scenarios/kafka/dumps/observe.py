@@ -29,7 +29,7 @@ from scenarios.kafka.observation.observation import (
     ObservedSubtopology,
     ObservedTopic,
 )
-from scenarios.kafka.observation.stated_racks import StatedRacks, matching_racks
+from scenarios.kafka.observation.stated_racks import StatedRacks, check_stated_racks, matching_racks
 from scenarios.language.units import parse_duration_ms
 
 _STANDBYS: Final = "num.standby.replicas"
@@ -91,10 +91,13 @@ def observe_dumps(folder: Path, group: str, options: DumpOptions | None = None) 
     chosen = options or DumpOptions()
     if has_consumer_group(dumps, group):
         observation = DumpedConsumers(dumps, group, chosen.configs, chosen.racks).observe()
+        check_stated_racks(observation, chosen.racks)
         return ObservedDumps(observation, None, dumps.kinds, dumps.ignored)
     if dumps.rebalances is not None:
         dumps.rebalances = replace(dumps.rebalances, content=select_application(dumps.rebalances.content, group))
-    return _DumpObserver(dumps, group, chosen).observe()
+    observed = _DumpObserver(dumps, group, chosen).observe()
+    check_stated_racks(observed.observation, chosen.racks, observed.history.newcomers if observed.history else ())
+    return observed
 
 
 @dataclass(slots=True)

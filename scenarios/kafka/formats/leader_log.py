@@ -1,7 +1,7 @@
 """Log of a Kafka Streams group leader at INFO or DEBUG: the assignments of successive rebalances.
 
 Supported are the messages of `StreamsPartitionAssignor` in releases 2.4 to 4.x; other lines are ignored. A log has no
-time zone: times are read as UTC.
+time zone: times are read as UTC. `log_collectors` removes what containers and collectors add to its lines.
 
 Source: `org.apache.kafka.streams.processor.internals.StreamsPartitionAssignor` (`assignTasksToClients`,
 `computeNewAssignment`, `addClientAssignments`), `ClientState.currentAssignment`.
@@ -20,9 +20,9 @@ from scenarios.kafka.naming import TASK_PATTERN, UUID_PATTERN
 RELEVANT_LINE = (
     r"participating in this rebalance|Assigning stateful tasks: |and stateless tasks: |including stateful"
     r"|Assigned tasks (to clients as |\[)|Assignment of tasks to nodes: |activeTasks: \("
-    r"|Finished (un)?stable assignment|^[0-9a-f]{8}-[0-9a-f-]{27}: \["
+    r"|Finished (un)?stable assignment|(^|[ \"m])[0-9a-f]{8}-[0-9a-f-]{27}: \["
 )
-"""Regular expression (Java and Python) that finds the lines which `parse_rebalances` reads."""
+"""Regular expression (Java and Python) that finds the lines which `parse_rebalances` reads, also behind a prefix."""
 
 _TIME = re.compile(r"\[?(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?")
 _THREAD = re.compile(r"stream-thread \[([^\]]+)\]")

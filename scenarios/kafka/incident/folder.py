@@ -29,6 +29,7 @@ from scenarios.kafka.formats.join_reasons import parse_join_reasons
 from scenarios.kafka.formats.leader_log import LoggedRebalance
 from scenarios.kafka.formats.leader_states import parse_states
 from scenarios.kafka.formats.lines import FormatError
+from scenarios.kafka.formats.log_collectors import split_log
 from scenarios.kafka.formats.offsets_partition import DEFAULT_PARTITIONS, partition_of_group
 from scenarios.kafka.formats.printed_records import looks_like_printed_records, parse_printed_records
 from scenarios.kafka.formats.record_batches import looks_like_segment, read_segment
@@ -326,7 +327,8 @@ def _read_logs(folder: Path, dumps: Dumps, group: str, *, has_records: bool) -> 
         except ObservationError:
             if not has_records:
                 raise
-    texts = [_text(folder / name) for name in sorted({*dumps.ignored, *_logs(dumps)})]
+    files = [_text(folder / name) for name in sorted({*dumps.ignored, *_logs(dumps)})]
+    texts = [log.text for text in files for log in split_log(text)]
     states = [state for text in texts for state in parse_states(text)]
     reasons = [reason for text in texts for reason in parse_join_reasons(text, group)]
     return ApplicationLogs(

@@ -23,7 +23,12 @@ from scenarios.kafka.observation.observation import (
     ObservedBroker,
     ObservedTopic,
 )
-from scenarios.kafka.observation.stated_racks import StatedRacks, with_stated_consumer_racks, with_stated_racks
+from scenarios.kafka.observation.stated_racks import (
+    StatedRacks,
+    check_stated_racks,
+    with_stated_consumer_racks,
+    with_stated_racks,
+)
 from scenarios.language.broker_configs import BrokerConfigs
 from scenarios.language.section import config_keys
 from scenarios.language.unmodeled_configs import BROKER_CONFIGS_OUTSIDE_THE_MODEL
@@ -70,6 +75,7 @@ def observe_cluster(
             observation = observe(
                 cluster, group, seconds=seconds, topology=topology, configs=configs, racks=racks, all_topics=all_topics
             )
+    check_stated_racks(observation, racks)
     ignored = f"Unsupported client properties are ignored: {', '.join(settings.ignored)}."
     return replace(
         observation,

@@ -7,7 +7,9 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import TypeVar
 
-from scenarios.kafka.observation.observation import ObservedConsumer, ObservedProcess
+from scenarios.kafka.observation.errors import ObservationError
+from scenarios.kafka.observation.observation import Observation, ObservedConsumer, ObservedProcess
+from scenarios.language.errors import format_list
 
 Client = TypeVar("Client", ObservedProcess, ObservedConsumer)
 
@@ -18,6 +20,27 @@ StatedRacks = Sequence[tuple[str, str | None]]
 def matching_racks(process: ObservedProcess, racks: StatedRacks) -> list[str | None]:
     """Return the racks of all patterns that match a process, in the order of the patterns."""
     return [rack for pattern, rack in racks if _matches(process, pattern)]
+
+
+def check_stated_racks(observation: Observation, racks: StatedRacks, newcomers: Sequence[ObservedProcess] = ()) -> None:
+    """Reject patterns that match no client of an observed group.
+
+    Args:
+        observation: The observed group.
+        racks: Patterns with racks.
+        newcomers: Processes that join later.
+
+    Raises:
+        ObservationError: A pattern matches no client; the message names the clients.
+    """
+    members = observation.consumers.members if observation.consumers is not None else ()
+    processes = (*observation.processes, *newcomers)
+    names = sorted({*(one.client_id for one in processes), *(one.instance_id or one.client_id for one in members)})
+    for pattern, rack in racks if names else ():
+        is_used = any(_matches(process, pattern) for process in processes)
+        if not is_used and not any(matches_consumer(member, pattern) for member in members):
+            clients = format_list("clients", names)
+            raise ObservationError(f"--rack '{pattern}={rack or ''}': no client matches '{pattern}' ({clients})")
 
 
 def with_stated_racks(

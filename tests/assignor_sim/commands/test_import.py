@@ -285,3 +285,55 @@ def test_client_metrics_do_not_apply_to_consumer_groups(folder: Path) -> None:
     result = run_import("--from", str(CONSUMER_DUMPS), *options)
     assert result.exit_code == 2
     assert "'default' is a consumer group: client metrics are those of Kafka Streams" in result.output
+
+
+STORM = HOW_TO.parents[1] / "examples" / "rebalance-storm"
+SHOP_RACKS = ("--rack", "shop-one*=az1", "--rack", "shop-two*=az2", "--rack", "*=az3")
+
+
+def _prefixed(name: str, text: str) -> str:
+    return "".join(f"{name}  | {line}\n" for line in text.splitlines())
+
+
+def _import_storm(folder: Path, logs: dict[str, str], *arguments: str) -> Result:
+    """Import the example with other logs."""
+    dumps = folder / f"storm-{len(list(folder.iterdir()))}"
+    dumps.mkdir()
+    for path in STORM.glob("*.txt"):
+        (dumps / path.name).write_text(path.read_text())
+    for name, text in logs.items():
+        (dumps / name).write_text(text)
+    known = ("--group", "shop", "--config", "num.standby.replicas=1", "--last", *arguments)
+    return run_import("--from", str(dumps), *known, "-o", str(folder / "storm.yaml"))
+
+
+def test_logs_with_prefixes_are_imported_like_those_without(folder: Path) -> None:
+    logs = {path.name: path.read_text() for path in STORM.glob("*.log")}
+    of_services = {name: _prefixed(name.removesuffix(".log"), text) for name, text in logs.items()}
+    one_file = {"all.log": "Attaching to shop-one, shop-three\n" + "".join(of_services.values())}
+    texts = []
+    for variant in (logs, of_services, one_file):
+        result = _import_storm(folder, variant, *SHOP_RACKS)
+        assert result.exit_code == 0, result.output
+        texts.append((folder / "storm.yaml").read_text().split("\n", 1)[1])  # the first line names the files
+    assert texts[0] == texts[1] == texts[2]
+    racks = {client.name: client.rack for client in load(folder / "storm.yaml").world(1).clients}
+    assert racks == {"shop-one": "az1", "shop-two": "az2", "shop-three": "az3"}
+
+
+def test_a_rack_pattern_without_a_client_is_an_error_that_names_the_clients(folder: Path) -> None:
+    logs = {path.name: path.read_text() for path in STORM.glob("*.log")}
+    result = _import_storm(folder, logs, "--rack", "shop-four*=az1", "--rack", "*=az3")
+    assert (result.exit_code, result.stderr) == (
+        2,
+        "error: --rack 'shop-four*=az1': no client matches 'shop-four*' (clients: shop-one, shop-three, shop-two)\n",
+    )
+    assert not (folder / "storm.yaml").exists()
+
+
+def test_a_damaged_log_with_a_prefix_is_reported_with_the_line_of_the_file(folder: Path) -> None:
+    text = _prefixed("shop-one", "\n".join((STORM / "shop-one.log").read_text().splitlines()))
+    number = 1 + next(i for i, line in enumerate(text.splitlines()) if "activeTasks: (" in line)
+    damaged = "other  | started\n" + text.replace("activeTasks: ([", "activeTasks: ([x, ", 1)
+    result = _import_storm(folder, {"all.log": damaged}, *SHOP_RACKS)
+    assert f"all.log (shop-one):{number + 1}: 'x' is not a task id" in result.stderr
