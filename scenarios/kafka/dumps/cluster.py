@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from assignors.model.ids import TopicPartition
 from scenarios.kafka.dumps.files import Dumps
 from scenarios.kafka.formats.topics import DescribedTopic
 from scenarios.kafka.observation.observation import ObservedBroker, ObservedTopic
+from scenarios.language.errors import format_list
 
 NO_RATES: Final = (
     "Dumps contain no rates: nothing is produced until you set bytes_per_s of topics, as in "
@@ -37,6 +38,30 @@ def broker_release(dumps: Dumps) -> str | None:
     """Return the release of all brokers; None if it is unknown or differs."""
     releases = {broker.release for broker in dumps.brokers.content} if dumps.brokers else set[str | None]()
     return next(iter(releases)) if len(releases) == 1 else None
+
+
+def observed_topics(
+    dumps: Dumps, names: Iterable[str], topics: Mapping[str, DescribedTopic], assumptions: list[str]
+) -> tuple[ObservedTopic, ...]:
+    """Return topics with the sizes of their partitions.
+
+    Args:
+        dumps: The dumps.
+        names: Names of the topics to return.
+        topics: Described topics by name.
+        assumptions: Gets what is assumed.
+    """
+    sizes = dumps.sizes.content if dumps.sizes else {}
+    observed = tuple(observed_topic(topics[name], sizes) for name in names)
+    unsized = [
+        topic.name
+        for topic in observed
+        if any(TopicPartition(topic.name, partition) not in sizes for partition in range(len(topic.replicas)))
+    ]
+    if dumps.sizes is not None and unsized:
+        listed = format_list("topics", unsized)
+        assumptions.append(f"{dumps.sizes.file} lacks sizes of partitions, which are assumed empty ({listed}).")
+    return observed
 
 
 def observed_topic(topic: DescribedTopic, sizes: Mapping[TopicPartition, int]) -> ObservedTopic:

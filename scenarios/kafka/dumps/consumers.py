@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from scenarios.kafka.dumps.cluster import NO_RATES, broker_release, observed_brokers, observed_topic
+from scenarios.kafka.dumps.cluster import NO_RATES, broker_release, observed_brokers, observed_topics
 from scenarios.kafka.dumps.files import OFFSETS, Dumps, no_member_message
 from scenarios.kafka.dumps.subscriptions import infer_subscriptions
 from scenarios.kafka.formats.consumer_groups import GroupMember, GroupState
@@ -214,8 +214,7 @@ class DumpedConsumers:
             return preferred
 
     def _topics(self, names: Sequence[str], topics: Mapping[str, DescribedTopic]) -> tuple[ObservedTopic, ...]:
-        sizes = self.dumps.sizes.content if self.dumps.sizes else {}
-        return tuple(observed_topic(topics[name], sizes) for name in names)
+        return observed_topics(self.dumps, names, topics, self.assumptions)
 
 
 def _subscription_assumptions(

@@ -41,7 +41,7 @@ PROPERTIES: Final = "properties"
 
 _KIND_PATTERNS: Final[Sequence[tuple[str | None, str]]] = (
     (LEADER_LOG, r"activeTasks: \("),
-    (LOG_DIRS, r'^\{.*"logDirs"'),
+    (LOG_DIRS, r'"logDirs"[ \t]*:|^\{[^{}]*"brokers"\s*:\s*\[\s*\]'),
     (TOPOLOGY, r"^[ \t]*Sub-topology: \d"),
     (TOPICS, r"^[ \t]*Topic: ?\S.*(PartitionCount|Partition):"),
     (BROKERS, r"\(id: -?\d+ rack: .*\) ->|\A[ \t]*id[ \t]*,[ \t]*rack\b|^kminion_kafka_broker_info\{"),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from scenarios.kafka.dumps.cluster import NO_RATES, broker_release, observed_brokers, observed_topic
+from scenarios.kafka.dumps.cluster import NO_RATES, broker_release, observed_brokers, observed_topics
 from scenarios.kafka.dumps.consumers import DumpedConsumers, has_consumer_group
 from scenarios.kafka.dumps.files import Dump, Dumps, no_member_message, read_dumps
 from scenarios.kafka.dumps.groups import (
@@ -282,8 +282,7 @@ class _DumpObserver:
             for subtopology in subtopologies
             for name in (*subtopology.sources, *subtopology.changelogs.values(), *subtopology.writes)
         }
-        sizes = self.dumps.sizes.content if self.dumps.sizes else {}
-        return tuple(observed_topic(topics[name], sizes) for name in sorted(used & set(topics)))
+        return observed_topics(self.dumps, sorted(used & set(topics)), topics, self.assumptions)
 
 
 def _parse_number(configs: Mapping[str, str], key: str) -> int | None:

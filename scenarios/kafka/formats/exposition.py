@@ -24,6 +24,7 @@ _LABEL_PAIR: Final = re.compile(r'([a-zA-Z_][\w-]*)\s*=\s*"((?:[^"\\]|\\.)*)"')
 _ESCAPED: Final = {r"\\": "\\", r"\"": '"', r"\n": "\n"}
 _END_OF_OPEN_METRICS: Final = "# EOF"
 _MAX_SHOWN: Final = 60
+_NOT_BLANK: Final = re.compile(r"\S")
 _ROW_KEYS: Final = ("__name__", "timestamp", "value")
 
 
@@ -52,14 +53,15 @@ def parse_samples(text: str) -> Iterator[Sample]:
     Raises:
         FormatError: A line is not a sample.
     """
+    if text.lstrip().startswith("{"):
+        yield from _parse_rows(text)
+        return
     lines = text.split("\n")
-    is_json = next((line.lstrip().startswith("{") for line in lines if line.strip()), False)
     # OpenMetrics has times in seconds.
     factor = 1_000 if any(line.strip() == _END_OF_OPEN_METRICS for line in lines[-3:]) else 1
     for number, line in enumerate(lines, start=1):
-        if not line.strip() or (not is_json and line.lstrip().startswith("#")):
-            continue
-        yield _parse_row(number, line) if is_json else _parse_sample(number, line.strip(), factor)
+        if line.strip() and not line.lstrip().startswith("#"):
+            yield _parse_sample(number, line.strip(), factor)
 
 
 def _parse_sample(number: int, line: str, factor: int) -> Sample:
@@ -71,11 +73,21 @@ def _parse_sample(number: int, line: str, factor: int) -> Sample:
     return Sample(number, match["name"], labels, _number(number, match["value"], allows_nan=True), at_ms)
 
 
-def _parse_row(number: int, line: str) -> Sample:
-    try:
-        row: Any = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise FormatError(number, f"invalid JSON: {error}") from None
+def _parse_rows(text: str) -> Iterator[Sample]:
+    """Yield the samples of JSON objects, each in a line or, as `jq` prints them, over several."""
+    decoder, number, position = json.JSONDecoder(), 1, 0
+    while start := _NOT_BLANK.search(text, position):
+        number += text.count("\n", position, start.start())
+        try:
+            row, end = decoder.raw_decode(text, start.start())
+        except (ValueError, RecursionError) as error:
+            raise FormatError(number, f"invalid JSON: {error}") from None
+        yield _parse_row(number, row)
+        number += text.count("\n", start.start(), end)
+        position = end
+
+
+def _parse_row(number: int, row: Any) -> Sample:
     missing = [key for key in _ROW_KEYS if not isinstance(row, dict) or key not in row]
     if missing:
         raise FormatError(number, f"not a row of a Prometheus query: {', '.join(missing)} missing")

@@ -1,4 +1,6 @@
-"""Output of `kafka-log-dirs.sh --describe`: two lines of text, then one line of JSON with the size of every replica.
+"""Output of `kafka-log-dirs.sh --describe`: two lines of text, then JSON with the size of every replica.
+
+The tool prints the JSON in one line; `jq` prints it over several.
 
 Source: `org.apache.kafka.tools.LogDirsCommand`.
 """
@@ -6,6 +8,7 @@ Source: `org.apache.kafka.tools.LogDirsCommand`.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -13,6 +16,7 @@ from assignors.model.ids import TopicPartition
 from scenarios.kafka.formats.lines import FormatError
 
 _COMMAND = "kafka-log-dirs.sh --describe"
+_JSON_START = re.compile(r"^[ \t]*\{", re.MULTILINE)
 
 
 def parse_partition_sizes(text: str) -> Mapping[TopicPartition, int]:
@@ -36,9 +40,14 @@ def parse_replica_sizes(text: str) -> Mapping[TopicPartition, list[int]]:
     Raises:
         FormatError: The text lacks the JSON, or it is malformed.
     """
-    number, line = _find_json_line(text)
+    match = _JSON_START.search(text)
+    if match is None:
+        raise FormatError(None, f"no line starts with a brace; expected the output of {_COMMAND}, including its JSON")
+    number = text.count("\n", 0, match.end()) + 1
     try:
-        content = json.loads(line)
+        content, _ = json.JSONDecoder().raw_decode(text, match.end() - 1)
+    except json.JSONDecodeError as error:
+        raise FormatError(error.lineno, f"invalid JSON: {error.msg}") from None
     except (ValueError, RecursionError) as error:
         raise FormatError(number, f"invalid JSON: {error}") from None
     sizes: dict[TopicPartition, list[int]] = {}
@@ -67,13 +76,6 @@ def log_dirs_json(replicas: Iterable[tuple[int, TopicPartition, int]], log_dir: 
         for broker in sorted(replicas_of)
     ]
     return json.dumps({"version": 1, "brokers": brokers}) + "\n"
-
-
-def _find_json_line(text: str) -> tuple[int, str]:
-    for number, line in enumerate(text.split("\n"), start=1):
-        if line.startswith("{"):
-            return number, line
-    raise FormatError(None, f"no line starts with a brace; expected the output of {_COMMAND}, including its JSON")
 
 
 def _parse_replicas(content: Any) -> Iterator[tuple[TopicPartition, int]]:

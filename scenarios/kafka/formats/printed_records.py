@@ -23,7 +23,7 @@ from scenarios.kafka.formats.lines import FormatError
 from scenarios.kafka.formats.message_schemas import FieldSchema, Message
 
 _DUMPED: Final = re.compile(r"\boffset: (\d{1,19}) (?:CreateTime|LogAppendTime): (-?\d{1,19}).*? key: (\{.*)")
-_PRINTED: Final = re.compile(r'\A\s*\{"key":\{"(?:type|version)":')
+_PRINTED: Final = re.compile(r'\A\s*\{\s*"key"\s*:\s*\{\s*"(?:type|version)"\s*:')
 _DUMP_LINE: Final = re.compile(r'^\| offset: \d+ .*key: \{"type":"\d+"', re.MULTILINE)
 _JSON: Final = json.JSONDecoder()
 

@@ -53,6 +53,8 @@ def test_dumps_become_a_scenario_with_remarks_and_assumptions(folder: Path) -> N
         "assumed: Store cache has no changelog topic in the cluster; assumed not logged.",
         "assumed: kafka-consumer-groups.sh does not print standbys: the scenario starts without any; the first "
         "rebalance places them.",
+        "assumed: c lacks sizes of partitions, which are assumed empty (topics: orders, shop-by-customer-repartition, "
+        "shop-totals-changelog).",
         "assumed: Clients are assumed to run Kafka 4.4 (application.kafka); state another release with --kafka.",
         "assumed: Stores are assumed persistent (Kafka does not expose this).",
         "scenario: shop.yaml",
@@ -337,3 +339,26 @@ def test_a_damaged_log_with_a_prefix_is_reported_with_the_line_of_the_file(folde
     damaged = "other  | started\n" + text.replace("activeTasks: ([", "activeTasks: ([x, ", 1)
     result = _import_storm(folder, {"all.log": damaged}, *SHOP_RACKS)
     assert f"all.log (shop-one):{number + 1}: 'x' is not a task id" in result.stderr
+
+
+def test_log_dirs_over_several_lines_are_imported_like_a_single_line(folder: Path) -> None:
+    assert import_dumps(*KNOWN).exit_code == 0
+    expected = (folder / "shop.yaml").read_text()
+    (folder / "dumps" / "c").write_text(json.dumps(json.loads(SIZES), indent=2))
+    assert "c (log dirs)" in import_dumps(*KNOWN).stdout
+    assert (folder / "shop.yaml").read_text() == expected
+    assert "size: [0, 700]" in expected
+
+
+def test_log_dirs_that_cannot_be_read_are_an_error(folder: Path) -> None:
+    (folder / "dumps" / "c").write_text(json.dumps(json.loads(SIZES), indent=2)[:-3])
+    result = import_dumps(*KNOWN)
+    assert (result.exit_code, result.stderr) == (2, "error: c:16: invalid JSON: Expecting ',' delimiter\n")
+    assert not (folder / "shop.yaml").exists()
+
+
+def test_topics_without_sizes_in_log_dirs_are_named(folder: Path) -> None:
+    assert (
+        "assumed: c lacks sizes of partitions, which are assumed empty (topics: orders, shop-by-customer-repartition, "
+        "shop-totals-changelog)."
+    ) in import_dumps(*KNOWN).stdout.replace("\n", " ").replace("  ", " ")

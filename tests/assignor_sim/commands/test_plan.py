@@ -161,6 +161,12 @@ def test_out_directory_with_plans_is_replaced_and_any_other_is_rejected(folder: 
         assert (other / name).read_text() == content
 
 
+def test_sizes_over_several_lines_give_the_same_plan(folder: Path) -> None:
+    expected = plan_three_brokers("--log-dirs", "sizes.json", "--format", "json").stdout
+    (folder / "sizes.json").write_text(json.dumps(json.loads((folder / "sizes.json").read_text()), indent=2))
+    assert plan_three_brokers("--log-dirs", "sizes.json", "--format", "json").stdout == expected
+
+
 def test_log_dirs_of_the_assignment_are_kept_in_the_files(folder: Path) -> None:
     text = json.dumps(ASSIGNMENT).replace('"replicas": [1, 2]', '"replicas": [1, 2], "log_dirs": ["/one", "/two"]')
     (folder / "today.json").write_text(text, encoding="utf-8")

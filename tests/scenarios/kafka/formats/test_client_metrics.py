@@ -86,6 +86,12 @@ def test_processes_with_the_same_client_id_are_separate() -> None:
     assert [(scrape.client_id, scrape.process) for scrape in scrapes] == [("shop", "a:1"), ("shop", "b:1")]
 
 
+def test_rows_of_a_query_may_be_printed_over_several_lines() -> None:
+    rows = [{"__name__": "up", "timestamp": 1, "value": str(value)} for value in range(3)]
+    lines = list(parse_samples("\n".join(json.dumps(row, indent=2) for row in rows)))
+    assert [(sample.line, sample.value) for sample in lines] == [(1, 0), (6, 1), (11, 2)]
+
+
 def test_open_metrics_have_times_in_seconds() -> None:
     line = 'kafka_streams_stream_thread_metrics_process_rate{thread_id="a-StreamThread-1"} 1 12.5'
     assert client_scrapes(parse_samples(f"{line}\n# EOF\n"))[0].at_ms == 12_500

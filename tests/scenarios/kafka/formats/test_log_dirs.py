@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
 import pytest
 
 from assignors.model.ids import TopicPartition
+from scenarios.kafka.dumps.files import LOG_DIRS, detect_kind
 from scenarios.kafka.formats.lines import FormatError
 from scenarios.kafka.formats.log_dirs import parse_partition_sizes
 
@@ -28,6 +30,28 @@ def test_captured_output_is_read_completely() -> None:
     sizes = parse_partition_sizes((CAPTURED / "log_dirs.json.txt").read_text())
     assert len(sizes) == 584
     assert sum(size for partition, size in sizes.items() if partition.topic == "orders") > 1_000_000
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+@pytest.mark.parametrize("indent", [None, 2, "\t"])
+@pytest.mark.parametrize(
+    "path", [DIALECTS / "log_dirs.txt", CAPTURED / "log_dirs.json.txt"], ids=lambda path: path.name
+)
+def test_json_over_several_lines_is_read_like_a_single_line(path: Path, indent: int | str | None, newline: str) -> None:
+    text = path.read_text()
+    start = text.index("{")
+    head, content = text[:start], json.loads(text[start:])
+    printed = json.dumps(content, indent=indent, sort_keys=True) + "\n"
+    for variant in (head + printed, printed):
+        variant = variant.replace("\n", newline)
+        assert parse_partition_sizes(variant) == parse_partition_sizes(text)
+        assert detect_kind(variant) == LOG_DIRS
+
+
+def test_an_error_in_json_over_several_lines_has_its_line() -> None:
+    with pytest.raises(FormatError, match=r"^invalid JSON: ") as raised:
+        parse_partition_sizes('text\n{\n  "version": 1,\n  "brokers": [7,]\n}\n')
+    assert raised.value.line == 4
 
 
 def _json(partition: str) -> str:

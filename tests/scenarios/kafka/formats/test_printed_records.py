@@ -37,6 +37,13 @@ def test_output_of_the_console_consumer_has_the_same_without_times_of_records() 
     assert all(0 <= after.at_ms - before.at_ms < 1_000 for before, after in zip(decoded, expected, strict=True))
 
 
+def test_output_of_the_console_consumer_may_be_printed_over_several_lines() -> None:
+    text = printed("3.9.2", CONSOLE)
+    lines = text.replace("{", "{\n  ").replace('":', '": ')
+    assert looks_like_printed_records(lines)
+    assert parse(lines, CLASSIC) == parse(text, CLASSIC) != []
+
+
 def test_dump_of_a_streams_group_has_the_records_of_its_segment() -> None:
     decoded = parse(printed("4.4.0", "kiosk.dump.txt"), STREAMS)
     expected = records("4.4.0", STREAMS)
