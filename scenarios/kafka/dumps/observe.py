@@ -20,7 +20,8 @@ from scenarios.kafka.dumps.groups import (
 from scenarios.kafka.dumps.history import add_late_threads, follow_up_ms, rebalance_history, select_application
 from scenarios.kafka.formats.streams_groups import StreamsGroupMember
 from scenarios.kafka.formats.topics import DescribedTopic
-from scenarios.kafka.observation.described_subtopologies import describe_subtopologies
+from scenarios.kafka.naming import application_of_thread
+from scenarios.kafka.observation.described_subtopologies import applications_of_topology, describe_subtopologies
 from scenarios.kafka.observation.errors import ObservationError
 from scenarios.kafka.observation.history import RebalanceHistory
 from scenarios.kafka.observation.observation import (
@@ -30,6 +31,7 @@ from scenarios.kafka.observation.observation import (
     ObservedTopic,
 )
 from scenarios.kafka.observation.stated_racks import StatedRacks, check_stated_racks, matching_racks
+from scenarios.language.errors import format_list
 from scenarios.language.units import parse_duration_ms
 
 _STANDBYS: Final = "num.standby.replicas"
@@ -201,9 +203,33 @@ class _DumpObserver:
         if self.dumps.topology is None or self.dumps.topics is None:
             return ()
         text, file = self.dumps.topology.content, self.dumps.topology.file
+        self._check_group(text, file, topics)
         subtopologies, assumptions = describe_subtopologies(text, self.group, topics, file)
         self.assumptions += assumptions
         return subtopologies
+
+    def _check_group(self, topology: str, file: str, topics: Mapping[str, DescribedTopic]) -> None:
+        """Reject a group of which the dumps have nothing, if they have another one.
+
+        Raises:
+            ObservationError: The group is unknown; the message names the known ones.
+        """
+        dumps = self.dumps
+        if dumps.streams_members is not None and not self._has_log():
+            self._stream_threads(dumps.streams_members)
+            return
+        rebalances = dumps.rebalances.content if dumps.rebalances else ()
+        is_named = any(application_of_thread(rebalance.leader or "") == self.group for rebalance in rebalances)
+        is_listed = dumps.members is not None and any(member.group == self.group for member in dumps.members.content)
+        if is_named or is_listed:
+            return
+        others = applications_of_topology(topology, self.group, topics, file)
+        if others:
+            listing = dumps.topics.file if dumps.topics else ""
+            raise ObservationError(
+                f"'{self.group}' has no internal topics in {listing}: those of {file} belong to other groups "
+                f"({format_list('groups', others)})"
+            )
 
     def _group(self, subtopologies: Sequence[ObservedSubtopology], configs: Mapping[str, str]) -> ObservedGroup:
         """Return the processes at the start of the scenario, from the most detailed dump."""

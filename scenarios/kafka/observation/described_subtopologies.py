@@ -6,13 +6,14 @@ Source: `org.apache.kafka.streams.processor.internals.InternalTopologyBuilder.to
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from scenarios.kafka.formats.lines import FormatError
 from scenarios.kafka.formats.topic_patterns import match_topics
 from scenarios.kafka.formats.topology import DescribedSource, DescribedStore, DescribedSubtopology, parse_topology
-from scenarios.kafka.naming import changelog_topic, full_topic_name
+from scenarios.kafka.naming import changelog_topic, full_topic_name, is_repartition_topic
 from scenarios.kafka.observation.errors import ObservationError
 from scenarios.kafka.observation.observation import ObservedSubtopology
 from scenarios.language.errors import did_you_mean
@@ -43,6 +44,33 @@ def describe_subtopologies(
         resolver.to_subtopology(description, resolver.source_topics(description)) for description in _parse(text, file)
     ]
     return tuple(subtopologies), tuple(resolver.assumptions)
+
+
+def applications_of_topology(text: str, application_id: str, topics: Collection[str], file: str) -> tuple[str, ...]:
+    """Return the other applications whose internal topics are those of a topology, if this application has none.
+
+    Args:
+        text: Output of `Topology.describe()`.
+        application_id: The application to which the topology should belong.
+        topics: All topics of the cluster.
+        file: Name of the text in messages.
+
+    Returns:
+        The application ids with the most changelogs and repartition topics of the topology, sorted; none if
+        `application_id` has any.
+
+    Raises:
+        ObservationError: The text is not such output.
+    """
+    descriptions = _parse(text, file)
+    changelogs = {changelog_topic("", store.name) for description in descriptions for store in description.stores}
+    sources = {topic for description in descriptions for source in description.sources for topic in source.topics}
+    suffixes = changelogs | {f"-{topic}" for topic in sources if is_repartition_topic(topic)}
+    if any(f"{application_id}{suffix}" in topics for suffix in suffixes):
+        return ()
+    counts = Counter(topic[: -len(end)] for topic in topics for end in suffixes if topic.endswith(end) and topic != end)
+    most = max(counts.values(), default=0)
+    return tuple(sorted(name for name, count in counts.items() if count == most))
 
 
 def add_described_stores(

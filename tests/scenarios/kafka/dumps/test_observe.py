@@ -131,6 +131,37 @@ def test_imported_scenario_is_not_detected_as_properties(folder: Path) -> None:
     assert _observe(folder, GROUP).ignored == ("now.yaml",)
 
 
+@pytest.mark.parametrize(
+    ("text", "known"),
+    [
+        (GROUP, "group has no member of 'shopp' (groups: other, shop)"),
+        ((DIALECTS / "streams_members.txt").read_text(), "group has no member of 'shopp' (groups: order-processing)"),
+        (
+            (DIALECTS / "leader_3_9.log").read_text(),
+            "the leader's log has no rebalance of 'shopp' (applications: shop)",
+        ),
+        (
+            (DIALECTS / "leader_3_9.log").read_text().replace(f"shop-{ONE}", "worker").replace(f"shop-{TWO}", "worker"),
+            "'shopp' has no internal topics in a.txt: those of d.txt belong to other groups (groups: shop)",
+        ),
+    ],
+)
+def test_wrong_group_is_an_error_that_names_the_groups(folder: Path, text: str, known: str) -> None:
+    (folder / "group").write_text(text)
+    with pytest.raises(ObservationError, match=f"^{re.escape(known)}$"):
+        observe_dumps(folder, "shopp", DumpOptions(TAKEN, RACKS))
+
+
+def test_application_without_internal_topics_is_no_wrong_group(folder: Path) -> None:
+    (folder / "d.txt").write_text(
+        "Topologies:\n   Sub-topology: 0\n    Source: S0 (topics: [orders])\n      --> none\n"
+    )
+    text = (DIALECTS / "leader_3_3.log").read_text().replace(f"shop-{ONE}", "worker")
+    (folder / "group").write_text(text)
+    options = DumpOptions({**TAKEN, "num.stream.threads": "1"}, RACKS)
+    assert observe_dumps(folder, "any", options).observation.application_id == "any"
+
+
 def test_tasks_follow_from_the_partitions_of_consumers(folder: Path) -> None:
     observed = _observe(folder, GROUP).observation
     assert [process.process_id for process in observed.processes] == [ONE, TWO]
