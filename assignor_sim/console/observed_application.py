@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from assignor_sim.console.client_properties import read_properties
+from assignor_sim.console.client_properties import read_input
+from assignor_sim.console.remarks import print_remark
 
 Racks = Annotated[
     list[str] | None,
@@ -29,13 +30,30 @@ _EXAMPLES = {"--config": "num.standby.replicas=1", "--rack": "'shop-1*=az1'"}
 def read_configs(streams_config: Path | None, config: Iterable[str] | None) -> dict[str, str]:
     """Return the configs of a properties file and of `--config`, which overrides the file.
 
+    A file of a framework is read without the prefix of its keys, with a note.
+
     Raises:
         FormatError: the file is invalid.
         UnreadableError: the file cannot be read.
         ObservationError: an option is not `KEY=VALUE`.
     """
     stated: Mapping[str, str] = dict(_parse_pair("--config", text) for text in config or ())
-    return {**read_properties(streams_config), **stated}
+    return {**_read_streams_config(streams_config), **stated}
+
+
+def _read_streams_config(path: Path | None) -> Mapping[str, str]:
+    from scenarios.kafka.formats.lines import FormatError
+    from scenarios.kafka.formats.streams_properties import parse_streams_properties
+
+    if path is None:
+        return {}
+    try:
+        properties = parse_streams_properties(read_input(path))
+    except FormatError as error:
+        raise FormatError(error.line, f"{path}:{error.line}: {error}") from None
+    for remark in properties.remarks(str(path)):
+        print_remark("note", remark)
+    return properties.configs
 
 
 def parse_racks(rack: Iterable[str] | None) -> list[tuple[str, str | None]]:

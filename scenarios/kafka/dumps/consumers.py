@@ -89,6 +89,7 @@ class DumpedConsumers:
         Raises:
             ObservationError: Required information is missing; the message lists everything that is missing.
         """
+        self.assumptions += self.dumps.remarks
         configs = self._configs()
         listed = _members(self.dumps, self.group)
         # Offsets, and members before 4.0, are printed without epochs.

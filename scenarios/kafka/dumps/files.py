@@ -17,9 +17,9 @@ from scenarios.kafka.formats.leader_log import LoggedRebalance, parse_rebalances
 from scenarios.kafka.formats.lines import FormatError
 from scenarios.kafka.formats.log_collectors import split_log
 from scenarios.kafka.formats.log_dirs import parse_partition_sizes
-from scenarios.kafka.formats.properties import parse_properties
 from scenarios.kafka.formats.rotated_logs import move_heads
 from scenarios.kafka.formats.streams_groups import StreamsGroupMember, parse_streams_members
+from scenarios.kafka.formats.streams_properties import PREFIX_PATTERN, parse_streams_properties
 from scenarios.kafka.formats.topics import DescribedTopic, parse_topics
 from scenarios.kafka.formats.topology import parse_topology
 from scenarios.kafka.observation.errors import ObservationError
@@ -51,7 +51,11 @@ _KIND_PATTERNS: Final[Sequence[tuple[str | None, str]]] = (
     (STREAMS_MEMBERS, r"^[ \t]*GROUP .*\bMEMBER\b.*\bPROCESS\b.*\bASSIGNMENTS\b"),
     # Other logs and scenarios contain configs as well.
     (None, r"^.{0,40}\d\d:\d\d:\d\d.*\b(INFO|WARN|ERROR|DEBUG)\b|^(cluster|application):[ \t]*$"),
-    (PROPERTIES, r"^[ \t]*(application\.id|bootstrap\.servers|num\.standby\.replicas|num\.stream\.threads)[ \t]*[=:]"),
+    (
+        PROPERTIES,
+        r"^[ \t]*((application\.id|bootstrap\.servers|num\.standby\.replicas|num\.stream\.threads)[ \t]*[=:]"
+        rf"|(%prod\.)?({PREFIX_PATTERN})[.\[].*[=:])",
+    ),
 )
 """Pattern that identifies each kind of file; the first match wins, None is an unused kind."""
 
@@ -86,6 +90,7 @@ class Dumps:
         topology: Output of Topology.describe(), as text that has been checked.
         rebalances: Rebalances of the leader logs.
         properties: Properties of the application.
+        remarks: Sentences on how files were read.
         kinds: Kind of each file that was read.
         ignored: Names of the other files, sorted.
     """
@@ -99,6 +104,7 @@ class Dumps:
     topology: Dump[str] | None = None
     rebalances: Dump[tuple[LoggedRebalance, ...]] | None = None
     properties: Dump[Mapping[str, str]] | None = None
+    remarks: tuple[str, ...] = ()
     kinds: dict[str, str] = field(default_factory=dict)
     ignored: tuple[str, ...] = ()
 
@@ -188,7 +194,10 @@ def _parse_all(dumps: Dumps, texts: Mapping[str, Sequence[Dump[str]]]) -> None:
     dumps.states = _parse_single(texts, GROUP_STATES, parse_group_states)
     dumps.streams_members = _parse_single(texts, STREAMS_MEMBERS, parse_streams_members)
     dumps.topology = _parse_single(texts, TOPOLOGY, _check_topology)
-    dumps.properties = _parse_single(texts, PROPERTIES, parse_properties)
+    properties = _parse_single(texts, PROPERTIES, parse_streams_properties)
+    if properties is not None:
+        dumps.properties = Dump(properties.file, properties.content.configs)
+        dumps.remarks += properties.content.remarks(properties.file)
     dumps.members = _parse_members(texts)
     logs = _parse_logs(texts.get(LEADER_LOG, ()))
     if logs:

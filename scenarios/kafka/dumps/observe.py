@@ -121,6 +121,7 @@ class _DumpObserver:
     missing: list[str] = field(default_factory=list)
 
     def observe(self) -> ObservedDumps:
+        self.assumptions += self.dumps.remarks
         configs = self._configs()
         self._require_files(configs)
         topics = {topic.name: topic for topic in self.dumps.topics.content} if self.dumps.topics else {}

@@ -71,7 +71,7 @@ def observe_consumer_night(group: RecordedGroup, dumps: Dumps, options: NightOpt
     rebalances = group.rebalances
     if not rebalances:
         raise ObservationError(f"group '{group.group}' has no recorded rebalance with members")
-    assumptions: list[str] = []
+    assumptions = list(dumps.remarks)
     topics = _topics(group, dumps, assumptions)
     clients, names = _clients(rebalances)
     located, sentences = with_stated_consumer_racks(list(clients.values()), options.racks)

@@ -87,7 +87,7 @@ def observe_night(group: RecordedGroup, dumps: Dumps, options: NightOptions) -> 
     rebalances = [rebalance for rebalance in group.rebalances if rebalance.members]
     if not rebalances:
         raise ObservationError(f"group '{group.group}' has no recorded rebalance with members")
-    assumptions: list[str] = []
+    assumptions = list(dumps.remarks)
     configs = {**(dumps.properties.content if dumps.properties else {}), **rebalances[0].configs, **options.configs}
     subtopologies = _subtopologies(group, dumps, assumptions)
     topics = _topics(group, dumps, subtopologies, assumptions)

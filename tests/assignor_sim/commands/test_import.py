@@ -362,3 +362,16 @@ def test_topics_without_sizes_in_log_dirs_are_named(folder: Path) -> None:
         "assumed: c lacks sizes of partitions, which are assumed empty (topics: orders, shop-by-customer-repartition, "
         "shop-totals-changelog)."
     ) in import_dumps(*KNOWN).stdout.replace("\n", " ").replace("  ", " ")
+
+
+@pytest.mark.parametrize("is_option", [True, False])
+def test_properties_of_a_framework_are_read_without_their_prefix(folder: Path, is_option: bool) -> None:
+    path = folder / ("app.properties" if is_option else "dumps/app.properties")
+    path.write_text("server.port=80\nspring.kafka.streams.properties.num.standby.replicas=2\n")
+    option = ("--streams-config", str(path)) if is_option else ()
+    result = import_dumps(*RACKS, *option)
+    assert result.exit_code == 0, result.output
+    printed = " ".join((result.stderr if is_option else result.stdout).split())
+    assert "read without the prefix of its keys: spring.kafka.streams.properties. (Spring Boot)." in printed
+    assert load(folder / "shop.yaml").assignment_configs.num_standby_replicas == 2
+    assert "server.port" not in result.output
