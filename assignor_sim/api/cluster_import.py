@@ -98,8 +98,8 @@ def import_cluster(
             rack).
         replay: with `dumps`: whether to replay the rebalances of a leader's log, in place of starting from the last.
         configs: configs of the clients that the cluster does not expose.
-        kafka: Kafka release of the clients, such as 4.3 or 3.9.1; by default, the newest supported one is
-            assumed.
+        kafka: Kafka release of the clients, such as 4.3 or 3.9.1; by default, the one that they log in `dumps`, or else
+            the newest supported one.
         client_metrics: metrics of the application's clients, as Prometheus' JMX exporter exports them: files, folders,
             and addresses. They set how fast the clients restore and process.
 
@@ -136,7 +136,7 @@ def import_cluster(
     else:
         from scenarios.kafka.dumps.observe import DumpOptions, observe_dumps
 
-        observed = observe_dumps(Path(dumps or ""), group, DumpOptions(configs or {}, racks, replay))
+        observed = observe_dumps(Path(dumps or ""), group, DumpOptions(configs or {}, racks, replay, kafka))
         observation, history = observed.observation, observed.history
         remarks.append(f"read: {', '.join(f'{file} ({kind})' for file, kind in sorted(observed.kinds.items()))}")
         if observed.ignored:
@@ -147,7 +147,7 @@ def import_cluster(
         # A second scrape of each exporter shows what was restored during the observation.
         scrapes += read_client_metrics([source for source in client_metrics if is_address(source)])
         observation = with_client_metrics(observation, scrapes, history.newcomers if history else ())
-    return _make_scenario(replace(observation, client_release=kafka), history, remarks)
+    return _make_scenario(replace(observation, client_release=kafka or observation.client_release), history, remarks)
 
 
 def _check_release(kafka: str) -> None:

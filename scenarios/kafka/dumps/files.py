@@ -12,10 +12,11 @@ from typing import Final, Generic, TypeVar
 
 from assignors.model.ids import TopicPartition
 from scenarios.kafka.formats.broker_list import ListedBroker, parse_broker_list
+from scenarios.kafka.formats.client_log import CLIENT_PATTERN, VERSION_PATTERN, ClientLog, read_client_log
 from scenarios.kafka.formats.consumer_groups import GroupMember, GroupState, parse_group_members, parse_group_states
 from scenarios.kafka.formats.leader_log import LoggedRebalance, parse_rebalances
 from scenarios.kafka.formats.lines import FormatError
-from scenarios.kafka.formats.log_collectors import split_log
+from scenarios.kafka.formats.log_collectors import ProcessLog, split_log
 from scenarios.kafka.formats.log_dirs import parse_partition_sizes
 from scenarios.kafka.formats.rotated_logs import move_heads
 from scenarios.kafka.formats.streams_groups import StreamsGroupMember, parse_streams_members
@@ -37,11 +38,18 @@ GROUP_STATES: Final = "consumer group states"
 STREAMS_MEMBERS: Final = "streams group members"
 TOPOLOGY: Final = "topology"
 LEADER_LOG: Final = "leader log"
+CLIENT_LOG: Final = "client log"
 PROPERTIES: Final = "properties"
 
-_KIND_PATTERNS: Final[Sequence[tuple[str | None, str]]] = (
+LOGS: Final = (LEADER_LOG, CLIENT_LOG)
+"""Kinds of logs."""
+
+_KIND_PATTERNS: Final[Sequence[tuple[str | None, *tuple[str, ...]]]] = (
     (LEADER_LOG, r"activeTasks: \("),
     (LOG_DIRS, r'"logDirs"[ \t]*:|^\{[^{}]*"brokers"\s*:\s*\[\s*\]'),
+    (CLIENT_LOG, CLIENT_PATTERN, rf"{VERSION_PATTERN}\d"),
+    (CLIENT_LOG, r"Sub-topology: \d", r"^.{0,120}\d\d:\d\d:\d\d.*\b(INFO|WARN|ERROR|DEBUG)\b"),
+    (CLIENT_LOG, r'^.{0,120}\{.*"(message|msg|log)"\s*:\s*".*Sub-topology: \d'),
     (TOPOLOGY, r"^[ \t]*Sub-topology: \d"),
     (TOPICS, r"^[ \t]*Topic: ?\S.*(PartitionCount|Partition):"),
     (BROKERS, r"\(id: -?\d+ rack: .*\) ->|\A[ \t]*id[ \t]*,[ \t]*rack\b|^kminion_kafka_broker_info\{"),
@@ -57,7 +65,7 @@ _KIND_PATTERNS: Final[Sequence[tuple[str | None, str]]] = (
         rf"|(%prod\.)?({PREFIX_PATTERN})[.\[].*[=:])",
     ),
 )
-"""Pattern that identifies each kind of file; the first match wins, None is an unused kind."""
+"""Patterns that identify each kind of file, all of them; the first match wins, None is an unused kind."""
 
 _PACKED: Final = ".gz"
 """Suffix of rotated logs; other dumps are not compressed."""
@@ -89,6 +97,7 @@ class Dumps:
         streams_members: Output of kafka-streams-groups.sh.
         topology: Output of Topology.describe(), as text that has been checked.
         rebalances: Rebalances of the leader logs.
+        client_logs: What each log says about its client.
         properties: Properties of the application.
         remarks: Sentences on how files were read.
         kinds: Kind of each file that was read.
@@ -103,6 +112,7 @@ class Dumps:
     streams_members: Dump[tuple[StreamsGroupMember, ...]] | None = None
     topology: Dump[str] | None = None
     rebalances: Dump[tuple[LoggedRebalance, ...]] | None = None
+    client_logs: tuple[Dump[ClientLog], ...] = ()
     properties: Dump[Mapping[str, str]] | None = None
     remarks: tuple[str, ...] = ()
     kinds: dict[str, str] = field(default_factory=dict)
@@ -132,7 +142,7 @@ def read_dumps(folder: Path, skip: Collection[str] = ()) -> Dumps:
             continue
         text = _read_file(path)
         kind = None if text is None else detect_kind(text)
-        if path.suffix == _PACKED and kind != LEADER_LOG:
+        if path.suffix == _PACKED and kind not in LOGS:
             kind = None
         if text is None or kind is None:
             ignored.append(path.name)
@@ -146,7 +156,14 @@ def read_dumps(folder: Path, skip: Collection[str] = ()) -> Dumps:
 
 def detect_kind(text: str) -> str | None:
     """Return the kind of a text; None if it is not a supported dump."""
-    return next((kind for kind, pattern in _KIND_PATTERNS if re.search(pattern, text, re.MULTILINE)), None)
+    return next(
+        (
+            kind
+            for kind, *patterns in _KIND_PATTERNS
+            if all(re.search(pattern, text, re.MULTILINE) for pattern in patterns)
+        ),
+        None,
+    )
 
 
 def no_member_message(dump: Dump[tuple[M, ...]], group: str) -> str:
@@ -199,7 +216,9 @@ def _parse_all(dumps: Dumps, texts: Mapping[str, Sequence[Dump[str]]]) -> None:
         dumps.properties = Dump(properties.file, properties.content.configs)
         dumps.remarks += properties.content.remarks(properties.file)
     dumps.members = _parse_members(texts)
-    logs = _parse_logs(texts.get(LEADER_LOG, ()))
+    processes = [(dump.file, log) for kind in LOGS for dump in texts.get(kind, ()) for log in split_log(dump.content)]
+    dumps.client_logs = tuple(Dump(file, read_client_log(log)) for file, log in processes)
+    logs = _parse_logs(processes)
     if logs:
         # Only the leader logs assignments; after a change of the leader, they continue in another file.
         rebalances = sorted(
@@ -208,18 +227,13 @@ def _parse_all(dumps: Dumps, texts: Mapping[str, Sequence[Dump[str]]]) -> None:
         dumps.rebalances = Dump(", ".join(log.file for log in logs), tuple(rebalances))
 
 
-def _parse_logs(dumps: Sequence[Dump[str]]) -> list[Dump[tuple[LoggedRebalance, ...]]]:
+def _parse_logs(logs: Sequence[tuple[str, ProcessLog]]) -> list[Dump[tuple[LoggedRebalance, ...]]]:
     """Return the rebalances of each leader; a file may contain the logs of several processes.
 
     Raises:
         ObservationError: As in `read_dumps`.
     """
-    of_leaders = {
-        (dump.file, log.process): log
-        for dump in dumps
-        for log in split_log(dump.content)
-        if detect_kind(log.text) == LEADER_LOG
-    }
+    of_leaders = {(file, log.process): log for file, log in logs if detect_kind(log.text) == LEADER_LOG}
     keys = {f"{file} ({process})" if process else file: (file, process) for file, process in of_leaders}
     whole = move_heads({name: of_leaders[key].text for name, key in keys.items()})
     return [_parse_log(name, text, of_leaders[keys[name]].numbers) for name, text in whole.items()]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
+from scenarios.kafka.dumps.client_logs import logged_release, with_printed_topology
 from scenarios.kafka.dumps.cluster import NO_RATES, broker_release, observed_brokers, observed_topics
 from scenarios.kafka.dumps.consumers import DumpedConsumers, has_consumer_group
 from scenarios.kafka.dumps.files import Dump, Dumps, no_member_message, read_dumps
@@ -24,6 +25,7 @@ from scenarios.kafka.naming import application_of_thread
 from scenarios.kafka.observation.described_subtopologies import applications_of_topology, describe_subtopologies
 from scenarios.kafka.observation.errors import ObservationError
 from scenarios.kafka.observation.history import RebalanceHistory
+from scenarios.kafka.observation.logged_release import with_logged_release
 from scenarios.kafka.observation.observation import (
     Observation,
     ObservedProcess,
@@ -47,11 +49,13 @@ class DumpOptions:
         configs: Configs of the application; they override those of a properties file.
         racks: Racks of clients.
         replays: Whether to replay a leader's log from its first rebalance; otherwise the scenario starts at the last.
+        release: Kafka release of the clients; None for the one that they log.
     """
 
     configs: Mapping[str, str] = field(default_factory=dict)
     racks: StatedRacks = ()
     replays: bool = True
+    release: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,17 +93,18 @@ def observe_dumps(folder: Path, group: str, options: DumpOptions | None = None) 
         ObservationError: A file is malformed, or required information is missing; the message lists everything that is
             missing and how to provide it.
     """
-    dumps = read_dumps(folder)
+    dumps = with_printed_topology(read_dumps(folder), group)
     chosen = options or DumpOptions()
+    logged = logged_release(dumps, group) if chosen.release is None else None
     if has_consumer_group(dumps, group):
         observation = DumpedConsumers(dumps, group, chosen.configs, chosen.racks).observe()
         check_stated_racks(observation, chosen.racks)
-        return ObservedDumps(observation, None, dumps.kinds, dumps.ignored)
+        return ObservedDumps(with_logged_release(observation, logged), None, dumps.kinds, dumps.ignored)
     if dumps.rebalances is not None:
         dumps.rebalances = replace(dumps.rebalances, content=select_application(dumps.rebalances.content, group))
     observed = _DumpObserver(dumps, group, chosen).observe()
     check_stated_racks(observed.observation, chosen.racks, observed.history.newcomers if observed.history else ())
-    return observed
+    return replace(observed, observation=with_logged_release(observed.observation, logged))
 
 
 @dataclass(slots=True)

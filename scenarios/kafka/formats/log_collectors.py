@@ -25,8 +25,11 @@ _STAMP: Final = re.compile(
 )
 _COLOR: Final = re.compile(r"\x1b\[[\d;]*m")
 _TIME: Final = re.compile(r"\[?\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d")
-_CONTINUATION: Final = re.compile(rf"\s*$|\s+(prev owned|assigned|revoking) |{UUID_PATTERN}[:=]|and stateless tasks: ")
-"""Further lines of a message of `StreamsPartitionAssignor`."""
+_CONTINUATION: Final = re.compile(
+    rf"\s*$|\s+(prev owned|assigned|revoking) |{UUID_PATTERN}[:=]|and stateless tasks: "
+    r"|\s*(Sub-topology: \d|(Source|Processor|Sink): |-->|<--)"
+)
+"""Further lines of a message of `StreamsPartitionAssignor`, and of a printed topology."""
 _MESSAGE_KEYS: Final = ("message", "msg", "log")
 _TIME_KEYS: Final = ("@timestamp", "timestamp", "time", "ts", "datetime", "timeMillis")
 _LATEST_S, _LATEST_MS = 10_000_000_000, 10_000_000_000_000

@@ -9,6 +9,7 @@ Source: `org.apache.kafka.streams.processor.internals.InternalTopologyBuilder.To
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from scenarios.kafka.formats.lines import FormatError, numbered_lines
@@ -18,6 +19,8 @@ _SUBTOPOLOGY = re.compile(r"Sub-topology: (\d{1,9})( for global store \(will not
 _SOURCE = re.compile(r"Source: +(?P<name>.+?) +\(topics: +(?P<topics>.*?)\)(?: *-->.*)?")
 _PROCESSOR = re.compile(r"Processor: +(?P<name>.+?) +\(stores: +\[(?P<stores>.*?)\]\)(?: *(?:-->|<--).*)?")
 _SINK = re.compile(r"Sink: +.+? +\((?:topic: +(?P<topic>.*?)|extractor class: +.*)\)(?: *<--.*)?")
+_BLOCK_LINE = re.compile(r"\s*(Sub-topology: \d|Source: |Processor: |Sink: |-->|<--|$)")
+"""Lines of a printed topology after its header."""
 _TABLE_SOURCE = re.compile(r"KTABLE-SOURCE-\d+")
 
 
@@ -96,6 +99,23 @@ class _SubtopologyDraft:
     store_of: dict[str, str] = field(default_factory=dict)
     predecessors: dict[str, list[str]] = field(default_factory=dict)
     sinks: dict[str, None] = field(default_factory=dict)
+
+
+def find_topologies(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
+    """Yield the output of `Topology.describe()` in the lines of a log, with the index of its first line.
+
+    A line that is no part of it, or a subtopology with the number of an earlier one, ends it.
+    """
+    start, ids = 0, set[str]()
+    for index, line in enumerate((*lines, "end")):
+        match = _SUBTOPOLOGY.fullmatch(line.strip())
+        ends = not _BLOCK_LINE.match(line) or (match is not None and match[1] in ids)
+        if ids and ends:
+            yield start, "\n".join(lines[start:index])
+            ids = set()
+        if match is not None:
+            start = start if ids else index
+            ids.add(match[1])
 
 
 def parse_topology(text: str) -> tuple[DescribedSubtopology, ...]:

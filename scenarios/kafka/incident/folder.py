@@ -12,7 +12,8 @@ from typing import Final
 
 from assignors.model.ids import TaskId
 from assignors.tasks.streams_group_sticky import RELEASES
-from scenarios.kafka.dumps.files import LEADER_LOG, Dumps, read_dumps
+from scenarios.kafka.dumps.client_logs import with_printed_topology
+from scenarios.kafka.dumps.files import LOGS, Dumps, read_dumps
 from scenarios.kafka.dumps.history import select_application
 from scenarios.kafka.formats.coordinator_records import CoordinatorRecord, decode_record, is_about_group
 from scenarios.kafka.formats.coordinator_schemas import (
@@ -123,7 +124,7 @@ def read_incident(folder: Path, group: str, broker_release: str | None, threads:
     if not folder.is_dir():
         raise ObservationError(f"'{folder}' is not a folder")
     sources = tuple(_read_sources(folder, group))
-    dumps = read_dumps(folder, skip=frozenset(source.file for source in sources))
+    dumps = with_printed_topology(read_dumps(folder, skip=frozenset(source.file for source in sources)), group)
     records = _records_of(sources, group)
     logs = _read_logs(folder, dumps, group, has_records=bool(records))
     if not records and (sources or not logs.rebalances):
@@ -339,7 +340,7 @@ def _read_logs(folder: Path, dumps: Dumps, group: str, *, has_records: bool) -> 
 
 
 def _logs(dumps: Dumps) -> Iterator[str]:
-    return (name for name, kind in dumps.kinds.items() if kind == LEADER_LOG)
+    return (name for name, kind in dumps.kinds.items() if kind in LOGS)
 
 
 def _text(path: Path) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from assignors.model.ids import TopicPartition
+from scenarios.kafka.dumps.client_logs import logged_release
 from scenarios.kafka.dumps.files import Dumps
 from scenarios.kafka.dumps.groups import min_standbys
 from scenarios.kafka.incident.folder import listed_release
@@ -16,6 +17,7 @@ from scenarios.kafka.incident.states import KnownCluster, all_tasks
 from scenarios.kafka.observation.described_subtopologies import describe_subtopologies
 from scenarios.kafka.observation.errors import ObservationError
 from scenarios.kafka.observation.history import MembershipChange, ObservedRebalance, RebalanceHistory
+from scenarios.kafka.observation.logged_release import with_logged_release
 from scenarios.kafka.observation.observation import (
     Observation,
     ObservedBroker,
@@ -126,6 +128,8 @@ def observe_night(group: RecordedGroup, dumps: Dumps, options: NightOptions) -> 
     )
     history = RebalanceHistory(newcomers, tuple(_changes(rebalances, session_ms)), tuple(_observed(rebalances)))
     racks = {process.process_id: process.rack for process in located}
+    if group.protocol == "classic" and options.release is None:
+        observation = with_logged_release(observation, logged_release(dumps, group.group))
     return ObservedNight(
         observation,
         history,

@@ -13,7 +13,7 @@ from scenarios.kafka.dumps.observe import DumpOptions, ObservedDumps, observe_du
 from scenarios.kafka.observation.errors import ObservationError
 from scenarios.kafka.observation.history import MembershipChange
 from scenarios.kafka.observation.observation import ObservedBroker, ObservedSubtopology, ObservedThread
-from scenarios.kafka.observation.scenario_writer import list_warnings, scenario_text
+from scenarios.kafka.observation.scenario_writer import list_assumptions, list_warnings, scenario_text
 from scenarios.load import loads
 from simulator.world.disturbances import Leave
 
@@ -495,3 +495,67 @@ def test_tasks_without_a_thread_are_distributed_round_robin(folder: Path) -> Non
         (("0_0", "1_0"), ()),
         (("0_1",), ("1_1",)),
     ]
+
+
+def _log_of(version: str, topology: str = "", group: str = "shop", at: str = "09:00:00") -> str:
+    return (
+        f"2026-02-01 {at},000 [main] INFO Main - Topology: {topology}\n"
+        f"2026-02-01 {at},000 [main] INFO AppInfoParser - Kafka version: {version}\n"
+        f"2026-02-01 {at},000 [main] INFO C - [Consumer clientId=a, groupId={group}] joined\n"
+    )
+
+
+def test_clients_have_the_release_that_they_log_last(folder: Path) -> None:
+    (folder / "one.log").write_text(_log_of("3.9.1"))
+    (folder / "two.log").write_text(_log_of("4.0.0", at="09:30:00"))
+    (folder / "other.log").write_text(_log_of("4.1.0", group="other", at="09:40:00"))
+    observed = _observe(folder, GROUP)
+    assert observed.kinds["one.log"] == "client log"
+    assert observed.observation.client_release == "4.0.0"
+    assert observed.observation.assumptions[-1] == (
+        "Clients run Kafka 4.0.0 according to two.log; the logs also contain 3.9.1."
+    )
+    assert loads(scenario_text(observed.observation)).client_release == "4.0.0"
+
+
+def test_an_unsupported_release_in_a_log_is_a_warning(folder: Path) -> None:
+    (folder / "one.log").write_text(_log_of("3.6.1"))
+    observed = _observe(folder, GROUP).observation
+    assert observed.client_release == "3.8"
+    assert any("Kafka 3.6.1" in warning for warning in list_warnings(observed))
+    assert not any("assumed to run" in text for text in list_assumptions(observed))
+
+
+def test_a_stated_release_overrides_that_of_logs(folder: Path) -> None:
+    (folder / "one.log").write_text(_log_of("3.6.1"))
+    observed = _observe(folder, GROUP, DumpOptions(TAKEN, RACKS, release="4.3")).observation
+    assert (observed.client_release, observed.warnings) == (None, ())
+
+
+@pytest.mark.parametrize("name", ["group", "app.log"])
+def test_a_printed_topology_serves_as_well_as_a_file(folder: Path, name: str) -> None:
+    log = (DIALECTS / "leader_3_9.log").read_text()
+    with_file = _observe(folder, log).observation
+    (folder / "d.txt").unlink()
+    with pytest.raises(ObservationError, match="subtopologies and stores"):
+        _observe(folder, log)
+    printed = f"2026-02-01 09:00:00,000 [main] INFO Main - Topology: {TOPOLOGY}\n"
+    (folder / name).write_text(printed + (log if name == "group" else ""))
+    observed = observe_dumps(folder, "shop", DumpOptions(TAKEN, RACKS)).observation
+    assert observed.subtopologies == with_file.subtopologies
+    assert observed.processes == with_file.processes
+    assert f"The topology is that which the application prints in {name}." in observed.assumptions
+
+
+def test_a_topology_file_has_precedence_over_a_printed_topology(folder: Path) -> None:
+    expected = _observe(folder, GROUP).observation.subtopologies
+    (folder / "app.log").write_text(_log_of("3.9.1", TOPOLOGY.replace("totals", "sums")))
+    assert _observe(folder, GROUP).observation.subtopologies == expected
+
+
+def test_different_printed_topologies_are_an_error(folder: Path) -> None:
+    (folder / "d.txt").unlink()
+    (folder / "one.log").write_text(_log_of("3.9.1", TOPOLOGY))
+    (folder / "two.log").write_text(_log_of("3.9.1", TOPOLOGY.replace("totals", "sums")))
+    with pytest.raises(ObservationError, match=r"^one\.log and two\.log print different topologies"):
+        _observe(folder, GROUP)
