@@ -12,14 +12,17 @@ from typing import Final
 
 from scenarios.kafka.formats.broker_api_versions import parse_broker_api_versions
 from scenarios.kafka.formats.broker_list import parse_broker_list
+from scenarios.kafka.formats.client_log import read_client_log
 from scenarios.kafka.formats.consumer_groups import parse_group_members, parse_group_states
 from scenarios.kafka.formats.exposition import parse_samples
 from scenarios.kafka.formats.leader_log import parse_rebalances
 from scenarios.kafka.formats.lines import FormatError
+from scenarios.kafka.formats.log_collectors import split_log
 from scenarios.kafka.formats.log_dirs import parse_partition_sizes
 from scenarios.kafka.formats.properties import parse_properties
 from scenarios.kafka.formats.reassignment import parse_reassignment
 from scenarios.kafka.formats.streams_groups import parse_streams_members, parse_streams_offsets, parse_streams_states
+from scenarios.kafka.formats.streams_properties import parse_streams_properties
 from scenarios.kafka.formats.topics import parse_topics
 from scenarios.kafka.formats.topics_to_move import parse_topics_to_move
 from scenarios.kafka.formats.topology import parse_topology
@@ -35,6 +38,15 @@ _STATES: Final = (
     "shop   localhost:9092 (0)  range                Stable  4\n"
 )
 _PROPERTIES: Final = "application.id=shop\nnum.standby.replicas = 1\nclient.tag.zone: a\\\n b\n# comment\n"
+_STREAMS_PROPERTIES: Final = (
+    "spring.kafka.streams.application-id=shop\nspring.kafka.streams.properties[num.standby.replicas]=1\n"
+    "%prod.kafka-streams.num.stream.threads=2\nksql.streams.state.dir=/data\n"
+)
+_COLLECTED: Final = (
+    'shop-1  | 2026-11-23T08:00:00.123456789Z {"@timestamp": 1795420336.221, "message": "Kafka version: 3.9.1"}\n'
+    '[pod/shop-0/shop] {"instant": {"epochSecond": 1, "nanoOfSecond": 2}, "msg": "   Sub-topology: 0\\n  -->"}\n'
+    '{"log": "{\\"message\\": \\"[Consumer clientId=a, groupId=shop] x\\"}\\n", "time": "2026-11-23T08:00:00Z"}\n'
+)
 
 IMPORTERS: Final[Mapping[str, tuple[Callable[[str], object], tuple[str, ...]]]] = {
     "topic descriptions": (parse_topics, ("topics_*.txt",)),
@@ -47,10 +59,12 @@ IMPORTERS: Final[Mapping[str, tuple[Callable[[str], object], tuple[str, ...]]]] 
     "streams group states": (parse_streams_states, ("streams_state*.txt",)),
     "log dirs": (parse_partition_sizes, ("log_dirs.txt",)),
     "leader logs": (parse_rebalances, ("leader_*.log",)),
+    "collected logs": (lambda text: [read_client_log(log) for log in split_log(text)], (_COLLECTED, "leader_*.log")),
     "topologies": (parse_topology, ("topology_*.txt",)),
     "reassignments": (parse_reassignment, ("reassignment.txt",)),
     "topics to move": (parse_topics_to_move, (_TOPICS_TO_MOVE,)),
     "client properties": (parse_properties, (_PROPERTIES,)),
+    "streams properties": (parse_streams_properties, (_STREAMS_PROPERTIES, _PROPERTIES)),
     "client metrics": (lambda text: list(parse_samples(text)), ("*.prom",)),
 }
 """Every importer of a text: its parser, and valid texts or patterns of files with them."""

@@ -102,7 +102,9 @@ def _parse_record(text: str) -> dict[str, Any] | None:
 
 
 def _record_message(record: dict[str, Any]) -> str:
-    return next(str(record[key]) for key in _MESSAGE_KEYS if isinstance(record.get(key), str))
+    message: str = next(record[key] for key in _MESSAGE_KEYS if isinstance(record.get(key), str))
+    # JSON can contain half of a surrogate pair, which no output can.
+    return message.encode("utf-8", "replace").decode()
 
 
 def _record_time(record: dict[str, Any]) -> str:

@@ -13,7 +13,7 @@ from typing import Final
 from scenarios.kafka.observation.observation import Observation
 from scenarios.language.releases import NEWEST_RELEASE, OLDEST_RELEASE
 
-_VERSION: Final = re.compile(r"(\d+)\.(\d+)(?:\.(\d+))?(.*)")
+_VERSION: Final = re.compile(r"(\d+)\.(\d+)(?:\.(\d{1,3})(?!\d))?(.*)")
 _CONFLUENT: Final = re.compile(r"-(ccs|ce|cp)\b")
 
 

@@ -132,3 +132,20 @@ def test_the_time_of_a_json_line_is_that_of_its_message(value: str | float) -> N
 )
 def test_other_lines_remain_as_they_are(line: str) -> None:
     assert split_log(line)[0].lines == [line]
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"message": "\ud800 started"},
+        {"message": "started", "time": 10**40},
+        {"message": "started", "time": float("nan")},
+        {"message": "started", "instant": {"epochSecond": 1, "nanoOfSecond": 10**400}},
+        {"message": "started", "instant": {"epochSecond": "1"}},
+        {"message": "", "time": True},
+    ],
+)
+def test_strange_json_lines_give_text(record: dict[str, object]) -> None:
+    [log] = split_log(json.dumps(record))
+    assert log.text.encode().decode() == log.text
+    assert log.lines[0].endswith(str(record["message"]).replace("\ud800", "?"))

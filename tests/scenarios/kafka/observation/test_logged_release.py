@@ -16,6 +16,7 @@ from scenarios.language.releases import parse_release
         ("3.9.0.redhat-00003", "3.9.0"),
         ("7.9.2-ccs", "3.9"),
         ("8.0.0-ce", "4.0"),
+        ("4.3.20260401", "4.3"),
     ],
 )
 def test_supported_releases_are_simulated_as_such(version: str, simulated: str) -> None:
