@@ -66,7 +66,6 @@ class RowCounts:
         rows: number of rows read, including malformed and ignored ones.
         malformed: number of rows in quarantine.
         ignored: number of rows whose metric the mapping does not contain.
-        negative_zeros: number of rows with a negative zero, which Spark aggregates.
         bytes_out: number of good rows with bytes out.
         lags: number of good rows with a lag.
     """
@@ -74,7 +73,6 @@ class RowCounts:
     rows: int = 0
     malformed: int = 0
     ignored: int = 0
-    negative_zeros: int = 0
     bytes_out: int = 0
     lags: int = 0
 
@@ -134,6 +132,7 @@ class IngestBatch:
             IngestError: another release has written it.
         """
         record = json.loads(text)
+        record["counts"].pop("negative_zeros", None)  # Of earlier releases.
         if record.pop("version") != _VERSIONS["chunks" in record]:
             raise IngestError(
                 f"{BATCHES}/{record['number']}: written by another release of assignor-sim; ingest all files with "

@@ -26,7 +26,7 @@ from pipeline.ingest.parquet_worker import BAD, RowGroup, output_schema, read_ro
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_COUNTS = ("readings", "malformed", "negative_zeros")
+_COUNTS = ("readings", "malformed")
 _BAD_ROWS = "bad.parquet"
 
 
@@ -81,10 +81,10 @@ def write_chunks(
 
     numbers = spark.range(0, len(row_groups), 1, len(row_groups))
     rows = numbers.mapInArrow(write, ", ".join(f"{name} bigint" for name in _COUNTS)).collect()
-    readings, malformed, zeros = (sum(row[name] for row in rows) for name in _COUNTS)
+    readings, malformed = (sum(row[name] for row in rows) for name in _COUNTS)
     bad = _merge_bad(scratch, len(row_groups), _bad_schema(schema)) if malformed else None
     files = tuple(_chunk_file(folder, task) for task in range(len(row_groups)))
-    return WrittenChunks(files, bad, RowCounts(readings + malformed, malformed, 0, zeros))
+    return WrittenChunks(files, bad, RowCounts(readings + malformed, malformed))
 
 
 def _chunk_file(folder: Path, task: int) -> Path:
@@ -148,7 +148,7 @@ def aggregate_chunks(
         scratch: URI of the temporary folder.
 
     Returns:
-        The columns of `hourly_distribution.aggregate_by_hour`.
+        Rows of `hourly_worker.SCHEMA`.
     """
     from pyspark.sql.pandas.types import from_arrow_schema
 

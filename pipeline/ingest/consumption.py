@@ -8,14 +8,15 @@ Source: `BrokerTopicStats.updateBytesOut` of Kafka.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pipeline.ingest.hourly_arrays import PERCENTILES
-from pipeline.ingest.hourly_distribution import aggregate_by_hour
+from pipeline.ingest.in_workers import aggregate_in_workers
 from pipeline.ingest.mapping import SourceMapping
 from pipeline.ingest.row_mapping import WHOLE_TOPIC
-from pipeline.ingest.series import samples
+from pipeline.ingest.series import mark_faults
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -41,25 +42,26 @@ class GroupLag:
     max_records: int
 
 
-def bytes_out_by_hour(rows: DataFrame, tasks: int, mapping: SourceMapping, interval_ms: int | None) -> DataFrame:
-    """Aggregate readings of bytes out as `hourly_distribution.aggregate_by_hour` does those of incoming bytes.
+def bytes_out_by_hour(
+    rows: DataFrame, names: Sequence[str], tasks: int, mapping: SourceMapping, interval_ms: int | None
+) -> DataFrame:
+    """Aggregate readings of bytes out as those of incoming bytes.
 
     Args:
         rows: good rows as returned by `rows.read_rows`; those without bytes out are left out.
+        names: names of their files, as in the rows.
         tasks: number of Spark partitions.
         mapping: the meaning of their metrics.
         interval_ms: time between readings; the median of each series by default.
 
     Returns:
-        Its rows; `bytes_per_s` are bytes out.
+        Rows of `hourly_worker.SCHEMA`; `bytes_per_s` are bytes out.
     """
     from pyspark.sql import functions as fn
 
     good = rows.where("bytes_out is not null")
     readings = good.withColumn("bytes", fn.col("bytes_out")).withColumn("messages", fn.lit(None).cast("double"))
-    is_combined = any(metric.brokers != "each" for metric in mapping.metrics.values() if metric.measures == "bytes_out")
-    series = readings.repartition(tasks, "topic", "partition")
-    return aggregate_by_hour(samples(series, interval_ms, mapping.received is not None), is_combined)
+    return aggregate_in_workers(readings, names, tasks, interval_ms, mapping)
 
 
 def bytes_out_of_topics(hours: DataFrame) -> DataFrame:
@@ -85,17 +87,13 @@ def lags_by_hour(rows: DataFrame, tasks: int, mapping: SourceMapping, interval_m
     """
     from pyspark.sql import functions as fn
 
-    nothing = fn.lit(None).cast("double")
     readings = (
-        rows.where("lag is not null")
-        .withColumns({"broker": fn.col("group"), "bytes": nothing, "messages": fn.col("lag")})
-        .withColumns({"counter": fn.lit(False), "brokers": fn.lit("each")})
-        .repartition(tasks, "topic", "partition")
+        rows.where("lag is not null").withColumn("broker", fn.col("group")).repartition(tasks, "topic", "partition")
     )
-    measured = samples(readings, interval_ms, mapping.received is not None)
+    measured = mark_faults(readings, "lag", interval_ms, mapping.received is not None)
     # A lag is that of a moment, not of the interval before it.
-    hour = fn.pmod(fn.floor((fn.col("time") - fn.col("skew_ms")) / _HOUR_MS), fn.lit(24)).cast("tinyint")
-    lag = fn.col("messages_per_s")
+    hour = fn.pmod(fn.floor(fn.col("time") / _HOUR_MS), fn.lit(24)).cast("tinyint")
+    lag = fn.col("value")
     return (
         measured.groupBy(fn.col("broker").alias("group"), "topic", "partition", hour.alias("hour"))
         .agg(

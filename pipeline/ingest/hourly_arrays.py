@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
-from pipeline.ingest.sample_arrays import Integers, Numbers, Samples
+from pipeline.ingest.sample_arrays import HOUR_MS, Flags, Integers, Numbers, Samples
 
 COUNTS = ("duplicates", "conflicts", "late", "resets", "gaps", "missing")
 
@@ -15,89 +16,148 @@ PERCENTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 
 RATES = ("bytes_per_s", "messages_per_s")
 
+HOURS = 24
+
 _SHARES = np.array(list(PERCENTILES.values()))
 _UNKNOWN = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """The group of each sample; groups are numbered from 0 without gaps, and samples keep their order.
+    """The group of each value; values keep their order within a group.
 
     Attributes:
-        group: number of the group; shape (samples,).
-        order: the samples by group; shape (samples,).
-        sizes: number of samples; shape (groups,).
-        starts: where the samples of each group start in `order`; shape (groups,).
+        group: number of the group; shape (values,).
+        order: the values by group; shape (values,).
+        sizes: number of values; shape (groups,).
     """
 
     group: Integers
     order: Integers
     sizes: Integers
-    starts: Integers
 
     @classmethod
-    def of(cls, group: Integers) -> Groups:
-        """Sort samples by group."""
-        sizes = np.bincount(group)
+    def of(cls, group: Integers, count: int) -> Groups:
+        """Sort values by group."""
         # NumPy sorts small numbers by radix.
-        small = group.astype(np.uint16) if len(sizes) <= np.iinfo(np.uint16).max else group
-        return cls(group, np.argsort(small, kind="stable"), sizes, np.cumsum(sizes) - sizes)
+        small = group.astype(np.uint16) if count <= np.iinfo(np.uint16).max else group
+        return cls(group, np.argsort(small, kind="stable"), np.bincount(group, minlength=count))
+
+    def sum(self, values: npt.NDArray[np.generic]) -> Integers:
+        """Return the sum of whole numbers by group."""
+        return np.bincount(self.group, values, len(self.sizes)).astype(np.int64)
+
+    def extreme(self, function: np.ufunc, values: Integers, default: int) -> Integers:
+        """Return the minimum or maximum by group; the default without values."""
+        extremes = np.full(len(self.sizes), default)
+        present = self.sizes > 0
+        if present.any():
+            starts = (np.cumsum(self.sizes) - self.sizes)[present]
+            extremes[present] = function.reduceat(values[self.order], starts)
+        return extremes
 
 
-def aggregate_samples(samples: Samples, groups: Groups, apart: int) -> dict[str, pa.Array]:
-    """Aggregate samples by group.
+@dataclass(frozen=True, slots=True)
+class HourlyRates:
+    """Rates of intervals, divided by hour of the day; all arrays have shape (parts,).
+
+    Attributes:
+        key: number of the topic and partition, times 24, plus the hour.
+        rates: bytes and messages per second; NaN where not measured.
+        duration_ms: how much of the interval is in the hour, on all its days.
+        counts: whether percentiles count the interval: if half of it is in the hour, or half of the hour is in it.
+    """
+
+    key: Integers
+    rates: tuple[Numbers, Numbers]
+    duration_ms: Integers
+    counts: Flags
+
+    @classmethod
+    def divide(
+        cls, number: Integers, start: Integers, end: Integers, span_ms: Integers, rates: tuple[Numbers, Numbers]
+    ) -> HourlyRates:
+        """Divide intervals by the hours of the day that they cover.
+
+        Args:
+            number: number of the topic and partition of each interval; shape (intervals,).
+            start: where it starts, in ms since 1970.
+            end: where it ends, after its start.
+            span_ms: its length, or that of the interval that it is a part of.
+            rates: bytes and messages per second in it.
+
+        Returns:
+            One part per interval and hour of the day.
+        """
+        first = start // HOUR_MS
+        count = np.minimum((end - 1) // HOUR_MS - first + 1, HOURS)
+        of = np.repeat(np.arange(len(count)), count)
+        hour = (first[of] + np.arange(len(of)) - np.repeat(np.cumsum(count) - count, count)) % HOURS
+        duration = _time_in_hour(end[of], hour) - _time_in_hour(start[of], hour)
+        counts = 2 * duration >= np.minimum(span_ms[of], HOUR_MS)
+        return cls(number[of] * HOURS + hour, (rates[0][of], rates[1][of]), duration, counts)
+
+
+def _time_in_hour(time: Integers, hour: Integers) -> Integers:
+    """Return how long it was an hour of the day from 1970 to a time."""
+    day, within = np.divmod(time, HOURS * HOUR_MS)
+    return day * HOUR_MS + np.clip(within - hour * HOUR_MS, 0, HOUR_MS)
+
+
+def aggregate_by_hour(samples: Samples, number: Integers, hourly: HourlyRates) -> tuple[Integers, dict[str, pa.Array]]:
+    """Aggregate samples by topic, partition and hour of the day.
+
+    Percentiles are exact (linear interpolation between the two nearest rates) over the intervals that count in the
+    hour, or all if none does; means weight each rate by its time in the hour.
 
     Args:
-        samples: the samples.
-        groups: their groups.
-        apart: number of samples at the beginning that are summed apart.
+        samples: the samples; they count in the hour in which their interval ends.
+        number: number of their topic and partition.
+        hourly: the rates of the topics and partitions.
 
     Returns:
-        Columns by name, of one row per group: the last ones of `hourly_distribution.aggregate_by_hour`, from `rows` on.
+        The keys of `HourlyRates` that occur, ascending; and by name, the columns of `hourly_worker.SCHEMA` from `rows`
+        on.
     """
-    columns = {"rows": pa.array(groups.sizes)}
+    own = number * HOURS + (samples.end - 1) // HOUR_MS % HOURS
+    keys, group = np.unique(np.concatenate([own, hourly.key]), return_inverse=True)
+    readings, parts = Groups.of(group[: len(own)], len(keys)), group[len(own) :]
+    is_sample = ~np.isnan(samples.rates[0]) | ~np.isnan(samples.rates[1])
+    columns = {"rows": pa.array(readings.sizes), "intervals": pa.array(readings.sum(is_sample))}
     sampled = []
     distributions = {}
-    for name, rate in zip(RATES, samples.rates, strict=True):
+    for name, rate in zip(RATES, hourly.rates, strict=True):
         valid = ~np.isnan(rate)
-        sizes = np.bincount(groups.group[valid], minlength=len(groups.sizes))
-        sampled.append(sizes)
-        total = _sums(np.where(valid, rate, 0.0), groups.group, apart, len(sizes))
-        mean = total / np.maximum(sizes, 1)
-        distributions[f"{name}_mean"] = pa.array(mean, mask=sizes == 0)
-        distributions[f"{name}_percentiles"] = _percentiles(rate[groups.order], sizes)
+        of, rate_of, duration = parts[valid], rate[valid], hourly.duration_ms[valid]
+        time = np.bincount(of, duration, len(keys))
+        mean = np.bincount(of, rate_of * duration, len(keys)) / np.maximum(time, 1)
+        counts = hourly.counts[valid]
+        counts |= np.bincount(of[counts], minlength=len(keys))[of] == 0
+        counted = Groups.of(of[counts], len(keys))
+        sampled.append(counted.sizes)
+        distributions[f"{name}_mean"] = pa.array(mean, mask=time == 0)
+        distributions[f"{name}_percentiles"] = _percentiles(rate_of[counts][counted.order], counted.sizes)
     columns["samples"] = pa.array(np.maximum(*sampled))
     columns |= distributions
-    for name in COUNTS:
-        counted = np.bincount(groups.group, weights=samples.counts[name], minlength=len(groups.sizes))
-        columns[name] = pa.array(counted.astype(np.int64))
+    columns |= {name: pa.array(readings.sum(samples.counts[name])) for name in COUNTS}
     interval = np.where(samples.interval_known, samples.interval_ms, _UNKNOWN)
-    shortest = np.minimum.reduceat(interval[groups.order], groups.starts)
+    shortest = readings.extreme(np.minimum, interval, _UNKNOWN)
     columns["interval_ms"] = pa.array(shortest, mask=shortest == _UNKNOWN)
-    columns["skew_ms"] = pa.array(_largest_skew(samples.skew_ms, groups, apart))
-    time = samples.time[groups.order]
-    columns["first_ms"] = pa.array(np.minimum.reduceat(time, groups.starts))
-    columns["last_ms"] = pa.array(np.maximum.reduceat(time, groups.starts))
-    return columns
+    ahead, behind = (readings.extreme(function, samples.skew_ms, 0) for function in (np.maximum, np.minimum))
+    columns["skew_ms"] = pa.array(np.where(-behind > ahead, behind, ahead))
+    empty = readings.sizes == 0
+    columns["first_ms"] = pa.array(readings.extreme(np.minimum, samples.time, 0), mask=empty)
+    columns["last_ms"] = pa.array(readings.extreme(np.maximum, samples.time, 0), mask=empty)
+    return keys, columns
 
 
-def _sums(values: Numbers, group: Integers, apart: int, count: int) -> Numbers:
-    """Sum values one after the other, as Spark does; NumPy's sums of arrays have another order."""
-    later = np.bincount(group[apart:], weights=values[apart:], minlength=count).astype(np.float64)
-    if not apart:
-        return later
-    total: Numbers = later + np.bincount(group[:apart], weights=values[:apart], minlength=count)
-    return total
-
-
-def _percentiles(rate: Numbers, sizes: Integers) -> pa.Array:
+def _percentiles(values: Numbers, sizes: Integers) -> pa.Array:
     """Return the percentiles of each group, null without values.
 
     Args:
-        rate: rates by group, NaN where it is not a sample; shape (samples,).
+        values: rates by group, which are sorted in place; shape (samples,).
         sizes: number of samples of each group; shape (groups,).
     """
-    values = rate[~np.isnan(rate)]
     ends = np.cumsum(sizes)
     starts = ends - sizes
     for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
@@ -112,17 +172,3 @@ def _percentiles(rate: Numbers, sizes: Integers) -> pa.Array:
     percentiles = np.where((lower == higher) | (below == above), below, between)
     offsets = np.append(0, np.cumsum(present * len(_SHARES))).astype(np.int32)
     return pa.ListArray.from_arrays(pa.array(offsets), pa.array(percentiles.ravel()), mask=pa.array(~present))
-
-
-def _largest_skew(skew: Integers, groups: Groups, apart: int) -> Integers:
-    """Return the skew of the largest absolute value; of equal ones that of the last reading summed apart, if any."""
-    if not skew.any():
-        return np.zeros(len(groups.sizes), np.int64)
-    size = np.abs(skew)
-    largest = np.maximum.reduceat(size[groups.order], groups.starts)
-    found = np.flatnonzero(size == largest[groups.group])
-    in_order = np.concatenate([found[found >= apart], found[found < apart]])
-    last = np.zeros(len(groups.sizes), np.int64)
-    # The last assignment counts.
-    last[groups.group[in_order]] = in_order
-    return skew[last]

@@ -1,32 +1,29 @@
 """Readings aggregated by hour of the day in Spark workers, vectorized; does not import Spark.
 
 Guarantees:
-    The rows of `hourly_distribution.aggregate_by_hour` over those of `series.samples`, in the same order and to the
-    last bit. A worker holds the readings of one topic and partition at a time, or _READINGS of several.
+    An interval between two readings is divided among the hours that it covers. A worker holds the readings of one topic
+    and partition at a time, or _READINGS of several.
 Complexity:
     O(n log n) in the readings of a topic and partition.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipeline.ingest.hourly_arrays import COUNTS, RATES, Groups, aggregate_samples
-from pipeline.ingest.sample_arrays import Flags, Integers, Numbers, Readings, compute_samples
+from pipeline.ingest.broker_combination import Rates, combine_brokers
+from pipeline.ingest.hourly_arrays import COUNTS, HOURS, RATES, HourlyRates, aggregate_by_hour
+from pipeline.ingest.mapping import BrokerCombination
+from pipeline.ingest.row_mapping import WHOLE_TOPIC
+from pipeline.ingest.sample_arrays import Flags, Integers, Numbers, Readings, Samples, compute_samples
 
-_HOUR_MS = 3_600_000
-_HOURS = 24
 _READINGS = 200_000
 """Readings that are computed at a time: enough for NumPy, and their arrays remain in the processor's cache."""
-
-_HELD_GROUPS = 128
-"""Number of groups at which Spark's aggregation in memory changes to sorting, as `spark.sql.objectHashAggregate.
-sortBased.fallbackThreshold` says. It sums the rows before and after that apart, which affects the last bit."""
 
 SCHEMA = pa.schema(
     [
@@ -34,6 +31,7 @@ SCHEMA = pa.schema(
         ("partition", pa.int32()),
         ("hour", pa.int8()),
         ("rows", pa.int64()),
+        ("intervals", pa.int64()),
         ("samples", pa.int64()),
         *(
             column
@@ -47,11 +45,19 @@ SCHEMA = pa.schema(
         ("last_ms", pa.int64()),
     ]
 )
-"""One row per topic, partition and hour of the day."""
+"""One row per topic, partition and hour of the day (UTC).
+
+The readings of the hour: `rows`; `intervals`, how many of them end an interval with a rate; the columns COUNTS;
+`interval_ms` (shortest), `skew_ms` (largest in absolute value), `first_ms`, `last_ms`. The rates in the hour:
+`samples`, mean and percentiles of bytes and messages.
+"""
 
 
 def hours_of_readings(
-    batches: Iterator[pa.RecordBatch], interval_ms: int | None, counters: bool
+    batches: Iterator[pa.RecordBatch],
+    interval_ms: int | None,
+    counters: bool,
+    brokers: Mapping[str, BrokerCombination] | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """Aggregate the readings of one Spark partition by topic, partition and hour of the day.
 
@@ -61,14 +67,13 @@ def hours_of_readings(
             `messages`, `ahead` and `counter` can be missing.
         interval_ms: time between readings; the median of each series by default.
         counters: whether readings are counters, not rates, if `counter` is missing.
+        brokers: how brokers are combined, by metric; see `MappedMetric.brokers`.
 
     Yields:
         Rows of SCHEMA.
     """
-    output = _Output()
     for table in _whole_groups(batches):
-        yield from output.add(table, interval_ms, counters)
-    yield from output.finish()
+        yield _hours(table, interval_ms, counters, brokers or {})
 
 
 def _whole_groups(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
@@ -121,7 +126,7 @@ def _readings(table: pa.Table, group_starts: Flags, counters: bool) -> Readings:
 
 def _numbers(table: pa.Table, name: str) -> Numbers:
     column = _column(table, name, pa.scalar(None, pa.float64()))
-    numbers: Numbers = pc.fill_null(column, float("nan")).to_numpy()
+    numbers: Numbers = pc.fill_null(column, float("nan")).to_numpy() + 0.0  # A negative zero is zero.
     return numbers
 
 
@@ -132,55 +137,73 @@ def _column(table: pa.Table, name: str, default: pa.Scalar) -> pa.ChunkedArray:
     return pa.chunked_array([pa.repeat(default, table.num_rows)])
 
 
-@dataclass(slots=True)
-class _Output:
-    """Rows in the order in which Spark would aggregate them.
-
-    Attributes:
-        groups: number of rows so far.
-        held: rows that are not returned yet, with the order of their first readings.
-    """
-
-    groups: int = 0
-    held: list[tuple[pa.RecordBatch, Integers]] = field(default_factory=list)
-
-    def add(self, table: pa.Table, interval_ms: int | None, counters: bool) -> Iterator[pa.RecordBatch]:
-        """Aggregate whole groups; rows are held until it is clear whether they are sorted."""
-        group_starts = _starts(table, "topic", "partition")
-        samples = compute_samples(_readings(table, group_starts, counters), interval_ms)
-        hour = np.floor(samples.middle / _HOUR_MS).astype(np.int64) % _HOURS
-        # Readings are sorted within their group, so its bounds are those of its samples.
-        key = (np.cumsum(group_starts) - 1) * _HOURS + hour
-        keys, first, number = _number(key)
-        by_appearance = np.argsort(first)
-        left = _HELD_GROUPS - self.groups
-        apart = int(first[by_appearance[left - 1]]) + 1 if 0 < left <= len(keys) else 0
-        columns = aggregate_samples(samples, Groups.of(number), apart)
-        of_group = pa.array(np.flatnonzero(group_starts)[keys // _HOURS])
-        for name in ("topic", "partition"):
-            columns[name] = table[name].combine_chunks().take(of_group).cast(SCHEMA.field(name).type)
-        columns["hour"] = pa.array((keys % _HOURS).astype(np.int8))
-        batch = pa.RecordBatch.from_arrays([columns[name] for name in SCHEMA.names], schema=SCHEMA)
-        self.groups += batch.num_rows
-        self.held.append((batch, by_appearance))
-        if self.groups >= _HELD_GROUPS:
-            yield from (batch for batch, _ in self.held)
-            self.held.clear()
-
-    def finish(self) -> Iterator[pa.RecordBatch]:
-        """Return the rows that are held: so few that Spark does not sort them."""
-        for batch, by_appearance in self.held:
-            yield batch.take(pa.array(by_appearance))
+def _hours(
+    table: pa.Table, interval_ms: int | None, counters: bool, brokers: Mapping[str, BrokerCombination]
+) -> pa.RecordBatch:
+    """Aggregate whole groups of topic and partition."""
+    group_starts = _starts(table, "topic", "partition")
+    readings = _readings(table, group_starts, counters)
+    samples = compute_samples(readings, interval_ms)
+    # Readings are sorted within their series, so its bounds are those of its samples.
+    number = np.cumsum(group_starts) - 1
+    hourly = _hourly_rates(table, readings, samples, number, brokers)
+    keys, columns = aggregate_by_hour(samples, number, hourly)
+    of_group = pa.array(np.flatnonzero(group_starts)[keys // HOURS])
+    for name in ("topic", "partition"):
+        columns[name] = table[name].combine_chunks().take(of_group).cast(SCHEMA.field(name).type)
+    columns["hour"] = pa.array((keys % HOURS).astype(np.int8))
+    return pa.RecordBatch.from_arrays([columns[name] for name in SCHEMA.names], schema=SCHEMA)
 
 
-def _number(key: Integers) -> tuple[Integers, Integers, Integers]:
-    """Assign numbers to the keys that occur.
+def _hourly_rates(
+    table: pa.Table,
+    readings: Readings,
+    samples: Samples,
+    number: Integers,
+    brokers: Mapping[str, BrokerCombination],
+) -> HourlyRates:
+    """Divide the rates of groups by hour; those of several brokers are combined before."""
+    single = ~np.isnan(samples.rates[0]) | ~np.isnan(samples.rates[1])
+    numbers: list[Integers] = []
+    parts: list[tuple[Integers, Integers, Integers, Numbers, Numbers]] = []
+    for of, series, combination in _several_brokers(table, number, np.flatnonzero(readings.series_starts), brokers):
+        for rows in series:
+            single[rows] = False
+        for measure, values in enumerate(readings.measured):
+            measuring = [rows for rows in series if not np.isnan(values[rows]).all()]
+            if measuring:
+                combined, spans = combine_brokers(
+                    [Rates.of_series(samples, rows, measure) for rows in measuring], combination
+                )
+                rates = [np.full(len(combined.rate), np.nan) for _ in readings.measured]
+                rates[measure] = combined.rate
+                numbers.append(np.full(len(combined.rate), of))
+                parts.append((combined.start, combined.end, spans, rates[0], rates[1]))
+    numbers.append(number[single])
+    start, end = samples.start[single], samples.end[single]
+    parts.append((start, end, end - start, samples.rates[0][single], samples.rates[1][single]))
+    start, end, spans, size, messages = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+    return HourlyRates.divide(np.concatenate(numbers), start, end, spans, (size, messages))
 
-    Returns:
-        The keys, sorted, and the first row of each, of shape (keys,); the number of the key of each row.
-    """
-    first = np.full(int(key.max()) + 1, -1)
-    # The last assignment counts.
-    first[key[::-1]] = np.arange(len(key))[::-1]
-    occurs = first >= 0
-    return np.flatnonzero(occurs), first[occurs], (np.cumsum(occurs) - 1)[key]
+
+def _several_brokers(
+    table: pa.Table, number: Integers, starts: Integers, brokers: Mapping[str, BrokerCombination]
+) -> Iterator[tuple[int, list[slice], BrokerCombination]]:
+    """Yield the groups that several brokers measure under one metric: number, series, and how they are combined."""
+    group = number[starts]
+    several = np.flatnonzero(np.bincount(group) > 1)
+    if not len(several):
+        return
+    ends = np.append(starts[1:], len(number))
+    first, last = np.searchsorted(group, several, "left"), np.searchsorted(group, several, "right")
+    for of, low, high in zip(several.tolist(), first.tolist(), last.tolist(), strict=True):
+        by_metric: dict[str | None, list[slice]] = defaultdict(list)
+        for start, end in zip(starts[low:high].tolist(), ends[low:high].tolist(), strict=True):
+            metric = table["metric"][start].as_py() if "metric" in table.column_names else None
+            by_metric[metric].append(slice(start, end))
+        is_topic = table["partition"][int(starts[low])].as_py() == WHOLE_TOPIC
+        for metric, series in by_metric.items():
+            if len(series) > 1:
+                combination = brokers.get(metric or "", "each")
+                # Each broker leads other partitions of a topic.
+                yield of, series, "sum" if is_topic and combination == "each" else combination

@@ -1,7 +1,4 @@
-"""Readings aggregated by hour of the day by one shuffle, one sort, and arrays in Spark's Python workers.
-
-Equivalent to `hourly_distribution.aggregate_by_hour` over `series.samples` for sources that do not combine brokers.
-"""
+"""Readings aggregated by hour of the day by one shuffle, one sort, and arrays in Spark's Python workers."""
 
 from __future__ import annotations
 
@@ -40,7 +37,7 @@ def aggregate_in_workers(
         mapping: the meaning of their columns.
 
     Returns:
-        The columns of `hourly_distribution.aggregate_by_hour`.
+        Rows of `hourly_worker.SCHEMA`.
     """
     from pyspark.sql import functions as fn
 
@@ -64,9 +61,10 @@ def aggregate_in_workers(
     )
     ordered = readings.repartition(tasks, "topic", "partition").sortWithinPartitions(*series, "file", "block", "row")
     counters = mapping.kind == "counter"
+    brokers = {name: metric.brokers for name, metric in mapping.metrics.items()}
 
     def aggregate(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return hours_of_readings(batches, interval_ms, counters)
+        return hours_of_readings(batches, interval_ms, counters, brokers)
 
     ddl = ", ".join(f"`{column.name}` {_DDL[column.type]}" for column in SCHEMA)
     return ordered.drop("block", "row").mapInArrow(aggregate, ddl)

@@ -114,14 +114,12 @@ def measure_kept(
     aggregation = Aggregation(mapping, interval_ms, task_count(spark, groups_of(batches)), scratch)
     names = _names_of(batches)
     files = _chunk_files(batches, path, names)
-    if files and not counted.negative_zeros and not is_connect(spark):
+    if files and not is_connect(spark):
         hours = aggregate_chunks(spark, files, aggregation.tasks, interval_ms, mapping.kind == "counter", scratch)
         return aggregation.measured_hours(hours, bad, counted)
     rows = _read_kept(spark, batches, path, mapping)
-    good = rows.where(MEASURED)
-    by_windows = aggregation.combines_brokers or counted.negative_zeros
-    hours = aggregation.by_windows(good) if by_windows else aggregation.in_workers(good, names)
-    return aggregation.measured(rows, hours, bad, counted)
+    hours = aggregation.in_workers(rows.where(MEASURED), names)
+    return aggregation.measured(rows, names, hours, bad, counted)
 
 
 def _names_of(batches: Sequence[IngestBatch]) -> list[str]:

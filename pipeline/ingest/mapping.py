@@ -39,8 +39,10 @@ class MappedMetric(_MappingModel):
         kind: a counter that grows until it is reset, or a rate per second; a size or lag is neither.
         per: whether it is measured per partition or only per topic.
         seconds: of a rate, the time that a value is for: 60 for bytes per minute.
-        brokers: how simultaneous values of several brokers are combined: `each` if only the leader reports a partition;
-            `sum` to add them; `largest` if every replica reports the same value.
+        brokers: how the values of several brokers are combined: `each` if only the leader counts a partition, to add
+            them and to leave out the time for which a broker has no value only if the others have no traffic; `sum` to
+            add them, and `largest` if every replica reports the same value, both without the time for which a broker
+            has no value. Values per topic of `each` are those of `sum`.
     """
 
     measures: Measure
@@ -67,7 +69,8 @@ class SourceMapping(_MappingModel):
         received: time of receipt by the clock of the collector, if known; reveals wrong clocks.
         topic: column or label of the topic.
         partition: column or label of the partition; None if only topics are measured.
-        broker: column or label of the measuring broker; each broker has its own counters.
+        broker: column or label of the measuring broker; each broker has its own counters, which are combined as those
+            of `each` (see `MappedMetric`) if the source is wide.
         labels: column with labels, either in Prometheus format, `{topic="orders",partition="0"}`, or as a JSON object.
             If set, topic, partition and broker are names of labels.
         kind: of a wide source, whether its columns are counters or rates.

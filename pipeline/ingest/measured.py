@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING
 from pipeline.ingest.batches import RowCounts
 from pipeline.ingest.consumption import bytes_out_by_hour, lags_by_hour
 from pipeline.ingest.errors import IngestError
-from pipeline.ingest.hourly_arrays import COUNTS
-from pipeline.ingest.hourly_distribution import aggregate_by_hour, expand_percentiles
+from pipeline.ingest.hourly_arrays import COUNTS, PERCENTILES, RATES
 from pipeline.ingest.in_workers import aggregate_in_workers
 from pipeline.ingest.mapping import SourceMapping
-from pipeline.ingest.series import samples
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -27,7 +25,7 @@ class Measured:
     """Result of the ingest of time series.
 
     Attributes:
-        hours: rows as returned by `hourly_distribution.expand_percentiles`, read from disk.
+        hours: rows as returned by `expand_percentiles`, read from disk.
         sizes: topic, partition, size_bytes, replicas; None if the mapping has no sizes.
         quarantine: file, reason, raw; None if every row is good.
         counts: counts of rows.
@@ -63,11 +61,6 @@ class Aggregation:
     tasks: int
     scratch: str
 
-    @property
-    def combines_brokers(self) -> bool:
-        """Return whether values of several brokers are combined, which only `by_windows` does."""
-        return any(metric.brokers != "each" for metric in self.mapping.metrics.values())
-
     def in_workers(self, good: DataFrame, names: Sequence[str]) -> DataFrame:
         """Aggregate rows by arrays, and write the result.
 
@@ -76,15 +69,9 @@ class Aggregation:
             names: names of their files, as in the rows.
 
         Returns:
-            The columns of `hourly_distribution.aggregate_by_hour`.
+            Rows of `hourly_worker.SCHEMA`.
         """
         return self._written(aggregate_in_workers(good, names, self.tasks, self.interval_ms, self.mapping))
-
-    def by_windows(self, good: DataFrame) -> DataFrame:
-        """Aggregate rows like `in_workers`, but by window functions, which is slower."""
-        series = good.repartition(self.tasks, "topic", "partition")
-        readings = samples(series, self.interval_ms, self.mapping.received is not None)
-        return self._written(aggregate_by_hour(readings, self.combines_brokers))
 
     def _written(self, hours: DataFrame) -> DataFrame:
         hours.write.mode("overwrite").parquet(self.scratch)
@@ -94,19 +81,27 @@ class Aggregation:
         """Return the result for rows that have incoming traffic only."""
         return Measured(expand_percentiles(hours), None, quarantine, counts, self.mapping.measures_topics)
 
-    def measured(self, rows: DataFrame, hours: DataFrame, quarantine: DataFrame | None, counts: RowCounts) -> Measured:
+    def measured(
+        self,
+        rows: DataFrame,
+        names: Sequence[str],
+        hours: DataFrame,
+        quarantine: DataFrame | None,
+        counts: RowCounts,
+    ) -> Measured:
         """Return the result; the rows are read again for sizes, bytes out and lags, which few sources have.
 
         Args:
             rows: the valid rows.
-            hours: their hours, as returned by `in_workers` or `by_windows`.
+            names: names of their files, as in the rows.
+            hours: their hours, as returned by `in_workers`.
             quarantine: file, reason, raw; None if every row is good.
             counts: counts of all rows.
         """
         bytes_out = None
         if counts.bytes_out:
             place = f"{self.scratch}_out"
-            by_hour = bytes_out_by_hour(rows, self.tasks, self.mapping, self.interval_ms)
+            by_hour = bytes_out_by_hour(rows, names, self.tasks, self.mapping, self.interval_ms)
             by_hour.write.mode("overwrite").parquet(place)
             bytes_out = expand_percentiles(rows.sparkSession.read.parquet(place))
         sized = [metric for metric in self.mapping.metrics.values() if metric.measures == "size"]
@@ -134,13 +129,26 @@ def _sizes(rows: DataFrame) -> DataFrame:
     )
 
 
+def expand_percentiles(hours: DataFrame) -> DataFrame:
+    """Replace the percentile arrays of rows of `hourly_worker.SCHEMA` by one column per percentile."""
+    from pyspark.sql import functions as fn
+
+    for rate in RATES:
+        for index, name in enumerate(PERCENTILES):
+            hours = hours.withColumn(f"{rate}_{name}", fn.get(f"{rate}_percentiles", fn.lit(index)))
+        hours = hours.drop(f"{rate}_percentiles")
+    return hours
+
+
 def quality(measured: Measured) -> DataFrame:
     """Sum the counts of all hours of incoming traffic and bytes out per partition."""
     from pyspark.sql import functions as fn
 
     hours = measured.hours if measured.bytes_out is None else measured.hours.unionByName(measured.bytes_out)
     return hours.groupBy("topic", "partition").agg(
-        *(fn.sum(count).alias(count) for count in ("rows", "samples", *COUNTS)),
+        fn.sum("rows").alias("rows"),
+        fn.sum("intervals").alias("samples"),
+        *(fn.sum(count).alias(count) for count in COUNTS),
         fn.min("interval_ms").alias("interval_ms"),
         fn.max_by("skew_ms", fn.abs("skew_ms")).alias("skew_ms"),
         fn.min("first_ms").alias("first_ms"),

@@ -142,7 +142,7 @@ def aggregate_parquet(
         scratch: URI of the temporary folder.
 
     Returns:
-        The columns of `hourly_distribution.aggregate_by_hour`; `file`, `reason` and `raw` of bad rows; the counts.
+        Rows of `hourly_worker.SCHEMA`; `file`, `reason` and `raw` of bad rows; the counts.
     """
     from pyspark.sql import Observation
     from pyspark.sql import functions as fn
@@ -165,9 +165,9 @@ def aggregate_parquet(
     row_counts = Observation("rows")
     chunks = numbers.mapInArrow(read, from_arrow_schema(read_schema)).observe(
         row_counts,
-        *(fn.sum(name).alias(name) for name in ("readings", "malformed", "negative_zeros")),
+        *(fn.sum(name).alias(name) for name in ("readings", "malformed")),
     )
-    shuffled = chunks.drop("malformed", "negative_zeros").repartition(tasks, "topic", "partition")
+    shuffled = chunks.drop("malformed").repartition(tasks, "topic", "partition")
     # Bad rows have no topic, so they come first.
     ordered = shuffled.sortWithinPartitions("topic", "partition", "broker", "position")
     ordered.mapInArrow(aggregate, from_arrow_schema(hours_schema)).write.parquet(scratch)
@@ -176,8 +176,8 @@ def aggregate_parquet(
     is_bad = fn.col(f"{BAD}name").isNotNull()
     hours = written.where(~is_bad).select(*SCHEMA.names)
     bad = bad_rows(written.where(is_bad))
-    readings, malformed, zeros = (counts[name] for name in ("readings", "malformed", "negative_zeros"))
-    return hours, bad, RowCounts(readings + malformed, malformed, 0, zeros)
+    readings, malformed = counts["readings"], counts["malformed"]
+    return hours, bad, RowCounts(readings + malformed, malformed)
 
 
 def bad_rows(rows: DataFrame) -> DataFrame:

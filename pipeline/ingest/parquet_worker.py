@@ -153,9 +153,8 @@ def read_row_groups(groups: Sequence[RowGroup], mapping: SourceMapping, schema: 
 
 def output_schema(schema: pa.Schema) -> pa.Schema:
     """Return the schema of chunks and bad rows of files with a schema."""
-    columns = [("malformed", pa.int64()), ("negative_zeros", pa.int64())]
     bad = [("name", pa.string()), ("reason", pa.string()), ("row", pa.struct(list(schema)))]
-    return pa.schema([*CHUNK_COLUMNS, *columns, *((BAD + name, type_) for name, type_ in bad)])
+    return pa.schema([*CHUNK_COLUMNS, ("malformed", pa.int64()), *((BAD + name, type_) for name, type_ in bad)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +164,6 @@ class _ValidatedRows:
     keys: KeyColumns
     columns: dict[str, npt.NDArray[Any]]
     position: Integers
-    negative_zeros: int
     bad: dict[str, pa.Array] | None
 
 
@@ -207,10 +205,8 @@ def _validate(batch: pa.RecordBatch, mapping: SourceMapping, file: ReadingsFile,
             _milliseconds(columns[mapping.received]) if mapping.received in columns else (time, np.zeros_like(nothing))
         )
         values["ahead"] = np.where(received_known, time - received, UNKNOWN)[kept]
-    zeros = 0
     for measure, (number, known) in measured.items():
         values[measure] = np.where(known, number, np.nan)[kept]
-        zeros += int(np.count_nonzero((number == 0) & np.signbit(number) & known))
     taken = pa.array(kept)
     all_good = len(kept) == rows
     keys = KeyColumns(*(column if all_good else column.take(taken) for column in (topic, partition, broker)))
@@ -223,7 +219,7 @@ def _validate(batch: pa.RecordBatch, mapping: SourceMapping, file: ReadingsFile,
         )
         name = pa.repeat(pa.scalar(file.name), len(indices))
         bad = {"position": pa.array(position[indices]), "name": name, "reason": reasons, "row": row}
-    return _ValidatedRows(keys, values, position[kept], zeros, bad)
+    return _ValidatedRows(keys, values, position[kept], bad)
 
 
 def _both(measured: Mapping[str, tuple[Numbers, Flags]]) -> list[tuple[Numbers, Flags]]:
@@ -281,12 +277,7 @@ def _chunk_batch(held: Sequence[_ValidatedRows], schema: pa.Schema) -> pa.Record
     )
     columns = {name: np.concatenate([rows.columns[name] for rows in held]) for name in held[0].columns}
     arrays = make_chunks(keys, columns, np.concatenate([rows.position for rows in held]))
-    chunks = len(arrays[0])
-    zeros = np.zeros(chunks, np.int64)
-    zeros[:1] = sum(rows.negative_zeros for rows in held)
-    return _batch(
-        {**dict(zip((name for name, _ in CHUNK_COLUMNS), arrays, strict=True)), "negative_zeros": zeros}, schema
-    )
+    return _batch(dict(zip((name for name, _ in CHUNK_COLUMNS), arrays, strict=True)), schema)
 
 
 def _concatenate(arrays: list[pa.Array]) -> pa.Array:

@@ -21,7 +21,7 @@ def distribute_over_partitions(hours: DataFrame, sizes: DataFrame | None, placem
     """Fill in the hours of partitions that were not measured themselves from those of their topic.
 
     Args:
-        hours: rows as returned by `hourly_distribution.expand_percentiles`, some with partition WHOLE_TOPIC.
+        hours: rows as returned by `measured.expand_percentiles`, some with partition WHOLE_TOPIC.
         sizes: topic, partition, size_bytes; None if unknown.
         placements: topic, partition; None if unknown.
 

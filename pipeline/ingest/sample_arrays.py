@@ -1,6 +1,13 @@
-"""Samples from readings as NumPy arrays; does not import Spark.
+"""Samples from readings: the traffic between two readings of a series, and faults; does not import Spark.
 
-The same samples as those of `series.samples`, which Spark computes with window functions.
+A series has the readings of one partition (or topic) by one broker under one metric.
+
+Guarantees:
+    Every reading ends a sample or is counted as a fault. Traffic over a gap or a reset is not estimated; such an
+    interval is left out, so percentiles contain measured values only.
+Priority:
+    Of several readings at the same time, the largest counts; the others are duplicates. A reading below the previous
+    one is a counter reset, even after a gap.
 """
 
 from __future__ import annotations
@@ -14,6 +21,8 @@ from pipeline.ingest.approximate_median import approximate_median
 
 GAP = 1.5
 """Number of intervals between two readings above which there is a gap."""
+
+HOUR_MS = 3_600_000
 
 SKEW_MS = 5_000
 """A clock that differs by more is wrong, and its times are corrected; a smaller difference may be latency."""
@@ -53,17 +62,22 @@ class Samples:
     Attributes:
         rows: index of the reading in `Readings`.
         time: its time in ms since 1970.
-        middle: middle of the interval that ends with it, by the corrected clock.
+        since: the reading before it, by the corrected clock in ms since 1970; at the first one, the usual interval ago.
+        start: start of the interval that it measures; after `since` if it is a rate after a gap.
+        end: end of that interval, its time by the corrected clock.
         interval_ms: usual interval of its series; 0 where unknown.
         interval_known: whether it is known.
         rates: bytes and messages per second; NaN where it is not a sample.
         skew_ms: how far the clock of its series is ahead; 0 if within SKEW_MS.
-        counts: the counts of faults by name, see `series.samples`.
+        counts: by name, whether the reading is a duplicate, in conflict with the one before, late, after a reset or
+            after a gap; and the number of readings missing before it.
     """
 
     rows: Integers
     time: Integers
-    middle: Integers
+    since: Integers
+    start: Integers
+    end: Integers
     interval_ms: Integers
     interval_known: Flags
     rates: tuple[Numbers, Numbers]
@@ -110,12 +124,15 @@ def compute_samples(readings: Readings, interval_ms: int | None) -> Samples:
     for values in measured:
         reset[row] |= values[row] < values[last]
     reset &= counter
-    span = np.where(gap | ~has_last, usual, took)
+    end = time - skew
+    since = end - np.where(has_last, took, np.maximum(usual, 1))
     rates = tuple(_rate(values, row, last, took, counter, gap | reset, duplicate) for values in measured)
     return Samples(
         rows,
         time,
-        time - skew - span // 2,
+        since,
+        np.where(gap, end - usual, since),
+        end,
         usual,
         usual_known,
         (rates[0], rates[1]),

@@ -84,19 +84,11 @@ def _counts() -> list[Column]:
         fn.count(fn.lit(1)).alias("rows"),
         fn.count(fn.col("reason")).alias("malformed"),
         fn.count_if(fn.col("ignored")).alias("ignored"),
-        fn.count_if(_is_negative_zero("bytes") | _is_negative_zero("messages")).alias("negative_zeros"),
         *(
             fn.count_if(fn.expr(f"{VALID} and {column} is not null")).alias(name)
             for column, name in (("bytes_out", "bytes_out"), ("lag", "lags"))
         ),
     ]
-
-
-def _is_negative_zero(measure: str) -> Column:
-    from pyspark.sql import functions as fn
-
-    value = fn.col(measure)
-    return (value == 0) & (value.cast("string") == "-0.0")
 
 
 def bad_rows(rows: DataFrame) -> DataFrame:

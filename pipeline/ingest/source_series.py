@@ -79,8 +79,8 @@ def _by_files(spark: SparkSession, plan: ParquetPlan, aggregation: Aggregation, 
 
 
 def _can_aggregate(counted: RowCounts) -> bool:
-    """Return whether there are good rows, and none with a negative zero, which Spark has to aggregate."""
-    return not counted.negative_zeros and counted.rows > counted.malformed
+    """Return whether there are good rows."""
+    return counted.rows > counted.malformed
 
 
 def _by_spark(spark: SparkSession, groups: list[FileGroup], aggregation: Aggregation) -> Measured:
@@ -95,15 +95,9 @@ def _by_spark(spark: SparkSession, groups: list[FileGroup], aggregation: Aggrega
     rows = read_groups(spark, groups, aggregation.mapping)
     observed = CountedRows(rows)
     good = observed.rows.where(f"{VALID} and {MEASURED}")
-    if aggregation.combines_brokers:
-        hours = aggregation.by_windows(good)
-    else:
-        uris = [uri for group in groups for uri in group.uris]
-        hours = aggregation.in_workers(good, list(names_in_rows(spark, uris).values()))
+    names = list(names_in_rows(spark, [uri for group in groups for uri in group.uris]).values())
+    hours = aggregation.in_workers(good, names)
     counted = observed.counts(hours.isEmpty())
-    if counted.negative_zeros and not aggregation.combines_brokers:
-        # The sign of a zero among percentiles depends on Spark's hash table.
-        hours = aggregation.by_windows(rows.where(f"{VALID} and {MEASURED}"))
     bad = bad_rows(rows)
     check_good_rows(bad, counted)
-    return aggregation.measured(rows.where(VALID), hours, bad if counted.malformed else None, counted)
+    return aggregation.measured(rows.where(VALID), names, hours, bad if counted.malformed else None, counted)

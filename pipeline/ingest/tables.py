@@ -46,6 +46,15 @@ _TOPIC = TableColumn("topic", "string", "name of the topic")
 _PARTITION = TableColumn("partition", "int", "number of the partition")
 _SHARES = {"mean": "mean", "p50": "median", "p95": "95th percentile", "p99": "99th percentile"}
 
+_MEANINGS = {"mean": "mean over the measured time"} | {
+    share: f"{meaning} of the samples" for share, meaning in _SHARES.items() if share != "mean"
+}
+_SAMPLES = TableColumn(
+    "samples",
+    "bigint",
+    "intervals of which at least half, or half an hour, is in the hour; if there are none, those that are partly in it",
+)
+
 RATES = Table(
     "rates",
     "One row per partition and hour of the day: incoming traffic over all measured days.",
@@ -53,13 +62,11 @@ RATES = Table(
         _TOPIC,
         _PARTITION,
         TableColumn("hour", "tinyint", "hour of the day, 0 to 23, UTC"),
-        TableColumn("samples", "bigint", "intervals between two readings that the row is computed from"),
+        _SAMPLES,
         *(
-            TableColumn(
-                f"{what}_per_s_{share}", "double", f"incoming {what} per second, {meaning} of the samples{null}"
-            )
+            TableColumn(f"{what}_per_s_{share}", "double", f"incoming {what} per second, {meaning}{null}")
             for what, null in (("bytes", "; null if not measured"), ("messages", "; null if not measured"))
-            for share, meaning in _SHARES.items()
+            for share, meaning in _MEANINGS.items()
         ),
     ),
     ("topic", "partition", "hour"),
@@ -84,10 +91,10 @@ BYTES_OUT = Table(
     (
         _TOPIC,
         TableColumn("hour", "tinyint", "hour of the day, 0 to 23, UTC"),
-        TableColumn("samples", "bigint", "intervals between two readings that the row is computed from"),
+        _SAMPLES,
         *(
-            TableColumn(f"bytes_out_per_s_{share}", "double", f"bytes per second, {meaning} of the samples")
-            for share, meaning in _SHARES.items()
+            TableColumn(f"bytes_out_per_s_{share}", "double", f"bytes per second, {meaning}")
+            for share, meaning in _MEANINGS.items()
         ),
     ),
     ("topic", "hour"),

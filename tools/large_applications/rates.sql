@@ -53,15 +53,29 @@ with_faults AS (
 ),
 rates AS (
   SELECT *,
-    t - skew - (CASE WHEN is_gap THEN usual ELSE coalesce(took, usual, 0) END) // 2 AS middle,
+    t - skew AS until,
+    t - skew - (CASE WHEN is_gap THEN usual ELSE coalesce(took, usual, 1) END) AS since,
     CASE WHEN NOT (is_duplicate OR is_gap OR is_reset) THEN (bytes - last_bytes) / (took / 1000) END AS byte_rate,
     CASE WHEN NOT (is_duplicate OR is_gap OR is_reset)
       THEN (messages - last_messages) / (took / 1000) END AS message_rate
   FROM with_faults
+),
+in_hours AS (
+  SELECT *, unnest(generate_series(since // 3600000, (until - 1) // 3600000)) AS hour_number FROM rates
+),
+parts AS (
+  SELECT *,
+    hour_number = (until - 1) // 3600000 AS is_last,
+    least(until, (hour_number + 1) * 3600000) - greatest(since, hour_number * 3600000) AS duration,
+    2 * duration >= least(until - since, 3600000) AS counts
+  FROM in_hours
 )
-SELECT topic, partition, (middle // 3600000) % 24 AS hour, count(*),
-  count(byte_rate), avg(byte_rate), quantile_cont(byte_rate, [0.5, 0.95, 0.99]),
-  avg(message_rate), quantile_cont(message_rate, [0.5, 0.95, 0.99]),
-  sum(is_duplicate::INT), sum(is_late::INT), sum(is_reset::INT), sum(is_gap::INT),
-  min(usual), max(skew), min(t), max(t)
-FROM rates GROUP BY ALL ORDER BY ALL
+SELECT topic, partition, hour_number % 24 AS hour, count(*) FILTER (is_last),
+  count(byte_rate) FILTER (counts),
+  sum(byte_rate * duration) / sum(duration) FILTER (byte_rate IS NOT NULL),
+  quantile_cont(byte_rate, [0.5, 0.95, 0.99]) FILTER (counts),
+  sum(message_rate * duration) / sum(duration) FILTER (message_rate IS NOT NULL),
+  quantile_cont(message_rate, [0.5, 0.95, 0.99]) FILTER (counts),
+  sum(is_duplicate::INT) FILTER (is_last), sum(is_late::INT) FILTER (is_last), sum(is_reset::INT) FILTER (is_last),
+  sum(is_gap::INT) FILTER (is_last), min(usual), max(skew), min(t), max(t)
+FROM parts GROUP BY ALL ORDER BY ALL

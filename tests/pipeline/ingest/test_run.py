@@ -146,6 +146,55 @@ def _ingest_text(spark: SparkSession, folder: Path, text: str, mapping: str, nam
     return folder / "out"
 
 
+_CSV = "timestamp,topic,partition,broker,bytes_in_total,messages_in_total"
+
+
+@pytest.mark.parametrize("mapping", ["plain", "jmx-exporter"])
+def test_interval_belongs_to_the_hours_that_it_covers(spark: SparkSession, tmp_path: Path, mapping: str) -> None:
+    """Readings at 00:50, 01:00 and 01:10, and then from 23:30 to 00:30."""
+    counted = [(3_000, 0), (3_600, 600_000), (4_200, 600_000), (84_600, 600_000), (88_200, 4_200_000)]
+    lines = [_CSV] if mapping == "plain" else []
+    for at, size in counted:
+        if mapping == "plain":
+            lines.append(f"{START_S + at},orders,0,b1,{size},{size // 1_000}")
+        else:
+            lines.append(_sample(BYTES, at, size, topic="orders", instance="b1"))
+            lines.append(_sample(OFFSET, at, size // 1_000, topic="orders", partition="0", instance="b1"))
+    name = "m.csv" if mapping == "plain" else "m.jsonl"
+    out = _ingest_text(spark, tmp_path, "\n".join(lines), mapping, name, interval_ms=3_600_000)
+    rates = pd.read_parquet(out / "rates").set_index("hour")
+    # From 23:30 to 00:30, 1,000 B/s; in hour 0, 30 minutes of it and the 10 minutes before 01:00.
+    assert rates["bytes_per_s_mean"].to_dict() == {0: 1_000, 1: 0, 23: 1_000}
+    assert rates["messages_per_s_mean"].to_dict() == {0: 1, 1: 0, 23: 1}
+    quality = pd.read_parquet(out / "quality")
+    assert set(quality["samples"]) == {3}
+
+
+@pytest.mark.parametrize("mapping", ["plain", "jmx-exporter"])
+def test_traffic_read_once_an_hour_is_in_its_hour(spark: SparkSession, tmp_path: Path, mapping: str) -> None:
+    lines = [_CSV] if mapping == "plain" else []
+    for hour in range(49):
+        size = 3_600_000 * ((hour > 8) + (hour > 32))
+        if mapping == "plain":
+            lines.append(f"{START_S + 3_600 * hour},orders,0,b1,{size},{size // 1_000}")
+        else:
+            lines.append(_sample(BYTES, 3_600 * hour, size, topic="orders", instance="b1"))
+            lines.append(_sample(OFFSET, 3_600 * hour, 0, topic="orders", partition="0", instance="b1"))
+    out = _ingest_text(spark, tmp_path, "\n".join(lines), mapping, f"m.{'csv' if mapping == 'plain' else 'jsonl'}")
+    rates = pd.read_parquet(out / "rates").set_index("hour")
+    for shape in ("mean", "p50", "p99"):
+        assert rates[f"bytes_per_s_{shape}"].to_dict() == {hour: 1_000 * (hour == 8) for hour in range(24)}
+
+
+def test_flat_counter_of_a_former_leader_does_not_halve_the_rate(spark: SparkSession, tmp_path: Path) -> None:
+    rows = [(START_S + at, "b1", 1_000 * at) for at in range(0, 3_601, 60)]
+    rows += [(START_S + at, "b2", 77_000_000) for at in range(5, 3_601, 60)]
+    text = "\n".join([_CSV, *(f"{at},orders,0,{broker},{size},{size}" for at, broker, size in rows)])
+    (row,) = pd.read_parquet(_ingest_text(spark, tmp_path, text, "plain") / "rates").to_dict("records")
+    assert row["bytes_per_s_mean"] == pytest.approx(1_000)
+    assert row["bytes_per_s_p50"] == pytest.approx(1_000)
+
+
 def test_custom_mapping_reads_labels_and_rates(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text(
         "time: at\nname: metric\nvalue: value\nlabels: labels\nbroker: instance\n"
