@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby, pairwise
+from itertools import groupby
 from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from reports.analysis.comparison import TableError, Tables
+from reports.analysis.move_downtimes import TaskTimes
 from reports.analysis.scaled_rounds import decisions_by_round
 from reports.analysis.text import natural_key
 
@@ -42,7 +44,8 @@ class ExplainedMove:
         break_even: the non_overlap_cost that would have kept it on `source`; None if there is none.
         no_break_even: code of the reason why there is no such cost.
         runs_at_ms: time at which the active task ran on its new client; None if it moved again before that.
-        downtime_ms: downtime of the active task from the round until it ran there or moved again; 0 for standbys.
+        downtime_ms: downtime of the active task, from when it stopped until it ran there or moved again; 0 for
+            standbys.
     """
 
     task: str
@@ -91,6 +94,24 @@ class Explanation:
 
 
 @dataclass(frozen=True, slots=True)
+class RoundDowntime:
+    """The downtime of tasks because of a round.
+
+    Attributes:
+        moved_ms: of its moves, see `ExplainedMove`.
+        stayed_ms: of tasks that stopped after the round and ran again without a move.
+    """
+
+    moved_ms: int
+    stayed_ms: int
+
+    @property
+    def total_ms(self) -> int:
+        """Return the downtime of all tasks."""
+        return self.moved_ms + self.stayed_ms
+
+
+@dataclass(frozen=True, slots=True)
 class MoveList:
     """The moves of all tasks in one run, or in one of its rounds.
 
@@ -102,6 +123,7 @@ class MoveList:
         requested: rows of the listed rounds.
         moves: moves in these rounds, by round and task; of each task, its active copy first.
         why: why each active task moved, as in the table `moves`, by round and task.
+        downtimes: downtime of each round of the run by number; they add up to `downtime_ms` of the run.
         is_single_round: whether one round was requested.
         scaled: rows of the decisions of autoscalers that caused a round, by its number.
     """
@@ -113,6 +135,7 @@ class MoveList:
     requested: tuple[Row, ...]
     moves: tuple[ExplainedMove, ...]
     why: Mapping[tuple[int, str], str]
+    downtimes: Mapping[int, RoundDowntime]
     is_single_round: bool
     scaled: Mapping[int, tuple[Row, ...]] = field(default_factory=dict)
 
@@ -139,7 +162,7 @@ def explain(tables: Tables, assignor: str, seed: int | None, task: str, round_: 
     _check_task(tables, run, task)
     rounds = _rows(tables, "rounds", **run)
     requested = _requested(rounds, assignor, round_)
-    moves = _read_moves(tables, {**run, "task": task}, {row["round"]: row for row in rounds})
+    moves, _ = _read_moves(tables, {**run, "task": task}, rounds)
     if rounds and not moves:
         raise ExplanationError(_NO_REASONS)
     numbers = {row["round"] for row in requested}
@@ -171,11 +194,13 @@ def list_moves(tables: Tables, assignor: str, seed: int | None = None, round_: i
     scenario, run = _find_run(tables, assignor, seed)
     rounds = _rows(tables, "rounds", **run)
     requested = _requested(rounds, assignor, round_)
-    by_number = {row["round"]: row for row in rounds}
-    moves = _read_moves(tables, run, by_number)
+    moves, stayed_ms = _read_moves(tables, run, rounds)
     if rounds and not moves:
         raise ExplanationError(_NO_REASONS)
     first = rounds[0]["round"] if rounds else None
+    moved_ms: Counter[int] = Counter()
+    for move in moves:
+        moved_ms[move.round["round"]] += move.downtime_ms
     if round_ is None:
         requested = [row for row in requested if row["round"] != first]
     numbers = {row["round"] for row in requested}
@@ -194,6 +219,9 @@ def list_moves(tables: Tables, assignor: str, seed: int | None = None, round_: i
             (row["round"], row["task"]): row["reason"]
             for row in _rows(tables, "moves", **run)
             if row["role"] == "active" and row["round"] in numbers
+        },
+        downtimes={
+            number: RoundDowntime(moved_ms[number], stayed_ms[number]) for number in (row["round"] for row in rounds)
         },
         is_single_round=round_ is not None,
         scaled=_scaled(tables, run, numbers),
@@ -257,13 +285,13 @@ def _rows(tables: Tables, name: str, **wanted: object) -> list[dict[str, Any]]:
     return rows
 
 
-def _read_moves(tables: Tables, wanted: Row, rounds: Mapping[int, Row]) -> list[ExplainedMove]:
-    """Return the moves of one task or all tasks of a run, task by task.
+def _read_moves(tables: Tables, wanted: Row, rounds: Sequence[Row]) -> tuple[list[ExplainedMove], Counter[int]]:
+    """Return the moves of one task or all tasks of a run, task by task, and the downtime without a move by round.
 
     Args:
         tables: the result tables.
         wanted: the run, and the task unless all are wanted, by column.
-        rounds: rows of the rounds by number.
+        rounds: rows of the rounds.
     """
     reasons: dict[str, list[Row]] = {}
     for row in _rows(tables, "reasons", **wanted):
@@ -279,24 +307,27 @@ def _read_moves(tables: Tables, wanted: Row, rounds: Mapping[int, Row]) -> list[
     states: dict[str, list[Row]] = {}
     for row in _rows(tables, "task_states", **wanted):
         states.setdefault(row["task"], []).append(row)
-    return [move for task, rows in reasons.items() for move in _moves(rows, states.get(task, ()), edges, rounds)]
+    moves: list[ExplainedMove] = []
+    stayed_ms: Counter[int] = Counter()
+    for task in (row["task"] for row in _rows(tables, "tasks", **wanted)) if rounds else ():
+        rows = reasons.get(task, [])
+        actives = {row["round"]: row["to_client"] for row in rows if row["role"] == "active"}
+        times = TaskTimes.of(states.get(task, ()), actives, rounds)
+        moves += _moves(rows, times, edges, {row["round"]: row for row in rounds})
+        stayed_ms.update(times.stayed_ms)
+    return moves, stayed_ms
 
 
 def _moves(
     reasons: Sequence[Row],
-    states: Sequence[Row],
+    times: TaskTimes,
     edges: Mapping[tuple[int, int], Sequence[Row]],
     rounds: Mapping[int, Row],
 ) -> Iterator[ExplainedMove]:
-    """Yield the moves of one task from its rows in the tables `reasons` and `task_states`."""
+    """Yield the moves of one task from its rows in the table `reasons`."""
     by_move = groupby(reasons, key=lambda row: (row["round"], row["role"], row["from_client"], row["to_client"]))
-    actives = [row for row in reasons if row["role"] == "active" and row["step"] == 1]
-    next_move_ms = {before["round"]: rounds[after["round"]]["at_ms"] for before, after in pairwise(actives)}
     for (number, role, source, target), group in by_move:
         steps = tuple(group)
-        runs_at_ms, downtime_ms = None, 0
-        if role == "active":
-            runs_at_ms, downtime_ms = _wait(states, target, rounds[number]["at_ms"], next_move_ms.get(number))
         yield ExplainedMove(
             task=steps[0]["task"],
             round=rounds[number],
@@ -307,24 +338,9 @@ def _moves(
             cycles={step["cycle"]: tuple(edges[number, step["cycle"]]) for step in steps if step["cycle"] is not None},
             break_even=steps[0]["break_even"],
             no_break_even=steps[0]["no_break_even"],
-            runs_at_ms=runs_at_ms,
-            downtime_ms=downtime_ms,
+            runs_at_ms=times.runs_at_ms.get(number) if role == "active" else None,
+            downtime_ms=times.moved_ms[number] if role == "active" else 0,
         )
-
-
-def _wait(states: Sequence[Row], target: str | None, since_ms: int, until_ms: int | None) -> tuple[int | None, int]:
-    """Return the time at which the task ran on its new client, if before `until_ms`, and its downtime until then."""
-    downtime_ms, state, at_ms = 0, "", since_ms
-    for row in states:
-        if until_ms is not None and row["at_ms"] > until_ms:
-            break
-        if row["at_ms"] > at_ms:
-            downtime_ms += 0 if state in ("running", "") else row["at_ms"] - at_ms
-            at_ms = row["at_ms"]
-        state = row["state"]
-        if at_ms >= since_ms and row["at_ms"] >= since_ms and state == "running" and row["client"] == target:
-            return row["at_ms"], downtime_ms
-    return None, downtime_ms
 
 
 def _stays(

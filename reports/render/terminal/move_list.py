@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from reports.analysis.explanation import ExplainedMove, MoveList
+from reports.analysis.explanation import ExplainedMove, MoveList, RoundDowntime
 from reports.analysis.explanation_text import move_text, step_text
 from reports.analysis.formatting import format_bytes, format_clock, format_count, format_duration
 from reports.analysis.runs.round_diff import move_reason_text
@@ -34,14 +34,15 @@ def _parts(move_lists: Sequence[MoveList]) -> Iterator[RenderableType]:
         yield Text(f"{printable(move_list.assignor)}, seed {move_list.seed}: {summary(move_list)}", HEADER)
         moves = {key: list(group) for key, group in groupby(move_list.moves, key=lambda move: move.round["round"])}
         for row in move_list.requested:
-            if row["round"] in moves:
+            if row["round"] in moves or move_list.downtimes[row["round"]].total_ms:
                 yield Text()
-                yield _heading(row, moves[row["round"]])
+                yield _heading(row, moves.get(row["round"], ()), move_list.downtimes[row["round"]])
                 scaled = move_list.scaled.get(row["round"], ())
                 most = len(scaled) if move_list.is_single_round else MAX_LISTED
                 for text in decision_texts(scaled, most):
                     yield Padding(Text(keep_figures(text), QUIET), (0, 0, 0, 2))
-                yield _table(moves[row["round"]], move_list.why)
+                if row["round"] in moves:
+                    yield _table(moves[row["round"]], move_list.why)
 
 
 def summary(move_list: MoveList) -> str:
@@ -55,22 +56,30 @@ def summary(move_list: MoveList) -> str:
     if move_list.is_single_round:
         return f"{counts} in round {move_list.requested[0]['round']}."
     rounds = _counted(len(move_list.requested), "rebalance")
-    return f"{counts} in {rounds} after the initial assignment of {_counted(move_list.initial, 'task')}."
+    text = f"{counts} in {rounds} after the initial assignment of {_counted(move_list.initial, 'task')}"
+    first = next(iter(move_list.downtimes.values()), None)
+    return f"{text}, {_downtime_text(first)}." if first is not None and first.total_ms else f"{text}."
 
 
 def _counted(number: int, noun: str) -> str:
     return f"{format_count(number)} {noun}{'' if number == 1 else 's'}"
 
 
-def _heading(row: Mapping[str, Any], moves: Sequence[ExplainedMove]) -> Text:
-    """Return number, time and reason of a round, and what its moves cost."""
-    down_ms = sum(move.downtime_ms for move in moves)
-    costs = [f"downtime {format_duration(down_ms)}"] if down_ms else []
+def _heading(row: Mapping[str, Any], moves: Sequence[ExplainedMove], downtime: RoundDowntime) -> Text:
+    """Return number, time and reason of a round, and what it cost."""
+    costs = [_downtime_text(downtime)] if downtime.total_ms else []
     if row["restored_bytes"]:
         costs.append(f"{format_bytes(row['restored_bytes'])} restored until the next round")
     text = Text(f"Round {row['round']}", HEADER)
     text.append(f"  {format_clock(row['at_ms'])}, {trigger_text(row['reason'])}", "not bold")
     return text.append(f"\n{_counted(len(moves), 'move')}{''.join(f'; {cost}' for cost in costs)}", f"not bold {QUIET}")
+
+
+def _downtime_text(downtime: RoundDowntime) -> str:
+    text = f"downtime {format_duration(downtime.total_ms)}"
+    if not downtime.stayed_ms:
+        return text
+    return f"{text} ({format_duration(downtime.stayed_ms)} of tasks that did not move)"
 
 
 def _table(moves: Sequence[ExplainedMove], why: Mapping[tuple[int, str], str]) -> Table:
@@ -101,6 +110,11 @@ def record(move_list: MoveList) -> dict[str, Any]:
         "seed": move_list.seed,
         "initial_tasks": move_list.initial,
         "rounds": len(move_list.requested),
+        "downtimes": [
+            {"round": number, "downtime_ms": downtime.total_ms, "stayed_ms": downtime.stayed_ms}
+            for number, downtime in move_list.downtimes.items()
+            if not move_list.is_single_round or number == move_list.requested[0]["round"]
+        ],
         "moves": [
             {
                 "round": move.round["round"],

@@ -52,6 +52,33 @@ def test_listed_moves_are_those_of_the_results(shell: Shell, results: Path) -> N
         assert all(move["steps"] for move in record["moves"])
 
 
+CRASH = """\
+name: crash
+cluster: {brokers: {count: 1}, topics: [{name: t, partitions: 2, bytes_per_s: 2 kB/s}]}
+application:
+  id: app
+  configs: {num.standby.replicas: 1}
+  subtopologies: [{sources: [t], stores: [{name: s, size: 2 MB}]}]
+clients: [{name: c, count: 2}]
+events: [{at: 10m, crash: {clients: [c-0], down: 10m}}]
+duration: 30m
+"""
+
+
+def test_downtime_counts_from_when_the_task_stopped(shell: Shell) -> None:
+    shell.write("crash.yaml", CRASH)
+    write(shell.folder / "results", shell.folder / "crash.yaml", (), "high_availability")
+    [record] = lists(shell, "--round", "2")
+    [move] = record["moves"]
+    # The crash was at 10 minutes; then the session timed out and the group rebalanced.
+    assert move["downtime_ms"] == move["runs_at_ms"] - 600_000 > 46_500
+    assert record["downtimes"] == [{"round": 2, "downtime_ms": move["downtime_ms"], "stayed_ms": 0}]
+    [whole] = lists(shell)
+    [run] = rows(shell.folder / "results", "runs", "high_availability")
+    assert sum(downtime["downtime_ms"] for downtime in whole["downtimes"]) == run["downtime_ms"]
+    assert "1 move; downtime 46.8 s" in shell("explain", "results", "--round", "2").out
+
+
 def test_costs_of_moves_agree_with_the_explanation_of_each_task(shell: Shell, results: Path) -> None:
     [record] = lists(shell, "--assignor", "sticky")
     for task in {move["task"] for move in record["moves"]}:

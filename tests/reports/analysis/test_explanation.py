@@ -37,9 +37,9 @@ def moved_task(source: str = "app-0", target: str = "app-1", **changes: Any) -> 
         runs=[{}],
         tasks=[{"task": "0_2"}, {"task": "0_3"}],
         rounds=[
-            {"round": 1, "at_ms": 6_000, "reason": f"{source} joined"},
-            {"round": 2, "at_ms": 60_000, "reason": "configs changed"},
-            {"round": 3, "at_ms": 90_000, "reason": "tasks to hand over"},
+            {"round": 1, "at_ms": 6_000, "until_ms": 60_000, "reason": f"{source} joined"},
+            {"round": 2, "at_ms": 60_000, "until_ms": 90_000, "reason": "configs changed"},
+            {"round": 3, "at_ms": 90_000, "until_ms": 120_000, "reason": "tasks to hand over"},
         ],
         reasons=[
             {**first, "step": 1, "kind": "dealt", "step_to": source},
