@@ -48,7 +48,8 @@ class PlacementMetrics:
         topic_replicas_range: the highest range of replicas per broker within a topic.
         leaders_range: the range of preferred leaders per broker.
         topic_leaders_range: the highest range of preferred leaders per broker within a topic.
-        leaders_out_of_sync: the number of partitions whose preferred leader is a current replica that is not in sync.
+        leaders_out_of_sync: the number of partitions, changed or not, whose preferred leader is a current replica that
+            is not in sync.
         violations: the number of violations by rule; None for racks that do not constrain the plan.
         broker_down: metrics if any one broker is down; None for a single broker.
         rack_down: metrics if any one rack is down; None for fewer than two racks.

@@ -10,6 +10,7 @@ import numpy as np
 
 from assignors.model.columns import IntArray
 from assignors.model.ids import TopicPartition
+from assignors.replicas.in_sync import leaders_out_of_sync
 from assignors.replicas.placement_metrics import measure_placement
 from assignors.replicas.plan_evaluation import measure_movement
 from assignors.replicas.state import NO_BROKER, ClusterState
@@ -89,6 +90,8 @@ def evaluate_imported_plan(imported: ImportedPlan, plan_input: PlanInput, limits
     after = measure_placement(
         state.with_replicas(replicas) if uses_plan_factor else state, plan_input.request, replicas, plan_input.topics
     )
+    # Replicas that the plan keeps are as in sync as before.
+    after = replace(after, leaders_out_of_sync=int(leaders_out_of_sync(state, replicas).sum()))
     factors = (replicas != NO_BROKER).sum(axis=1)
     keeps_factor = bool((plan_input.request.factors(state) == factors)[plan_input.rows].all())
     figures = {**dict(placement_figures(after)), **dict(movement_figures(measure_movement(state, replicas)))}

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from assignors.model.ids import TopicPartition
@@ -15,7 +17,7 @@ from scenarios.language.errors import ScenarioError
 from scenarios.planning.imported_plans import STATUS, evaluate_imported_plan, read_imported_plan
 from scenarios.planning.plan_input import PlanInput, PlanOptions, build_plan_input
 from scenarios.planning.strategy_results import StrategyResult
-from tests.scenarios.planning.clusters import build_cluster, build_input
+from tests.scenarios.planning.clusters import REPLICAS, build_cluster, build_input
 
 
 def entry(topic: str, partition: int, *replicas: int, **more: Any) -> dict[str, Any]:
@@ -101,3 +103,13 @@ def test_plan_without_entries_of_the_selected_topics_is_rejected(tmp_path: Path)
     path = write_plan(tmp_path, [entry("orders", 0, 1, 3)])
     with pytest.raises(ScenarioError, match="no entry for the topics that may change"):
         read_imported_plan(path, build_input(PlanOptions(topics=["payments"])))
+
+
+@pytest.mark.parametrize("options", [PlanOptions(), PlanOptions(replication_factor=2)])
+def test_leaders_out_of_sync_are_those_of_all_partitions(tmp_path: Path, options: PlanOptions) -> None:
+    """Broker 1 lags and is the preferred leader of three partitions."""
+    in_sync = np.array([[broker != 1 for broker in brokers] for brokers in REPLICAS.values()])
+    plan_input = build_input(options, replace(build_cluster(), in_sync=in_sync))
+    unchanged = evaluate(tmp_path, entry("payments", 1, 3, 2), plan_input=plan_input)
+    assert unchanged.figures["leaders_out_of_sync"] == 3
+    assert evaluate(tmp_path, entry("orders", 1, 3, 2), plan_input=plan_input).figures["leaders_out_of_sync"] == 2
