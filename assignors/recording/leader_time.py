@@ -3,6 +3,12 @@
 `assignors.flow` counts the work of Kafka's rack-aware search for each flow (`FlowEffort`): `passes` x `edges` edge
 scans. The assignors count the rest (`assignors.recording.leader_work`). This module has the time of each operation.
 
+The time of an assignment, `leader_compute_ms` (`simulator.assignment.rebalance`), is ::
+
+    (sum over flows of passes x edges x EDGE_SCAN_NS + other) / leader_speed
+
+where `other` is the sum over kinds of work of count x WORK_NS, or 0 if that is less than NEGLIGIBLE_MS.
+
 Guarantees
     Predicts a warm JVM: the search within a third, the rest within a factor of two. The rest takes seconds for sticky
     assignors with thousands of tasks on few clients, and for high availability with a thousand clients or dozens of

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from assignors.recording.leader_time import EDGE_SCAN_NS, NEGLIGIBLE_MS
 from reports.analysis.cross_rack_metrics import CROSS_RACK_METRICS
 from reports.analysis.metric import (
     Metric,
@@ -157,7 +158,9 @@ _CONVERGENCE: tuple[Metric, ...] = (
         "leader_compute_ms",
         "Leader compute time (max)",
         CONVERGENCE,
-        "Maximum time that Kafka's group leader needs to compute an assignment, predicted from the work it does. "
+        "Maximum time that Kafka's group leader needs to compute an assignment: (edge scans of the rack-aware search "
+        f"x {EDGE_SCAN_NS} ns + time of the other operations, or 0 if it is less than {NEGLIGIBLE_MS:g} ms) / "
+        "leader_speed. 0 if the broker computes, in streams groups, and for assignors that do not count their work. "
         "Members wait for their tasks until then; after max.poll.interval.ms, the leader is removed from the group.",
     ),
 )
