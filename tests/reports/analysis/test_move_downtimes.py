@@ -19,21 +19,23 @@ from simulator.world.world import GroupProtocol, World
 from tests.simulator.random_worlds import assignors, disturbed_worlds
 
 
-def _stop_ms(states: list[dict[str, Any]], at_ms: int) -> int:
+def _stop_ms(states: list[dict[str, Any]], at_ms: int, begins_ms: int) -> int:
     """Return when a task that does not run at a time stopped; the time if it runs."""
     stopped = at_ms
     for row in reversed([row for row in states if row["at_ms"] < at_ms]):
         if row["state"] == "running":
-            break
+            return stopped
         stopped = row["at_ms"]
-    return stopped
+    return begins_ms
 
 
-def _check_move(move: ExplainedMove, before: ExplainedMove | None, until_ms: int, states: list[dict[str, Any]]) -> None:
+def _check_move(
+    move: ExplainedMove, before: ExplainedMove | None, begins_ms: int, until_ms: int, states: list[dict[str, Any]]
+) -> None:
     """Check the downtime of a move by the states of its task, interval by interval."""
     since_ms = move.round["at_ms"]
     waited = before is not None and before.runs_at_ms is None
-    stop_ms = since_ms if waited else _stop_ms(states, since_ms)
+    stop_ms = since_ms if waited else _stop_ms(states, since_ms, begins_ms)
     end_ms = until_ms if move.runs_at_ms is None else move.runs_at_ms
     times = sorted({stop_ms, end_ms, *(row["at_ms"] for row in states if stop_ms < row["at_ms"] < end_ms)})
     down_ms = 0
@@ -73,4 +75,4 @@ def test_downtimes_of_rounds_add_up_to_that_of_the_run(
     for task, own in of_task.items():
         for index, move in enumerate(own):
             until_ms = own[index + 1].round["at_ms"] if index + 1 < len(own) else rounds[-1]["until_ms"]
-            _check_move(move, own[index - 1] if index else None, until_ms, states[task])
+            _check_move(move, own[index - 1] if index else None, first["at_ms"], until_ms, states[task])
