@@ -21,6 +21,7 @@ from pipeline.errors import SparkError
 from pipeline.file_systems import open_file_system
 from pipeline.shared_folders import check_workers_see
 from simulator.results.output_lock import output_lock, replace_directory
+from simulator.results.regular_files import read_document
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -71,8 +72,17 @@ class Storage:
         return sorted(self._files.files(names))
 
     def read_text(self, *names: str) -> str:
-        """Read a UTF-8 file."""
-        return self._files.read(names).decode()
+        """Return the content of a UTF-8 file.
+
+        Raises:
+            SparkError: it is a local one that cannot be read, is not a regular file, or is too long.
+        """
+        if (folder := self.local_folder) is None:
+            return self._files.read(names).decode()
+        try:
+            return read_document(folder.joinpath(*names))
+        except OSError as error:
+            raise SparkError(f"{error.filename}: cannot be read: {error.strerror or error}") from None
 
     def write_text(self, text: str, *names: str) -> None:
         """Write a UTF-8 file atomically, as `write` does."""

@@ -8,6 +8,7 @@ from pathlib import Path, PurePosixPath
 
 from scenarios.language.errors import Mistake, ScenarioError
 from scenarios.resolution.measured_traffic import measured_files
+from simulator.results.regular_files import open_regular
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +51,16 @@ def pack_imports(folder: Path, names: Iterable[str]) -> PackedImports:
     files: dict[str, bytes] = {}
     for name in names:
         for extra in _parts(folder / name):
-            path, content = _within(base_folder, name, extra), (folder / name / extra).read_bytes()
+            path, content = _within(base_folder, name, extra), _content(folder / name / extra)
             if files.setdefault(path, content) != content:
                 message = "is another file than that of the same path without symbolic links; name it without '..'"
                 raise ScenarioError([Mistake(str(folder / name), None, "", message)])
     return PackedImports(base_folder, files)
+
+
+def _content(file: Path) -> bytes:
+    with open_regular(file) as opened:
+        return opened.read()
 
 
 def _parts(path: Path) -> Iterator[str]:

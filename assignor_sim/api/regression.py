@@ -41,6 +41,7 @@ from scenarios.load import Scenario, ScenarioError, load
 from scenarios.shipped import find_scenario
 from simulator.model_version import MODEL_VERSION
 from simulator.results.output_lock import remove_leftovers
+from simulator.results.regular_files import read_document
 from simulator.results.verdict import Verdict
 
 SUFFIX: Final = ".expected.json"
@@ -178,10 +179,10 @@ def verify_file(
         if not (is_stored or must_hold.exists() or scenario.expectations):
             return Verification(str(file), VerificationStatus.NOT_STORED)
         if must_hold.exists():
-            case = read_invariant_case(must_hold.read_text(encoding="utf-8"), str(must_hold))
+            case = read_invariant_case(read_document(must_hold), str(must_hold))
             invariants = _check_invariants(scenario, case, assignors)
         if is_stored or scenario.expectations:
-            before = read_stored(target.read_text(encoding="utf-8"), str(target)) if is_stored else None
+            before = read_stored(read_document(target), str(target)) if is_stored else None
             now, expectations = _results(scenario, assignors, on_progress)
     except (ScenarioError, AssignorError, StoredResultsError, OSError, UnicodeDecodeError) as error:
         return Verification(
@@ -243,7 +244,7 @@ def _check_invariants(
 def may_state_expectations(file: Path) -> bool:
     """Return whether a file mentions expectations; an invalid scenario with expectations must not be skipped."""
     try:
-        return "expect" in file.read_text(encoding="utf-8")
+        return "expect" in read_document(file)
     except (OSError, UnicodeDecodeError):
         return False
 
@@ -280,7 +281,7 @@ def _results(
 def _read_if_possible(target: Path) -> StoredResults | None:
     """Return the stored results; None if the file is missing or this version cannot read it."""
     try:
-        return read_stored(target.read_text(encoding="utf-8"), str(target))
+        return read_stored(read_document(target), str(target))
     except (OSError, StoredResultsError, UnicodeDecodeError):
         return None
 

@@ -106,6 +106,7 @@ def checkup(
     from scenarios.kafka.observation.errors import ObservationError
     from scenarios.language.text_files import UnreadableError
     from scenarios.load import ScenarioError
+    from simulator.results.regular_files import read_document
     from simulator.results.result_directory import ResultsError, check_writable
 
     errors = (
@@ -127,7 +128,7 @@ def checkup(
         if save is not None and not save.parent.is_dir():
             raise RecommendError(f"--save {save}: the folder {save.parent} does not exist")
         if compare is not None:  # Errors in it should not appear after minutes.
-            read_lock(compare.read_text(encoding="utf-8"), str(compare))
+            read_lock(read_document(compare), str(compare))
         imports = {
             "--command-config": command_config,
             "--topology": topology,

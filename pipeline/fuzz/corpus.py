@@ -25,6 +25,7 @@ from reports.analysis.stored.invariant_case import (
 )
 from scenarios.suite.documents import Document, document_text
 from simulator.results.output_lock import output_lock
+from simulator.results.regular_files import read_document
 
 MANIFEST: Final = "fuzz.json"
 FORMAT: Final = 1
@@ -132,13 +133,13 @@ def _read(folder: Path) -> Corpus:
     for file in sorted(folder.glob("*.yaml")):
         beside = invariant_case_path(file)
         if beside.exists():
-            stored[file.name] = read_invariant_case(beside.read_text(encoding="utf-8"), str(beside))
+            stored[file.name] = read_invariant_case(read_document(beside), str(beside))
     return Corpus(folder, cases, inputs, stored)
 
 
 def _number_of_cases(manifest: Path) -> int:
     try:
-        content: Any = json.loads(manifest.read_text(encoding="utf-8"))
+        content: Any = json.loads(read_document(manifest))
     except (ValueError, RecursionError):
         content = None
     cases = content.get("cases") if isinstance(content, dict) and content.get("format") == FORMAT else None
@@ -153,7 +154,7 @@ def _input(file: Path) -> FuzzInput:
     from ruamel.yaml.error import YAMLError
 
     try:
-        content: Any = YAML(typ="safe").load(file.read_text(encoding="utf-8"))
+        content: Any = YAML(typ="safe").load(read_document(file))
         document = {key: value for key, value in content.items() if key != "seeds"}
         if not {"cluster", "application", "clients", "events", "name"} <= document.keys():
             raise ValueError("a section is missing")

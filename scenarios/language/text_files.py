@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
+from simulator.results.regular_files import NotRegularError, open_regular
+
 MAX_IMPORT_BYTES: Final = 50_000_000
 """Maximum size of an imported file: about 400,000 partitions in the output of kafka-topics.sh."""
 
@@ -37,12 +39,12 @@ def read_text(path: Path, max_bytes: int, too_long: str) -> str:
         UnreadableError: The file is missing, not a regular file, not UTF-8 or too large.
     """
     try:
-        if not path.is_file():
-            raise UnreadableError("no such file" if not path.exists() else "not a file")
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             content = file.read(max_bytes + 1)
-    except UnreadableError:
-        raise
+    except (FileNotFoundError, NotADirectoryError):
+        raise UnreadableError("no such file") from None
+    except NotRegularError:
+        raise UnreadableError("not a file") from None
     except (OSError, ValueError) as error:
         raise UnreadableError(f"cannot be read: {getattr(error, 'strerror', None) or error}") from None
     if len(content) > max_bytes:

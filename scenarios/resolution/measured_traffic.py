@@ -25,6 +25,7 @@ import numpy.typing as npt
 
 from scenarios.kafka.formats.lines import FormatError
 from scenarios.language.errors import format_value
+from simulator.results.regular_files import read_document
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -205,7 +206,7 @@ def _check_manifest(folder: Path) -> None:
     if not folder.is_dir():
         raise FormatError(None, "not a folder" if folder.exists() else "no such folder")
     try:
-        manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+        manifest = json.loads(read_document(folder / "manifest.json"))
     except FileNotFoundError:
         raise FormatError(None, "not a folder of assignor-sim ingest: no manifest.json") from None
     except OSError as error:
@@ -255,19 +256,22 @@ def _read_table(
     """
     import pyarrow as pa
     import pyarrow.compute as pc
-    import pyarrow.parquet as pq
+
+    from simulator.results.table_checks import read_parquet
 
     columns = ("topic", *keys, *values)
     parts = []
     for file in sorted(folder.glob("*.parquet")):
         try:
-            part = pq.ParquetFile(file).read(columns=list(columns))
+            part = read_parquet(file, columns)
             missing = [column for column in columns if column not in part.column_names]
             if missing:
                 raise FormatError(None, f"{folder.name}/{file.name} has no column {', '.join(missing)}")
             types = [pa.string(), *(pa.int64() for _ in keys), *(pa.float64() for _ in values)]
             part = part.select(columns).cast(pa.schema(list(zip(columns, types, strict=True))))
-        except (pa.ArrowException, OSError) as error:
+        except FormatError:
+            raise
+        except (pa.ArrowException, OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or error
             raise FormatError(None, f"{folder.name}/{file.name} cannot be read: {reason}") from None
         parts.append(

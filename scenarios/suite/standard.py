@@ -17,6 +17,7 @@ from scenarios.suite.documents import Document
 from scenarios.suite.families import FAMILIES, PLACEMENTS, SuiteFamily
 from scenarios.suite.scale_shapes import SHAPES, ScaleShape
 from simulator.random_streams import random_stream
+from simulator.results.regular_files import read_document
 
 VERSION: Final = "standard 1"
 """Name and version of the suite; part of every report."""
@@ -149,7 +150,7 @@ def _plain(file: Path) -> Document:
     if not file.exists():
         raise ValueError(f"{file}: no such file{shipped_hint(file, list_scenarios(), 'scenario')}")
     try:
-        content: Any = YAML(typ="safe").load(file.read_text(encoding="utf-8"))
+        content: Any = YAML(typ="safe").load(read_document(file))
     except YAMLError as error:
         raise ValueError(f"{file}: {str(error).splitlines()[0]}") from None
     if not isinstance(content, dict):

@@ -19,9 +19,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from simulator.results.output_lock import output_lock, replace_directory, without_link
+from simulator.results.regular_files import read_document
 from simulator.results.renamed_keys import RENAMED_TABLES, rename_tables
 from simulator.results.run_table_rules import REFERENCES, RULES
 from simulator.results.table_checks import (
+    MAX_ROWS,
     Reference,
     TableMistake,
     TableRules,
@@ -56,9 +58,14 @@ def write_results(
         files: other files of the results, by relative path.
 
     Raises:
-        ResultsError: the directory has content other than results of this kind, or cannot be written.
+        ResultsError: the directory has content other than results of this kind, or cannot be written; a table has more
+            than `MAX_ROWS` rows.
     """
     check_writable(directory, manifest.get("kind"))
+    for name, table in tables.items():
+        if table.num_rows > MAX_ROWS:
+            rows = f"{table.num_rows:,} rows (maximum: {MAX_ROWS:,})"
+            raise ResultsError(f"{directory}: {name} would have {rows}; simulate fewer seeds or a shorter duration")
     try:
         directory.parent.mkdir(parents=True, exist_ok=True)
         with output_lock(directory) as complete:
@@ -125,7 +132,7 @@ def check_writable(directory: Path, kind: str | None = None) -> None:
     if not directory.exists() or (directory.is_dir() and not any(directory.iterdir())):
         return
     try:
-        existing_kind = json.loads((directory / MANIFEST).read_text(encoding="utf-8")).get("kind")
+        existing_kind = json.loads(read_document(directory / MANIFEST)).get("kind")
     except (OSError, ValueError, AttributeError, RecursionError):
         raise ResultsError(f"{directory}: exists and is not a result directory; choose another --out") from None
     if existing_kind != kind:
@@ -200,7 +207,8 @@ def read_results(directory: Path, expected: ResultFormat = RUNS_FORMAT) -> tuple
         problem = f"no {MANIFEST}" if directory.is_dir() else "no such directory"
         raise ResultsError(f"{directory}: not a result directory: {problem}") from error
     except OSError as error:
-        raise ResultsError(f"{directory}: not a result directory: {error.strerror or error}") from error
+        place = directory / MANIFEST if directory.is_dir() else directory
+        raise ResultsError(f"{place}: not a result directory: {error.strerror or error}") from error
     except TableMistake as error:
         raise ResultsError(str(error)) from error
     if expected is RUNS_FORMAT and "runs" in tables:
@@ -213,7 +221,7 @@ def _read_manifest(directory: Path, expected: ResultFormat) -> dict[str, Any]:
 
     file = directory / MANIFEST
     try:
-        manifest = read_json(file.read_text(encoding="utf-8"))
+        manifest = read_json(read_document(file))
         if not isinstance(manifest, dict):
             raise JsonError("expected an object")
         kind = manifest.get("kind")

@@ -12,11 +12,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from simulator.results.regular_files import open_regular
+
 MAX_INTEGER: Final = 2**53
 """Largest time or number that readers convert to a float without loss."""
 
 MAX_FLOAT: Final = 1e100
 """Largest number that readers subtract, divide and square without overflow."""
+
+MAX_ROWS: Final = 50_000_000
+"""Largest number of rows of a table; a small file can claim any number."""
 
 _SHOWN: Final = 60
 
@@ -73,7 +78,7 @@ def read_table(path: Path) -> pa.Table:
         FileNotFoundError: the file does not exist.
     """
     try:
-        table = pa.concat_tables([_read_file(file) for file in _files_of(path)])
+        table = pa.concat_tables([read_parquet(file) for file in _files_of(path)])
         table.validate(full=True)
     except FileNotFoundError:
         raise
@@ -98,9 +103,27 @@ def _files_of(path: Path) -> list[Path]:
     return files
 
 
-def _read_file(path: Path) -> pa.Table:
-    with path.open("rb") as file:  # Arrow cannot open every path; see `write_results`.
-        return pq.read_table(file)
+def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
+    """Read one Parquet file.
+
+    Args:
+        path: the file.
+        columns: the columns to read, if they exist; by default all.
+
+    Returns:
+        The table.
+
+    Raises:
+        OSError: the file cannot be read, or is not a regular file.
+        ValueError: it has more than `MAX_ROWS` rows.
+        pa.ArrowException: it is not Parquet.
+    """
+    with open_regular(path) as file:  # Arrow cannot open every path; see `write_results`.
+        stored = pq.ParquetFile(file)
+        groups = (stored.metadata.row_group(number).num_rows for number in range(stored.num_row_groups))
+        if (rows := max(stored.metadata.num_rows, sum(groups))) > MAX_ROWS:
+            raise ValueError(f"{rows:,} rows, more than the maximum of {MAX_ROWS:,}")
+        return stored.read(columns=None if columns is None else list(columns))
 
 
 def check_schema(path: Path, table: pa.Table, schema: pa.Schema, rules: TableRules, remedy: str) -> pa.Table:
@@ -209,5 +232,5 @@ def _pairs(columns: Sequence[str], values: Sequence[Any]) -> Iterator[str]:
 
 
 def _first_line(error: Exception) -> str:
-    lines = str(error).splitlines() or [type(error).__name__]
+    lines = str(getattr(error, "strerror", None) or error).splitlines() or [type(error).__name__]
     return ascii(lines[0])[1:-1][:200]

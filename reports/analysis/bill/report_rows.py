@@ -12,6 +12,7 @@ from typing import IO, Any, Final
 
 from reports.analysis.bill.report_formats import CUR, FOCUS, CostReportError, columns_of
 from reports.analysis.text import printable
+from simulator.results.regular_files import open_regular
 
 _SUFFIXES: Final = (".csv", ".csv.gz", ".parquet")
 csv.field_size_limit(2**24)
@@ -76,7 +77,7 @@ def _parquet_rows(file: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
     needed = {name for format_ in (CUR, FOCUS) for name in columns_of(format_)}
     try:
-        with file.open("rb") as opened:
+        with open_regular(file) as opened:
             parquet = pq.ParquetFile(opened)
             names = parquet.schema_arrow.names
             yield str(file), dict.fromkeys(names)

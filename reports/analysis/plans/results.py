@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from reports.analysis.comparison import TableError, Tables
 from reports.analysis.plans.plan_row import TODAY, PlanRow, parse_plan_rows
 from reports.analysis.plans.tables import PLAN_REFERENCES, PLAN_RULES, PLAN_SCHEMAS
+from simulator.results.regular_files import read_document
 from simulator.results.renamed_keys import rename_keys, warn_of_old_keys
 from simulator.results.result_directory import MANIFEST, ResultFormat, ResultsError, read_results
 
@@ -66,7 +67,7 @@ class PlanResults:
 def is_plan_directory(directory: Path) -> bool:
     """Return whether a directory is a plan folder; False also if it cannot be read."""
     try:
-        manifest = json.loads((directory / MANIFEST).read_text(encoding="utf-8"))
+        manifest = json.loads(read_document(directory / MANIFEST))
     except (OSError, ValueError, RecursionError):
         return False
     return isinstance(manifest, dict) and manifest.get("kind") == PLAN_KIND

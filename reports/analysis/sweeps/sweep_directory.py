@@ -15,6 +15,7 @@ from reports.analysis.comparison import TableError
 from reports.analysis.sweeps.table_rules import AGGREGATE_REFERENCES, AGGREGATE_RULES
 from reports.analysis.sweeps.tables import AGGREGATE_SCHEMAS
 from simulator.results.json_documents import JsonError, read_json, validated
+from simulator.results.regular_files import read_document
 from simulator.results.renamed_keys import RENAMED_KEYS, rename_columns, rename_keys, warn_of_old_keys
 from simulator.results.result_directory import ResultsError
 from simulator.results.table_checks import TableMistake, TableRules, check_relations, check_schema, read_table
@@ -48,7 +49,7 @@ class SweepAggregate:
 def is_sweep_directory(directory: Path) -> bool:
     """Return whether a directory holds a sweep; False also if it cannot be read."""
     try:
-        manifest = json.loads((directory / _MANIFEST).read_text(encoding="utf-8"))
+        manifest = json.loads(read_document(directory / _MANIFEST))
     except (OSError, ValueError, RecursionError):
         return False
     return isinstance(manifest, dict) and manifest.get("kind") == "sweep"
@@ -166,7 +167,7 @@ def _with_current_keys(
 
 def _json(path: Path) -> dict[str, Any]:
     try:
-        value = read_json(path.read_text(encoding="utf-8"))
+        value = read_json(read_document(path))
         if not isinstance(value, dict):
             raise JsonError("expected an object")
     except (JsonError, UnicodeDecodeError) as error:

@@ -25,6 +25,7 @@ from scenarios.kafka.formats.topics import DescribedTopic, parse_topics
 from scenarios.kafka.formats.topology import parse_topology
 from scenarios.kafka.observation.errors import ObservationError
 from scenarios.language.text_files import MAX_IMPORT_BYTES, UnreadableError, read_text
+from simulator.results.regular_files import open_regular
 
 T = TypeVar("T")
 M = TypeVar("M", GroupMember, StreamsGroupMember)
@@ -196,7 +197,7 @@ def _read_packed(path: Path) -> str | None:
         ObservationError: The content is too large.
     """
     try:
-        with gzip.open(path) as file:
+        with open_regular(path) as packed, gzip.GzipFile(fileobj=packed) as file:
             content = file.read(MAX_IMPORT_BYTES + 1)
         if len(content) > MAX_IMPORT_BYTES:
             raise ObservationError(f"{path.name}: longer than {MAX_IMPORT_BYTES:,} bytes")

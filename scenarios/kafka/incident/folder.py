@@ -45,6 +45,7 @@ from scenarios.kafka.observation.errors import ObservationError
 from scenarios.language.releases import parse_release
 from scenarios.language.text_files import MAX_IMPORT_BYTES
 from simulator.group.streams_coordinator import Rules
+from simulator.results.regular_files import open_regular
 
 MAX_SEGMENT_BYTES: Final = 256 * 1024 * 1024
 """Maximum size of a segment; `offsets.topic.segment.bytes` is 100 MB by default."""
@@ -218,7 +219,7 @@ def _read_sources(folder: Path, group: str) -> Iterator[_Source]:
     for path in sorted(path for path in files if not path.name.startswith(".")):
         name = path.relative_to(folder).as_posix()
         try:
-            with path.open("rb") as file:
+            with open_regular(path) as file:
                 start = file.read(_HEADER_BYTES)
                 if start.startswith(_GZIP):
                     yield from _read_packed(name, path, group)
@@ -238,7 +239,7 @@ def _read_packed(name: str, path: Path, group: str) -> Iterator[_Source]:
         ObservationError: A compressed segment is truncated, damaged or too long.
     """
     try:
-        with gzip.open(path) as file:
+        with open_regular(path) as packed, gzip.GzipFile(fileobj=packed) as file:
             start = file.read(_HEADER_BYTES)
             if looks_like_segment(start):
                 yield _read_segment(name, start + file.read(MAX_SEGMENT_BYTES + 1 - len(start)), group)
@@ -347,9 +348,9 @@ def _text(path: Path) -> str:
     """Return the text of a log, which may be compressed; empty if it is not text."""
     try:
         if path.suffix == ".gz":
-            with gzip.open(path) as file:
+            with open_regular(path) as packed, gzip.GzipFile(fileobj=packed) as file:
                 return file.read(MAX_IMPORT_BYTES).decode("utf-8", errors="replace")
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             start = file.read(_HEADER_BYTES)
             if looks_like_segment(start):
                 return ""

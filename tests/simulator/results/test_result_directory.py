@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 
 from assignors.tasks.high_availability import HighAvailability
 from simulator.processes.simulation import simulate
+from simulator.results.regular_files import MAX_DOCUMENT_BYTES
 from simulator.results.result_directory import ResultsError, read_results, write_results
 from simulator.results.tables import concat_tables
 from simulator.results.tabulation import tabulate
@@ -88,3 +90,48 @@ def test_run_does_not_depend_on_the_hash_seed() -> None:
             check=True,
         )
         assert process.stdout.strip() == digest(run_tables())
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "runs.parquet"])
+@pytest.mark.parametrize("kind", ["pipe", "device", "folder"])
+def test_files_that_are_not_regular_are_refused(tmp_path: Path, name: str, kind: str) -> None:
+    directory = tmp_path / "results"
+    write_results(directory, run_tables(), MANIFEST)
+    (directory / name).unlink()
+    match kind:
+        case "pipe":
+            os.mkfifo(directory / name)
+        case "device":
+            (directory / name).symlink_to("/dev/zero")
+        case "folder":
+            (directory / name).mkdir()
+            os.mkfifo(directory / name / "part.parquet")
+    with pytest.raises(ResultsError, match=f"{name}.*: not a regular file$"):
+        read_results(directory)
+
+
+def test_manifest_without_an_end_is_refused(tmp_path: Path) -> None:
+    write_results(tmp_path / "results", run_tables(), MANIFEST)
+    os.truncate(tmp_path / "results" / "manifest.json", MAX_DOCUMENT_BYTES + 1)
+    with pytest.raises(ResultsError, match=r"manifest.json: not a result directory: longer than 256,000,000 bytes$"):
+        read_results(tmp_path / "results")
+
+
+@pytest.mark.parametrize("excess", [0, 1])
+def test_tables_are_read_up_to_the_rows_that_are_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, excess: int
+) -> None:
+    tables = run_tables()
+    write_results(tmp_path / "results", tables, MANIFEST)
+    limit = max(map(len, tables.values())) - excess
+    monkeypatch.setattr("simulator.results.table_checks.MAX_ROWS", limit)
+    monkeypatch.setattr("simulator.results.result_directory.MAX_ROWS", limit)
+    if not excess:
+        read_results(tmp_path / "results")
+        write_results(tmp_path / "results", tables, MANIFEST)
+        return
+    with pytest.raises(ResultsError, match=rf"parquet: .*: {limit + 1:,} rows, more than the maximum of {limit:,}$"):
+        read_results(tmp_path / "results")
+    with pytest.raises(ResultsError, match=rf"would have {limit + 1:,} rows"):
+        write_results(tmp_path / "other", tables, MANIFEST)
+    assert not (tmp_path / "other").exists()
