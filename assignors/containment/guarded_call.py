@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from assignors.containment.time_limit import TimeUp, time_limit
 from assignors.errors import AssignorError, ChangedStateError, CustomAssignorError
+from assignors.process_exits import ProcessExit, no_process_exit
 
 _MAX_CHARS = 300
 _PROJECT = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
@@ -36,14 +37,14 @@ def guarded_call(function: Callable[[], Result], timeout_s: float, purpose: str 
 
     Raises:
         ChangedStateError: the function tried to change the state.
-        CustomAssignorError: the function raised an exception, called `sys.exit`, exceeded the time limit, or ran out of
-            memory.
+        CustomAssignorError: the function raised an exception, called `sys.exit` or `os._exit`, exceeded the time limit,
+            or ran out of memory.
         AssignorError: the function raised it.
         KeyboardInterrupt: the user pressed Ctrl-C.
     """
     suffix = f" {purpose}" if purpose else ""
     try:
-        with redirect_stdout(sys.stderr), time_limit(timeout_s):
+        with redirect_stdout(sys.stderr), no_process_exit(), time_limit(timeout_s):
             return function()
     except (AssignorError, KeyboardInterrupt):
         raise
@@ -52,9 +53,8 @@ def guarded_call(function: Callable[[], Result], timeout_s: float, purpose: str 
             f"took longer than {timeout_s:g} s{suffix}{_location(error.__traceback__)}; "
             "allow more with --assignor-timeout"
         ) from None
-    except SystemExit as error:
-        place = _location(error.__traceback__)
-        raise CustomAssignorError(f"called sys.exit({_shown(error.code)}){suffix}{place}") from error
+    except ProcessExit as error:
+        raise CustomAssignorError(f"{one_line(str(error))}{suffix}{_location(error.__traceback__)}") from error
     except MemoryError as error:
         raise CustomAssignorError(f"ran out of memory{suffix}{_location(error.__traceback__)}") from error
     except BaseException as error:
@@ -89,14 +89,11 @@ def _text_of(error: BaseException) -> str:
         return ""
 
 
-def _shown(code: object) -> str:
-    return "" if code is None else one_line(str(code) if isinstance(code, int) else ascii(code))
-
-
 def _location(trace: TracebackType | None) -> str:
     """Return the innermost line outside of this project, in brackets; empty if there is none."""
     places = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(trace)]
     custom = [place for place in places if not os.path.abspath(place[0]).startswith(_PROJECT)]
-    own = [place for place in custom if "site-packages" not in place[0] and not place[0].startswith(_LIBRARY)]
+    of_python = (_LIBRARY, "<frozen ")
+    own = [place for place in custom if "site-packages" not in place[0] and not place[0].startswith(of_python)]
     file, line = (own or custom or [("", 0)])[-1]
     return f" ({one_line(os.path.basename(file))}:{line})" if file else ""

@@ -14,6 +14,7 @@ from importlib.metadata import entry_points
 from typing import Any
 
 from assignors.errors import UnknownAssignorError
+from assignors.process_exits import ProcessExit, no_process_exit
 from assignors.replicas.plan import Capabilities, ReplicaAssignor
 
 ENTRY_POINT_GROUP = "assignor_sim.replica_assignors"
@@ -48,8 +49,9 @@ class StrategyInfo:
         """
         module, _, attribute = self.path.partition(":")
         try:
-            strategy_class = getattr(importlib.import_module(module), attribute)
-        except (ImportError, AttributeError) as error:
+            with no_process_exit():
+                strategy_class = getattr(importlib.import_module(module), attribute)
+        except (ImportError, AttributeError, ProcessExit) as error:
             raise UnknownAssignorError(f"'{self.name}' cannot be imported: {error}") from error
         if not isinstance(getattr(strategy_class, "capabilities", None), Capabilities) or not callable(
             getattr(strategy_class, "plan", None)
@@ -210,6 +212,7 @@ def make(info: StrategyInfo, parameters: Mapping[str, Any] | None = None) -> Rep
         UnknownAssignorError: the strategy has no such parameter, or rejects its value.
     """
     try:
-        return info.find_class()(**{**dict(info.parameters), **(parameters or {})})
-    except (TypeError, ValueError) as error:
+        with no_process_exit():
+            return info.find_class()(**{**dict(info.parameters), **(parameters or {})})
+    except (TypeError, ValueError, ProcessExit) as error:
         raise UnknownAssignorError(f"strategy '{info.name}' cannot be built: {error}") from error

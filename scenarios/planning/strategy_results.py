@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from assignors.errors import AssignorError
 from assignors.model.columns import IntArray
 from assignors.model.ids import TopicPartition
+from assignors.process_exits import ProcessExit, no_process_exit
 from assignors.replicas.broker_transfers import count_offline_partitions
 from assignors.replicas.movement_bounds import min_replica_moves
 from assignors.replicas.placement_metrics import FailoverMetrics, PlacementMetrics, measure_placement
@@ -162,8 +163,9 @@ def compute_min_moves(plan_input: PlanInput, max_replicas: int = MAX_PROVABLE_RE
 def _run(assignor: ReplicaAssignor, plan_input: PlanInput) -> Plan:
     """Return the plan of a strategy; a failed plan if it breaks the contract or raises an exception."""
     try:
-        return make_plan(assignor, plan_input.state, plan_input.request, plan_input.topics)
-    except AssignorError as error:
+        with no_process_exit():
+            return make_plan(assignor, plan_input.state, plan_input.request, plan_input.topics)
+    except (AssignorError, ProcessExit) as error:
         return Plan.without_replicas(PlanStatus.FAILED, str(error))
     except Exception as error:
         # An error in user code must not stop the other strategies.
@@ -176,8 +178,9 @@ def _evaluate(
     """Return the evaluation of a plan, without its stability if the strategy fails when it runs again."""
     state, request, topics = plan_input.state, plan_input.request, plan_input.topics
     try:
-        return evaluate_plan(assignor, state, request, plan, topics, num_orders=num_orders), ()
-    except Exception as error:
+        with no_process_exit():
+            return evaluate_plan(assignor, state, request, plan, topics, num_orders=num_orders), ()
+    except (Exception, ProcessExit) as error:
         evaluation = evaluate_plan(assignor, state, request, plan, topics, num_orders=0)
         return evaluation, (f"fails when run again: {error}",)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -110,3 +112,20 @@ class FailingWhenRerun(Failing):
     """Raises an exception only when it runs again."""
 
     only_when_rerun: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Exiting:
+    """Ends the process, as if the command had succeeded."""
+
+    capabilities: ClassVar = ALL_CHANGES
+
+    def plan(self, state: ClusterState, request: PlanRequest) -> Plan:
+        sys.exit(0)
+
+
+class ExitingAtOnce(Exiting):
+    """Ends the process without its handlers."""
+
+    def plan(self, state: ClusterState, request: PlanRequest) -> Plan:
+        os._exit(0)

@@ -125,12 +125,14 @@ def test_inapplicable_strategy_states_its_reason(folder: Path) -> None:
 
 
 def test_failing_strategy_does_not_stop_others(folder: Path) -> None:
-    names = ("Failing", "DuplicateBroker", "FailingWhenRerun", "RoundRobin")
+    names = ("Failing", "DuplicateBroker", "Exiting", "ExitingAtOnce", "FailingWhenRerun", "RoundRobin")
     result = plan_three_brokers(
         *(word for name in names for word in ("--strategy", f"{PLANNERS}{name}")), "--out", "out"
     )
     assert result.exit_code == 0, result.output
     assert "Failing: failed: ZeroDivisionError: nothing\\nleft" in result.stdout
+    assert "Exiting: failed: called sys.exit(0)" in result.stdout
+    assert "ExitingAtOnce: failed: called os._exit(0)" in result.stdout
     assert "DuplicateBroker: failed: DuplicateBroker breaks duplicate at orders-0" in result.stdout
     assert "FailingWhenRerun: fails when run again: nothing\\nleft" in result.stdout
     assert [name.rpartition("_")[2] for name in strategy_folders(folder / "out")] == ["FailingWhenRerun", "RoundRobin"]

@@ -175,7 +175,29 @@ class Crashing(Failing):
 
 class ExitingAtOnce(Failing):
     def fail(self, state: sim.ApplicationState) -> Any:
-        os._exit(7)
+        with contextlib.suppress(Exception):
+            os._exit(0)
+
+
+class Replacing(Failing):
+    def fail(self, state: sim.ApplicationState) -> Any:
+        os.execlp("true", "true")
+
+
+class Forking(Failing):
+    """A process that it forks may end itself."""
+
+    def fail(self, state: sim.ApplicationState) -> Any:
+        child = os.fork()
+        if not child:
+            os._exit(5)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 5
+        raise ValueError("its child has ended")
+
+
+class ExitingInC(Failing):
+    def fail(self, state: sim.ApplicationState) -> Any:
+        ctypes.CDLL(None)._exit(7)
 
 
 class Unresponsive(Failing):

@@ -28,6 +28,9 @@ FAILURES: list[tuple[type, str]] = [
     (bad.Raising, r"Raising: raised KeyError: '\\x1b\[31mno such\\nkey' \(misbehaving\.py:\d+\)"),
     (bad.Unprintable, r"Unprintable: raised BrokenError \(misbehaving\.py:\d+\)"),
     (bad.Exiting, r"Exiting: called sys\.exit\(3\) \(misbehaving\.py:\d+\)"),
+    (bad.ExitingAtOnce, r"ExitingAtOnce: called os\._exit\(0\) \(misbehaving\.py:\d+\)"),
+    (bad.Replacing, r"Replacing: called os\.execv\(…\) \(misbehaving\.py:\d+\)"),
+    (bad.Forking, r"Forking: raised ValueError: its child has ended \(misbehaving\.py:\d+\)"),
     (bad.Recursive, r"Recursive: raised RecursionError: maximum recursion depth .*"),
     (bad.WrongType, r"WrongType: returned a dict, expected a TaskAssignment"),
     (

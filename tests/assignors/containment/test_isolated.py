@@ -24,7 +24,7 @@ def no_processes_left() -> Iterator[None]:
 ISOLATED_FAILURES: list[tuple[type, str]] = [
     *FAILURES,
     (bad.Crashing, "Crashing: its process was killed by SIGSEGV"),
-    (bad.ExitingAtOnce, "ExitingAtOnce: its process ended with exit code 7"),
+    (bad.ExitingInC, "ExitingInC: its process ended with exit code 7"),
     (bad.Greedy, r"Greedy: ran out of memory \(misbehaving\.py:\d+\)"),
     *(
         (cls, rf"{cls.__name__}: took longer than 2 s, and its process was killed; .*")
