@@ -13,7 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
-from assignor_sim.api.running import run
+from assignor_sim.api.running import estimate, run
 from assignor_sim.text_files import write_text
 from assignors.containment.limits import CallLimits
 from assignors.errors import AssignorError
@@ -38,6 +38,7 @@ from reports.analysis.stored.tolerance import Tolerance, parse_tolerances
 from reports.analysis.stored.verification import Verification, VerificationStatus
 from reports.analysis.text import printable
 from scenarios.load import Scenario, ScenarioError, load
+from scenarios.run_estimate import RunEstimate
 from scenarios.shipped import find_scenario
 from simulator.model_version import MODEL_VERSION
 from simulator.results.output_lock import remove_leftovers
@@ -73,6 +74,7 @@ def record(
     assignors: Sequence[AssignorLike] = (),
     *,
     on_progress: Callable[[str], None] | None = None,
+    on_estimate: Callable[[RunEstimate], None] | None = None,
 ) -> str:
     """Simulate a scenario and store its results beside it, as NAME.expected.json.
 
@@ -82,6 +84,7 @@ def record(
         scenario: a scenario file, or the name of a shipped scenario.
         assignors: assignors as in `run`; by default those that the scenario lists.
         on_progress: called with a description of each run before it starts.
+        on_estimate: called with the estimated time and memory of the runs before they start.
 
     Returns:
         The outcome as text: `stored`, `unchanged`, or the number of differences; and how many expectations of the
@@ -94,7 +97,7 @@ def record(
     """
     file = find_scenario(Path(scenario))
     target = stored_results_path(file)
-    results, expectations = _results(load(file), assignors, on_progress)
+    results, expectations = _results(load(file), assignors, on_progress, on_estimate)
     before = _read_if_possible(target)
     if (
         before is not None
@@ -152,6 +155,7 @@ def verify_file(
     metrics_only: bool = False,
     assignors: Sequence[AssignorLike] = (),
     on_progress: Callable[[str], None] | None = None,
+    on_estimate: Callable[[RunEstimate], None] | None = None,
 ) -> Verification:
     """Verify one scenario file; if it is invalid, the verification has status `unreadable`.
 
@@ -161,6 +165,7 @@ def verify_file(
         metrics_only: whether to compare metrics only.
         assignors: as in `verify`.
         on_progress: as in `verify`.
+        on_estimate: as in `record`.
 
     Returns:
         The verification.
@@ -183,7 +188,7 @@ def verify_file(
             invariants = _check_invariants(scenario, case, assignors)
         if is_stored or scenario.expectations:
             before = read_stored(read_document(target), str(target)) if is_stored else None
-            now, expectations = _results(scenario, assignors, on_progress)
+            now, expectations = _results(scenario, assignors, on_progress, on_estimate)
     except (ScenarioError, AssignorError, StoredResultsError, OSError, UnicodeDecodeError) as error:
         return Verification(
             str(file), VerificationStatus.UNREADABLE, error=str(error), seconds=time.perf_counter() - started
@@ -260,7 +265,10 @@ def _files(argument: Path) -> Iterator[Path]:
 
 
 def _results(
-    scenario: Scenario, assignors: Sequence[AssignorLike], on_progress: Callable[[str], None] | None
+    scenario: Scenario,
+    assignors: Sequence[AssignorLike],
+    on_progress: Callable[[str], None] | None,
+    on_estimate: Callable[[RunEstimate], None] | None,
 ) -> tuple[StoredResults, list[ExpectationResult]]:
     """Simulate a scenario; return what is stored of it, and its checked expectations."""
 
@@ -268,6 +276,8 @@ def _results(
         if on_progress is not None:
             on_progress(f"{scenario.name}: {text}")
 
+    if on_estimate is not None:
+        on_estimate(estimate(scenario, list(assignors)))
     result = run(scenario, list(assignors), explain=False, keep_traces=False, ranges=False, on_progress=prefixed)
     origin = ResultOrigin(
         scenario=hashlib.sha256(scenario.text.encode()).hexdigest(),

@@ -17,6 +17,9 @@ def record(
         list[str] | None,
         typer.Option(help="Assignor in place of the scenario's, as in run. Repeatable."),
     ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Run even if the estimated time or memory exceeds its limit.")
+    ] = False,
     format_: Format = OutputFormat.TABLE,
 ) -> None:
     """Simulate scenarios and store their results beside them, as NAME.expected.json.
@@ -27,6 +30,7 @@ def record(
     """
     from assignor_sim.api import regression
     from assignor_sim.console.progress import show_progress
+    from assignor_sim.console.run_estimates import announce
     from assignors.errors import AssignorError
     from reports.analysis.stored.results import StoredResultsError
     from reports.render.terminal.facts import FactTable, render
@@ -36,7 +40,12 @@ def record(
     with exit_on_error(ScenarioError, AssignorError, StoredResultsError, OSError):
         for file in regression.scenario_files(scenarios):
             with show_progress() as on_progress:
-                outcome = regression.record(file, assignor or (), on_progress=on_progress)
+                outcome = regression.record(
+                    file,
+                    assignor or (),
+                    on_progress=on_progress,
+                    on_estimate=lambda estimate: announce(estimate, may_exceed=force, options="--force"),
+                )
             target = regression.stored_results_path(file)
             rows.append({"file": str(target), "outcome": outcome})
             if format_ is OutputFormat.TABLE:

@@ -17,7 +17,6 @@ from assignor_sim.console.scenario_arguments import ScenarioFile
 
 if TYPE_CHECKING:
     from assignor_sim.api.results import RunResult
-    from scenarios.run_estimate import RunEstimate
 
 PROOF_LIMIT_S = 60.0
 """Default of `--prove-limit`."""
@@ -90,6 +89,7 @@ def run(
     from assignor_sim.console.overrides import parse_overrides
     from assignor_sim.console.progress import show_progress
     from assignor_sim.console.remarks import print_notes, print_remark
+    from assignor_sim.console.run_estimates import announce
     from assignors.errors import AssignorError
     from reports.analysis.conclusion import conclude
     from reports.render.terminal.comparison import render
@@ -104,7 +104,11 @@ def run(
     ):
         metrics = parse_columns(columns)
         loaded = load(scenario, parse_overrides(set_))
-        _announce(estimate(loaded, list(assignor or ()), seed or None), may_exceed=force or max_seconds is not None)
+        announce(
+            estimate(loaded, list(assignor or ()), seed or None),
+            may_exceed=force or max_seconds is not None,
+            options="--force or --max-seconds",
+        )
         with show_progress() as on_progress:
             result = simulate(
                 loaded,
@@ -136,16 +140,6 @@ def run(
                 open_in_browser(out / "report.html")
     _exit_if_failed(result)
     _exit_if_unmet(result, prints_summary=format_ is OutputFormat.TABLE)
-
-
-def _announce(estimate: RunEstimate, *, may_exceed: bool) -> None:
-    """Print the estimate of long runs; exit with code 2 if it exceeds a limit."""
-    from assignor_sim.console.remarks import print_remark
-
-    if estimate.is_long:
-        print_remark("note", f"estimate: {estimate}")
-    if estimate.excess is not None and not may_exceed:
-        exit_with_error(f"{estimate.excess}; run a smaller scenario, or use --force or --max-seconds")
 
 
 def _exit_if_failed(result: RunResult) -> None:

@@ -54,6 +54,7 @@ def verify(
     """
     from assignor_sim.api import regression
     from assignor_sim.console.progress import show_progress
+    from assignor_sim.console.run_estimates import announce
     from assignor_sim.text_files import write_text
     from reports.analysis.stored.results import StoredResultsError
     from reports.analysis.stored.tolerance import ToleranceError, parse_tolerances
@@ -69,7 +70,13 @@ def verify(
         for file in regression.scenario_files(scenarios):
             with show_progress() as on_progress:
                 verification = regression.verify_file(
-                    file, allowed, metrics_only=metrics_only, assignors=assignor or (), on_progress=on_progress
+                    file,
+                    allowed,
+                    metrics_only=metrics_only,
+                    assignors=assignor or (),
+                    on_progress=on_progress,
+                    # It has been recorded, so it may run.
+                    on_estimate=lambda estimate: announce(estimate, may_exceed=True, options=""),
                 )
             verifications.append(verification)
             if format_ is VerifyFormat.TEXT:

@@ -85,3 +85,20 @@ def test_run_above_the_limit_is_refused_at_once_unless_forced(shell: Shell, smal
     assert "stopped after 0 rebalances: more than 1e-06 s" in stopped.err
     assert "estimate" not in stopped.err
     assert shell("run", small.name, "--max-seconds", "0").code == 2
+
+
+def test_record_announces_what_run_announces(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    shell.write("big.yaml", big(4_000, 400) + f"seeds: {list(range(8_000))}\n")
+    of_run, of_record = (shell(command, "big.yaml", "--assignor", "sticky") for command in ("run", "record"))
+    assert of_record.code == of_run.code == 2
+    assert of_record.err.splitlines()[0] == of_run.err.splitlines()[0]
+    assert of_record.err.endswith("exceeds the limit of 60 min; run a smaller scenario, or use --force\n")
+    assert [path.name for path in shell.folder.iterdir()] == ["big.yaml"]
+    shell.write("small.yaml", SMALL)
+    monkeypatch.setattr("scenarios.run_estimate.LONG_SECONDS", 0.0)
+    monkeypatch.setattr("scenarios.run_estimate.MAX_SECONDS", 0.0)
+    assert shell("record", "small.yaml").code == 2
+    for command in (("record", "small.yaml", "--force"), ("verify", "small.yaml")):
+        result = shell(*command)
+        assert result.code == 0
+        assert result.err.startswith("note: estimate: about ")
