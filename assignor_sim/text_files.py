@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import io
 import os
@@ -34,6 +35,33 @@ def open_to_read(path: Path) -> Iterator[TextIO]:
             yield plain
 
 
+def check_output(path: Path | None, option: str, *, makes_folder: bool = False) -> None:
+    """Check that a file can be written, before the work whose result it holds.
+
+    Args:
+        path: the file; None and `-` can be written.
+        option: the option that names it, for messages.
+        makes_folder: whether its folder is created if it does not exist.
+
+    Raises:
+        LockedError: another process writes the file.
+        OSError: the file cannot be written.
+    """
+    if path is None or path == STANDARD or _is_device(path):
+        return
+    place, parent = f"{option} {path}", path.absolute().parent
+    if path.is_dir():
+        raise OSError(errno.EISDIR, "is a directory, expected a file", place)
+    if makes_folder:
+        parent = next(folder for folder in (parent, *parent.parents) if folder.exists())
+    if not parent.is_dir():
+        problem = "is not a directory" if parent.exists() else "does not exist"
+        raise OSError(errno.ENOTDIR, f"the folder {path.parent} {problem}", place)
+    if not makes_folder or path.parent.is_dir():
+        with _part_of(path):
+            pass
+
+
 @contextmanager
 def open_to_write(path: Path) -> Iterator[TextIO]:
     """Open a text file for writing; an existing file is replaced only if the block ends without an exception.
@@ -49,10 +77,32 @@ def open_to_write(path: Path) -> Iterator[TextIO]:
         yield sys.stdout
         sys.stdout.flush()
         return
-    if path.exists() and not path.is_file():  # a device or a pipe
+    if _is_device(path):
         with path.open("w", encoding="utf-8") as stream:
             yield stream
         return
+    with _part_of(path) as part:
+        try:
+            with part.open("wb") as raw:
+                binary = gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if path.suffix == ".gz" else raw
+                with io.TextIOWrapper(binary, encoding="utf-8") as text:
+                    yield text
+            os.replace(part, without_link(path))
+        except OSError as error:
+            if error.filename is None and error.errno in CANNOT_WRITE:  # A write does not say of which file.
+                raise OSError(error.errno, f"cannot be written: {error.strerror}", str(path)) from error
+            raise
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text to a file."""
+    with open_to_write(path) as stream:
+        stream.write(text)
+
+
+@contextmanager
+def _part_of(path: Path) -> Iterator[Path]:
+    """Lock a file, and yield the one beside it that takes its place."""
     with ExitStack() as stack:
         try:
             part = stack.enter_context(output_lock(path))
@@ -61,19 +111,9 @@ def open_to_write(path: Path) -> Iterator[TextIO]:
         except OSError as error:
             # The system names the lock, which users do not know.
             raise OSError(error.errno, f"cannot be written: {error.strerror}", str(path)) from error
-        try:
-            with part.open("wb") as raw:
-                binary = gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if path.suffix == ".gz" else raw
-                with io.TextIOWrapper(binary, encoding="utf-8") as text:
-                    yield text
-        except OSError as error:
-            if error.filename is None and error.errno in CANNOT_WRITE:  # A write does not say of which file.
-                raise OSError(error.errno, f"cannot be written: {error.strerror}", str(path)) from error
-            raise
-        os.replace(part, without_link(path))
+        yield part
 
 
-def write_text(path: Path, text: str) -> None:
-    """Write a text to a file."""
-    with open_to_write(path) as stream:
-        stream.write(text)
+def _is_device(path: Path) -> bool:
+    """Return whether a path is of a device or a pipe."""
+    return path.exists() and not path.is_file() and not path.is_dir()

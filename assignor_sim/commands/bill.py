@@ -114,10 +114,10 @@ def bill(
     def record() -> Mapping[str, Any]:
         return found.record() if compared is None else {**found.record(), "check": compared.record()}
 
+    print_in_format(format_, text=lambda: draw(found, compared), record=record, tables=lambda: tables(found, compared))
     if out is not None:
         with exit_on_error(ResultsError):
             _write(out, found, compared, record())
-    print_in_format(format_, text=lambda: draw(found, compared), record=record, tables=lambda: tables(found, compared))
     if out is not None and format_ is OutputFormat.TABLE:
         print(f"\nPage: {out / _PAGE}")
     if compared is not None and not compared.agrees:

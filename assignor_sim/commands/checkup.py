@@ -97,6 +97,7 @@ def checkup(
     from assignor_sim.api.checkup import checkup as check_up
     from assignor_sim.console.progress import show_progress
     from assignor_sim.console.remarks import print_warnings_and_notes
+    from assignor_sim.text_files import check_output
     from assignors.errors import AssignorError
     from pipeline.errors import SparkError
     from pipeline.recommend.errors import RecommendError
@@ -125,8 +126,7 @@ def checkup(
     with exit_on_error(*errors):
         if out is not None:
             check_writable(out, "checkup")
-        if save is not None and not save.parent.is_dir():
-            raise RecommendError(f"--save {save}: the folder {save.parent} does not exist")
+        check_output(save, "--save")
         if compare is not None:  # Errors in it should not appear after minutes.
             read_lock(read_document(compare), str(compare))
         imports = {
@@ -169,11 +169,11 @@ def checkup(
                     on_progress=on_progress,
                     on_first=_first_answer(),
                 )
+        print(_rendered(found, format_), end="")
         if out is not None:
             found.save(out)
         if save is not None:
             found.save_lock(save)
-        print(_rendered(found, format_), end="")
         if compare is not None:
             _compare(found, compare)
 

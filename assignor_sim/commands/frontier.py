@@ -46,13 +46,15 @@ def frontier(
     from assignor_sim.api.frontier import frontier as compute_frontier
     from assignor_sim.api.loading import load
     from assignor_sim.console.overrides import parse_overrides
+    from assignor_sim.text_files import check_output
     from assignors.errors import AssignorError
     from reports.analysis.frontier import record
     from reports.render.terminal.frontier import draw, tables
     from scenarios.load import ScenarioError
 
     _check_out(out)
-    with exit_on_error(ScenarioError, AssignorError, FrontierError):
+    with exit_on_error(ScenarioError, AssignorError, FrontierError, OSError):
+        check_output(out, "--out", makes_folder=True)
         loaded = load(scenario, parse_overrides(set_))
         front = compute_frontier(loaded, assignor, round=round_, slack=slack, seed=seed)
     print_in_format(format_, text=lambda: draw(front), record=lambda: record(front), tables=lambda: tables(front))

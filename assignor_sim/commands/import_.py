@@ -82,6 +82,7 @@ def import_(
     """
     from assignor_sim.api.cluster_import import import_cluster
     from assignor_sim.console.progress import show_progress
+    from assignor_sim.text_files import check_output
     from scenarios.kafka.formats.lines import FormatError
     from scenarios.kafka.observation.errors import ObservationError
     from scenarios.language.errors import ScenarioError
@@ -91,6 +92,7 @@ def import_(
         only_live = {"--command-config": command_config, "--seconds": seconds, "--topology": topology}
         only_dumps = {"--last": last or None}
         _check_options(bootstrap, from_, only_live, only_dumps)
+        check_output(out, "-o")
         configs = read_configs(streams_config, config)
         racks = parse_racks(rack)
         properties, described = read_properties(command_config), None if topology is None else read_input(topology)

@@ -86,7 +86,7 @@ def incident(
     from assignor_sim.api.incident_options import IncidentOptions
     from assignor_sim.console.overrides import parse_overrides
     from assignor_sim.console.progress import show_progress
-    from assignor_sim.text_files import write_text
+    from assignor_sim.text_files import check_output, write_text
     from assignors.errors import UnknownAssignorError
     from scenarios.kafka.formats.lines import FormatError
     from scenarios.kafka.observation.errors import ObservationError
@@ -94,6 +94,8 @@ def incident(
     from scenarios.language.text_files import UnreadableError
 
     with exit_on_error(ObservationError, ScenarioError, FormatError, UnreadableError, UnknownAssignorError, OSError):
+        check_output(out, "-o")
+        check_output(page, "--page")
         options = IncidentOptions(
             since_ms=_parse_time("--since", since),
             until_ms=_parse_time("--until", until),
@@ -108,13 +110,13 @@ def incident(
             investigated = investigate(from_, group, options, on_progress)
         if task is not None:
             _check_task(investigated.report, task)
+        _print(investigated.report, task, format_)
         if out is not None:
             write_text(out, investigated.scenario)
         if page is not None:
             from reports.render.incident import page as render
 
             write_text(page, render(investigated.report))
-    _print(investigated.report, task, format_)
 
 
 def _print(report: IncidentReport, task: str | None, format_: OutputFormat) -> None:

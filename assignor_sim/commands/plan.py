@@ -215,10 +215,6 @@ def plan(
         for warning in comparison.warnings:
             print_remark("warning", warning)
         is_saved = out is not None and comparison.has_plan
-        if out is not None and is_saved:
-            comparison.save(out, command_line())
-        if write_lp is not None:
-            write_text(write_lp, comparison.lp_text())
         rows = comparison.rows(out if is_saved else None)
         if format_ is PlanFormat.JSON:
             print(render(_with_changes(comparison), rows, "json"), end="")
@@ -227,6 +223,10 @@ def plan(
         if format_ is PlanFormat.TEXT:
             for text in _diffs(comparison, changes):
                 print(f"\n{text}", end="")
+        if write_lp is not None:
+            write_text(write_lp, comparison.lp_text())
+        if out is not None and is_saved:
+            comparison.save(out, command_line())
         if out is not None and is_saved and format_ is PlanFormat.TEXT:
             print(f"\nFigures and page: {out / PAGE}")
     if not comparison.has_plan:
@@ -285,16 +285,17 @@ def _parse(option: str, text: str | None) -> int | None:
 
 
 def _check_lp_file(file: Path, strategies: Mapping[str, ReplicaAssignor]) -> None:
-    """Check that exactly one strategy has an integer program, and that the folder of the file exists.
+    """Check that exactly one strategy has an integer program, and that the file can be written.
 
     Raises:
-        PlanError: the program cannot be written.
+        OSError: the file cannot be written.
+        PlanError: no strategy has a program, or several have.
     """
+    from assignor_sim.text_files import check_output
     from assignors.replicas.plan import LpWriter
     from assignors.replicas.planning import PlanError
 
-    if not file.parent.is_dir():
-        raise PlanError(f"--write-lp {file}: the folder {file.parent} does not exist")
+    check_output(file, "--write-lp")
     num_programs = sum(isinstance(strategy, LpWriter) for strategy in strategies.values())
     if num_programs != 1:
         count = "several strategies have" if num_programs else "no strategy has"

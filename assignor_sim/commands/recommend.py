@@ -101,7 +101,7 @@ def recommend(
     from assignor_sim.console.overrides import parse_overrides
     from assignor_sim.console.progress import show_run_progress
     from assignor_sim.console.remarks import print_warnings_and_notes
-    from assignor_sim.text_files import STANDARD, write_text
+    from assignor_sim.text_files import STANDARD, check_output, write_text
     from assignors.errors import AssignorError
     from pipeline.errors import SparkError
     from pipeline.recommend.errors import RecommendError
@@ -111,8 +111,7 @@ def recommend(
     from scenarios.sweeps.errors import SweepError
 
     with exit_on_error(ScenarioError, AssignorError, RecommendError, SweepError, SparkError, OSError):
-        if output is not None and not output.parent.is_dir():
-            raise RecommendError(f"-o {output}: the folder {output.parent} does not exist")
+        check_output(output, "-o")
         loaded = load(scenario, parse_overrides(set_))
         print_warnings_and_notes(loaded)
         with (
@@ -138,7 +137,13 @@ def recommend(
                 on_progress=on_progress,
                 on_step=lambda step: print(step, file=sys.stderr),
             )
-        write_text(output or STANDARD, render(recommendation, format_.value))
+        text = render(recommendation, format_.value)
+        try:
+            write_text(output or STANDARD, text)
+        except OSError:
+            if output is not None:
+                print(text, end="")  # The runs must not have been in vain.
+            raise
     if recommendation.verdict == "none_feasible":
         raise typer.Exit(DIFFERENT)
 

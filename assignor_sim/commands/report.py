@@ -46,7 +46,7 @@ def report(
 
     Example: [bold]assignor-sim report out/first -o first.html[/bold]
     """
-    from assignor_sim.text_files import STANDARD, write_text
+    from assignor_sim.text_files import STANDARD, check_output, write_text
     from pipeline.errors import SparkError
     from pipeline.remote_sweeps import is_remote, local_copies
     from reports.analysis.comparison import TableError
@@ -61,6 +61,7 @@ def report(
         exit_on_error(ResultsError, TableError, SparkError, OSError),
         local_copies(uris, parse_spark_conf(conf)) as copies,
     ):
+        check_output(out, "--out")
         uri_of = {copy: uri for uri, copy in copies.items()}
         distinct = list(dict.fromkeys(copies.get(name, Path(name)) for name in directories))
         sweeps = [_read_sweep(path, uri_of.get(path)) for path in distinct if is_sweep_directory(path)]

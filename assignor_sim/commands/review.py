@@ -122,9 +122,9 @@ def review(
                 spark=spark,
                 on_progress=on_progress,
             )
+        print(_rendered(reviewed, format_), end="")
         if out is not None:
             reviewed.save(out)
-    print(_rendered(reviewed, format_), end="")
     timings = timing_records(reviewed.outcomes)
     if timings and out is not None:  # They differ from run to run, unlike everything else that is printed.
         print_remark("note", timing_line(timings))

@@ -55,7 +55,7 @@ def verify(
     from assignor_sim.api import regression
     from assignor_sim.console.progress import show_progress
     from assignor_sim.console.run_estimates import announce
-    from assignor_sim.text_files import write_text
+    from assignor_sim.text_files import check_output, write_text
     from reports.analysis.stored.results import StoredResultsError
     from reports.analysis.stored.tolerance import ToleranceError, parse_tolerances
     from reports.analysis.stored.verification import VerificationStatus
@@ -66,6 +66,7 @@ def verify(
     only_directories = all(argument.is_dir() for argument in scenarios)
     verifications = []
     with exit_on_error(StoredResultsError, ToleranceError, OSError):
+        check_output(junit, "--junit")
         allowed = parse_tolerances(tolerance or ())
         for file in regression.scenario_files(scenarios):
             with show_progress() as on_progress:

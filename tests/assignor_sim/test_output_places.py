@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import errno
+import os
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
 import pytest
 
+from assignor_sim.api.checkup import Checkup
+from simulator.results.output_lock import output_lock
+from tests.assignor_sim.commands.plan_commands import PLANNERS
 from tests.assignor_sim.conftest import SMALL, Shell
 
 pytestmark = pytest.mark.answers
@@ -44,3 +52,87 @@ def test_name_that_is_too_long_is_refused(process_shell: Shell, command: tuple[s
     assert result.code == 2
     assert result.err.rstrip().endswith("xxx…: file name too long; choose a shorter one")
     assert "Traceback" not in result.err
+
+
+FILE_OUTPUTS = [
+    ("checkup", "none.yaml", "--save"),
+    ("recommend", "none.yaml", "--objective", "usd", "-o"),
+    ("frontier", "none.yaml", "--out"),
+    ("report", "none", "--out"),
+    ("verify", "none.yaml", "--junit"),
+    ("incident", "--from", "none", "--group", "shop", "-o"),
+    ("incident", "--from", "none", "--group", "shop", "--page"),
+    ("import", "--from", "none", "--group", "shop", "-o"),
+    ("plan", "none.json", "--strategy", f"{PLANNERS}RoundRobin", "--write-lp"),
+]
+
+
+@pytest.mark.parametrize("command", FILE_OUTPUTS, ids=lambda command: f"{command[0]} {command[-1]}")
+def test_files_that_cannot_be_written_are_refused_before_the_inputs_are_read(
+    shell: Shell, command: tuple[str, ...]
+) -> None:
+    (shell.folder / "folder.svg").mkdir()
+    (shell.folder / "dangling.svg").symlink_to("nowhere/deep.svg")
+    shell.write("file", "")
+    before = sorted(path.name for path in shell.folder.iterdir())
+    problems = {
+        "folder.svg": "is a directory, expected a file",
+        "dangling.svg": "cannot be written: No such file or directory",
+        "file/page.svg": "the folder file is not a directory",
+    }
+    if command[0] != "frontier":  # It creates the folder.
+        problems["missing/page.svg"] = "the folder missing does not exist"
+    for place, problem in problems.items():
+        result = shell(*command, place)
+        assert result.code == 2
+        assert result.out == ""
+        assert result.err.startswith("error: ")
+        assert result.err.endswith(f"{place}: {problem}\n")
+    assert sorted(path.name for path in shell.folder.iterdir()) == before
+
+
+def test_file_in_use_is_refused_before_the_inputs_are_read(shell: Shell) -> None:
+    with output_lock(shell.folder / "page.html"), ThreadPoolExecutor(1) as other:
+        result = other.submit(shell, "report", "none", "-o", "page.html").result()
+    assert result.code == 2
+    assert f"page.html: in use by process {os.getpid()}" in result.err
+
+
+class QuickCheckup(Checkup):
+    """A checkup without its minute of simulation."""
+
+    def __init__(self) -> None:
+        pass
+
+    def lock(self) -> str:
+        return "{}"
+
+    def __str__(self) -> str:
+        return "Redundancy: A"
+
+
+@pytest.mark.parametrize(
+    ("command", "answer"),
+    [
+        (("bill", "small.yaml", "--out", "saved"), "in 30 days"),
+        (("plan", "small.yaml", "--strategy", f"{PLANNERS}RoundRobin", "--out", "saved"), "RoundRobin"),
+        (("checkup", "small.yaml", "--save", "saved"), "Redundancy"),
+        (("run", "small.yaml", "--out", "saved"), "high_availability"),
+    ],
+    ids=lambda value: f"{value[0]} {value[-2]}" if isinstance(value, tuple) else "",
+)
+def test_answer_is_printed_even_if_it_cannot_be_saved(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...], answer: str
+) -> None:
+    def fail(part: Path, target: Path) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    shell.write("small.yaml", SMALL + "price: aws\n")
+    monkeypatch.setattr("assignor_sim.api.checkup.checkup", lambda *_, **__: QuickCheckup())
+    monkeypatch.setattr("simulator.results.result_directory.replace_directory", fail)
+    monkeypatch.setattr("assignor_sim.text_files.os.replace", fail)
+    result = shell(*command)
+    assert result.code == 2
+    assert answer in result.out
+    assert result.err.endswith("error: saved: cannot be written: No space left on device\n")
+    assert [path.name for path in shell.folder.iterdir()] == ["small.yaml"]
