@@ -56,9 +56,10 @@ from assignor_sim.console.exits import (
     print_error,
 )
 from assignor_sim.console.help_page import CommandWithHelp, GroupWithHelp
-from assignor_sim.console.streams import CANNOT_WRITE, discard_output, replace_closed_streams
+from assignor_sim.console.streams import discard_output, replace_closed_streams
 from assignor_sim.console.verbosity import set_verbosity
 from simulator.results.interrupts import repeated_interrupts
+from simulator.results.output_lock import CANNOT_WRITE
 
 app = typer.Typer(
     name="assignor-sim",

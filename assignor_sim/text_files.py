@@ -5,15 +5,13 @@ from __future__ import annotations
 import errno
 import gzip
 import io
-import os
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
-from assignor_sim.console.streams import CANNOT_WRITE
-from simulator.results.output_lock import LockedError, output_lock, without_link
+from simulator.results.output_lock import file_lock, replaced_file
 
 STANDARD = Path("-")
 
@@ -58,7 +56,7 @@ def check_output(path: Path | None, option: str, *, makes_folder: bool = False) 
         problem = "is not a directory" if parent.exists() else "does not exist"
         raise OSError(errno.ENOTDIR, f"the folder {path.parent} {problem}", place)
     if not makes_folder or path.parent.is_dir():
-        with _part_of(path):
+        with file_lock(path):
             pass
 
 
@@ -81,37 +79,16 @@ def open_to_write(path: Path) -> Iterator[TextIO]:
         with path.open("w", encoding="utf-8") as stream:
             yield stream
         return
-    with _part_of(path) as part:
-        try:
-            with part.open("wb") as raw:
-                binary = gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if path.suffix == ".gz" else raw
-                with io.TextIOWrapper(binary, encoding="utf-8") as text:
-                    yield text
-            os.replace(part, without_link(path))
-        except OSError as error:
-            if error.filename is None and error.errno in CANNOT_WRITE:  # A write does not say of which file.
-                raise OSError(error.errno, f"cannot be written: {error.strerror}", str(path)) from error
-            raise
+    with replaced_file(path) as raw:
+        binary = gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if path.suffix == ".gz" else raw
+        with io.TextIOWrapper(binary, encoding="utf-8") as text:
+            yield text
 
 
 def write_text(path: Path, text: str) -> None:
     """Write a text to a file."""
     with open_to_write(path) as stream:
         stream.write(text)
-
-
-@contextmanager
-def _part_of(path: Path) -> Iterator[Path]:
-    """Lock a file, and yield the one beside it that takes its place."""
-    with ExitStack() as stack:
-        try:
-            part = stack.enter_context(output_lock(path))
-        except LockedError:
-            raise
-        except OSError as error:
-            # The system names the lock, which users do not know.
-            raise OSError(error.errno, f"cannot be written: {error.strerror}", str(path)) from error
-        yield part
 
 
 def _is_device(path: Path) -> bool:

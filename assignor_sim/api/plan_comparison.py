@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from assignor_sim.api.cluster_loading import ClusterLike, load_cluster
 from assignor_sim.api.plan_changes import partition_changes
 from assignor_sim.api.plan_tables import batch_rows, plan_tables
+from assignor_sim.text_files import write_text
 from assignors.replicas.plan import LpWriter, ReplicaAssignor
 from assignors.replicas.planning import PlanError
 from assignors.replicas.state import NO_BROKER
@@ -193,7 +194,7 @@ class PlanComparison:
         """Write the comparison as an HTML page."""
         from reports.render.page import page
 
-        Path(path).write_text(page(None, plans=[self._plan_results(self.rows(), "")]), encoding="utf-8")
+        write_text(Path(path), page(None, plans=[self._plan_results(self.rows(), "")]))
 
     def save(self, directory: str | os.PathLike[str], command: str = "") -> None:
         """Write all plans as files for Kafka's tools, with tables, figures, a page and a manifest.

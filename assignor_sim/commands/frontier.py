@@ -61,10 +61,11 @@ def frontier(
     if out is not None:
         from reports.render.figures.frontier_figure import traffic_against_movement
         from reports.render.figures.run_figures import figure_bytes
+        from simulator.results.output_lock import write_file
 
         with exit_on_error(OSError):
             out.parent.mkdir(parents=True, exist_ok=True)
-            out.write_bytes(figure_bytes(traffic_against_movement(front), out.suffix[1:]))
+            write_file(out, figure_bytes(traffic_against_movement(front), out.suffix[1:]))
 
 
 def _check_out(out: Path | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from pathlib import Path
 from typing import Annotated
@@ -23,6 +24,7 @@ def init(
     Example: [bold]assignor-sim init shop.yaml[/bold]
     """
     from scenarios.shipped import starter_scenario
+    from simulator.results.output_lock import write_file
 
     if file == _STANDARD_OUTPUT:
         print(starter_scenario("starter"), end="")
@@ -32,11 +34,9 @@ def init(
     if not file.parent.is_dir():
         exit_with_error(f"{file}: the folder {file.parent} does not exist")
     with exit_on_error(OSError):
-        try:
-            with file.open("x", encoding="utf-8", newline="\n") as stream:
-                stream.write(starter_scenario(file.stem))
-        except FileExistsError:
+        if os.path.lexists(file):
             exit_with_error(f"{file}: exists and is not replaced; choose another FILE")
+        write_file(file, starter_scenario(file.stem).encode())
     print(f"starter scenario: {file}; replace its figures by yours")
     argument = f"./{file}" if str(file).startswith("-") else str(file)
     print(shlex.join(["assignor-sim", "run", argument, "--out", str(Path("out") / file.stem)]))

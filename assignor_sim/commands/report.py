@@ -62,6 +62,7 @@ def report(
         local_copies(uris, parse_spark_conf(conf)) as copies,
     ):
         check_output(out, "--out")
+        check_output(None if figures is None else figures / "figure.png", "--figures", makes_folder=True)
         uri_of = {copy: uri for uri, copy in copies.items()}
         distinct = list(dict.fromkeys(copies.get(name, Path(name)) for name in directories))
         sweeps = [_read_sweep(path, uri_of.get(path)) for path in distinct if is_sweep_directory(path)]

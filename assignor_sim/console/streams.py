@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import errno
 import io
 import os
 import sys
-from typing import Final
-
-CANNOT_WRITE: Final = frozenset({errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO})
-"""Errors of writing to an open file, with which the system names no file: the disk or a quota is full, or it fails."""
 
 
 def replace_closed_streams() -> None:

@@ -8,7 +8,6 @@ corpus of an earlier moment, and perhaps files that the next one replaces.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -24,7 +23,7 @@ from reports.analysis.stored.invariant_case import (
     write_invariant_case,
 )
 from scenarios.suite.documents import Document, document_text
-from simulator.results.output_lock import output_lock
+from simulator.results.output_lock import output_lock, write_file
 from simulator.results.regular_files import read_document
 
 MANIFEST: Final = "fuzz.json"
@@ -164,6 +163,4 @@ def _input(file: Path) -> FuzzInput:
 
 
 def _write(file: Path, text: str) -> None:
-    with output_lock(file) as part:
-        part.write_text(text, encoding="utf-8")
-        os.replace(part, file)
+    write_file(file, text.encode())

@@ -238,8 +238,3 @@ def _simplify(schema: Any) -> Any:
 def format_json_schema() -> str:
     """Return the content of `schema.json`."""
     return json.dumps(build_json_schema(), indent=2, ensure_ascii=False) + "\n"
-
-
-def write_json_schema(path: Path = SCHEMA_FILE) -> None:
-    """Write the JSON Schema to a file."""
-    path.write_text(format_json_schema(), encoding="utf-8")

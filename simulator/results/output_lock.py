@@ -20,6 +20,10 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO, Final
+
+CANNOT_WRITE: Final = frozenset({errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO})
+"""Errors of writing to an open file, with which the system names no file: the disk or a quota is full, or it fails."""
 
 _EXCHANGE = 2
 """`RENAME_EXCHANGE` of Linux, and `RENAME_SWAP` of macOS."""
@@ -74,6 +78,58 @@ def output_lock(target: Path) -> Iterator[Path]:
                 remove(part)
             with contextlib.suppress(OSError):
                 lock.unlink()
+
+
+@contextmanager
+def replaced_file(target: Path) -> Iterator[BinaryIO]:
+    """Write a file; an existing one is replaced only if the block ends without an exception.
+
+    Args:
+        target: the file; its parent must exist.
+
+    Yields:
+        The stream.
+
+    Raises:
+        LockedError: another process writes the file.
+        OSError: the file cannot be written; names it.
+    """
+    with file_lock(target) as part:
+        try:
+            with part.open("wb") as file:
+                yield file
+            os.replace(part, without_link(target))
+        except OSError as error:
+            if str(part) != error.filename and (error.filename is not None or error.errno not in CANNOT_WRITE):
+                raise  # Not an error of writing, which does not say of which file.
+            raise OSError(error.errno, f"cannot be written: {error.strerror}", str(target)) from error
+
+
+@contextmanager
+def file_lock(target: Path) -> Iterator[Path]:
+    """Take `output_lock` of a file; an error names the file, and not the lock, which users do not know.
+
+    Yields:
+        The path `.NAME.part` beside it.
+
+    Raises:
+        LockedError: another process writes the file.
+        OSError: the file cannot be written.
+    """
+    with contextlib.ExitStack() as stack:
+        try:
+            part = stack.enter_context(output_lock(target))
+        except LockedError:
+            raise
+        except OSError as error:
+            raise OSError(error.errno, f"cannot be written: {error.strerror}", str(target)) from error
+        yield part
+
+
+def write_file(target: Path, content: bytes) -> None:
+    """Write a file as `replaced_file` does."""
+    with replaced_file(target) as file:
+        file.write(content)
 
 
 def remove_leftovers(target: Path) -> None:
@@ -134,7 +190,8 @@ def _locked_file(lock: Path, target: Path) -> Iterator[None]:
         os.close(handle)
     try:
         os.ftruncate(handle, 0)
-        os.pwrite(handle, json.dumps({"pid": os.getpid(), "host": socket.gethostname()}).encode(), 0)
+        with contextlib.suppress(OSError):  # On a full disk, the lock holds without the name of its owner.
+            os.pwrite(handle, json.dumps({"pid": os.getpid(), "host": socket.gethostname()}).encode(), 0)
         yield
     finally:
         os.close(handle)

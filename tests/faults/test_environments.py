@@ -80,7 +80,11 @@ def test_few_open_files_suffice(folder: Path) -> None:
         (RUN, "out"),
         (("record", "small.yaml"), "small.expected.json"),
         (("report", "old", "-o", "page.html"), "page.html"),
+        (("report", "old", "-o", "-", "--figures", "figures"), "figures/cross_rack_traffic.png"),
         (("schema", "-o", "schema.json"), "schema.json"),
+        (("init", "shop.yaml"), "shop.yaml"),
+        (("frontier", "a_partition_changes_rack", "-o", "front.png"), "front.png"),
+        (("plan", "small.yaml", "--out", "out"), "out"),
     ],
 )
 def test_full_disk_leaves_the_old_state(folder: Path, arguments: tuple[str, ...], out: str) -> None:

@@ -23,6 +23,7 @@ from reports.analysis.text import printable, shortened
 from reports.render.drawing import bars, curves, scaling_panels
 from reports.render.drawing.step_plot import PlotOptions, draw
 from reports.render.drawing.style import matplotlib_settings
+from simulator.results.output_lock import write_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -231,9 +232,15 @@ def save_figures(figures: Mapping[str, Figure], directory: Path, formats: Sequen
         for name, figure in figures.items()
         for format in formats
     }
+    is_new = not directory.exists()
     directory.mkdir(parents=True, exist_ok=True)
-    for path, content in contents.items():
-        path.write_bytes(content)
+    try:
+        for path, content in contents.items():
+            write_file(path, content)
+    except OSError:
+        if is_new and not any(directory.iterdir()):
+            directory.rmdir()
+        raise
     return list(contents)
 
 

@@ -60,4 +60,4 @@ def test_missing_result_directory_is_rejected(shell: Shell, results: Path) -> No
 def test_unwritable_page_is_reported(shell: Shell, results: Path) -> None:
     result = shell("report", "first", "-o", "no/such/folder/report.html")
     assert result.code == 2
-    assert "No such file or directory" in result.err
+    assert "the folder no/such/folder does not exist" in result.err

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from simulator.results import output_lock as module
-from simulator.results.output_lock import LockedError, output_lock, replace_directory
+from simulator.results.output_lock import LockedError, output_lock, replace_directory, replaced_file, write_file
 from simulator.results.result_directory import ResultsError, reserved_directory, write_results
 
 HOLD = """
@@ -107,3 +109,38 @@ def test_readers_always_find_the_directory(target: Path) -> None:
     ended.set()
     thread.join()
     assert not missing
+
+
+def test_lock_on_a_full_disk_holds_and_is_removed(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*arguments: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "pwrite", fail)
+    with output_lock(target), ThreadPoolExecutor(1) as other:
+        second = other.submit(output_lock(target).__enter__)
+        with pytest.raises(LockedError, match="in use by another process"):
+            second.result()
+    assert list(target.parent.iterdir()) == []
+
+
+@pytest.mark.parametrize("place", ["write", "replace"])
+def test_failed_file_keeps_the_old_content_and_is_named(
+    target: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    write_file(target, b"old")
+
+    def fail(*arguments: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    def write() -> None:
+        with replaced_file(target) as file:
+            file.write(b"new")
+            if place == "write":
+                fail()
+
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(OSError, match="cannot be written") as raised:
+        write()
+    assert raised.value.filename == str(target)
+    assert target.read_bytes() == b"old"
+    assert list(target.parent.iterdir()) == [target]
