@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from numbers import Integral
-from typing import Protocol, runtime_checkable
+from typing import Final, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from assignors.model.state import ApplicationState
 
 UNASSIGNED = -1
 """Owner of a task that no client runs."""
+
+_MAX_DELAY_MS: Final = 2**52
+"""Longest delay of a follow-up rebalance: added to the time of a run, it is still exact in all tables."""
 
 
 class TaskType(StrEnum):
@@ -196,7 +199,8 @@ def _type_mistake(assignment: object) -> str | None:
     if not isinstance(assignment, TaskAssignment):
         return f"returned {_named(assignment)}, expected a TaskAssignment"
     if assignment._entries is None:
-        return None
+        assert assignment._source is not None
+        return _delay_mistake(assignment._source[1].followup_rebalance_delay_ms, "the columns")
     for entry in assignment._entries:
         if not isinstance(entry, KafkaStreamsAssignment):
             return f"the TaskAssignment has {_named(entry)}, expected a KafkaStreamsAssignment"
@@ -208,9 +212,20 @@ def _type_mistake(assignment: object) -> str | None:
             if not isinstance(task, TaskId) or not isinstance(role, TaskType):
                 pair = f"{_named(task)}: {_named(role)}"
                 return f"tasks of {entry.process_id} has {pair}, expected TaskId: TaskType"
-        delay_ms = entry.followup_rebalance_delay_ms
-        if delay_ms is not None and (not isinstance(delay_ms, Integral) or isinstance(delay_ms, bool) or delay_ms < 0):
-            return f"followup_rebalance_delay_ms of {entry.process_id} is {_named(delay_ms)}, expected milliseconds"
+        mistake = _delay_mistake(entry.followup_rebalance_delay_ms, str(entry.process_id))
+        if mistake is not None:
+            return mistake
+    return None
+
+
+def _delay_mistake(delay_ms: object, place: str) -> str | None:
+    if delay_ms is None:
+        return None
+    name = f"followup_rebalance_delay_ms of {place} is"
+    if not isinstance(delay_ms, Integral) or isinstance(delay_ms, bool) or delay_ms < 0:
+        return f"{name} {_named(delay_ms)}, expected milliseconds"
+    if int(delay_ms) > _MAX_DELAY_MS:
+        return f"{name} more than {_MAX_DELAY_MS:,} (about 142,000 years), expected fewer milliseconds"
     return None
 
 

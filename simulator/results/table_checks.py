@@ -23,6 +23,7 @@ MAX_FLOAT: Final = 1e100
 MAX_ROWS: Final = 50_000_000
 """Largest number of rows of a table; a small file can claim any number."""
 
+_MAX_FILE_BYTES: Final = 4_000_000_000
 _SHOWN: Final = 60
 
 
@@ -118,12 +119,16 @@ def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
         ValueError: it has more than `MAX_ROWS` rows.
         pa.ArrowException: it is not Parquet.
     """
-    with open_regular(path) as file:  # Arrow cannot open every path; see `write_results`.
-        stored = pq.ParquetFile(file)
-        groups = (stored.metadata.row_group(number).num_rows for number in range(stored.num_row_groups))
-        if (rows := max(stored.metadata.num_rows, sum(groups))) > MAX_ROWS:
+    with open_regular(path, _MAX_FILE_BYTES) as file:  # Arrow cannot open every path; see `write_results`.
+        metadata = pq.read_metadata(file)
+        groups = (metadata.row_group(number).num_rows for number in range(metadata.num_row_groups))
+        if (rows := max(metadata.num_rows, sum(groups))) > MAX_ROWS:
             raise ValueError(f"{rows:,} rows, more than the maximum of {MAX_ROWS:,}")
-        return stored.read(columns=None if columns is None else list(columns))
+        file.seek(0)
+        # Arrow starts threads to read columns or files. If the process exits while one of them ends, as after an error
+        # in a later table, it aborts.
+        content = pa.BufferReader(file.read())
+    return pq.ParquetFile(content).read(columns=None if columns is None else list(columns), use_threads=False)
 
 
 def check_schema(path: Path, table: pa.Table, schema: pa.Schema, rules: TableRules, remedy: str) -> pa.Table:
@@ -212,12 +217,12 @@ def check_relations(
 
 
 def _distinct(table: pa.Table, columns: Sequence[str]) -> set[tuple[Any, ...]]:
-    rows = table.select(list(columns)).group_by(list(columns)).aggregate([])
+    rows = table.select(list(columns)).group_by(list(columns), use_threads=False).aggregate([])
     return set(zip(*(rows[name].to_pylist() for name in columns), strict=True))
 
 
 def _repeated(table: pa.Table, key: Sequence[str]) -> str:
-    counts = table.select(list(key)).group_by(list(key)).aggregate([([], "count_all")])
+    counts = table.select(list(key)).group_by(list(key), use_threads=False).aggregate([([], "count_all")])
     row = counts.filter(pc.greater(counts["count_all"], 1)).slice(0, 1).to_pylist()[0]
     return _described(key, [row[name] for name in key])
 

@@ -83,7 +83,7 @@ def _parquet_rows(file: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
             yield str(file), dict.fromkeys(names)
             columns = [name for name in names if name in needed or name.startswith("resource_tags_")]
             first = 0
-            for batch in parquet.iter_batches(columns=columns):
+            for batch in parquet.iter_batches(columns=columns, use_threads=False):
                 for number, row in enumerate(batch.to_pylist(), start=first):
                     yield f"{file}, row {number}", row
                 first += batch.num_rows

@@ -121,7 +121,7 @@ def _values(cells: pa.Table) -> dict[int, tuple[Value, ...]]:
     """Return the values of the factors by setting, from the columns after the common ones."""
     first = cells.column_names.index(_LAST_COMMON_COLUMN) + 1
     names = cells.column_names[first:]
-    distinct = cells.select(["setting", *names]).group_by(["setting", *names]).aggregate([])
+    distinct = cells.select(["setting", *names]).group_by(["setting", *names], use_threads=False).aggregate([])
     columns = [distinct[name].to_pylist() for name in ("setting", *names)]
     return {setting: tuple(values) for setting, *values in zip(*columns, strict=True)}
 

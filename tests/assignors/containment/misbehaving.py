@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import dataclasses
 import os
 import random
 import sys
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import assignor_sim as sim
+from assignors.model.assignment import AssignmentColumns
 
 
 def default_assignment(state: sim.ApplicationState) -> sim.TaskAssignment:
@@ -156,6 +158,29 @@ def _replace_configs(state: Any) -> None:
 
 CHANGES = (_clear_lags, _move_racks, _unlock, _forget_client, _tag, _tag_columns, _replace_configs)
 CHANGING = [_changing(change) for change in CHANGES]
+
+
+class Late(Failing):
+    """Requests a follow-up rebalance in an age of the world."""
+
+    def fail(self, state: sim.ApplicationState) -> Any:
+        first, *others = default_assignment(state).assignment
+        late = sim.KafkaStreamsAssignment(first.process_id, first.tasks, 10**30)
+        return sim.TaskAssignment([late, *others])
+
+
+class LateInColumns(Failing):
+    def fail(self, state: sim.ApplicationState) -> Any:
+        columns = AssignmentColumns.of(state, default_assignment(state))
+        return dataclasses.replace(columns, followup_rebalance_delay_ms=2**52 + 1).to_assignment(state)
+
+
+class VeryLate(Late):
+    """The latest possible request changes nothing within the run."""
+
+    def fail(self, state: sim.ApplicationState) -> Any:
+        columns = AssignmentColumns.of(state, default_assignment(state))
+        return dataclasses.replace(columns, followup_rebalance_delay_ms=2**52).to_assignment(state)
 
 
 class WrongType(Failing):

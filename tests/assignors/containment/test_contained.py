@@ -31,6 +31,8 @@ FAILURES: list[tuple[type, str]] = [
     (bad.ExitingAtOnce, r"ExitingAtOnce: called os\._exit\(0\) \(misbehaving\.py:\d+\)"),
     (bad.Replacing, r"Replacing: called os\.execv\(…\) \(misbehaving\.py:\d+\)"),
     (bad.Forking, r"Forking: raised ValueError: its child has ended \(misbehaving\.py:\d+\)"),
+    (bad.Late, r"Late: followup_rebalance_delay_ms of .* is more than 4,503,599,627,370,496 \(.*\), expected fewer .*"),
+    (bad.LateInColumns, r"LateInColumns: followup_rebalance_delay_ms of the columns is more than .*"),
     (bad.Recursive, r"Recursive: raised RecursionError: maximum recursion depth .*"),
     (bad.WrongType, r"WrongType: returned a dict, expected a TaskAssignment"),
     (
@@ -135,3 +137,8 @@ def test_limits_are_checked() -> None:
     for timeout_s, memory_bytes in ((0, 1), (float("nan"), 1), (-1, 1), (1, 0)):
         with pytest.raises(ValueError, match="expected"):
             CallLimits(timeout_s=timeout_s, memory_bytes=memory_bytes)
+
+
+def test_latest_follow_up_does_not_end_the_run() -> None:
+    [row] = sim.run(SCENARIO, bad.VeryLate).tables["runs"].to_pylist()
+    assert row["verdict"] == "probing"

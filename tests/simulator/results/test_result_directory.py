@@ -135,3 +135,20 @@ def test_tables_are_read_up_to_the_rows_that_are_written(
     with pytest.raises(ResultsError, match=rf"would have {limit + 1:,} rows"):
         write_results(tmp_path / "other", tables, MANIFEST)
     assert not (tmp_path / "other").exists()
+
+
+COUNT_THREADS = """
+import os, sys
+from pathlib import Path
+from simulator.results.result_directory import read_results
+before = os.listdir("/proc/self/task")
+read_results(Path(sys.argv[1]))
+print(len(set(os.listdir("/proc/self/task")) - set(before)))
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="threads are counted in /proc")
+def test_reading_leaves_no_threads_that_abort_an_early_exit(tmp_path: Path) -> None:
+    write_results(tmp_path / "results", run_tables(), MANIFEST)
+    command = [sys.executable, "-c", COUNT_THREADS, str(tmp_path / "results")]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "0\n"
