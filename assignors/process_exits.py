@@ -6,7 +6,7 @@ import functools
 import os
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, Final
 
 _NAMES: Final = ("_exit", "execv", "execve")
@@ -25,7 +25,7 @@ class ProcessExit(BaseException):
 def no_process_exit() -> Iterator[None]:
     """Raise `ProcessExit` where Python code of a `with` block would end this process.
 
-    Code in C can still end it.
+    Code in C can still end it. The working directory is the same afterwards, so that relative outputs keep their place.
 
     Yields:
         Nothing.
@@ -33,7 +33,7 @@ def no_process_exit() -> Iterator[None]:
     Raises:
         ProcessExit: the code called `sys.exit`, `os._exit` or a function of the family `os.exec`.
     """
-    process = os.getpid()
+    process, folder = os.getpid(), _working_directory()
     with _LOCK:
         _CALLS[process] = _CALLS.get(process, 0) + 1
         for name, function in _REFUSING.items():
@@ -45,11 +45,22 @@ def no_process_exit() -> Iterator[None]:
         shown = "" if code is None else str(code) if isinstance(code, int) else ascii(code)
         raise ProcessExit(f"called sys.exit({shown})").with_traceback(error.__traceback__) from error
     finally:
+        if folder is not None and _working_directory() != folder:
+            with suppress(OSError):  # It may have been removed.
+                os.chdir(folder)
         with _LOCK:
             _CALLS[process] -= 1
             if not _CALLS[process]:
                 for name, function in _REAL.items():
                     setattr(os, name, function)
+
+
+def _working_directory() -> str | None:
+    """Return the working directory; None if it was removed."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return None
 
 
 def _refusing(name: str, real: Callable[..., Any]) -> Callable[..., Any]:

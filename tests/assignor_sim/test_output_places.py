@@ -136,3 +136,12 @@ def test_answer_is_printed_even_if_it_cannot_be_saved(
     assert answer in result.out
     assert result.err.endswith("error: saved: cannot be written: No space left on device\n")
     assert [path.name for path in shell.folder.iterdir()] == ["small.yaml"]
+
+
+def test_assignor_does_not_move_relative_places(shell: Shell) -> None:
+    shell.write("small.yaml", SMALL)
+    wandering = "tests.assignors.containment.misbehaving:Wandering"
+    result = shell("run", "small.yaml", "--assignor", wandering, "--out", "out")
+    assert result.code == 0
+    assert (shell.folder / "out" / "manifest.json").is_file()
+    assert sorted(path.name for path in shell.folder.iterdir()) == ["out", "small.yaml"]

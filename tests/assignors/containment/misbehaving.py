@@ -183,6 +183,17 @@ class VeryLate(Late):
         return dataclasses.replace(columns, followup_rebalance_delay_ms=2**52).to_assignment(state)
 
 
+class Wandering(Correct):
+    """Changes the working directory when it is built, and in each call."""
+
+    def __init__(self) -> None:
+        os.chdir("/")
+
+    def assign(self, state: sim.ApplicationState) -> sim.TaskAssignment:
+        os.chdir(os.path.dirname(__file__))
+        return default_assignment(state)
+
+
 class WrongType(Failing):
     def fail(self, state: sim.ApplicationState) -> Any:
         return {"client": ["0_0"]}
