@@ -26,6 +26,7 @@ def no_process_exit() -> Iterator[None]:
     """Raise `ProcessExit` where Python code of a `with` block would end this process.
 
     Code in C can still end it. The working directory is the same afterwards, so that relative outputs keep their place.
+    Threads that are started in the block do not keep the process alive.
 
     Yields:
         Nothing.
@@ -38,6 +39,7 @@ def no_process_exit() -> Iterator[None]:
         _CALLS[process] = _CALLS.get(process, 0) + 1
         for name, function in _REFUSING.items():
             setattr(os, name, function)
+        setattr(threading.Thread, "start", _start_as_daemon)  # noqa: B010 - a type checker refuses the assignment
     try:
         yield
     except SystemExit as error:
@@ -53,6 +55,7 @@ def no_process_exit() -> Iterator[None]:
             if not _CALLS[process]:
                 for name, function in _REAL.items():
                     setattr(os, name, function)
+                setattr(threading.Thread, "start", _REAL_START)  # noqa: B010
 
 
 def _working_directory() -> str | None:
@@ -75,5 +78,12 @@ def _refusing(name: str, real: Callable[..., Any]) -> Callable[..., Any]:
     return refuse
 
 
+def _start_as_daemon(thread: threading.Thread) -> None:
+    with suppress(RuntimeError):  # It has been started before, or was not initialized; starting it says so.
+        thread.daemon = True
+    _REAL_START(thread)
+
+
+_REAL_START: Final = threading.Thread.start
 _REAL: Final[dict[str, Callable[..., Any]]] = {name: getattr(os, name) for name in _NAMES}
 _REFUSING: Final = {name: _refusing(name, real) for name, real in _REAL.items()}

@@ -53,6 +53,9 @@ class StrategyInfo:
                 strategy_class = getattr(importlib.import_module(module), attribute)
         except (ImportError, AttributeError, ProcessExit) as error:
             raise UnknownAssignorError(f"'{self.name}' cannot be imported: {error}") from error
+        except Exception as error:
+            reason = f"{type(error).__name__}: {error}"
+            raise UnknownAssignorError(f"'{self.name}' cannot be imported: {reason}") from error
         if not isinstance(getattr(strategy_class, "capabilities", None), Capabilities) or not callable(
             getattr(strategy_class, "plan", None)
         ):
@@ -209,10 +212,15 @@ def make(info: StrategyInfo, parameters: Mapping[str, Any] | None = None) -> Rep
         The strategy.
 
     Raises:
-        UnknownAssignorError: the strategy has no such parameter, or rejects its value.
+        UnknownAssignorError: the strategy has no such parameter, rejects its value, or cannot be built.
     """
     try:
         with no_process_exit():
             return info.find_class()(**{**dict(info.parameters), **(parameters or {})})
+    except UnknownAssignorError:
+        raise
     except (TypeError, ValueError, ProcessExit) as error:
         raise UnknownAssignorError(f"strategy '{info.name}' cannot be built: {error}") from error
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise UnknownAssignorError(f"strategy '{info.name}' cannot be built: {reason}") from error

@@ -129,3 +129,10 @@ class ExitingAtOnce(Exiting):
 
     def plan(self, state: ClusterState, request: PlanRequest) -> Plan:
         os._exit(0)
+
+
+class Unbuildable(Exiting):
+    """Cannot be built."""
+
+    def __init__(self) -> None:
+        raise OverflowError("no license")

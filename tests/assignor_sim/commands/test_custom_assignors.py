@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.assignor_sim.conftest import Shell
+from tests.assignor_sim.conftest import SMALL, Shell
 
 pytestmark = pytest.mark.answers
 
@@ -76,3 +76,10 @@ def test_module_that_cannot_be_imported_is_an_error(
 def test_contradicting_options_are_errors(shell: Shell, small: Path) -> None:
     result = shell("run", str(small), "--assignor-memory", "2")
     assert (result.code, result.err) == (2, "error: --assignor-memory: requires --isolate and a number above 0\n")
+
+
+def test_thread_of_an_assignor_does_not_keep_the_command_alive(process_shell: Shell) -> None:
+    process_shell.write("small.yaml", SMALL)
+    leaving = "tests.assignors.containment.misbehaving:LeavingThreads"
+    result = process_shell("run", "small.yaml", "--assignor", leaving, PYTHONPATH=str(Path(__file__).parents[3]))
+    assert (result.code, result.err) == (0, "")

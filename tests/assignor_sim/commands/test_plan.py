@@ -193,3 +193,9 @@ def test_factors_and_racks_of_topics_that_stay_are_not_judged(folder: Path) -> N
         row = plan_row(result, "exact_flow")
         assert not row["broken_replication_factor"]
         assert not row["broken_rack"]
+
+
+def test_strategy_that_cannot_be_built_states_its_reason(folder: Path) -> None:
+    result = plan_three_brokers("--strategy", f"{PLANNERS}Unbuildable")
+    assert result.exit_code == 2
+    assert result.stderr.endswith("Unbuildable' cannot be built: OverflowError: no license\n")

@@ -8,6 +8,7 @@ import dataclasses
 import os
 import random
 import sys
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -191,6 +192,14 @@ class Wandering(Correct):
 
     def assign(self, state: sim.ApplicationState) -> sim.TaskAssignment:
         os.chdir(os.path.dirname(__file__))
+        return default_assignment(state)
+
+
+class LeavingThreads(Correct):
+    """Leaves a thread that works for ten minutes."""
+
+    def assign(self, state: sim.ApplicationState) -> sim.TaskAssignment:
+        threading.Thread(target=time.sleep, args=(600,), daemon=False).start()
         return default_assignment(state)
 
 
