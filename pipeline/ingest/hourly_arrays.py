@@ -58,7 +58,7 @@ class Groups:
 
 
 @dataclass(frozen=True, slots=True)
-class HourlyRates:
+class RatesByHour:
     """Rates of intervals, divided by hour of the day; all arrays have shape (parts,).
 
     Attributes:
@@ -76,7 +76,7 @@ class HourlyRates:
     @classmethod
     def divide(
         cls, number: Integers, start: Integers, end: Integers, span_ms: Integers, rates: tuple[Numbers, Numbers]
-    ) -> HourlyRates:
+    ) -> RatesByHour:
         """Divide intervals by the hours of the day that they cover.
 
         Args:
@@ -104,7 +104,7 @@ def _time_in_hour(time: Integers, hour: Integers) -> Integers:
     return day * HOUR_MS + np.clip(within - hour * HOUR_MS, 0, HOUR_MS)
 
 
-def aggregate_by_hour(samples: Samples, number: Integers, hourly: HourlyRates) -> tuple[Integers, dict[str, pa.Array]]:
+def aggregate_by_hour(samples: Samples, number: Integers, hourly: RatesByHour) -> tuple[Integers, dict[str, pa.Array]]:
     """Aggregate samples by topic, partition and hour of the day.
 
     Percentiles are exact (linear interpolation between the two nearest rates) over the intervals that count in the
@@ -116,7 +116,7 @@ def aggregate_by_hour(samples: Samples, number: Integers, hourly: HourlyRates) -
         hourly: the rates of the topics and partitions.
 
     Returns:
-        The keys of `HourlyRates` that occur, ascending; and by name, the columns of `hourly_worker.SCHEMA` from `rows`
+        The keys of `RatesByHour` that occur, ascending; and by name, the columns of `hourly_worker.SCHEMA` from `rows`
         on.
     """
     own = number * HOURS + (samples.end - 1) // HOUR_MS % HOURS

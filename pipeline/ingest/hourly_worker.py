@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.ingest.broker_combination import Rates, combine_brokers
-from pipeline.ingest.hourly_arrays import COUNTS, HOURS, RATES, HourlyRates, aggregate_by_hour
+from pipeline.ingest.hourly_arrays import COUNTS, HOURS, RATES, RatesByHour, aggregate_by_hour
 from pipeline.ingest.mapping import BrokerCombination
 from pipeline.ingest.row_mapping import WHOLE_TOPIC
 from pipeline.ingest.sample_arrays import Flags, Integers, Numbers, Readings, Samples, compute_samples
@@ -161,7 +161,7 @@ def _hourly_rates(
     samples: Samples,
     number: Integers,
     brokers: Mapping[str, BrokerCombination],
-) -> HourlyRates:
+) -> RatesByHour:
     """Divide the rates of groups by hour; those of several brokers are combined before."""
     single = ~np.isnan(samples.rates[0]) | ~np.isnan(samples.rates[1])
     numbers: list[Integers] = []
@@ -183,7 +183,7 @@ def _hourly_rates(
     start, end = samples.start[single], samples.end[single]
     parts.append((start, end, end - start, samples.rates[0][single], samples.rates[1][single]))
     start, end, spans, size, messages = (np.concatenate(columns) for columns in zip(*parts, strict=True))
-    return HourlyRates.divide(np.concatenate(numbers), start, end, spans, (size, messages))
+    return RatesByHour.divide(np.concatenate(numbers), start, end, spans, (size, messages))
 
 
 def _several_brokers(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from assignors.recording.leader_time import EDGE_SCAN_NS, NEGLIGIBLE_MS
 from reports.analysis.cross_rack_metrics import CROSS_RACK_METRICS
 from reports.analysis.metric import (
     Metric,
@@ -159,7 +158,7 @@ _CONVERGENCE: tuple[Metric, ...] = (
         "Leader compute time (max)",
         CONVERGENCE,
         "Maximum time that Kafka's group leader needs to compute an assignment: (edge scans of the rack-aware search "
-        f"x {EDGE_SCAN_NS} ns + time of the other operations, or 0 if it is less than {NEGLIGIBLE_MS:g} ms) / "
+        "x 8.5 ns + time of the other operations, or 0 if it is less than 50 ms) / "
         "leader_speed. 0 if the broker computes, in streams groups, and for assignors that do not count their work. "
         "Members wait for their tasks until then; after max.poll.interval.ms, the leader is removed from the group.",
     ),

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from assignors.model.configs import RackAwareStrategy
 from scenarios.language.errors import format_list
 from scenarios.language.fields import valid_entries
 from scenarios.language.paths import ScenarioPath
@@ -13,6 +14,7 @@ from scenarios.language.schema import ScenarioDocument
 from scenarios.language.topic_configs import parse_topic_configs
 from scenarios.language.units import format_duration
 from scenarios.language.validation import SourceMap
+from scenarios.resolution.assignors import AssignorSpec
 from scenarios.resolution.brokers import CLUSTER
 from scenarios.resolution.cluster import ResolvedCluster
 from scenarios.sampling.blueprint import Blueprint, TopicBlueprint, TopicDefaults
@@ -20,6 +22,7 @@ from scenarios.sampling.event_plans import BrokerUpgradePlan
 from simulator.brokers.replication_progress import catch_up_ms
 from simulator.world.disturbances import BrokerBounce
 
+_FAILURES: Final = ("broker_bounce", "broker_loss", "rack_outage", "upgrade")
 _LONGEST_PAUSE_MS: Final = 24 * 3_600_000
 """The longest time to wait for replicas that catch up."""
 
@@ -48,20 +51,28 @@ def warn_about_availability(topics: Iterable[TopicBlueprint], defaults: TopicDef
 
 
 def warn_about_default_factor(
-    document: ScenarioDocument, cluster: ResolvedCluster, topics: Iterable[str], source_map: SourceMap
+    document: ScenarioDocument,
+    cluster: ResolvedCluster,
+    topics: Iterable[str],
+    assignors: Sequence[AssignorSpec],
+    source_map: SourceMap,
 ) -> None:
     """Warn about topics with one replica because nothing states their replication factor, where it decides something.
 
-    It decides which brokers stop tasks, and which racks clients have to read from: without a second broker, nothing.
+    It decides which failures of brokers stop tasks, and which partitions rack-aware assignors count as cross-rack.
 
     Args:
         document: the parsed scenario, which is valid.
         cluster: its cluster.
         topics: the topics that the application or the group uses.
+        assignors: the assignors to compare.
         source_map: collects the warnings.
     """
     configs = cluster.section.configs
-    if "default_replication_factor" in configs.model_fields_set or len(cluster.brokers.known or ()) < 2:
+    fails = any(getattr(event, kind) is not None for _, event in valid_entries(document.events) for kind in _FAILURES)
+    is_rack_aware = any(spec.configs.rack_aware_assignment_strategy is not RackAwareStrategy.NONE for spec in assignors)
+    decides = len(cluster.brokers.known or ()) > 1 and (fails or is_rack_aware)
+    if "default_replication_factor" in configs.model_fields_set or not decides:
         return
     stated = {
         entry.name: entry.replication_factor is not None or entry.replicas is not None

@@ -206,7 +206,7 @@ def resolve_document(
         }
         check_reassignments(blueprint, document.seeds[0], paths, source_map)
         warn_about_availability(traffic.topics.values(), defaults, source_map)
-        warn_about_default_factor(document, cluster, application.topics, source_map)
+        warn_about_default_factor(document, cluster, application.topics, assignors, source_map)
         warn_about_pauses(blueprint, document.seeds[0], _restart_paths(document), source_map)
         if group is None:
             warn_about_configs(

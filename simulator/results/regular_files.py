@@ -8,6 +8,9 @@ import stat
 from pathlib import Path
 from typing import BinaryIO, Final
 
+# Opening a pipe waits for a writer, unless it is opened so. Windows lacks these flags, but has one for bytes.
+_FLAGS: Final = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_CLOEXEC", "O_NONBLOCK", "O_BINARY"))
+
 MAX_DOCUMENT_BYTES: Final = 256_000_000
 """Maximum size of a manifest or of another document of results: about 500,000 rebalances of stored results."""
 
@@ -31,8 +34,7 @@ def open_regular(path: Path, max_bytes: int | None = None) -> BinaryIO:
         OSError: the file cannot be opened, or is larger; has the path.
         ValueError: the path cannot be one of a file, because it has a null character.
     """
-    # Opening a pipe waits for a writer, unless it is opened so.
-    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    handle = os.open(path, _FLAGS)
     try:
         found = os.fstat(handle)
         if not stat.S_ISREG(found.st_mode):

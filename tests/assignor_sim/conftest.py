@@ -93,7 +93,7 @@ cluster:
     - {name: orders, partitions: 6, replication_factor: 2, bytes_per_s: 6 MB/s, size: 6 GB}
 application:
   id: app
-  configs: {num.standby.replicas: 1, replication.factor: 1}
+  configs: {num.standby.replicas: 1}
   subtopologies:
     - id: 0
       sources: [orders]

@@ -14,6 +14,8 @@ from reports.analysis.conclusion import conclude
 from scenarios.load import Scenario, loads
 from tests.scenarios.kubernetes.manifests import load_manifest, workload
 
+pytestmark = pytest.mark.spark
+
 CLUSTER = """
 name: shop
 cluster:

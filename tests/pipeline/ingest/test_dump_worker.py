@@ -5,8 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pyarrow as pa
+import pytest
 
 from pipeline.ingest.dump_worker import RotatedLogs, describe_bounds, parse_texts
+
+pytestmark = pytest.mark.spark
 
 DIALECTS = Path(__file__).parents[2] / "scenarios" / "kafka" / "formats" / "dialects"
 SCHEMA = pa.schema(

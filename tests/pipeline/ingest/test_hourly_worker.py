@@ -13,6 +13,8 @@ import pytest
 from pipeline.ingest.approximate_median import approximate_median
 from pipeline.ingest.hourly_worker import hours_of_readings
 
+pytestmark = pytest.mark.spark
+
 HOUR_MS = 3_600_000
 START_MS = 1_740_787_200_000
 WHOLE_TOPIC = -1

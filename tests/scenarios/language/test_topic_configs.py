@@ -23,7 +23,6 @@ cluster:
   from: {topics: topics.txt}
 application:
   id: shop
-  configs: {replication.factor: 1}
   subtopologies: [{sources: [orders, payments], stores: [{name: totals}]}]
 clients: [{name: app}]
 assignors: [high_availability]

@@ -13,7 +13,7 @@ from scenarios.load import loads
 SCENARIO = """\
 cluster:
   brokers: {count: 3, racks: [az1, az2, az3]}
-  topics: [{name: clicks, partitions: 12, bytes_per_s: 3 MB/s}]
+  topics: [{name: clicks, partitions: 12, replication_factor: 1, bytes_per_s: 3 MB/s}]
 application: {id: counts, subtopologies: [{sources: [clicks]}]}
 clients:
   - {name: app, count: 10, racks: [az1, az2, az3]}
