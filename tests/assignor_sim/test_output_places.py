@@ -130,7 +130,7 @@ def test_answer_is_printed_even_if_it_cannot_be_saved(
     shell.write("small.yaml", SMALL + "price: aws\n")
     monkeypatch.setattr("assignor_sim.api.checkup.checkup", lambda *_, **__: QuickCheckup())
     monkeypatch.setattr("simulator.results.result_directory.replace_directory", fail)
-    monkeypatch.setattr("assignor_sim.text_files.os.replace", fail)
+    monkeypatch.setattr("simulator.results.output_lock.os.replace", fail)
     result = shell(*command)
     assert result.code == 2
     assert answer in result.out
