@@ -21,7 +21,7 @@ from scenarios.language.errors import did_you_mean
 
 SHORT_NAMES: Final[Mapping[str, tuple[str, float]]] = MappingProxyType(
     {
-        "usd": ("cross_rack_usd", 1),
+        "usd": ("cross_rack_usd_per_day", 1),
         "cross_rack": ("cross_rack_bytes", 1e9),
         "moves": ("active_moves", 1),
         "restored": ("restored_bytes", 1e9),
@@ -32,7 +32,8 @@ SHORT_NAMES: Final[Mapping[str, tuple[str, float]]] = MappingProxyType(
 )
 """Short names of metrics with the unit of the short name in units of the metric.
 
-The units are US dollars, gigabytes, seconds of downtime (of all tasks, or of the worst one) and minutes to converge.
+The units are US dollars per day, gigabytes, seconds of downtime (of all tasks, or of the worst one) and minutes to
+converge.
 """
 
 MAX_CHARS: Final = 500

@@ -79,10 +79,16 @@ _USD = Aspect("cross_rack_usd_per_day", "the lowest cross-rack cost per day", "{
 _TRAFFIC = Aspect("cross_rack_bytes_per_s", "the least cross-rack traffic", "{} across racks", 1_000)
 _CONVERGENCE = Aspect("time_to_converge_ms", "the shortest time to converge", "{} to converge", 10_000)
 
+_OUTAGE = Aspect("longest_downtime_ms", "the shortest task outage", "a task outage of up to {}", 2_000)
+_DOWNTIME = Aspect(
+    "worst_downtime_ms", "the shortest task downtime in total", "up to {} of task downtime in total", 2_000
+)
+
 MAIN_ASPECTS: Final = (
+    _OUTAGE,
+    _DOWNTIME,
     _USD,
     _TRAFFIC,
-    Aspect("worst_downtime_ms", "the shortest task downtime", "up to {} of task downtime", 2_000),
     _CONVERGENCE,
     Aspect("restored_bytes", "the least restored state", "{} of restored state", 100e6),
     Aspect(
@@ -94,7 +100,11 @@ MAIN_ASPECTS: Final = (
         singular="{} task without rack redundancy",
     ),
 )
-"""The aspects that are always compared, most important first. The cost replaces the traffic if a price is known."""
+"""The aspects that are always compared, most important first.
+
+The total downtime is left out if no task has more than one outage that counts. The cost replaces the traffic if a price
+is known.
+"""
 
 MORE_ASPECTS: Final = (
     Aspect(
@@ -114,10 +124,11 @@ TABLE_METRICS: Final = (
     "cross_rack_source_partitions",
     "cost_above_bound",
     "cross_rack_bytes_per_s",
-    "cross_rack_usd",
+    "cross_rack_usd_per_day",
     "active_moves",
     "standby_moves",
     "restored_bytes",
+    "longest_downtime_ms",
     "worst_downtime_ms",
     "rebalances_to_converge",
     "time_to_converge_ms",
@@ -131,7 +142,8 @@ TABLE_METRICS: Final = (
 _NOUNS: Final = {
     "cross_rack_usd_per_day": "cross-rack cost per day",
     "cross_rack_bytes_per_s": "cross-rack traffic",
-    "worst_downtime_ms": "task downtime",
+    "longest_downtime_ms": "the longest task outage",
+    "worst_downtime_ms": "total task downtime",
     "time_to_converge_ms": "time to converge",
     "restored_bytes": "restored state",
     "tasks_without_rack_redundancy": "rack redundancy",
@@ -231,7 +243,7 @@ class _Value:
 
 def _values(rows: Sequence[ComparisonRow]) -> dict[Aspect, _Values]:
     """Return the known aspects with the values of all rows."""
-    has_price = any(row.spreads["cross_rack_usd"] for row in rows)
+    has_price = any(row.spreads[_USD.metric] for row in rows)
     values: dict[Aspect, _Values] = {}
     for aspect in (*MAIN_ASPECTS, *MORE_ASPECTS):
         if aspect is (_TRAFFIC if has_price else _USD):
@@ -239,15 +251,21 @@ def _values(rows: Sequence[ComparisonRow]) -> dict[Aspect, _Values]:
         known = {row.assignor: value for row in rows if (value := _value(row, aspect)) is not None}
         if len(known) == len(rows) and min(value.median for value in known.values()) < _NEVER:
             values[aspect] = known
+    if _OUTAGE in values and not any(_is_interrupted_again(values, name) for name in values[_OUTAGE]):
+        del values[_DOWNTIME]
     return values
+
+
+def _is_interrupted_again(values: Mapping[Aspect, _Values], name: str) -> bool:
+    """Return whether the task with the longest downtime had a clearly shorter longest outage."""
+    outage, downtime = (values[aspect][name].median for aspect in (_OUTAGE, _DOWNTIME))
+    return downtime - outage > max(_DOWNTIME.floor, _DOWNTIME.share * outage)
 
 
 def _value(row: ComparisonRow, aspect: Aspect) -> _Value | None:
     spread = row.spreads[aspect.metric]
     if aspect.metric == "time_to_converge_ms" and not row.has_all(aspect.metric):
         return _Value(_NEVER, _NEVER, _NEVER)
-    if aspect is _USD and spread is None:  # Without cross-rack bytes, there is nothing to pay.
-        return _Value(0, 0, 0) if row.spreads["cross_rack_bytes"] else None
     return None if spread is None else _Value(spread.median, spread.minimum, spread.maximum)
 
 
@@ -319,9 +337,8 @@ def _lower_elsewhere(losers: Sequence[ComparisonRow], rows: Sequence[ComparisonR
         if not best or any(row in best for row in losers):
             continue
         ours, theirs = (_shown_value(group[0], name) for group in (losers, best))
-        title, _, scope = metric.title.partition(" (")
-        # The cost of a day is compared, too.
-        title = title[0].lower() + title[1:] + (" of the whole run" if scope == "whole run)" else "")
+        title = metric.title.partition(" (")[0]
+        title = title[0].lower() + title[1:]
         by_winners.setdefault(tuple(row.assignor for row in best), []).append(f"{title} ({theirs} instead of {ours})")
     for winners, figures in by_winners.items():
         rest = f" and {len(figures) - _MAX_PRICES} more figures" if len(figures) > _MAX_PRICES + 1 else ""

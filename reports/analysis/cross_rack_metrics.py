@@ -15,7 +15,6 @@ from reports.analysis.metric import (
     partitions_above_bound,
     partitions_above_bound_percent,
     run_metric,
-    usd_per_day,
     worst_cost,
 )
 
@@ -78,13 +77,12 @@ CROSS_RACK_METRICS: Final[tuple[Metric, ...]] = (
         "from the leader unless brokers serve the nearest replica, so this can be high without cross-rack source "
         "partitions.",
     ),
-    run_metric(
+    column_metric(
         "cross_rack_usd_per_day",
         "Cross-rack cost per day (steady state)",
         CROSS_RACK,
-        "Cost of a day of steady-state cross-rack traffic; unknown if the scenario has no price.",
-        True,
-        usd_per_day,
+        "Cost of a day of steady-state cross-rack traffic, each pair of racks at its price; unknown if the scenario "
+        "has no price.",
     ),
     column_metric(
         "cross_rack_bytes",

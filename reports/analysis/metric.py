@@ -21,8 +21,6 @@ from simulator.results.run_metrics import METRIC_UNITS, MetricUnit
 Run = Mapping[str, Any]
 """A row of the table `runs`."""
 
-_SECONDS_PER_DAY = 86_400
-
 
 @dataclass(frozen=True, slots=True)
 class Metric:
@@ -150,15 +148,3 @@ def without_rack_redundancy_percent(run: Run) -> float | None:
     """Return the percentage of stateful tasks without rack redundancy; None if unknown or if no task is stateful."""
     tasks, stateful_tasks = run["tasks_without_rack_redundancy"], run["stateful_tasks"]
     return 100 * tasks / stateful_tasks if tasks is not None and stateful_tasks else None
-
-
-def usd_per_byte(run: Run) -> float | None:
-    """Return the price of a cross-rack byte in US dollars; None without a price or without cross-rack bytes."""
-    usd, sent_bytes = run["cross_rack_usd"], run["cross_rack_bytes"]
-    return usd / sent_bytes if usd is not None and sent_bytes else None
-
-
-def usd_per_day(run: Run) -> float | None:
-    """Return the cost of a day of steady-state cross-rack traffic in US dollars; None if price or rate is unknown."""
-    price, bytes_per_s = usd_per_byte(run), run["cross_rack_bytes_per_s"]
-    return None if price is None or bytes_per_s is None else price * bytes_per_s * _SECONDS_PER_DAY

@@ -85,10 +85,18 @@ _MOVES: tuple[Metric, ...] = (
 
 _DOWNTIME: tuple[Metric, ...] = (
     column_metric(
+        "longest_downtime_ms",
+        "Longest task outage",
+        DOWNTIME,
+        "Longest single outage of a task since the first assignment: from when it was no longer processed until it was "
+        "again.",
+    ),
+    column_metric(
         "worst_downtime_ms",
         "Worst task downtime (total)",
         DOWNTIME,
-        "Total time since the first assignment in which the task with the longest downtime was not processed.",
+        "Total time since the first assignment in which the task with the longest downtime was not processed: the sum "
+        "of its outages.",
     ),
     column_metric(
         "p99_downtime_ms",

@@ -240,7 +240,7 @@ def _less_traffic(
         str(evidence.configs.get((row.scenario, row.assignor), {}).get("rack_aware_assignment_strategy", "unknown"))
         for row in rows
     }
-    wants_less = target.spreads["cross_rack_usd"] is not None or strategies - {"none", "unknown"}
+    wants_less = target.spreads["cross_rack_usd_per_day"] is not None or strategies - {"none", "unknown"}
     if not partitions.median and wants_less and share >= _MIN_READ_SHARE:
         yield NextStep(
             "brokers that serve the nearest replica",

@@ -28,6 +28,7 @@ DEFAULT_METRICS: Final = (
     "standby_moves",
     "restored_bytes",
     "downtime_ms",
+    "longest_downtime_ms",
     "worst_downtime_ms",
     "not_converged",
     "time_to_converge_ms",

@@ -18,12 +18,13 @@ the current one. `none_feasible`: no evaluated configuration meets the limits.
 """
 
 MAIN_METRICS: Final = (
-    "cross_rack_usd",
-    "cross_rack_bytes",
+    "cross_rack_usd_per_day",
+    "cross_rack_bytes_per_s",
     "active_moves",
     "standby_moves",
     "restored_bytes",
     "downtime_ms",
+    "longest_downtime_ms",
     "worst_downtime_ms",
     "time_to_converge_ms",
     "load_skew",

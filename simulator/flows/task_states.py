@@ -120,6 +120,30 @@ class TaskStateHistory:
         self.state[tasks] = state
         self.transitions.append(TaskTransitions(at_ms, state, tasks.copy(), clients.copy()))
 
+    def longest_downtime_ms(self, from_ms: int, end_ms: int) -> IntArray:
+        """Return the longest time between two times in which each task ran, from one moment to another, shape (T,)."""
+        num_tasks = len(self.state)
+        lengths = np.array([len(transition.tasks) for transition in self.transitions], dtype=np.int64)
+        at_ms = np.array([transition.at_ms for transition in self.transitions], dtype=np.int64)
+        runs = np.array([transition.state is TaskState.RUNNING for transition in self.transitions], dtype=np.bool_)
+        tasks = np.concatenate([np.arange(num_tasks), *(transition.tasks for transition in self.transitions)])
+        order = np.argsort(tasks, kind="stable")
+        tasks = tasks[order]
+        # Before its first transition, a task does not run.
+        starts = np.concatenate([np.full(num_tasks, from_ms), np.repeat(at_ms, lengths)])[order].clip(from_ms, end_ms)
+        runs = np.concatenate([np.zeros(num_tasks, dtype=np.bool_), np.repeat(runs, lengths)])[order]
+        is_last = np.append(tasks[1:] != tasks[:-1], True)[: len(tasks)]
+        passed_ms = np.where(is_last, end_ms, np.roll(starts, -1)) - starts
+        # A state that lasts no time does not end an outage.
+        lasts = passed_ms > 0
+        tasks, runs, passed_ms = tasks[lasts], runs[lasts], passed_ms[lasts]
+        longest = np.zeros(num_tasks, dtype=np.int64)
+        if len(tasks):
+            begins = np.flatnonzero(np.append(True, (tasks[1:] != tasks[:-1]) | (runs[1:] != runs[:-1])))
+            outage_ms = np.add.reduceat(np.where(runs, 0, passed_ms), begins)
+            np.maximum.at(longest, tasks[begins], outage_ms)
+        return longest
+
     def describe(self, task: int) -> list[str]:
         """Return the history of one task, given by its row, one line per state.
 

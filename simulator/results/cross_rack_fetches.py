@@ -9,6 +9,9 @@ from assignors.model.assignment import UNASSIGNED
 from assignors.model.ids import TopicPartition
 from simulator.results.trace import Trace
 
+_SECONDS_PER_DAY = 86_400
+_GIGABYTE = 1e9
+
 
 @dataclass(frozen=True, slots=True)
 class CrossRackFetches:
@@ -17,10 +20,12 @@ class CrossRackFetches:
     Attributes:
         partitions: partitions whose consumer is in another rack than the broker from which it fetches.
         bound: partitions without a replica in the rack of any client, which each assignment fetches across racks.
+        avoidable_usd_per_day: cost of the other ones at their usual traffic; None without a price.
     """
 
     partitions: int
     bound: int
+    avoidable_usd_per_day: float | None
 
 
 def cross_rack_fetches(trace: Trace) -> CrossRackFetches | None:
@@ -38,17 +43,26 @@ def cross_rack_fetches(trace: Trace) -> CrossRackFetches | None:
     last = trace.rounds[-1]
     clients = trace.world.clients
     racks = {clients[row].rack for row in last.members.tolist()}
+    price = trace.world.price
     partitions = bound = 0
+    usd_per_day = 0.0
     for row, key in _source_partitions(trace):
         topic = trace.world.cluster.topics[key.topic]
         replicas = {rack_of[broker] for broker in topic.replicas[key.partition]}
-        bound += not replicas & racks
+        is_avoidable = bool(replicas & racks)
+        bound += not is_avoidable
         if last.owner[row] == UNASSIGNED:
             continue
         client = clients[int(last.owner[row])]
         is_near = client.announces_rack and trace.world.cluster.reads_from_nearest_replica and client.rack in replicas
-        partitions += not is_near and rack_of[topic.leaders[key.partition]] != client.rack
-    return CrossRackFetches(partitions, bound)
+        leader_rack = rack_of[topic.leaders[key.partition]]
+        if is_near or leader_rack == client.rack:
+            continue
+        partitions += 1
+        if price is not None and is_avoidable:
+            day_bytes = topic.bytes_per_s[key.partition] * _SECONDS_PER_DAY
+            usd_per_day += day_bytes / _GIGABYTE * price.between(str(leader_rack), str(client.rack)).usd_per_gb
+    return CrossRackFetches(partitions, bound, None if price is None else usd_per_day)
 
 
 def _source_partitions(trace: Trace) -> Iterator[tuple[int, TopicPartition]]:

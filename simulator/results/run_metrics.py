@@ -55,6 +55,7 @@ METRIC_UNITS: Final[Mapping[str, MetricUnit]] = MappingProxyType(
         "standby_moves": MetricUnit.COUNT,
         "restored_bytes": MetricUnit.BYTES,
         "restored_again_bytes": MetricUnit.BYTES,
+        "longest_downtime_ms": MetricUnit.MS,
         "worst_downtime_ms": MetricUnit.MS,
         "p99_downtime_ms": MetricUnit.MS,
         "mean_downtime_ms": MetricUnit.MS,

@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 
 from assignors.model.ids import TopicPartition
+from simulator.flows.traffic import TrafficBytes
 from simulator.results.convergence import Convergence
 from simulator.results.moves import REASONS, RoundMoves
 from simulator.results.trace import INITIAL_ROUND, Trace, first_final_index, num_rebalances
+from simulator.world.layout import FloatArray
 from simulator.world.price import Price
 
 MEASURE_COLUMNS = (
@@ -50,6 +52,7 @@ NOT_OF_CONSUMER_GROUPS = (
 """The columns of state, standbys and the leader's work, which a consumer group does not have: null, not 0."""
 
 _GIGABYTE = 1e9
+_SECONDS_PER_DAY = 86_400
 
 
 def run_row(
@@ -98,9 +101,8 @@ def run_row(
         "restored_bytes": round(trace.final_totals.restored_bytes),
         "restored_again_bytes": round(trace.final_totals.restored_again_bytes),
         "cross_rack_bytes": cross_rack_bytes,
-        "cross_rack_usd": (
-            None if price is None or cross_rack_bytes is None else _cross_rack_usd(trace, price, cross_rack_bytes)
-        ),
+        "cross_rack_usd_per_day": _usd_per_day(trace, price),
+        "cross_rack_usd": None if price is None or cross_rack_bytes is None else _usd_of_run(trace, price),
         "stateful_tasks": int(trace.layout.tasks.stateful.sum()),
         "worst_rack_loss": None if failure_losses is None else _max_loss(failure_losses.tasks_lost_by_rack),
         "worst_client_loss": None if failure_losses is None else failure_losses.worst_one_client_loss,
@@ -111,16 +113,27 @@ def run_row(
     return row
 
 
-def _cross_rack_usd(trace: Trace, price: Price, cross_rack_bytes: float) -> float:
-    """Return the cost of the bytes between racks, each pair at its price."""
-    if not price.pairs:
-        return cross_rack_bytes / _GIGABYTE * price.usd_per_gb
+def _usd_per_day(trace: Trace, price: Price | None) -> float | None:
+    """Return the cost of a day of the last round's steady state; None without a price, or if a rack is unknown."""
+    if price is None or not trace.rounds or not trace.knows_racks(trace.rounds[-1]):
+        return None
+    return _SECONDS_PER_DAY * _usd(trace.rounds[-1].steady_state, _usd_per_byte(trace, price))
+
+
+def _usd_of_run(trace: Trace, price: Price) -> float:
+    usd_per_byte = _usd_per_byte(trace, price)
+    return sum(_usd(round_.traffic, usd_per_byte) for round_ in trace.rounds)
+
+
+def _usd_per_byte(trace: Trace, price: Price) -> FloatArray:
+    """Return the price from each rack to each rack, shape (R, R); 0 within a rack."""
     racks = trace.layout.racks
-    prices = np.array(
-        [[price.between(source, target).usd_per_gb * (source != target) for target in racks] for source in racks]
-    ).reshape(len(racks), len(racks))
-    costs = [(matrix[:-1, :-1] * prices).sum() for round_ in trace.rounds for matrix in round_.traffic.values()]
-    return float(sum(costs)) / _GIGABYTE
+    prices = [[price.between(source, target).usd_per_gb * (source != target) for target in racks] for source in racks]
+    return np.array(prices, dtype=np.float64).reshape(len(racks), len(racks)) / _GIGABYTE
+
+
+def _usd(traffic: TrafficBytes, usd_per_byte: FloatArray) -> float:
+    return float(sum((matrix[:-1, :-1] * usd_per_byte).sum() for matrix in traffic.values()))
 
 
 def _convergence(converged: Convergence, labels: Mapping[int, str]) -> dict[str, Any]:
@@ -173,6 +186,7 @@ def _downtime(trace: Trace) -> dict[str, Any]:
         "downtime_ms": int(downtime_ms.sum()),
         "mean_downtime_ms": float(downtime_ms.mean()) if len(downtime_ms) else None,
         "p99_downtime_ms": float(np.percentile(downtime_ms, 99)) if len(downtime_ms) else None,
+        "longest_downtime_ms": int(trace.longest_downtime_ms.max(initial=0)),
         "worst_downtime_ms": int(downtime_ms.max(initial=0)),
         "unqueryable_ms": int(trace.unqueryable_ms[stateful].sum()),
         "max_processing_delay_ms": round(float(trace.max_processing_delay_s.max(initial=0.0)) * 1000),

@@ -58,7 +58,8 @@ RUNS = table_schema(
     ),
     ("mean_downtime_ms", pa.float64(), "mean of downtime over all tasks"),
     ("p99_downtime_ms", pa.float64(), "99th percentile of downtime over all tasks"),
-    ("worst_downtime_ms", pa.int64(), "downtime of the worst task"),
+    ("longest_downtime_ms", pa.int64(), "longest single outage of a task"),
+    ("worst_downtime_ms", pa.int64(), "total downtime of the worst task"),
     ("unqueryable_ms", pa.int64(), "time without a queryable copy, summed over stateful tasks"),
     (
         "unavailable_partitions",
@@ -116,7 +117,16 @@ RUNS = table_schema(
         pa.float64(),
         "bytes between racks in the whole run, all kinds; null if the rack of a client is unknown",
     ),
-    ("cross_rack_usd", pa.float64(), "price of cross_rack_bytes; null if the scenario has no price"),
+    (
+        "cross_rack_usd_per_day",
+        pa.float64(),
+        "price of a day of cross_rack_bytes_per_s; null if that is unknown, or the scenario has no price",
+    ),
+    (
+        "cross_rack_usd",
+        pa.float64(),
+        "price of cross_rack_bytes; null if that is unknown, or the scenario has no price",
+    ),
     ("load_skew", pa.float64(), "final: maximum minus minimum of active + standby tasks per thread"),
     ("active_skew", pa.float64(), "final: maximum minus minimum of active tasks per thread"),
     ("stateful_skew", pa.float64(), "final: maximum minus minimum of stateful active tasks per thread"),
@@ -206,6 +216,7 @@ TASKS = table_schema(
     ("task", pa.string(), "task id"),
     ("stateful", pa.bool_(), "whether it has a changelog"),
     ("downtime_ms", pa.int64(), "time in which it was not processed, from the first assignment on"),
+    ("longest_downtime_ms", pa.int64(), "longest single outage in that time"),
     ("unqueryable_ms", pa.int64(), "time without a queryable copy, null if stateless"),
     (
         "max_processing_delay_ms",

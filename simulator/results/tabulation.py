@@ -180,6 +180,7 @@ def _tasks(trace: Trace, moved: Sequence[RoundMoves]) -> Columns:
         "task": _ids(trace),
         "stateful": stateful,
         "downtime_ms": trace.downtime_ms,
+        "longest_downtime_ms": trace.longest_downtime_ms,
         "unqueryable_ms": arrow_column(trace.unqueryable_ms, pa.int64(), stateful),
         "max_processing_delay_ms": np.rint(trace.max_processing_delay_s * 1000).astype(np.int64),
         "active_moves": num_moves,

@@ -212,6 +212,12 @@ class Trace:
         return self.final_totals.downtime_ms - self._first_totals.downtime_ms
 
     @property
+    def longest_downtime_ms(self) -> IntArray:
+        """Return the longest single outage of each task, from the first assignment on, shape (T,)."""
+        from_ms = self.rounds[0].at_ms if self.rounds else self.end_ms
+        return self.task_states.longest_downtime_ms(from_ms, self.end_ms)
+
+    @property
     def unqueryable_ms(self) -> IntArray:
         """Return how long no client had a queryable copy of each task, from the first assignment on, shape (T,)."""
         return self.final_totals.unqueryable_ms - self._first_totals.unqueryable_ms

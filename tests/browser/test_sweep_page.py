@@ -80,7 +80,7 @@ def test_click_on_a_mark_opens_its_cell(open_page: Open) -> None:
     rows = saved_csv(page, cell(page).get_by_role("button", name="Save as CSV"))
     assert rows == [
         ["Metric", "Mean", "From", "To", "difference"],
-        ["cross_rack_usd", "15", "11.25", "22.5", "-5"],
+        ["cross_rack_usd_per_day", "15", "11.25", "22.5", "-5"],
         ["active_moves", "9", "6.75", "13.5", "7"],
         ["load_skew", "1", "0.75", "1.5", "0"],
     ]
@@ -137,7 +137,7 @@ def test_saved_cells_have_their_levels(open_page: Open) -> None:
         "rate",
         "standbys",
         "on_front",
-        "cross_rack_usd",
+        "cross_rack_usd_per_day",
         "cross_rack_usd_low",
         "cross_rack_usd_high",
     ]

@@ -23,6 +23,7 @@ from reports.analysis.checkup.report import ReportCard, report_record
 from reports.render.checkup import markdown, page, terminal
 from scenarios.load import loads
 from scenarios.run import run
+from simulator.flows.traffic import TrafficKind
 from simulator.results.tabulation import tabulate
 from tests.assignor_sim.conftest import InProcessShell, Shell
 
@@ -92,6 +93,21 @@ def test_figures_are_those_of_direct_runs(checked: tuple[Checkup, list[ReportCar
     availability = report.today.graded("availability")
     assert availability.value is not None
     assert availability.value >= max(np.mean(values) for values in figures.values())
+
+
+def test_bill_is_graded_by_avoidable_reads(
+    checked: tuple[Checkup, list[ReportCard]],
+) -> None:
+    """Every partition has a replica near some client, so that each read across racks is avoidable."""
+    traces = [run(loads(f"{SMALL}duration: 1h\n"), "high_availability", seed) for seed in range(FIRST, FIRST + SEEDS)]
+    reads = [trace.rounds[-1].steady_state[TrafficKind.SOURCE_READ] for trace in traces]
+    usd = [30 * 86_400 * (sent.sum() - sent.trace()) / 1e9 * 0.02 for sent in reads]
+    cost = checked[0].report.today.graded("cost")
+    assert cost.value == pytest.approx(np.mean(usd))
+    assert cost.value > 0
+    assert cost.grade == next(
+        grade for grade, limit in zip("ABCD", cost.definition.limits, strict=True) if cost.value <= limit
+    )
 
 
 def test_recommendation_is_better_somewhere_and_nowhere_worse(checked: tuple[Checkup, list[ReportCard]]) -> None:

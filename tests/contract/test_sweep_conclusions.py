@@ -24,7 +24,7 @@ Json = dict[str, Any]
 
 SEEDS = 60
 LEVELS = {
-    "cross_rack_usd": (3.0, 8.5, 8.5004, 20.0, None),
+    "cross_rack_usd_per_day": (3.0, 8.5, 8.5004, 20.0, None),
     "cross_rack_bytes": (1e9, 2e9, 3e9),
     "active_moves": (0, 1, 2, 40, 500),
     "downtime_ms": (0, 900, 50_000, 3_000_000),

@@ -27,7 +27,7 @@ def test_a_lower_bound_is_called_optimum_only_if_it_is_proven(tmp_path: Path) ->
 
 def test_price_that_an_error_recommends_is_valid() -> None:
     with pytest.raises(RecommendError) as error:
-        check_price(loads(SMALL), parse_objective("cross_rack_usd"))
+        check_price(loads(SMALL), parse_objective("cross_rack_usd_per_day"))
     recommended = re.findall(r"price: (?:\{.*?\}|\w+)", str(error.value))
     assert len(recommended) == 2
     for price in recommended:

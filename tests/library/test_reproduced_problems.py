@@ -116,14 +116,14 @@ def test_broker_bounce_causes_two_rebalances_in_affected_releases() -> None:
 def test_cost_weights_decide_whether_state_moves_after_a_rack_change() -> None:
     rows = runs("a_partition_changes_rack")
     assert rows["10 to 1"]["active_moves"] > 5
-    assert rows["10 to 1"]["cross_rack_usd"] < rows["1 to 10"]["cross_rack_usd"] / 2
+    assert rows["10 to 1"]["cross_rack_usd_per_day"] < rows["1 to 10"]["cross_rack_usd_per_day"] / 2
     assert rows["1 to 10"]["restored_bytes"] == 0
 
 
 def test_min_traffic_reduces_cost_but_unbalances_subtopologies() -> None:
     rows = runs("min_traffic_and_balance")
-    assert rows["min_traffic"]["cross_rack_usd"] < rows["balance_subtopology"]["cross_rack_usd"]
-    assert rows["balance_subtopology"]["cross_rack_usd"] < rows["none"]["cross_rack_usd"]
+    assert rows["min_traffic"]["cross_rack_usd_per_day"] < rows["balance_subtopology"]["cross_rack_usd_per_day"]
+    assert rows["balance_subtopology"]["cross_rack_usd_per_day"] < rows["none"]["cross_rack_usd_per_day"]
     assert rows["min_traffic"]["subtopology_skew"] > rows["balance_subtopology"]["subtopology_skew"]
 
 
@@ -134,7 +134,7 @@ def test_plan_that_balances_leaders_doubles_cross_rack_traffic() -> None:
     nearest = runs(name, ("cluster.configs.replica.selector.class", NEAREST))["high_availability"]
     assert even["cross_rack_bytes_per_s"] == pytest.approx(60e6 * 2 / 3)
     assert persistent_override["cross_rack_bytes_per_s"] <= even["cross_rack_bytes_per_s"] / 2
-    assert persistent_override["cross_rack_usd"] < 0.7 * even["cross_rack_usd"]
+    assert persistent_override["cross_rack_usd_per_day"] < 0.7 * even["cross_rack_usd_per_day"]
     assert nearest["cross_rack_bytes_per_s"] == 0
     events = [row["event"] for row in tables(name)["events"].to_pylist()]
     assert events[0].startswith("reassignment of 23 partitions begins")
@@ -144,10 +144,13 @@ def test_plan_that_balances_leaders_doubles_cross_rack_traffic() -> None:
 def test_fetching_from_the_nearest_replica_cuts_the_bill() -> None:
     default = runs("cross_zone_bill")
     followers = runs("cross_zone_bill", ("cluster.configs.replica.selector.class", NEAREST))
-    assert default["HA min_traffic"]["cross_rack_usd"] == pytest.approx(
-        default["high_availability"]["cross_rack_usd"], rel=0.05
+    assert default["HA min_traffic"]["cross_rack_usd_per_day"] == pytest.approx(
+        default["high_availability"]["cross_rack_usd_per_day"], rel=0.05
     )
-    assert followers["HA min_traffic"]["cross_rack_usd"] < 0.75 * default["HA min_traffic"]["cross_rack_usd"]
+    assert (
+        followers["HA min_traffic"]["cross_rack_usd_per_day"]
+        < 0.75 * default["HA min_traffic"]["cross_rack_usd_per_day"]
+    )
     kinds = {row["kind"] for row in tables("cross_zone_bill")["traffic"].to_pylist()}
     assert {"source_read", "repartition_write", "result_write", "changelog_write", "replication"} <= kinds
 

@@ -327,7 +327,7 @@ def test_single_rack_has_no_cross_rack_traffic(world: World, assignor: TaskAssig
     [row] = figures_of(single_rack)["runs"]
     assert row["cross_rack_bytes"] == 0
     assert row["cross_rack_bytes_per_s"] in (0, None)
-    assert row["cross_rack_usd"] == (None if world.price is None else 0)
+    assert row["cross_rack_usd_per_day"] == (None if world.price is None else 0)
 
 
 @relation(40)

@@ -57,9 +57,10 @@ def test_the_same_price_for_each_pair_is_the_flat_price(world: World, usd: float
         billed = [bill.billed(only_brokers=only_brokers) for bill in (flat_bill, pair_bill)]
         assert close(billed[0].usd, billed[1].usd)
         assert close(billed[0].bytes, billed[1].bytes)
-    usd_of_runs = [of_run["runs"]["cross_rack_usd"][0].as_py() for of_run in (flat_tables, tables)]
-    assert (usd_of_runs[0] is None) == (usd_of_runs[1] is None)
-    assert usd_of_runs[0] is None or close(*usd_of_runs)
+    for name in ("cross_rack_usd", "cross_rack_usd_per_day"):
+        flat_usd, pair_usd = (of_run["runs"][name][0].as_py() for of_run in (flat_tables, tables))
+        assert (flat_usd is None) == (pair_usd is None)
+        assert flat_usd is None or close(flat_usd, pair_usd)
 
 
 @relation(15)
@@ -86,6 +87,26 @@ def test_parts_of_a_bill_add_up(world: World, costs: list[float], usual: float) 
     if in_rounds is not None and tables["rounds"]["at_ms"][0].as_py() == 0:
         scale = 30 * 86_400_000 / bill.simulated_ms
         assert close(in_rounds * scale, bill.total.usd)
+
+
+@relation(10)
+@given(world=busy_worlds(), costs=st.lists(PRICES, min_size=12, max_size=12))
+def test_a_day_costs_each_pair_at_its_own_price(world: World, costs: list[float]) -> None:
+    """The cost of a day is that of the steady state after the last rebalance, however the run distributed its bytes."""
+    pairs = {pair: PairPrice(usd, 0.0) for pair, usd in zip(permutations(ALL_RACKS, 2), costs, strict=True)}
+    trace = traced(dataclasses.replace(world, price=Price("mine", 999.0, "test", pairs=pairs)))
+    [run] = tabulate(trace, "ha", 1)["runs"].to_pylist()
+    if run["cross_rack_bytes_per_s"] is None:
+        assert run["cross_rack_usd_per_day"] is None
+        return
+    usd_per_day = 0.0
+    racks = trace.layout.racks
+    for matrix in trace.rounds[-1].steady_state.values():
+        for source, from_rack in enumerate(racks):
+            for target, to_rack in enumerate(racks):
+                if source != target:
+                    usd_per_day += 86_400 * matrix[source, target] / 1e9 * pairs[from_rack, to_rack].usd_per_gb
+    assert close(run["cross_rack_usd_per_day"], usd_per_day)
 
 
 @relation(10)

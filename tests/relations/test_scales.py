@@ -26,6 +26,7 @@ BYTE_COLUMNS = (
     ("runs", "cross_rack_bytes"),
     ("runs", "cross_rack_bytes_per_s"),
     ("runs", "cross_rack_usd"),
+    ("runs", "cross_rack_usd_per_day"),
     ("rounds", "restored_bytes"),
     ("rounds", "cross_rack_bytes"),
     ("rounds", "cross_rack_bytes_per_s"),
@@ -191,7 +192,8 @@ def test_dollars_are_proportional_to_the_price(world: World, assignor: TaskAssig
     """A price k times as high leads to k times the dollars, and nothing else changes."""
     cheap = dataclasses.replace(world, price=Price("mine", 0.01, "2025"))
     expensive = dataclasses.replace(world, price=Price("mine", 0.01 * factor, "2025"))
-    expected = scaled_columns(figures(cheap, assignor), factor, [("runs", "cross_rack_usd")])
+    dollars = [("runs", "cross_rack_usd"), ("runs", "cross_rack_usd_per_day")]
+    expected = scaled_columns(figures(cheap, assignor), factor, dollars)
     check_same(figures(expensive, assignor), expected)
 
 

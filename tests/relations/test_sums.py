@@ -157,12 +157,27 @@ def test_cross_rack_bytes_and_dollars_add_up(world: World, assignor: TaskAssigno
     else:
         dollars = run_row["cross_rack_bytes"] / GIGABYTE * world.price.usd_per_gb
         assert run_row["cross_rack_usd"] == pytest.approx(dollars, rel=1e-9)
+    if world.price is None or run_row["cross_rack_bytes_per_s"] is None:
+        assert run_row["cross_rack_usd_per_day"] is None
+    else:
+        dollars = 86_400 * run_row["cross_rack_bytes_per_s"] / GIGABYTE * world.price.usd_per_gb
+        assert run_row["cross_rack_usd_per_day"] == pytest.approx(dollars, rel=1e-9)
 
 
 def intervals(steps: list[Row], until_ms: int) -> list[tuple[str, str | None, int, int]]:
     """Return the state, client, start and end of each interval of one task's states."""
     ends = [*(step["at_ms"] for step in steps), until_ms][1:] if steps else []
     return [(step["state"], step["client"], step["at_ms"], end) for step, end in zip(steps, ends, strict=True)]
+
+
+def longest_outage_ms(states: list[tuple[str, str | None, int, int]], begins_ms: int, ends_ms: int) -> int:
+    """Return the longest time between two intervals in which a task ran, or before the first or after the last."""
+    longest, down_since = 0, begins_ms
+    for state, _, since, until in states:
+        if state == "running" and until > max(since, begins_ms):
+            longest = max(longest, since - down_since)
+            down_since = until
+    return max(longest, ends_ms - down_since)
 
 
 @relation(40)
@@ -182,6 +197,7 @@ def test_task_states_fill_the_run(world: World, assignor: TaskAssignor) -> None:
             max(0, until - max(since, begins_ms)) for state, _, since, until in task_intervals if state == "running"
         )
         assert task["downtime_ms"] == world.duration_ms - begins_ms - running
+        assert task["longest_downtime_ms"] == longest_outage_ms(task_intervals, begins_ms, world.duration_ms)
         assert all((client is None) == (state == "unassigned") for state, client, _, _ in task_intervals), (
             task_intervals
         )
@@ -189,6 +205,7 @@ def test_task_states_fill_the_run(world: World, assignor: TaskAssignor) -> None:
     downtimes_ms = [task["downtime_ms"] for task in tables["tasks"]]
     assert run_row["downtime_ms"] == sum(downtimes_ms) == total(tables["rounds"], "downtime_ms")
     assert run_row["worst_downtime_ms"] == max(downtimes_ms)
+    assert run_row["longest_downtime_ms"] == max(task["longest_downtime_ms"] for task in tables["tasks"])
     assert run_row["mean_downtime_ms"] == pytest.approx(sum(downtimes_ms) / len(downtimes_ms))
     assert run_row["mean_downtime_ms"] <= run_row["worst_downtime_ms"]
     assert run_row["p99_downtime_ms"] == pytest.approx(np.percentile(downtimes_ms, 99))

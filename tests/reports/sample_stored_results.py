@@ -18,7 +18,7 @@ FIGURES: dict[str, Any] = {
     "active_moves": 4,
     "downtime_ms": 9_000,
     "cross_rack_bytes": 1.5e9,
-    "cross_rack_usd": None,
+    "cross_rack_usd_per_day": None,
     "stateful_cost": 0,
 }
 Placements = Mapping[str, str]

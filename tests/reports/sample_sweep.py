@@ -30,12 +30,12 @@ Row = dict[str, Any]
 ASSIGNORS = ("steady", "rival")
 LEVELS = {"rate": (1.0, 5.0), "standbys": (0.0, 1.0)}
 MEANS: dict[str, Sequence[tuple[float | None, float | None]]] = {
-    "cross_rack_usd": [(10, 8), (12, 9), (20, 15), (22, 30)],
+    "cross_rack_usd_per_day": [(10, 8), (12, 9), (20, 15), (22, 30)],
     "active_moves": [(4, 6), (4, 5), (2, 9), (1, 9)],
     "time_to_converge_ms": [(1000, 3000), (1000, 3000), (2000, None), (2000, 3000)],
     "load_skew": [(1, 1), (1, 1), (1, 1), (1, 1)],
 }
-OBJECTIVES = ("cross_rack_usd", "active_moves", "time_to_converge_ms")
+OBJECTIVES = ("cross_rack_usd_per_day", "active_moves", "time_to_converge_ms")
 # Position on the Pareto front, or the setting and assignor that dominates the cell.
 FRONT_POSITIONS: dict[tuple[int, int], int | tuple[int, int]] = {
     (0, 1): 1,
@@ -47,8 +47,12 @@ FRONT_POSITIONS: dict[tuple[int, int], int | tuple[int, int]] = {
     (3, 0): 5,
 }
 LEFT_OUT = "1 of 3 runs ended without an assignment"
-BEST = {"cross_rack_usd": (0, 1, 0), "active_moves": (3, 0, 0), "time_to_converge_ms": (0, 0, 1)}
-SHARES = {"cross_rack_usd": (0.6, 0.1, 0.05), "active_moves": (0.0, 0.02, 0.7), "time_to_converge_ms": (0.1, 0.0, 0.8)}
+BEST = {"cross_rack_usd_per_day": (0, 1, 0), "active_moves": (3, 0, 0), "time_to_converge_ms": (0, 0, 1)}
+SHARES = {
+    "cross_rack_usd_per_day": (0.6, 0.1, 0.05),
+    "active_moves": (0.0, 0.02, 0.7),
+    "time_to_converge_ms": (0.1, 0.0, 0.8),
+}
 
 
 def aggregate(

@@ -62,6 +62,12 @@ def _avoidable_fetches_percent(run: SituationRun) -> float | None:
     return 100 * float(run.fetches.partitions - run.fetches.bound) / run.source_partitions
 
 
+def _avoidable_usd_per_month(run: SituationRun) -> float | None:
+    """Return the cost of 30 days of reading partitions across racks although a replica is in the rack of a client."""
+    usd_per_day = None if run.fetches is None else run.fetches.avoidable_usd_per_day
+    return None if usd_per_day is None else 30 * usd_per_day
+
+
 def _avoidable_skew(run: SituationRun) -> float | None:
     """Return the difference in partitions between two consumers, beyond the least one; None for a group with one."""
     skew = run.metrics["active_skew"]
@@ -80,7 +86,7 @@ STREAMS_AREAS: Final = (
         MetricUnit.MS,
         _metric("worst_downtime_ms"),
         "",
-        "A failure stops tasks for {value}",
+        "A failure stops a task for up to {value} in total",
     ),
     Area(
         "redundancy",
@@ -102,7 +108,7 @@ STREAMS_AREAS: Final = (
         MetricUnit.MS,
         _metric("worst_downtime_ms"),
         "",
-        "A deployment stops each task for up to {value}",
+        "A deployment stops a task for up to {value} in total",
     ),
     Area(
         "bill",
@@ -114,6 +120,17 @@ STREAMS_AREAS: Final = (
         _avoidable_percent,
         "the racks of brokers or clients are unknown",
         "{value} of the source partitions are read across zones without need",
+    ),
+    Area(
+        "cost",
+        "Cross-zone bill",
+        "avoidable reads, cost per month",
+        ("steady",),
+        (10, 100, 1_000, 10_000),
+        MetricUnit.USD,
+        _avoidable_usd_per_month,
+        "the scenario has no price (price: aws), or the rack of a broker or client is unknown",
+        "Reads across zones without need cost {value} per month",
     ),
     Area(
         "balance",
@@ -174,7 +191,7 @@ GROUP_AREAS: Final = (
         MetricUnit.MS,
         _metric("worst_downtime_ms"),
         "",
-        "A failure stops partitions for {value}",
+        "A failure stops a partition for up to {value} in total",
     ),
     Area(
         "deploy",
@@ -219,6 +236,17 @@ GROUP_AREAS: Final = (
         _avoidable_fetches_percent,
         "the racks of brokers or clients are unknown",
         "{value} of the partitions are fetched across zones without need",
+    ),
+    Area(
+        "cost",
+        "Cross-zone bill",
+        "avoidable reads, cost per month",
+        ("steady",),
+        (10, 100, 1_000, 10_000),
+        MetricUnit.USD,
+        _avoidable_usd_per_month,
+        "the scenario has no price (price: aws), or the rack of a broker or client is unknown",
+        "Reads across zones without need cost {value} per month",
     ),
     Area(
         "balance",

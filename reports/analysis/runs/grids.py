@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from reports.analysis.cells import UNKNOWN, Cell, Grid
 from reports.analysis.comparison import Tables, table
-from reports.analysis.formatting import NumberFormat, format_clock, format_duration, format_usd
-from reports.analysis.metric import Run, usd_per_byte
+from reports.analysis.formatting import NumberFormat, format_clock, format_duration
 from reports.analysis.runs.breakdowns import Breakdown, Key, assignor_label, runs_by_assignor
 from reports.analysis.runs.time_series import TimeSeries
 
@@ -21,25 +20,15 @@ MAX_TIMES = 400
 """Maximum number of times in a table of values over time."""
 
 
-def breakdown_grid(breakdown: Breakdown, usd: Sequence[float | None] = ()) -> Grid:
-    """Return the parts of each sum, and the sum; without parts that are 0 in all bars.
-
-    Args:
-        breakdown: the breakdown.
-        usd: price per unit in US dollars, by bar; None if unknown.
-    """
-    prices = usd or [None] * len(breakdown.bars)
+def breakdown_grid(breakdown: Breakdown) -> Grid:
+    """Return the parts of each sum, and the sum; without parts that are 0 in all bars."""
     groups = [(breakdown.parts[part], [part]) for part in breakdown.present()]
     if not breakdown.rising:
         groups.append(("all", breakdown.present()))
     lines = []
     for name, parts in groups:
         amounts = [None if bar.values is None else sum(bar.values[part] for part in parts) for bar in breakdown.bars]
-        cells = [
-            Cell(UNKNOWN) if amount is None else Cell(breakdown.write(amount), cost_note(amount, price), amount)
-            for amount, price in zip(amounts, prices, strict=True)
-        ]
-        lines.append((name, tuple(cells)))
+        lines.append((name, tuple(_known(amount, breakdown.write) for amount in amounts)))
     return Grid(tuple(bar.label for bar in breakdown.bars), tuple(lines))
 
 
@@ -72,15 +61,6 @@ def _task_cell(row: Mapping[str, object], *, several: bool) -> Cell:
     seed = f", seed {row['seed']}" if several else ""
     downtime_ms = float(str(row["downtime_ms"]))
     return Cell(format_duration(downtime_ms), (f"{row['task']}{seed}",), downtime_ms)
-
-
-def cross_rack_prices(tables: Tables) -> list[float | None]:
-    """Return the price of a cross-rack byte of each assignor in US dollars; None if unknown.
-
-    Raises:
-        TableError: the table `runs` is missing.
-    """
-    return [cross_rack_price(runs) for runs in runs_by_assignor(tables).values()]
 
 
 def series_grid(lines: Sequence[TimeSeries], write: NumberFormat) -> Grid:
@@ -116,13 +96,3 @@ def task_grid(tables: Tables) -> Grid:
 
 def _known(value: float | None, write: NumberFormat) -> Cell:
     return Cell(UNKNOWN) if value is None else Cell(write(value), (), value)
-
-
-def cross_rack_price(runs: Sequence[Run]) -> float | None:
-    """Return the price of a cross-rack byte in US dollars from the first run that has one; None without any."""
-    return next((price for run in runs if (price := usd_per_byte(run)) is not None), None)
-
-
-def cost_note(amount: float, price: float | None) -> tuple[str, ...]:
-    """Return the cost of an amount as the notes of a cell; empty without a price."""
-    return () if price is None else (format_usd(amount * price),)

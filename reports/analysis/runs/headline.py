@@ -1,4 +1,4 @@
-"""The four headline figures of each assignor: cost, downtime, time to converge, and state moved."""
+"""The four headline figures of each assignor: cost, longest outage, time to converge, and state moved."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from reports.analysis.metrics import METRIC
 from simulator.results.verdict import Verdict
 
 _RATE, _PER_DAY = "cross_rack_bytes_per_s", "cross_rack_usd_per_day"
-_OTHERS = ("worst_downtime_ms", "time_to_converge_ms", "restored_bytes")
+_OUTAGE = "longest_downtime_ms"
+_OTHERS = (_OUTAGE, "time_to_converge_ms", "restored_bytes")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,4 +73,6 @@ def _cell(row: ComparisonRow, name: str) -> Cell:
     cell = metric_cell(row, METRIC[name])
     if name == _PER_DAY:
         return replace(cell, notes=(*cell.notes, metric_cell(row, METRIC[_RATE]).text))
+    if name == _OUTAGE:
+        return replace(cell, notes=(*cell.notes, f"worst total {metric_cell(row, METRIC['worst_downtime_ms']).text}"))
     return cell

@@ -11,7 +11,6 @@ from reports.analysis.cells import HEAT_STEPS, NO_RACK, Cell
 from reports.analysis.comparison import Tables
 from reports.analysis.formatting import format_bytes
 from reports.analysis.runs.breakdowns import TRAFFIC_KINDS, Key, assignor_label, runs_by_assignor, traffic_bytes
-from reports.analysis.runs.grids import cost_note, cross_rack_price
 
 ALL = "all"
 """Key of the sum over all kinds of traffic."""
@@ -27,10 +26,9 @@ class RackMatrix:
     Attributes:
         label: label of the assignor.
         racks: names of rows (source) and columns (target).
-        cells: bytes of each pair, formatted, with their cost as a note.
+        cells: bytes of each pair, formatted.
         heat: bytes of each cross-rack pair relative to the maximum of all assignors, from 0 to `HEAT_STEPS`.
         bytes_by_kind: bytes of each pair by kind of traffic; `ALL` is the sum.
-        price: price of a cross-rack byte in US dollars; None if unknown.
     """
 
     label: str
@@ -38,12 +36,11 @@ class RackMatrix:
     cells: tuple[tuple[Cell, ...], ...]
     heat: tuple[tuple[int, ...], ...]
     bytes_by_kind: Mapping[str, Sequence[Sequence[float]]]
-    price: float | None
 
     def as_data(self) -> dict[str, Any]:
         """Return the data with which the page shows single kinds; `unknown_racks` are indices of racks."""
         unknown_racks = [index for index, rack in enumerate(self.racks) if rack == NO_RACK]
-        return {"unknown_racks": unknown_racks, "price": self.price, "kinds": self.bytes_by_kind}
+        return {"unknown_racks": unknown_racks, "kinds": self.bytes_by_kind}
 
 
 def rack_matrices(tables: Tables) -> list[RackMatrix]:
@@ -63,11 +60,7 @@ def rack_matrices(tables: Tables) -> list[RackMatrix]:
         max((sent for kinds in sums.values() for pair, sent in kinds[ALL].items() if _crosses(*pair)), default=0.0)
         or 1.0
     )
-    return [
-        _matrix(assignor_label(key, runs), sums[key], cross_rack_price(runs[key]), maximum)
-        for key in runs
-        if sums[key][ALL]
-    ]
+    return [_matrix(assignor_label(key, runs), sums[key], maximum) for key in runs if sums[key][ALL]]
 
 
 def kinds_in(matrices: Sequence[RackMatrix]) -> list[tuple[str, str]]:
@@ -79,7 +72,7 @@ def kinds_in(matrices: Sequence[RackMatrix]) -> list[tuple[str, str]]:
     ]
 
 
-def _matrix(label: str, sums: Mapping[str, Sent], price: float | None, maximum: float) -> RackMatrix:
+def _matrix(label: str, sums: Mapping[str, Sent], maximum: float) -> RackMatrix:
     names = {rack for pair in sums[ALL] for rack in pair}
     racks = tuple(sorted(names, key=lambda rack: (rack == NO_RACK, rack)))
     sent_by_kind = {
@@ -90,20 +83,17 @@ def _matrix(label: str, sums: Mapping[str, Sent], price: float | None, maximum: 
     return RackMatrix(
         label=label,
         racks=racks,
-        cells=tuple(
-            tuple(_cell(totals.get(pair, 0.0), price if _crosses(*pair) else None) for pair in row) for row in pairs
-        ),
+        cells=tuple(tuple(_cell(totals.get(pair, 0.0)) for pair in row) for row in pairs),
         heat=tuple(
             tuple(math.ceil(HEAT_STEPS * totals.get(pair, 0.0) / maximum) if _crosses(*pair) else 0 for pair in row)
             for row in pairs
         ),
         bytes_by_kind={kind: [[round(sent) for sent in row] for row in rows] for kind, rows in sent_by_kind.items()},
-        price=price,
     )
 
 
-def _cell(sent: float, price: float | None) -> Cell:
-    return Cell(format_bytes(sent), cost_note(sent, price), sent)
+def _cell(sent: float) -> Cell:
+    return Cell(format_bytes(sent), (), sent)
 
 
 def _crosses(source: str, target: str) -> bool:

@@ -15,7 +15,13 @@ from reports.analysis.metrics import METRIC
 from reports.analysis.pareto import NOT_DOMINATED, dominators
 from reports.analysis.text import printable
 
-DISRUPTIONS: Final = ("worst_downtime_ms", "downtime_ms", "time_to_converge_ms", "restored_bytes")
+DISRUPTIONS: Final = (
+    "longest_downtime_ms",
+    "worst_downtime_ms",
+    "downtime_ms",
+    "time_to_converge_ms",
+    "restored_bytes",
+)
 """Keys of the metrics that measure disruption, the first by default."""
 
 _MAX_DOMINATED = 2

@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from simulator.results.table_schema import table_schema
 
-MONEY = ("cross_rack_usd", "cross_rack_bytes")
-"""Metrics of cross-rack traffic, in order of preference; the first one that every run of every cell has is used."""
+MONEY = ("cross_rack_usd_per_day", "cross_rack_bytes_per_s")
+"""Metrics of steady cross-rack traffic, best first; the first one that every run of every cell has is used."""
 
 OBJECTIVES = (*MONEY, "active_moves", "downtime_ms", "time_to_converge_ms")
 """Metrics compared by the Pareto front; lower is better."""

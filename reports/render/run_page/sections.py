@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from reports.analysis.comparison import ComparisonRow, Tables, rows_by_scenario
+from reports.analysis.comparison import ComparisonRow, Tables, rows_by_scenario, table
 from reports.analysis.conclusion import conclude
 from reports.analysis.formatting import format_clock, format_count, format_rate
 from reports.analysis.runs.breakdowns import cross_rack_by_kind, moves_by_reason, tasks_by_downtime
@@ -15,7 +15,6 @@ from reports.analysis.runs.grids import (
     MAX_TASKS,
     MAX_TIMES,
     breakdown_grid,
-    cross_rack_prices,
     series_grid,
     task_grid,
     worst_tasks,
@@ -176,12 +175,11 @@ def _downtime(tables: Tables) -> dict[str, Any]:
 
 def _traffic(tables: Tables, shared: Mapping[str, Any]) -> Section:
     matrices, kinds = rack_matrices(tables), cross_rack_by_kind(tables)
-    known = cross_rack_prices(tables)
     context = {
-        "kinds": breakdown_grid(kinds, known),
+        "kinds": breakdown_grid(kinds),
         "matrices": matrices,
         "shown_kinds": kinds_in(matrices),
-        "has_price": any(price is not None for price in known),
+        "has_price": any(value is not None for value in table(tables, "runs")["cross_rack_usd_per_day"].to_pylist()),
         **shared,
     }
     data = {"matrix-data": [matrix.as_data() for matrix in matrices]}

@@ -23,11 +23,12 @@ COLUMNS: tuple[Column, ...] = (
     metric_column("cross_rack_source_partitions", "cross-\nrack par-\ntitions"),
     metric_column("cost_above_bound", "cost\nabove\nbound", cost_above_bound_cell, title="Cost above lower bound"),
     metric_column("cross_rack_bytes_per_s", "cross-\nrack\ntraffic"),
-    metric_column("cross_rack_usd", "cross-\nrack\ncost"),
+    metric_column("cross_rack_usd_per_day", "cross-\nrack cost\nper day"),
     metric_column("active_moves", "active\nmoves"),
     metric_column("standby_moves", "standby\nmoves"),
     metric_column("restored_bytes", "state\nrestored"),
-    metric_column("worst_downtime_ms", "worst\ndown-\ntime"),
+    metric_column("longest_downtime_ms", "longest\ntask\noutage"),
+    metric_column("worst_downtime_ms", "worst\ndowntime\nin total"),
     metric_column("rebalances_to_converge", "rebal-\nances to\nconverge", title="Rebalances to converge"),
     metric_column("time_to_converge_ms", "time to\nconverge", convergence_cell, title="Time to converge"),
     metric_column("leader_compute_ms", "leader\ncompute"),
@@ -41,7 +42,7 @@ The legend below the table replaces the qualifiers of three titles.
 """
 
 _HEADER_WIDTH = 10
-_SHOWN_FROM = {"cross_rack_usd": 0, "leader_compute_ms": MIN_NOTED_COMPUTE_MS}
+_SHOWN_FROM = {"cross_rack_usd_per_day": 0, "leader_compute_ms": MIN_NOTED_COMPUTE_MS}
 """Metrics that are shown only if an assignor reaches this value."""
 
 

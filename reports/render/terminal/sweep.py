@@ -24,8 +24,8 @@ MAX_SHOWN = 20
 Json = Mapping[str, Any]
 
 _HEADERS = {
-    "cross_rack_usd": "cross-rack\ncost",
-    "cross_rack_bytes": "cross-rack\nbytes",
+    "cross_rack_usd_per_day": "cross-rack\ncost per day",
+    "cross_rack_bytes_per_s": "cross-rack\ntraffic",
     "active_moves": "active\nmoves",
     "downtime_ms": "total\ndowntime",
     "time_to_converge_ms": "time to\nconverge",

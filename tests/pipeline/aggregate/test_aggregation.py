@@ -66,7 +66,7 @@ def both(spark: SparkSession, folder: Path, weights: Aggregate) -> Aggregate:
     write_sweep(
         root, [{"standbys": 0, "runs": 7}, {"standbys": 1, "runs": 7}, {"standbys": None, "runs": 8}], RUNS[::-1]
     )
-    mode_runs = [run(0, "eager", seed, active_moves=9, downtime_ms=1, cross_rack_usd=1.0) for seed in (0, 1)]
+    mode_runs = [run(0, "eager", seed, active_moves=9, downtime_ms=1, cross_rack_usd_per_day=1.0) for seed in (0, 1)]
     write_sweep(
         folder / "modes", [{"standbys": "none"}], mode_runs, name="modes", scenario="bills", text="x", baseline="eager"
     )
@@ -152,7 +152,7 @@ def test_stored_summary_equals_returned_one_and_lists_exclusions(weights: Aggreg
 def test_each_scenario_has_separate_front(both: Aggregate) -> None:
     names = [(scenario["scenario"], scenario["cells_on_front"]) for scenario in both.summary["scenarios"]]
     assert names == [("bills", 1), ("orders", 1)]
-    assert both.summary["scenarios"][0]["objectives"][0] == "cross_rack_usd"
+    assert both.summary["scenarios"][0]["objectives"][0] == "cross_rack_usd_per_day"
 
 
 def test_factor_with_numbers_and_texts_is_text(both: Aggregate) -> None:

@@ -112,7 +112,7 @@ def test_equal_values_have_equal_intervals() -> None:
 
 def test_derived_metrics_are_computed_per_run() -> None:
     runs = [
-        run(0, "ha", seed, cross_rack_usd=usd, cross_rack_bytes=100.0, cross_rack_bytes_per_s=2.0)
+        run(0, "ha", seed, cross_rack_usd_per_day=usd, cross_rack_bytes=100.0, cross_rack_bytes_per_s=2.0)
         for seed, usd in ((1, 1.0), (2, 3.0))
     ]
     assert statistics_of(*runs)["ha", "cross_rack_usd_per_day"]["mean"] == pytest.approx(2 * 86_400 * 0.02)

@@ -11,7 +11,9 @@ from tests.pipeline.recommend.synthetic_runs import row
 
 pytestmark = pytest.mark.spark
 
-RUN = row(cross_rack_usd=12.0, active_moves=40, downtime_ms=90_000, time_to_converge_ms=600_000, restored_bytes=5e9)
+RUN = row(
+    cross_rack_usd_per_day=12.0, active_moves=40, downtime_ms=90_000, time_to_converge_ms=600_000, restored_bytes=5e9
+)
 
 
 def test_limits_are_parsed_with_units() -> None:
@@ -45,7 +47,7 @@ def test_run_within_limits_has_no_violation() -> None:
         ({"verdict": "empty"}, "ends without an assignment (empty)"),
         ({"verdict": "cycling"}, DOES_NOT_CONVERGE),
         ({"verdict": "probing", "time_to_converge_ms": None}, DOES_NOT_CONVERGE),
-        ({"cross_rack_usd": None}, "has no usd: one of its metrics is unknown"),
+        ({"cross_rack_usd_per_day": None}, "has no usd: one of its metrics is unknown"),
     ],
 )
 def test_failed_or_unconverged_run_is_a_violation(columns: dict[str, object], cause: str) -> None:

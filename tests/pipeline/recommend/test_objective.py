@@ -9,7 +9,9 @@ from tests.pipeline.recommend.synthetic_runs import row
 
 pytestmark = pytest.mark.spark
 
-RUN = row(cross_rack_usd=12.0, active_moves=40, downtime_ms=90_000, time_to_converge_ms=600_000, restored_bytes=5e9)
+RUN = row(
+    cross_rack_usd_per_day=12.0, active_moves=40, downtime_ms=90_000, time_to_converge_ms=600_000, restored_bytes=5e9
+)
 
 
 @pytest.mark.parametrize(
@@ -33,7 +35,7 @@ def test_every_short_name_is_a_metric() -> None:
 
 
 def test_objective_lists_its_metrics_once() -> None:
-    assert parse_objective("usd + moves + 2*usd").metrics == ("cross_rack_usd", "active_moves")
+    assert parse_objective("usd + moves + 2*usd").metrics == ("cross_rack_usd_per_day", "active_moves")
 
 
 @pytest.mark.parametrize("text", ["worst_downtime + usd", "usd / (moves - 40)", "usd * 1e308 * 1e308"])

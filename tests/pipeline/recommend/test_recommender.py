@@ -33,7 +33,7 @@ def recommend_for_shop(formula: Formula, **options: Any) -> tuple[Recommendation
 
 def with_standbys(values: Mapping[str, Any], seed: int) -> dict[str, Any]:
     moves = 40 - 10 * min(values[STANDBYS], 1) + noise(seed)
-    return {"active_moves": moves, "restored_bytes": 1e9 * values[STANDBYS], "cross_rack_usd": 3.0}
+    return {"active_moves": moves, "restored_bytes": 1e9 * values[STANDBYS], "cross_rack_usd_per_day": 3.0}
 
 
 def test_recommendation_is_minimal_and_measured_with_fresh_seeds() -> None:
@@ -48,13 +48,13 @@ def test_recommendation_is_minimal_and_measured_with_fresh_seeds() -> None:
     assert len(candidates) == 2
     assert not set(seeds) & {seed for _, search_seeds in runs.calls[:-1] for seed in search_seeds}
     differences = {figure.name: figure.difference for figure in recommendation.figures}
-    assert differences == {"active_moves": pytest.approx(-10), "restored_bytes": 1e9, "cross_rack_usd": 0}
+    assert differences == {"active_moves": pytest.approx(-10), "restored_bytes": 1e9, "cross_rack_usd_per_day": 0}
 
 
 @pytest.mark.parametrize(("share", "verdict"), [(0.985, "recommended"), (0.995, "already_best")])
 def test_gain_too_small_to_count_is_not_recommended(share: float, verdict: str) -> None:
     def hardly_cheaper(values: Mapping[str, Any], seed: int) -> dict[str, Any]:
-        return {"cross_rack_usd": 80.0 * (share if values[STANDBYS] else 1.0), "active_moves": 40.0}
+        return {"cross_rack_usd_per_day": 80.0 * (share if values[STANDBYS] else 1.0), "active_moves": 40.0}
 
     recommendation, _ = recommend_for_shop(hardly_cheaper, objective="usd")
     assert recommendation.verdict == verdict
@@ -62,7 +62,7 @@ def test_gain_too_small_to_count_is_not_recommended(share: float, verdict: str) 
 
 def test_gain_of_less_than_a_cent_is_not_recommended() -> None:
     def cheap(values: Mapping[str, Any], seed: int) -> dict[str, Any]:
-        return {"cross_rack_usd": 1e-6 * (0.5 if values[STANDBYS] else 1.0)}
+        return {"cross_rack_usd_per_day": 1e-6 * (0.5 if values[STANDBYS] else 1.0)}
 
     recommendation, _ = recommend_for_shop(cheap, objective="usd")
     assert recommendation.verdict == "already_best"

@@ -20,7 +20,7 @@ def test_row_has_metrics_of_its_run() -> None:
     assert (row.scenario, row.assignor, row.seeds, row.verdicts) == ("rack_outage", "sticky", (7,), (("stable", 1),))
     names = [metric for metric, value in RUN.items() if metric in METRIC and value is not None]
     assert {name: spread.median for name in names if (spread := row.spreads[name])} == {n: RUN[n] for n in names}
-    assert len(names) == len(set(METRIC) & set(RUN)) - 1
+    assert len(names) == len(set(METRIC) & set(RUN)) - 2
 
 
 @pytest.mark.parametrize(
@@ -49,24 +49,6 @@ def test_share_without_rack_redundancy_is_relative_to_stateful_tasks() -> None:
     assert share
     assert share.median == 6.25
     assert stateless.spreads["tasks_without_rack_redundancy_percent"] is None
-
-
-def test_cost_per_day_is_steady_rate_times_price() -> None:
-    priced, free, unpriced = compare_runs(
-        tables(
-            [
-                {"assignor": "a", "cross_rack_bytes": 2e12, "cross_rack_usd": 40.0, "cross_rack_bytes_per_s": 1e8},
-                {"assignor": "b", "cross_rack_bytes": 2e12, "cross_rack_usd": 0.0},
-                {"assignor": "c", "cross_rack_bytes": 2e12},
-            ]
-        )
-    )
-    cost, no_cost = priced.spreads["cross_rack_usd_per_day"], free.spreads["cross_rack_usd_per_day"]
-    assert cost
-    assert cost.median == pytest.approx(0.02 * 0.1 * 86_400)
-    assert no_cost
-    assert no_cost.median == 0
-    assert unpriced.spreads["cross_rack_usd_per_day"] is None
 
 
 def test_seeds_are_aggregated_to_median_and_range() -> None:
@@ -157,7 +139,6 @@ def test_metric_keys_are_unique_and_are_columns_or_derived() -> None:
         "cross_rack_source_partitions_above_bound",
         "cross_rack_source_partitions_above_bound_percent",
         *(f"{which}cost_above_bound{unit}" for which in ("", "mean_", "worst_") for unit in ("", "_percent")),
-        "cross_rack_usd_per_day",
         "tasks_without_rack_redundancy_percent",
     }
 

@@ -19,7 +19,12 @@ from reports.analysis.next_steps import NextStep
 from reports.render.terminal.conclusion import draw
 from tests.reports.sample_runs import MANIFEST, four_assignors, tables
 
-EQUAL = {"cross_rack_bytes_per_s": 1e6, "worst_downtime_ms": 60_000, "time_to_converge_ms": 600_000}
+EQUAL = {
+    "cross_rack_bytes_per_s": 1e6,
+    "longest_downtime_ms": 60_000,
+    "worst_downtime_ms": 60_000,
+    "time_to_converge_ms": 600_000,
+}
 CONFIGS = {
     "max_warmup_replicas": 2,
     "num_standby_replicas": 0,
@@ -34,7 +39,11 @@ def conclusion(*runs: dict[str, Any], configs: dict[str, Any] | None = None) -> 
     assignors = [{"label": label, "protocol": "classic", "configs": configs or {}} for label in labels]
     manifest = {**MANIFEST, "assignors": assignors}
     events = [{"assignor": label, "at_ms": 60_000, "event": "scale-out", "number": 1} for label in labels]
-    [result] = conclude(tables([{**EQUAL, **run} for run in runs], events=events), [manifest])
+    outages = [
+        {"worst_downtime_ms": run["longest_downtime_ms"]} if "longest_downtime_ms" in run else {} for run in runs
+    ]
+    rows = [{**EQUAL, **outage, **run} for run, outage in zip(runs, outages, strict=True)]
+    [result] = conclude(tables(rows, events=events), [manifest])
     return result
 
 
@@ -46,19 +55,31 @@ def test_assignor_that_is_best_in_everything_is_the_only_finding() -> None:
 
 
 def test_trade_off_names_what_each_assignor_gains_and_loses() -> None:
-    result = conclusion({"assignor": "a", "restored_bytes": 1e9}, {"assignor": "b", "worst_downtime_ms": 10_000})
+    result = conclusion({"assignor": "a", "restored_bytes": 1e9}, {"assignor": "b", "longest_downtime_ms": 10_000})
     assert result.findings == (
-        "b: the shortest task downtime (10 s; other 60 s).",
+        "b: the shortest task outage (10 s; other 60 s).",
         "a: the least restored state (1 GB; other 52.4 GB).",
-        "a in exchange: up to 60 s of task downtime.",
+        "a in exchange: a task outage of up to 60 s.",
         "b in exchange: 52.4 GB of restored state.",
     )
     assert result.headline == " ".join(result.findings[:2])
 
 
+def test_total_downtime_is_compared_if_a_task_is_down_more_than_once() -> None:
+    result = conclusion(
+        {"assignor": "a"}, {"assignor": "b", "longest_downtime_ms": 40_000, "worst_downtime_ms": 90_000}
+    )
+    assert result.findings == (
+        "b: the shortest task outage (40 s; other 60 s).",
+        "a: the shortest task downtime in total (60 s; other 90 s).",
+        "a in exchange: a task outage of up to 60 s.",
+        "b in exchange: up to 90 s of task downtime in total.",
+    )
+
+
 @pytest.mark.parametrize(
     ("metric", "value"),
-    [("worst_downtime_ms", 56_000), ("time_to_converge_ms", 560_000), ("cross_rack_bytes_per_s", 0.95e6)],
+    [("longest_downtime_ms", 56_000), ("time_to_converge_ms", 560_000), ("cross_rack_bytes_per_s", 0.95e6)],
 )
 def test_small_difference_does_not_count(metric: str, value: float) -> None:
     assert "no clear difference" in conclusion({"assignor": "a"}, {"assignor": "b", metric: value}).findings[0]
@@ -66,7 +87,7 @@ def test_small_difference_does_not_count(metric: str, value: float) -> None:
 
 def test_difference_within_the_range_of_the_seeds_does_not_count() -> None:
     runs = [
-        {"assignor": name, "seed": seed, "worst_downtime_ms": (base + seed) * 10_000}
+        {"assignor": name, "seed": seed, "longest_downtime_ms": (base + seed) * 10_000}
         for name, base in (("a", 1), ("b", 2))
         for seed in (1, 2, 3)
     ]
@@ -76,8 +97,8 @@ def test_difference_within_the_range_of_the_seeds_does_not_count() -> None:
 def test_assignor_that_never_wins_is_named() -> None:
     result = conclusion(
         {"assignor": "a", "restored_bytes": 1e9},
-        {"assignor": "b", "worst_downtime_ms": 10_000},
-        {"assignor": "c", "worst_downtime_ms": 90_000},
+        {"assignor": "b", "longest_downtime_ms": 10_000},
+        {"assignor": "c", "longest_downtime_ms": 90_000},
     )
     assert "c: nowhere better than a." in result.findings
 
@@ -91,7 +112,7 @@ def test_no_convergence_is_worse_than_any_time() -> None:
 
 
 def test_failed_run_is_not_compared() -> None:
-    failed = {"assignor": "b", "verdict": "failed", "cause": "boom", "worst_downtime_ms": 0}
+    failed = {"assignor": "b", "verdict": "failed", "cause": "boom", "longest_downtime_ms": 0}
     result = conclusion({"assignor": "a"}, failed)
     assert "Not compared: b (failed)." in result.findings
     assert not any(finding.startswith("b") for finding in result.findings)
@@ -99,7 +120,7 @@ def test_failed_run_is_not_compared() -> None:
 
 
 def test_price_replaces_traffic() -> None:
-    runs = [{"assignor": name, "cross_rack_usd": usd} for name, usd in (("a", 10.0), ("b", 20.0))]
+    runs = [{"assignor": name, "cross_rack_usd_per_day": usd} for name, usd in (("a", 10.0), ("b", 20.0))]
     assert "the lowest cross-rack cost per day" in conclusion(*runs).findings[0]
     assert "cross-rack traffic" not in conclusion(*runs).findings[0]
 
@@ -118,7 +139,7 @@ def test_next_steps_follow_from_configs_and_figures() -> None:
 
 
 def test_labels_with_separators_are_quoted() -> None:
-    result = conclusion({"assignor": "tags and racks", "worst_downtime_ms": 1}, {"assignor": "b"})
+    result = conclusion({"assignor": "tags and racks", "longest_downtime_ms": 1}, {"assignor": "b"})
     assert result.findings[0].startswith("'tags and racks': best")
 
 
@@ -142,19 +163,19 @@ def test_no_verb_depends_on_the_number_of_a_label(label: str) -> None:
     """Every rule of the conclusion is used; a label is followed by punctuation, a preposition or a past tense."""
     slow = {"assignor": label, "time_to_converge_ms": 4 * 3_600_000, "moves_promoted": 40}
     runs: list[tuple[list[dict[str, Any]], dict[str, Any]]] = [
-        ([{**slow, "worst_downtime_ms": 1}, {"assignor": "b"}], CONFIGS),
+        ([{**slow, "longest_downtime_ms": 1}, {"assignor": "b"}], CONFIGS),
         ([slow], {**CONFIGS, "max_warmup_replicas": 20}),
         ([{**slow, "time_to_converge_ms": None, "verdict": "probing"}], CONFIGS),
         ([{**slow, "time_to_converge_ms": None, "verdict": "never"}], CONFIGS),
         ([{**slow, "time_to_converge_ms": None, "verdict": "restoring"}], CONFIGS),
-        ([{"assignor": label, "worst_downtime_ms": 1}, {"assignor": "b"}], CONFIGS),
-        ([{"assignor": label, "worst_downtime_ms": 90_000}, {"assignor": "b"}, {"assignor": "c"}], CONFIGS),
+        ([{"assignor": label, "longest_downtime_ms": 1}, {"assignor": "b"}], CONFIGS),
+        ([{"assignor": label, "longest_downtime_ms": 90_000}, {"assignor": "b"}, {"assignor": "c"}], CONFIGS),
         ([{"assignor": label, "verdict": "failed", "cause": "boom"}, {"assignor": "b"}], CONFIGS),
         (
             [
                 {"assignor": label, "restored_bytes": 1e9},
-                {"assignor": "b", "worst_downtime_ms": 10_000},
-                {"assignor": "c", "worst_downtime_ms": 90_000},
+                {"assignor": "b", "longest_downtime_ms": 10_000},
+                {"assignor": "c", "longest_downtime_ms": 90_000},
             ],
             CONFIGS,
         ),
@@ -211,7 +232,7 @@ def test_options_of_a_next_step_are_one_line_that_a_shell_reads(width: int) -> N
     )
 )
 def test_findings_never_contradict_the_figures(figures: list[tuple[int, int | None, int, float]]) -> None:
-    keys = ("worst_downtime_ms", "time_to_converge_ms", "restored_bytes", "cross_rack_bytes_per_s")
+    keys = ("longest_downtime_ms", "time_to_converge_ms", "restored_bytes", "cross_rack_bytes_per_s")
     results = tables(
         [
             {"assignor": f"a{n}", "verdict": "stable" if row[1] is not None else "probing"}
@@ -247,20 +268,20 @@ def test_headline_has_figures_with_units() -> None:
 def test_a_figure_of_the_table_that_is_lower_elsewhere_is_named() -> None:
     """The claim to be best in everything does not hide small differences."""
     result = conclusion(
-        {"assignor": "a", "worst_downtime_ms": 10_000, "load_skew": 0.5},
-        {"assignor": "b", "worst_downtime_ms": 30_000, "load_skew": 0.25, "cross_rack_bytes_per_s": 0.95e6},
+        {"assignor": "a", "longest_downtime_ms": 10_000, "load_skew": 0.5},
+        {"assignor": "b", "longest_downtime_ms": 30_000, "load_skew": 0.25, "cross_rack_bytes_per_s": 0.95e6},
     )
     assert result.findings == (
-        "a: the shortest task downtime (10 s; other 30 s).",
+        "a: the shortest task outage (10 s; other 30 s).",
         "Lower with b: cross-rack traffic (950 kB/s instead of 1 MB/s) and load skew (0.25 instead of 0.5).",
     )
 
 
 def test_nowhere_better_is_not_said_of_a_lower_figure() -> None:
     runs = [
-        {"assignor": "a", "worst_downtime_ms": 10_000, "restored_bytes": 1e9},
-        {"assignor": "b", "worst_downtime_ms": 60_000, "restored_bytes": 5e8},
-        {"assignor": "c", "worst_downtime_ms": 60_000, "restored_bytes": 1e9},
+        {"assignor": "a", "longest_downtime_ms": 10_000, "restored_bytes": 1e9},
+        {"assignor": "b", "longest_downtime_ms": 60_000, "restored_bytes": 5e8},
+        {"assignor": "c", "longest_downtime_ms": 60_000, "restored_bytes": 1e9},
     ]
     assert "c: nowhere better than a." in conclusion(*runs).findings
     runs[2]["load_skew"] = 0.25

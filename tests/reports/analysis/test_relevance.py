@@ -38,7 +38,7 @@ def test_small_differences_do_not_count(name: str, before: float, difference: fl
 def test_directions_follow_interval_share_and_minimum() -> None:
     draw = random.Random(5)
     for _ in range(2_000):
-        name = draw.choice(("cross_rack_usd", "worst_downtime_ms", "active_moves", "load_skew"))
+        name = draw.choice(("cross_rack_usd_per_day", "worst_downtime_ms", "active_moves", "load_skew"))
         least = least_relevant(name)
         before, difference = draw.uniform(0, 500) * least, draw.uniform(-10, 10) * least
         half_width = draw.uniform(0, 10) * least

@@ -48,11 +48,11 @@ def test_bytes_across_racks_are_those_of_the_partitions(seed: int) -> None:
 
 def test_bound_counts_partitions_without_a_replica_near_any_consumer() -> None:
     trace = simulated(scenario(SELECTOR, True, 3, 1), 1)
-    assert cross_rack_fetches(trace) == CrossRackFetches(0, 0)
+    assert cross_rack_fetches(trace) == CrossRackFetches(0, 0, None)
     single = simulated(scenario(SELECTOR, True, 1, 1), 1)
     racks = {broker.id: broker.rack for broker in single.world.cluster.brokers}
     elsewhere = sum(racks[replicas[0]] != "az1" for replicas in single.world.cluster.topics["orders"].replicas)
-    assert cross_rack_fetches(single) == CrossRackFetches(elsewhere, elsewhere)
+    assert cross_rack_fetches(single) == CrossRackFetches(elsewhere, elsewhere, None)
 
 
 def test_unknown_racks_give_no_figure() -> None:

@@ -14,8 +14,7 @@ withData('matrix-data', (data) => {
       const crosses = crossing(data[n], sent, from, to);
       cell.className = 'heat-' + (crosses ? Math.ceil((10 * sent) / maximum) : 0);
       cell.dataset.v = sent;
-      const paid = data[n].price !== null && from !== to && !data[n].unknown_racks.includes(from) && !data[n].unknown_racks.includes(to);
-      cell.replaceChildren(writeBytes(sent), ...(paid ? [make('small', {}, writeUsd(sent * data[n].price))] : []));
+      cell.textContent = writeBytes(sent);
     })));
   }
 

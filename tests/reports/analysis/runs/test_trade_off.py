@@ -56,8 +56,8 @@ def test_points_are_dominated_only_by_better_ones(seed: int) -> None:
 
 
 def test_sentence_names_both_ends() -> None:
-    worst, _, convergence, _ = trade_offs(compare_runs(four_assignors()))
-    assert worst.sentence == (
+    longest, _, _, convergence, _ = trade_offs(compare_runs(four_assignors()))
+    assert longest.sentence == (
         "No trade-off: both are lowest with HA min_traffic; HA none is dominated by HA min_traffic; "
         "HA balance_subtopology is dominated by HA min_traffic; 1 more is dominated."
     )
@@ -68,10 +68,17 @@ def test_sentence_names_both_ends() -> None:
 
 
 def test_headline_has_the_traffic_below_the_cost() -> None:
-    with_price = headline(compare_runs(tables([{"cross_rack_usd": 6.2}, {"assignor": "b", "verdict": "never"}])))
+    with_price = headline(
+        compare_runs(tables([{"cross_rack_usd_per_day": 6.2}, {"assignor": "b", "verdict": "never"}]))
+    )
     assert with_price.titles[0] == METRIC["cross_rack_usd_per_day"].title
     [first, second] = with_price.rows
-    assert [str(cell) for cell, _ in first.cells] == ["$71.28 (41.2 MB/s)", "25 s", "12 min", "52.4 GB"]
+    assert [str(cell) for cell, _ in first.cells] == [
+        "$6.20 (41.2 MB/s)",
+        "20 s (worst total 25 s)",
+        "12 min",
+        "52.4 GB",
+    ]
     assert first.verdict == ""
     assert second.verdict == "never"
     assert str(second.cells[0][0]) == "n/a (41.2 MB/s)"

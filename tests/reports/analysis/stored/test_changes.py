@@ -94,7 +94,7 @@ def test_changed_round_key_is_reported() -> None:
         ({"stateful_cost": 3}, "stateful_cost: stored 0, now 3"),
         ({"verdict": "never"}, "verdict: stored stable, now never"),
         ({"cause": "\x1b[31m"}, "cause: stored null, now \\x1b[31m"),
-        ({"cross_rack_usd": 1.25}, "cross_rack_usd: stored null, now 1.25"),
+        ({"cross_rack_usd_per_day": 1.25}, "cross_rack_usd_per_day: stored null, now 1.25"),
         ({"novel": 1}, "novel: stored null, now 1"),
     ],
 )

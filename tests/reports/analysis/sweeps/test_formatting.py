@@ -6,7 +6,7 @@ from reports.analysis.metrics import METRIC
 from reports.analysis.sweeps.aggregated_sweep import MeanEstimate
 from reports.analysis.sweeps.formatting import difference_interval, signed
 
-USD = METRIC["cross_rack_usd"]
+USD = METRIC["cross_rack_usd_per_day"]
 
 
 def test_differences_have_sign_and_interval() -> None:

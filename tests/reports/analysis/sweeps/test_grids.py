@@ -9,7 +9,7 @@ from reports.analysis.sweeps.aggregated_sweep import MeanEstimate
 from reports.analysis.sweeps.grids import heat_map, largest_differences
 from tests.reports.sample_sweep import sweep
 
-USD = METRIC["cross_rack_usd"]
+USD = METRIC["cross_rack_usd_per_day"]
 
 
 def test_heat_map_has_the_two_most_influential_factors() -> None:
@@ -27,6 +27,6 @@ def test_significant_differences_precede_large_ones() -> None:
         3: MeanEstimate(2.0, 1.0, 3.0, 3),
         5: MeanEstimate(0.5, None, None, 1),
     }
-    mixed = replace(sample, differences={"cross_rack_usd": known})
+    mixed = replace(sample, differences={"cross_rack_usd_per_day": known})
     assert [index for index, _ in largest_differences(mixed, USD, 1)] == [3]
     assert [index for index, _ in largest_differences(mixed, USD, 2)] == [1, 3]

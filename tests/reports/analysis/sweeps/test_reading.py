@@ -14,11 +14,11 @@ from tests.reports.sample_sweep import aggregate
 def test_rounding_errors_of_sums_are_zero() -> None:
     results = aggregate()
     differences = results.tables["differences"].to_pylist()
-    [row] = [row for row in differences if (row["metric"], row["setting"]) == ("cross_rack_usd", 0)]
+    [row] = [row for row in differences if (row["metric"], row["setting"]) == ("cross_rack_usd_per_day", 0)]
     row |= {"mean_difference": -2.9e-7, "difference_low": -3.5, "difference_high": 3.6}
     with_rounding = pa.Table.from_pylist(differences, schema=results.tables["differences"].schema)
     sample = read_sweep(replace(results, tables={**results.tables, "differences": with_rounding}))
-    assert sample.differences["cross_rack_usd"][1].mean == 0
+    assert sample.differences["cross_rack_usd_per_day"][1].mean == 0
 
 
 def test_values_are_assigned_to_their_bins() -> None:

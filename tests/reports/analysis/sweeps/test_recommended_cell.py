@@ -72,7 +72,11 @@ def test_recommendation_says_one_thing_and_its_figures_follow() -> None:
     chosen = recommended_cell(sweep())
     assert chosen is not None
     assert chosen.choice == "Start with steady (the baseline) and rate=1, standbys=0."
-    assert chosen.titles == ("Cross-rack cost (whole run)", "Active task moves", "Time to converge (worst event)")
+    assert chosen.titles == (
+        "Cross-rack cost per day (steady state)",
+        "Active task moves",
+        "Time to converge (worst event)",
+    )
     assert [row.title for row in chosen.rows] == ["Recommended", "Lowest on the front"]
     assert [(cell.text, best) for cell, best in chosen.rows[0].cells] == [
         ("$10.00", False), ("4", False), ("1 s", True),
@@ -107,15 +111,15 @@ def test_every_part_has_a_sentence_from_its_figures() -> None:
     heat = heat_map(sample)
     assert heat is not None
     assert front_sentence(sample) == (
-        "On the front: Cross-rack cost (whole run) from $8.00 (rival with rate=1, standbys=0) to $22.00; "
+        "On the front: Cross-rack cost per day (steady state) from $8.00 (rival with rate=1, standbys=0) to $22.00; "
         "Active task moves from 1 (steady with rate=5, standbys=1) to 6."
     )
     assert sensitivity_sentence(sample) == (
-        "Cross-rack cost (whole run) depends most on rate (60 % of the variance); "
+        "Cross-rack cost per day (steady state) depends most on rate (60 % of the variance); "
         "Active task moves depends most on assignor (70 % of the variance)."
     )
-    assert heat_sentence(sample, heat).startswith("Cross-rack cost (whole run): lowest ")
-    assert differences_sentence(sample, METRIC["cross_rack_usd"]) == (
-        "Cross-rack cost (whole run), 4 cells compared with the baseline steady: "
+    assert heat_sentence(sample, heat).startswith("Cross-rack cost per day (steady state): lowest ")
+    assert differences_sentence(sample, METRIC["cross_rack_usd_per_day"]) == (
+        "Cross-rack cost per day (steady state), 4 cells compared with the baseline steady: "
         "significantly lower in 3, higher in 1, not significant in 0."
     )

@@ -55,7 +55,7 @@ def test_missing_table_is_rejected(tmp_path: Path) -> None:
         ("front", "setting", 9, "front: setting 9, assignor '.*' has two rows, expected one"),
         ("front", "place", None, "front: column 'place': null for a cell on the front, expected its rank"),
         ("front", "best_of", None, "front: column 'best_of', row 0: null, expected a value"),
-        ("cells", "assignor", "x", "cells: setting 0, assignor 'x', metric 'cross_rack_usd' has two rows"),
+        ("cells", "assignor", "x", "cells: setting 0, assignor 'x', metric 'cross_rack_usd_per_day' has two rows"),
         ("cells", "mean", 1e300, r"cells: column 'mean', row 0: 1e\+300, expected a number from -1e\+100 to"),
         ("cells", "rate", True, "cells: column 'rate' has type bool, expected string"),
         ("cells", "rate", 77.0, "levels: factor 'rate': no level contains '77' of the table cells"),

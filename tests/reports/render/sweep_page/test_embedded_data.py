@@ -19,7 +19,7 @@ def test_embedded_data_has_values_of_tables() -> None:
     assert data["cells"]["by"] == [-1, -1, 0, -1, -1, 3, -1, -1]
     assert data["cells"]["out"] == [-1] * 7 + [0]
     assert [data["metrics"][number]["name"] for number in data["objectives"]] == [
-        "cross_rack_usd",
+        "cross_rack_usd_per_day",
         "active_moves",
         "time_to_converge_ms",
     ]

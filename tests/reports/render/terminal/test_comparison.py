@@ -96,8 +96,8 @@ def test_columns_without_information_are_left_out() -> None:
     plain = render(four_assignors(), width=160, color=False)
     assert not re.search(r"\bleader\b|\$", plain)
     runs = [
-        {"assignor": "a", "cross_rack_usd": 12.5},
-        {"assignor": "b", "cross_rack_usd": 10.25, "leader_compute_ms": 1e3},
+        {"assignor": "a", "cross_rack_usd_per_day": 12.5},
+        {"assignor": "b", "cross_rack_usd_per_day": 10.25, "leader_compute_ms": 1e3},
     ]
     lines = render(tables(runs), width=180, color=False).splitlines()
     assert [re.findall(r"\$[\d.]+\*?", line) for line in lines[5:7]] == [["$12.50"], ["$10.25*"]]
@@ -126,7 +126,9 @@ def test_80_columns_have_one_row_per_metric() -> None:
 
 def test_assignors_that_do_not_fit_continue_in_a_second_table() -> None:
     names = [f"mine {number}" for number in range(9)]
-    text = render(tables([{"assignor": name, "cross_rack_usd": 123.0} for name in names]), width=70, color=False)
+    text = render(
+        tables([{"assignor": name, "cross_rack_usd_per_day": 123.0} for name in names]), width=70, color=False
+    )
     assert re.findall(r"mine \d", text) == names
     assert text.count("Cross-rack traffic") > 1
 

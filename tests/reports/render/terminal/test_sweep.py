@@ -14,7 +14,7 @@ from reports.render.terminal.sweep import MAX_SHOWN, draw, tables
 
 Json = dict[str, Any]
 
-OBJECTIVES = ["cross_rack_usd", "active_moves", "time_to_converge_ms"]
+OBJECTIVES = ["cross_rack_usd_per_day", "active_moves", "time_to_converge_ms"]
 
 
 def cell(setting: int, assignor: str, means: list[float | None], best_of: list[str]) -> Json:
@@ -30,7 +30,7 @@ def best(objective: str, of: Json, equal: int = 0) -> Json:
 
 
 STICKY = cell(1, "sticky", [12.5, 4.0, 90_000.0], ["active_moves", "time_to_converge_ms"])
-RACKS = cell(10, "min_traffic", [2.0, 30.0, None], ["cross_rack_usd"])
+RACKS = cell(10, "min_traffic", [2.0, 30.0, None], ["cross_rack_usd_per_day"])
 
 SUMMARY: Json = {
     "kind": "aggregate",
@@ -51,7 +51,7 @@ SUMMARY: Json = {
             "cells_on_front": 2,
             "front": [RACKS, STICKY],
             "best": [
-                best("cross_rack_usd", RACKS),
+                best("cross_rack_usd_per_day", RACKS),
                 best("active_moves", STICKY, 2),
                 best("time_to_converge_ms", STICKY),
             ],
@@ -68,7 +68,7 @@ SUMMARY: Json = {
     "against_baseline": [
         {"metric": name, "settings": 6, "less": less, "more": 0}
         | {"sweep": "weights", "baseline": "sticky", "assignor": "min_traffic"}
-        for name, less in (("active_moves", 0), ("cross_rack_usd", 5))
+        for name, less in (("active_moves", 0), ("cross_rack_usd_per_day", 5))
     ],
     "left_out": [{"sweep": "weights", "what": "runs", "number": 1200, "why": "not made yet"}],
 }
@@ -102,7 +102,7 @@ def test_only_factors_with_influence_on_objectives_are_listed() -> None:
 
 
 def test_significant_differences_from_baseline_share_a_line() -> None:
-    expected = "– min_traffic vs. sticky: Cross-rack cost (whole run) lower in 5 of 6 settings\n"
+    expected = "– min_traffic vs. sticky: Cross-rack cost per day (steady state) lower in 5 of 6 settings\n"
     assert expected in draw(SUMMARY, width=120, color=False)
 
 
@@ -126,8 +126,8 @@ def test_conclusion_is_last_and_does_not_choose_what_did_not_converge() -> None:
     lines = draw(SUMMARY, width=80, color=False).splitlines()
     assert lines[lines.index("Conclusion") + 1 :] == [
         "– Start with sticky (the baseline) and traffic_cost=1: lowest active task moves",
-        "  (4) and time to converge (90 s). In exchange: cross-rack cost $12.50 (lowest:",
-        "  $2.00).",
+        "  (4) and time to converge (90 s). In exchange: cross-rack cost per day $12.50",
+        "  (lowest: $2.00).",
         "– With this combination, 75 % of the runs converge.",
         "– Lowest cross-rack cost ($2.00): min_traffic and traffic_cost=10; in exchange,",
         "  active task moves 30 and time to converge unknown for some runs.",
@@ -177,8 +177,12 @@ def test_control_characters_of_names_are_escaped() -> None:
 
 def test_csv_has_every_point_of_the_front_with_means_and_intervals() -> None:
     [racks, sticky] = csv.DictReader(io.StringIO(render_tables(tables(SUMMARY)[:1], "csv")))
-    assert (racks["assignor"], racks["label"], racks["best_of"]) == ("min_traffic", "traffic_cost=10", "cross_rack_usd")
-    assert [float(racks[key]) for key in ("cross_rack_usd", "cross_rack_usd_low")] == [2.0, 1.8]
+    assert (racks["assignor"], racks["label"], racks["best_of"]) == (
+        "min_traffic",
+        "traffic_cost=10",
+        "cross_rack_usd_per_day",
+    )
+    assert [float(racks[key]) for key in ("cross_rack_usd_per_day", "cross_rack_usd_per_day_low")] == [2.0, 1.8]
     assert (racks["time_to_converge_ms"], racks["time_to_converge_ms_low"]) == ("", "")
     assert float(sticky["time_to_converge_ms_high"]) == pytest.approx(99_000)
 
@@ -186,5 +190,5 @@ def test_csv_has_every_point_of_the_front_with_means_and_intervals() -> None:
 def test_markdown_has_factors_and_differences_as_tables() -> None:
     text = render_tables(tables(SUMMARY), "markdown")
     assert "| weights | active\\_moves | traffic\\_cost | 0\\.834 |" in text
-    assert "| weights | min\\_traffic | sticky | cross\\_rack\\_usd | 6 | 5 | 0 |" in text
+    assert "| weights | min\\_traffic | sticky | cross\\_rack\\_usd\\_per\\_day | 6 | 5 | 0 |" in text
     assert "load\\_skew" not in text
