@@ -127,6 +127,8 @@ def compare_results(
 ) -> list[ResultChange]:
     """Return the differences between stored and current results.
 
+    A metric that was added since is not in the stored results, so it is not compared.
+
     Args:
         before: stored results.
         now: current results.
@@ -147,8 +149,8 @@ def compare_results(
 def _metric_changes(
     key: RunKey, old: StoredRun, new: StoredRun, allowed: Mapping[str, Tolerance]
 ) -> Iterator[ResultChange]:
-    for name in dict.fromkeys((*old.figures, *new.figures)):
-        before, after = old.figures.get(name), new.figures.get(name)
+    for name, before in old.figures.items():
+        after = new.figures.get(name)
         if not is_same(name, before, after, allowed):
             yield ResultChange(*key, "metric", name, None, before, after)
 

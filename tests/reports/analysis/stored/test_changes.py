@@ -95,11 +95,15 @@ def test_changed_round_key_is_reported() -> None:
         ({"verdict": "never"}, "verdict: stored stable, now never"),
         ({"cause": "\x1b[31m"}, "cause: stored null, now \\x1b[31m"),
         ({"cross_rack_usd_per_day": 1.25}, "cross_rack_usd_per_day: stored null, now 1.25"),
-        ({"novel": 1}, "novel: stored null, now 1"),
     ],
 )
 def test_changed_metric_is_reported_with_percentage_and_direction(figures: dict[str, object], line: str) -> None:
     assert change_lines(results(STAY), results(STAY, **figures)) == [line]
+
+
+def test_only_stored_metrics_are_compared() -> None:
+    assert change_lines(results(STAY), results(STAY, added_later=1)) == []
+    assert change_lines(results(STAY, removed=1), results(STAY)) == ["removed: stored 1, now null"]
 
 
 def test_metrics_only_ignores_rounds() -> None:
