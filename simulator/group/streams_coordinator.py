@@ -21,7 +21,6 @@ Kafka 4.1.2, 4.2.2, 4.3.1 and 4.4.0; `CurrentAssignmentBuilder` of its package `
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
@@ -224,9 +223,7 @@ class StreamsCoordinator(Generic[M]):
     _instances: dict[Hashable, M] = field(default_factory=dict)
     _refined: tuple[int, dict[M, Tasks]] = (-1, {})
     _active: dict[Task, Hashable] = field(default_factory=dict)
-    _copies: tuple[dict[Task, Counter[Hashable]], dict[Task, Counter[Hashable]]] = field(
-        default_factory=lambda: ({}, {})
-    )
+    _copies: tuple[dict[Task, set[Hashable]], dict[Task, set[Hashable]]] = field(default_factory=lambda: ({}, {}))
 
     def configure(self, num_standby_replicas: int) -> None:
         """Set the dynamic config `streams.num.standby.replicas` of the group; the next heartbeat detects a change."""
@@ -499,7 +496,11 @@ class StreamsCoordinator(Generic[M]):
         self.events.append(Event("epoch", epoch=self.epoch))
 
     def _count(self, member: CoordinatedMember, change: int) -> None:
-        """Note that a member gets, or loses, its tasks and those that it revokes."""
+        """Note that a member gets, or loses, its tasks and those that it revokes.
+
+        The coordinator counts no copies: if two members of a process have one, and one loses it, the process counts as
+        without it until the other one changes (`StreamsGroup.removeTaskProcessIdsFromSet`).
+        """
         process = member.process
         for tasks in (member.assigned, member.revoking):
             for task in tasks.active:
@@ -509,10 +510,11 @@ class StreamsCoordinator(Generic[M]):
                     self._active.pop(task, None)
             for copies, role in zip(self._copies, tasks[STANDBY:], strict=True):
                 for task in role:
-                    copies.setdefault(task, Counter())[process] += change
+                    processes = copies.setdefault(task, set())
+                    (processes.add if change > 0 else processes.discard)(process)
 
     def _has_copy(self, role: int, task: Task, process: Hashable) -> bool:
-        return self._copies[role - 1].get(task, _NO_COPIES)[process] > 0
+        return process in self._copies[role - 1].get(task, ())
 
     def _reconcile(self, name: M, member: CoordinatedMember, target: Tasks, owned: Tasks | None, now_ms: int) -> None:
         """Take a member as far towards its target as it can go."""
@@ -534,16 +536,18 @@ class StreamsCoordinator(Generic[M]):
         if self.rules.keeps_promoted:
             self._change_roles(has, target, kept, revoking, gets, owned)
         revokes = Tasks(*revoking)
-        self._count(member, -1)
         if any(revokes) and (owned is None or owned.overlaps(revokes)):
-            member.state, member.epoch, member.assigned, member.revoking = State.UNREVOKED, epoch, Tasks(*kept), revokes
+            current = (epoch, State.UNREVOKED, Tasks(*kept), revokes)
         else:
-            member.state = State.UNRELEASED if waits else State.STABLE
-            member.epoch, member.assigned, member.revoking = self.target_epoch, Tasks(*kept) | Tasks(*gets), NO_TASKS
+            state = State.UNRELEASED if waits else State.STABLE
+            current = (self.target_epoch, state, Tasks(*kept) | Tasks(*gets), NO_TASKS)
+        if current == former:
+            return
+        self._count(member, -1)
+        member.epoch, member.state, member.assigned, member.revoking = current
         self._count(member, 1)
-        if (member.epoch, member.state, member.assigned, member.revoking) != former:
-            at_ms = now_ms + member.rebalance_timeout_ms if member.state is State.UNREVOKED else None
-            self.timers.append(Timer(("rebalance", name), at_ms))
+        at_ms = now_ms + member.rebalance_timeout_ms if member.state is State.UNREVOKED else None
+        self.timers.append(Timer(("rebalance", name), at_ms))
 
     def _is_unreleased(self, role: int, task: Task, member: CoordinatedMember) -> bool:
         """Return whether a task cannot be given yet, because another member of the process or the active one has it."""
@@ -590,5 +594,4 @@ class StreamsCoordinator(Generic[M]):
             kept[role] |= tasks if has_to_revoke else tasks - gets[ACTIVE]
 
 
-_NO_COPIES: Counter[Hashable] = Counter()
 _NOBODY = object()
