@@ -141,4 +141,5 @@ def carried_out(state: ApplicationState, answer: AssignmentColumns) -> Applicati
         task_offsets=(),
         task_end_offsets=(),
         thread_offsets=(),
+        thread_standbys=(),
     )

@@ -155,6 +155,8 @@ class ApplicationState:
         task_end_offsets: the same for `KafkaStreamsState.task_end_offsets`.
         thread_offsets: the offsets that each thread of each client reports; empty if that is unknown. Then
             `task_offsets` are distributed to the threads. Only coordinators of streams groups need it.
+        thread_standbys: the other tasks that each thread of each client held; empty if `previous_thread` says it,
+            because no two threads of a client held the same task. Only coordinators of streams groups need it.
     """
 
     tasks: TaskTable
@@ -170,6 +172,7 @@ class ApplicationState:
     task_offsets: Sequence[Mapping[TaskId, int]] = ()
     thread_offsets: Sequence[Sequence[Mapping[TaskId, int]]] = ()
     task_end_offsets: Sequence[Mapping[TaskId, int]] = ()
+    thread_standbys: Sequence[Sequence[tuple[TaskId, ...]]] = ()
 
     def __post_init__(self) -> None:
         tasks, partitions = self.tasks, self.partitions

@@ -47,10 +47,11 @@ def members_of(
 ) -> list[CoordinatorMember]:
     """Return the threads of all clients as members, in the iteration order of the coordinator's map.
 
-    A thread has the previous tasks that `ApplicationState.previous_thread` says. If that is unknown, tasks that still
-    exist are distributed round-robin in Kafka's order: active tasks from the first thread on, standbys from the thread
-    after the last active task, and then other copies whose offsets the client reports. The thread that had a task
-    reports its offset, unless `ApplicationState.thread_offsets` says what each thread reports.
+    A thread has the previous tasks that `ApplicationState.previous_thread` says; `ApplicationState.thread_standbys`, if
+    not empty, says the standbys. If the threads are unknown, tasks that still exist are distributed round-robin in
+    Kafka's order: active tasks from the first thread on, standbys from the thread after the last active task, and then
+    other copies whose offsets the client reports. The thread that had a task reports its offset, unless
+    `ApplicationState.thread_offsets` says what each thread reports.
 
     Args:
         state: the state with the clients.
@@ -81,7 +82,10 @@ def _threads(state: ApplicationState, client: int, ids_of: Mapping[str, Sequence
     member_ids = ids_of.get(process, ())
     active = _by_thread(state, client, _known(state, state.previous_active[client]), 0)
     num_dealt = sum(len(tasks) for tasks in active) if state.previous_thread is None else 0
-    standby = _by_thread(state, client, _known(state, state.previous_standby[client]), num_dealt)
+    if state.thread_standbys:
+        standby = [_known(state, tasks) for tasks in state.thread_standbys[client]]
+    else:
+        standby = _by_thread(state, client, _known(state, state.previous_standby[client]), num_dealt)
     offsets = _offsets_by_thread(state, client, active, standby)
     for thread in range(threads):
         yield CoordinatorMember(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
+from typing import cast
 
 import numpy as np
 
@@ -32,7 +33,7 @@ from simulator.assignment.threads import ThreadAssigner, threads_of_slots
 from simulator.errors import AssignorFailedError
 from simulator.flows.execution import Execution
 from simulator.group.fleet import Fleet, GroupProcesses
-from simulator.group.member import ComputeAssignment, Member
+from simulator.group.member import ComputeAssignment, Member, Place
 from simulator.group.reconciliation import assignment_of, tasks_of_members
 from simulator.group.streams_coordinator import Tasks
 from simulator.world.group_assignment import GroupAssignment
@@ -236,7 +237,14 @@ class Leader:
         places = self._fleet.places(instruction.members, processes.former)
         previous = assignment_of(has, places, (len(self.stateful), processes.num_rows))
         decision, target = self._decide(
-            instruction, configs, processes, previous, reported_offsets, approached, is_new_target=is_new_target
+            instruction,
+            configs,
+            processes,
+            previous,
+            reported_offsets,
+            approached,
+            self._thread_standbys(processes, places, has, previous),
+            is_new_target=is_new_target,
         )
         warmups = None if decision.approached is None else decision.approached.warmups
         return decision, tasks_of_members(target, warmups, places)
@@ -249,13 +257,16 @@ class Leader:
         previous: GroupAssignment | None,
         reported_offsets: Mapping[Member, Mapping[int, int]] | None = None,
         approached: ApproachedTarget | None = None,
+        thread_standbys: Sequence[Sequence[tuple[TaskId, ...]]] = (),
         *,
         is_new_target: bool = True,
     ) -> tuple[Decision, GroupAssignment]:
         """Return the decision, and the target along the rows of `processes`."""
         rows = processes.rows
         previous_copies = self._previous_copies(processes, previous)
-        state = self._build_state(processes, configs, previous_copies, previous, reported_offsets or {})
+        state = self._build_state(
+            processes, configs, previous_copies, previous, reported_offsets or {}, thread_standbys
+        )
         self._execution.restoration.record_reports(processes.clients)
         steps = None if self._explain is None else StepRecorder()
         falls_back = getattr(innermost(self._assignor), "falls_back_without_lags", False) and not self.knows_lags
@@ -401,6 +412,7 @@ class Leader:
         previous_copies: tuple[BoolArray, BoolArray],
         previous: GroupAssignment | None,
         reported_offsets: Mapping[Member, Mapping[int, int]] = MappingProxyType({}),
+        thread_standbys: Sequence[Sequence[tuple[TaskId, ...]]] = (),
     ) -> ApplicationState:
         restoration, running = self._execution.restoration, self._execution.running
         lags = restoration.lags(processes.clients, running)
@@ -416,7 +428,24 @@ class Leader:
             self._layout.task_insertion_order,
             None if previous is None else threads_of_slots(previous.thread, processes.rows, processes.slots),
             self._thread_offsets(processes, reported_offsets),
+            thread_standbys,
         )
+
+    def _thread_standbys(
+        self,
+        processes: GroupProcesses,
+        places: Mapping[Member, Place],
+        has: Mapping[Member, Tasks],
+        previous: GroupAssignment,
+    ) -> list[list[tuple[TaskId, ...]]]:
+        """Return the copies that each member has, by process; empty if no two members of a process have a task."""
+        if sum(len(role) for tasks in has.values() for role in tasks) == np.count_nonzero(previous.held()):
+            return []
+        ids, of_place = self._layout.tasks.ids, dict[Place, tuple[TaskId, ...]]()
+        for member, place in places.items():
+            held = cast("frozenset[int]", has[member].standby | has[member].warmup)
+            of_place[place] = tuple(ids[task] for task in sorted(held))
+        return [[of_place[row, slot] for slot in processes.slots[row]] for row in processes.rows.tolist()]
 
     def _thread_offsets(
         self, processes: GroupProcesses, reported: Mapping[Member, Mapping[int, int]]

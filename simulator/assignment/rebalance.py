@@ -112,6 +112,7 @@ def build_state(
     task_insertion_order: IntArray | None = None,
     previous_thread: IntArray | None = None,
     thread_offsets: Sequence[Sequence[Mapping[TaskId, int]]] = (),
+    thread_standbys: Sequence[Sequence[tuple[TaskId, ...]]] = (),
 ) -> ApplicationState:
     """Build the assignor's input from what the members of a group report.
 
@@ -125,6 +126,7 @@ def build_state(
         task_insertion_order: shape (T,); the order in which the leader lists the tasks, None for their own order.
         previous_thread: shape (T, C); the threads of previous tasks, see `ApplicationState`.
         thread_offsets: the offsets that threads report, see `ApplicationState`.
+        thread_standbys: the other tasks that threads held, see `ApplicationState`.
 
     Returns:
         The state.
@@ -143,6 +145,7 @@ def build_state(
         previous_thread=previous_thread,
         task_offsets=[_largest(reported) for reported in thread_offsets],
         thread_offsets=thread_offsets,
+        thread_standbys=thread_standbys,
     )
 
 

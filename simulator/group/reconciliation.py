@@ -148,11 +148,13 @@ def assignment_of(
     """
     assignment = GroupAssignment.empty(*shape)
     owner, standby, thread = assignment.owner, assignment.standby, assignment.thread
-    for member, (active, *copies) in tasks.items():
+    for member, (_, *copies) in tasks.items():
         row, slot = places[member]
         held = _rows(frozenset().union(*copies))
         standby[held, row] = True
         thread[held, row] = slot
+    for member, (active, *_) in tasks.items():
+        row, slot = places[member]
         owned = _rows(active)
         owner[owned] = row
         thread[owned, row] = slot

@@ -136,6 +136,10 @@ class _Drawing:
             self.up.discard(name)
             if self.random.random() < 0.3:  # Without its disk, it is another process.
                 del self.processes[name]
+            is_back = 0.55 <= kind < 0.7 and self.clients[name]["static"] and not self.is_classic
+            if is_back and self.random.random() < 0.6:
+                self.wait(self.random.choice((1, 100, 1_000)), 3)
+                self.start(name)
         elif self.is_classic:
             return
         elif kind < 0.9 and up and not self.is_simulated:
