@@ -61,6 +61,8 @@ class Fleet:
         reports_task_offsets: shape (N,); whether each client reports task offsets to a streams group.
         upgraded_to: the Kafka release to which each client was upgraded; empty if it was not.
         consumers: what the consumers of each client have of their own.
+        locks_tasks: whether any store is persistent. Then a stateful task is open on one thread of a client only, and
+            clients keep their process ids (`StateDirectory.lock`, `.initializeProcessId`).
         first_thread: shape (N + 1,); the row of each client's first thread among the threads that all clients ever
             have.
     """
@@ -91,9 +93,7 @@ class Fleet:
         self.reports_task_offsets: BoolArray = np.full(len(world.clients), reports, dtype=np.bool_)
         self.upgraded_to = ["" for _ in world.clients]
         self._configs = [world.application.assignment_configs for _ in world.clients]
-        self._keeps_process_id = any(
-            store.persistent for part in world.application.subtopologies for store in part.stores
-        )
+        self.locks_tasks = any(store.persistent for part in world.application.subtopologies for store in part.stores)
 
     def row(self, client: str) -> int:
         """Return the row of a client."""
@@ -211,7 +211,7 @@ class Fleet:
         for member in self.members(row):
             self.stop_thread(member)
         self.up[row] = False
-        if not (keeps_disk and self._keeps_process_id):
+        if not (keeps_disk and self.locks_tasks):
             self._process_ids[row] = _next_process_id(self._process_ids[row])
             self._kafka_order = None
 

@@ -162,7 +162,12 @@ def assignment_of(
 
 
 def reconcile_member(
-    place: Place, before: Tasks, after: Tasks, current: GroupAssignment, is_targeted: BoolArray
+    place: Place,
+    before: Tasks,
+    after: Tasks,
+    current: GroupAssignment,
+    is_targeted: BoolArray,
+    is_locked: BoolArray,
 ) -> Reconciliation:
     """Let one member have other tasks.
 
@@ -172,9 +177,11 @@ def reconcile_member(
         after: the tasks that it is to have.
         current: the assignment of the group.
         is_targeted: shape (T,); which tasks the target assigns to any member.
+        is_locked: shape (T,); which tasks only one thread of a client opens, see `Fleet.locks_tasks`.
 
     Returns:
-        The assignment in which it has those tasks.
+        The assignment in which it has those tasks, except those that another thread of its client has open: it has to
+        wait for a locked one. Of two copies without a lock, the assignment has the active one, or the first one.
     """
     row, slot = place
     owner, standby, thread = current.owner.copy(), current.standby.copy(), current.thread.copy()
@@ -186,9 +193,12 @@ def reconcile_member(
     had, gets = before.standby | before.warmup, after.standby | after.warmup
     closed = _rows(had - gets)
     standby[closed[thread[closed, row] == slot], row] = False
-    opened = _rows(gets - had)
+    opened, gained = _rows(gets - had), _rows(after.active - before.active)
+    is_elsewhere = ((owner == row) | standby[:, row]) & (thread[:, row] != slot)
+    opened = opened[~is_elsewhere[opened]]
+    gained = gained[~(is_elsewhere & is_locked)[gained]]
     standby[opened, row] = True
-    gained = _rows(after.active - before.active)
+    standby[gained, row] = False
     owner[gained] = row
     thread[np.concatenate((opened, gained)), row] = slot
     return Reconciliation(GroupAssignment(owner, standby, thread), revoked, revoked & is_targeted)

@@ -13,6 +13,11 @@ static member that closes gets them back when it returns within its session. Aft
 until the session has timed out, which ends its thread (`UNRELEASED_INSTANCE_ID`); it is simulated as if its platform
 restarted it until then.
 
+A client that returns with another process id may get a task on two threads: the first one joins, and gets a standby of
+a task that another one had, and gets back. If a store of the application is persistent, the first thread locks the
+task, and the other one tries to open it until it is closed. If none is, both threads open stores in memory; then the
+active task counts, and a standby beside another copy in the same process is not simulated.
+
 A group of the consumer protocol (KIP-848) works in the same way, with the configs of `group.consumer`: the streams
 protocol descends from it. Its members are consumers and its tasks partitions, and an empty group does not wait for more
 members. If it was converted from the classic protocol, members that still have that learn of a new target by their next
@@ -21,7 +26,8 @@ heartbeat, and rejoin with their next poll.
 With clients and brokers from Kafka 4.4 on, members of streams groups report the offsets of their copies, and the
 coordinator passes the last reports to its assignor (`simulator.group.task_offset_reports`).
 
-Source: `StreamsGroupHeartbeatRequestManager` and `StreamsMembershipManager` of `kafka-clients`,
+Source: `StreamsGroupHeartbeatRequestManager` and `StreamsMembershipManager` of `kafka-clients`, `StateDirectory.lock`
+and `TaskManager.addTaskToStateUpdater` of `kafka-streams`, Kafka 4.4.0;
 `GroupMetadataManager.onLoaded`, `.classicGroupJoinToConsumerGroup`, `ConsumerCoordinator.onJoinPrepare` and
 `.onJoinComplete`, Kafka 4.3.1.
 """
@@ -29,10 +35,11 @@ Source: `StreamsGroupHeartbeatRequestManager` and `StreamsMembershipManager` of 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Final
+from dataclasses import dataclass, field, replace
+from typing import Final, cast
 
 from assignors.model.assignment import UNASSIGNED
+from assignors.model.columns import BoolArray
 from assignors.model.configs import AssignmentConfigs
 from simulator.assignment.approached_target import ApproachedTarget
 from simulator.assignment.leader import Decision
@@ -54,6 +61,7 @@ from simulator.group.streams_coordinator import (
     CoordinatedMember,
     Rules,
     StreamsCoordinator,
+    Task,
     Tasks,
     Timer,
 )
@@ -80,6 +88,7 @@ class Membership:
         is_polling: whether it will have those with its next poll.
         is_beating: whether its next heartbeat is simulated.
         sent_at_ms: when it has sent its last simulated request.
+        refused_at_ms: since when it cannot open tasks of its own, because another thread of its client has them open.
     """
 
     owned: Tasks = NO_TASKS
@@ -87,6 +96,7 @@ class Membership:
     is_polling: bool = False
     is_beating: bool = False
     sent_at_ms: int = -1
+    refused_at_ms: dict[Task, int] = field(default_factory=dict)
 
 
 class StreamsProtocol:
@@ -131,6 +141,7 @@ class StreamsProtocol:
         self._approached: ApproachedTarget | None = None
         self._refines = False
         self._targeted = context.execution.assignment.owner != UNASSIGNED
+        self._is_locked: BoolArray = context.leader.stateful & context.fleet.locks_tasks
         self._generation = 0
         self._watch = 0
         self._due_at_ms: int | None = None
@@ -335,7 +346,9 @@ class StreamsProtocol:
             closes: whether they close; static ones that do not leave then allow others to replace them.
         """
         for member in members:
-            self._memberships.pop(member, None)
+            ended = self._memberships.pop(member, None)
+            if ended is not None:
+                self._open_released(member.client, _all_of(ended.owned))
             self._unsettled.discard(member)
             if member not in self._coordinator.members:
                 continue
@@ -501,20 +514,71 @@ class StreamsProtocol:
 
     def _have(self, member: Member, tasks: Tasks) -> None:
         """Let a member have other tasks."""
-        execution, membership = self._context.execution, self._memberships[member]
-        [place] = self._context.fleet.places([member]).values()
-        with execution.changing(self._context.now_ms):
-            execution.assign(reconcile_member(place, membership.owned, tasks, execution.assignment, self._targeted))
-        membership.owned = membership.received = tasks
+        membership = self._memberships[member]
+        before, refused = membership.owned, membership.refused_at_ms
+        with self._context.execution.changing(self._context.now_ms):
+            self._open(member, before, tasks)
+            membership.owned = membership.received = tasks
+            membership.refused_at_ms = {task: refused[task] for task in refused if task in _all_of(tasks)}
+            self._note_refused(member, _all_of(tasks) - _all_of(before))
+            self._open_released(member.client, _all_of(before) - _all_of(tasks))
         if self._reported_offsets is not None:
             self._reported_offsets.report(member)
+
+    def _open(self, member: Member, before: Tasks, after: Tasks) -> None:
+        """Let a member close and open tasks, except those that another thread of its client has open."""
+        execution = self._context.execution
+        [place] = self._context.fleet.places([member]).values()
+        execution.assign(reconcile_member(place, before, after, execution.assignment, self._targeted, self._is_locked))
+
+    def _note_refused(self, member: Member, tasks: frozenset[Task]) -> None:
+        """Note which tasks a member could not open when it tried to."""
+        refused_at_ms, thread = self._memberships[member].refused_at_ms, self._context.execution.assignment.thread
+        [(row, slot)] = self._context.fleet.places([member]).values()
+        for task in cast("frozenset[int]", tasks):
+            if self._is_locked[task] and thread[task, row] != slot:
+                refused_at_ms.setdefault(task, self._context.now_ms)
+            else:
+                refused_at_ms.pop(task, None)
+
+    def _open_released(self, client: str, released: frozenset[Task]) -> None:
+        """Let other threads of a client open those of their tasks that one of its threads has closed."""
+        fleet, now_ms = self._context.fleet, self._context.now_ms
+        for member in fleet.members(fleet.row(client)):
+            membership = self._memberships.get(member, Membership())
+            wanted = released & _all_of(membership.owned)
+            if not fleet.locks_tasks and wanted:
+                self._open_free(member, wanted)
+            refused_at_ms = {at_ms for task, at_ms in membership.refused_at_ms.items() if task in wanted}
+            for at_ms in sorted({_retry_ms(since_ms, now_ms) for since_ms in refused_at_ms}):
+                self._scope.start(self._open_later(member, at_ms))
+
+    def _open_later(self, member: Member, at_ms: int) -> Process:
+        """Let a member try again to open tasks."""
+        yield self._context.env.timeout(at_ms - self._context.now_ms)
+        if not self._is_up(member):
+            return
+        refused = self._memberships[member].refused_at_ms.items()
+        tries = frozenset(task for task, since_ms in refused if _retry_ms(since_ms, at_ms) == at_ms)
+        with self._context.execution.changing(at_ms):
+            self._open_free(member, tries)
+            self._note_refused(member, tries)
+        self._note(member)
+
+    def _open_free(self, member: Member, tasks: frozenset[Task]) -> None:
+        """Let a member open those of its tasks that no other client has got in the meantime."""
+        active, standby, warmup = (role & tasks for role in self._memberships[member].owned)
+        owner = self._context.execution.assignment.owner
+        free = frozenset(task for task in cast("frozenset[int]", active) if owner[task] == UNASSIGNED)
+        self._open(member, NO_TASKS, Tasks(free, standby, warmup))
 
     def _note(self, member: Member) -> None:
         """Note whether a member has its target, and let it send heartbeats until it has."""
         membership, coordinator = self._memberships[member], self._coordinator
         is_classic = member in self._classic
         is_settled = coordinator.is_at_target(member) if is_classic else self._is_settled(member)
-        if is_settled and membership.owned == coordinator.members[member].assigned:
+        has_opened_all = not membership.refused_at_ms
+        if is_settled and has_opened_all and membership.owned == coordinator.members[member].assigned:
             self._unsettled.discard(member)
             self._mark_if_complete()
             return
@@ -734,3 +798,21 @@ class StreamsProtocol:
 def _instance(member: Member) -> tuple[str, int]:
     """Return what identifies a static member: `group.instance.id` is the client's with the number of the thread."""
     return member.client, member.thread
+
+
+def _retry_ms(refused_at_ms: int, from_ms: int) -> int:
+    """Return when a thread tries to open a task again, at `from_ms` or later.
+
+    The backoff is two seconds, then four, eight and ten, with a jitter of 50 %. Each poll draws the jitter anew, so the
+    smallest one counts (`TaskManager.BackoffRecord`).
+    """
+    at_ms, backoff_ms = refused_at_ms, 2_000
+    while at_ms < from_ms:
+        at_ms += backoff_ms // 2
+        backoff_ms = min(2 * backoff_ms, 10_000)
+    return at_ms
+
+
+def _all_of(tasks: Tasks) -> frozenset[Task]:
+    """Return tasks in any role."""
+    return tasks.active | tasks.standby | tasks.warmup

@@ -314,3 +314,33 @@ def disturbed_worlds(draw: st.DrawFn) -> World:
         base = draw(with_running_clients(base))
     events = draw(st.lists(disturbances(base), max_size=6))
     return dataclasses.replace(base, disturbances=tuple(events))
+
+
+@st.composite
+def restarted_static_members(draw: st.DrawFn) -> World:
+    """Draw a disturbed world with a streams group, whose static members return without their disks."""
+    base = draw(disturbed_worlds())
+    configs = dataclasses.replace(
+        base.application.assignment_configs, num_standby_replicas=draw(st.sampled_from((1, 1, 2)))
+    )
+    group = dataclasses.replace(base.application.group_configs, protocol=GroupProtocol.STREAMS)
+    names = [client.name for client in base.clients]
+    bounces = st.builds(
+        RollingBounce,
+        moments,
+        st.lists(st.sampled_from(names), min_size=1, unique=True).map(tuple),
+        st.sampled_from((1, 500, 5_000, 20_000)),
+        st.sampled_from((0, 1_500, 40_000)),
+        st.just(Disk.LOST),
+        closing=st.just(Closing(leaves_group=False)),
+    )
+    threads = st.builds(
+        StreamThreads, moments, st.lists(st.sampled_from(names), min_size=1, unique=True).map(tuple), st.integers(1, 4)
+    )
+    events = draw(st.lists(bounces | bounces | threads, min_size=1, max_size=4))
+    return dataclasses.replace(
+        base,
+        application=dataclasses.replace(base.application, assignment_configs=configs, group_configs=group),
+        clients=tuple(dataclasses.replace(client, is_static=True) for client in base.clients),
+        disturbances=(*base.disturbances, *events),
+    )

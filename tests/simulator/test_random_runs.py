@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from assignors.model.assignment import TaskAssignor
 from simulator.world.client_times import ClientTimes
 from simulator.world.world import World
-from tests.simulator.random_worlds import assignors, disturbed_worlds
+from tests.simulator.random_worlds import assignors, disturbed_worlds, restarted_static_members
 from tests.simulator.run_checks import check_run
 
 
@@ -37,3 +37,9 @@ def test_random_runs_with_client_times_keep_the_invariants(
 ) -> None:
     application = dataclasses.replace(world.application, times=times)
     check_run(dataclasses.replace(world, application=application), assignor)
+
+
+@settings(max_examples=40)
+@given(restarted_static_members(), assignors())
+def test_random_runs_of_restarted_static_members_keep_the_invariants(world: World, assignor: TaskAssignor) -> None:
+    check_run(world, assignor)

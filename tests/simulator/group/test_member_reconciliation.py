@@ -18,6 +18,7 @@ PLACES: dict[Member, Place] = {
 }
 MEMBERS = list(PLACES)
 EVERYWHERE = np.ones(TASKS, dtype=np.bool_)
+NOWHERE = ~EVERYWHERE
 
 
 @st.composite
@@ -73,7 +74,7 @@ def test_members_that_revoke_first_reach_any_assignment(
         for member, place in PLACES.items():
             kept = Tasks(*(mine & wanted for mine, wanted in zip(before[member], after[member], strict=True)))
             gets = kept if is_revoking else after[member]
-            step = reconcile_member(place, has[member], gets, current, EVERYWHERE)
+            step = reconcile_member(place, has[member], gets, current, EVERYWHERE, NOWHERE)
             lost = has[member].active - gets.active
             assert set(np.flatnonzero(step.revoked).tolist()) == lost
             assert (step.withheld == step.revoked).all()
@@ -87,7 +88,7 @@ def test_members_that_revoke_first_reach_any_assignment(
 def test_task_that_another_thread_has_is_not_taken_from_it() -> None:
     """A member that was removed may still have a task when it stops it."""
     current = assignment_of({MEMBERS[1]: Tasks(frozenset({0}))}, PLACES, (TASKS, CLIENTS))
-    step = reconcile_member(PLACES[MEMBERS[0]], Tasks(frozenset({0})), NO_TASKS, current, EVERYWHERE)
+    step = reconcile_member(PLACES[MEMBERS[0]], Tasks(frozenset({0})), NO_TASKS, current, EVERYWHERE, NOWHERE)
     assert step.assignment.owner.tolist() == [0, *[UNASSIGNED] * (TASKS - 1)]
     assert not step.revoked.any()
 
@@ -95,7 +96,54 @@ def test_task_that_another_thread_has_is_not_taken_from_it() -> None:
 def test_task_without_a_target_is_not_withheld() -> None:
     current = assignment_of({MEMBERS[0]: Tasks(frozenset({0, 1}))}, PLACES, (TASKS, CLIENTS))
     is_targeted = np.arange(TASKS) == 1
-    step = reconcile_member(PLACES[MEMBERS[0]], Tasks(frozenset({0, 1})), NO_TASKS, current, is_targeted)
+    step = reconcile_member(PLACES[MEMBERS[0]], Tasks(frozenset({0, 1})), NO_TASKS, current, is_targeted, NOWHERE)
     assert step.revoked.tolist()[:2] == [True, True]
     assert step.withheld.tolist()[:2] == [False, True]
     assert isinstance(step.assignment, GroupAssignment)
+
+
+def test_locked_task_stays_on_the_thread_that_opened_it_first() -> None:
+    first, second = MEMBERS[:2]
+    current = assignment_of({first: Tasks(frozenset(), frozenset({0, 1}))}, PLACES, (TASKS, CLIENTS))
+    gets = Tasks(frozenset({0}), frozenset({1, 2}))
+    step = reconcile_member(PLACES[second], NO_TASKS, gets, current, EVERYWHERE, EVERYWHERE)
+    assert tasks_of_members(step.assignment, None, PLACES)[first] == Tasks(frozenset(), frozenset({0, 1}))
+    assert tasks_of_members(step.assignment, None, PLACES)[second] == Tasks(frozenset(), frozenset({2}))
+
+
+def test_active_task_counts_where_two_threads_have_a_task_in_memory() -> None:
+    first, second = MEMBERS[:2]
+    current = assignment_of({first: Tasks(frozenset({2}), frozenset({0, 1}))}, PLACES, (TASKS, CLIENTS))
+    gets = Tasks(frozenset({0}), frozenset({1, 2}))
+    step = reconcile_member(PLACES[second], NO_TASKS, gets, current, EVERYWHERE, NOWHERE)
+    assert tasks_of_members(step.assignment, None, PLACES)[first] == Tasks(frozenset({2}), frozenset({1}))
+    assert tasks_of_members(step.assignment, None, PLACES)[second] == Tasks(frozenset({0}))
+
+
+def test_thread_that_closes_a_copy_leaves_that_of_another_thread() -> None:
+    first, second = MEMBERS[:2]
+    current = assignment_of({first: Tasks(frozenset(), frozenset({0}))}, PLACES, (TASKS, CLIENTS))
+    for is_locked in (EVERYWHERE, NOWHERE):
+        of_both = reconcile_member(
+            PLACES[second], NO_TASKS, Tasks(frozenset(), frozenset({0})), current, EVERYWHERE, is_locked
+        )
+        step = reconcile_member(
+            PLACES[second],
+            Tasks(frozenset(), frozenset({0})),
+            NO_TASKS,
+            of_both.assignment,
+            EVERYWHERE,
+            is_locked,
+        )
+        assert tasks_of_members(step.assignment, None, PLACES)[first] == Tasks(frozenset(), frozenset({0}))
+
+
+def test_previous_active_task_counts_where_two_threads_had_a_task() -> None:
+    """The coordinator gives a task to a second thread of a process that a static member returns to."""
+    first, second = MEMBERS[:2]
+    for tasks in (
+        {first: Tasks(frozenset({0})), second: Tasks(frozenset(), frozenset({0}))},
+        {second: Tasks(frozenset(), frozenset({0})), first: Tasks(frozenset({0}))},
+    ):
+        assignment = assignment_of(tasks, PLACES, (TASKS, CLIENTS))
+        assert (assignment.owner[0], assignment.thread[0, 0]) == PLACES[first]
