@@ -86,22 +86,23 @@ def max_min_shares_of_two(
 
 
 def max_min_shares_between(
-    sending: FloatArray, sender: IntArray, receiving: FloatArray, receiver: IntArray
+    sending: FloatArray, sender: IntArray, receiving: FloatArray, receiver: IntArray, demand: FloatArray | None = None
 ) -> FloatArray:
     """Return max-min fair rates for flows limited by sender and receiver.
 
-    Every flow takes as much as it can get. The result is that of `max_min_shares_of_two`, without its table of K x D.
+    The result is that of `max_min_shares_of_two`, without its table of K x D.
 
     Args:
         sending: shape (S,); the capacity of each sender.
         sender: shape (K,); the sender of each flow.
         receiving: shape (D,); the capacity of each receiver.
         receiver: shape (K,); the receiver of each flow.
+        demand: shape (K,); the demand of each flow; by default, every flow takes as much as it can get.
 
     Returns:
         The rate of each flow, shape (K,).
 
-    Complexity: up to S + D passes of O(K).
+    Complexity: up to S + D passes of O(K), or K passes with demands.
     """
     shares = np.zeros(len(sender), dtype=np.float64)
     sent, received = sending.copy(), receiving.copy()
@@ -112,12 +113,16 @@ def max_min_shares_between(
             sent[at_sender] / np.bincount(at_sender, minlength=len(sent))[at_sender],
             received[at_receiver] / np.bincount(at_receiver, minlength=len(received))[at_receiver],
         )
-        # The scarcest capacity is shared out, which leaves more of the others.
-        scarcest = fair.min()
-        served = fair <= scarcest * (1 + 1e-12)
-        shares[waiting[served]] = scarcest
-        sent -= scarcest * np.bincount(at_sender[served], minlength=len(sent))
-        received -= scarcest * np.bincount(at_receiver[served], minlength=len(received))
+        satisfied = demand[waiting] <= fair if demand is not None else np.zeros(len(waiting), dtype=np.bool_)
+        if demand is not None and satisfied.any():
+            served, amounts = satisfied, demand[waiting]
+        else:
+            # The scarcest capacity is shared out, which leaves more of the others.
+            scarcest = fair.min()
+            served, amounts = fair <= scarcest * (1 + 1e-12), np.full(len(waiting), scarcest)
+        shares[waiting[served]] = amounts[served]
+        sent -= np.bincount(at_sender[served], amounts[served], minlength=len(sent))
+        received -= np.bincount(at_receiver[served], amounts[served], minlength=len(received))
         np.maximum(sent, 0.0, out=sent)
         np.maximum(received, 0.0, out=received)
         waiting = waiting[~served]

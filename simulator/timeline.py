@@ -10,6 +10,7 @@ from typing import Final
 
 from assignors.model.ids import TopicPartition
 from simulator.brokers.coordinator import with_coordinator_moves
+from simulator.brokers.replica_catch_up import may_lag
 from simulator.brokers.replication_progress import ReplicationProgress
 from simulator.pod_schedules import PodStart, PodStop, pod_schedule, startable_ms
 from simulator.world.changes import (
@@ -77,7 +78,7 @@ def timeline(world: World) -> list[TimedChange]:
     happening = list(_with_outages(_without_no_ops(world, sorted(planned, key=lambda entry: entry[0].at_ms))))
     has_changes = any(isinstance(timed.change, _CHANGES_OF_BROKERS) for timed in happening)
     has_plans = any(isinstance(event, Reassignment) for event in world.disturbances)
-    if has_changes or has_plans or _has_other_leaders(world):
+    if has_changes or has_plans or _has_other_leaders(world) or may_lag(world):
         happening = list(_with_replication(ReplicationProgress(world), world, happening, world.duration_ms))
     return list(with_coordinator_moves(world, happening))
 

@@ -214,6 +214,12 @@ class BrokerConfigs(ScenarioSection):
         alias="leader.imbalance.check.interval.seconds",
         description="Seconds between two checks at which the controller elects preferred leaders.",
     )
+    replica_lag_time_max_ms: PositiveDuration = Field(
+        default=30_000,
+        alias="replica.lag.time.max.ms",
+        description="How long an in-sync replica may lag behind its leader, which checks twice in that time; replicas "
+        "lag if their brokers replicate less (cluster.brokers.replication) than is produced.",
+    )
 
     @model_validator(mode="before")
     @classmethod

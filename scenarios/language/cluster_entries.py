@@ -38,8 +38,8 @@ BROKER_LIST: Final = "<list>"
 REPLICATION: Final = 1_250_000_000
 """The rate at which a broker with a network of 10 Gbit/s replicates."""
 _REPLICATION_LIMIT: Final = (
-    "Maximum rate at which followers fetch from a broker, and at which it fetches as a follower. Replicas of a broker "
-    "that restarts catch up with what in-sync followers leave of it; default: 10 Gbit/s."
+    "Maximum rate at which followers fetch from a broker, and at which it fetches as a follower, shared max-min fairly "
+    "by pairs of brokers. Replicas that fetch less than is produced lag (replica.lag.time.max.ms); default: 10 Gbit/s."
 )
 
 _DELAYS: Final = ("streams_initial_rebalance_delay_ms", "streams_assignment_interval_ms")

@@ -239,7 +239,6 @@ BROKER_CONFIGS_OUTSIDE_THE_MODEL: Final = ConfigsOutsideTheModel(
         "group.min.session.timeout.ms": UnmodeledConfig("session.timeout.ms is checked against the default", "6000"),
         "group.max.session.timeout.ms": UnmodeledConfig("session.timeout.ms is checked against the default", "1800000"),
         "offsets.retention.minutes": UnmodeledConfig("committed offsets of an empty group never expire", "10080"),
-        "replica.lag.time.max.ms": UnmodeledConfig("only replicas of brokers that stop lag behind", "30000"),
         "broker.session.timeout.ms": UnmodeledConfig("the controller detects a dead broker at once", "9000"),
         "log.retention.ms": UnmodeledConfig("set retention.ms in the configs of topics"),
         "log.retention.minutes": UnmodeledConfig("set retention.ms in the configs of topics"),

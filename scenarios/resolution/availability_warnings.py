@@ -19,8 +19,8 @@ from scenarios.resolution.brokers import CLUSTER
 from scenarios.resolution.cluster import ResolvedCluster
 from scenarios.sampling.blueprint import Blueprint, TopicBlueprint, TopicDefaults
 from scenarios.sampling.event_plans import BrokerUpgradePlan
-from simulator.brokers.replication_progress import catch_up_ms
-from simulator.world.disturbances import BrokerBounce
+from simulator.brokers.replication_progress import catch_up_ms, catches_up_within, lagging_brokers
+from simulator.world.disturbances import BrokerBounce, TrafficChange
 
 _FAILURES: Final = ("broker_bounce", "broker_loss", "rack_outage", "upgrade")
 _LONGEST_PAUSE_MS: Final = 24 * 3_600_000
@@ -89,10 +89,10 @@ def warn_about_default_factor(
         )
 
 
-def warn_about_pauses(
+def warn_about_replication(
     blueprint: Blueprint, seed: int, paths: Mapping[int, ScenarioPath], source_map: SourceMap
 ) -> None:
-    """Warn about brokers that restart one after the other before the replicas of the last one are in sync again.
+    """Warn about replicas that cannot keep up with what is produced, and about restarts that do not wait for replicas.
 
     Args:
         blueprint: a valid blueprint.
@@ -100,14 +100,27 @@ def warn_about_pauses(
         paths: the paths of the restarts in the scenario, by time.
         source_map: collects the warnings.
     """
+    traffic = [event for event in blueprint.events if isinstance(event, TrafficChange)]
+    if not any(change.at_ms == 0 for change in traffic):
+        traffic.append(TrafficChange(0, 1.0))
+    copied = max(change.factor for change in traffic) * sum(
+        (topic.replication_factor - 1) * max(map(sum, (topic.bytes_per_s, *topic.hourly_bytes_per_s)))
+        for topic in blueprint.topics
+    )
+    may_lag = copied > min((broker.replication_bytes_per_s for broker in blueprint.brokers), default=0)
     restarts = [event for event in blueprint.events if isinstance(event, BrokerBounce | BrokerUpgradePlan)]
     restarts = [event for event in restarts if len(event.brokers) > 1]
-    if not restarts:
+    if not may_lag and not restarts:
         return
     application = blueprint.application
     undisturbed = replace(blueprint, events=())
     world = undisturbed.world(seed, application.assignment_configs, application.group_configs.protocol)
+    if lagging := lagging_brokers(world, traffic) if may_lag else ():
+        label = "brokers that replicate less than is produced for their replicas, which leave the in-sync set"
+        source_map.add_warning((*CLUSTER, "brokers"), format_list(label, lagging, max_names=6))
     for event in restarts:
+        if catches_up_within(world, event.down_ms, event.pause_ms):
+            continue
         shortest_ms = catch_up_ms(world, event.brokers, event.down_ms, _LONGEST_PAUSE_MS)
         if shortest_ms is not None and shortest_ms <= event.pause_ms:
             continue

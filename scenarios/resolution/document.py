@@ -18,7 +18,7 @@ from scenarios.resolution.assignors import AssignorSpec, resolve_assignors
 from scenarios.resolution.availability_warnings import (
     warn_about_availability,
     warn_about_default_factor,
-    warn_about_pauses,
+    warn_about_replication,
 )
 from scenarios.resolution.clients import check_membership, check_streams_group, resolve_clients, warn_about_leak
 from scenarios.resolution.closing_warnings import warn_about_closing
@@ -180,6 +180,7 @@ def resolve_document(
         topic_defaults=defaults,
         reads_from_nearest_replica=cluster.reads_from_nearest_replica,
         controller=cluster.controller,
+        replica_lag_time_max_ms=broker_configs.replica_lag_time_max_ms,
         application=Application(
             id=document.application.id,
             subtopologies=application.subtopologies,
@@ -207,7 +208,7 @@ def resolve_document(
         check_reassignments(blueprint, document.seeds[0], paths, source_map)
         warn_about_availability(traffic.topics.values(), defaults, source_map)
         warn_about_default_factor(document, cluster, application.topics, assignors, source_map)
-        warn_about_pauses(blueprint, document.seeds[0], _restart_paths(document), source_map)
+        warn_about_replication(blueprint, document.seeds[0], _restart_paths(document), source_map)
         if group is None:
             warn_about_configs(
                 WarningContext(document, clients, cluster.brokers, application.subtopologies, assignors, source_map)

@@ -182,6 +182,7 @@ class Blueprint:
     start: Start
     next_rebalance_ms: int | None
     price: Price | None
+    replica_lag_time_max_ms: int = 30_000
     hosts: tuple[ClientHost, ...] = ()
     other_traffic: OtherTraffic | None = None
 
@@ -210,6 +211,7 @@ class Blueprint:
                 topics={plan.name: plan.to_topic(self.brokers, seed, self.topic_defaults) for plan in self.topics},
                 reads_from_nearest_replica=self.reads_from_nearest_replica,
                 controller=self.controller,
+                replica_lag_time_max_ms=self.replica_lag_time_max_ms,
             ),
             application=replace(
                 self.application, assignment_configs=configs, group_configs=self.group_configs[protocol]

@@ -15,7 +15,7 @@ Source: `ReplicationControlManager.handleBrokerFenced`, `.handleBrokerUnfenced`,
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -27,6 +27,9 @@ from simulator.world.disturbances import Reassignment, ReplicaMove
 from simulator.world.layout import FloatArray
 from simulator.world.sentinels import NO_BROKER
 from simulator.world.world import NO_LEADER, Topic, World
+
+_OF_REPLICAS: Final = ("in_sync", "follows", "missing", "caught_up_ms", "_eligible", "_added", "_copying")
+"""The arrays of `ReplicationControl` with a value per replica."""
 
 
 class PartitionState(NamedTuple):
@@ -59,9 +62,11 @@ class ReplicationControl:
         alive: which brokers are alive; the last entry, `NO_BROKER`, is not.
         replicas: shape (P, W); rows of brokers in replica order, NO_BROKER after the last.
         leader: shape (P,); row of the leading broker, NO_BROKER if none.
+        last_leader: shape (P,); row of the broker that leads, or led last.
         in_sync: shape (P, W); whether a replica is in the ISR.
-        follows: shape (P, W); whether a live replica that was out of sync catches up to join the ISR.
-        missing: shape (P, W); bytes that a replica lacks that left the ISR during the run.
+        follows: shape (P, W); whether a live replica catches up: to join the ISR, or in the ISR, behind its leader.
+        missing: shape (P, W); bytes that a replica lacks that left the ISR during the run or is behind its leader.
+        caught_up_ms: shape (P, W); when a replica that is in the ISR and catches up last had everything.
     """
 
     def __init__(self, world: World) -> None:
@@ -85,10 +90,11 @@ class ReplicationControl:
         self._unclean: BoolArray = np.zeros(self._count, dtype=np.bool_)
         for topic in topics.values():
             self._set_topic(topic)
-        self._last_leader: IntArray = self.leader.copy()
+        self.last_leader: IntArray = self.leader.copy()
         self._eligible: BoolArray = np.zeros_like(self.in_sync)
         self.follows: BoolArray = np.zeros_like(self.in_sync)
         self.missing: FloatArray = np.zeros(self.in_sync.shape, dtype=np.float64)
+        self.caught_up_ms: IntArray = np.zeros_like(self.replicas)
         self._added: BoolArray = np.zeros_like(self.in_sync)
         self._copying: BoolArray = np.zeros_like(self.in_sync)
         self._num_target: IntArray = np.zeros(self._count, dtype=np.int64)
@@ -157,12 +163,22 @@ class ReplicationControl:
             self.follows[rows] |= is_here & ~self.in_sync[rows] & ~self._copying[rows]
 
     def join_isr(self, rows: IntArray, places: IntArray) -> None:
-        """Add replicas, given by their rows and columns, that have caught up to the ISRs."""
+        """Add replicas, given by their rows and columns, that have caught up to the ISRs that they are not in."""
+        self._dirty[rows[~self.in_sync[rows, places]]] = True
         self.in_sync[rows, places] = True
         self.follows[rows, places] = False
         self.missing[rows, places] = 0.0
-        self._dirty[rows] = True
         self._forget_eligible(np.unique(rows))
+
+    def leave_isr(self, rows: IntArray, places: IntArray) -> None:
+        """Remove live replicas, given by their rows and columns, from ISRs that remain large enough for writes."""
+        self.in_sync[rows, places] = False
+        self._dirty[rows] = True
+
+    def spare_in_sync(self, rows: IntArray) -> IntArray:
+        """Return how many in-sync replicas more than `min.insync.replicas` partitions have."""
+        spare: IntArray = np.count_nonzero(self.in_sync[rows], axis=1) - self._min_in_sync[rows]
+        return spare
 
     def takes_writes(self) -> BoolArray:
         """Return which partitions, shape (P,), have a leader and enough in-sync replicas for `acks=all`."""
@@ -208,24 +224,14 @@ class ReplicationControl:
             The rows of the brokers that must copy it.
         """
         target = self.rows_of(brokers)
-        before = self.replicas[row].copy()
-        known = before[before != NO_BROKER].tolist()
+        known = self.replicas[row][self.replicas[row] != NO_BROKER].tolist()
         new = [broker for broker in target if broker not in known]
         removed = sorted((broker for broker in known if broker not in target), key=self._broker_ids.__getitem__)
-        flags = (self.in_sync, self._eligible, self.follows, self._added, self._copying)
-        kept = [set(before[flag[row]].tolist()) for flag in flags]
-        missing = dict(zip(before.tolist(), self.missing[row].tolist(), strict=True))
-        num_target = len(target)
-        self._set_row(row, [*target, *removed])
-        for flag, brokers_with_it in zip(
-            (self.in_sync, self._eligible, self.follows, self._added, self._copying), kept, strict=True
-        ):
-            flag[row] = np.isin(self.replicas[row], list(brokers_with_it))
-        self.missing[row] = [missing.get(broker, 0.0) for broker in self.replicas[row].tolist()]
+        self._set_row(row, [*target, *removed], keeps=_OF_REPLICAS)
         is_new = np.isin(self.replicas[row], new)
         self._added[row] |= is_new
         self._copying[row] |= is_new
-        self._num_target[row] = num_target
+        self._num_target[row] = len(target)
         self._keeps_leader[row] = keeps_leader
         return new
 
@@ -235,11 +241,9 @@ class ReplicationControl:
         target = self.replicas[row, :count].copy()
         if count == 0 or not (self.in_sync[row, :count] & self.alive[target]).all():
             return False
-        in_sync, eligible = self.in_sync[row, :count].copy(), self._eligible[row, :count].copy()
         keeps_leader = self._keeps_leader[row]
-        self._set_row(row, target.tolist())
+        self._set_row(row, target.tolist(), keeps=("in_sync", "follows", "missing", "caught_up_ms", "_eligible"))
         self._keeps_leader[row] = keeps_leader
-        self.in_sync[row, :count], self._eligible[row, :count] = in_sync, eligible
         if self.leader[row] not in target:
             self.leader[row] = NO_BROKER
             self._elect(np.array([row]))
@@ -275,7 +279,9 @@ class ReplicationControl:
         """Let the first replicas of partitions, shape (P,), lead where they can; return how many did not before."""
         elected = rows & self.electable()
         self.leader = np.where(elected, self.replicas[:, 0], self.leader)
-        self._last_leader = np.where(elected, self.leader, self._last_leader)
+        self.last_leader = np.where(elected, self.leader, self.last_leader)
+        rows_of_elected = np.flatnonzero(elected)
+        self._follow(rows_of_elected, np.zeros_like(rows_of_elected))
         self._dirty |= elected
         return int(np.count_nonzero(elected))
 
@@ -303,22 +309,28 @@ class ReplicationControl:
         for row, in_sync in enumerate(topic.in_sync, rows.start):
             self.in_sync[row] &= np.isin(self.replicas[row], self.rows_of(in_sync))
 
-    def _set_row(self, row: int, replicas: Sequence[int]) -> None:
-        """Set the replicas of a partition without a reassignment, none of them in sync."""
+    def _set_row(self, row: int, replicas: Sequence[int], keeps: Sequence[str] = ()) -> None:
+        """Set the replicas of a partition without a reassignment; those that stay keep the values of some arrays."""
+        place_of = {broker: place for place, broker in enumerate(self.replicas[row].tolist()) if broker != NO_BROKER}
         missing = len(replicas) - self.replicas.shape[1]
         if missing > 0:
             self._widen(missing)
         self.replicas[row] = NO_BROKER
         self.replicas[row, : len(replicas)] = replicas
-        for flag in (self.in_sync, self._eligible, self.follows, self._added, self._copying):
-            flag[row] = False
-        self.missing[row] = 0.0
+        stay = [place for place, broker in enumerate(replicas) if broker in place_of]
+        before = [place_of[replicas[place]] for place in stay]
+        for name in _OF_REPLICAS:
+            values = getattr(self, name)[row]
+            kept = values[before]
+            values[:] = 0
+            if name in keeps:
+                values[stay] = kept
         self._num_target[row], self._keeps_leader[row], self._dirty[row] = 0, False, True
 
     def _widen(self, missing: int) -> None:
         pad = ((0, 0), (0, missing))
         self.replicas = np.pad(self.replicas, pad, constant_values=NO_BROKER)
-        for name in ("in_sync", "_eligible", "follows", "missing", "_added", "_copying"):
+        for name in _OF_REPLICAS:
             setattr(self, name, np.pad(getattr(self, name), pad))
 
     def _rows_on(self, broker: int) -> IntArray:
@@ -355,7 +367,7 @@ class ReplicationControl:
         is_clean = _rows_with(candidates) & has_isr
         if self._uses_elr:
             forgotten = ~_rows_with(in_sync | eligible)
-            last = live & (replicas == self._last_leader[rows][:, None])
+            last = live & (replicas == self.last_leader[rows][:, None])
             candidates = np.where(forgotten[:, None], last, candidates)
         unclean = self._unclean[rows] & ~_rows_with(candidates)
         candidates = np.where(unclean[:, None], live, candidates)
@@ -363,8 +375,14 @@ class ReplicationControl:
         leader = np.where(has_leader, replicas[np.arange(len(rows)), place], NO_BROKER)
         self._dirty[rows[leader != self.leader[rows]]] = True
         self.leader[rows] = leader
-        self._last_leader[rows[has_leader]] = leader[has_leader]
+        self.last_leader[rows[has_leader]] = leader[has_leader]
+        self._follow(rows[has_leader], place[has_leader])
         self._lead_alone(rows[has_leader & ~is_clean], place[has_leader & ~is_clean])
+
+    def _follow(self, rows: IntArray, places: IntArray) -> None:
+        """Let replicas follow new leaders, given by their columns: they lack what these have, and no more."""
+        self.follows[rows, places] = False
+        self.missing[rows] = np.maximum(self.missing[rows] - self.missing[rows, places][:, None], 0.0)
 
     def _lead_alone(self, rows: IntArray, place: IntArray) -> None:
         """Let new leaders that were not in the ISR be its only members; the other live replicas follow them."""
@@ -373,7 +391,6 @@ class ReplicationControl:
         self.in_sync[rows] = False
         self.in_sync[rows, place] = True
         self._eligible[rows, place] = False
-        self.missing[rows] = np.maximum(self.missing[rows] - self.missing[rows, place][:, None], 0.0)
         self._dirty[rows] = True
 
     def _ids(self, rows: IntArray) -> tuple[int, ...]:

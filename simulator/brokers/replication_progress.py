@@ -18,8 +18,8 @@ Source: `ReplicationControlManager.changePartitionReassignment`, `QuorumControll
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterator, Sequence
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
@@ -32,7 +32,7 @@ from simulator.brokers.replication import ReplicaCopies, ReplicationSources
 from simulator.brokers.replication_control import ReplicationControl
 from simulator.random_streams import random_stream
 from simulator.world.changes import RackTransfer, ReplicationStep
-from simulator.world.disturbances import LeaderElection, Reassignment, ReassignmentTarget
+from simulator.world.disturbances import LeaderElection, Reassignment, ReassignmentTarget, TrafficChange
 from simulator.world.layout import FloatArray
 from simulator.world.world import World
 
@@ -85,6 +85,42 @@ def catch_up_ms(world: World, brokers: Sequence[int], down_ms: int, limit_ms: in
     return longest
 
 
+def catches_up_within(world: World, down_ms: int, limit_ms: int) -> bool:
+    """Return whether a bound proves that any broker that restarts catches up within a limit, at the usual traffic.
+
+    If no broker sends more than half of its replication rate to followers in sync, whichever replicas lead, they do not
+    lag. Then all that the restarted broker lacks shrinks by the rate that it or a leader has left, less what is
+    produced. This takes O(P · W) instead of the simulation of `catch_up_ms`.
+    """
+    brokers, topics = world.cluster.brokers, world.cluster.topics.values()
+    stored, sent = Counter[int](), Counter[int]()
+    for topic in topics:
+        for replicas, produced in zip(topic.replicas, topic.bytes_per_s, strict=True):
+            for broker in replicas:
+                stored[broker] += produced
+                sent[broker] += produced * (len(replicas) - 1)
+    rate = {broker.id: broker.replication_bytes_per_s for broker in brokers}
+    if any(topic.in_sync for topic in topics) or any(rate[broker] < 2 * sent[broker] for broker in rate):
+        return False
+    left = min((rate[broker] - sent[broker] for broker in rate), default=0)
+    closing = {broker: min(rate[broker], left) - stored[broker] for broker in rate}
+    # Each pair of brokers ends at a full millisecond.
+    room_ms = limit_ms - len(brokers)
+    return all(closing[broker] > 0 and stored[broker] * down_ms <= closing[broker] * room_ms for broker in rate)
+
+
+def lagging_brokers(world: World, traffic: Iterable[TrafficChange]) -> list[int]:
+    """Return the ids of the brokers whose replicas cannot keep up with some traffic while all brokers are up."""
+    progress, lagging = ReplicationProgress(world), set[int]()
+    replicas = progress.replicas
+    for change in traffic:
+        progress.set_traffic(change.factor, change.hour)
+        deque(progress.take_step(), maxlen=0)
+        rows, places = replicas.catching_up()
+        lagging.update(replicas.replicas[rows, places].tolist())
+    return sorted(world.cluster.brokers[row].id for row in lagging)
+
+
 class ReplicationProgress:
     """The brokers and partitions of a world at a moment, and the ongoing reassignments.
 
@@ -121,7 +157,7 @@ class ReplicationProgress:
         self._check_ms: int | None = None
         if self._interval_ms is not None and (self._is_periodic or self.replicas.is_imbalanced()):
             self._check_ms = 1 + int(random_stream(world.seed, "leader_check").integers(self._interval_ms))
-        self._catch_up.update(self._growth())
+        self._catch_up.update(self._growth(), 0)
         self._begun: list[str] = []
         self._reached: list[TopicPartition] = []
         self._ended: list[str] = []
@@ -155,7 +191,8 @@ class ReplicationProgress:
                 self._complete(int(row))
             if not pairs and not unthrottled.any() and not self._join_isrs():
                 break
-        self._catch_up.update(self._growth())
+        self._leave_isrs()
+        self._catch_up.update(self._growth(), self._now_ms)
         self._schedule_check()
         step = ReplicationStep(
             self.replicas.take_changed(),
@@ -191,6 +228,7 @@ class ReplicationProgress:
     def start_brokers(self, brokers: tuple[int, ...]) -> None:
         """Start brokers again."""
         self.replicas.start_brokers(brokers)
+        self._catch_up.restart_checks(self.replicas.rows_of(brokers), self._now_ms)
         for row in np.flatnonzero(self.replicas.is_reassigned()).tolist():
             self._complete(row)
 
@@ -206,10 +244,17 @@ class ReplicationProgress:
                 self._complete(row)
         return has_joined
 
+    def _leave_isrs(self) -> None:
+        """Let replicas that lag for too long leave the ISRs."""
+        rows, places = self._catch_up.take_leaves(self._now_ms)
+        if len(rows):
+            brokers = np.unique(self.replicas.replicas[rows, places]).tolist()
+            self._ended.append(f"replicas on {self.replicas.describe(brokers)} lag and are out of sync")
+
     def is_in_sync(self) -> bool:
         """Return whether no live replica of a partition with a leader is out of sync, copies of reassignments apart."""
-        rows, _ = self.replicas.catching_up()
-        return not len(rows)
+        rows, places = self.replicas.catching_up()
+        return bool(self.replicas.in_sync[rows, places].all())
 
     def set_traffic(self, factor: float, hour: int | None) -> None:
         """Set the production rate to a multiple of the usual one, or of that of an hour of the day."""
@@ -232,7 +277,7 @@ class ReplicationProgress:
     def _next_ms(self) -> float:
         seconds = min(self._copies.next_in_sync_s(), self._catch_up.next_s())
         in_sync_ms = np.inf if np.isinf(seconds) else self._now_ms + max(1, int(np.ceil(seconds * 1000)))
-        return min(in_sync_ms, self._next_check_ms())
+        return min(in_sync_ms, self._next_check_ms(), self._catch_up.next_leave_ms(self._now_ms))
 
     def _next_check_ms(self) -> float:
         """Return the time of the next check at which something may happen, infinity if there is none."""

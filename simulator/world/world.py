@@ -122,12 +122,14 @@ class Cluster:
         reads_from_nearest_replica: whether brokers set `replica.selector.class` to the rack-aware selector; without it
             consumers read from leaders only.
         controller: how the controller elects leaders.
+        replica_lag_time_max_ms: `replica.lag.time.max.ms`: how long an in-sync replica may lag behind its leader.
     """
 
     brokers: tuple[Broker, ...]
     topics: Mapping[str, Topic]
     reads_from_nearest_replica: bool = False
     controller: Controller = Controller()
+    replica_lag_time_max_ms: int = 30_000
 
     @property
     def partition_offsets(self) -> dict[str, int]:

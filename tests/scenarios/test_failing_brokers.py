@@ -18,8 +18,9 @@ RACKS = ["a", "b", "c"]
 def scenario(
     *events: dict[str, Any],
     replicas: list[list[int]] | None = None,
-    client: str = "a",
+    client: str | None = "a",
     duration: str = "1h",
+    traffic: dict[str, Any] | None = None,
     **cluster: Any,
 ) -> Scenario:
     """Return a scenario with brokers 0, 1 and 2 in racks a, b and c, and one client in a rack."""
@@ -28,9 +29,10 @@ def scenario(
     document = {
         "cluster": {"brokers": {"count": 3, "racks": RACKS}, "topics": [topic], **cluster},
         "application": {"id": "app", "subtopologies": [{"sources": ["t"]}]},
-        "clients": [{"name": "x", "rack": client}],
+        "clients": [{"name": "x"} if client is None else {"name": "x", "rack": client}],
         "events": list(events),
         "duration": duration,
+        **({} if traffic is None else {"traffic": traffic}),
     }
     return loads(json.dumps(document), "brokers")
 
@@ -125,6 +127,46 @@ def test_replicas_catch_up_at_the_rate_of_their_brokers() -> None:
     assert any("the shortest pause that suffices" in warning for warning in slow.warnings)
     never = fast_changelog("1m", replication="300 MB/s")
     assert any(warning.endswith("no pause within a day suffices") for warning in never.warnings)
+
+
+@pytest.mark.parametrize(
+    ("configs", "unavailable_min"),
+    [({}, 20), ({"replica.lag.time.max.ms": "1h"}, 0), ({"unclean.leader.election.enable": True}, 0)],
+)
+def test_a_replica_that_lagged_for_too_long_leads_only_by_an_unclean_election(
+    configs: dict[str, Any], unavailable_min: int
+) -> None:
+    """Broker 1 replicates 0.5 of 1 MB/s; it is out of sync when the leader crashes, unless it may lag for longer."""
+    brokers = [{"id": 0}, {"id": 1, "replication": "0.5 MB/s"}]
+    loaded = scenario(loss("30m", [0], down="20m"), replicas=[[0, 1]], brokers=brokers, configs=configs, client=None)
+    assert outcome(loaded)["worst_unavailable_ms"] == unavailable_min * MINUTE
+
+
+def test_followers_lag_in_a_busy_hour() -> None:
+    """Without an event of brokers, too: the leader fails when the follower is out of sync, or in sync again."""
+    brokers = [{"id": 0}, {"id": 1, "replication": "2.5 MB/s"}]
+    traffic = {"hourly": [1, 3, 1] * 8}
+
+    def unavailable_ms(at: str) -> int:
+        loaded = scenario(
+            loss(at, [0], down="5m"),
+            replicas=[[0, 1]],
+            brokers=brokers,
+            client=None,
+            duration="3h",
+            traffic=traffic,
+        )
+        assert [warning for warning in loaded.warnings if "replicate less" in warning]
+        return int(outcome(loaded)["worst_unavailable_ms"])
+
+    assert [unavailable_ms(at) for at in ("50m", "1h10m", "2h10m", "2h30m")] == [0, 5 * MINUTE, 5 * MINUTE, 0]
+
+
+def test_a_warning_names_brokers_that_replicate_less_than_is_produced() -> None:
+    brokers = [{"id": 0}, {"id": 1, "replication": "999 kB/s"}, {"id": 2, "replication": "1 MB/s"}]
+    loaded = scenario(brokers=brokers, client=None)
+    [warning] = [warning for warning in loaded.warnings if "replicate less" in warning]
+    assert warning.endswith("leave the in-sync set: 1")
 
 
 def test_a_process_that_is_killed_while_it_closes_loses_its_state_without_any_crash() -> None:

@@ -20,7 +20,7 @@ from simulator.world.disturbances import (
     Reassignment,
     TrafficChange,
 )
-from simulator.world.world import Topic, World
+from simulator.world.world import Topic, World, topics_written_by
 
 BIT = 0.5
 
@@ -38,6 +38,7 @@ class Partition:
     eligible: set[int] = field(default_factory=set)
     following: set[int] = field(default_factory=set)
     missing: dict[int, float] = field(default_factory=dict)
+    caught_up_ms: dict[int, int] = field(default_factory=dict)
     target: list[int] | None = None
     copying: set[int] = field(default_factory=set)
     election: LeaderElection = LeaderElection.AUTO
@@ -96,7 +97,11 @@ class BrokerModel:
         self.of = {partition.name: partition for partition in self.partitions}
         self.up = set(self.rate)
         self.now_ms = 0
-        self.factor = 1.0
+        self.factor, self.hour = 1.0, None  # type: float, int | None
+        self.lag_ms = world.cluster.replica_lag_time_max_ms
+        self.written = set(topics_written_by(world.application.subtopologies)) if world.application.acks_all else set()
+        phases = random_stream(world.seed, "isr_checks").integers(self.lag_ms // 2, size=len(self.rate))
+        self.isr_phase = {broker.id: int(phase) for broker, phase in zip(world.cluster.brokers, phases, strict=True)}
         self.crashed: set[int] = set()
         self.plans: list[tuple[Reassignment, list[Partition]]] = []
         interval = self.controller.check_interval_ms
@@ -112,7 +117,9 @@ class BrokerModel:
         live = [broker for broker in partition.isr if broker in self.up]
         if partition.leader is None or len(live) < partition.topic.min_insync_replicas:
             return 0.0
-        return self.factor * partition.topic.bytes_per_s[partition.name.partition]
+        topic, number = partition.topic, partition.name.partition
+        is_hourly = self.hour is not None and topic.hourly_bytes_per_s
+        return self.factor * (topic.hourly_bytes_per_s[self.hour] if is_hourly else topic.bytes_per_s)[number]
 
     def run(self, until_ms: int) -> None:
         """Go on to just after everything that happens until a time."""
@@ -127,6 +134,7 @@ class BrokerModel:
         moments = [float(event.at_ms) for event in self.events]
         moments += [float(stay.from_ms) for stay in self.stays] + [stay.until_ms for stay in self.stays]
         moments += [self.now_ms + max(1, math.ceil(seconds * 1000)) for seconds in self.catch_up_times()]
+        moments += [float(self.next_isr_check_ms(p, broker)) for p in self.partitions for broker in self.leaving(p)]
         if self.next_check_ms is not None:
             moments.append(float(self.next_check_ms))
         return min((moment for moment in moments if moment > self.now_ms), default=math.inf)
@@ -137,7 +145,7 @@ class BrokerModel:
         now, down = self.now_ms, {stay.broker for stay in self.stays if stay.from_ms <= self.now_ms < stay.until_ms}
         for moment in self.changes():
             if isinstance(moment, TrafficChange):
-                self.factor, _ = moment.factor, moment.hour
+                self.factor, self.hour = moment.factor, moment.hour
             elif isinstance(moment, Stay):
                 if moment.from_ms == now and moment.broker in self.up and moment.broker in down:
                     self.stop(moment.broker, moment.crash)
@@ -149,6 +157,9 @@ class BrokerModel:
             self.check()
         while self.copy() or self.join():
             pass
+        for p in self.partitions:
+            self.shrink(p)
+        self.lag()
         interval = self.controller.check_interval_ms
         is_periodic = self.controller.checks_periodically
         if interval is not None and not is_periodic and self.next_check_ms is None and self.is_imbalanced():
@@ -180,6 +191,7 @@ class BrokerModel:
 
     def start(self, broker: int) -> None:
         self.up.add(broker)
+        self.isr_phase[broker] = self.now_ms % (self.lag_ms // 2)
         for p in self.partitions:
             if broker not in p.replicas:
                 continue
@@ -201,7 +213,7 @@ class BrokerModel:
         live = [broker for broker in p.replicas if broker in self.up and broker not in p.copying]
         in_isr = [broker for broker in live if broker in p.isr]
         if in_isr:
-            p.leader = p.last_leader = in_isr[0]
+            self.lead(p, in_isr[0])
             return
         choices: list[int] = []
         if not p.isr:
@@ -213,12 +225,19 @@ class BrokerModel:
         if not choices:
             p.leader = None
             return
-        p.leader = p.last_leader = choices[0]
+        self.lead(p, choices[0])
         p.isr = {choices[0]}
         p.eligible.discard(choices[0])
         p.following = set(live) - {choices[0]}
-        ahead = p.missing.pop(choices[0], 0.0)
-        p.missing = {broker: max(0.0, bytes_ - ahead) for broker, bytes_ in p.missing.items()}
+
+    def lead(self, p: Partition, broker: int) -> None:
+        """Let a broker lead: what it does not have is lost, and it dates the replicas that lag from now on."""
+        if broker != p.last_leader:
+            p.caught_up_ms = dict.fromkeys(p.replicas, self.now_ms)
+        p.leader = p.last_leader = broker
+        p.following.discard(broker)
+        ahead = p.missing.pop(broker, 0.0)
+        p.missing = {other: max(0.0, bytes_ - ahead) for other, bytes_ in p.missing.items()}
 
     def check(self) -> None:
         interval = self.controller.check_interval_ms
@@ -230,8 +249,9 @@ class BrokerModel:
         self.next_check_ms = self.now_ms + interval if stays_due else None
 
     def elect_preferred(self, p: Partition) -> None:
-        if p.replicas and p.replicas[0] in p.isr and p.replicas[0] in self.up:
-            p.leader = p.last_leader = p.replicas[0]
+        first = p.replicas[0] if p.replicas else None
+        if first in p.isr and first in self.up and first != p.leader and p.leader is not None:
+            self.lead(p, first)
 
     def begin(self, plan: Reassignment) -> None:
         changed = []
@@ -276,7 +296,7 @@ class BrokerModel:
                         self.elect_preferred(p)
         return something
 
-    # Replicas that are out of sync.
+    # Replicas that lag, in the ISR or out of it.
 
     def pairs(self) -> dict[tuple[int, int], list[Partition]]:
         """Return which partitions each follower fetches from each leader to catch up."""
@@ -286,31 +306,76 @@ class BrokerModel:
                 pairs.setdefault((p.leader, broker), []).append(p)  # type: ignore[arg-type]
         return pairs
 
-    def needs(self) -> dict[tuple[str, int], float]:
-        """Return what in-sync followers fetch per second, by sender and by receiver."""
-        needs = {(side, broker): 0.0 for side in ("send", "receive") for broker in self.rate}
+    def keeping_up(self) -> dict[tuple[int, int], list[Partition]]:
+        """Return which partitions each follower fetches from each leader as they are produced."""
+        pairs: dict[tuple[int, int], list[Partition]] = {}
         for p in self.partitions:
-            for broker in self.fetchers(p):
-                needs["send", p.leader] += self.growth(p)  # type: ignore[index]
-                needs["receive", broker] += self.growth(p)
-        return needs
+            for broker in [] if p.leader is None else p.isr & self.up & set(p.replicas) - p.following - {p.leader}:
+                pairs.setdefault((p.leader, broker), []).append(p)  # type: ignore[arg-type]
+        return pairs
 
-    def fetchers(self, p: Partition) -> list[int]:
-        return [] if p.leader is None else [b for b in p.isr if b in self.up and b != p.leader and b in p.replicas]
+    def shares(self) -> dict[tuple[int, int], float]:
+        """Return how much each pair may fetch: all rise together until they need no more, or a broker is full."""
+        lagging, keeping = self.pairs(), self.keeping_up()
+        needs = {pair: math.fsum(map(self.growth, partitions)) for pair, partitions in keeping.items()}
+        needs.update(dict.fromkeys(lagging, math.inf))
+        left = {(side, broker): float(rate) for side in (0, 1) for broker, rate in self.rate.items()}
+        share, rising = dict.fromkeys(needs, 0.0), {pair for pair, need in needs.items() if need > 0}
+        while rising:
+            users = {key: [pair for pair in rising if pair[key[0]] == key[1]] for key in left}
+            steps = {key: left[key] / len(pairs) for key, pairs in users.items() if pairs}
+            step = min(*steps.values(), *(needs[pair] - share[pair] for pair in rising))
+            for pair in rising:
+                share[pair] += step
+            for key, pairs in users.items():
+                left[key] -= step * len(pairs)
+            full = {key for key, room in left.items() if room <= 1e-7 * self.rate[key[1]] / 100}
+            rising = {
+                pair
+                for pair in rising
+                if share[pair] < needs[pair] * (1 - 1e-12) and not full & {(0, pair[0]), (1, pair[1])}
+            }
+        return share
+
+    def lag(self) -> None:
+        """Let followers lag whose pair may fetch less than is produced for them."""
+        shares = self.shares()
+        for pair, partitions in self.keeping_up().items():
+            if math.fsum(map(self.growth, partitions)) > shares[pair] * (1 + 1e-9):
+                for p in partitions:
+                    if p.topic.name not in self.written and self.growth(p) > 0:
+                        p.following.add(pair[1])
+                        p.caught_up_ms[pair[1]] = self.now_ms
 
     def speeds(self) -> dict[tuple[int, int], float]:
-        """Return how fast each pair fetches: all rise together until a broker has no more to give."""
-        left = {key: max(0.0, self.rate[key[1]] - need) for key, need in self.needs().items()}
-        speed, rising = dict.fromkeys(self.pairs(), 0.0), set(self.pairs())
-        while rising:
-            counts = {key: sum((pair[0] if key[0] == "send" else pair[1]) == key[1] for pair in rising) for key in left}
-            step, tight = min((left[key] / count, key) for key, count in counts.items() if count)
-            for pair in rising:
-                speed[pair] += step
-            for key, count in counts.items():
-                left[key] = max(0.0, left[key] - step * count)
-            rising = {pair for pair in rising if (pair[0] if tight[0] == "send" else pair[1]) != tight[1]}
-        return speed
+        """Return how fast each pair fetches for the followers that lag: what the others leave of its share."""
+        shares, keeping = self.shares(), self.keeping_up()
+        return {
+            pair: max(0.0, shares[pair] - math.fsum(map(self.growth, keeping.get(pair, ())))) for pair in self.pairs()
+        }
+
+    def leaving(self, p: Partition) -> list[int]:
+        """Return the replicas that may leave the ISR, those that lack most first."""
+        spare = len(p.isr) - p.topic.min_insync_replicas
+        if spare <= 0 or p.leader is None:
+            return []
+        lags = [broker for broker in reversed(p.replicas) if broker in p.isr & p.following]
+        return sorted(lags, key=lambda broker: -round(p.missing.get(broker, 0.0) / 1_000))
+
+    def next_isr_check_ms(self, p: Partition, broker: int) -> int:
+        """Return when the leader of a partition next checks its ISR with a replica that is late by then."""
+        late_ms, interval_ms = p.caught_up_ms[broker] + self.lag_ms, self.lag_ms // 2
+        at_ms = self.isr_phase[p.leader]  # type: ignore[index]
+        while at_ms <= max(late_ms, self.now_ms):
+            at_ms += interval_ms
+        return at_ms
+
+    def shrink(self, p: Partition) -> None:
+        """Remove replicas that lag for too long from an ISR if its leader checks it now."""
+        if p.leader is None or (self.now_ms - self.isr_phase[p.leader]) % (self.lag_ms // 2):
+            return
+        late = [broker for broker in self.leaving(p) if self.now_ms - p.caught_up_ms[broker] > self.lag_ms]
+        p.isr -= set(late[: max(0, len(p.isr) - p.topic.min_insync_replicas)])
 
     def catch_up_times(self) -> Iterator[float]:
         pairs = self.pairs()
@@ -324,18 +389,15 @@ class BrokerModel:
         seconds, speeds, pairs = (until_ms - self.now_ms) / 1000, self.speeds(), self.pairs()
         for p in self.partitions:
             for broker in p.replicas:
-                if broker not in p.isr and broker not in p.copying and (p.leader, broker) not in speeds:
+                behind = broker not in p.isr and broker not in p.copying
+                if behind and not (broker in p.following and p.leader is not None):
                     p.missing[broker] = p.missing.get(broker, 0.0) + self.growth(p) * seconds
         for pair, speed in speeds.items():
             total = sum(p.missing.get(pair[1], 0.0) for p in pairs[pair])
             produced = sum(self.growth(p) for p in pairs[pair])
-            for p in self.partitions:
-                if p.leader != pair[0] or pair[1] not in p.replicas or pair[1] in p.isr or pair[1] in p.copying:
-                    continue
+            for p in pairs[pair]:
                 lacked = p.missing.get(pair[1], 0.0)
-                if p not in pairs[pair]:
-                    p.missing[pair[1]] = lacked + self.growth(p) * seconds
-                elif speed > produced:
+                if speed > produced:
                     p.missing[pair[1]] = lacked * max(0.0, 1 - (speed - produced) * seconds / total) if total else 0.0
                 elif produced:
                     p.missing[pair[1]] = lacked + self.growth(p) * seconds * (1 - speed / produced)

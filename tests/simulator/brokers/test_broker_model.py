@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from assignors.model.ids import TopicPartition
 from simulator.brokers.coordinator import OFFSETS_TOPIC
+from simulator.brokers.replication_progress import catch_up_ms, catches_up_within
 from simulator.timeline import timeline
 from simulator.world.changes import BrokersDown, BrokersUp, ReplicasSet, ReplicationStep
 from simulator.world.disturbances import (
@@ -22,7 +23,7 @@ from simulator.world.disturbances import (
     ReassignmentTarget,
     TrafficChange,
 )
-from simulator.world.world import Broker, Cluster, Controller, Topic, World
+from simulator.world.world import Application, Broker, Cluster, Controller, Subtopology, Topic, World
 from tests.conftest import PROFILE
 from tests.relations.relation import WORLDS
 from tests.simulator.brokers.broker_model import BrokerModel
@@ -35,6 +36,8 @@ SECOND = 1_000
 DURATION_S = 900
 RATES = (0, 7_919, 104_729, 611_953)
 """Bytes per second that are produced: primes, so that nothing ends at a full second by chance."""
+HOURS = 3
+"""How many hours differ in the measured rates of a topic."""
 
 seconds = st.integers(1, 600)
 downs = st.sampled_from((1, 20, 90, 300))
@@ -42,16 +45,26 @@ downs = st.sampled_from((1, 20, 90, 300))
 
 @st.composite
 def broker_worlds(draw: st.DrawFn) -> World:
-    """Draw a cluster with up to five brokers and six partitions, and up to five events that may overlap."""
+    """Draw a cluster with up to five brokers and nine partitions, and up to five events that may overlap.
+
+    Tasks write views; all other topics have producers for which followers may lag, at some hours or always.
+    """
     count = draw(st.integers(1, 5))
-    rate = draw(st.sampled_from((700_001, 2_000_003, 50_000_017)))
-    brokers = tuple(Broker(i, RACKS[i % 3], replication_bytes_per_s=rate) for i in range(count))
+    rates = st.sampled_from((300_007, 700_001, 2_000_003, 50_000_017))
+    is_mixed, usual = draw(st.booleans()), draw(rates)
+    brokers = tuple(
+        Broker(i, RACKS[i % 3], replication_bytes_per_s=draw(rates) if is_mixed else usual) for i in range(count)
+    )
     topics = {name: draw(_topics(name, count)) for name in ("clicks", "views", OFFSETS_TOPIC)}
     controller = Controller(draw(st.sampled_from((None, 60_000, 300_000))), draw(st.booleans()), draw(st.booleans()))
-    cluster = Cluster(brokers, topics, controller=controller)
+    lag_ms = draw(st.sampled_from((30_000, 7_001, 120_000)))
+    cluster = Cluster(brokers, topics, controller=controller, replica_lag_time_max_ms=lag_ms)
     base = dataclasses.replace(
         world(),
         cluster=cluster,
+        application=Application(
+            "app", (Subtopology(0, ("clicks",), written_topics=("views",)),), acks_all=draw(st.booleans())
+        ),
         clients=(client("c", None),),
         duration_ms=DURATION_S * SECOND,
         seed=draw(st.integers(0, 9)),
@@ -65,13 +78,14 @@ def _topics(draw: st.DrawFn, name: str, brokers: int) -> Topic:
     order = st.permutations(range(brokers))
     replicas = tuple(tuple(draw(order)[: draw(st.integers(1, 3))]) for _ in range(draw(st.integers(1, 3))))
     leaders = tuple(draw(st.sampled_from(row)) for row in replicas)
-    rates = tuple(draw(st.sampled_from(RATES)) for _ in replicas)
+    rates, *hourly = (tuple(draw(st.sampled_from(RATES)) for _ in replicas) for _ in range(HOURS + 1))
     return Topic(
         name,
         replicas,
         leaders,
         rates,
         (0,) * len(replicas),
+        hourly_bytes_per_s=draw(st.sampled_from(((), tuple(hourly) * (24 // HOURS)))),
         min_insync_replicas=draw(st.sampled_from((1, 2))),
         unclean_leader_election=draw(st.booleans()),
     )
@@ -82,7 +96,7 @@ def _events(draw: st.DrawFn, brokers: int, topics: dict[str, Topic]) -> Disturba
     at_ms = draw(seconds) * SECOND
     some = tuple(draw(st.lists(st.integers(0, brokers - 1), unique=True, min_size=1, max_size=3)))
     down_ms = draw(downs) * SECOND
-    kind = draw(st.sampled_from(("bounce", "bounce", "loss", "outage", "reassignment", "traffic")))
+    kind = draw(st.sampled_from(("bounce", "bounce", "loss", "outage", "reassignment", "traffic", "traffic")))
     if kind == "bounce":
         return BrokerBounce(at_ms, some, down_ms, draw(st.sampled_from((0, 1, 45))) * SECOND)
     if kind == "loss":
@@ -90,7 +104,9 @@ def _events(draw: st.DrawFn, brokers: int, topics: dict[str, Topic]) -> Disturba
     if kind == "outage":
         return RackOutage(at_ms, RACKS[some[0] % 3], draw(st.sampled_from((down_ms, down_ms, None))))
     if kind == "traffic":
-        return TrafficChange(at_ms, draw(st.sampled_from((0.0, 0.5, 4.0))))
+        return TrafficChange(
+            at_ms, draw(st.sampled_from((0.0, 0.5, 1.0, 4.0))), draw(st.sampled_from((None, *range(HOURS))))
+        )
     topic = topics[draw(st.sampled_from(sorted(topics)))]
     partition = draw(st.integers(0, topic.num_partitions - 1))
     target = ReassignmentTarget(TopicPartition(topic.name, partition), some)
@@ -128,3 +144,13 @@ def test_brokers_leaders_and_in_sync_replicas_equal_a_slow_model(built: World) -
         at_ms = int(
             max(at_ms + SECOND, -(-(min(next_ms, DURATION_S * SECOND) - SECOND // 2) // SECOND) * SECOND + SECOND // 2)
         )
+
+
+@settings(max_examples=WORLDS, derandomize=PROFILE not in ("certify", "nightly"), database=None, deadline=None)
+@given(broker_worlds(), downs)
+def test_the_bound_of_the_pause_is_no_shorter_than_the_shortest_pause(built: World, down_s: int) -> None:
+    undisturbed = dataclasses.replace(built, disturbances=())
+    brokers, day_ms = tuple(broker.id for broker in built.cluster.brokers), 86_400 * SECOND
+    shortest_ms = catch_up_ms(undisturbed, brokers, down_s * SECOND, day_ms)
+    too_short_ms = day_ms if shortest_ms is None else shortest_ms - 1
+    assert not catches_up_within(undisturbed, down_s * SECOND, too_short_ms)

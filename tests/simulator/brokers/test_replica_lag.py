@@ -1,0 +1,184 @@
+"""Replicas that lag: when they leave and join the ISR, and how long they catch up while traffic changes by the hour."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from assignors.model.ids import TopicPartition
+from simulator.brokers.replication_progress import catch_up_ms, catches_up_within
+from simulator.timeline import timeline
+from simulator.world.changes import BrokersDown, BrokersUp, ReplicasSet, ReplicationStep
+from simulator.world.disturbances import (
+    BrokerBounce,
+    Disturbance,
+    LeaderElection,
+    Reassignment,
+    ReassignmentTarget,
+    TrafficChange,
+)
+from simulator.world.world import Application, Broker, Cluster, Subtopology, Topic, World
+from tests.simulator.brokers.replica_states import partition_states
+from tests.simulator.world_builders import client, world
+
+SECOND, HOUR_S = 1_000, 3_600
+MB = 1_000_000
+NAME = TopicPartition("clicks", 0)
+
+
+def clicks(
+    *events: Disturbance,
+    duration_s: int,
+    replicas: tuple[int, ...] = (0, 1),
+    rate: int = 1_500_000,
+    replication: tuple[int, ...] = (500_000, 500_000, 500_000),
+    lag_s: int = 10,
+    min_in_sync: int = 1,
+    hourly: tuple[int, ...] = (),
+    is_written: bool = False,
+) -> World:
+    """Return a world in which partition 0 of clicks is on brokers that replicate up to some bytes per second."""
+    topics = {
+        name: Topic(
+            name,
+            (brokers,),
+            brokers[:1],
+            (bytes_per_s,),
+            (0,),
+            hourly_bytes_per_s=tuple((value,) for value in hours),
+            min_insync_replicas=min_in_sync,
+        )
+        for name, brokers, bytes_per_s, hours in (("clicks", replicas, rate, hourly), ("views", (0,), 0, ()))
+    }
+    brokers = tuple(Broker(i, None, replication_bytes_per_s=rate) for i, rate in enumerate(replication))
+    source, written = ("views", "clicks") if is_written else ("clicks", "views")
+    return dataclasses.replace(
+        world(),
+        cluster=Cluster(brokers, topics, replica_lag_time_max_ms=lag_s * SECOND),
+        application=Application("app", (Subtopology(0, (source,), written_topics=(written,)),)),
+        clients=(client("c", None),),
+        disturbances=events,
+        duration_ms=duration_s * SECOND,
+    )
+
+
+def isr_changes(built: World) -> list[tuple[float, tuple[int, ...]]]:
+    """Return the times in seconds at which the ISR of the partition changes, each with the new one."""
+    isrs = [(0.0, built.cluster.topics["clicks"].replicas[0])]
+    for timed in timeline(built):
+        if isinstance(timed.change, BrokersDown | BrokersUp | ReplicasSet | ReplicationStep):
+            for state in partition_states(built, timed.change.states):
+                if state.partition == NAME and state.in_sync != isrs[-1][1]:
+                    isrs.append((timed.at_ms / SECOND, state.in_sync))
+    return isrs[1:]
+
+
+@pytest.mark.parametrize("seed", range(1, 6))
+def test_follower_leaves_and_joins_as_in_a_real_cluster(seed: int) -> None:
+    """Brokers of Kafka 4.4.0 behaved like this.
+
+    1.5 MB/s were produced for 40 s with acks=1 to a partition whose follower fetched through a proxy with 0.5 MB/s,
+    `replica.lag.time.max.ms` was 10 s: the follower left the ISR after 12.3 s and joined it again after 135 s.
+    """
+    built = clicks(TrafficChange(40 * SECOND, 0.0), duration_s=300)
+    [left, joined] = isr_changes(dataclasses.replace(built, seed=seed))
+    assert left[1] == (0,)
+    assert 10 < left[0] <= 15, "the leader checks every 5 s"
+    assert joined == (pytest.approx(120, abs=0.01), (0, 1))
+
+
+def test_times_of_leaving_depend_on_the_seed() -> None:
+    built = clicks(duration_s=60)
+    assert len({isr_changes(dataclasses.replace(built, seed=seed))[0][0] for seed in range(1, 6)}) > 1
+
+
+def test_isr_keeps_its_minimum() -> None:
+    """Below `min.insync.replicas`, 4.4.0 removed the follower at each check and added it again within 2 s."""
+    assert isr_changes(clicks(duration_s=300, min_in_sync=2)) == []
+    slow_last = clicks(duration_s=300, min_in_sync=2, replicas=(0, 1, 2), replication=(2 * MB, 500_000, 400_000))
+    [left] = isr_changes(slow_last)
+    assert left[1] == (0, 1), "the follower that lacks most leaves"
+
+
+def test_producers_of_the_application_wait_for_followers() -> None:
+    """With acks=all, 4.4.0 acknowledged what the follower fetched, and the ISR did not change."""
+    assert isr_changes(clicks(duration_s=300, is_written=True)) == []
+
+
+def test_follower_that_keeps_up_stays() -> None:
+    assert isr_changes(clicks(duration_s=300, rate=500_000)) == []
+
+
+def test_replica_that_lags_keeps_lagging_when_the_order_changes() -> None:
+    """Broker 1 leaves 10 to 15 s after it began to lag, although its partition is reassigned in between."""
+    reorder = Reassignment(8 * SECOND, (ReassignmentTarget(NAME, (0, 1)),), election=LeaderElection.NEVER)
+    [left] = isr_changes(clicks(reorder, duration_s=60))
+    assert 10 < left[0] <= 15
+
+
+def test_lagging_follower_that_leads_makes_the_others_in_sync() -> None:
+    """What it lacked is lost, so the old leader misses only what is produced after that."""
+    built = clicks(
+        TrafficChange(8 * SECOND, 0.2), BrokerBounce(9 * SECOND, (0,), 10 * SECOND, 0), duration_s=60, lag_s=30
+    )
+    # 0.3 MB/s for 10 s are 3 MB; 0.5 - 0.3 MB/s are left to catch up.
+    assert isr_changes(built) == [(9, (1,)), (pytest.approx(34, abs=0.01), (0, 1))]
+
+
+@pytest.mark.parametrize(
+    ("down_s", "hourly"),
+    [
+        (3_000, (1_000_003, 3_000_017, 200_003)),
+        (1_800, (900_007, 2_999_999, 1_100_009)),
+        (7_000, (100_003, 500_009, 3_999_971)),
+        (100, (3_999_971, 3_900_017, 1)),
+    ],
+)
+@pytest.mark.parametrize("at_s", [600, 3_000, 3_599])
+def test_broker_catches_up_at_the_rates_of_each_hour(down_s: int, hourly: tuple[int, ...], at_s: int) -> None:
+    """The time equals that of adding up bytes second by second."""
+    rates, limit, end_s = hourly * 8, 4 * MB, 23 * HOUR_S
+    changes = [TrafficChange(hour * HOUR_S * SECOND, 1.0, hour) for hour in range(23)]
+    built = clicks(
+        *changes,
+        BrokerBounce(at_s * SECOND, (1,), down_s * SECOND, 0),
+        duration_s=end_s,
+        replication=(limit, limit),
+        hourly=rates,
+        lag_s=30,
+    )
+    missing, now_s = 0.0, at_s
+    while now_s < at_s + down_s or missing > 0:
+        produced = rates[now_s // HOUR_S]
+        missing += produced - (limit if now_s >= at_s + down_s else 0)
+        now_s += 1
+        assert now_s < end_s
+    [left, joined] = isr_changes(built)
+    assert left == (at_s, (0,))
+    assert joined[1] == (0, 1)
+    assert now_s - 1 <= joined[0] <= now_s
+
+
+def test_follower_lags_in_the_busy_hours_only() -> None:
+    """It leaves in the first minute of a busy hour, and catches up in the quiet ones, second by second."""
+    rates, limit = (400_000, 600_000, 100_000, 700_000) * 6, 500_000
+    changes = [TrafficChange(hour * HOUR_S * SECOND, 1.0, hour) for hour in range(8)]
+    built = clicks(*changes, duration_s=8 * HOUR_S, hourly=rates, replication=(limit, limit), lag_s=30)
+    expected, missing = [], 0.0
+    for now_s in range(8 * HOUR_S):
+        before, missing = missing, max(0.0, missing + rates[now_s // HOUR_S] - limit)
+        if (before > 0) != (missing > 0):
+            expected.append((now_s + 30, (0,)) if missing else (now_s + 1, (0, 1)))
+    changed = isr_changes(built)
+    assert [isr for _, isr in changed] == [isr for _, isr in expected]
+    for (at_s, isr), (expected_s, _) in zip(changed, expected, strict=True):
+        assert expected_s - 1 <= at_s <= expected_s + (0 if isr == (0, 1) else 15)
+
+
+def test_a_broker_catches_up_within_what_a_bound_says() -> None:
+    """At 1 MB/s, 60 MB are missed in a minute: 6.7 s at 10 - 1 MB/s, or 7.5 s if the leader also sends 1 MB/s."""
+    built = clicks(duration_s=60, rate=MB, replication=(10 * MB, 10 * MB))
+    assert catch_up_ms(built, (0, 1), 60 * SECOND, 60 * SECOND) == 6_667
+    assert catches_up_within(built, 60 * SECOND, 7_502)
+    assert not catches_up_within(built, 60 * SECOND, 7_501)
