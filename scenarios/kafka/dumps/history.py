@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Final
 
 from scenarios.kafka.dumps.groups import ObservedGroup, from_leader
 from scenarios.kafka.formats.leader_log import LoggedRebalance
@@ -13,8 +14,12 @@ from scenarios.kafka.observation.errors import ObservationError
 from scenarios.kafka.observation.history import MembershipChange, ObservedRebalance, RebalanceHistory
 from scenarios.kafka.observation.observation import ObservedProcess, ObservedThread
 from scenarios.kafka.observation.tasks import sort_tasks
+from scenarios.language.errors import format_count
+from scenarios.language.units import format_duration
 
-_MIN_GAP_MS = 1
+_MIN_GAP_MS: Final = 1
+_DYNAMIC_MEMBER: Final = "-consumer-"
+"""Part of the member ids of stream threads, unless they are static members; source: `StreamThread.create`."""
 
 
 def select_application(rebalances: Sequence[LoggedRebalance], application_id: str) -> tuple[LoggedRebalance, ...]:
@@ -43,7 +48,8 @@ def rebalance_history(
     A process that joins triggers a rebalance immediately, so it joined at the time of the rebalance. A process that
     closes does not leave the group by default: the coordinator removes it after the session timeout, so it stopped one
     session timeout before the rebalance. A process that still received tasks within that timeout cannot have timed out:
-    it left the group, at the time of the rebalance.
+    it left the group, at the time of the rebalance. A process whose member ids are all new has restarted, and the group
+    waited for its old session; the log does not show how long it was down, so half of that time is assumed.
 
     Args:
         logged: Rebalances of one application.
@@ -109,6 +115,50 @@ def follow_up_ms(logged: Sequence[LoggedRebalance], probing_interval_ms: int) ->
     return probing_interval_ms
 
 
+def replayed_restarts(history: RebalanceHistory) -> str | None:
+    """Return a sentence on the restarts that a history assumes; None without any."""
+    times_ms = [change.at_ms for change in history.changes if change.kind == "crash"]
+    if not times_ms:
+        return None
+    restarts = format_count(
+        sum(len(change.process_ids) for change in history.changes if change.kind == "crash"),
+        "client restart",
+        "client restarts",
+    )
+    return (
+        f"{restarts} ({_span(times_ms)}): a client with new member ids and its old process id is assumed to have "
+        "stopped session.timeout.ms before the rebalance, or right after the rebalance before, and to have been down "
+        "for half of the time until the rebalance."
+    )
+
+
+def dropped_rebalances(logged: Sequence[LoggedRebalance], history: RebalanceHistory) -> str | None:
+    """Return a sentence on the logged rebalances that a history does not cause; None without any.
+
+    A rebalance has a cause if a process joined, left or restarted, or if the one before requested a follow-up.
+    """
+    dropped = [
+        rebalance.at_ms
+        for rebalance, before, now in zip(history.rebalances[1:], logged, logged[1:], strict=False)
+        if before.stable is not False
+        and _process_ids(before) == _process_ids(now)
+        and not any(_has_restarted(process, before, now) for process in _process_ids(now))
+    ]
+    if not dropped:
+        return None
+    rebalances = format_count(len(logged) - 1, "logged rebalance", "logged rebalances")
+    return (
+        f"Not in the scenario: {len(dropped)} of {rebalances} ({_span(dropped)}), before which no client joined, left "
+        "or restarted. Add what caused them to events, such as restarts of static members or brokers; --last starts "
+        "after all of them."
+    )
+
+
+def _span(times_ms: Sequence[int]) -> str:
+    first, last = format_duration(min(times_ms)), format_duration(max(times_ms))
+    return f"{first if first == last else f'{first} to {last}'} after the first rebalance"
+
+
 def _idle_threads(process: ObservedProcess, num_threads: int) -> list[ObservedThread]:
     return [ObservedThread(f"{process.process_id}-{i:04}", (), ()) for i in range(len(process.threads), num_threads)]
 
@@ -140,6 +190,20 @@ def _membership_changes(
             yield MembershipChange(stopped_ms, "leave", tuple(sorted(previous - current)), leaves_group)
         if current - previous:
             yield MembershipChange(at_ms, "join", tuple(sorted(current - previous)))
+        restarted = [name for name in previous & current if _has_restarted(name, logged[i - 1], logged[i])]
+        if restarted:
+            stopped_ms = max(earliest_ms, at_ms - session_timeout_ms)
+            down_ms = max(_MIN_GAP_MS, (at_ms - stopped_ms) // 2)
+            yield MembershipChange(stopped_ms, "crash", tuple(sorted(restarted)), down_ms=down_ms)
+
+
+def _has_restarted(process_id: str, before: LoggedRebalance, now: LoggedRebalance) -> bool:
+    """Return whether all dynamic members of a process are new."""
+    old, new = (
+        {member for member in rebalance.members.get(process_id, ()) if _DYNAMIC_MEMBER in member}
+        for rebalance in (before, now)
+    )
+    return bool(old) and bool(new) and old.isdisjoint(new)
 
 
 def _process_ids(rebalance: LoggedRebalance) -> set[str]:

@@ -18,7 +18,14 @@ from scenarios.kafka.dumps.groups import (
     from_streams_group,
     min_standbys,
 )
-from scenarios.kafka.dumps.history import add_late_threads, follow_up_ms, rebalance_history, select_application
+from scenarios.kafka.dumps.history import (
+    add_late_threads,
+    dropped_rebalances,
+    follow_up_ms,
+    rebalance_history,
+    replayed_restarts,
+    select_application,
+)
 from scenarios.kafka.formats.streams_groups import StreamsGroupMember
 from scenarios.kafka.formats.topics import DescribedTopic
 from scenarios.kafka.naming import application_of_thread
@@ -117,6 +124,7 @@ class _DumpObserver:
         options: Information that dumps lack.
         assumptions: Sentences on what was assumed.
         missing: Descriptions of missing information.
+        warnings: Sentences on what cannot be simulated.
     """
 
     dumps: Dumps
@@ -124,6 +132,7 @@ class _DumpObserver:
     options: DumpOptions
     assumptions: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
 
     def observe(self) -> ObservedDumps:
         self.assumptions += self.dumps.remarks
@@ -153,6 +162,7 @@ class _DumpObserver:
             next_rebalance_ms=self._next_rebalance_ms(configs),
             broker_release=broker_release(self.dumps) if protocol == "streams" else None,
             assumptions=tuple(self.assumptions),
+            warnings=tuple(self.warnings),
         )
         if history is not None:
             newcomers = tuple(replace(process, rack=racks[process.process_id]) for process in history.newcomers)
@@ -275,6 +285,8 @@ class _DumpObserver:
                 "first rebalance without them; clients that were members more recently are assumed to have left the "
                 "group."
             )
+        self.assumptions += filter(None, [replayed_restarts(history)])
+        self.warnings += filter(None, [dropped_rebalances(log.content, history)])
         return history
 
     def _next_rebalance_ms(self, configs: Mapping[str, str]) -> int | None:

@@ -82,6 +82,7 @@ class LoggedRebalance:
         stateful: Stateful tasks; None if they were not logged.
         stable: Whether no follow-up rebalance is needed; None if it was not logged.
         by_thread: Assignment of each thread by process id, for the processes for which it was logged.
+        members: Member ids of the threads by process id, for the processes for which they were logged.
     """
 
     line: int
@@ -91,6 +92,7 @@ class LoggedRebalance:
     stateful: frozenset[str] | None
     stable: bool | None
     by_thread: Mapping[str, tuple[LoggedThread, ...]] = field(default_factory=dict)
+    members: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -183,6 +185,7 @@ def _finish(drafts: list[_RebalanceDraft]) -> Iterator[LoggedRebalance]:
             draft.stateful,
             draft.stable,
             _group_by_thread(draft),
+            {process: frozenset(consumers) for process, consumers in draft.consumers.items()},
         )
 
 

@@ -178,3 +178,54 @@ def test_rebalances_csv_has_a_row_per_assigned_task_copy(tmp_path: Path, trace: 
     assert {task: process for _, _, task, _, process, role in last if role == "active"} == _simulated_assignment(
         trace, trace.rounds[-1]
     )[0]
+
+
+STORM = Path(__file__).parents[4] / "docs" / "examples" / "rebalance-storm"
+
+
+def _storm(folder: Path, **replacements: str) -> ObservedDumps:
+    """Observe the logs of a real rebalance storm, with parts of the leaders' logs replaced."""
+    for path in STORM.iterdir():
+        text = path.read_text()
+        for old, new in replacements.items():
+            text = text.replace(old, new)
+        if path.suffix in {".txt", ".log"}:
+            (folder / path.name).write_text(text)
+    racks = [("shop-one*", "az1"), ("shop-two*", "az2"), ("shop-three*", "az3")]
+    return observe_dumps(folder, "shop", DumpOptions({"num.standby.replicas": "1"}, racks))
+
+
+def test_replay_contains_the_restarts_of_a_client_that_keeps_its_process_id(tmp_path: Path) -> None:
+    storm = _storm(tmp_path)
+    assert storm.history is not None
+    crashes = [change for change in storm.history.changes if change.kind == "crash"]
+    assert [change.at_ms for change in crashes] == [68_902, 146_670, 221_726, 296_900, 372_017]
+    assert {change.process_ids for change in crashes} == {("bc57003f-c7ac-55cd-8d6d-d1caed58d908",)}
+    assert {change.down_ms for change in crashes} == {22_500}
+    replayed = run(loads(scenario_text(storm.observation, storm.history)), "high_availability")
+    logged_ms = [rebalance.at_ms for rebalance in storm.history.rebalances[2:]]
+    simulated_ms = [round_.at_ms for round_ in replayed.rounds[1:]]
+    assert [abs(logged - simulated) < 3_000 for logged, simulated in zip(logged_ms, simulated_ms, strict=True)] == (
+        [True] * 5
+    )
+    assert any(
+        sentence.startswith("5 client restarts (1m8s902ms to 6m12s17ms") for sentence in storm.observation.assumptions
+    )
+
+
+def test_import_names_logged_rebalances_without_a_cause(tmp_path: Path) -> None:
+    [warning] = _storm(tmp_path).observation.warnings
+    assert warning.startswith("Not in the scenario: 1 of 6 logged rebalances (5s681ms after the first rebalance), ")
+
+
+def test_restarts_of_static_members_are_named_and_not_replayed(tmp_path: Path) -> None:
+    """The restart of a static member causes no rebalance, so its new member id does not say when it stopped."""
+    static = _storm(tmp_path, **{"-StreamThread-1-consumer-": "-1-", "-StreamThread-2-consumer-": "-2-"})
+    assert static.history is not None
+    assert not static.history.changes
+    [warning] = static.observation.warnings
+    assert warning.startswith("Not in the scenario: 6 of 6 logged rebalances (5s681ms to 6m57s17ms after the first ")
+
+
+def test_replay_with_all_causes_has_no_warning(tmp_path: Path, trace: Trace) -> None:
+    assert not _import(tmp_path, trace).observation.warnings
