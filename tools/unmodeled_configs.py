@@ -25,6 +25,10 @@ simulator reads these configs without a prefix only. `restore.consumer.`, `globa
 accepted, too. A `*` is any of the names that Kafka's classes know (StreamsConfig, ConsumerConfig, ProducerConfig,
 AdminClientConfig and TopicConfig of Kafka 3.8 to 4.3). Any other key is a mistake, which names the closest key.
 
+A config that is overridden causes a warning that names what holds: by Kafka Streams (`enable.auto.commit`), by
+`exactly_once_v2` (`isolation.level`), by a stronger prefix (`main.consumer.`, then `consumer.`), by the config that
+replaces it (`cache.max.bytes.buffering`), or by the coordinator of a streams group (`session.timeout.ms`).
+
 <!-- Made by `python -m tools.reference_pages` from scenarios/language/unmodeled_configs.py. -->
 """
 

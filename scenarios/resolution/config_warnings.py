@@ -10,16 +10,18 @@ from assignors.model.configs import RackAwareStrategy
 from scenarios.language.application_entries import ClientEntry
 from scenarios.language.errors import format_count, format_list, format_value
 from scenarios.language.fields import valid_entries
+from scenarios.language.overridden_configs import SET_BY_COORDINATOR
 from scenarios.language.paths import ScenarioPath
 from scenarios.language.releases import NEWEST, has_transactional_stores, parse_release
 from scenarios.language.schema import ScenarioDocument
 from scenarios.language.streams_configs import AssignorConfigs
+from scenarios.language.units import format_duration
 from scenarios.language.validation import SourceMap
 from scenarios.resolution.assignors import AssignorSpec
 from scenarios.resolution.brokers import Brokers
 from scenarios.resolution.clients import ResolvedClients
 from scenarios.resolution.subtopology_drafts import APPLICATION
-from simulator.world.world import Subtopology
+from simulator.world.world import GroupProtocol, Subtopology
 
 _CONFIGS: Final[ScenarioPath] = (*APPLICATION, "configs")
 _STRATEGY: Final = "rack.aware.assignment.strategy"
@@ -69,6 +71,7 @@ def warn_about_configs(context: WarningContext) -> None:
         _warn_about_tags_and_racks,
         _warn_about_commit_markers,
         _warn_about_transactional_stores,
+        _warn_about_timeouts_of_streams_groups,
     )
     for check in checks:
         for path, message in check(context):
@@ -242,6 +245,28 @@ def _warn_about_transactional_stores(context: WarningContext) -> Iterator[tuple[
     if application.configs.transactional_stores and not has_transactional_stores(parse_release(release)):
         message = f"has no effect on Kafka Streams {release} (application.kafka), which has no transactional stores"
         yield (*_CONFIGS, "enable.transactional.statestores"), message
+
+
+def _warn_about_timeouts_of_streams_groups(context: WarningContext) -> Iterator[tuple[ScenarioPath, str]]:
+    """Warn about timeouts of clients whose groups are all streams groups: their coordinator has its own.
+
+    Yields:
+        Path and message of each warning.
+    """
+    configs, cluster = context.document.application.configs, context.document.cluster
+    protocols = {spec.protocol or GroupProtocol(configs.group_protocol) for spec in context.assignors}
+    if protocols != {GroupProtocol.STREAMS}:
+        return
+    brokers = context.document.application.group_configs.apply_to(cluster.configs)
+    for key in SET_BY_COORDINATOR:
+        field = key.replace(".", "_")
+        holding_ms = getattr(brokers, f"streams_{field}")
+        if field in configs.model_fields_set and getattr(configs, field) != holding_ms:
+            yield (
+                (*_CONFIGS, key),
+                f"has no effect with group.protocol: streams: group.streams.{key} ({format_duration(holding_ms)}) "
+                f"holds; set streams.{key} under application.group_configs",
+            )
 
 
 def _count_written_changelogs(subtopology: Subtopology) -> int:

@@ -1,4 +1,4 @@
-"""Configs whose effect is not simulated, and configs that the brokers' release does not know."""
+"""Configs whose effect is not simulated, that others override, or that the brokers' release does not know."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any, Final
 from scenarios.language.broker_configs import BrokerConfigs, GroupOverrides
 from scenarios.language.configs_outside_model import ConfigsOutsideTheModel
 from scenarios.language.consumer_configs import ConsumerConfigs
+from scenarios.language.overridden_configs import overridden_configs
 from scenarios.language.paths import ScenarioPath
 from scenarios.language.releases import parse_release
 from scenarios.language.section import ScenarioSection, config_keys
@@ -28,7 +29,7 @@ _SECTIONS: Final = (
 
 
 def warn_about_unmodeled_configs(root: Any, source_map: SourceMap) -> None:
-    """Add a warning for each config that differs from Kafka's default and whose effect is not simulated.
+    """Add a warning for each config that is overridden, or differs from Kafka's default and is not simulated.
 
     Args:
         root: the data of the scenario; the parsed document lacks these configs.
@@ -41,9 +42,14 @@ def warn_about_unmodeled_configs(root: Any, source_map: SourceMap) -> None:
         *((("consumers", n, "configs"), ConsumerConfigs, CONSUMER_CONFIGS_OUTSIDE_THE_MODEL) for n in numbers),
     ]
     for path, section, outside in sections:
-        modeled = config_keys(section)
-        for key, value in _mapping_at(root, path).items():
-            found = None if key in modeled else outside.find(str(key))
+        modeled, configs = config_keys(section), _mapping_at(root, path)
+        overridden = dict(overridden_configs(configs)) if section is StreamsConfigs else {}
+        read = {f"{prefix}{name}" for prefix in outside.prefixes for name in outside.unprefixed & configs.keys()}
+        for key, value in configs.items():
+            if key in overridden:
+                source_map.add_warning((*path, str(key)), overridden[key])
+                continue
+            found = None if key in modeled or key in read else outside.find(str(key))
             if found is not None and found.applies(value):
                 source_map.add_warning((*path, str(key)), f"valid, but not modeled (no effect): {found.effect}")
 

@@ -269,3 +269,24 @@ def test_keys_of_kip_drafts_are_rejected_with_the_released_key() -> None:
     assert mistakes_in(text) == [
         f"s.yaml:10: application.configs.rack.aware.assignment.enabled: unknown or misplaced config ({advice})"
     ]
+
+
+ALL_STREAMS = ("application.configs.group.protocol", "streams")
+
+
+def test_client_timeouts_of_streams_groups_have_no_effect() -> None:
+    configs = (("application.configs.session.timeout.ms", "20s"), ("application.configs.heartbeat.interval.ms", "5s"))
+    [warning] = warnings(SMALL, ALL_STREAMS, *configs, ("assignors", "[streams_group_sticky]"))
+    assert warning.endswith(
+        "application.configs.session.timeout.ms: has no effect with group.protocol: streams: "
+        "group.streams.session.timeout.ms (45s) holds; set streams.session.timeout.ms under application.group_configs"
+    )
+    own = ("application.group_configs.streams.session.timeout.ms", "50s")
+    assert "(50s) holds" in " ".join(
+        warnings(SMALL, ALL_STREAMS, *configs, own, ("assignors", "[streams_group_sticky]"))
+    )
+
+
+def test_client_timeouts_have_an_effect_if_any_assignor_is_compared_in_a_classic_group() -> None:
+    classic = ("assignors", "[{assignor: high_availability, configs: {group.protocol: classic}}]")
+    assert warnings(SMALL, ALL_STREAMS, classic, ("application.configs.session.timeout.ms", "20s")) == []

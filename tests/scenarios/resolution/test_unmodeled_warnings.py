@@ -77,7 +77,7 @@ def test_warning_names_the_line_the_config_and_the_effect() -> None:
         ("producer.acks: 1", False),
         ("main.consumer.fetch.max.bytes: 1", False),
         ("sasl.jaas.config: secret", False),
-        ("partition.assignment.strategy: com.example.Mine", False),
+        ("partition.assignment.strategy: com.example.Mine", True),
         ("topic.segment.bytes: 1000000", False),
         ("state.dir: /shared", False),
     ],
@@ -123,7 +123,8 @@ def test_configs_outside_the_model_change_nothing() -> None:
         stated = generator.sample(keys, 12)
         scenario = _load("\n    ".join(f"{key}: '7'" for key in stated))
         assert scenario.blueprint == expected
-        assert len(scenario.warnings) == sum(key in STREAMS_CONFIGS_OUTSIDE_THE_MODEL.unmodeled for key in stated)
+        unmodeled = [warning for warning in scenario.warnings if ": overridden by " not in warning]
+        assert len(unmodeled) == sum(key in STREAMS_CONFIGS_OUTSIDE_THE_MODEL.unmodeled for key in stated)
 
 
 @pytest.mark.parametrize(("section", "outside"), SECTIONS)
@@ -198,3 +199,55 @@ def test_every_listed_config_is_released() -> None:
             assert any(
                 f"{prefix}{key}".startswith(name[:-1]) for prefix, keys in outside.released.items() for key in keys
             ), name
+
+
+def _configs(*lines: str) -> list[str]:
+    return [warning.partition(": application.configs.")[2] for warning in _load("\n    ".join(lines)).warnings]
+
+
+@pytest.mark.parametrize(
+    ("configs", "warning"),
+    [
+        (("enable.auto.commit: true",), "enable.auto.commit: overridden by Kafka Streams: false holds"),
+        (
+            ("main.consumer.enable.auto.commit: true",),
+            "main.consumer.enable.auto.commit: overridden by Kafka Streams: false holds",
+        ),
+        (
+            ("processing.guarantee: exactly_once_v2", "consumer.isolation.level: read_uncommitted"),
+            "consumer.isolation.level: overridden by processing.guarantee: exactly_once_v2: read_committed holds",
+        ),
+        (("acks: 1", "producer.acks: all"), "acks: overridden by producer.acks: 'all' holds"),
+        (
+            ("cache.max.bytes.buffering: 1000", "statestore.cache.max.bytes: 2000"),
+            "cache.max.bytes.buffering: overridden by statestore.cache.max.bytes: 2000 holds",
+        ),
+        (
+            ("session.timeout.ms: 20s", "consumer.session.timeout.ms: 30s", "main.consumer.session.timeout.ms: 30s"),
+            "session.timeout.ms: overridden by main.consumer.session.timeout.ms: '30s' holds, but the simulator reads "
+            "session.timeout.ms; set it to '30s'",
+        ),
+    ],
+)
+def test_an_overridden_config_is_named_with_what_holds(configs: tuple[str, ...], warning: str) -> None:
+    assert _configs(*configs) == [warning]
+
+
+@pytest.mark.parametrize(
+    "configs",
+    [
+        ("enable.auto.commit: false", "consumer.enable.auto.commit: false"),
+        ("processing.guarantee: at_least_once", "isolation.level: read_uncommitted", "enable.idempotence: false"),
+        ("processing.guarantee: exactly_once_v2", "main.consumer.isolation.level: read_uncommitted"),
+        ("session.timeout.ms: 20s", "main.consumer.session.timeout.ms: 20000"),
+        ("statestore.cache.max.bytes: 2000", "deserialization.exception.handler: a.B"),
+    ],
+)
+def test_a_config_that_holds_is_not_named_as_overridden(configs: tuple[str, ...]) -> None:
+    assert not _configs(*configs)
+
+
+def test_the_strongest_prefix_holds_although_a_weaker_one_differs() -> None:
+    stated = ("session.timeout.ms: 20s", "consumer.session.timeout.ms: 30s", "main.consumer.session.timeout.ms: 20s")
+    [warning] = _configs(*stated)
+    assert warning == "consumer.session.timeout.ms: overridden by main.consumer.session.timeout.ms: '20s' holds"
