@@ -20,6 +20,7 @@ from assignors.containment.limits import DEFAULT_LIMITS, CallLimits
 from assignors.registry import AssignorLike
 from reports.analysis.expectations import check_expectations, records
 from scenarios.assignor_specs import assignor_specs
+from scenarios.language.releases import NEWEST, has_leave_group_config, parse_release
 from scenarios.load import AssignorSpec, Scenario
 from scenarios.run import run as run_once
 from scenarios.run_estimate import RunEstimate, estimate_runs
@@ -30,6 +31,7 @@ from simulator.processes.run_budget import MAX_REBALANCES, RunLimits
 from simulator.results.tables import concat_tables
 from simulator.results.tabulation import tabulate
 from simulator.results.trace import Trace
+from simulator.world.world import GroupProtocol
 
 _PACKAGES = ("assignor-sim", "numpy", "ortools", "pyarrow", "simpy")
 
@@ -178,6 +180,15 @@ def _assignor_record(scenario: Scenario, spec: AssignorSpec) -> dict[str, Any]:
         "parameters": {name: _json_value(value) for name, value in spec.parameters.items()},
         "configs": dataclasses.asdict(spec.configs),
         "protocol": str(protocol),
+        "group": {
+            "session_timeout_ms": group.session_timeout_ms,
+            "heartbeat_interval_ms": group.heartbeat_interval_ms
+            if protocol is GroupProtocol.CLASSIC
+            else group.streams_heartbeat_interval_ms,
+            "has_leave_config": has_leave_group_config(parse_release(scenario.client_release or NEWEST)),
+            "static": [client.name for client in scenario.blueprint.clients if client.is_static],
+            "of_consumers": scenario.group is not None,
+        },
         "unused": [key for key in _RACK_AWARE if spec.info.ignores(key)],
         "ignored": [key for key in stated if spec.info.ignores(key)],
         # Before 4.4, Kafka does not start a streams group with static membership.

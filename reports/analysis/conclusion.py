@@ -28,7 +28,8 @@ from reports.analysis.comparison import (
 )
 from reports.analysis.formatting import format_range
 from reports.analysis.metrics import METRIC
-from reports.analysis.next_steps import NextStep, RunEvidence, next_steps
+from reports.analysis.next_step import NextStep
+from reports.analysis.next_steps import RunEvidence, next_steps
 from reports.analysis.notes import MIN_NOTED_COMPUTE_MS
 from reports.analysis.scaling import ScalingFigures, describe_scaling, scaling_figures
 from reports.analysis.text import listed

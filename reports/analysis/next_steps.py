@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Final
 
 from reports.analysis.comparison import ComparisonRow, Tables, table_rows
 from reports.analysis.formatting import format_count, format_duration, format_percent, format_rate
+from reports.analysis.next_step import NextStep
+from reports.analysis.restart_figures import RestartFigures, restart_figures
+from reports.analysis.restart_steps import restart_steps
 from simulator.results.verdict import Verdict
 
 MAX_STEPS: Final = 2
@@ -39,31 +41,6 @@ _PLAIN_NAME = re.compile(r"[A-Za-z][\w.-]*")
 
 
 @dataclass(frozen=True, slots=True)
-class NextStep:
-    """A change to try.
-
-    Attributes:
-        change: the change, in words.
-        reason: the figure that suggests it.
-        overrides: the same change as paths and values, as in `--set`; empty if it depends on the scenario.
-    """
-
-    change: str
-    reason: str
-    overrides: tuple[tuple[str, str], ...] = ()
-
-    @property
-    def sentence(self) -> str:
-        """The step as a sentence, without options."""
-        return f"Try {self.change}: {self.reason}."
-
-    @property
-    def options(self) -> str:
-        """The options of the command line in one line, quoted for a shell; empty without overrides."""
-        return " ".join(f"--set {shlex.quote(f'{path}={value}')}" for path, value in self.overrides)
-
-
-@dataclass(frozen=True, slots=True)
 class RunEvidence:
     """What next steps are found from, by scenario and assignor.
 
@@ -71,8 +48,8 @@ class RunEvidence:
         configs: assignment configs, from the manifests.
         protocols: group protocols, from the manifests.
         read_shares: cross-rack reads of topics as a share of all cross-rack bytes.
-        returns: how often a client that keeps its name joined while its old session timed out.
-        remaining: how often the session of a client timed out that had closed without LeaveGroup and lost its name.
+        groups: the group's configs and members, from the manifests.
+        restarts: what restarts, crashes and closed clients cost, one for each run.
         first_client: the first client of each run.
         clients: number of clients.
         racks: number of racks of clients; 0 if no client has one.
@@ -83,8 +60,8 @@ class RunEvidence:
     configs: Mapping[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
     protocols: Mapping[tuple[str, str], str] = field(default_factory=dict)
     read_shares: Mapping[tuple[str, str], float] = field(default_factory=dict)
-    returns: Mapping[tuple[str, str], int] = field(default_factory=dict)
-    remaining: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    groups: Mapping[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
+    restarts: Mapping[tuple[str, str], Sequence[RestartFigures]] = field(default_factory=dict)
     first_client: Mapping[tuple[str, str], str] = field(default_factory=dict)
     clients: Mapping[tuple[str, str], int] = field(default_factory=dict)
     racks: Mapping[tuple[str, str], int] = field(default_factory=dict)
@@ -96,6 +73,7 @@ class RunEvidence:
         """Collect the evidence from result tables and manifests; missing ones are skipped."""
         configs: dict[tuple[str, str], Mapping[str, Any]] = {}
         protocols: dict[tuple[str, str], str] = {}
+        groups: dict[tuple[str, str], Mapping[str, Any]] = {}
         unused: dict[tuple[str, str], Sequence[str]] = {}
         renamed: dict[str, set[str]] = {}
         for manifest in manifests:
@@ -105,14 +83,19 @@ class RunEvidence:
                 listed = assignor.get("unused")
                 unused[key] = listed if isinstance(listed, list) else []
                 protocols[key] = str(assignor.get("protocol", "unknown"))
+                groups[key] = assignor.get("group") or {}
                 if set(_CONFIGS) <= set(assignor.get("configs", ())):
                     configs[key] = assignor["configs"]
         return cls(
             configs,
             protocols,
             _read_shares(tables),
-            _returns(tables, renamed),
-            _remaining(tables, renamed),
+            groups,
+            restart_figures(
+                tables,
+                renamed,
+                {key: group["session_timeout_ms"] for key, group in groups.items() if "session_timeout_ms" in group},
+            ),
             first_client=_first_client(tables),
             clients=_distinct(tables, "clients", "client"),
             racks=_distinct(tables, "clients", "rack"),
@@ -156,16 +139,10 @@ def _steps(rows: Sequence[ComparisonRow], target: ComparisonRow, evidence: RunEv
         )
     elif verdicts & {Verdict.RESTORING, Verdict.REBALANCING}:
         yield NextStep("a longer duration", f"{target.assignor} had not converged at its end")
-    if is_classic and evidence.returns.get(key, 0) > 1:
-        yield NextStep(
-            "static membership (clients[].static_membership: true)",
-            f"{format_count(evidence.returns[key])} rebalances waited for the session of a client that had returned",
-        )
-    if is_classic and evidence.remaining.get(key, 0) > 1:
-        yield NextStep(
-            "leaving the group on close (leaves_group: true of the event)",
-            f"the group waited for the sessions of {format_count(evidence.remaining[key])} closed pods of a Deployment",
-        )
+    standbys = configs.get("num_standby_replicas", 0)
+    yield from restart_steps(
+        evidence.restarts.get(key, ()), evidence.groups.get(key, {}), evidence.protocols.get(key, ""), standbys
+    )
     yield from _something_to_see(rows, evidence.first_client.get(key))
     yield from _faster_convergence(target, configs, verdicts, evidence) if is_classic and configs else ()
     yield from _standbys(target, configs, evidence)
@@ -330,33 +307,3 @@ def _first_client(tables: Tables) -> dict[tuple[str, str], str]:
     for row in table_rows(tables, "clients") if "clients" in tables else ():
         first.setdefault((row["scenario"], row["assignor"]), row["client"])
     return first
-
-
-def _returns(tables: Tables, renamed: Mapping[str, Collection[str]]) -> dict[tuple[str, str], int]:
-    """Return how often a client joined in the same rebalance in which its old session timed out."""
-    counts: dict[tuple[str, str], int] = {}
-    for key, joined, ended in _joined_and_ended(tables):
-        counts[key] = counts.get(key, 0) + bool((joined & ended) - set(renamed.get(key[0], ())))
-    return counts
-
-
-def _remaining(tables: Tables, renamed: Mapping[str, Collection[str]]) -> dict[tuple[str, str], int]:
-    """Return how often the session of a pod timed out that a rollout had stopped and renamed."""
-    closed: dict[tuple[str, str], set[str]] = {}
-    for row in table_rows(tables, "events") if "events" in tables else ():
-        client, closes, rest = str(row["event"]).partition(" closes ")
-        if closes and "without LeaveGroup" in rest and client in renamed.get(row["scenario"], ()):
-            closed.setdefault((row["scenario"], row["assignor"]), set()).add(client)
-    counts: dict[tuple[str, str], int] = {}
-    for key, _, ended in _joined_and_ended(tables):
-        counts[key] = counts.get(key, 0) + len(ended & closed.get(key, set()))
-    return counts
-
-
-def _joined_and_ended(tables: Tables) -> Iterator[tuple[tuple[str, str], set[str], set[str]]]:
-    """Yield the clients that joined and the clients whose session timed out, by rebalance."""
-    for row in table_rows(tables, "rounds") if "rounds" in tables else ():
-        parts = str(row["reason"]).split(", ")
-        joined = {part.removesuffix(" joined") for part in parts if part.endswith(" joined")}
-        ended = {part.partition(":")[0] for part in parts if part.endswith(": session timed out")}
-        yield (row["scenario"], row["assignor"]), joined, ended

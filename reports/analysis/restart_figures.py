@@ -1,0 +1,242 @@
+"""What restarts, crashes and closed clients cost a run: waits for sessions, and state that was lost with a disk."""
+
+from __future__ import annotations
+
+import re
+import statistics
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import pyarrow as pa
+
+from reports.analysis.comparison import Tables, table_rows
+
+_LONGEST_RESTART_MS: Final = 5 * 60_000
+_SESSION_MS: Final = 45_000
+_MAX_SESSIONS: Final = 2
+"""Longest wait for a session, in session timeouts: a rebalance lasts longer than the session if members are slow."""
+_TIMED_OUT: Final = ": session timed out"
+_CLOSING: Final = re.compile(r" for ([\d.]+) s")
+_STOP: Final = re.compile(r"(.+?) (goes down|is killed|closes|leaves)\b(.*)")
+_START: Final = re.compile(r"(.+?) starts( with .*)?")
+
+RunKey = tuple[str, str, int]
+"""Scenario, assignor and seed."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Stop:
+    """A client that stopped.
+
+    Attributes:
+        at_ms: when its process ended.
+        is_close: whether it closed and could have left the group.
+        loses_disk: whether its state was lost with its disk.
+        start_ms: when it started again; None if it never did.
+    """
+
+    at_ms: int
+    is_close: bool
+    loses_disk: bool
+    start_ms: int | None
+
+    @property
+    def restart_ms(self) -> int | None:
+        """Time until it started again; None if it never did."""
+        return None if self.start_ms is None else self.start_ms - self.at_ms
+
+
+@dataclass(frozen=True, slots=True)
+class SessionWait:
+    """The time for which a group waited for the session of a client that had stopped.
+
+    Attributes:
+        client: name of the client.
+        stop: how it stopped.
+        ended_ms: when the assignment without its session took effect.
+        worst_task_ms: how long the task with the longest downtime was down in that time.
+        rebalances: numbers of the rebalances in which the session ended, and in which the client joined again.
+    """
+
+    client: str
+    stop: _Stop
+    ended_ms: int
+    worst_task_ms: int
+    rebalances: frozenset[int]
+
+    @property
+    def is_closed_for_good(self) -> bool:
+        """Whether the client closed, and did not start again soon."""
+        restart_ms = self.stop.restart_ms
+        return self.stop.is_close and (restart_ms is None or restart_ms > _LONGEST_RESTART_MS)
+
+    @property
+    def return_ms(self) -> int | None:
+        """Time until the client restarted; None if it did not while the group waited."""
+        return self.stop.restart_ms if self.stop.start_ms is not None and self.stop.start_ms < self.ended_ms else None
+
+
+@dataclass(frozen=True, slots=True)
+class RestartFigures:
+    """The figures of one run.
+
+    Attributes:
+        worst_downtime_ms: downtime of the task with the longest downtime.
+        waits: waits for sessions, by time.
+        renamed: clients that get another name when they restart.
+        lost_disks: clients that restarted without their state.
+        has_unclean_stops: whether a client was killed and kept its disk, and so may have lost unflushed state.
+        restored_bytes: restored state.
+        restored_again_bytes: part of the state that the same client had held before and lost.
+    """
+
+    worst_downtime_ms: int
+    waits: tuple[SessionWait, ...] = ()
+    renamed: frozenset[str] = field(default_factory=frozenset)
+    lost_disks: int = 0
+    has_unclean_stops: bool = False
+    restored_bytes: int = 0
+    restored_again_bytes: int = 0
+
+
+def restart_figures(
+    tables: Tables, renamed: Mapping[str, Collection[str]], sessions_ms: Mapping[tuple[str, str], int]
+) -> dict[tuple[str, str], tuple[RestartFigures, ...]]:
+    """Return the figures of each run, by scenario and assignor.
+
+    Args:
+        tables: the tables `events`, `rounds` and `runs`; with `tasks` and `task_states`, the waits have downtimes.
+        renamed: clients that get another name when they restart, by scenario.
+        sessions_ms: session timeouts by scenario and assignor; Kafka's default for others.
+    """
+    if not {"events", "rounds"} <= set(tables):
+        return {}
+    events, rounds = _by_run(table_rows(tables, "events")), _by_run(table_rows(tables, "rounds"))
+    figures: dict[tuple[str, str], list[RestartFigures]] = {}
+    for run in table_rows(tables, "runs"):
+        key = run["scenario"], run["assignor"], run["seed"]
+        stops = _stops(events.get(key, ()))
+        waits = tuple(_waits(key, stops, rounds.get(key, ()), tables, sessions_ms.get(key[:2], _SESSION_MS)))
+        found = _figures(run, stops, waits, renamed.get(key[0], ()))
+        figures.setdefault(key[:2], []).append(found)
+    return {key: tuple(runs) for key, runs in figures.items()}
+
+
+def median_of(values: Iterable[int]) -> int:
+    """Return the median over runs; of an even number, the lower one in the middle."""
+    return statistics.median_low(list(values) or [0])
+
+
+def _by_run(rows: Iterable[Mapping[str, Any]]) -> dict[RunKey, list[Mapping[str, Any]]]:
+    by_run: dict[RunKey, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        by_run.setdefault((row["scenario"], row["assignor"], row["seed"]), []).append(row)
+    return by_run
+
+
+def _stops(events: Iterable[Mapping[str, Any]]) -> dict[str, list[_Stop]]:
+    """Return how each client stopped, by time; source of the texts: `simulator.world.changes.ClientDown`."""
+    starts: dict[str, list[int]] = {}
+    drafts: list[tuple[str, int, str, str]] = []
+    for row in sorted(events, key=lambda row: row["at_ms"]):
+        if started := _START.fullmatch(str(row["event"])):
+            starts.setdefault(started[1], []).append(row["at_ms"])
+        elif stopped := _STOP.fullmatch(str(row["event"])):
+            closing = _CLOSING.search(stopped[3])
+            at_ms = row["at_ms"] + round(1000 * float(closing[1]) if closing else 0)
+            drafts.append((stopped[1], at_ms, stopped[2], stopped[3]))
+    stops: dict[str, list[_Stop]] = {}
+    for client, at_ms, verb, rest in drafts:
+        own = starts.get(client, [])
+        position = bisect_left(own, at_ms)
+        start_ms = own[position] if position < len(own) else None
+        stop = _Stop(at_ms, verb in {"closes", "leaves"}, "its state is lost" in rest, start_ms)
+        stops.setdefault(client, []).append(stop)
+    return stops
+
+
+def _figures(
+    run: Mapping[str, Any],
+    stops: Mapping[str, Sequence[_Stop]],
+    waits: tuple[SessionWait, ...],
+    renamed: Collection[str],
+) -> RestartFigures:
+    all_stops = [stop for own in stops.values() for stop in own]
+    return RestartFigures(
+        worst_downtime_ms=run["worst_downtime_ms"] or 0,
+        waits=waits,
+        renamed=frozenset(renamed),
+        lost_disks=sum(stop.loses_disk and stop.start_ms is not None for stop in all_stops),
+        has_unclean_stops=any(not stop.is_close and not stop.loses_disk for stop in all_stops),
+        restored_bytes=run["restored_bytes"] or 0,
+        restored_again_bytes=run.get("restored_again_bytes") or 0,
+    )
+
+
+def _waits(
+    key: RunKey,
+    stops: Mapping[str, Sequence[_Stop]],
+    rounds: Sequence[Mapping[str, Any]],
+    tables: Tables,
+    session_ms: int,
+) -> Iterator[SessionWait]:
+    """Yield the waits for clients that an event stopped; an autoscaler stops pods without one.
+
+    In streams groups, the sessions of a client's threads end one after another.
+    """
+    ended: dict[tuple[str, int], tuple[_Stop, list[Mapping[str, Any]]]] = {}
+    for row in rounds:
+        for client in (part.removesuffix(_TIMED_OUT) for part in _reasons(row) if part.endswith(_TIMED_OUT)):
+            stop = _last(stops.get(client, ()), row["at_ms"])
+            if stop is not None and row["at_ms"] - stop.at_ms <= _MAX_SESSIONS * session_ms:
+                ended.setdefault((client, stop.at_ms), (stop, []))[1].append(row)
+    downtimes = _worst_downtimes(key, tables, max((row["until_ms"] for row in rounds), default=0)) if ended else ()
+    for (client, _), (stop, ends) in ended.items():
+        joins = (row for row in rounds if f"{client} joined" in _reasons(row) and row["at_ms"] > (stop.start_ms or 0))
+        join = None if stop.start_ms is None else next(joins, None)
+        ended_ms = ends[-1]["at_ms"]
+        waited_ms = sum(_overlap(down, (stop.at_ms, ended_ms)) for down in downtimes)
+        of_stop = frozenset(row["round"] for row in (*ends, *([join] if join else ())))
+        yield SessionWait(client, stop, ended_ms, waited_ms, of_stop)
+
+
+def _reasons(row: Mapping[str, Any]) -> list[str]:
+    return str(row["reason"]).split(", ")
+
+
+def _last(stops: Sequence[_Stop], before_ms: int) -> _Stop | None:
+    return next((stop for stop in reversed(stops) if stop.at_ms <= before_ms), None)
+
+
+def _worst_downtimes(key: RunKey, tables: Tables, end_ms: int) -> list[tuple[int, int]]:
+    """Return when the task with the longest downtime was down."""
+    import pyarrow.compute as pc
+
+    if not {"tasks", "task_states"} <= set(tables):
+        return []
+    tasks, states = (_of_run(tables[name], key) for name in ("tasks", "task_states"))
+    worst = max(tasks.to_pylist(), key=lambda row: row["downtime_ms"], default=None)
+    if worst is None:
+        return []
+    of_task = states.filter(pc.equal(states["task"], worst["task"])).to_pylist()
+    return list(_down_times(sorted(of_task, key=lambda row: row["at_ms"]), end_ms))
+
+
+def _of_run(table: pa.Table, key: RunKey) -> pa.Table:
+    import pyarrow.compute as pc
+
+    for column, value in zip(("scenario", "assignor", "seed"), key, strict=True):
+        table = table.filter(pc.equal(table[column], value))
+    return table
+
+
+def _down_times(states: Sequence[Mapping[str, Any]], end_ms: int) -> Iterator[tuple[int, int]]:
+    for i, row in enumerate(states):
+        if row["state"] != "running":
+            yield row["at_ms"], states[i + 1]["at_ms"] if i + 1 < len(states) else end_ms
+
+
+def _overlap(first: tuple[int, int], second: tuple[int, int]) -> int:
+    return max(0, min(first[1], second[1]) - max(first[0], second[0]))
