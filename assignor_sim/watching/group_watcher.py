@@ -22,6 +22,7 @@ from scenarios.kafka.live.polled_observation import PolledObserver
 from scenarios.kafka.observation.group_snapshot import GroupPhase, GroupSnapshot
 from scenarios.kafka.observation.observation import Observation
 from scenarios.kafka.observation.scenario_writer import list_assumptions
+from scenarios.kafka.observation.stated_racks import check_stated_racks
 from scenarios.load import ScenarioError
 from scenarios.watch.application import WatchedApplication
 from scenarios.watch.consumers import WatchedConsumers, watched_assumptions
@@ -173,6 +174,8 @@ class GroupWatcher:
         is_first = self._observed is None
         try:
             observation = self._observe_group(cluster, polled)
+            if is_first:
+                check_stated_racks(observation, self._request.racks)
             watched = _watched_group(observation, self._request.assignor)
         except TransientError:
             return self._monitor.observe(snapshot)

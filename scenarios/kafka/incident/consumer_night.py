@@ -27,7 +27,7 @@ from scenarios.kafka.observation.observation import (
     ObservedConsumers,
     ObservedTopic,
 )
-from scenarios.kafka.observation.stated_racks import with_stated_consumer_racks
+from scenarios.kafka.observation.stated_racks import check_stated_racks, with_stated_consumer_racks
 from scenarios.language.units import format_duration
 
 _SESSION: Final = "session.timeout.ms"
@@ -66,7 +66,7 @@ def observe_consumer_night(group: RecordedGroup, dumps: Dumps, options: NightOpt
         options: Information that the files lack.
 
     Raises:
-        ObservationError: No rebalance has members, or a stated config is malformed.
+        ObservationError: No rebalance has members, a stated config is malformed, or a stated rack is that of no client.
     """
     rebalances = group.rebalances
     if not rebalances:
@@ -113,6 +113,7 @@ def observe_consumer_night(group: RecordedGroup, dumps: Dumps, options: NightOpt
             ),
         ),
     )
+    check_stated_racks(observation, options.racks, newcomers)
     history = ConsumerHistory(
         newcomers,
         {consumer.member_id: names[client] for client, consumer in by_client.items()},

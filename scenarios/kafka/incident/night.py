@@ -26,7 +26,7 @@ from scenarios.kafka.observation.observation import (
     ObservedThread,
     ObservedTopic,
 )
-from scenarios.kafka.observation.stated_racks import StatedRacks, with_stated_racks
+from scenarios.kafka.observation.stated_racks import StatedRacks, check_stated_racks, with_stated_racks
 from scenarios.kafka.observation.tasks import sort_tasks
 from scenarios.language.units import parse_duration_ms
 
@@ -84,7 +84,8 @@ def observe_night(group: RecordedGroup, dumps: Dumps, options: NightOptions) -> 
         options: Information that the files lack.
 
     Raises:
-        ObservationError: No rebalance has members, or the output of tools contradicts the records.
+        ObservationError: No rebalance has members, the output of tools contradicts the records, or no client has the
+            name of a stated rack.
     """
     rebalances = [rebalance for rebalance in group.rebalances if rebalance.members]
     if not rebalances:
@@ -126,6 +127,7 @@ def observe_night(group: RecordedGroup, dumps: Dumps, options: NightOptions) -> 
         client_release=options.release if group.protocol == "classic" else None,
         assumptions=tuple(assumptions),
     )
+    check_stated_racks(observation, options.racks, newcomers)
     history = RebalanceHistory(newcomers, tuple(_changes(rebalances, session_ms)), tuple(_observed(rebalances)))
     racks = {process.process_id: process.rack for process in located}
     if group.protocol == "classic" and options.release is None:

@@ -22,25 +22,29 @@ def matching_racks(process: ObservedProcess, racks: StatedRacks) -> list[str | N
     return [rack for pattern, rack in racks if _matches(process, pattern)]
 
 
-def check_stated_racks(observation: Observation, racks: StatedRacks, newcomers: Sequence[ObservedProcess] = ()) -> None:
+def check_stated_racks(
+    observation: Observation, racks: StatedRacks, newcomers: Sequence[ObservedProcess | ObservedConsumer] = ()
+) -> None:
     """Reject patterns that match no client of an observed group.
 
     Args:
         observation: The observed group.
         racks: Patterns with racks.
-        newcomers: Processes that join later.
+        newcomers: Clients that join later.
 
     Raises:
         ObservationError: A pattern matches no client; the message names the clients.
     """
     members = observation.consumers.members if observation.consumers is not None else ()
-    processes = (*observation.processes, *newcomers)
-    names = sorted({*(one.client_id for one in processes), *(one.instance_id or one.client_id for one in members)})
+    clients = (*observation.processes, *members, *newcomers)
+    names = sorted({one.client_id if isinstance(one, ObservedProcess) else _name(one) for one in clients})
     for pattern, rack in racks if names else ():
-        is_used = any(_matches(process, pattern) for process in processes)
-        if not is_used and not any(matches_consumer(member, pattern) for member in members):
-            clients = format_list("clients", names)
-            raise ObservationError(f"--rack '{pattern}={rack or ''}': no client matches '{pattern}' ({clients})")
+        if not any(
+            _matches(one, pattern) if isinstance(one, ObservedProcess) else matches_consumer(one, pattern)
+            for one in clients
+        ):
+            listed = format_list("clients", names)
+            raise ObservationError(f"--rack '{pattern}={rack or ''}': no client matches '{pattern}' ({listed})")
 
 
 def with_stated_racks(
@@ -68,7 +72,7 @@ def with_stated_consumer_racks(
     stated = [
         (
             member,
-            member.instance_id or member.client_id,
+            _name(member),
             next((rack for pattern, rack in racks if matches_consumer(member, pattern)), None),
         )
         for member in members
@@ -110,6 +114,10 @@ def _sentences(unreported: Sequence[str], contradicted: Sequence[str]) -> list[s
         names = ", ".join(dict.fromkeys(contradicted))
         sentences.append(f"--rack is ignored for clients that report client.rack: {names}.")
     return sentences
+
+
+def _name(member: ObservedConsumer) -> str:
+    return member.instance_id or member.client_id
 
 
 def _matches(process: ObservedProcess, pattern: str) -> bool:

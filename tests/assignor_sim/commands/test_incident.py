@@ -5,11 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import json
+from pathlib import Path
 
 import pytest
 
 from tests.assignor_sim.conftest import Shell
-from tests.scenarios.kafka.incident.recorded_segments import CLASSIC, EXAMPLE
+from tests.scenarios.kafka.incident.recorded_segments import CLASSIC, CONSUMER_FOLDER, EXAMPLE
 
 SOURCE = ("incident", "--from", str(EXAMPLE), "--group", CLASSIC)
 
@@ -33,6 +34,17 @@ def test_unknown_task_is_rejected(shell: Shell) -> None:
     result = shell(*SOURCE, "--task", "9_9")
     assert (result.code, result.out) == (2, "")
     assert result.err == "error: --task: '9_9' is not a recorded task of 'shop' (0_0 to 3_3)\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "group", "clients"),
+    [(EXAMPLE, CLASSIC, "shop-four, shop-one, "), (CONSUMER_FOLDER, "cooperative", "")],
+)
+def test_rack_pattern_without_a_client_is_rejected(shell: Shell, source: Path, group: str, clients: str) -> None:
+    arguments = ("incident", "--from", str(source), "--group", group, "--rack", "none-*=az1")
+    result = shell(*arguments)
+    assert (result.code, result.out) == (2, "")
+    assert result.err.startswith(f"error: --rack 'none-*=az1': no client matches 'none-*' (clients: {clients}")
 
 
 @pytest.mark.parametrize("option", ["--since", "--until"])

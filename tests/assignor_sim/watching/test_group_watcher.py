@@ -47,6 +47,13 @@ def test_first_poll_of_a_stable_group_reports_the_application(name: str, group: 
     assert watcher.status.polls == 1
 
 
+@pytest.mark.parametrize(("name", "group"), [("classic.jsonl", "shop"), ("consumers.jsonl", "billing")])
+def test_rack_pattern_without_a_client_ends_the_watch(name: str, group: str) -> None:
+    watcher = GroupWatcher(WatchRequest(group, racks=[("*", "az1"), ("none-*", "az2")]))
+    with pytest.raises(ObservationError, match=r"--rack 'none-\*=az2': no client matches 'none-\*' \(clients: "):
+        watcher.poll(CountedRequests(name))
+
+
 def test_group_that_rebalances_is_reported_once_it_is_stable() -> None:
     watcher, cluster = GroupWatcher(WatchRequest("shop", configs=LAG)), CountedRequests("warming_up.jsonl")
     events = [kinds(watcher.poll(cluster)) for _ in range(6)]
