@@ -301,6 +301,7 @@ cluster:
     group.consumer.max.session.timeout.ms: 60s
     auto.leader.rebalance.enable: true
     leader.imbalance.check.interval.seconds: 300
+    replica.lag.time.max.ms: 30s
   topics:
     - {name: orders, id: KrngRFv9Qm-FUBoyqQTyrA, partitions: 12, replication_factor: 2, bytes_per_s: 6 MB/s}
     - {name: payments, partitions: 6, replication_factor: 2, bytes_per_s: 1 MB/s}

@@ -165,6 +165,7 @@ def test_config_keys_are_kafkas_with_kafkas_defaults(model: type[AssignorConfigs
         "unclean.leader.election.enable": False,
         "auto.leader.rebalance.enable": True,
         "leader.imbalance.check.interval.seconds": 300,
+        "replica.lag.time.max.ms": 30_000,
         "producer.acks": "all",
         "processing.guarantee": "at_least_once",
         "enable.transactional.statestores": False,
