@@ -123,15 +123,17 @@ def test_clients_share_the_capacity_of_a_broker() -> None:
 @given(
     st.lists(st.integers(0, 20).map(float), min_size=3, max_size=3),
     st.lists(st.integers(0, 20).map(float), min_size=3, max_size=3),
-    st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), max_size=8),
+    st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2), st.sampled_from((0.0, 1.0, 4.0, INF))), max_size=8),
 )
 def test_shares_between_senders_and_receivers_equal_those_of_two_capacities(
-    sending: list[float], receiving: list[float], members: list[tuple[int, int]]
+    sending: list[float], receiving: list[float], members: list[tuple[int, int, float]]
 ) -> None:
-    sender = np.array([sender_row for sender_row, _ in members], dtype=np.int64)
-    receiver = np.array([receiver_row for _, receiver_row in members], dtype=np.int64)
-    shares = max_min_shares_between(np.array(sending), sender, np.array(receiving), receiver)
+    sender = np.array([sender_row for sender_row, _, _ in members], dtype=np.int64)
+    receiver = np.array([receiver_row for _, receiver_row, _ in members], dtype=np.int64)
     weights = np.eye(3)[receiver].reshape(len(members), 3)
-    demand = np.full(len(members), INF)
-    expected = max_min_shares_of_two(np.array(sending), sender, np.array(receiving), weights, demand)
-    assert shares == pytest.approx(expected)
+    demand = np.array([demand for _, _, demand in members])
+    between = np.array(sending), sender, np.array(receiving), receiver
+    for demands in (None, demand):
+        needed = np.full(len(members), INF) if demands is None else demands
+        expected = max_min_shares_of_two(np.array(sending), sender, np.array(receiving), weights, needed)
+        assert max_min_shares_between(*between, demands) == pytest.approx(expected)
