@@ -74,4 +74,5 @@ def observed_topic(topic: DescribedTopic, sizes: Mapping[TopicPartition, int]) -
         topic.leaders,
         tuple(size or 0 for size in size_bytes) if has_sizes else None,
         topic_id=topic.topic_id,
+        configs=topic.configs,
     )

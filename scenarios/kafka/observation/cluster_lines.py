@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 
+from scenarios.kafka.naming import repartition_name
 from scenarios.kafka.observation.observation import Observation, ObservedTopic
 from scenarios.kafka.observation.observed_configs import broker_configs
 from scenarios.kafka.observation.volumes import TopicVolume, topic_volumes
 from scenarios.kafka.observation.yaml_text import YamlValue, comment_lines, entry_lines, flow_text
+
+_UNCLEAN: Final = "unclean.leader.election.enable"
+_SET_BY_STREAMS: Final = {
+    "cleanup.policy": "delete",
+    "retention.ms": "604800000",
+    "retention.bytes": "-1",
+    "compression.type": "producer",
+}
+_TOPIC_DEFAULTS: Final = {"min.insync.replicas": "1", _UNCLEAN: "false", **_SET_BY_STREAMS}
+"""The configs of topics that scenarios have, with the defaults of `LogConfig` in Kafka 4.3.1."""
 
 
 def header_lines(observation: Observation, warnings: Sequence[str], assumptions: Sequence[str]) -> Iterator[str]:
@@ -43,8 +56,11 @@ def cluster_lines(observation: Observation, release: str | None) -> Iterator[str
     yield from mapping_lines("configs", configs, 2)
     yield "  topics:   # bytes and bytes/s: a list has one entry per partition, a number is the total of the topic"
     volumes = topic_volumes(observation)
+    internal = {name for subtopology in observation.subtopologies for name in subtopology.changelogs.values()}
     for topic in observation.topics:
         yield from _topic_lines(topic, volumes[topic.name], has_id=observation.consumers is not None)
+        is_internal = topic.name in internal or repartition_name(observation.application_id, topic.name) is not None
+        yield from mapping_lines("configs", dict(_topic_configs(topic.configs, is_internal=is_internal)), 6)
 
 
 def mapping_lines(key: str, content: Mapping[str, YamlValue], indent: int) -> Iterator[str]:
@@ -67,6 +83,18 @@ def _topic_lines(topic: ObservedTopic, volume: TopicVolume, *, has_id: bool) -> 
             yield from entry_lines(key, _total_if_equal(by_partition), 6)
     if volume.record_bytes is not None:
         yield f"      record_size: {volume.record_bytes}"
+
+
+def _topic_configs(configs: Mapping[str, str], *, is_internal: bool) -> Iterator[tuple[str, YamlValue]]:
+    """Yield the configs that scenarios have, and that differ from Kafka's defaults.
+
+    Kafka Streams sets retention and cleanup of its internal topics itself, and so does a scenario.
+    """
+    for key, default in _TOPIC_DEFAULTS.items():
+        value = configs.get(key, default)
+        if value != default and not (is_internal and key in _SET_BY_STREAMS):
+            is_number = re.fullmatch(r"-?\d{1,18}", value)
+            yield key, int(value) if is_number else value == "true" if key == _UNCLEAN else value
 
 
 def _total_if_equal(by_partition: Sequence[int]) -> YamlValue:

@@ -44,6 +44,7 @@ class ObservedTopic:
         end_offsets: Log end offset.
         records_per_s: Growth of the end offset.
         topic_id: Topic id; None if not observed.
+        configs: Configs of the topic, and of its brokers if they are not Kafka's defaults; none if not observed.
     """
 
     name: str
@@ -54,6 +55,7 @@ class ObservedTopic:
     end_offsets: tuple[int, ...] | None = None
     records_per_s: tuple[float, ...] | None = None
     topic_id: TopicId | None = None
+    configs: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -559,3 +559,36 @@ def test_different_printed_topologies_are_an_error(folder: Path) -> None:
     (folder / "two.log").write_text(_log_of("3.9.1", TOPOLOGY.replace("totals", "sums")))
     with pytest.raises(ObservationError, match=r"^one\.log and two\.log print different topologies"):
         _observe(folder, GROUP)
+
+
+def test_configs_of_topics_are_those_of_the_scenario(folder: Path) -> None:
+    own = (
+        "min.insync.replicas=2,unclean.leader.election.enable=true,cleanup.policy=compact,delete,segment.bytes=50000000"
+    )
+    changelog = "min.insync.replicas=2,cleanup.policy=compact,compression.type=producer,retention.ms=-1"
+    (folder / "a.txt").write_text(
+        _topic("orders").replace("Configs: ", f"Configs: {own},retention.ms=3600000")
+        + _topic("unrelated")
+        + _topic(REPARTITION).replace(
+            "Configs: ", "Configs: min.insync.replicas=1,cleanup.policy=delete,retention.ms=-1"
+        )
+        + _topic(TOTALS).replace("Configs: ", f"Configs: {changelog}")
+    )
+    observation = _observe(folder, GROUP).observation
+    text = scenario_text(observation)
+    configs = {
+        match[1]: re.findall(r"^        (.+)$", match[2], re.MULTILINE)
+        for match in re.finditer(r"- name: (\S+)\n(?:      .*\n)*?      configs:\n((?:        .+\n)+)", text)
+    }
+    assert configs == {
+        "orders": [
+            "min.insync.replicas: 2",
+            "unclean.leader.election.enable: true",
+            'cleanup.policy: "compact,delete"',
+            "retention.ms: 3600000",
+        ],
+        TOTALS: ["min.insync.replicas: 2"],
+    }
+    topics = loads(text).world(1).cluster.topics
+    assert (topics["orders"].min_insync_replicas, topics["orders"].unclean_leader_election) == (2, True)
+    assert (topics[TOTALS].min_insync_replicas, topics[REPARTITION].min_insync_replicas) == (2, 1)
