@@ -8,8 +8,8 @@ and each consumer group), `resolution.document` (references and consistency; the
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from assignors import registry
@@ -18,8 +18,11 @@ from assignors.model.configs import AssignmentConfigs
 from assignors.registry import AssignorLike
 from scenarios.language.consumer_entries import ConsumerGroupEntry
 from scenarios.language.errors import Mistake, Mistakes, ScenarioError, did_you_mean
+from scenarios.language.fields import valid_entries
 from scenarios.language.overrides import NameOverride, format_override, override_text
+from scenarios.language.releases import KafkaReleases
 from scenarios.language.scenario_reader import read_scenario
+from scenarios.language.schema import AssignorSettings
 from scenarios.language.text_files import UnreadableError, read_text
 from scenarios.language.yaml_reader import MAX_BYTES, TOO_LONG_MESSAGE
 from scenarios.resolution.assignors import AssignorSpec
@@ -27,6 +30,7 @@ from scenarios.resolution.configs import stated_configs
 from scenarios.resolution.consumer_assignors import consumer_assignor_spec
 from scenarios.resolution.consumer_groups import GroupDocument, split_groups
 from scenarios.resolution.document import resolve_document
+from scenarios.resolution.entry_releases import FileOfReleases, files_of_releases
 from scenarios.resolution.expectations import resolve_expectations
 from scenarios.resolution.imported_files import ImportedFiles
 from scenarios.resolution.known_problem import KnownProblem, resolve_problem
@@ -64,6 +68,7 @@ class Scenario:
         problem: the known problem that the scenario reproduces; None if it names none.
         expectations: conditions that its runs must meet.
         group: the consumer group that the scenario is about; None for an application of Kafka Streams.
+        of_releases: the scenario with the releases of assignors that have their own, and only these assignors.
     """
 
     name: str
@@ -84,6 +89,7 @@ class Scenario:
     problem: KnownProblem | None = None
     expectations: tuple[Expectation, ...] = ()
     group: ConsumerGroupEntry | None = None
+    of_releases: Mapping[KafkaReleases, Scenario] = field(default_factory=dict)
 
     @property
     def assignment_configs(self) -> AssignmentConfigs:
@@ -153,15 +159,20 @@ class Scenario:
             raise UnknownAssignorError("consumer groups have Kafka's assignors only; name one, such as uniform")
         return consumer_assignor_spec(assignor, self.group, self.broker_release)
 
-    def world(
-        self, seed: int, configs: AssignmentConfigs | None = None, protocol: GroupProtocol | None = None
-    ) -> World:
+    def of(self, spec: AssignorSpec) -> Scenario:
+        """Return the scenario with the Kafka releases of the runs with an assignor."""
+        return self if spec.releases is None else self.of_releases[spec.releases]
+
+    def protocol_of(self, spec: AssignorSpec) -> GroupProtocol:
+        """Return the group protocol of the runs with an assignor."""
+        return spec.protocol or self.blueprint.application.group_configs.protocol
+
+    def world(self, seed: int, spec: AssignorSpec | None = None) -> World:
         """Build the world of one run.
 
         Args:
             seed: draws replica placements and process ids that the scenario does not set, and random events.
-            configs: the configs of an `AssignorSpec`; None for the application's.
-            protocol: the protocol of an `AssignorSpec`; None for the application's.
+            spec: the assignor, with its releases, group protocol and configs; None for those of the application.
 
         Returns:
             The world with its disturbances.
@@ -169,25 +180,29 @@ class Scenario:
         Raises:
             NoPlanError: a reassignment strategy finds no plan.
         """
-        application_protocol = self.blueprint.application.group_configs.protocol
-        return self.blueprint.world(seed, configs or self.assignment_configs, protocol or application_protocol)
+        if spec is None:
+            return self.blueprint.world(
+                seed, self.assignment_configs, self.blueprint.application.group_configs.protocol
+            )
+        return self.of(spec).blueprint.world(seed, spec.configs, self.protocol_of(spec))
 
-    def neighbor_worlds(self, world: World, seed: int) -> list[tuple[AssignorSpec, World]]:
+    def neighbor_worlds(self, world: World, spec: AssignorSpec, seed: int) -> list[tuple[AssignorSpec, World]]:
         """Build the worlds of the neighbors, each with the first assignor that its scenario lists.
 
         Args:
             world: the world of this scenario, which defines brokers, their events, and the duration.
+            spec: the assignor of that world.
             seed: the seed of that world.
 
         Returns:
             The assignor and the world of each neighbor, in the order of the scenario.
         """
         worlds = []
-        for neighbor in self.neighbors:
-            spec = neighbor.assignors[0]
-            protocol = spec.protocol or neighbor.blueprint.application.group_configs.protocol
-            own = neighbor.blueprint.world(seed, spec.configs, protocol, is_neighbor=True)
-            worlds.append((spec, neighbor_world(world, own)))
+        for neighbor in self.of(spec).neighbors:
+            first = neighbor.assignors[0]
+            blueprint, protocol = neighbor.of(first).blueprint, neighbor.protocol_of(first)
+            own = blueprint.world(seed, first.configs, protocol, is_neighbor=True)
+            worlds.append((first, neighbor_world(world, own)))
         return worlds
 
 
@@ -281,22 +296,21 @@ def _load(
         for group in groups:
             main.warn_about_group(group.document, group.source_map)
         document, groups = main.adapt(document), []
-    check_config_releases(parsed.data, document.cluster.kafka, source_map)
     resolved = resolve_document(document, name, files, own.source_map, mistakes, is_main=main is None)
     labels = [spec.label for spec in resolved.assignors]
     problem = resolve_problem(document.problem, parsed.as_written, labels, source_map)
     expectations = resolve_expectations(document, labels, own.source_map)
     neighbors = []
     if main is None and document.alongside:
-        main = MainScenario(document, file or folder / source, folder)
-        neighbors = load_neighbors(main, files, source_map, mistakes, _load_neighbor)
+        described = MainScenario(document, file or folder / source, folder)
+        neighbors = load_neighbors(described, files, source_map, mistakes, _load_neighbor)
+    alongside = tuple(neighbor.scenario for neighbor in neighbors)
     for group in groups:
         neighbor = _load_group(group, name, text, file, files, mistakes)
         neighbors.append(LocatedNeighbor(group.path, neighbor.blueprint.application.id, neighbor))
     if not mistakes:
         check_neighbors(resolved.blueprint, neighbors, source_map)
-    mistakes.raise_any()
-    return Scenario(
+    scenario = Scenario(
         name=name,
         description=(document.description or "").strip(),
         text=text,
@@ -306,7 +320,7 @@ def _load(
         overrides=overrides,
         stated=stated_configs(document),
         notes=(*resolved.notes, *(note for neighbor in neighbors for note in neighbor.scenario.notes)),
-        warnings=(*source_map.warnings, *(text for neighbor in neighbors for text in neighbor.scenario.warnings)),
+        warnings=(),
         imports=tuple(sorted(files.digests.items())),
         blueprint=resolved.blueprint,
         neighbors=tuple(neighbor.scenario for neighbor in neighbors),
@@ -316,12 +330,70 @@ def _load(
         expectations=expectations,
         group=resolved.group,
     )
+    others = [] if own.path else list(files_of_releases(parsed.document, source_map, mistakes))
+    of_releases = {
+        other.releases: _with_releases(other, replace(scenario, neighbors=alongside), folder, mistakes, main)
+        for other in others
+    }
+    is_own_used = not others or any(spec.releases is None for spec in resolved.assignors)
+    brokers = {document.cluster.kafka: source_map} if is_own_used else {}
+    check_config_releases(parsed.data, {other.releases.brokers: other.source_map for other in others} | brokers)
+    mistakes.raise_any()
+    warnings = (*source_map.warnings, *(text for neighbor in neighbors for text in neighbor.scenario.warnings))
+    return replace(scenario, warnings=warnings, of_releases=of_releases)
+
+
+def _with_releases(
+    other: FileOfReleases, scenario: Scenario, folder: Path, mistakes: Mistakes, main: MainScenario | None
+) -> Scenario:
+    """Return a scenario with the releases of some of its assignors, and only these assignors.
+
+    Args:
+        other: the file with these releases.
+        scenario: the scenario with its own releases; its neighbors are those of other files.
+        folder: the folder of imported files.
+        mistakes: collects the mistakes.
+        main: the scenario beside which it runs, if any.
+    """
+    own, groups = split_groups(other.file, other.source_map, mistakes)
+    assert own is not None  # The subject is the application, as in the scenario.
+    document, files = own.document, ImportedFiles(folder, other.source_map, mistakes)
+    if main is not None:
+        document, groups = main.adapt(document), []
+    resolved = resolve_document(
+        document,
+        scenario.name,
+        files,
+        own.source_map,
+        mistakes,
+        is_main=main is None,
+        assignors=scenario.assignors,
+        releases=other.releases,
+    )
+    beside = (_load_group(group, scenario.name, scenario.text, scenario.path, files, mistakes) for group in groups)
+    paths = {"cluster.kafka": other.releases.brokers, "application.kafka": other.releases.clients}
+    return replace(
+        scenario,
+        assignors=tuple(replace(spec, releases=None) for spec in scenario.assignors if spec.releases == other.releases),
+        overrides=(
+            *scenario.overrides,
+            *((path, f'"{release}"') for path, release in paths.items() if release is not None),
+        ),
+        blueprint=resolved.blueprint,
+        neighbors=(*scenario.neighbors, *beside),
+        broker_release=other.releases.brokers,
+        client_release=other.releases.clients,
+    )
 
 
 def _load_group(
     group: GroupDocument, name: str, text: str, file: Path | None, files: ImportedFiles, mistakes: Mistakes
 ) -> Scenario:
-    """Return a consumer group that runs beside the subject of a scenario, as a scenario of its own."""
+    """Return a group that runs beside the subject of a scenario, as a scenario of its own."""
+    for i, entry in valid_entries(group.document.assignors):
+        if isinstance(entry, AssignorSettings) and entry.kafka is not None:
+            message = "applies only to the group that the results are about; state cluster.kafka and application.kafka"
+            group.source_map.add_mistake(("assignors", i, "kafka"), message)
     document = group.document.model_copy(update={"other_traffic": None})
     resolved = resolve_document(document, name, files, group.source_map, mistakes, is_main=False)
     return Scenario(

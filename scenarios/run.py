@@ -50,7 +50,7 @@ def run(
     """
     spec = assignor if isinstance(assignor, AssignorSpec) else scenario.assignor_spec(assignor)
     run_seed = scenario.seeds[0] if seed is None else seed
-    world = scenario.world(run_seed, spec.configs, spec.protocol)
+    world = scenario.world(run_seed, spec)
     return run_world(
         scenario,
         world,
@@ -94,7 +94,7 @@ def run_world(
     upgraded = _upgraded_assignors(world, spec)
     neighbors = [
         Neighbor(other, other_spec.make(), other_spec.info.weights)
-        for other_spec, other in scenario.neighbor_worlds(world, seed)
+        for other_spec, other in scenario.neighbor_worlds(world, spec, seed)
     ]
     return simulate_alongside(
         world,

@@ -144,7 +144,7 @@ def _seconds(scenario: Scenario, spec: AssignorSpec) -> float:
 
 def _seconds_per_rebalance(scenario: Scenario, spec: AssignorSpec) -> float:
     tasks = count_tasks(scenario)
-    protocol = spec.protocol or scenario.blueprint.application.group_configs.protocol
+    protocol = scenario.protocol_of(spec)
     is_classic = protocol is GroupProtocol.CLASSIC
     pair_seconds = _PAIR_SECONDS[_strategy(spec)] if is_classic else _STREAMS_PAIR_SECONDS
     return tasks * _TASK_SECONDS + _pairs(scenario, tasks) * pair_seconds

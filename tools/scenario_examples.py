@@ -66,6 +66,18 @@ assignors:
   - {assignor: optimal, parameters: {slack: 1}}
 """
 
+_RELEASES = """\
+assignors:
+  - {label: today, assignor: high_availability, kafka: 3.9}
+  - label: new clients
+    assignor: high_availability
+    kafka: {brokers: 3.9, clients: 4.3}
+  - label: streams group
+    assignor: streams_group_sticky
+    kafka: 4.3
+    configs: {group.protocol: streams}
+"""
+
 EXAMPLES: Mapping[str, str] = {
     "ConsumerGroupEntry": _CONSUMERS,
     "ClusterSection": _CLUSTER,
@@ -169,6 +181,7 @@ events:
     "ReplaceThreadEvent": "events:\n  - {at: 30m, replace_thread: {clients: app-0}}\n",
     "StreamThreadsEvent": "events:\n  - {at: 30m, stream_threads: {clients: app, threads: 6}}\n",
     "AssignorSettings": _ASSIGNORS,
+    "AssignorReleases": _RELEASES,
     "ProblemEntry": """\
 problem:
   title: A crash doubles the load of one client

@@ -127,6 +127,7 @@ SECTIONS = {
     "ReplaceThreadEvent": "events[].replace_thread",
     "StreamThreadsEvent": "events[].stream_threads",
     "AssignorSettings": "assignors[]",
+    "AssignorReleases": "assignors[].kafka",
     "AssignorEntryConfigs": "assignors[].configs",
     "AssignorConfigs": "events[].config_change.configs",
     "RolloutConfigs": "events[].rolling_bounce.configs",

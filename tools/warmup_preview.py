@@ -32,12 +32,11 @@ def streams_scenarios() -> list[Scenario]:
 
 
 def _streams_spec(scenario: Scenario) -> int | None:
-    own = scenario.blueprint.application.group_configs.protocol
     return next(
         (
             number
             for number, spec in enumerate(scenario.assignors)
-            if spec.info.in_streams_groups and (spec.protocol or own) is GroupProtocol.STREAMS
+            if spec.info.in_streams_groups and scenario.protocol_of(spec) is GroupProtocol.STREAMS
         ),
         None,
     )

@@ -76,7 +76,7 @@ class _BilledRuns:
         self._scenario, self._days, self._on_progress = scenario, days, on_progress
         self._spec: AssignorSpec = assignor_specs(scenario, [] if assignor is None else [assignor])[0]
         self._seed = scenario.seeds[0] if seed is None else seed
-        self.world = scenario.world(self._seed, self._spec.configs, self._spec.protocol)
+        self.world = scenario.world(self._seed, self._spec)
         if self.world.price is None:
             raise BillError(f"{scenario.name}: the scenario has no price; set price: aws, gcp, azure or your own")
         price = self.world.price

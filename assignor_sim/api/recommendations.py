@@ -16,7 +16,7 @@ from pipeline.recommend.evaluator import Evaluator
 from pipeline.recommend.limits import parse_limits
 from pipeline.recommend.objective import parse_objective
 from pipeline.recommend.recommender import recommend as search
-from pipeline.recommend.request import RecommendationRequest, check_price, current_assignor
+from pipeline.recommend.request import RecommendationRequest, check_price, with_current_assignor
 from pipeline.recommend.space import search_space
 from pipeline.recommend.spark_runs import SparkRuns
 from pipeline.sweep.run import Progress
@@ -80,7 +80,7 @@ def recommend(
     """
     file, loaded = _with_file(scenario)
     loaded.require_application("recommend")
-    current = current_assignor(loaded, today)
+    loaded, current = with_current_assignor(loaded, today)
     parsed = parse_objective(objective)
     limits = parse_limits(max_moves, max_downtime, max_convergence, max_unprotected_tasks)
     check_price(loaded, parsed)

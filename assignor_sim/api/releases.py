@@ -13,7 +13,7 @@ from reports.analysis.comparison import ComparisonRow, compare_runs
 from reports.analysis.release_changes import ReleaseChanges, UpgradeEffect
 from reports.analysis.release_differences import THREADS, measured_differences
 from scenarios.language.releases import FIRST_STREAMS_GROUP_RELEASE, UnknownReleaseError, parse_release
-from scenarios.load import AssignorSpec, Scenario
+from scenarios.load import Scenario
 from scenarios.shipped import list_applications
 from simulator.timeline import timeline
 from simulator.world.changes import ClientDown
@@ -35,7 +35,7 @@ def releases(
     compared. For an upgrade of the clients, `application.kafka` is set to each release, on brokers of the newer one
     if its assignor of streams groups is known; the first assignor in a classic group is compared, and those in streams
     groups. A scenario in which clients of both releases behave alike, or older ones have not its group protocol, is not
-    simulated for that.
+    simulated for that. Assignors whose entry in the scenario states the upgraded release are left out.
 
     Args:
         older: release, such as `4.3`; by default the one before `newer`.
@@ -72,7 +72,8 @@ def releases(
         clients = [load(path, [("application.kafka", f'"{release}"'), *brokers]) for release in (before, after)]
         found = list(_client_effects(clients, (before, after), on_progress))
         client_effects += found
-        same_clients += [] if found else [clients[0].name]
+        has_stated = all("clients" in spec.states for spec in clients[0].assignors)
+        same_clients += [] if found or has_stated else [clients[0].name]
     return ReleaseChanges(
         before,
         after,
@@ -115,7 +116,9 @@ def _broker_effects(
     """Yield the effect of the brokers' release on each assignor of a scenario that runs in a streams group."""
     scenarios = [load(path, [("cluster.kafka", f'"{release}"')]) for release in (older, newer)]
     for number, spec in enumerate(scenarios[0].assignors):
-        if _protocol(spec, scenarios[0]) is GroupProtocol.STREAMS and spec.info.in_streams_groups:
+        if "brokers" in spec.states:
+            continue
+        if scenarios[0].protocol_of(spec) is GroupProtocol.STREAMS and spec.info.in_streams_groups:
             yield _effect(scenarios, number, ("brokers", older, newer), on_progress)
 
 
@@ -131,19 +134,20 @@ def _client_effects(
     """
     is_first_classic = True
     for number, spec in enumerate(scenarios[0].assignors):
-        is_classic = _protocol(spec, scenarios[0]) is GroupProtocol.CLASSIC
+        if "clients" in spec.states:
+            continue
+        is_classic = scenarios[0].protocol_of(spec) is GroupProtocol.CLASSIC
         if not (is_first_classic if is_classic else spec.info.in_streams_groups):
             continue
         is_first_classic &= not is_classic
-        if any(
-            _behavior(scenarios[0], spec, seed) != _behavior(scenarios[1], spec, seed) for seed in scenarios[0].seeds
-        ):
+        before, after = scenarios
+        if any(_behavior(before, number, seed) != _behavior(after, number, seed) for seed in before.seeds):
             yield _effect(scenarios, number, ("clients", *releases_), on_progress)
 
 
-def _behavior(scenario: Scenario, spec: AssignorSpec, seed: int) -> tuple[object, ...]:
-    """Return all on which a run depends in which releases of clients differ."""
-    world = scenario.world(seed, spec.configs, spec.protocol)
+def _behavior(scenario: Scenario, number: int, seed: int) -> tuple[object, ...]:
+    """Return all on which a run of an assignor depends in which releases of clients differ."""
+    world = scenario.world(seed, scenario.assignors[number])
     changes = timeline(world)
     is_killed = any(
         isinstance(timed.change, ClientDown) and timed.change.disk is Disk.UNFLUSHED_LOST for timed in changes
@@ -155,10 +159,6 @@ def _behavior(scenario: Scenario, spec: AssignorSpec, seed: int) -> tuple[object
 
 def _is_streams_group(scenario: Scenario) -> bool:
     return scenario.blueprint.application.group_configs.protocol is GroupProtocol.STREAMS
-
-
-def _protocol(spec: AssignorSpec, scenario: Scenario) -> GroupProtocol:
-    return spec.protocol or scenario.blueprint.application.group_configs.protocol
 
 
 def _effect(

@@ -20,7 +20,7 @@ from assignors.containment.limits import DEFAULT_LIMITS, CallLimits
 from assignors.registry import AssignorLike
 from reports.analysis.expectations import check_expectations, records
 from scenarios.assignor_specs import assignor_specs
-from scenarios.language.releases import NEWEST, has_leave_group_config, parse_release
+from scenarios.language.releases import has_leave_group_config, parse_release
 from scenarios.load import AssignorSpec, Scenario
 from scenarios.run import run as run_once
 from scenarios.run_estimate import RunEstimate, estimate_runs
@@ -170,8 +170,9 @@ def _manifest(scenario: Scenario, specs: Sequence[AssignorSpec], seeds: Sequence
 
 
 def _assignor_record(scenario: Scenario, spec: AssignorSpec) -> dict[str, Any]:
-    protocol = spec.protocol or scenario.blueprint.application.group_configs.protocol
-    group = scenario.blueprint.group_configs[protocol]
+    protocol, blueprint = scenario.protocol_of(spec), scenario.of(spec).blueprint
+    group = blueprint.group_configs[protocol]
+    broker_release, client_release = blueprint.application.releases
     stated = list(dict.fromkeys((*scenario.stated, *spec.changed)))
     return {
         "label": spec.label,
@@ -180,13 +181,15 @@ def _assignor_record(scenario: Scenario, spec: AssignorSpec) -> dict[str, Any]:
         "parameters": {name: _json_value(value) for name, value in spec.parameters.items()},
         "configs": dataclasses.asdict(spec.configs),
         "protocol": str(protocol),
+        "broker_release": broker_release,
+        "client_release": client_release,
         "group": {
             "session_timeout_ms": group.session_timeout_ms,
             "heartbeat_interval_ms": group.heartbeat_interval_ms
             if protocol is GroupProtocol.CLASSIC
             else group.streams_heartbeat_interval_ms,
-            "has_leave_config": has_leave_group_config(parse_release(scenario.client_release or NEWEST)),
-            "static": [client.name for client in scenario.blueprint.clients if client.is_static],
+            "has_leave_config": has_leave_group_config(parse_release(client_release)),
+            "static": [client.name for client in blueprint.clients if client.is_static],
             "of_consumers": scenario.group is not None,
         },
         "unused": [key for key in _RACK_AWARE if spec.info.ignores(key)],

@@ -73,8 +73,7 @@ def _run(scenario: Scenario, seed: int, request: SituationRequest) -> SituationR
     spec = scenario.assignors[0]
     trace = run(scenario, spec, seed, limits=RunLimits(MAX_REBALANCES))
     row: dict[str, Any] = tabulate(trace, spec.label, seed)["runs"].to_pylist()[0]
-    blueprint = scenario.blueprint
-    protocol = spec.protocol or blueprint.application.group_configs.protocol
+    blueprint, protocol = scenario.blueprint, scenario.protocol_of(spec)
     group = blueprint.group_configs[protocol]
     partitions = {topic.name: topic.num_partitions for topic in blueprint.topics}
     sources = {topic for one in blueprint.application.subtopologies for topic in one.source_topics}

@@ -17,7 +17,7 @@ from pipeline.checkup.program import (
 )
 from pipeline.checkup.streams_rollout import simulate_streams_rollout
 from pipeline.checkup.streams_settings import StreamsSetting, StreamsSettings
-from pipeline.recommend.request import current_assignor
+from pipeline.recommend.request import with_current_assignor
 from pipeline.recommend.space import search_space
 from reports.analysis.checkup.areas import STREAMS_AREAS
 from reports.analysis.checkup.report import CheckupSubject, ReportCard, Rollout, SeedRuns
@@ -54,7 +54,7 @@ class StreamsProgram(CheckupProgram[StreamsSetting]):
         Raises:
             RecommendError: no assignor has this label.
         """
-        assignor = current_assignor(scenario, today)
+        scenario, assignor = with_current_assignor(scenario, today)
         own = () if assignor.info.in_streams_groups else _ASSIGNORS
         self.settings = StreamsSettings(scenario, assignor, search_space(scenario, assignor, own))
         has_leader = not assignor.info.in_streams_groups

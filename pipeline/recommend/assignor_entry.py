@@ -25,7 +25,7 @@ def entry_values(scenario: Scenario, today: AssignorSpec, values: Mapping[str, A
     """
     name = values[ASSIGNOR]
     is_current = name == today.info.name
-    current_protocol = today.protocol or scenario.blueprint.application.group_configs.protocol
+    current_protocol = scenario.protocol_of(today)
     own_protocol = "streams" if registry.find(name).in_streams_groups else "classic"
     configs = {key: value for key, value in values.items() if key != ASSIGNOR}
     return {

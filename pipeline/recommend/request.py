@@ -48,6 +48,17 @@ def current_assignor(scenario: Scenario, label: str | None) -> AssignorSpec:
     raise RecommendError(f"--today {label}: no assignor of the scenario has this label (labels: {known})")
 
 
+def with_current_assignor(scenario: Scenario, label: str | None) -> tuple[Scenario, AssignorSpec]:
+    """Return a scenario with the Kafka releases of its current assignor, and that assignor.
+
+    Raises:
+        RecommendError: no assignor has this label.
+    """
+    today = current_assignor(scenario, label)
+    scenario = scenario.of(today)
+    return scenario, current_assignor(scenario, today.label)
+
+
 def check_price(scenario: Scenario, objective: Objective) -> None:
     """Check that the objective can be computed.
 

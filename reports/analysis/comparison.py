@@ -97,6 +97,9 @@ class ComparisonRow:
         unavailable: partitions that were unavailable in any run, longest total time first.
         time_ranges: rows of the table `time_ranges`: runs whose outcome depends on client times.
         neighbors: the other applications that ran on the cluster at the same time.
+        broker_release: Kafka release of the brokers; None if unknown.
+        client_release: Kafka release of the clients; None if unknown.
+        protocol: group protocol; None if unknown.
     """
 
     scenario: str
@@ -109,6 +112,9 @@ class ComparisonRow:
     unavailable: tuple[str, ...] = ()
     time_ranges: tuple[Mapping[str, Any], ...] = ()
     neighbors: tuple[NeighborFigures, ...] = ()
+    broker_release: str | None = None
+    client_release: str | None = None
+    protocol: str | None = None
 
     @property
     def is_comparable(self) -> bool:
@@ -180,6 +186,9 @@ def compare_runs(tables: Tables) -> list[ComparisonRow]:
             unavailable=unavailable.get(key, ()),
             time_ranges=tuple(time_ranges.get(key, ())),
             neighbors=neighbors.get(key, ()),
+            broker_release=assignor_runs[0].get("broker_release"),
+            client_release=assignor_runs[0].get("client_release"),
+            protocol=assignor_runs[0].get("protocol"),
         )
         for key, assignor_runs in runs.items()
     ]

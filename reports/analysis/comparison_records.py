@@ -9,7 +9,17 @@ from reports.analysis.comparison import ComparisonRow, verdict_text
 from reports.analysis.metrics import METRIC
 from reports.analysis.notes import notes
 
-_LABEL_KEYS = ("scenario", "assignor", "seeds", "verdict", "cause", "notes")
+_LABEL_KEYS = (
+    "scenario",
+    "assignor",
+    "broker_release",
+    "client_release",
+    "protocol",
+    "seeds",
+    "verdict",
+    "cause",
+    "notes",
+)
 
 
 def record_keys(metrics: Sequence[str] = ()) -> tuple[str, ...]:
@@ -34,7 +44,8 @@ def records(rows: Sequence[ComparisonRow], metrics: Sequence[str] = ()) -> list[
 
 def _record(row: ComparisonRow, metrics: Sequence[str], row_notes: list[str]) -> dict[str, Any]:
     cause = row.problems[0].text if row.problems else None
-    values: list[Any] = [row.scenario, row.assignor, list(row.seeds), verdict_text(row), cause, row_notes]
+    values: list[Any] = [row.scenario, row.assignor, row.broker_release, row.client_release, row.protocol]
+    values += [list(row.seeds), verdict_text(row), cause, row_notes]
     for name in metrics or METRIC:
         spread = row.spreads[name]
         values += [spread.median, spread.minimum, spread.maximum, spread.runs] if spread else [None, None, None, 0]

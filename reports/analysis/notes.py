@@ -39,9 +39,12 @@ class Note:
 
 
 def notes(rows: Sequence[ComparisonRow]) -> list[Note]:
-    """Return notes on problems, client and compute times, neighbors, unavailability, optima and conflicting metrics."""
+    """Return notes on releases and protocols that differ, problems, client and compute times, neighbors,
+    unavailability, optima and conflicting metrics.
+    """
     result: list[Note] = []
     for scenario, group in rows_by_scenario(rows).items():
+        result += _releases(scenario, group)
         for row in group:
             result += (Note(scenario, (row.assignor,), text) for text in _row_notes(row))
         result += _neighbors(scenario, group)
@@ -49,6 +52,18 @@ def notes(rows: Sequence[ComparisonRow]) -> list[Note]:
         result += _proofs(scenario, group)
         result += _conflict(scenario, group)
     return result
+
+
+def _releases(scenario: str, rows: Sequence[ComparisonRow]) -> Iterator[Note]:
+    """Yield a note on the Kafka releases and the group protocol of each assignor, if assignors differ in them."""
+    if len({(row.broker_release, row.client_release, row.protocol) for row in rows}) < 2:
+        return
+    for row in rows:
+        brokers, clients = row.broker_release, row.client_release
+        releases = (
+            f"Kafka {brokers}" if brokers == clients else f"brokers of Kafka {brokers}, clients of Kafka {clients}"
+        )
+        yield Note(scenario, (row.assignor,), f"{row.assignor}: {releases}, {row.protocol} protocol.")
 
 
 def _row_notes(row: ComparisonRow) -> Iterator[str]:

@@ -16,6 +16,7 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, WithJso
 from scenarios.language.errors import format_value
 from scenarios.language.fields import Duration, PositiveDuration, PositiveInt
 from scenarios.language.section import ScenarioSection, config_keys
+from scenarios.language.streams_group_configs import is_known
 from scenarios.language.units import DURATION_PATTERN, SIZE_PATTERN, parse_bytes, parse_duration_ms
 from scenarios.language.unmodeled_configs import BROKER_CONFIGS_OUTSIDE_THE_MODEL, GROUP_CONFIGS_OUTSIDE_THE_MODEL
 
@@ -263,9 +264,13 @@ class GroupOverrides(ScenarioSection):
     def _without_unmodeled(cls, section: Any) -> Any:
         return GROUP_CONFIGS_OUTSIDE_THE_MODEL.without(section, config_keys(cls))
 
-    def apply_to(self, brokers: BrokerConfigs) -> BrokerConfigs:
-        """Return the configs of brokers as they hold for the group."""
-        return brokers.model_copy(update={f"streams_{name}": value for name, value in self if value is not None})
+    def apply_to(self, brokers: BrokerConfigs, release: tuple[int, int]) -> BrokerConfigs:
+        """Return the configs of brokers of a release as they hold for the group; overrides unknown to it do not."""
+        fields = type(self).model_fields
+        known = {name: value for name, value in self if is_known(fields[name].alias or name, release)}
+        return brokers.model_copy(
+            update={f"streams_{name}": value for name, value in known.items() if value is not None}
+        )
 
 
 class TopicConfigs(ScenarioSection):

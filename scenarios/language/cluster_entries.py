@@ -166,11 +166,13 @@ class ClusterSection(ScenarioSection):
     files: ClusterFiles | None = Field(default=None, alias="from", description="Output files of Kafka's tools.")
 
     def configs_of_release(self) -> BrokerConfigs:
-        """Return the configs, with the defaults of the brokers' release: a delay that it does not have is 0."""
+        """Return the configs that the brokers' release knows, with its defaults: a delay that it does not have is 0."""
         if self.kafka is None:
             return self.configs
         release = parse_release(self.kafka)[:2]
-        missing = [name for name in _DELAYS if not is_known(BrokerConfigs.model_fields[name].alias or name, release)]
+        fields = BrokerConfigs.model_fields
+        unknown = [name for name, field in fields.items() if not is_known(field.alias or name, release)]
+        values = {name: 0 if name in _DELAYS else fields[name].default for name in unknown}
         if release < _ASSIGNMENT_INTERVAL_SINCE:
-            missing.append("consumer_assignment_interval_ms")
-        return self.configs.model_copy(update=dict.fromkeys(missing, 0))
+            values["consumer_assignment_interval_ms"] = 0
+        return self.configs.model_copy(update=values)

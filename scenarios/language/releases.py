@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 from simulator.world.state_configs import OffsetStorage
@@ -25,6 +26,14 @@ _NEWEST_PATCH: Final = 999
 
 class UnknownReleaseError(ValueError):
     """A Kafka release that is not supported."""
+
+
+@dataclass(frozen=True, slots=True)
+class KafkaReleases:
+    """The Kafka releases of a run at its start; None for the newest."""
+
+    brokers: str | None
+    clients: str | None
 
 
 def parse_release(text: str) -> tuple[int, int, int]:

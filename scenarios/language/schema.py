@@ -25,6 +25,7 @@ from scenarios.language.fields import (
     WHOLE_TOPIC,
     AssignorParameter,
     Duration,
+    KafkaRelease,
     ListEntry,
     Name,
     TimeOfDay,
@@ -36,6 +37,7 @@ from scenarios.language.other_traffic_entries import OtherTrafficSection
 from scenarios.language.price_entries import PriceField
 from scenarios.language.prices import PRICES
 from scenarios.language.problem_entry import ProblemEntry
+from scenarios.language.releases import KafkaReleases
 from scenarios.language.section import ScenarioSection
 from scenarios.language.streams_configs import AssignorEntryConfigs
 from scenarios.language.units import LONG_MAX
@@ -57,11 +59,46 @@ def _expand_assignor(value: Any) -> Any:
     return {"assignor": value} if isinstance(value, str) else value
 
 
+def _expand_release(value: Any) -> Any:
+    return value if isinstance(value, dict) else {"brokers": value, "clients": value}
+
+
+class AssignorReleases(ScenarioSection):
+    """The Kafka releases of the runs with an assignor; a release that is not set is that of the scenario."""
+
+    brokers: KafkaRelease | None = Field(
+        default=None, description="Kafka release of the brokers; default: cluster.kafka."
+    )
+    clients: KafkaRelease | None = Field(
+        default=None, description="Kafka release of the clients; default: application.kafka."
+    )
+
+    def over(self, releases: KafkaReleases) -> KafkaReleases:
+        """Return the releases of the runs in a scenario with these releases."""
+        return KafkaReleases(self.brokers or releases.brokers, self.clients or releases.clients)
+
+    def stated(self) -> tuple[str, ...]:
+        """Return whose release is set: `brokers`, `clients`."""
+        return tuple(name for name, release in self if release is not None)
+
+    def keys(self) -> dict[str, str]:
+        """Return the releases that are set, by the shortest keys of the entry: `kafka` if both are the same."""
+        if self.brokers is not None and self.brokers == self.clients:
+            return {"kafka": self.brokers}
+        stated = {"kafka.brokers": self.brokers, "kafka.clients": self.clients}
+        return {key: release for key, release in stated.items() if release is not None}
+
+
 class AssignorSettings(ScenarioSection):
-    """An assignor with its parameters and configs."""
+    """An assignor with its parameters, Kafka release and configs."""
 
     assignor: Name = Field(description="Name of a built-in assignor; see assignor-sim list.")
     label: Name | None = Field(default=None, description="Label in tables and figures.")
+    kafka: Annotated[AssignorReleases, BeforeValidator(_expand_release)] | None = Field(
+        default=None,
+        description="Kafka release of brokers and clients in the runs with this assignor, or one for each; default: "
+        "those of the scenario.",
+    )
     parameters: dict[Name, AssignorParameter] = Field(default={}, description="Parameters of the assignor.")
     configs: AssignorEntryConfigs = Field(
         default_factory=AssignorEntryConfigs,
@@ -205,6 +242,8 @@ def build_json_schema() -> dict[str, Any]:
     assignors = _list_of(schema["properties"]["assignors"])
     assignors["items"] = {"anyOf": [{"type": "string"}, assignors["items"]]}
     assignors["default"] = [DEFAULT_ASSIGNOR]
+    kafka = schema["$defs"]["AssignorSettings"]["properties"]["kafka"]
+    kafka["anyOf"] = [{"type": ["string", "number"]}, *kafka["anyOf"]]
     of_group = _list_of(schema["$defs"]["ConsumerGroupEntry"]["properties"]["assignors"])
     of_group["items"] = {"anyOf": [{"type": "string"}, of_group["items"]]}
     clients, client = _list_of(schema["properties"]["clients"]), schema["$defs"]["ClientEntry"]

@@ -161,8 +161,8 @@ _FIRST_RELEASES: Final = {key: since for config in STREAMS_GROUP_CONFIGS for key
 
 
 def is_known(key: str, release: Release) -> bool:
-    """Return whether brokers of a release know a key of this table."""
-    return _FIRST_RELEASES[key] <= release
+    """Return whether brokers of a release know a key; true for keys that are not in this table."""
+    return _FIRST_RELEASES.get(key, release) <= release
 
 
 def unknown_key_message(key: str, release: Release) -> str | None:

@@ -121,6 +121,56 @@ class SourceMap:
         return self.source, None
 
 
+class OtherPaths(SourceMap):
+    """The source map of a file for a document of which some parts have other paths in the file.
+
+    Args:
+        file: the source map of the file.
+        mistakes: collects the mistakes.
+    """
+
+    def __init__(self, file: SourceMap, mistakes: Mistakes) -> None:
+        super().__init__(file.source, {}, {}, mistakes)
+        self._file = file
+
+    def in_file(self, path: ScenarioPath) -> ScenarioPath:
+        """Return the path in the file."""
+        raise NotImplementedError
+
+    def add_mistake(self, path: ScenarioPath, message: str) -> None:
+        """Report a mistake at a path."""
+        self._file.add_mistake(self.in_file(path), message)
+
+    def add_warning(self, path: ScenarioPath, message: str) -> None:
+        """Report a valid but probably unintended value at a path."""
+        self._file.add_warning(self.in_file(path), message)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Return no warnings: those of the file include them."""
+        return ()
+
+    def line(self, path: ScenarioPath) -> int | None:
+        """Return the line of a path."""
+        return self._file.line(self.in_file(path))
+
+    def place(self, path: ScenarioPath) -> str:
+        """Return the source, line and path as messages name them."""
+        return self._file.place(self.in_file(path))
+
+    def mark_invalid(self, path: ScenarioPath) -> None:
+        """Mark a path as invalid, so that nothing below it is checked."""
+        self._file.mark_invalid(self.in_file(path))
+
+    def is_valid(self, *path: str | int) -> bool:
+        """Return whether a path and all paths below and above it are valid."""
+        return self._file.is_valid(*self.in_file(path))
+
+    def is_present(self, *path: str | int) -> bool:
+        """Return whether a path is valid, though paths below it may be invalid."""
+        return self._file.is_present(*self.in_file(path))
+
+
 def parse_document(root: Any, source_map: SourceMap, model: type[Model]) -> Model | None:
     """Parse data into a document, and remove invalid values from the data.
 

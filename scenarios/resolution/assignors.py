@@ -17,10 +17,12 @@ from assignors.renamed_parameters import describe_rename, rename_parameters
 from scenarios.language.errors import did_you_mean, format_value
 from scenarios.language.fields import valid_entries
 from scenarios.language.paths import ScenarioPath
+from scenarios.language.releases import KafkaReleases
 from scenarios.language.schema import AssignorSettings
 from scenarios.language.validation import SourceMap
 from scenarios.resolution.clients import ResolvedClients
 from scenarios.resolution.configs import check_configs
+from scenarios.resolution.entry_releases import releases_of
 from simulator.world.world import GroupProtocol
 
 
@@ -34,7 +36,9 @@ class AssignorSpec:
         parameters: parameters of the assignor.
         configs: the application's configs with the overrides of this entry.
         changed: the keys of the overridden configs.
+        states: whose release its entry states: `brokers`, `clients`.
         protocol: group protocol of its runs; None for the application's.
+        releases: Kafka releases of its runs; None for those of the scenario.
         follows_release: whether its release is that of the brokers or clients, which changes with an upgrade.
         limits: limits of a custom assignor.
     """
@@ -45,6 +49,8 @@ class AssignorSpec:
     configs: AssignmentConfigs
     changed: tuple[str, ...] = ()
     protocol: GroupProtocol | None = None
+    releases: KafkaReleases | None = None
+    states: tuple[str, ...] = ()
     follows_release: bool = False
     limits: CallLimits = DEFAULT_LIMITS
 
@@ -64,8 +70,7 @@ def resolve_assignors(
     entries: Sequence[AssignorSettings],
     configs: AssignmentConfigs,
     clients: ResolvedClients,
-    broker_release: str | None,
-    client_release: str | None,
+    of_scenario: KafkaReleases,
     source_map: SourceMap,
     *,
     upgraded: Collection[str] = (),
@@ -76,8 +81,7 @@ def resolve_assignors(
         entries: the assignors of the scenario.
         configs: the application's configs.
         clients: the resolved clients.
-        broker_release: the release of the brokers; None for the newest.
-        client_release: the release of the clients; None for the newest.
+        of_scenario: the releases of the scenario, unless an entry has its own.
         source_map: collects the mistakes.
         upgraded: who is upgraded to another release: `brokers`, `clients`.
 
@@ -91,12 +95,19 @@ def resolve_assignors(
         path: ScenarioPath = ("assignors", i)
         changes: dict[str, Any] = check_configs(entry.configs, (*path, "configs"), source_map)
         clients.check_tags(entry.configs.rack_aware_assignment_tags, (*path, "configs"), source_map)
-        info = _check_assignor(entry, broker_release, client_release, path, source_map)
+        releases = releases_of(entry, of_scenario)
+        info = _check_assignor(entry, releases, path, source_map)
         parameters, _ = rename_parameters(entry.parameters)
         label = entry.label or _label(entry.assignor if info is None else info.name, parameters, entry)
         follows = info is not None and "@" not in entry.assignor and info.follows_release
-        if info is not None and not entry.label and follows and (_runner(info) in upgraded or label in named_releases):
-            # The release changes, or another entry names it: this one keeps the name without a release.
+        states = () if entry.kafka is None else entry.kafka.stated()
+        if (
+            info is not None
+            and not entry.label
+            and follows
+            and (_runner(info) in (*upgraded, *states) or label in named_releases)
+        ):
+            # The release changes, or another entry or kafka names it: this one keeps the name without a release.
             label = _label(info.name.partition("@")[0], parameters, entry)
         if label in labels:
             source_map.add_mistake(
@@ -114,6 +125,8 @@ def resolve_assignors(
                 configs=replace(configs, **changes),
                 changed=changed,
                 protocol=None if entry.configs.group_protocol is None else GroupProtocol(entry.configs.group_protocol),
+                releases=None if releases == of_scenario else releases,
+                states=states,
                 follows_release=follows,
             )
         )
@@ -122,14 +135,13 @@ def resolve_assignors(
 
 def _check_assignor(
     entry: AssignorSettings,
-    broker_release: str | None,
-    client_release: str | None,
+    releases: KafkaReleases,
     path: ScenarioPath,
     source_map: SourceMap,
 ) -> AssignorInfo | None:
     """Return the registration of an assignor, and report mistakes; None if the name is unknown."""
     try:
-        info = registry.find(entry.assignor).in_group(broker_release, client_release)
+        info = registry.find(entry.assignor).in_group(releases.brokers, releases.clients)
     except UnknownAssignorError as error:
         source_map.add_mistake((*path, "assignor"), str(error))
         return None
@@ -163,7 +175,8 @@ def _labels_with_releases(entries: Sequence[AssignorSettings]) -> Iterator[str]:
 
 
 def _label(name: str, parameters: Mapping[str, Any], entry: AssignorSettings) -> str:
-    """Return the default label: the assignor's name with its parameters and configs."""
+    """Return the default label: the assignor's name with its releases, parameters and configs."""
+    releases = {} if entry.kafka is None else entry.kafka.keys()
     configs = entry.configs.model_dump(by_alias=True, exclude_unset=True)
-    settings = [f"{key}={value}" for key, value in [*parameters.items(), *configs.items()]]
+    settings = [f"{key}={value}" for key, value in [*releases.items(), *parameters.items(), *configs.items()]]
     return f"{name} ({', '.join(settings)})" if settings else name

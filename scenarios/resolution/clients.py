@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -66,17 +66,17 @@ class ResolvedClients:
 
 
 def check_membership(
-    entries: Sequence[ClientEntry], group: GroupConfigs, releases: tuple[str, str], source_map: SourceMap
+    entries: Sequence[ClientEntry], groups: Iterable[GroupConfigs], releases: tuple[str, str], source_map: SourceMap
 ) -> None:
-    """Report static members of a group that cannot have any: Kafka refuses them in streams groups before 4.4.
+    """Report static members if no group can have any: Kafka refuses them in streams groups before 4.4.
 
     Args:
         entries: the clients of the scenario.
-        group: the configs of the application's group.
+        groups: the configs of the application's group, and of its group with each assignor.
         releases: the Kafka releases of clients and brokers.
         source_map: collects the mistakes.
     """
-    if group.has_static_members:
+    if any(group.has_static_members for group in groups):
         return
     clients, brokers = releases
     for i, entry in valid_entries(entries):
@@ -89,7 +89,7 @@ def check_membership(
 
 
 def check_streams_group(
-    releases: tuple[str | None, str | None], *, is_of_application: bool, source_map: SourceMap
+    releases: tuple[str | None, str | None], path: ScenarioPath, *, is_stated: bool, source_map: SourceMap
 ) -> None:
     """Report clients that have no streams groups, and warn about brokers that damage a group of another protocol.
 
@@ -97,8 +97,9 @@ def check_streams_group(
 
     Args:
         releases: the Kafka releases of clients and brokers, as stated.
-        is_of_application: whether it is the protocol of the application; if only assignors to compare have it, such
-            clients are a warning.
+        path: where the release of the clients is stated.
+        is_stated: whether the protocol is stated beside the release of the clients; if only assignors to compare have
+            it, such clients are a warning.
         source_map: collects mistakes and warnings.
     """
     clients, brokers = releases
@@ -106,8 +107,8 @@ def check_streams_group(
         message = (
             f"Kafka Streams {clients} has no streams groups; state 4.1 or later, or remove group.protocol: streams"
         )
-        report = source_map.add_mistake if is_of_application else source_map.add_warning
-        report(("application", "kafka"), message)
+        report = source_map.add_mistake if is_stated else source_map.add_warning
+        report(path, message)
     if brokers == "4.2.0":
         message = (
             "brokers of 4.2.0 damage a classic group that becomes a streams group (KAFKA-20254); if the application "

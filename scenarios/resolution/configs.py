@@ -72,10 +72,11 @@ def resolve_group_configs(
     application: ApplicationSection, brokers: BrokerConfigs, broker_release: str | None, source_map: SourceMap
 ) -> Mapping[GroupProtocol, GroupConfigs]:
     """Return the group configs under each protocol, and report those that Kafka rejects."""
+    release = parse_release(broker_release or NEWEST)[:2]
     _check_classic(application.configs, source_map)
     _check_coordinator(brokers, "streams", source_map)
     _check_coordinator(brokers, "consumer", source_map)
-    _check_overrides(application.group_configs, brokers, source_map)
+    _check_overrides(application.group_configs, brokers, release, source_map)
     return group_configs(application, brokers, broker_release)
 
 
@@ -95,7 +96,7 @@ def group_configs(
     streams = application.configs
     clients = parse_release(application.kafka or NEWEST)
     has_leave_config = has_leave_group_config(clients)
-    brokers = application.group_configs.apply_to(brokers)
+    brokers = application.group_configs.apply_to(brokers, release[:2])
     timeouts = {
         GroupProtocol.CLASSIC: (streams.session_timeout_ms, brokers.initial_rebalance_delay_ms),
         GroupProtocol.STREAMS: (brokers.streams_session_timeout_ms, brokers.streams_initial_rebalance_delay_ms),
@@ -213,7 +214,9 @@ def _check_coordinator(brokers: BrokerConfigs, groups: str, source_map: SourceMa
     _check_less(brokers, f"{groups}_heartbeat_interval_ms", f"{groups}_session_timeout_ms", path, source_map)
 
 
-def _check_overrides(group: GroupOverrides, brokers: BrokerConfigs, source_map: SourceMap) -> None:
+def _check_overrides(
+    group: GroupOverrides, brokers: BrokerConfigs, release: tuple[int, int], source_map: SourceMap
+) -> None:
     """Check the configs of the streams group as brokers do when they are set (`GroupConfig.validate`)."""
     path = (*APPLICATION, "group_configs")
     if not source_map.is_valid(*path) or not source_map.is_valid(*CLUSTER, "configs"):
@@ -235,7 +238,7 @@ def _check_overrides(group: GroupOverrides, brokers: BrokerConfigs, source_map: 
         return
     timeouts = {"heartbeat_interval_ms", "session_timeout_ms"} & group.model_fields_set
     if timeouts:
-        own = group.apply_to(brokers)
+        own = group.apply_to(brokers, release)
         heartbeat_ms, timeout_ms = own.streams_heartbeat_interval_ms, own.streams_session_timeout_ms
         if heartbeat_ms >= timeout_ms:
             message = f"the group's heartbeat interval ({heartbeat_ms} ms) is not less than its session timeout"

@@ -19,7 +19,7 @@ from scenarios.language.paths import ScenarioPath
 from scenarios.language.releases import FIRST_CONSUMER_RELEASE, NEWEST, parse_release
 from scenarios.language.schema import DEFAULT_ASSIGNOR, AssignorSettings, ScenarioDocument, ScenarioFileDocument
 from scenarios.language.streams_configs import StreamsConfigs
-from scenarios.language.validation import SourceMap
+from scenarios.language.validation import OtherPaths, SourceMap
 from scenarios.resolution.subscriptions import SubscribedTopic, check_subscriptions, subscribed_topics
 from scenarios.sampling.blueprint import MAX_CLIENTS
 
@@ -32,7 +32,7 @@ _OF_ALL: Final = ("traffic",)
 """Events that concern the application and all groups."""
 
 
-class GroupSourceMap(SourceMap):
+class GroupSourceMap(OtherPaths):
     """The source map of a file in which the paths of an application are the paths of one consumer group.
 
     Args:
@@ -45,45 +45,12 @@ class GroupSourceMap(SourceMap):
     def __init__(
         self, file: SourceMap, path: ScenarioPath, topics: Sequence[SubscribedTopic], mistakes: Mistakes
     ) -> None:
-        super().__init__(file.source, {}, {}, mistakes)
-        self._file = file
+        super().__init__(file, mistakes)
         self._path = path
         self._topics = topics
 
-    def add_mistake(self, path: ScenarioPath, message: str) -> None:
-        """Report a mistake at a path."""
-        self._file.add_mistake(self._in_file(path), message)
-
-    def add_warning(self, path: ScenarioPath, message: str) -> None:
-        """Report a valid but probably unintended value at a path."""
-        self._file.add_warning(self._in_file(path), message)
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """Return no warnings: those of the file include them."""
-        return ()
-
-    def line(self, path: ScenarioPath) -> int | None:
-        """Return the line of a path."""
-        return self._file.line(self._in_file(path))
-
-    def place(self, path: ScenarioPath) -> str:
-        """Return the source, line and path as messages name them."""
-        return self._file.place(self._in_file(path))
-
-    def mark_invalid(self, path: ScenarioPath) -> None:
-        """Mark a path as invalid, so that nothing below it is checked."""
-        self._file.mark_invalid(self._in_file(path))
-
-    def is_valid(self, *path: str | int) -> bool:
-        """Return whether a path and all paths below and above it are valid."""
-        return self._file.is_valid(*self._in_file(path))
-
-    def is_present(self, *path: str | int) -> bool:
-        """Return whether a path is valid, though paths below it may be invalid."""
-        return self._file.is_present(*self._in_file(path))
-
-    def _in_file(self, path: ScenarioPath) -> ScenarioPath:
+    def in_file(self, path: ScenarioPath) -> ScenarioPath:
+        """Return the path in the file."""
         match path:
             case ("application", "id", *rest):
                 return (*self._path, "group", *rest)

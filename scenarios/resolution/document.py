@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,7 @@ from scenarios.language.consumer_entries import ConsumerGroupEntry, ConsumerGrou
 from scenarios.language.errors import Mistakes
 from scenarios.language.fields import valid_entries
 from scenarios.language.paths import ScenarioPath
-from scenarios.language.releases import NEWEST
+from scenarios.language.releases import NEWEST, KafkaReleases
 from scenarios.language.schema import ScenarioDocument
 from scenarios.language.validation import SourceMap
 from scenarios.resolution.application import resolve_application
@@ -24,8 +25,15 @@ from scenarios.resolution.clients import check_membership, check_streams_group, 
 from scenarios.resolution.closing_warnings import warn_about_closing
 from scenarios.resolution.cluster import resolve_cluster
 from scenarios.resolution.config_warnings import WarningContext, warn_about_configs
-from scenarios.resolution.configs import check_configs, resolve_group_configs, resolve_state_configs, resolve_times
+from scenarios.resolution.configs import (
+    check_configs,
+    group_configs,
+    resolve_group_configs,
+    resolve_state_configs,
+    resolve_times,
+)
 from scenarios.resolution.consumer_assignors import resolve_consumer_assignors
+from scenarios.resolution.entry_releases import with_releases
 from scenarios.resolution.event_context import EventContext
 from scenarios.resolution.events import resolve_events
 from scenarios.resolution.hosts import resolve_hosts
@@ -55,7 +63,7 @@ from scenarios.resolution.workload_events import (
 )
 from scenarios.sampling.blueprint import Blueprint, TopicDefaults
 from scenarios.sampling.neighbor_worlds import without_cluster_events
-from simulator.world.world import Application, GroupProtocol, Start
+from simulator.world.world import Application, GroupConfigs, GroupProtocol, Start
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +91,8 @@ def resolve_document(
     mistakes: Mistakes,
     *,
     is_main: bool,
+    assignors: tuple[AssignorSpec, ...] | None = None,
+    releases: KafkaReleases | None = None,
 ) -> ResolvedDocument:
     """Resolve a document, and report all mistakes in it.
 
@@ -93,6 +103,8 @@ def resolve_document(
         source_map: collects mistakes in the document, and warnings.
         mistakes: collects mistakes in imported files; those of the source map are among them.
         is_main: whether its events of brokers, racks and replicas happen: no for what runs beside a scenario.
+        assignors: the assignors, if they are resolved.
+        releases: the releases of the document, if they are those of some of the assignors and not of the scenario.
 
     Returns:
         What the document describes; to be used only if there are no mistakes.
@@ -131,13 +143,14 @@ def resolve_document(
     context.releases.check()
     events = (*resolve_events(document.events, context), *lag_scalings(workloads))
     mark_renamed_pods(clients, workloads, events)
-    release, upgraded = document.cluster.kafka, context.releases.upgraded
+    release = document.cluster.kafka
     if group is None:
         check_rollouts_of_application(document, source_map)
-        client_release = document.application.kafka
-        assignors = resolve_assignors(
-            document.assignors, configs, clients, release, client_release, source_map, upgraded=upgraded
-        )
+        if assignors is None:
+            stated = KafkaReleases(release, document.application.kafka)
+            assignors = resolve_assignors(
+                document.assignors, configs, clients, stated, source_map, upgraded=context.releases.upgraded
+            )
     else:
         first = first_assignor(group, clients.plans)
         last, _ = context.releases.at(document.duration)
@@ -148,14 +161,26 @@ def resolve_document(
     broker_configs = document.cluster.configs_of_release()
     groups = resolve_group_configs(document.application, broker_configs, document.cluster.kafka, source_map)
     protocol = GroupProtocol(streams_configs.group_protocol)
-    releases = (document.application.kafka or NEWEST, document.cluster.kafka or NEWEST)
-    check_membership(document.clients, groups[protocol], releases, source_map)
-    protocols = {spec.protocol or protocol for spec in assignors}
-    if GroupProtocol.STREAMS in protocols:
-        stated = (document.application.kafka, document.cluster.kafka)
-        check_streams_group(stated, is_of_application=protocol is GroupProtocol.STREAMS, source_map=source_map)
-    warn_about_leak(document.application.kafka, source_map)
-    check_start(document, protocols, source_map)
+    own = [spec for spec in assignors if spec.releases == releases]
+    if releases is None:
+        of_runs = (groups[protocol], *(_group_of(spec, document, groups) for spec in assignors))
+        of_scenario = (document.application.kafka or NEWEST, document.cluster.kafka or NEWEST)
+        check_membership(document.clients, of_runs, of_scenario, source_map)
+    streams = next((spec for spec in own if (spec.protocol or protocol) is GroupProtocol.STREAMS), None)
+    if streams is not None:
+        of_entry = ("assignors", assignors.index(streams), "kafka")
+        is_stated = protocol is GroupProtocol.STREAMS or releases is not None
+        check_streams_group(
+            (document.application.kafka, release),
+            (*APPLICATION, "kafka") if releases is None else of_entry,
+            is_stated=is_stated,
+            source_map=source_map,
+        )
+    if releases is None:
+        _warn_about_unused_releases(document, assignors, context.releases.upgraded, source_map)
+    if own:
+        warn_about_leak(document.application.kafka, source_map)
+    check_start(document, {spec.protocol or protocol for spec in assignors}, source_map)
     other = OtherTrafficContext(
         application_id=document.application.id,
         application=application,
@@ -190,6 +215,7 @@ def resolve_document(
             state_configs=resolve_state_configs(document.application),
             times=resolve_times(document.application),
             is_consumer_group=group is not None,
+            releases=(release or NEWEST, document.application.kafka or NEWEST),
         ),
         group_configs=groups,
         clients=clients.plans,
@@ -209,13 +235,36 @@ def resolve_document(
         warn_about_availability(traffic.topics.values(), defaults, source_map)
         warn_about_default_factor(document, cluster, application.topics, assignors, source_map)
         warn_about_replication(blueprint, document.seeds[0], _restart_paths(document), source_map)
-        if group is None:
+        if group is None and own:
             warn_about_configs(
                 WarningContext(document, clients, cluster.brokers, application.subtopologies, assignors, source_map)
             )
-            warn_about_closing(document, clients, assignors, source_map)
+            warn_about_closing(document, clients, own, source_map)
     notes = (*application.notes, *traffic.notes, *other_traffic.notes, *workload_notes(workloads), *task_notes)
     return ResolvedDocument(blueprint, assignors, notes, group)
+
+
+def _warn_about_unused_releases(
+    document: ScenarioDocument, assignors: Sequence[AssignorSpec], upgraded: Collection[str], source_map: SourceMap
+) -> None:
+    """Warn about a release of the scenario if every assignor states its own; upgrades need that of the scenario."""
+    stated = {"brokers": document.cluster.kafka, "clients": document.application.kafka}
+    for runner, path in (("brokers", ("cluster", "kafka")), ("clients", (*APPLICATION, "kafka"))):
+        if stated[runner] is None or runner in upgraded or not assignors:
+            continue
+        if all(runner in spec.states for spec in assignors):
+            source_map.add_warning(path, "no effect on the listed assignors: each states its own release in kafka")
+
+
+def _group_of(
+    spec: AssignorSpec, document: ScenarioDocument, groups: Mapping[GroupProtocol, GroupConfigs]
+) -> GroupConfigs:
+    """Return the group configs of the runs with an assignor; `groups` are those with the releases of the scenario."""
+    if spec.releases is not None:
+        document = with_releases(document, spec.releases)
+        brokers = document.cluster.configs_of_release()
+        groups = group_configs(document.application, brokers, spec.releases.brokers)
+    return groups[spec.protocol or GroupProtocol(document.application.configs.group_protocol)]
 
 
 def _restart_paths(document: ScenarioDocument) -> dict[int, ScenarioPath]:

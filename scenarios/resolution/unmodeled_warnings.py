@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from scenarios.language.broker_configs import BrokerConfigs, GroupOverrides
@@ -9,7 +10,7 @@ from scenarios.language.configs_outside_model import ConfigsOutsideTheModel
 from scenarios.language.consumer_configs import ConsumerConfigs
 from scenarios.language.overridden_configs import overridden_configs
 from scenarios.language.paths import ScenarioPath
-from scenarios.language.releases import parse_release
+from scenarios.language.releases import NEWEST, parse_release
 from scenarios.language.section import ScenarioSection, config_keys
 from scenarios.language.streams_configs import StreamsConfigs
 from scenarios.language.streams_group_configs import unknown_key_message
@@ -54,17 +55,18 @@ def warn_about_unmodeled_configs(root: Any, source_map: SourceMap) -> None:
                 source_map.add_warning((*path, str(key)), f"valid, but not modeled (no effect): {found.effect}")
 
 
-def check_config_releases(root: Any, broker_release: str | None, source_map: SourceMap) -> None:
-    """Report configs of streams groups that the brokers' release does not know.
+def check_config_releases(root: Any, broker_releases: Mapping[str | None, SourceMap]) -> None:
+    """Report configs of streams groups that the brokers of no run know.
 
     Args:
         root: the data of the scenario.
-        broker_release: the release of the brokers; None for the newest, which knows all.
-        source_map: collects the mistakes.
+        broker_releases: the releases of the brokers, each with the source map that collects the mistakes about it; None
+            for the newest, which knows all.
     """
-    if broker_release is None:
+    if None in broker_releases:
         return
-    release = parse_release(broker_release)[:2]
+    stated, source_map = max(broker_releases.items(), key=lambda item: parse_release(item[0] or NEWEST))
+    release = parse_release(stated or NEWEST)[:2]
     for path in (("cluster", "configs"), ("application", "group_configs")):
         for key in _mapping_at(root, path):
             message = unknown_key_message(str(key), release)

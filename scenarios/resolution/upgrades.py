@@ -9,12 +9,13 @@ from typing import Final
 from scenarios.language.event_entries import RollingBounceEvent
 from scenarios.language.fields import valid_entries
 from scenarios.language.paths import ScenarioPath
-from scenarios.language.releases import NEWEST, parse_release
+from scenarios.language.releases import NEWEST, KafkaReleases, parse_release
 from scenarios.language.schema import ScenarioDocument
 from scenarios.language.units import format_duration
 from scenarios.language.upgrade_entry import CLIENT_KEYS, UpgradeEvent
 from scenarios.language.validation import SourceMap
 from scenarios.resolution.configs import group_configs
+from scenarios.resolution.entry_releases import with_releases
 from simulator.world.world import GroupConfigs, GroupProtocol
 
 BROKER_DOWN_MS: Final = 60_000
@@ -89,9 +90,8 @@ class Releases:
         """Return the group configs after an upgrade, by protocol, with the other part's release at that time."""
         brokers, clients = self.at(at_ms)
         brokers, clients = event.brokers or brokers, event.to or clients
-        application = self.document.application.model_copy(update={"kafka": clients or NEWEST})
-        configs = self.document.cluster.model_copy(update={"kafka": brokers}).configs_of_release()
-        return group_configs(application, configs, brokers)
+        document = with_releases(self.document, KafkaReleases(brokers, clients or NEWEST))
+        return group_configs(document.application, document.cluster.configs_of_release(), brokers)
 
 
 def as_bounce(event: UpgradeEvent) -> RollingBounceEvent:

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from assignors.containment.limits import DEFAULT_LIMITS, CallLimits
 from assignors.registry import AssignorLike
 from scenarios.assignor_specs import assignor_specs
-from scenarios.language.errors import ScenarioError
-from scenarios.load import Scenario, load
+from scenarios.language.errors import ScenarioError, format_value
+from scenarios.load import AssignorSpec, Scenario, load
 from scenarios.packed_imports import PackedImports, pack_imports
 from scenarios.run_time import predict_run_ms
 from scenarios.sweeps.design import Sweep
@@ -97,7 +97,7 @@ def prepare_sweep(
     Raises:
         ScenarioError: the first setting is invalid.
         UnknownAssignorError: an assignor is unknown.
-        SweepError: the baseline is not one of the assignors.
+        SweepError: the baseline is not one of the assignors, or an assignor does not have the release of a factor.
     """
     first, variants = sweep.overrides(sweep.settings[0]), list(_variants(sweep))
     names, may_import = assignors or sweep.assignors, bool(assignors)
@@ -109,6 +109,7 @@ def prepare_sweep(
         raise SweepError(
             f"{sweep.file}: baseline: '{sweep.baseline}' is not an assignor of the sweep (assignors: {known})"
         )
+    _check_releases(sweep, specs)
     base_ms = np.array([predict_run_ms(scenario, spec) for spec in specs])
     run_ms = np.tile(base_ms, (len(sweep.settings), 1))
     imports = dict(scenario.imports)
@@ -126,6 +127,23 @@ def prepare_sweep(
     return PreparedSweep(
         sweep, scenario, tuple(assignors), labels, imports, packed, run_ms, command, tuple(warnings), limits
     )
+
+
+def _check_releases(sweep: Sweep, specs: Sequence[AssignorSpec]) -> None:
+    """Reject a factor that sets a release of the scenario if an assignor states its own, on which it has no effect.
+
+    Raises:
+        SweepError: there is such a factor.
+    """
+    for factor in sweep.factors:
+        for path, runner in (("cluster.kafka", "brokers"), ("application.kafka", "clients")):
+            own = [spec.label for spec in specs if runner in spec.states]
+            if path in factor.paths and own:
+                names = ", ".join(format_value(label) for label in own)
+                raise SweepError(
+                    f"{sweep.file}: factor '{factor.name}': {path} has no effect on {names}: kafka of the assignor "
+                    "states the release; remove kafka there, or vary it (assignors[0].kafka)"
+                )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

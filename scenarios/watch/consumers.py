@@ -53,7 +53,7 @@ class WatchedConsumers(WatchedGroup):
         """
         scenario = loads(consumer_scenario_text(observation), "the observed consumer group")
         spec = scenario.assignors[0] if assignor is None else scenario.assignor_spec(assignor)
-        world = scenario.world(scenario.seeds[0], spec.configs, spec.protocol)
+        world = scenario.world(scenario.seeds[0], spec)
         observed = observation.consumers
         assert observed is not None
         names, tasks = consumer_names(observed.members), spec.make()

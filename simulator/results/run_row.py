@@ -86,7 +86,12 @@ def run_row(
     cross_rack_bytes = _sum_if_known([row["cross_rack_bytes"] for row in rounds])
     price = trace.world.price
     failure_losses = trace.failure_losses
+    application = trace.world.application
+    broker_release, client_release = application.releases
     row = {
+        "broker_release": broker_release,
+        "client_release": client_release,
+        "protocol": str(application.group_configs.protocol),
         **{column: last.get(column) for column in last_columns},
         **{f"moves_{reason}": int((reasons == index).sum()) for index, reason in enumerate(REASONS)},
         **_downtime(trace),
@@ -108,7 +113,7 @@ def run_row(
         "worst_client_loss": None if failure_losses is None else failure_losses.worst_one_client_loss,
         "worst_pair_loss": None if failure_losses is None else failure_losses.worst_pair_loss,
     }
-    if trace.world.application.is_consumer_group:
+    if application.is_consumer_group:
         row.update(dict.fromkeys(NOT_OF_CONSUMER_GROUPS))
     return row
 

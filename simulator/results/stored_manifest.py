@@ -51,6 +51,8 @@ class AssignorRecord(_ManifestPart):
     parameters: dict[str, Any] = {}
     configs: dict[str, Any] = {}
     protocol: str = "classic"
+    broker_release: str | None = None
+    client_release: str | None = None
     ignored: list[str] = []
     refused: list[str] = []
 

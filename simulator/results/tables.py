@@ -18,6 +18,9 @@ from simulator.results.time_range_tables import TIME_RANGES
 RUNS = table_schema(
     "One row per run: a scenario with one assignor and one seed.",
     *RUN_KEY,
+    ("broker_release", pa.string(), "Kafka release of the brokers at the start"),
+    ("client_release", pa.string(), "Kafka release of the clients at the start"),
+    ("protocol", pa.string(), "group protocol at the start: classic, streams or consumer"),
     ("verdict", pa.string(), "stable, restoring, probing, cycling, never, rebalancing, failed, stopped or empty"),
     ("verdict_round", pa.int64(), "the round that proves the verdict"),
     ("repeats_round", pa.int64(), "the earlier round that it repeats, if the run is cycling"),

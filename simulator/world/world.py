@@ -293,6 +293,7 @@ class Application:
         times: how long clients need to open stores, to begin to read changelogs, and to rejoin.
         is_consumer_group: whether it is a consumer group: each subtopology reads one topic, and each task is one
             partition. `id` is then the `group.id`.
+        releases: the Kafka releases of the brokers and of the clients at the start, as results name them.
     """
 
     id: str
@@ -303,6 +304,7 @@ class Application:
     state_configs: StateConfigs = field(default_factory=StateConfigs)
     times: ClientTimes = field(default_factory=ClientTimes)
     is_consumer_group: bool = False
+    releases: tuple[str, str] = ("4.4", "4.4")
 
 
 class OffsetReports(StrEnum):

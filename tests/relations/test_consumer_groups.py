@@ -108,7 +108,7 @@ def simulated(document: Document) -> Trace:
     scenario = load(document)
     seed = scenario.seeds[0]
     spec = scenario.assignors[0]
-    world = scenario.world(seed, spec.configs, spec.protocol)
+    world = scenario.world(seed, spec)
     trace = run_world(scenario, world, spec, seed, observe=Observer(InvariantChecker(world)))
     assert trace.failure is None
     return trace
@@ -223,6 +223,6 @@ def _traces(document: Document) -> list[Any]:
     """Return the figures of the subject of a scenario, and of its neighbors."""
     scenario = load(document)
     spec, seed = scenario.assignors[0], scenario.seeds[0]
-    trace = run_world(scenario, scenario.world(seed, spec.configs, spec.protocol), spec, seed)
+    trace = run_world(scenario, scenario.world(seed, spec), spec, seed)
     assert trace.failure is None
     return [figures_of(run) | {"neighbors": []} for run in (trace, *trace.neighbors)]

@@ -27,7 +27,7 @@ def changed(key: str, text: str = SMALL + OTHER, *overrides: tuple[str, str]) ->
     """Return the world before and after a change."""
     scenario = load_text(text, *overrides)
     spec = scenario.assignors[0]
-    world = scenario.world(1, spec.configs, spec.protocol)
+    world = scenario.world(1, spec)
     return world, LEVERS[key].apply(world, spec)
 
 

@@ -40,7 +40,7 @@ def check_loading(text: str, *overrides: tuple[str, str]) -> None:
     else:
         mistakes = []
         for choice in scenario.assignors:
-            scenario.world(scenario.seeds[0], choice.configs, choice.protocol)
+            scenario.world(scenario.seeds[0], choice)
     assert all(line.startswith(("s.yaml", "--set ")) for line in mistakes)
 
 

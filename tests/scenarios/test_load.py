@@ -262,7 +262,9 @@ def test_group_timeouts_depend_on_the_protocol() -> None:
     classic = scenario.world(1).application.group_configs
     assert (classic.protocol, classic.session_timeout_ms) == (GroupProtocol.CLASSIC, 20_000)
     assert classic.initial_rebalance_delay_ms == 3_000
-    streams = scenario.world(1, protocol=GroupProtocol.STREAMS).application.group_configs
+    streams = scenario.world(
+        1, replace(scenario.assignors[0], protocol=GroupProtocol.STREAMS)
+    ).application.group_configs
     of_streams = {"session_timeout_ms": 50_000, "initial_rebalance_delay_ms": 9_000}
     of_newest = {"reports_task_offsets": True, "can_remain_in_streams_group": True}
     assert streams == replace(classic, protocol=GroupProtocol.STREAMS, **of_newest, **of_streams)
@@ -274,7 +276,10 @@ def test_application_may_be_a_streams_group(protocol: str) -> None:
     scenario = load_text(SMALL, ("application.configs.group.protocol", protocol))
     own_configs = scenario.world(1).application.group_configs
     assert (own_configs.protocol, own_configs.session_timeout_ms) == (GroupProtocol.STREAMS, 45_000)
-    assert scenario.world(1, protocol=GroupProtocol.CLASSIC).application.group_configs == GroupConfigs()
+    assert (
+        scenario.world(1, replace(scenario.assignors[0], protocol=GroupProtocol.CLASSIC)).application.group_configs
+        == GroupConfigs()
+    )
 
 
 @pytest.mark.parametrize(
@@ -289,7 +294,10 @@ def test_streams_groups_have_static_members_from_4_4_on(
     releases = [(path, f"'{release}'") for path, release in stated.items() if release is not None]
     scenario = loads(text, overrides=releases)
     assert [client.is_static for client in scenario.world(1).clients] == [True, True, True, False]
-    in_streams_group = [client.is_static for client in scenario.world(1, protocol=GroupProtocol.STREAMS).clients]
+    in_streams_group = [
+        client.is_static
+        for client in scenario.world(1, replace(scenario.assignors[0], protocol=GroupProtocol.STREAMS)).clients
+    ]
     assert in_streams_group == [is_supported] * 3 + [False]
     streams = [*releases, ("application.configs.group.protocol", "streams")]
     if is_supported:
@@ -307,7 +315,9 @@ def test_broker_configs_change_limits_of_streams_groups() -> None:
     quick = {"session.timeout.ms": "1s", "heartbeat.interval.ms": "500"}
     keys = [(f"group.streams.{limit}{key}", value) for key, value in quick.items() for limit in ("", "min.")]
     text = replace_in_small("factor: 2}", "".join(["factor: 2", *(f", {key}: {value}" for key, value in keys), "}"]))
-    streams = load_text(text).world(1, protocol=GroupProtocol.STREAMS).application.group_configs
+    scenario = load_text(text)
+    world = scenario.world(1, replace(scenario.assignors[0], protocol=GroupProtocol.STREAMS))
+    streams = world.application.group_configs
     assert (streams.session_timeout_ms, streams.streams_heartbeat_interval_ms) == (1_000, 500)
 
 
@@ -321,7 +331,7 @@ def test_protocols_may_be_compared() -> None:
     assert (default.protocol, broker.protocol) == (None, GroupProtocol.STREAMS)
     assert broker.changed == ("num.standby.replicas", "group.protocol")
     assert broker.label == "streams_group_sticky (num.standby.replicas=2, group.protocol=streams)"
-    worlds = [scenario.world(1, choice.configs, choice.protocol) for choice in scenario.assignors]
+    worlds = [scenario.world(1, choice) for choice in scenario.assignors]
     assert [world.application.group_configs.protocol for world in worlds] == ["classic", "streams"]
     assert worlds[0].clients == worlds[1].clients
 
@@ -431,7 +441,7 @@ def test_config_changes_build_on_the_configs_of_the_run() -> None:
     change = "{at: 30m, config_change: {configs: {num.standby.replicas: 2}}}"
     scenario = load_text(replace_in_small("{at: 30m, scale_out: {clients: late}}", change))
     own_configs = AssignmentConfigs(max_warmup_replicas=5)
-    world = scenario.world(1, own_configs)
+    world = scenario.world(1, replace(scenario.assignors[0], configs=own_configs))
     assert world.application.assignment_configs == own_configs
     assert world.disturbances == (ConfigChange(1_800_000, replace(own_configs, num_standby_replicas=2)),)
 

@@ -17,6 +17,9 @@ from simulator.results.renamed_keys import RENAMED_RUN_KEYS, rename_keys, warn_o
 
 FORMAT: Final = 2
 
+INPUT_COLUMNS: Final = frozenset(("scenario", "assignor", "seed", "broker_release", "client_release", "protocol"))
+"""Columns of `runs` that are no results: they follow from the scenario, whose digest is stored, and the label."""
+
 RunKey = tuple[str, int]
 """Label of the assignor, and seed."""
 
@@ -47,7 +50,7 @@ class StoredRun:
     """The stored results of a run.
 
     Attributes:
-        figures: columns of the table `runs`.
+        figures: columns of the table `runs` that are results.
         rounds: one record per rebalance, as in `stored_rounds`.
     """
 
@@ -82,7 +85,7 @@ def collect_results(tables: Tables, name: str, origin: ResultOrigin) -> StoredRe
     runs = {}
     for run in table_rows(tables, "runs"):
         key = _key(run)
-        figures = {name: _rounded(value) for name, value in run.items() if name not in ("scenario", "assignor", "seed")}
+        figures = {name: _rounded(value) for name, value in run.items() if name not in INPUT_COLUMNS}
         runs[key] = StoredRun(figures, tuple(stored_rounds(rounds.get(key, []), copies.get(key, []))))
     return StoredResults(name, origin, runs)
 

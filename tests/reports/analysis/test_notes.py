@@ -21,6 +21,18 @@ def test_comparison_without_problems_has_no_notes() -> None:
     assert notes(compare_runs(four_assignors())) == []
 
 
+def test_releases_and_protocols_that_differ_are_noted() -> None:
+    old = {"assignor": "old", "broker_release": "3.9", "client_release": "3.9", "protocol": "classic"}
+    new = {"assignor": "new", "broker_release": "4.3", "client_release": "4.2.2", "protocol": "streams"}
+    assert note_texts(old, {**old, "seed": 2}, new) == [
+        "old: Kafka 3.9, classic protocol.",
+        "new: brokers of Kafka 4.3, clients of Kafka 4.2.2, streams protocol.",
+    ]
+    assert note_texts(old, {**old, "assignor": "other"}) == []
+    assert note_texts(old, {**new, "scenario": "elsewhere"}) == []
+    assert len(note_texts(old, {**old, "assignor": "other", "protocol": "streams"})) == 2
+
+
 @pytest.mark.parametrize(
     ("run", "text"),
     [

@@ -20,7 +20,7 @@ Owners = Mapping[str, str | None]
 def current_and_next(scenario: Scenario) -> tuple[Owners, Owners]:
     """Return the owners of partitions at the start, and after a rebalance of the same members."""
     spec = scenario.assignors[0]
-    world = scenario.world(1, spec.configs, spec.protocol)
+    world = scenario.world(1, spec)
     layout = lay_out(world)
     fleet = Fleet(world, layout.racks)
     members = [member for row in range(len(world.clients)) for member in fleet.start(row, None, None)]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from scenarios.load import Scenario, loads
 from simulator.world.disturbances import Crash, RackOutage, TrafficChange
-from simulator.world.world import GroupProtocol, Start
+from simulator.world.world import GroupConfigs, GroupProtocol, Start, World
 from tests.scenarios.scenario_texts import CONSUMERS, mistakes_in
 
 GROUP = """\
@@ -268,11 +270,11 @@ def test_mistakes_have_the_place_in_the_file(text: str, expected: list[str]) -> 
 
 
 def test_clients_may_list_topics() -> None:
-    world = loads(
+    world = _world(
         TWO.replace("topics: [orders, payments]\n", "topics: [orders]\n").replace(
             "clients: [", "clients: [{name: both, topics: [payments, orders]}, "
         )
-    ).world(1, protocol=GroupProtocol.CLASSIC)
+    )
     assert [part.source_topics for part in world.application.subtopologies] == [("orders",), ("payments",)]
     topics = {client.name: client.consumer.topics for client in world.clients}
     assert topics == {"both": None, "billing-0": frozenset(["orders"]), "billing-1": frozenset(["orders"])}
@@ -280,14 +282,17 @@ def test_clients_may_list_topics() -> None:
 
 def test_group_may_leave_topics_to_its_clients() -> None:
     text = ALONE.replace("    topics: [orders]\n", "").replace("rack: az1", "topics: [orders]")
-    assert loads(text).world(1, protocol=GroupProtocol.CLASSIC) == loads(
-        ALONE.replace("rack: az1", "topics: [orders]")
-    ).world(1, protocol=GroupProtocol.CLASSIC)
+    assert _world(text) == _world(ALONE.replace("rack: az1", "topics: [orders]"))
+
+
+def _world(text: str) -> World:
+    scenario = loads(text)
+    return scenario.world(1, scenario.assignors[0])
 
 
 def test_running_group_starts_with_the_partitions_of_its_clients() -> None:
     scenario = loads(RUNNING.replace("name: c", "name: c, instance_id: i, client_id: x"))
-    world = scenario.world(1, protocol=GroupProtocol.CLASSIC)
+    world = scenario.world(1, scenario.assignors[0])
     assert world.start is Start.RUNNING
     held = {client.name: [list(map(str, tasks)) for tasks in client.tasks.active] for client in world.clients}
     assert held == {"a": [["orders-0", "orders-1"]], "b": [["orders-2"], ["orders-5", "orders-4"]], "c": []}
@@ -298,7 +303,7 @@ def test_running_group_starts_with_the_partitions_of_its_clients() -> None:
 
 def test_topic_id_of_the_scenario() -> None:
     text = ALONE.replace("name: orders,", "name: orders, id: KrngRFv9Qm-FUBoyqQTyrA,")
-    topic = loads(text).world(1, protocol=GroupProtocol.CLASSIC).cluster.topics["orders"]
+    topic = _world(text).cluster.topics["orders"]
     assert str(topic.topic_id) == "KrngRFv9Qm-FUBoyqQTyrA"
 
 
@@ -341,8 +346,11 @@ def test_events_concern_the_group_of_their_clients() -> None:
 
 
 def _worlds(scenario: Scenario) -> list[tuple[object, ...]]:
-    world = scenario.world(1, protocol=GroupProtocol.CLASSIC)
-    return [world.disturbances, *(other.disturbances for _, other in scenario.neighbor_worlds(world, 1))]
+    world = scenario.world(1, scenario.assignors[0])
+    return [
+        world.disturbances,
+        *(other.disturbances for _, other in scenario.neighbor_worlds(world, scenario.assignors[0], 1)),
+    ]
 
 
 def test_subject_is_the_application_or_the_first_group_by_default() -> None:
@@ -354,11 +362,17 @@ def test_subject_is_the_application_or_the_first_group_by_default() -> None:
     assert [neighbor.blueprint.application.id for neighbor in swapped.neighbors] == ["app"]
 
 
+def _of_consumer_protocol(text: str) -> GroupConfigs:
+    scenario = loads(text)
+    spec = replace(scenario.assignors[0], protocol=GroupProtocol.CONSUMER)
+    return scenario.world(1, spec).application.group_configs
+
+
 def test_configs_of_the_coordinator_apply_to_the_consumer_protocol() -> None:
     text = ALONE.replace("  brokers:", "  configs: {group.consumer.heartbeat.interval.ms: 10s}\n  brokers:")
-    group = loads(text).world(1, protocol=GroupProtocol.CONSUMER).application.group_configs
+    group = _of_consumer_protocol(text)
     assert (group.streams_heartbeat_interval_ms, group.initial_rebalance_delay_ms) == (10_000, 0)
     assert group.streams_assignment_interval_ms == 1_000
-    older = loads(ALONE.replace("  brokers:", "  kafka: '4.2'\n  brokers:"))
-    assert older.world(1, protocol=GroupProtocol.CONSUMER).application.group_configs.streams_assignment_interval_ms == 0
+    older = _of_consumer_protocol(ALONE.replace("  brokers:", "  kafka: '4.2'\n  brokers:"))
+    assert older.streams_assignment_interval_ms == 0
     assert mistakes_in(ALONE.replace("  brokers:", "  configs: {group.consumer.heartbeat.interval.ms: 1s}\n  brokers:"))

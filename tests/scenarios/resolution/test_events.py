@@ -115,7 +115,8 @@ def test_rollouts_accumulate_configs() -> None:
     run_configs = AssignmentConfigs(acceptable_recovery_lag=5)
     first = replace(run_configs, max_warmup_replicas=7)
     second = replace(first, num_standby_replicas=2)
-    assert scenario.world(1, run_configs).disturbances == (
+    spec = replace(scenario.assignors[0], configs=run_configs)
+    assert scenario.world(1, spec).disturbances == (
         ConfigChange(90 * MINUTE, replace(second, num_standby_replicas=3)),
         RollingBounce(10 * MINUTE, APP, 30_000, 60_000, configs=first, announces_rack=False),
         RollingBounce(HOUR, ("app-0",), 30_000, 60_000, configs=second, announces_rack=True),

@@ -60,7 +60,7 @@ def test_neighbor_shares_cluster_and_its_events(tmp_path: Path) -> None:
     other += "assignors: [legacy_sticky, high_availability]\n"
     scenario = load(write(tmp_path, other=other))
     world = scenario.world(1)
-    ((spec, neighbor),) = scenario.neighbor_worlds(world, 1)
+    ((spec, neighbor),) = scenario.neighbor_worlds(world, scenario.assignors[0], 1)
     assert spec.label == "legacy_sticky"
     assert neighbor.cluster.brokers == world.cluster.brokers
     assert neighbor.application.group_configs.initial_rebalance_delay_ms == 1_000
@@ -75,7 +75,7 @@ def test_other_traffic_of_neighbor_does_not_count(tmp_path: Path) -> None:
     text = "other_traffic: {groups: [{name: search, topics: [clicks], racks: [az1]}]}\n"
     scenario = load(write(tmp_path, MAIN + text, other=OTHER + text))
     world = scenario.world(1)
-    ((_, neighbor),) = scenario.neighbor_worlds(world, 1)
+    ((_, neighbor),) = scenario.neighbor_worlds(world, scenario.assignors[0], 1)
     assert world.other_traffic is not None
     assert neighbor.other_traffic is None
     [warning] = [warning for warning in scenario.warnings if "does not count" in warning]
@@ -87,7 +87,7 @@ def test_cluster_events_of_neighbor_do_not_happen(tmp_path: Path) -> None:
     other = other.replace("events:\n", "events:\n  - {at: 5m, traffic: {factor: 2}}\n")
     scenario = load(write(tmp_path, other=other))
     world = scenario.world(1)
-    ((_, neighbor),) = scenario.neighbor_worlds(world, 1)
+    ((_, neighbor),) = scenario.neighbor_worlds(world, scenario.assignors[0], 1)
     assert [type(event) for event in neighbor.disturbances] == [TrafficChange, RackOutage]
     assert not any(isinstance(event, BrokerLoss) for event in world.disturbances)
     assert [warning.replace(f"{tmp_path}/", "") for warning in scenario.warnings] == [
@@ -100,7 +100,7 @@ def test_random_events_of_equal_clients_are_independent(tmp_path: Path) -> None:
     churn = "events:\n  - {at: 0s, churn: {clients: app, crashes: 20/h, down: 1m}}\n"
     scenario = load(write(tmp_path, MAIN.replace("events:\n", churn), other=OTHER.replace("events:\n", churn)))
     world = scenario.world(1)
-    ((_, neighbor),) = scenario.neighbor_worlds(world, 1)
+    ((_, neighbor),) = scenario.neighbor_worlds(world, scenario.assignors[0], 1)
     own, others = ({event.at_ms for event in of.disturbances if isinstance(event, Crash)} for of in (world, neighbor))
     assert own
     assert others

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from assignors.model.ids import TaskId
@@ -78,7 +80,8 @@ def test_streams_group_has_no_probing_rebalance() -> None:
     classic = "assignors: [{assignor: high_availability, configs: {group.protocol: classic}}]\n"
     assert mistakes_in(streams + classic) == []
     scenario, protocols = loads(RUNNING), (GroupProtocol.CLASSIC, GroupProtocol.STREAMS)
-    assert [scenario.world(1, protocol=protocol).next_rebalance_ms for protocol in protocols] == [480_000, None]
+    specs = [replace(scenario.assignors[0], protocol=protocol) for protocol in protocols]
+    assert [scenario.world(1, spec).next_rebalance_ms for spec in specs] == [480_000, None]
 
 
 def test_invalid_application_causes_no_mistakes_in_tasks() -> None:

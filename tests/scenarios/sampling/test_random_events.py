@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import replace
 from itertools import pairwise
 from statistics import fmean
 
@@ -63,8 +64,9 @@ def test_events_depend_on_the_seed() -> None:
 def test_configs_and_protocol_do_not_change_random_events() -> None:
     scenario = load_text(with_events(SHUFFLE, PICK, CHURN), ("duration", "24h"))
     disturbances = scenario.world(3).disturbances
-    other = scenario.world(3, AssignmentConfigs(max_warmup_replicas=9), GroupProtocol.STREAMS)
-    assert other.disturbances == disturbances
+    configs = AssignmentConfigs(max_warmup_replicas=9)
+    other = replace(scenario.assignors[0], configs=configs, protocol=GroupProtocol.STREAMS)
+    assert scenario.world(3, other).disturbances == disturbances
 
 
 def test_churn_does_not_change_other_events() -> None:

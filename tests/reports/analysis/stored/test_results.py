@@ -8,7 +8,13 @@ from typing import Any
 
 import pytest
 
-from reports.analysis.stored.results import StoredResultsError, collect_results, read_stored, write_stored
+from reports.analysis.stored.results import (
+    INPUT_COLUMNS,
+    StoredResultsError,
+    collect_results,
+    read_stored,
+    write_stored,
+)
 from reports.analysis.stored.rounds import MAX_CHANGES, placements, placements_by_round, stored_rounds
 from simulator.results.renamed_keys import RenamedKeysWarning
 from simulator.results.tables import SCHEMAS
@@ -105,7 +111,7 @@ def test_results_of_release_0_1_are_read_with_current_keys() -> None:
     with pytest.warns(RenamedKeysWarning, match=r"^old\.json: .*computing_ms, down_ms, .*until release 0\.3\.0"):
         stored = read_stored(old, "old.json")
     [run] = stored.runs.values()
-    later = ("scenario", "assignor", "seed", "longest_downtime_ms", "cross_rack_usd_per_day")
+    later = (*INPUT_COLUMNS, "longest_downtime_ms", "cross_rack_usd_per_day")
     assert list(run.figures) == [name for name in SCHEMAS["runs"].names if name not in later]
     assert list(run.figures.values()) == list(json.loads(old)["runs"][0]["figures"].values())
     assert (run.figures["rebalances"], run.figures["downtime_ms"]) == (38, 9_000)

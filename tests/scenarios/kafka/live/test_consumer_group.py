@@ -110,7 +110,7 @@ def test_assignor_keeps_the_imported_assignment(group: str) -> None:
 def test_scenario_starts_with_the_observed_state(group: str) -> None:
     observation = observed(group)
     scenario = scenario_of(observation)
-    world = scenario.world(1, protocol=scenario.assignors[0].protocol)
+    world = scenario.world(1, scenario.assignors[0])
     assert observation.consumers is not None
     owned = {member.partitions for member in observation.consumers.members}
     assert {
@@ -126,7 +126,7 @@ def test_scenario_starts_with_the_observed_state(group: str) -> None:
 def test_group_of_the_coordinator_has_its_protocol_and_intervals() -> None:
     overrides = {"consumer.heartbeat.interval.ms": "2000", "consumer.session.timeout.ms": "60000"}
     scenario = scenario_of(observed("audit", group_configs=[overrides]))
-    configs = scenario.world(1, protocol=scenario.assignors[0].protocol).application.group_configs
+    configs = scenario.world(1, scenario.assignors[0]).application.group_configs
     assert (configs.streams_heartbeat_interval_ms, configs.session_timeout_ms) == (2_000, 60_000)
     assert scenario.assignors[0].label == "uniform"
 
