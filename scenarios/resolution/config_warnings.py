@@ -257,7 +257,8 @@ def _warn_about_timeouts_of_streams_groups(context: WarningContext) -> Iterator[
     protocols = {spec.protocol or GroupProtocol(configs.group_protocol) for spec in context.assignors}
     if protocols != {GroupProtocol.STREAMS}:
         return
-    brokers = context.document.application.group_configs.apply_to(cluster.configs)
+    release = parse_release(cluster.kafka or NEWEST)[:2]
+    brokers = context.document.application.group_configs.apply_to(cluster.configs, release)
     for key in SET_BY_COORDINATOR:
         field = key.replace(".", "_")
         holding_ms = getattr(brokers, f"streams_{field}")
