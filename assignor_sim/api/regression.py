@@ -103,6 +103,7 @@ def record(
         before is not None
         and not compare_results(before, results)
         and not _has_other_inputs(before.origin, results.origin)
+        and _metrics(before) == _metrics(results)
     ):
         remove_leftovers(target)
         return "; ".join(("unchanged", *_unmet(expectations)))
@@ -294,6 +295,10 @@ def _read_if_possible(target: Path) -> StoredResults | None:
         return read_stored(read_document(target), str(target))
     except (OSError, StoredResultsError, UnicodeDecodeError):
         return None
+
+
+def _metrics(results: StoredResults) -> set[str]:
+    return {name for run in results.runs.values() for name in run.figures}
 
 
 def _differences(before: StoredResults, results: StoredResults) -> str:

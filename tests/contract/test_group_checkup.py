@@ -98,7 +98,7 @@ def test_areas_that_a_group_does_not_have_are_absent(checked: tuple[Checkup, lis
     record = checked[0].record()
     assert record["subject"] == "consumer group"
     areas = [graded["area"] for graded in record["today"]["areas"]]
-    assert areas == ["availability", "deploy", "lag", "moves", "bill", "balance", "convergence", "headroom"]
+    assert areas == ["availability", "deploy", "lag", "moves", "bill", "cost", "balance", "convergence", "headroom"]
     assert [situation["key"] for situation in record["situations"]] == [
         *("steady", "deploy", "crash", "leader", "zone", "broker", "scale", "double")
     ]
@@ -140,7 +140,7 @@ def test_texts_fit_a_terminal(checked: tuple[Checkup, list[ReportCard]]) -> None
     long = [line for line in terminal(report, width=80).splitlines() if len(line) > 80 and line[0] not in "+-#"]
     assert not long
     assert "+group.protocol=consumer\n" in markdown(report)
-    assert csv_of_grades(report).count("\n") == 17
+    assert csv_of_grades(report).count("\n") == 19
     assert [first.setting for first in checked[1]] == ["current"]
 
 

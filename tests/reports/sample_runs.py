@@ -144,6 +144,7 @@ TASK: dict[str, Any] = {
     "task": "0_0",
     "stateful": True,
     "downtime_ms": 0,
+    "longest_downtime_ms": 0,
     "unqueryable_ms": 0,
     "max_processing_delay_ms": 0,
     "active_moves": 1,

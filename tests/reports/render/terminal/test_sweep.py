@@ -129,7 +129,7 @@ def test_conclusion_is_last_and_does_not_choose_what_did_not_converge() -> None:
         "  (4) and time to converge (90 s). In exchange: cross-rack cost per day $12.50",
         "  (lowest: $2.00).",
         "– With this combination, 75 % of the runs converge.",
-        "– Lowest cross-rack cost ($2.00): min_traffic and traffic_cost=10; in exchange,",
+        "– Lowest cross-rack cost per day ($2.00): min_traffic and traffic_cost=10; in exchange,",
         "  active task moves 30 and time to converge unknown for some runs.",
         "– Figures are means over 4 seeds; small differences may be chance.",
     ]
