@@ -79,7 +79,7 @@ CROSS_RACK_METRICS: Final[tuple[Metric, ...]] = (
     ),
     column_metric(
         "cross_rack_usd_per_day",
-        "Cross-rack cost per day (steady state)",
+        "Cross-rack cost per day",
         CROSS_RACK,
         "Cost of a day of steady-state cross-rack traffic, each pair of racks at its price; unknown if the scenario "
         "has no price.",

@@ -9,6 +9,7 @@ from reports.analysis.comparison import ComparisonRow, RunProblem, rows_by_scena
 from reports.analysis.formatting import format_count, format_duration, format_range
 from reports.analysis.metric import Metric
 from reports.analysis.metrics import METRIC
+from reports.analysis.text import listed
 from reports.analysis.time_ranges import time_range_text
 from simulator.results.verdict import Verdict
 
@@ -55,15 +56,17 @@ def notes(rows: Sequence[ComparisonRow]) -> list[Note]:
 
 
 def _releases(scenario: str, rows: Sequence[ComparisonRow]) -> Iterator[Note]:
-    """Yield a note on the Kafka releases and the group protocol of each assignor, if assignors differ in them."""
-    if len({(row.broker_release, row.client_release, row.protocol) for row in rows}) < 2:
-        return
+    """Yield a note on the assignors with the same Kafka releases and group protocol, if these differ."""
+    alike: dict[tuple[str | None, str | None, str | None], list[str]] = {}
     for row in rows:
-        brokers, clients = row.broker_release, row.client_release
+        alike.setdefault((row.broker_release, row.client_release, row.protocol), []).append(row.assignor)
+    if len(alike) < 2:
+        return
+    for (brokers, clients, protocol), names in alike.items():
         releases = (
             f"Kafka {brokers}" if brokers == clients else f"brokers of Kafka {brokers}, clients of Kafka {clients}"
         )
-        yield Note(scenario, (row.assignor,), f"{row.assignor}: {releases}, {row.protocol} protocol.")
+        yield Note(scenario, tuple(names), f"{listed(names)}: {releases}, {protocol} protocol.")
 
 
 def _row_notes(row: ComparisonRow) -> Iterator[str]:

@@ -28,6 +28,7 @@ def test_releases_and_protocols_that_differ_are_noted() -> None:
         "old: Kafka 3.9, classic protocol.",
         "new: brokers of Kafka 4.3, clients of Kafka 4.2.2, streams protocol.",
     ]
+    assert note_texts(old, new, {**old, "assignor": "other"})[0] == "old and other: Kafka 3.9, classic protocol."
     assert note_texts(old, {**old, "assignor": "other"}) == []
     assert note_texts(old, {**new, "scenario": "elsewhere"}) == []
     assert len(note_texts(old, {**old, "assignor": "other", "protocol": "streams"})) == 2

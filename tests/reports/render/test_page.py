@@ -228,7 +228,7 @@ def test_traffic_matrix_has_bytes_per_pair_of_racks() -> None:
 def test_costs_are_shown_if_there_is_a_price() -> None:
     assert "$" not in text_of(parse(sample_page()).findall("body/main")[0])
     [comparison] = grids(parse(page(tables([{"cross_rack_usd_per_day": 6.2}]), {})), "comparison")
-    assert ["Cross-rack cost per day (steady state)", "$6.20"] in comparison
+    assert ["Cross-rack cost per day", "$6.20"] in comparison
 
 
 def test_notes_are_below_comparison() -> None:

@@ -73,7 +73,7 @@ def test_recommendation_says_one_thing_and_its_figures_follow() -> None:
     assert chosen is not None
     assert chosen.choice == "Start with steady (the baseline) and rate=1, standbys=0."
     assert chosen.titles == (
-        "Cross-rack cost per day (steady state)",
+        "Cross-rack cost per day",
         "Active task moves",
         "Time to converge (worst event)",
     )
@@ -111,15 +111,15 @@ def test_every_part_has_a_sentence_from_its_figures() -> None:
     heat = heat_map(sample)
     assert heat is not None
     assert front_sentence(sample) == (
-        "On the front: Cross-rack cost per day (steady state) from $8.00 (rival with rate=1, standbys=0) to $22.00; "
+        "On the front: Cross-rack cost per day from $8.00 (rival with rate=1, standbys=0) to $22.00; "
         "Active task moves from 1 (steady with rate=5, standbys=1) to 6."
     )
     assert sensitivity_sentence(sample) == (
-        "Cross-rack cost per day (steady state) depends most on rate (60 % of the variance); "
+        "Cross-rack cost per day depends most on rate (60 % of the variance); "
         "Active task moves depends most on assignor (70 % of the variance)."
     )
-    assert heat_sentence(sample, heat).startswith("Cross-rack cost per day (steady state): lowest ")
+    assert heat_sentence(sample, heat).startswith("Cross-rack cost per day: lowest ")
     assert differences_sentence(sample, METRIC["cross_rack_usd_per_day"]) == (
-        "Cross-rack cost per day (steady state), 4 cells compared with the baseline steady: "
+        "Cross-rack cost per day, 4 cells compared with the baseline steady: "
         "significantly lower in 3, higher in 1, not significant in 0."
     )

@@ -51,8 +51,8 @@ def table(text: str, name: str) -> list[list[str]]:
 
 def test_best_cells_have_differences_from_baseline() -> None:
     head, cheapest, fewest_moves, fastest = table(sample_page(), "sweep-1-best")
-    assert head[2:] == ["Cross-rack cost per day (steady state)", "Active task moves", "Time to converge (worst event)"]
-    assert cheapest[:2] == ["Cross-rack cost per day (steady state): $8.00$6.00–$12.00", "rivalrate=1, standbys=0"]
+    assert head[2:] == ["Cross-rack cost per day", "Active task moves", "Time to converge (worst event)"]
+    assert cheapest[:2] == ["Cross-rack cost per day: $8.00$6.00–$12.00", "rivalrate=1, standbys=0"]
     assert cheapest[2] == "★ $8.00$6.00–$12.00−$2.00 vs. baseline (−$3.00 to −$1.00)"
     assert cheapest[3] == "64.5–9+2 vs. baseline (+1 to +3)"
     assert fewest_moves[2] == "$22.00$16.50–$33.00"
@@ -65,7 +65,7 @@ def test_cell_that_is_best_for_several_objectives_has_one_line() -> None:
     best = [{**scenario["best"][0], "objective": name} for name in ("cross_rack_usd_per_day", "active_moves")]
     both = read_sweep(replace(results, summary={**results.summary, "scenarios": [{**scenario, "best": best}]}))
     [_, line] = table(page(None, sweeps=[both]), "sweep-1-best")
-    assert line[0] == "Cross-rack cost per day (steady state): $8.00$6.00–$12.00Active task moves: 64.5–9"
+    assert line[0] == "Cross-rack cost per day: $8.00$6.00–$12.00Active task moves: 64.5–9"
 
 
 def test_front_is_ordered_and_has_no_dominated_cells() -> None:
@@ -92,7 +92,7 @@ def test_single_factor_has_no_heat_map() -> None:
 def test_sensitivity_covers_every_metric() -> None:
     rows = table(sample_page(), "sweep-1-sensitivity")
     assert rows[0] == ["Metric", "rate", "standbys", "assignor"]
-    assert rows[1] == ["Cross-rack cost per day (steady state)", "60 %", "10 %", "5 %"]
+    assert rows[1] == ["Cross-rack cost per day", "60 %", "10 %", "5 %"]
     assert table(sample_page(), "sweep-1-levels")[2][:2] == ["rate=5", "$21.75± $0.5012 runs"]
 
 

@@ -102,7 +102,7 @@ def test_only_factors_with_influence_on_objectives_are_listed() -> None:
 
 
 def test_significant_differences_from_baseline_share_a_line() -> None:
-    expected = "– min_traffic vs. sticky: Cross-rack cost per day (steady state) lower in 5 of 6 settings\n"
+    expected = "– min_traffic vs. sticky: Cross-rack cost per day lower in 5 of 6 settings\n"
     assert expected in draw(SUMMARY, width=120, color=False)
 
 
@@ -129,8 +129,8 @@ def test_conclusion_is_last_and_does_not_choose_what_did_not_converge() -> None:
         "  (4) and time to converge (90 s). In exchange: cross-rack cost per day $12.50",
         "  (lowest: $2.00).",
         "– With this combination, 75 % of the runs converge.",
-        "– Lowest cross-rack cost per day ($2.00): min_traffic and traffic_cost=10; in exchange,",
-        "  active task moves 30 and time to converge unknown for some runs.",
+        "– Lowest cross-rack cost per day ($2.00): min_traffic and traffic_cost=10; in",
+        "  exchange, active task moves 30 and time to converge unknown for some runs.",
         "– Figures are means over 4 seeds; small differences may be chance.",
     ]
 
