@@ -11,6 +11,7 @@ from typing import Final
 
 import pytest
 
+from assignors.kafka_releases import BROKERS
 from simulator.world.disturbances import TrafficChange
 from tests.simulator.brokers.lagging_world import SECOND, clicks, isr_changes
 from tools.kafka_cluster.cluster import CONTROLLER_ID, ClusterSpec, KafkaCluster
@@ -23,7 +24,7 @@ with warnings.catch_warnings():
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
 
-RELEASE: Final = "4.4.0"
+RELEASE: Final = BROKERS["4.4"]
 REPLICATION, RATE, RECORD = 500_000, 1_500_000, 10_000
 """Bytes per second that the follower fetches and that are produced, and bytes of a record."""
 PRODUCE_S, LAG_S = 25, 6
@@ -36,6 +37,11 @@ class LimitedCluster(KafkaCluster):
     def __init__(self, spec: ClusterSpec) -> None:
         super().__init__(spec)
         self._relays = {broker: Relay() for broker in range(1, spec.brokers + 1)}
+
+    def close_relays(self) -> None:
+        """Close the relays, without which brokers cannot fetch from each other."""
+        for relay in self._relays.values():
+            relay.close()
 
     def _config(self, node_id: int) -> dict[str, object]:
         config = super()._config(node_id)
@@ -61,9 +67,17 @@ class Relay:
         self._lock, self._free_s = threading.Lock(), time.monotonic()
         threading.Thread(target=self._accept, daemon=True).start()
 
+    def close(self) -> None:
+        """Accept no more connections; those that are open end with the brokers."""
+        self._server.shutdown(socket.SHUT_RDWR)
+        self._server.close()
+
     def _accept(self) -> None:
         while True:
-            fetcher = self._server.accept()[0]
+            try:
+                fetcher = self._server.accept()[0]
+            except OSError:  # It is closed.
+                return
             try:
                 broker = socket.create_connection(("127.0.0.1", self.broker_port))
             except OSError:
@@ -93,6 +107,7 @@ def cluster() -> Iterator[KafkaCluster]:
     configs = {"replica.lag.time.max.ms": LAG_S * SECOND}
     with LimitedCluster(ClusterSpec(brokers=2, kafka_version=RELEASE, broker_configs=configs)) as running:
         yield running
+        running.close_relays()
 
 
 def isr_changes_of(
@@ -105,7 +120,8 @@ def isr_changes_of(
         producer = kafka.KafkaProducer(
             bootstrap_servers=cluster.bootstrap_servers, acks=acks, batch_size=100_000, enable_idempotence=False
         )
-        begin_s, sent, isrs = time.monotonic(), 0, [(0.0, (1, 2))]
+        isrs: list[tuple[float, tuple[int, ...]]] = [(0.0, (1, 2))]
+        begin_s, sent = time.monotonic(), 0
         while (passed_s := time.monotonic() - begin_s) < WAIT_S:
             while sent < RATE * min(passed_s, PRODUCE_S):
                 producer.send(topic, bytes(RECORD), partition=0)
