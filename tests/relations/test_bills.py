@@ -41,7 +41,7 @@ def close(first: float, second: float) -> bool:
     return math.isclose(first, second, rel_tol=1e-9, abs_tol=1e-9)
 
 
-@relation(15)
+@relation(10)
 @given(world=busy_worlds(), usd=PRICES)
 def test_the_same_price_for_each_pair_is_the_flat_price(world: World, usd: float) -> None:
     """A table with the same price for all pairs of racks gives the bill of the flat price."""
@@ -63,7 +63,7 @@ def test_the_same_price_for_each_pair_is_the_flat_price(world: World, usd: float
         assert flat_usd is None or close(flat_usd, pair_usd)
 
 
-@relation(15)
+@relation(10)
 @given(world=busy_worlds(), costs=st.lists(PRICES, min_size=12, max_size=12), usual=PRICES)
 def test_parts_of_a_bill_add_up(world: World, costs: list[float], usual: float) -> None:
     """Pairs, kinds and the total have the same sum, and each pair costs its bytes at its own price."""
