@@ -28,7 +28,7 @@ Row = dict[str, Any]
 
 MOVES = {(0, "ha"): (4, 6), (0, "sticky"): (1, 3), (1, "ha"): (5, 5), (1, "sticky"): (2, 2), (2, "ha"): (0, 0)}
 RUNS = [
-    run(setting, assignor, seed, active_moves=moves, downtime_ms=1000 - 100 * setting, cross_rack_bytes=10.0)
+    run(setting, assignor, seed, active_moves=moves, downtime_ms=1000 - 100 * setting, cross_rack_bytes_per_s=10.0)
     for (setting, assignor), moves_by_seed in MOVES.items()
     for seed, moves in enumerate(moves_by_seed)
 ]
@@ -144,7 +144,7 @@ def test_stored_summary_equals_returned_one_and_lists_exclusions(weights: Aggreg
     [sweep] = weights.summary["sweeps"]
     assert (sweep["runs"], sweep["runs_planned"], sweep["errors"], sweep["stable"]) == (12, 14, 1, 11)
     [scenario] = weights.summary["scenarios"]
-    assert scenario["objectives"] == ["cross_rack_bytes", "active_moves", "downtime_ms", "time_to_converge_ms"]
+    assert scenario["objectives"] == ["cross_rack_bytes_per_s", "active_moves", "downtime_ms", "time_to_converge_ms"]
     assert [best["setting"] for best in scenario["best"]] == [2, 2, 2, 2]
     assert scenario["best"][0]["others_equal"] == 4
 

@@ -112,10 +112,11 @@ def test_equal_values_have_equal_intervals() -> None:
 
 def test_derived_metrics_are_computed_per_run() -> None:
     runs = [
-        run(0, "ha", seed, cross_rack_usd_per_day=usd, cross_rack_bytes=100.0, cross_rack_bytes_per_s=2.0)
-        for seed, usd in ((1, 1.0), (2, 3.0))
+        run(0, "ha", seed, cross_rack_source_partitions=partitions, cross_rack_source_partitions_bound=bound)
+        for seed, partitions, bound in ((1, 4, 2), (2, 10, 1))
     ]
-    assert statistics_of(*runs)["ha", "cross_rack_usd_per_day"]["mean"] == pytest.approx(2 * 86_400 * 0.02)
+    percent = statistics_of(*runs)["ha", "cross_rack_source_partitions_above_bound_percent"]
+    assert percent["mean"] == pytest.approx((100 + 900) / 2)
 
 
 @pytest.mark.parametrize(

@@ -71,10 +71,10 @@ def test_front_equals_brute_force(seed: int) -> None:
 
 
 def test_cost_is_an_objective_only_if_known_for_every_cell() -> None:
-    expensive = cell(0, cross_rack_usd_per_day=2.0, cross_rack_bytes=1.0, active_moves=1)
-    cheap = cell(1, cross_rack_usd_per_day=1.0, cross_rack_bytes=2.0, active_moves=1)
+    expensive = cell(0, cross_rack_usd_per_day=2.0, cross_rack_bytes_per_s=1.0, active_moves=1)
+    cheap = cell(1, cross_rack_usd_per_day=1.0, cross_rack_bytes_per_s=2.0, active_moves=1)
     assert on_front(expensive, cheap) == [1]
-    assert on_front(expensive, cheap, cell(2, cross_rack_bytes=3.0, active_moves=1)) == [0]
+    assert on_front(expensive, cheap, cell(2, cross_rack_bytes_per_s=3.0, active_moves=1)) == [0]
 
 
 def test_unknown_metric_is_no_objective() -> None:
