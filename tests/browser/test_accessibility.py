@@ -121,6 +121,6 @@ def test_equal_metrics_can_be_shown_with_the_keyboard(open_page: Open) -> None:
 def test_disruption_of_the_trade_off_can_be_chosen(open_page: Open) -> None:
     page = open_page(comparison_page())
     figures = page.locator(".trade-off figure")
-    assert [figure.is_visible() for figure in figures.all()] == [True, False, False, False]
+    assert [figure.is_visible() for figure in figures.all()] == [True, False, False, False, False]
     page.get_by_label("Disruption").select_option("Restored state")
-    assert [figure.is_visible() for figure in figures.all()] == [False, False, False, True]
+    assert [figure.is_visible() for figure in figures.all()] == [False, False, False, False, True]

@@ -138,8 +138,8 @@ def test_saved_cells_have_their_levels(open_page: Open) -> None:
         "standbys",
         "on_front",
         "cross_rack_usd_per_day",
-        "cross_rack_usd_low",
-        "cross_rack_usd_high",
+        "cross_rack_usd_per_day_low",
+        "cross_rack_usd_per_day_high",
     ]
     assert len(rows) == 9
     assert rows[6][:8] == ["rival", "2", "5", "0", "false", "15", "11.25", "22.5"]
@@ -215,7 +215,7 @@ def test_best_cells_do_not_scroll_sideways_on_a_phone(open_page: Open) -> None:
     assert widths
     assert all(content <= shown for content, shown in widths)
     titles = page.locator(".best-cells td[data-title]").evaluate_all("cells => cells.map((cell) => cell.dataset.title)")
-    assert set(titles) == {"Cross-rack cost (whole run)", "Active task moves", "Time to converge (worst event)"}
+    assert set(titles) == {"Cross-rack cost per day", "Active task moves", "Time to converge (worst event)"}
 
 
 @pytest.mark.parametrize("width", [360, 768, 1440])
