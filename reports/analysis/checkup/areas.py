@@ -76,6 +76,18 @@ def _avoidable_skew(run: SituationRun) -> float | None:
 
 _FAILURES: Final = ("crash", "lost_disk", "leader", "zone", "broker", "slow")
 
+_BILL: Final = Area(
+    "cost",
+    "Cross-zone bill",
+    "avoidable reads, cost per month",
+    ("steady",),
+    (10, 100, 1_000, 10_000),
+    MetricUnit.USD,
+    _avoidable_usd_per_month,
+    "the scenario has no price (price: aws), or the rack of a broker or client is unknown",
+    "Reads across zones without need cost {value} per month",
+)
+
 STREAMS_AREAS: Final = (
     Area(
         "availability",
@@ -121,17 +133,7 @@ STREAMS_AREAS: Final = (
         "the racks of brokers or clients are unknown",
         "{value} of the source partitions are read across zones without need",
     ),
-    Area(
-        "cost",
-        "Cross-zone bill",
-        "avoidable reads, cost per month",
-        ("steady",),
-        (10, 100, 1_000, 10_000),
-        MetricUnit.USD,
-        _avoidable_usd_per_month,
-        "the scenario has no price (price: aws), or the rack of a broker or client is unknown",
-        "Reads across zones without need cost {value} per month",
-    ),
+    _BILL,
     Area(
         "balance",
         "Balance",
@@ -237,17 +239,7 @@ GROUP_AREAS: Final = (
         "the racks of brokers or clients are unknown",
         "{value} of the partitions are fetched across zones without need",
     ),
-    Area(
-        "cost",
-        "Cross-zone bill",
-        "avoidable reads, cost per month",
-        ("steady",),
-        (10, 100, 1_000, 10_000),
-        MetricUnit.USD,
-        _avoidable_usd_per_month,
-        "the scenario has no price (price: aws), or the rack of a broker or client is unknown",
-        "Reads across zones without need cost {value} per month",
-    ),
+    _BILL,
     Area(
         "balance",
         "Balance",
