@@ -103,8 +103,8 @@ MAIN_ASPECTS: Final = (
 )
 """The aspects that are always compared, most important first.
 
-The total downtime is left out if no task has more than one outage that counts. The cost replaces the traffic if a price
-is known.
+The total downtime is left out if no task has more than one outage that counts, and if the same assignors are best in
+the longest outage. The cost replaces the traffic if a price is known.
 """
 
 MORE_ASPECTS: Final = (
@@ -281,6 +281,8 @@ def _differing(values: Mapping[Aspect, _Values]) -> dict[Aspect, frozenset[str]]
     """Return the best assignors of each aspect in which assignors differ."""
     winners = {aspect: _winners(by_name, aspect) for aspect, by_name in values.items()}
     differing = {aspect: best for aspect, best in winners.items() if len(best) < len(values[aspect])}
+    if differing.get(_DOWNTIME, ()) == differing.get(_OUTAGE):
+        del differing[_DOWNTIME]
     if sum(aspect in MAIN_ASPECTS for aspect in differing) > _FEW_ASPECTS:
         return {aspect: best for aspect, best in differing.items() if aspect in MAIN_ASPECTS}
     return differing
@@ -332,7 +334,7 @@ def _lower_elsewhere(losers: Sequence[ComparisonRow], rows: Sequence[ComparisonR
     """Yield sentences on the figures of the table in which other assignors are better than all of `losers`."""
     by_winners: dict[tuple[str, ...], list[str]] = {}
     for name in TABLE_METRICS:
-        metric, best = METRIC[name], best_rows(rows, METRIC[name])
+        metric, best = METRIC[name], best_rows(rows, METRIC[name]) or _at_bound(rows, name)
         if name == "leader_compute_ms" and max(_maxima(rows, name), default=0) < MIN_NOTED_COMPUTE_MS:
             continue
         if not best or any(row in best for row in losers):
@@ -346,6 +348,11 @@ def _lower_elsewhere(losers: Sequence[ComparisonRow], rows: Sequence[ComparisonR
         shown = figures[:_MAX_PRICES] if rest else figures
         differing = ", ".join(shown) + rest if rest else listed(shown)
         yield f"Lower with {listed(map(_quoted, winners))}: {differing}."
+
+
+def _at_bound(rows: Sequence[ComparisonRow], name: str) -> tuple[ComparisonRow, ...]:
+    """Return the rows at their lower bounds, which the table shows as lower than those above theirs."""
+    return tuple(row for row in rows if name == "cost_above_bound" and (cost := row.spreads[name]) and not cost.median)
 
 
 def _maxima(rows: Sequence[ComparisonRow], name: str) -> list[float]:

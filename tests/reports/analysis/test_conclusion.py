@@ -277,6 +277,25 @@ def test_a_figure_of_the_table_that_is_lower_elsewhere_is_named() -> None:
     )
 
 
+def test_cost_above_its_bound_is_not_best_in_everything() -> None:
+    """Each assignor has a bound of its own, so that none is best for being at it; the table shows who is not."""
+    result = conclusion(
+        {"assignor": "a", "longest_downtime_ms": 10_000, "total_cost": 48, "total_cost_bound": 24},
+        {"assignor": "b", "total_cost": 40, "total_cost_bound": 40},
+        {"assignor": "c", "total_cost": 12, "total_cost_bound": 12},
+    )
+    assert result.findings == (
+        "a: the shortest task outage (10 s; others 60 s).",
+        "Lower with b and c: cost above lower bound (at bound instead of +100%).",
+    )
+
+
+def test_total_downtime_is_not_repeated_for_the_best_in_the_longest_outage() -> None:
+    twice = {"longest_downtime_ms": 20_000, "worst_downtime_ms": 40_000}
+    result = conclusion({"assignor": "a", **twice}, {"assignor": "b", "worst_downtime_ms": 90_000})
+    assert result.findings == ("a: best in everything that differs, with the shortest task outage (20 s; other 60 s).",)
+
+
 def test_nowhere_better_is_not_said_of_a_lower_figure() -> None:
     runs = [
         {"assignor": "a", "longest_downtime_ms": 10_000, "restored_bytes": 1e9},
