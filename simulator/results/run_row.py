@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from assignors.model.columns import IntArray
 from assignors.model.ids import TopicPartition
 from simulator.flows.traffic import TrafficBytes
 from simulator.results.convergence import Convergence
@@ -61,6 +62,7 @@ def run_row(
     moved: Sequence[RoundMoves],
     converged: Convergence,
     labels: Mapping[int, str],
+    longest_downtime_ms: IntArray,
 ) -> dict[str, Any]:
     """Return the row of a run.
 
@@ -70,6 +72,7 @@ def run_row(
         moved: the moves into each round.
         converged: how the run converged.
         labels: the label of each event, by its number.
+        longest_downtime_ms: shape (T,); the longest outage of each task.
 
     Returns:
         The row, by column; columns that are missing are null.
@@ -95,6 +98,7 @@ def run_row(
         **{column: last.get(column) for column in last_columns},
         **{f"moves_{reason}": int((reasons == index).sum()) for index, reason in enumerate(REASONS)},
         **_downtime(trace),
+        "longest_downtime_ms": int(longest_downtime_ms.max(initial=0)),
         **_unavailability(trace),
         **_costs(trace),
         **_convergence(converged, labels),
@@ -191,7 +195,6 @@ def _downtime(trace: Trace) -> dict[str, Any]:
         "downtime_ms": int(downtime_ms.sum()),
         "mean_downtime_ms": float(downtime_ms.mean()) if len(downtime_ms) else None,
         "p99_downtime_ms": float(np.percentile(downtime_ms, 99)) if len(downtime_ms) else None,
-        "longest_downtime_ms": int(trace.longest_downtime_ms.max(initial=0)),
         "worst_downtime_ms": int(downtime_ms.max(initial=0)),
         "unqueryable_ms": int(trace.unqueryable_ms[stateful].sum()),
         "max_processing_delay_ms": round(float(trace.max_processing_delay_s.max(initial=0.0)) * 1000),

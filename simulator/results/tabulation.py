@@ -45,10 +45,11 @@ def tabulate(trace: Trace, assignor: str, seed: int) -> dict[str, pa.Table]:
     moved = list(round_moves(trace))
     rounds = _rounds(trace, moved)
     converged, labels = convergence(trace), _event_labels(trace)
+    longest_downtime_ms = trace.longest_downtime_ms
     tables: dict[str, Columns] = {
-        "runs": _of_rows([run_row(trace, rounds, moved, converged, labels)], "runs"),
+        "runs": _of_rows([run_row(trace, rounds, moved, converged, labels, longest_downtime_ms)], "runs"),
         "rounds": _of_rows(rounds, "rounds"),
-        "tasks": _tasks(trace, moved),
+        "tasks": _tasks(trace, moved, longest_downtime_ms),
         "assignments": _assignments(trace),
         "moves": _moves(trace, moved),
         "task_states": _task_states(trace),
@@ -93,7 +94,8 @@ def _scaled_rounds(trace: Trace) -> Iterator[dict[str, Any]]:
 
 def _neighbor_row(trace: Trace) -> dict[str, Any]:
     moved = list(round_moves(trace))
-    row = run_row(trace, _rounds(trace, moved), moved, convergence(trace), _event_labels(trace))
+    rounds, converged, labels = _rounds(trace, moved), convergence(trace), _event_labels(trace)
+    row = run_row(trace, rounds, moved, converged, labels, trace.longest_downtime_ms)
     return {**row, "application": trace.world.application.id, "neighbor": trace.world.name}
 
 
@@ -171,7 +173,7 @@ def _rounds(trace: Trace, moved: Sequence[RoundMoves]) -> list[dict[str, Any]]:
     return rows
 
 
-def _tasks(trace: Trace, moved: Sequence[RoundMoves]) -> Columns:
+def _tasks(trace: Trace, moved: Sequence[RoundMoves], longest_downtime_ms: IntArray) -> Columns:
     stateful = trace.layout.tasks.stateful
     num_moves = np.zeros(len(stateful), dtype=np.int64)
     for moves in moved:
@@ -180,7 +182,7 @@ def _tasks(trace: Trace, moved: Sequence[RoundMoves]) -> Columns:
         "task": _ids(trace),
         "stateful": stateful,
         "downtime_ms": trace.downtime_ms,
-        "longest_downtime_ms": trace.longest_downtime_ms,
+        "longest_downtime_ms": longest_downtime_ms,
         "unqueryable_ms": arrow_column(trace.unqueryable_ms, pa.int64(), stateful),
         "max_processing_delay_ms": np.rint(trace.max_processing_delay_s * 1000).astype(np.int64),
         "active_moves": num_moves,
