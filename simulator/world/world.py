@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import accumulate
 
+from assignors.kafka_releases import CLIENT_RELEASES
 from assignors.model.columns import ConsumerProperties
 from assignors.model.configs import AssignmentConfigs
 from assignors.model.ids import ProcessId, TopicId
@@ -304,7 +305,7 @@ class Application:
     state_configs: StateConfigs = field(default_factory=StateConfigs)
     times: ClientTimes = field(default_factory=ClientTimes)
     is_consumer_group: bool = False
-    releases: tuple[str, str] = ("4.4", "4.4")
+    releases: tuple[str, str] = (CLIENT_RELEASES[-1], CLIENT_RELEASES[-1])
 
 
 class OffsetReports(StrEnum):
