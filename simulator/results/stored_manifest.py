@@ -42,6 +42,16 @@ class ScenarioRecord(_ManifestPart):
     overrides: list[Annotated[str, AfterValidator(_override)]] = []
 
 
+class GroupRecord(_ManifestPart):
+    """The timeouts and members of the group of an assignor's runs."""
+
+    session_timeout_ms: int = 0
+    heartbeat_interval_ms: int = 0
+    has_leave_config: bool = False
+    static: list[str] = []
+    of_consumers: bool = False
+
+
 class AssignorRecord(_ManifestPart):
     """An assignor of the runs."""
 
@@ -53,6 +63,7 @@ class AssignorRecord(_ManifestPart):
     protocol: str = "classic"
     broker_release: str | None = None
     client_release: str | None = None
+    group: GroupRecord | None = None
     ignored: list[str] = []
     refused: list[str] = []
 

@@ -110,6 +110,20 @@ def test_files_that_are_not_regular_are_refused(tmp_path: Path, name: str, kind:
         read_results(directory)
 
 
+@pytest.mark.parametrize(
+    ("group", "where"),
+    [(5, "group"), ({"session_timeout_ms": "long"}, "session_timeout_ms"), ({"static": 1}, "static")],
+)
+def test_group_of_an_assignor_that_is_none_is_refused(tmp_path: Path, group: object, where: str) -> None:
+    write_results(tmp_path / "results", run_tables(), MANIFEST)
+    file = tmp_path / "results" / "manifest.json"
+    manifest = json.loads(file.read_text())
+    manifest["assignors"][0]["group"] = group
+    file.write_text(json.dumps(manifest))
+    with pytest.raises(ResultsError, match=rf"manifest.json: .*assignors.*{where}"):
+        read_results(tmp_path / "results")
+
+
 def test_manifest_without_an_end_is_refused(tmp_path: Path) -> None:
     write_results(tmp_path / "results", run_tables(), MANIFEST)
     os.truncate(tmp_path / "results" / "manifest.json", MAX_DOCUMENT_BYTES + 1)
