@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from itertools import permutations
+
 import numpy as np
 import pytest
 
@@ -53,6 +56,30 @@ def test_bound_counts_partitions_without_a_replica_near_any_consumer() -> None:
     racks = {broker.id: broker.rack for broker in single.world.cluster.brokers}
     elsewhere = sum(racks[replicas[0]] != "az1" for replicas in single.world.cluster.topics["orders"].replicas)
     assert cross_rack_fetches(single) == CrossRackFetches(elsewhere, elsewhere, None)
+
+
+@pytest.mark.parametrize("seed", range(1, 9))
+def test_avoidable_cost_is_that_of_each_pair_of_racks(seed: int) -> None:
+    """With consumers in one rack, partitions without a replica there cost what no assignment avoids."""
+    rng = np.random.default_rng(seed)
+    factor, count = int(rng.integers(1, 4)), int(rng.integers(1, 3))
+    prices = {(source, target): round(0.01 * (1 + n), 2) for n, (source, target) in enumerate(permutations(RACKS, 2))}
+    pairs = [{"from": source, "to": target, "usd_per_gb": usd} for (source, target), usd in prices.items()]
+    price = {"provider": "mine", "usd_per_gb": 9, "pairs": pairs}
+    text = scenario("", True, factor, count).text
+    trace = simulated(loads(f"{text}price: {json.dumps(price)}\n"), seed)
+    near = {RACKS[number] for number in range(count)}
+    rack_of = {broker.id: broker.rack for broker in trace.world.cluster.brokers}
+    usd = 0.0
+    for task, owner in zip(trace.layout.tasks.ids, trace.rounds[-1].owner.tolist(), strict=True):
+        topic = trace.world.cluster.topics["orders"]
+        replicas, leader = topic.replicas[task.partition], rack_of[topic.leaders[task.partition]]
+        rack = trace.world.clients[owner].rack
+        if leader != rack and {rack_of[broker] for broker in replicas} & near:
+            usd += 1_000 * 86_400 / 1e9 * prices[str(leader), str(rack)]
+    fetches = cross_rack_fetches(trace)
+    assert fetches is not None
+    assert fetches.avoidable_usd_per_day == pytest.approx(usd)
 
 
 def test_unknown_racks_give_no_figure() -> None:
