@@ -35,7 +35,11 @@ from scenarios.resolution.expectations import resolve_expectations
 from scenarios.resolution.imported_files import ImportedFiles
 from scenarios.resolution.known_problem import KnownProblem, resolve_problem
 from scenarios.resolution.neighbors import LocatedNeighbor, MainScenario, check_neighbors, load_neighbors
-from scenarios.resolution.unmodeled_warnings import check_config_releases, warn_about_unmodeled_configs
+from scenarios.resolution.unmodeled_warnings import (
+    check_config_releases,
+    check_transaction_timeout,
+    warn_about_unmodeled_configs,
+)
 from scenarios.sampling.blueprint import Blueprint
 from scenarios.sampling.neighbor_worlds import neighbor_world
 from scenarios.shipped import find_scenario, list_scenarios
@@ -284,6 +288,8 @@ def _load(
     parsed = read_scenario(text, source, overrides, name_override)
     source_map, mistakes = parsed.source_map, parsed.mistakes
     warn_about_unmodeled_configs(parsed.data, source_map)
+    if parsed.document.application is not None:
+        check_transaction_timeout(parsed.data, parsed.document.application, source_map)
     own, groups = split_groups(parsed.document, source_map, mistakes)
     if own is None:
         mistakes.raise_any()

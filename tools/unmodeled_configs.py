@@ -29,6 +29,9 @@ A config that is overridden causes a warning that names what holds: by Kafka Str
 `exactly_once_v2` (`isolation.level`), by a stronger prefix (`main.consumer.`, then `consumer.`), by the config that
 replaces it (`cache.max.bytes.buffering`), or by the coordinator of a streams group (`session.timeout.ms`).
 
+With `exactly_once_v2`, a `producer.transaction.timeout.ms` (10 s by default) below `commit.interval.ms` is a mistake,
+because Kafka Streams refuses to start with it.
+
 <!-- Made by `python -m tools.reference_pages` from scenarios/language/unmodeled_configs.py. -->
 """
 

@@ -1,10 +1,12 @@
-"""Configs whose effect is not simulated, that others override, or that the brokers' release does not know."""
+"""Configs that the simulator does not read: warnings, and those that Kafka rejects."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+from scenarios.language.application_entries import ApplicationSection
 from scenarios.language.broker_configs import BrokerConfigs, GroupOverrides
 from scenarios.language.configs_outside_model import ConfigsOutsideTheModel
 from scenarios.language.consumer_configs import ConsumerConfigs
@@ -14,6 +16,7 @@ from scenarios.language.releases import NEWEST, parse_release
 from scenarios.language.section import ScenarioSection, config_keys
 from scenarios.language.streams_configs import StreamsConfigs
 from scenarios.language.streams_group_configs import unknown_key_message
+from scenarios.language.units import parse_duration_ms
 from scenarios.language.unmodeled_configs import (
     BROKER_CONFIGS_OUTSIDE_THE_MODEL,
     CONSUMER_CONFIGS_OUTSIDE_THE_MODEL,
@@ -21,9 +24,14 @@ from scenarios.language.unmodeled_configs import (
     STREAMS_CONFIGS_OUTSIDE_THE_MODEL,
 )
 from scenarios.language.validation import SourceMap
+from scenarios.resolution.configs import resolve_state_configs
+from scenarios.resolution.subtopology_drafts import APPLICATION
+
+TRANSACTION_TIMEOUT_MS: Final = 10_000
+"""Kafka Streams' default of `transaction.timeout.ms` (`StreamsConfig.DEFAULT_TRANSACTION_TIMEOUT`)."""
 
 _SECTIONS: Final = (
-    (("application", "configs"), StreamsConfigs, STREAMS_CONFIGS_OUTSIDE_THE_MODEL),
+    ((*APPLICATION, "configs"), StreamsConfigs, STREAMS_CONFIGS_OUTSIDE_THE_MODEL),
     (("cluster", "configs"), BrokerConfigs, BROKER_CONFIGS_OUTSIDE_THE_MODEL),
     (("application", "group_configs"), GroupOverrides, GROUP_CONFIGS_OUTSIDE_THE_MODEL),
 )
@@ -53,6 +61,37 @@ def warn_about_unmodeled_configs(root: Any, source_map: SourceMap) -> None:
             found = None if key in modeled or key in read else outside.find(str(key))
             if found is not None and found.applies(value):
                 source_map.add_warning((*path, str(key)), f"valid, but not modeled (no effect): {found.effect}")
+
+
+def check_transaction_timeout(root: Any, application: ApplicationSection, source_map: SourceMap) -> None:
+    """Report a transaction timeout with which Kafka Streams refuses to start under `exactly_once_v2`.
+
+    `StreamsConfig.verifyEOSTransactionTimeoutCompatibility` reads the config with its prefix only. It is the same in
+    the releases from 3.8.1 to 4.4.0.
+
+    Args:
+        root: the data of the scenario; the parsed document lacks the timeout.
+        application: the application.
+        source_map: collects the mistake.
+    """
+    state_configs, path = resolve_state_configs(application), (*APPLICATION, "configs")
+    if not state_configs.exactly_once or not source_map.is_valid(*path):
+        return
+    timeout, commit = "producer.transaction.timeout.ms", "commit.interval.ms"
+    stated = str(_mapping_at(root, path).get(timeout, TRANSACTION_TIMEOUT_MS)).strip()
+    try:
+        timeout_ms = int(stated) if re.fullmatch(r"-?\d{1,19}", stated) else parse_duration_ms(stated)
+    except ValueError as error:
+        source_map.add_mistake((*path, timeout), str(error))
+        return
+    commit_ms = state_configs.commit_interval_ms
+    if timeout_ms < commit_ms:
+        key = timeout if application.configs.commit_interval_ms is None else commit
+        message = f"{commit} ({commit_ms} ms) is greater than {timeout} ({timeout_ms} ms)"
+        remedy = f"set {timeout} to {commit_ms} or more, or a shorter {commit}"
+        source_map.add_mistake(
+            (*path, key), f"{message}: Kafka Streams refuses to start with exactly_once_v2; {remedy}"
+        )
 
 
 def check_config_releases(root: Any, broker_releases: Mapping[str | None, SourceMap]) -> None:

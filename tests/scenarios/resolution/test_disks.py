@@ -81,3 +81,18 @@ def test_removed_guarantee_names_its_replacement(guarantee: str) -> None:
     section = f"  configs: {{processing.guarantee: {guarantee}}}\n"
     with pytest.raises(ScenarioError, match=r"was removed in Kafka 4\.0; write exactly_once_v2"):
         loads(replace_in_small(CONFIGS, section))
+
+
+@pytest.mark.parametrize(
+    "configs",
+    [
+        "processing.guarantee: exactly_once_v2",
+        "processing.guarantee: exactly_once_v2, commit.interval.ms: 10s",
+        "processing.guarantee: exactly_once_v2, commit.interval.ms: 30s, producer.transaction.timeout.ms: 30s",
+        "processing.guarantee: exactly_once_v2, commit.interval.ms: 30s, producer.transaction.timeout.ms: '60000'",
+        "processing.guarantee: exactly_once_v2, transaction.timeout.ms: 99",
+        "commit.interval.ms: 30s, producer.transaction.timeout.ms: 1s",
+    ],
+)
+def test_commit_intervals_with_which_kafka_streams_starts(configs: str) -> None:
+    loads(replace_in_small(CONFIGS, f"  configs: {{{configs}}}\n"))
