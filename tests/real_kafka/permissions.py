@@ -30,6 +30,7 @@ PERMISSIONS = (
     "Group Describe",
     "Group DescribeConfigs",
     "Topic Describe",
+    "Topic DescribeConfigs",
 )
 """Permissions of docs/reference/security.md, by resource and operation."""
 _OPERATIONS = {"Describe": ACLOperation.DESCRIBE, "DescribeConfigs": ACLOperation.DESCRIBE_CONFIGS}

@@ -17,10 +17,11 @@ from typing import Any
 import pytest
 
 from assignors.model.ids import TopicPartition
+from assignors.replicas.state import TopicRetention
 from scenarios.kafka.live.client_properties import client_settings
 from scenarios.kafka.live.connection import connect
 from scenarios.load import load
-from simulator.world.world import Client, World
+from simulator.world.world import Client, Topic, World
 from tests.assignor_sim.conftest import CommandResult, Shell
 from tests.real_kafka.permissions import PERMISSIONS, Permissions
 from tests.real_kafka.reassigning import KafkaAdminClient
@@ -37,7 +38,14 @@ APPLICATIONS: Mapping[str, Mapping[str, object]] = {
     CLASSIC: {**PURGED, STANDBYS: 1},
     STREAMS: {**PURGED, "group.protocol": "streams"},
 }
-CONFIGS = {**BROKER_CONFIGS, **STREAMS_BROKER_CONFIGS, "group.streams.num.standby.replicas": 1}
+CONFIGS = {
+    **BROKER_CONFIGS,
+    **STREAMS_BROKER_CONFIGS,
+    "group.streams.num.standby.replicas": 1,
+    "log.retention.ms": 86_400_000,
+}
+OVERRIDES = "unclean.leader.election.enable=true,retention.ms=3600000"
+"""Configs of the topic `clicks`."""
 RACKS = ("--rack", "*-one=az1", "--rack", "*-two=az2")
 ACTIVE, STATEFUL = 26, 14
 RECORDS = 500
@@ -101,6 +109,8 @@ def imports(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ImportedApplic
     spec = ClusterSpec(brokers=3, broker_configs=CONFIGS, passwords={"import": "import-secret"})
     with KafkaCluster(spec) as cluster, Hosts(cluster) as hosts, ThreadPoolExecutor(2) as executor:
         prepare(cluster, RECORDS)
+        topic = ("--entity-type", "topics", "--entity-name", "clicks")
+        cluster.run_tool("ConfigCommand", "--alter", *topic, "--add-config", OVERRIDES)
         first, second = hosts.add("one", "az1"), hosts.add("two", "az2")
         for host in (first, second):
             host.start(APPLICATIONS)
@@ -269,10 +279,18 @@ def test_scenario_has_tasks_reported_by_application(imports: ImportedApplication
     assert {broker.id: broker.rack for broker in world.cluster.brokers} == {1: "az1", 2: "az2", 3: "az3"}
 
 
+@pytest.mark.parametrize("application", APPLICATIONS)
+def test_topics_have_their_own_configs_or_those_of_the_brokers(imports: ImportedApplications, application: str) -> None:
+    topics = imports.world(f"{application}.yaml").cluster.topics
+    assert [name for name, topic in topics.items() if topic.unclean_leader_election] == ["clicks"]
+    assert topics["clicks"].retention == TopicRetention(3_600_000, None)
+    assert topics["pages"].retention == TopicRetention(86_400_000, None)
+
+
 def _compare_clusters(live: World, dumped: World) -> None:
     for name, topic in live.cluster.topics.items():
         dumped_topic = dumped.cluster.topics[name]
-        assert (name, topic.replicas, topic.leaders) == (name, dumped_topic.replicas, dumped_topic.leaders)
+        assert (name, *_description(topic)) == (name, *_description(dumped_topic))
     assert live.cluster.brokers == dumped.cluster.brokers
     subtopologies, dumped_subtopologies = (
         [
@@ -282,6 +300,12 @@ def _compare_clusters(live: World, dumped: World) -> None:
         for world in (live, dumped)
     )
     assert subtopologies == dumped_subtopologies
+
+
+def _description(topic: Topic) -> tuple[object, ...]:
+    """Return what `kafka-topics.sh --describe` prints of a topic."""
+    configs = (topic.min_insync_replicas, topic.unclean_leader_election, topic.retention)
+    return topic.replicas, topic.leaders, *configs
 
 
 def test_consumer_group_dump_gives_same_active_tasks(imports: ImportedApplications) -> None:
@@ -368,6 +392,8 @@ def test_required_permission_is_named_in_the_error(
         (STREAMS, "Cluster Describe", "they require the operation Describe on the cluster"),
         (CLASSIC, "Cluster DescribeConfigs", "Broker configs are not visible"),
         (STREAMS, "Group DescribeConfigs", "num.standby.replicas is assumed to be 1"),
+        (CLASSIC, "Topic DescribeConfigs", "Configs of some topics are not visible"),
+        (STREAMS, "Topic DescribeConfigs", "Configs of some topics are not visible"),
     ],
 )
 def test_scenario_says_what_a_missing_permission_hides(

@@ -180,7 +180,7 @@ def _observe_brokers(
         for response in responses
     }
     available = sorted(int(response["broker_id"]) for response in responses if not response.get("is_fenced"))
-    configs, assumptions = _broker_configs(cluster, available)
+    configs, assumptions = _broker_configs(cluster, available, of_topics=any(not topic.configs for topic in topics))
     down = sorted({id for topic in topics for replicas in topic.replicas for id in replicas} - set(brokers))
     if down:
         assumptions.append(f"Brokers {_join(down)} have replicas but are down: assumed to have no rack.")
@@ -188,9 +188,15 @@ def _observe_brokers(
     return tuple(brokers[id] for id in sorted(brokers)), configs, assumptions
 
 
-def _broker_configs(cluster: AdminApi, available: Sequence[int]) -> tuple[dict[str, str], list[str]]:
-    """Return the configs of the first available broker, and an assumption if other brokers differ."""
-    keys = sorted(config_keys(BrokerConfigs) | set(BROKER_CONFIGS_OUTSIDE_THE_MODEL.unmodeled))
+def _broker_configs(
+    cluster: AdminApi, available: Sequence[int], *, of_topics: bool
+) -> tuple[dict[str, str], list[str]]:
+    """Return the configs of the first available broker, and an assumption if other brokers differ.
+
+    Retention and cleanup of topics (`log.…`) are among them only if asked: configs of topics include them.
+    """
+    known = config_keys(BrokerConfigs) | set(BROKER_CONFIGS_OUTSIDE_THE_MODEL.unmodeled)
+    keys = sorted(key for key in known if of_topics or not key.startswith("log."))
     configs_of = {id: cluster.broker_configs(id, keys) for id in available}
     if not any(configs_of.values()):
         return {}, [BROKER_CONFIGS_NOT_VISIBLE]

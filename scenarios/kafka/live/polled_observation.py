@@ -21,7 +21,7 @@ class PolledObserver:
     """Observes a group that was just polled; responses that seldom change are requested once.
 
     An observation requests the metadata of topics and brokers. The first one also requests the groups, the configs of
-    each broker, the sizes of partitions and the first offsets.
+    brokers and topics, the sizes of partitions and the first offsets.
     """
 
     def __init__(
@@ -97,6 +97,9 @@ class _PolledCluster:
 
     def broker_configs(self, broker: int, keys: Sequence[str]) -> Mapping[str, str | None]:
         return self._keep(f"broker_configs {broker}", lambda: self._cluster.broker_configs(broker, keys))
+
+    def topic_configs(self, topics: Sequence[str], keys: Sequence[str]) -> Mapping[str, Mapping[str, str | None]]:
+        return self._keep(f"topic_configs {sorted(topics)}", lambda: self._cluster.topic_configs(topics, keys))
 
     def coordinator_release(self, group: str) -> str | None:
         return self._keep("coordinator_release", lambda: self._cluster.coordinator_release(group))

@@ -1,4 +1,4 @@
-"""Topics of a running cluster: replicas, leaders, sizes, offsets and growth rates.
+"""Topics of a running cluster: replicas, leaders, configs, sizes, offsets and growth rates.
 
 Source: `MetadataResponse.json`, `DescribeLogDirsResponse.json`.
 """
@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from assignors.model.ids import TopicId, TopicPartition
 from scenarios.kafka.formats.topics import NO_LEADER
 from scenarios.kafka.live.admin_api import AdminApi, AdminResponse
 from scenarios.kafka.naming import is_purged_topic
+from scenarios.kafka.observation.cluster_lines import TOPIC_DEFAULTS
 from scenarios.kafka.observation.errors import ObservationError
 from scenarios.kafka.observation.observation import ObservedTopic
+from scenarios.language.errors import format_list
 
 _Offsets = Mapping[TopicPartition, int]
 
@@ -51,6 +53,9 @@ def measure_topics(
         ObservationError: The cluster does not respond, or a topic is being created or deleted.
     """
     topics = [observed_topic(topic) for topic in sorted(metadata, key=lambda topic: str(topic["name"]))]
+    # Values in effect, not only overrides: Kafka reports a retention that brokers set in hours as a default.
+    configs_of = cluster.topic_configs([topic.name for topic in topics], tuple(TOPIC_DEFAULTS))
+    topics = [replace(topic, configs=_visible(configs_of.get(topic.name, {}))) for topic in topics]
     with_leader = [partition for partition, leader in _leaders(topics).items() if leader != NO_LEADER]
     partitions_of = {topic.name: range(len(topic.replicas)) for topic in topics}
 
@@ -110,6 +115,10 @@ def observed_topic(topic: AdminResponse) -> ObservedTopic:
     )
 
 
+def _visible(configs: Mapping[str, str | None]) -> dict[str, str]:
+    return {key: value for key, value in configs.items() if value is not None}
+
+
 def _topic_id(value: Any) -> TopicId | None:
     """Return a topic id; None before Kafka 2.8."""
     found = None if value is None else uuid.UUID(str(value))
@@ -135,6 +144,7 @@ def _measured_topic(
         tuple(first.end_offsets.get(partition, 0) for partition in partitions),
         None if last is None else tuple(last.records_per_s(first, partition) for partition in partitions),
         topic.topic_id,
+        topic.configs,
     )
 
 
@@ -185,6 +195,12 @@ def _assumptions(topics: Sequence[ObservedTopic]) -> Iterator[str]:
     without_size = [topic.name for topic in topics if topic.size_bytes is None]
     if without_size:
         yield f"Sizes of {', '.join(without_size)} are unknown (they require the operation Describe on the cluster)."
+    without_configs = [topic.name for topic in topics if not topic.configs]
+    if without_configs:
+        yield (
+            "Configs of some topics are not visible (they require DescribeConfigs on topics): the defaults of the "
+            f"brokers and of Kafka are assumed ({format_list('topics', without_configs)})."
+        )
     without_leader = [
         f"{topic.name}-{number}"
         for topic in topics

@@ -19,7 +19,8 @@ _SET_BY_STREAMS: Final = {
     "retention.bytes": "-1",
     "compression.type": "producer",
 }
-_TOPIC_DEFAULTS: Final = {"min.insync.replicas": "1", _UNCLEAN: "false", **_SET_BY_STREAMS}
+_SET_FOR_BROKERS: Final = {"min.insync.replicas": "1", _UNCLEAN: "false"}
+TOPIC_DEFAULTS: Final = {**_SET_FOR_BROKERS, **_SET_BY_STREAMS}
 """The configs of topics that scenarios have, with the defaults of `LogConfig` in Kafka 4.3.1."""
 
 
@@ -56,11 +57,15 @@ def cluster_lines(observation: Observation, release: str | None) -> Iterator[str
     yield from mapping_lines("configs", configs, 2)
     yield "  topics:   # bytes and bytes/s: a list has one entry per partition, a number is the total of the topic"
     volumes = topic_volumes(observation)
+    defaults = TOPIC_DEFAULTS | {
+        key: observation.broker_configs.get(key, default) for key, default in _SET_FOR_BROKERS.items()
+    }
     internal = {name for subtopology in observation.subtopologies for name in subtopology.changelogs.values()}
     for topic in observation.topics:
         yield from _topic_lines(topic, volumes[topic.name], has_id=observation.consumers is not None)
         is_internal = topic.name in internal or repartition_name(observation.application_id, topic.name) is not None
-        yield from mapping_lines("configs", dict(_topic_configs(topic.configs, is_internal=is_internal)), 6)
+        configs = dict(_topic_configs(topic.configs, defaults, is_internal=is_internal))
+        yield from mapping_lines("configs", configs, 6)
 
 
 def mapping_lines(key: str, content: Mapping[str, YamlValue], indent: int) -> Iterator[str]:
@@ -85,12 +90,14 @@ def _topic_lines(topic: ObservedTopic, volume: TopicVolume, *, has_id: bool) -> 
         yield f"      record_size: {volume.record_bytes}"
 
 
-def _topic_configs(configs: Mapping[str, str], *, is_internal: bool) -> Iterator[tuple[str, YamlValue]]:
-    """Yield the configs that scenarios have, and that differ from Kafka's defaults.
+def _topic_configs(
+    configs: Mapping[str, str], defaults: Mapping[str, str], *, is_internal: bool
+) -> Iterator[tuple[str, YamlValue]]:
+    """Yield the configs that scenarios have, and that differ from what the scenario has for all topics.
 
     Kafka Streams sets retention and cleanup of its internal topics itself, and so does a scenario.
     """
-    for key, default in _TOPIC_DEFAULTS.items():
+    for key, default in defaults.items():
         value = configs.get(key, default)
         if value != default and not (is_internal and key in _SET_BY_STREAMS):
             is_number = re.fullmatch(r"-?\d{1,18}", value)

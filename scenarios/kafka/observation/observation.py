@@ -44,7 +44,8 @@ class ObservedTopic:
         end_offsets: Log end offset.
         records_per_s: Growth of the end offset.
         topic_id: Topic id; None if not observed.
-        configs: Configs of the topic, and of its brokers if they are not Kafka's defaults; none if not observed.
+        configs: Configs of the topic, among them those of its brokers; Kafka's defaults may be missing. None if not
+            observed.
     """
 
     name: str

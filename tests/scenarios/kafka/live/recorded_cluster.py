@@ -160,7 +160,8 @@ class Recorded:
         return {TopicPartition(topic, partition): offset for topic, partition, offset in committed}
 
     def broker_configs(self, broker: int, keys: Sequence[str]) -> Mapping[str, str | None]:
-        return self._next("broker_configs")
+        configs = self._next("broker_configs")
+        return {key: configs[key] for key in keys if key in configs}
 
     def group_configs(self, group: str) -> Mapping[str, str | None]:
         return self._next("group_configs")

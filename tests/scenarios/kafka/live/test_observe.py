@@ -5,7 +5,8 @@ subtopologies: 0 joins users to the repartitioned clicks and counts them, 1 repa
 passes on pings. `classic.jsonl` was recorded with three processes of two threads and one standby; `warming_up.jsonl`
 while a third process, a static member with no state, joined two (acceptable.recovery.lag=100); `streams.jsonl` with
 two processes of the streams protocol and streams.num.standby.replicas=1. `classic_3_9.jsonl` is of Kafka 3.9.1, brokers
-and application, with two processes.
+and application, with two processes. Configs of topics are from later clusters of Kafka 4.3.1 and 3.9.1, of a source
+topic, a changelog and a repartition topic that were created in the same way.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from assignors.replicas.state import TopicRetention
 from scenarios.kafka.live.observe import observe
 from scenarios.kafka.live.running_group import STABLE_TIMEOUT_S
 from scenarios.kafka.observation.errors import ObservationError
@@ -395,6 +397,56 @@ def test_invisible_broker_configs_are_assumed_to_be_defaults() -> None:
     observation = observe_recorded(Recorded("classic.jsonl", broker_configs=[{}]))
     assert observation.broker_configs == {}
     assert any(sentence.startswith("Broker configs are not visible") for sentence in observation.assumptions)
+
+
+BROKERS = {"min.insync.replicas": "2", "unclean.leader.election.enable": "true", "log.retention.hours": "24"}
+OF_BROKERS = {"min.insync.replicas": "2", "unclean.leader.election.enable": "true", "retention.ms": "86400000"}
+"""What Kafka then reports of topics without configs of their own."""
+
+
+def with_topic_configs(**changed: dict[str, str]) -> Recorded:
+    """Return a recording of a cluster with the configs `BROKERS`, and other configs of topics."""
+    recorded = Recorded("classic.jsonl")
+    [configs] = recorded.responses("topic_configs")
+    of_topics = {topic: {**configs[topic], **OF_BROKERS, **changed.get(topic, {})} for topic in configs}
+    of_brokers = [{**response, **BROKERS} for response in recorded.responses("broker_configs")]
+    return Recorded("classic.jsonl", topic_configs=[of_topics], broker_configs=of_brokers)
+
+
+def test_topics_have_their_own_configs_or_those_of_the_brokers() -> None:
+    clicks = {"min.insync.replicas": "1", "unclean.leader.election.enable": "false", "retention.ms": "3600000"}
+    views = {"min.insync.replicas": "3", "cleanup.policy": "compact,delete", "retention.bytes": "5000000"}
+    text = scenario_text(observe_recorded(with_topic_configs(clicks=clicks, views=views)))
+    scenario = loads(text)
+    topics = scenario.world(1).cluster.topics
+    assert {name: (topic.min_insync_replicas, topic.unclean_leader_election) for name, topic in topics.items()} == {
+        **dict.fromkeys(topics, (2, True)),
+        "clicks": (1, False),
+        "views": (3, True),
+    }
+    assert topics["clicks"].retention == TopicRetention(3_600_000, None)
+    assert topics["views"].retention == TopicRetention(86_400_000, 5_000_000, is_compacted=True)
+    assert topics["pings"].retention == TopicRetention(86_400_000, None)
+    assert text.count("\n        min.insync.replicas: ") == 2, "the brokers have that of the other topics"
+    assert not [warning for warning in scenario.warnings if "log.retention" in warning]
+
+
+def test_invisible_topic_configs_are_assumed_to_be_defaults() -> None:
+    recorded = with_topic_configs()
+    [configs] = recorded.responses("topic_configs")
+    hidden = Recorded(
+        "classic.jsonl",
+        topic_configs=[{**configs, "clicks": {}, "views": {}}],
+        broker_configs=recorded.responses("broker_configs"),
+    )
+    observation = observe_recorded(hidden)
+    assert (
+        "Configs of some topics are not visible (they require DescribeConfigs on topics): the defaults of the brokers "
+        "and of Kafka are assumed (topics: clicks, views)."
+    ) in observation.assumptions
+    scenario = loads(scenario_text(observation))
+    assert {topic.min_insync_replicas for topic in scenario.world(1).cluster.topics.values()} == {2}
+    assert [warning for warning in scenario.warnings if "log.retention.hours" in warning]
 
 
 def test_invisible_topic_of_the_application_is_rejected() -> None:
