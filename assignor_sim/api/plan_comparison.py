@@ -1,4 +1,7 @@
-"""`sim.plan`: plan replica placements for a cluster by one or several strategies, and compare the plans."""
+"""`sim.plan`: plan replica placements for a cluster by one or several strategies, and compare the plans.
+
+The changed partitions of a plan, for people and for JSON.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +16,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from assignor_sim.api.cluster_loading import ClusterLike, load_cluster
-from assignor_sim.api.plan_changes import partition_changes
 from assignor_sim.api.plan_tables import batch_rows, plan_tables
 from assignor_sim.text_files import write_text
+from assignors.model.ids import TopicPartition
 from assignors.replicas.plan import LpWriter, ReplicaAssignor
 from assignors.replicas.planning import PlanError
-from assignors.replicas.state import NO_BROKER
+from assignors.replicas.state import NO_BROKER, ClusterState
 from reports.analysis.plans.changes import BrokerChange, PartitionChange
 from reports.analysis.plans.plan_row import CRITERIA, TODAY, PlanRow, records
 from reports.analysis.plans.results import PLAN_KIND, PlanResults
@@ -32,6 +35,31 @@ from simulator.results.result_directory import write_results
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+def partition_changes(state: ClusterState, result: StrategyResult) -> list[PartitionChange]:
+    """Return the partitions whose replicas or leader a plan changes, by topic and partition.
+
+    Args:
+        state: the cluster before the plan.
+        result: the plan; without one, nothing changes.
+    """
+    rows = {state.partition_id(row): row for row in range(state.num_partitions)}
+    ids = state.ids.tolist()
+
+    def change(
+        key: TopicPartition, before: Sequence[int], after: Sequence[int], copied_bytes: int | None
+    ) -> PartitionChange:
+        leader = int(state.leader[rows[key]])
+        leader_id = None if leader == NO_BROKER else ids[leader]
+        return PartitionChange(*key, tuple(before), tuple(after), leader_id, after[0], copied_bytes)
+
+    changes = [change(item.key, item.old, item.new, item.copied_bytes) for item in result.changes]
+    for key in result.further_elections:
+        replicas = [ids[broker] for broker in state.replicas[rows[key]].tolist() if broker != NO_BROKER]
+        changes.append(change(key, replicas, replicas, 0))
+    return sorted(changes, key=lambda change: (change.topic, change.partition))
+
 
 StrategyLike: TypeAlias = str | ReplicaAssignor
 
