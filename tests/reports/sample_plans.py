@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from assignor_sim.api.plan_tables import batch_rows, plan_tables
+from assignor_sim.api.plan_comparison import batch_rows, plan_tables
 from assignors.replicas.placement_metrics import measure_placement
 from assignors.replicas.plan import PlanRequest
 from assignors.replicas.plan_evaluation import measure_movement

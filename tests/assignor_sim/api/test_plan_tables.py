@@ -10,7 +10,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assignor_sim.api.plan_tables import plan_tables
+from assignor_sim.api.plan_comparison import plan_tables
 from assignors.model.columns import IntArray
 from assignors.replicas.plan import PlanRequest
 from assignors.replicas.plan_evaluation import measure_movement
