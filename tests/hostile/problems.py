@@ -16,7 +16,7 @@ from typing import Any, Final
 from assignor_sim.commands.assign import AgreementCounts
 from assignor_sim.console.formats import OutputFormat
 from assignors import registry
-from assignors.containment.time_limit import time_limit
+from assignors.containment.guarded_call import time_limit
 from assignors.errors import AssignorError
 from assignors.java.hash_order import CollectionOrder
 from scenarios.problem_answers import solve_problem
