@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from assignors.jvm.released_jars import Dependency
+from assignors.jvm.loading import Dependency
 from tools.java import JavaProgram
 
 _TOOLS: Final = Path(__file__).resolve().parent

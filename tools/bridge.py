@@ -15,9 +15,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from assignors.jvm.loading import released_jars
 from assignors.jvm.process import BRIDGE, OLDEST_JAVA
 from assignors.jvm.reference import COORDINATOR, STREAMS, KafkaArtifact
-from assignors.jvm.released_jars import released_jars
 from assignors.kafka_releases import BROKERS, CLIENTS
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO
 
 from assignors.errors import UnknownAssignorError
-from assignors.jvm.released_jars import Dependency, jars_of
+from assignors.jvm.loading import Dependency, jars_of
 
 BUILD = Path(__file__).resolve().parents[1] / "build" / "java"
 COMPILER_OPTIONS = ("--release", "17", "-Xlint:all,-processing,-classfile", "-encoding", "UTF-8")

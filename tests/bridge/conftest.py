@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from assignors.jvm import process
+from assignors.jvm.loading import released_jars
 from assignors.jvm.reference import NEWEST, STREAMS, KafkaArtifact
-from assignors.jvm.released_jars import released_jars
 from tools import bridge
 
 HERE = Path(__file__).parent

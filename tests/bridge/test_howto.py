@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from assignors.jvm.loading import released_jars
 from assignors.jvm.reference import STREAMS, KafkaArtifact
-from assignors.jvm.released_jars import released_jars
 from assignors.kafka_releases import CLIENTS
 from tools.examples.page import parts
 

@@ -9,7 +9,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Final
 
-from assignors.jvm.released_jars import Dependency
+from assignors.jvm.loading import Dependency
 from assignors.kafka_releases import CLIENTS, RECORDED_3_9
 from tools.java import ClusterError, find_executable, find_jars
 

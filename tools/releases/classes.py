@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from assignors.jvm.released_jars import Dependency
+from assignors.jvm.loading import Dependency
 from tools.java import ClusterError, find_executable, find_jars
 
 LIMIT_S: Final = 300

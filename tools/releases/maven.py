@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from assignors.jvm.released_jars import DEPENDENCY_PLUGIN
+from assignors.jvm.loading import DEPENDENCY_PLUGIN
 from assignors.kafka_releases import BROKERS, CLIENTS
 from tools.artifacts import HELP_PLUGIN
 from tools.java import ClusterError, find_executable
