@@ -3,6 +3,8 @@
 The names are those of KIP-924 (`org.apache.kafka.streams.processor.assignment`): `ApplicationState`,
 `KafkaStreamsState`, `TaskInfo`, `TaskTopicPartition`. The data is stored in the columns of `assignors.model.columns`,
 on which the assignors of this project work. The accessors of KIP-924 serve assignors that are to be ported to Java.
+
+Which clients of a consumer group subscribe to the topic of each task: there, a task reads a single partition.
 """
 
 from __future__ import annotations
@@ -20,7 +22,22 @@ from assignors.errors import IllegalStateError
 from assignors.model.columns import NO_RACK, BoolArray, ClientTable, IntArray, PartitionTable, Ragged, TaskTable
 from assignors.model.configs import AssignmentConfigs
 from assignors.model.ids import ProcessId, TaskId, TopicPartition
-from assignors.model.subscriptions import subscribers_of_tasks
+
+
+def subscribers_of_tasks(clients: ClientTable, tasks: TaskTable, partitions: PartitionTable) -> BoolArray | None:
+    """Return which clients subscribe to the topic of each task; None if all subscribe to all topics.
+
+    Returns:
+        Shape (T, C).
+    """
+    subscriptions = [consumer.topics for consumer in clients.consumers]
+    if all(topics is None for topics in subscriptions):
+        return None
+    topic_of_task = [partitions.names[int(tasks.source.row(task)[0])].topic for task in range(len(tasks))]
+    row_of_topic = {topic: row for row, topic in enumerate(dict.fromkeys(topic_of_task))}
+    by_topic = np.array([[topics is None or topic in topics for topics in subscriptions] for topic in row_of_topic])
+    return by_topic[[row_of_topic[topic] for topic in topic_of_task]]
+
 
 LATEST_OFFSET = -2
 """Lag of a task that is active on the client (`Task.LATEST_OFFSET`)."""
