@@ -2,16 +2,39 @@
 
 Ties are broken in favor of clients that need no warm-up, then of clients that are warming up, so that an assignment
 stays the same while its copies are restored.
+
+Decide which clients must restore a copy of a task before they run it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from assignors.model.columns import BoolArray, IntArray
+from assignors.model.lags import is_caught_up, require_lags
 from assignors.model.state import ApplicationState, previous_holders
 from assignors.optimum.costs import CopyCosts
-from assignors.optimum.warmup import needs_warmup
+
+
+def needs_warmup(state: ApplicationState) -> BoolArray:
+    """Return where a stateful task would wait for state: the client is not caught up, and another client is closer.
+
+    Returns:
+        Shape (N, C), a row for each stateful task.
+
+    Raises:
+        IllegalStateError: the lag of a stateful task is missing for a client, as in Kafka.
+    """
+    require_lags(state)
+    lags = state.lags[state.tasks.stateful]
+    if not lags.size:
+        return np.zeros(lags.shape, dtype=np.bool_)
+    caught_up = is_caught_up(lags, state.assignment_configs.acceptable_recovery_lag)
+    behind: BoolArray = ~caught_up & (lags > lags.min(axis=1, keepdims=True))
+    return behind
+
 
 _MAX_WAIT = 2
 """Maximum tie-break value of a copy that needs a warm-up."""
