@@ -9,9 +9,8 @@ import numpy as np
 
 from assignors.model.columns import IntArray
 from assignors.replicas.exact.copy_costs import replica_copy_costs
-from assignors.replicas.exact.first_followers import choose_first_followers
+from assignors.replicas.exact.first_followers import choose_first_followers, keep_order, swap_to_position
 from assignors.replicas.exact.leader_flow import assign_leaders
-from assignors.replicas.exact.minimal_reordering import keep_order, swap_to_position
 from assignors.replicas.exact.replica_flow import ReplicaPlacement, place
 from assignors.replicas.normalized_problem import NormalizedProblem
 from assignors.replicas.plan import Capabilities, Plan, PlanRequest, PlanStatus
