@@ -12,8 +12,7 @@ from assignors.replicas.canonical import CanonicalState
 from assignors.replicas.phases.even_shares import EvenShares
 from assignors.replicas.phases.first_replica_flow import balance_first_replicas, swap_columns
 from assignors.replicas.phases.move_graph import MAX_DENSE_PAIRS, PlacementRules
-from assignors.replicas.phases.replica_filling import fill_missing_replicas, keep_allowed_replicas
-from assignors.replicas.phases.replica_flow import balance_replicas
+from assignors.replicas.phases.replica_filling import balance_replicas, fill_missing_replicas, keep_allowed_replicas
 from assignors.replicas.phases.residue_flow import BalancingMethod, Costs, Pruning
 from assignors.replicas.plan import Capabilities, Plan, PlanRequest, PlanStatus
 from assignors.replicas.state import NO_BROKER, ClusterState
