@@ -2,6 +2,8 @@
 
 Source: Appier's comparison of reassignment tools, which uses these criteria: storage balance, constraint satisfaction,
 minimal movement, leadership balance, determinism, leaders if a broker is down.
+
+Clusters in random order, and comparison of plans independent of the order.
 """
 
 from __future__ import annotations
@@ -14,12 +16,32 @@ from typing import Any
 import numpy as np
 
 from assignors.model.columns import IntArray
+from assignors.model.ids import TopicPartition
 from assignors.replicas.broker_loads import added_replicas
 from assignors.replicas.placement_metrics import PlacementMetrics, measure_placement
 from assignors.replicas.plan import Capabilities, Plan, PlanRequest, ReplicaAssignor
 from assignors.replicas.planning import plan as make_plan
-from assignors.replicas.shuffling import replicas_by_partition, shuffle_state
 from assignors.replicas.state import NO_BROKER, ClusterState
+
+ReplicasByPartition = frozenset[tuple[TopicPartition, tuple[int, ...]]]
+"""The replicas of all partitions, by names and ids, independent of the order."""
+
+
+def replicas_by_partition(state: ClusterState, replicas: IntArray) -> ReplicasByPartition:
+    """Return the replicas of every partition as broker ids."""
+    ids = np.append(state.ids, NO_BROKER)[replicas]
+    return frozenset(
+        (state.partition_id(row), tuple(broker for broker in held if broker != NO_BROKER))
+        for row, held in enumerate(ids.tolist())
+    )
+
+
+def shuffle_state(state: ClusterState, generator: np.random.Generator) -> ClusterState:
+    """Return the same cluster with its brokers, topics and partitions in random order."""
+    brokers, topics = generator.permutation(len(state.brokers)), generator.permutation(len(state.topics))
+    rows = generator.permutation(state.num_partitions)
+    return state.reordered(rows, brokers, topics)
+
 
 NUM_ORDERS = 20
 """The default number of input orders for the stability of a strategy."""

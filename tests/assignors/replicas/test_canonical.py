@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from assignors.replicas.canonical import CanonicalState
-from assignors.replicas.shuffling import shuffle_state
+from assignors.replicas.plan_evaluation import shuffle_state
 from tests.assignors.replicas.clusters import random_cluster
 
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from assignors.replicas.capacity_packing import CapacityPacking
 from assignors.replicas.goal_chain import GoalChain
 from assignors.replicas.plan import PlanRequest, PlanStatus
+from assignors.replicas.plan_evaluation import replicas_by_partition, shuffle_state
 from assignors.replicas.planning import plan
-from assignors.replicas.shuffling import replicas_by_partition, shuffle_state
 from assignors.replicas.state import BrokerState, ClusterState, TopicRetention
 from assignors.replicas.topicmappr_storage import TopicmapprStorage
 

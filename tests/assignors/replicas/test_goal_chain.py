@@ -10,8 +10,8 @@ from assignors.model.columns import IntArray
 from assignors.replicas.broker_loads import added_replicas, bytes_per_broker, count_leaders, count_replicas
 from assignors.replicas.goal_chain import GoalChain
 from assignors.replicas.plan import Plan, PlanRequest, PlanStatus
+from assignors.replicas.plan_evaluation import replicas_by_partition, shuffle_state
 from assignors.replicas.planning import plan
-from assignors.replicas.shuffling import replicas_by_partition, shuffle_state
 from assignors.replicas.state import BrokerState, ClusterState
 from tests.assignors.replicas.clusters import brokers, ids, random_cluster
 

@@ -10,9 +10,8 @@ from assignors.replicas.admin_utils import assign_replicas_to_brokers
 from assignors.replicas.broker_loads import count_leaders, count_replicas
 from assignors.replicas.kafka_generate import KafkaGenerate, Placer
 from assignors.replicas.plan import Plan, PlanRequest, PlanStatus
-from assignors.replicas.plan_evaluation import measure_movement
+from assignors.replicas.plan_evaluation import measure_movement, replicas_by_partition, shuffle_state
 from assignors.replicas.planning import plan
-from assignors.replicas.shuffling import replicas_by_partition, shuffle_state
 from assignors.replicas.state import BrokerState, ClusterState
 from assignors.replicas.violations import PlanRule, find_violations
 from tests.assignors.replicas.clusters import brokers, ids, killerwhile, random_cluster

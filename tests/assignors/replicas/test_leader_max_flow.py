@@ -12,8 +12,8 @@ from assignors.replicas.broker_loads import added_replicas, count_leaders
 from assignors.replicas.leader_max_flow import LeaderMaxFlow
 from assignors.replicas.phases.residue_flow import Pruning
 from assignors.replicas.plan import Plan, PlanRequest, PlanStatus
+from assignors.replicas.plan_evaluation import replicas_by_partition, shuffle_state
 from assignors.replicas.planning import plan
-from assignors.replicas.shuffling import replicas_by_partition, shuffle_state
 from assignors.replicas.state import BrokerState, ClusterState
 from tests.assignors.replicas.clusters import ids, random_cluster
 from tests.assignors.replicas.topics import (

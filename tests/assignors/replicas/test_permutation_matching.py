@@ -9,8 +9,8 @@ from assignors.replicas.broker_loads import added_replicas, count_leaders, count
 from assignors.replicas.permutation_matching import PermutationMatching
 from assignors.replicas.placement_metrics import measure_placement
 from assignors.replicas.plan import PlanRequest, PlanStatus
+from assignors.replicas.plan_evaluation import replicas_by_partition, shuffle_state
 from assignors.replicas.planning import plan
-from assignors.replicas.shuffling import replicas_by_partition, shuffle_state
 from assignors.replicas.state import NO_BROKER, ClusterState
 from tests.assignors.replicas.clusters import brokers, ids, random_cluster
 

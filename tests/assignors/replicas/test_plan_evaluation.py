@@ -12,9 +12,16 @@ import pytest
 
 from assignors.replicas.placement_metrics import measure_placement
 from assignors.replicas.plan import Capabilities, Plan, PlanRequest, PlanStatus
-from assignors.replicas.plan_evaluation import Criterion, PlanMovement, changed_rows, evaluate_plan, measure_movement
+from assignors.replicas.plan_evaluation import (
+    Criterion,
+    PlanMovement,
+    changed_rows,
+    evaluate_plan,
+    measure_movement,
+    replicas_by_partition,
+    shuffle_state,
+)
 from assignors.replicas.planning import plan
-from assignors.replicas.shuffling import replicas_by_partition, shuffle_state
 from assignors.replicas.state import ClusterState
 from assignors.replicas.violations import PlanRule
 from tests.assignors.replicas.clusters import brokers, ids, random_cluster

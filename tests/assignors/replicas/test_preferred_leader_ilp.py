@@ -9,10 +9,10 @@ from assignors.integer_program import solve_integer
 from assignors.replicas.broker_loads import added_replicas, count_leaders, count_per_rack, count_replicas
 from assignors.replicas.normalized_problem import NormalizedProblem
 from assignors.replicas.plan import PlanRequest, PlanStatus
+from assignors.replicas.plan_evaluation import replicas_by_partition, shuffle_state
 from assignors.replicas.planning import plan
 from assignors.replicas.preferred_leader_ilp import PreferredLeaderIlp
 from assignors.replicas.programs.pooled_program import build_pooled_program
-from assignors.replicas.shuffling import replicas_by_partition, shuffle_state
 from assignors.replicas.state import BrokerState, ClusterState
 from tests.assignors.replicas.clusters import brokers, ids, killerwhile, random_cluster
 

@@ -16,9 +16,8 @@ from assignors.replicas.broker_loads import count_replicas
 from assignors.replicas.phases.residue_flow import Costs, Pruning
 from assignors.replicas.placement_metrics import PlacementMetrics, measure_placement
 from assignors.replicas.plan import PlanRequest, PlanStatus
-from assignors.replicas.plan_evaluation import measure_movement
+from assignors.replicas.plan_evaluation import measure_movement, replicas_by_partition, shuffle_state
 from assignors.replicas.planning import plan
-from assignors.replicas.shuffling import replicas_by_partition, shuffle_state
 from assignors.replicas.state import NO_BROKER, BrokerState, ClusterState
 from assignors.replicas.three_phase_flow import ThreePhaseFlow
 from assignors.replicas.violations import find_violations

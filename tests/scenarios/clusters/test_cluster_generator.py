@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from assignors.replicas.broker_loads import count_replicas
-from assignors.replicas.shuffling import replicas_by_partition
+from assignors.replicas.plan_evaluation import replicas_by_partition
 from scenarios.clusters.cluster_generator import MEAN_BYTES, ClusterShape, generate_cluster
 from scenarios.clusters.cluster_reader import read_cluster
 from scenarios.kafka.plan_files.cluster import ASSIGNMENT, BROKERS, LOG_DIRS, cluster_files
