@@ -16,9 +16,8 @@ from assignors.model.configs import AssignmentConfigs, RackAwareStrategy
 from assignors.model.ids import ProcessId, TaskId, TopicPartition
 from assignors.model.lags import best_available, caught_up, records_to_restore
 from assignors.model.state import LATEST_OFFSET, ApplicationState, KafkaStreamsState, TaskInfo, TaskTopicPartition
-from assignors.tasks.cheapest_target import cheapest_target
 from assignors.tasks.high_availability import HighAvailability
-from assignors.tasks.incremental import Incremental
+from assignors.tasks.incremental import Incremental, cheapest_target
 from tests.contract.random_applications import RandomApplication
 
 AT_MOST = 60
