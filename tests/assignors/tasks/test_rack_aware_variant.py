@@ -24,13 +24,14 @@ from assignors.model.state import (
 )
 from assignors.model.traffic_rates import PartitionRate, TrafficRates, TrafficUnit, rates_of_topics
 from assignors.tasks.high_availability import HighAvailability
-from assignors.tasks.partition_weights import MAX_WEIGHT, partition_weights
 from assignors.tasks.rack_aware_variant import (
+    MAX_WEIGHT,
     CurrentOverlap,
     MinBytes,
     RackAwareVariant,
     ReliableStandbys,
     SubtopologyBalance,
+    partition_weights,
 )
 from tests.assignors.tasks.subtopology_skew import measure_skew, problem, with_strategy
 from tests.contract.random_applications import RandomApplication
