@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from assignors.tasks.task_pairs import TaskPairs
+from assignors.tasks.stickiness import TaskPairs
 from assignors.tasks.task_placement import TaskPlacement
 from tests.assignors.tasks.sticky_tables import state
 
