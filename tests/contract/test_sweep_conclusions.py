@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from pipeline.aggregate.cell_statistics import CELL_STATISTICS
+from pipeline.aggregate.aggregation import CELL_STATISTICS
 from pipeline.aggregate.stored_sweeps import StoredSweep
 from pipeline.aggregate.summary import build_summary, scenario_front
 from reports.analysis.metrics import METRIC

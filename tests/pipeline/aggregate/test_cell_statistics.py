@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from pipeline.aggregate.cell_statistics import cell_statistics, cell_statistics_schema, run_schema
+from pipeline.aggregate.aggregation import cell_statistics, cell_statistics_schema, run_schema
 from pipeline.aggregate.stored_sweeps import StoredFactor, StoredSweep, factor_columns, level_text
 from reports.analysis.metrics import METRICS
 from tests.pipeline.aggregate.sweep_files import run

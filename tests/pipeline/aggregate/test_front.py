@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from pipeline.aggregate.cell_statistics import CELL_STATISTICS
+from pipeline.aggregate.aggregation import CELL_STATISTICS
 from pipeline.aggregate.front import pareto_front
 from pipeline.aggregate.summary import scenario_front
 from reports.analysis.pareto import NOT_DOMINATED, dominators
