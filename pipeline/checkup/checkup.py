@@ -1,25 +1,255 @@
-"""The checkup of an application or a consumer group: its grades, findings, the best change, and its rollout."""
+"""The checkup of an application or a consumer group: its grades, findings, the best change, and its rollout.
+
+The search for a better setting: single changes first, then combinations of helpful changes.
+
+Guarantees: the result depends on the scenario and the options only, not on the number of processes. A setting is
+recommended only if no area has a worse grade, and if with seeds that the search did not use at least one area is
+significantly better.
+
+Complexity: situations times settings times `SEARCH_SEEDS` runs; settings that the situations with the highest figures
+rule out are not run in the others.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final, Generic
 
 from pipeline.checkup.group_program import GroupProgram
 from pipeline.checkup.program import CheckupProgram, RunRequests, Setting
-from pipeline.checkup.search import SEARCH_SEEDS, SearchResult, SettingRuns, search
+from pipeline.checkup.runs import SituationRequest, by_seed, run_situation
 from pipeline.checkup.streams_program import StreamsProgram
 from pipeline.recommend.errors import RecommendError
+from reports.analysis.checkup.area import SituationRun
 from reports.analysis.checkup.findings import findings
 from reports.analysis.checkup.report import (
+    NOTICEABLE,
     CheckupReport,
     ReportCard,
     area_gains,
+    report_card,
     situation_figures,
 )
 from reports.analysis.recommendation import MetricChange
+from scenarios.checkup.situations import Situation
 from scenarios.load import Scenario
+
+SEARCH_SEEDS: Final = 2
+"""Seeds of each setting that the search tries."""
+
+_GAIN: Final = 0.1
+"""Smallest gain of the sum of positions for which a change is kept."""
+
+
+@dataclass(slots=True, eq=False)
+class SettingRuns(Generic[Setting]):
+    """Runs settings in situations, and keeps what was run.
+
+    Attributes:
+        program: the settings, situations and areas of the scenario.
+        run_requests: runs them.
+        count: number of runs so far.
+    """
+
+    program: CheckupProgram[Setting]
+    run_requests: RunRequests
+    count: int = 0
+    _known: dict[tuple[Setting, str, tuple[int, ...]], list[SituationRun] | str] = field(default_factory=dict)
+
+    def run(
+        self, settings: Sequence[Setting], seeds: Sequence[int], keys: Collection[str] | None = None
+    ) -> list[list[dict[str, SituationRun]] | None]:
+        """Run settings with seeds.
+
+        Args:
+            settings: the settings.
+            seeds: the seeds.
+            keys: keys of the situations; None for all.
+
+        Returns:
+            For each setting, the runs by seed and situation; None if it is invalid in this scenario.
+        """
+        wanted = tuple(seeds)
+        chosen = [one for one in self.program.situations if keys is None or one.key in keys]
+        new = [
+            (setting, situation)
+            for setting in dict.fromkeys(settings)
+            for situation in chosen
+            if (setting, situation.key, wanted) not in self._known
+        ]
+        answers = self.run_requests([self._request(setting, situation, wanted) for setting, situation in new])
+        for (setting, situation), answer in zip(new, answers, strict=True):
+            self._known[setting, situation.key, wanted] = answer
+            self.count += 0 if isinstance(answer, str) else len(wanted)
+        return [self._of_setting(setting, [one.key for one in chosen], wanted) for setting in settings]
+
+    def cards(
+        self, settings: Sequence[Setting], seeds: Sequence[int], keys: Collection[str] | None = None
+    ) -> dict[Setting, ReportCard]:
+        """Return the report cards of the settings that are valid; see `run`."""
+        return {
+            setting: self.card(setting, runs, is_partial=keys is not None)
+            for setting, runs in zip(settings, self.run(settings, seeds, keys), strict=True)
+            if runs is not None
+        }
+
+    def card(
+        self, setting: Setting, runs: Sequence[dict[str, SituationRun]], *, is_partial: bool = False
+    ) -> ReportCard:
+        """Return the report card of a setting."""
+        return report_card(
+            self.program.settings.describe(setting),
+            runs,
+            self.program.areas,
+            is_migration=self.program.settings.is_migration(setting),
+            is_partial=is_partial,
+        )
+
+    def why_invalid(self, setting: Setting) -> str:
+        """Return why a setting that was run is invalid in this scenario."""
+        errors = (answer for (one, *_), answer in self._known.items() if one == setting and isinstance(answer, str))
+        return next(errors, "")
+
+    def _of_setting(
+        self, setting: Setting, keys: Sequence[str], seeds: tuple[int, ...]
+    ) -> list[dict[str, SituationRun]] | None:
+        runs = []
+        for key in keys:
+            answer = self._known[setting, key, seeds]
+            if isinstance(answer, str):
+                return None
+            runs.append(answer)
+        return by_seed(keys, runs)
+
+    def _request(self, setting: Setting, situation: Situation, seeds: tuple[int, ...]) -> SituationRequest:
+        settings = self.program.settings
+        scenario = settings.scenario
+        return SituationRequest(
+            key=situation.key,
+            document=settings.document(situation.document, setting),
+            name=scenario.name,
+            folder=None if scenario.path is None else scenario.path.parent,
+            duration_ms=situation.duration_ms,
+            seeds=seeds,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult(Generic[Setting]):
+    """The settings that were tried.
+
+    Attributes:
+        ranked: the settings that are better than the current one, the best first.
+        cards: the report cards of all valid settings.
+        single: those of the settings with a single change.
+    """
+
+    ranked: list[Setting]
+    cards: dict[Setting, ReportCard]
+    single: dict[Setting, ReportCard]
+
+
+def search(runs: SettingRuns[Setting], seeds: Sequence[int], on_step: Callable[[str], None]) -> SearchResult[Setting]:
+    """Search for the setting with the lowest sum of positions whose grades are nowhere worse than today's.
+
+    Args:
+        runs: runs settings.
+        seeds: the seeds of the search.
+        on_step: called with a description of each step.
+
+    Returns:
+        The better settings, and all report cards.
+    """
+    return _SettingSearch(runs, seeds, on_step).result()
+
+
+class _SettingSearch(Generic[Setting]):
+    """The state of a search."""
+
+    def __init__(self, runs: SettingRuns[Setting], seeds: Sequence[int], on_step: Callable[[str], None]) -> None:
+        self._runs = runs
+        self._seeds = seeds
+        self._on_step = on_step
+        self._today = runs.program.settings.today
+        self._reference = runs.cards([self._today], seeds)[self._today]
+        self._cards = {self._today: self._reference}
+        # The figure of an area is the highest of its situations: those that decide today bound it from below.
+        self._deciding = {graded.situation for graded in self._reference.areas if graded.situation is not None}
+
+    def result(self) -> SearchResult[Setting]:
+        settings, cards = self._runs.program.settings, self._cards
+        changes = settings.single_changes()
+        self._on_step(f"trying {len(changes)} changes of the current setting")
+        self._grade(changes, self._reference)
+        single = {setting: card for setting, card in cards.items() if setting != self._today}
+        helping = sorted(
+            (one for one in single if self._can_help(one) and _gain(cards[one], self._reference) >= _GAIN),
+            key=lambda one: cards[one].total,
+        )
+        self._on_step(f"combining {len(helping)} changes that help")
+        best = self._today
+        for change in (*helping, *helping):  # A change may need a later one: standbys take long without more warm-ups.
+            combined = change if best == self._today else settings.combine(best, change)
+            if combined is not None:
+                best = self._better(best, [combined])
+        self._on_step("leaving out changes that do not help")
+        best = self._simplified(best)
+        others = [one for one in cards if one not in (best, self._today) and self._is_allowed(one)]
+        ranked = sorted(others, key=lambda one: cards[one].total)
+        better = [one for one in ranked if _gain(cards[one], self._reference) >= _GAIN]
+        return SearchResult([best, *better] if best != self._today else better, cards, single)
+
+    def _grade(self, settings: Sequence[Setting], reference: ReportCard) -> None:
+        """Grade settings: in the deciding situations first, and in all if they can still be better than a reference."""
+        new = [setting for setting in settings if setting not in self._cards]
+        screened = self._runs.cards(new, self._seeds, self._deciding)
+        promising = [
+            setting
+            for setting, card in screened.items()
+            if _gain(card, reference) >= _GAIN
+            or any(
+                before.position - after.position >= NOTICEABLE
+                for before, after in zip(self._reference.areas, card.areas, strict=True)
+            )
+        ]
+        self._cards |= screened | self._runs.cards(promising, self._seeds)
+
+    def _can_help(self, setting: Setting) -> bool:
+        """Return whether a setting was run in all situations, and needs no migration."""
+        card = self._cards.get(setting)
+        return card is not None and not card.is_partial and not card.is_migration
+
+    def _is_allowed(self, setting: Setting) -> bool:
+        """Return whether a setting can help, and has no worse grade."""
+        return self._can_help(setting) and not self._cards[setting].is_worse_than(self._reference)
+
+    def _better(self, best: Setting, others: Sequence[Setting]) -> Setting:
+        """Return the first of some settings that is better than the best one; else the best one."""
+        self._grade(others, self._cards[best])
+        for other in others:
+            if self._is_allowed(other) and _gain(self._cards[other], self._cards[best]) >= _GAIN:
+                return other
+        return best
+
+    def _simplified(self, best: Setting) -> Setting:
+        """Return a setting without the changes that do not help."""
+        for smaller in self._runs.program.settings.without_each_change(best):
+            self._cards |= self._runs.cards([smaller], self._seeds) if smaller not in self._cards else {}
+            if self._is_allowed(smaller) and _gain(self._cards[best], self._cards[smaller]) < _GAIN:
+                return self._simplified(smaller)
+        return best
+
+
+def _gain(card: ReportCard, other: ReportCard) -> float:
+    """Return by how much a report card is better than another one."""
+    return other.total - card.total
+
+
+def run_in_order(requests: Sequence[SituationRequest]) -> list[Any]:
+    """Run requests one after the other, in this process."""
+    return [run_situation(request) for request in requests]
+
 
 FIRST_SEEDS: Final = 3
 """Seeds of the first report card."""

@@ -15,8 +15,7 @@ import pytest
 
 import assignor_sim as sim
 from assignor_sim.api.checkup import Checkup
-from pipeline.checkup.checkup import FIRST_SEEDS, CheckupRequest, run_checkup
-from pipeline.checkup.search import SEARCH_SEEDS, run_in_order
+from pipeline.checkup.checkup import FIRST_SEEDS, SEARCH_SEEDS, CheckupRequest, run_checkup, run_in_order
 from reports.analysis.checkup.area import GRADES
 from reports.analysis.checkup.areas import GROUP_AREAS, STREAMS_AREAS
 from reports.analysis.checkup.report import ReportCard, report_record
