@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from pipeline.ingest.approximate_median import approximate_median
 from pipeline.ingest.hourly_worker import hours_of_readings
+from pipeline.ingest.sample_arrays import approximate_median
 
 pytestmark = pytest.mark.spark
 

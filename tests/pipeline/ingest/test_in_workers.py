@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 from pipeline.ingest import hourly_worker
-from pipeline.ingest.approximate_median import approximate_median
 from pipeline.ingest.hourly_worker import hours_of_readings
+from pipeline.ingest.sample_arrays import approximate_median
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
