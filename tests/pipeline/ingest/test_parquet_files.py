@@ -11,10 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipeline.ingest import series_rows, source_series
+from pipeline.ingest.chunk_files import hash_of
 from pipeline.ingest.mapping import find_mapping
 from pipeline.ingest.parquet_files import plan_parquet
 from pipeline.ingest.parquet_worker import is_supported
-from pipeline.ingest.partition_hash import hash_of
 from pipeline.ingest.run import IngestSources, ingest
 from pipeline.ingest.sources import find_files, group_files
 from tests.pipeline.ingest.test_in_workers import START_MS
