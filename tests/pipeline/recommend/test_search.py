@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pipeline.recommend.limits import parse_limits
-from pipeline.recommend.search import MAX_SEEDS, search
+from pipeline.recommend.recommender import MAX_SEEDS, search
 from pipeline.recommend.space import Candidate
 from tests.pipeline.recommend.synthetic_runs import SPACE, SyntheticRuns, evaluator_of, noise
 
