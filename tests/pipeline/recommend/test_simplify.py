@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pipeline.recommend.limits import parse_limits
-from pipeline.recommend.simplify import simplify
+from pipeline.recommend.recommender import simplify
 from pipeline.recommend.space import Candidate
 from tests.pipeline.recommend.synthetic_runs import SPACE, evaluator_of, noise
 
