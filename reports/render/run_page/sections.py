@@ -10,11 +10,11 @@ from reports.analysis.conclusion import conclude
 from reports.analysis.formatting import format_clock, format_count, format_rate
 from reports.analysis.runs.breakdowns import cross_rack_by_kind, moves_by_reason, tasks_by_downtime
 from reports.analysis.runs.client_loads import client_loads, load_grid
-from reports.analysis.runs.convergence_grid import convergence_grid
 from reports.analysis.runs.grids import (
     MAX_TASKS,
     MAX_TIMES,
     breakdown_grid,
+    convergence_grid,
     series_grid,
     task_grid,
     worst_tasks,

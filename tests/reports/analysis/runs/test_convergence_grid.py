@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reports.analysis.runs.convergence_grid import convergence_grid
+from reports.analysis.runs.grids import convergence_grid
 from reports.render.terminal.rounds import draw
 from tests.reports.sample_runs import MINUTE_MS, tables
 
