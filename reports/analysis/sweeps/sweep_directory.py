@@ -1,4 +1,7 @@
-"""Directories of sweeps, and the aggregates that `assignor-sim aggregate` writes to them."""
+"""Directories of sweeps, and the aggregates that `assignor-sim aggregate` writes to them.
+
+The rules of the tables of an aggregate: nulls, keys, and references between tables.
+"""
 
 from __future__ import annotations
 
@@ -6,22 +9,70 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from reports.analysis.comparison import TableError
-from reports.analysis.sweeps.table_rules import AGGREGATE_REFERENCES, AGGREGATE_RULES
 from reports.analysis.sweeps.tables import AGGREGATE_SCHEMAS
 from simulator.results.json_documents import JsonError, read_json, validated
 from simulator.results.regular_files import read_document
 from simulator.results.renamed_keys import RENAMED_KEYS, rename_columns, rename_keys, warn_of_old_keys
 from simulator.results.result_directory import ResultsError
-from simulator.results.table_checks import TableMistake, TableRules, check_relations, check_schema, read_table
+from simulator.results.table_checks import (
+    Reference,
+    TableMistake,
+    TableRules,
+    check_relations,
+    check_schema,
+    read_table,
+)
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
+
+
+_CELL: Final = ("setting", "assignor")
+
+
+def _all_but(table: str, *never_null: str) -> frozenset[str]:
+    return frozenset(AGGREGATE_SCHEMAS[table].names) - frozenset((*_KEYS[table], "scenario", "sweep", *never_null))
+
+
+_KEYS: Final[Mapping[str, tuple[str, ...]]] = {
+    "cells": (*_CELL, "metric"),
+    "differences": (*_CELL, "metric"),
+    "front": _CELL,
+    "sensitivity": ("metric", "factor"),
+    "levels": ("metric", "factor", "position"),
+    "pairs": ("metric", "factor", "other", "position", "other_position"),
+}
+
+AGGREGATE_RULES: Final[Mapping[str, TableRules]] = MappingProxyType(
+    {
+        "cells": TableRules(
+            _all_but("cells", "label", "runs", "errors", "failed", "stable", "known"), key=_KEYS["cells"]
+        ),
+        "differences": TableRules(_all_but("differences", "label", "baseline", "pairs"), key=_KEYS["differences"]),
+        "front": TableRules(
+            _all_but("front", "label", "runs", "errors", "failed", "stable", "on_front", "best_of"), key=_KEYS["front"]
+        ),
+        "sensitivity": TableRules(_all_but("sensitivity", "rank", "levels", "runs"), key=_KEYS["sensitivity"]),
+        "levels": TableRules(_all_but("levels", "level", "runs"), key=_KEYS["levels"]),
+        "pairs": TableRules(_all_but("pairs", "level", "other_level", "runs"), key=_KEYS["pairs"]),
+    }
+)
+"""The rules of each table of the aggregate of one sweep."""
+
+AGGREGATE_REFERENCES: Final = (
+    Reference("cells", _CELL, "front", _CELL),
+    Reference("differences", _CELL, "front", _CELL),
+    Reference("front", ("setting",), "cells", ("setting",)),
+)
+"""References between these tables, on which their readers rely."""
+
 
 REQUIRED_TABLES = tuple(AGGREGATE_SCHEMAS)
 """Tables of an aggregate."""
