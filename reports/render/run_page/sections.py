@@ -1,15 +1,18 @@
-"""Runs as sections of a page: the answer first, then the tables and drawings behind it."""
+"""Runs as sections of a page: the answer first, then the tables and drawings behind it.
+
+Load curves over clients as an inline drawing; a flat curve means balanced load.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from reports.analysis.comparison import ComparisonRow, Tables, rows_by_scenario, table
 from reports.analysis.conclusion import conclude
 from reports.analysis.formatting import format_clock, format_count, format_rate
 from reports.analysis.runs.breakdowns import cross_rack_by_kind, moves_by_reason, tasks_by_downtime
-from reports.analysis.runs.client_loads import client_loads, load_grid
+from reports.analysis.runs.client_loads import ClientLoad, client_loads, load_grid
 from reports.analysis.runs.grids import (
     MAX_TASKS,
     MAX_TIMES,
@@ -32,15 +35,47 @@ from reports.analysis.runs.rack_matrices import kinds_in, rack_matrices
 from reports.analysis.runs.scaling_history import MAX_CHANGES, scaling_histories, section_sentence
 from reports.analysis.runs.time_series import cross_rack_rate, displaced_tasks, events, series
 from reports.analysis.text import printable
-from reports.render.drawing.line_chart import COLORS
+from reports.render.drawing.chart_axes import Unit
+from reports.render.drawing.line_chart import COLORS, ChartLine, LineChart, line_chart
 from reports.render.html.inline_figures import inline_figures
 from reports.render.html.shell import Section
 from reports.render.run_page.answer import answer
 from reports.render.run_page.comparison_table import ComparisonTable, comparison_tables
-from reports.render.run_page.load_chart import load_chart
 from reports.render.run_page.player import player_data
 from reports.render.run_page.round_table import HEADERS, MAX_ROUNDS, first_runs
 from reports.render.run_page.scaling_parts import scaling_parts
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+
+def load_chart(loads: Mapping[str, Sequence[ClientLoad]]) -> Markup | None:
+    """Return a descending curve of tasks per thread for each assignor; None without an assignment."""
+    from markupsafe import Markup
+
+    longest = max(map(len, loads.values()), default=0)
+    if not longest:
+        return None
+    lines = [
+        ChartLine(label, index, range(1, len(run_loads) + 2), _stepped([load.per_thread for load in run_loads]))
+        for index, (label, run_loads) in enumerate(loads.items())
+    ]
+    chart = LineChart(
+        title="Active and standby tasks per thread of each client, most loaded first, for each assignor",
+        lines=lines,
+        x_unit=Unit(1.0, "", is_whole=True),
+        y_unit=Unit(1.0, "tasks/thread"),
+        x_name="clients, most loaded first",
+        until=float(longest + 1),
+        start=1.0,
+        is_stepped=True,
+    )
+    return Markup(line_chart(chart))
+
+
+def _stepped(values: Sequence[float]) -> list[float]:
+    """Return the values with the last one repeated, so that the step of the last client has a width."""
+    return [*values, *values[-1:]]
 
 
 def run_sections(
