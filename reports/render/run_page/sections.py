@@ -1,6 +1,8 @@
 """Runs as sections of a page: the answer first, then the tables and drawings behind it.
 
 Load curves over clients as an inline drawing; a flat curve means balanced load.
+
+The autoscalers of runs on a page: a figure, what it shows, and its numbers.
 """
 
 from __future__ import annotations
@@ -32,21 +34,67 @@ from reports.analysis.runs.highlights import (
     traffic_sentence,
 )
 from reports.analysis.runs.rack_matrices import kinds_in, rack_matrices
-from reports.analysis.runs.scaling_history import MAX_CHANGES, scaling_histories, section_sentence
+from reports.analysis.runs.scaling_history import (
+    MAX_CHANGES,
+    ScalingHistory,
+    changes_grid,
+    history_sentence,
+    reasons_grid,
+    scaling_histories,
+    section_sentence,
+    steps_grid,
+)
 from reports.analysis.runs.time_series import cross_rack_rate, displaced_tasks, events, series
 from reports.analysis.text import printable
+from reports.render.drawing import scaling_panels
 from reports.render.drawing.chart_axes import Unit
 from reports.render.drawing.line_chart import COLORS, ChartLine, LineChart, line_chart
-from reports.render.html.inline_figures import inline_figures
+from reports.render.html.inline_figures import inline_figure, inline_figures
 from reports.render.html.shell import Section
 from reports.render.run_page.answer import answer
 from reports.render.run_page.comparison_table import ComparisonTable, comparison_tables
 from reports.render.run_page.player import player_data
 from reports.render.run_page.round_table import HEADERS, MAX_ROUNDS, first_runs
-from reports.render.run_page.scaling_parts import scaling_parts
 
 if TYPE_CHECKING:
     from markupsafe import Markup
+    from matplotlib.figure import Figure
+
+
+def scaling_parts(histories: Sequence[ScalingHistory]) -> list[dict[str, Any]]:
+    """Return heading, sentence, figure and tables of each autoscaler, as variables of the template."""
+    several = len({history.workload for history in histories}) > 1
+    return [
+        {
+            "id": f"scaling-{number}",
+            "title": f"{history.label}: {history.workload}" if several else history.label,
+            "sentence": history_sentence(history),
+            "figure": inline_figure(_draw, history, f"scaling-{number}", _description(history)),
+            "reasons": reasons_grid(history),
+            "changes": changes_grid(history),
+            "steps": steps_grid(history),
+            "num_changes": len(history.changes),
+            "num_steps": len(history.steps),
+        }
+        for number, history in enumerate(histories, 1)
+    ]
+
+
+def _draw(history: ScalingHistory, *, narrow: bool = False) -> Figure:
+    from reports.render.figures.run_figures import figure_style
+
+    with figure_style():
+        return scaling_panels.draw("", [history], narrow=narrow)
+
+
+def _description(history: ScalingHistory) -> str:
+    """Return the figure in words, for screen readers."""
+    most = max(step["recommended"] for step in history.steps)
+    return (
+        f"Pods of {printable(history.workload)} over time with {printable(history.label)}: set, ready, and asked for "
+        f"by the lag (up to {format_count(most)}); the lag and its target; times in which pods are held; and "
+        f"rebalances by cause. {history_sentence(history)} Tables hold the numbers"
+    )
 
 
 def load_chart(loads: Mapping[str, Sequence[ClientLoad]]) -> Markup | None:
