@@ -9,7 +9,7 @@ from typing import Any
 from reports.analysis.cells import cost_above_bound_cell
 from reports.analysis.comparison import compare_runs
 from reports.analysis.notes import notes
-from reports.render.run_page.round_table import HEADERS, first_runs
+from reports.render.run_page.sections import HEADERS, first_runs
 from reports.render.terminal.comparison import render
 from tests.reports.sample_runs import tables
 

@@ -16,7 +16,7 @@ from reports.analysis.metrics import METRICS
 from reports.analysis.runs.merged_results import REQUIRED_TABLES
 from reports.render.figures.run_figures import BAR_CHARTS
 from reports.render.page import page
-from reports.render.run_page.round_table import HEADERS
+from reports.render.run_page.sections import HEADERS
 from tests.reports.sample_player_runs import player_runs
 from tests.reports.sample_runs import MANIFEST, four_assignors, run_rounds, tables
 from tests.reports.sample_scaling import scaled_runs
