@@ -1,4 +1,10 @@
-"""The comparison of runs as text: a table for terminals, JSON and CSV for scripts, Markdown for documents."""
+"""The comparison of runs as text: a table for terminals, JSON and CSV for scripts, Markdown for documents.
+
+The comparison as a table for a terminal of a given width.
+
+From `MIN_WIDTH` columns, the table has one row per assignor if that fits. Otherwise it is transposed: one row per
+metric, and as many assignors side by side as fit. No metric is dropped for lack of width.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +12,194 @@ import csv
 import io
 import json
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from reports.analysis.cells import Column, convergence_cell, cost_above_bound_cell, metric_column, rack_redundancy_cell
+from rich.cells import cell_len, chop_cells
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from reports.analysis.cells import (
+    Cell,
+    Column,
+    convergence_cell,
+    cost_above_bound_cell,
+    metric_column,
+    rack_redundancy_cell,
+    verdict_column,
+)
 from reports.analysis.comparison import ComparisonRow, Tables, best_rows, compare_runs, rows_by_scenario
 from reports.analysis.comparison_records import record_keys, records
 from reports.analysis.metrics import ALL_METRICS
-from reports.analysis.notes import MIN_NOTED_COMPUTE_MS, notes
+from reports.analysis.notes import MIN_NOTED_COMPUTE_MS, Note, notes
+from reports.analysis.text import name_parts, printable
 from reports.render.markdown import markdown_text
+from reports.render.terminal.console import GOOD, HEADER, QUIET, grid, lines, terminal_width
 from simulator.results.csv_cells import csv_cell
+
+_LABEL = range(18, 41)
+"""Minimum and maximum width of the label column; longer labels are wrapped."""
+
+_LEGENDS = {
+    "bound": "Bound: at equal balance, deciding round.",
+    "converge": "Converge: worst event.",
+    "skew": "Skew: maximum minus minimum.",
+}
+"""Explanations by a part of the keys of the metrics that need them."""
+
+MIN_WIDTH = 100
+"""Minimum width of a terminal for a table with one row per assignor."""
+
+WIDE = 2_000
+"""Width of the text with the option `wide`."""
+
+
+def draw(
+    rows: Sequence[ComparisonRow],
+    columns: Sequence[Column],
+    notes: Sequence[Note],
+    width: int | None,
+    *,
+    color: bool | None,
+    wide: bool = False,
+) -> str:
+    """Draw one table per scenario with a legend and notes below.
+
+    Args:
+        rows: the comparison.
+        columns: the columns to show.
+        notes: notes below the tables.
+        width: width of the terminal in characters; detected by default.
+        color: whether to use colors; detected by default.
+        wide: whether to have one row per assignor and no line breaks, however wide the lines become.
+
+    Returns:
+        The text.
+    """
+    characters = WIDE if wide else terminal_width(width)
+    return lines(_parts(rows, columns, notes, characters), characters, color=color)
+
+
+def _parts(
+    rows: Sequence[ComparisonRow], columns: Sequence[Column], notes: Sequence[Note], width: int
+) -> Iterator[RenderableType]:
+    for number, (scenario, group) in enumerate(rows_by_scenario(rows).items()):
+        if number:
+            yield Text()
+        yield _heading(scenario, group)
+        yield from _table(group, columns, width)
+        for note in notes:
+            if note.scenario == scenario:
+                yield _note(note)
+    if not rows:
+        yield Text("No runs.")
+
+
+def _note(note: Note) -> Text:
+    return Text(f"– {printable(note.text)}", overflow="fold")
+
+
+def _heading(scenario: str, rows: Sequence[ComparisonRow]) -> Text:
+    seeds = max(len(row.seeds) for row in rows)
+    text = Text(printable(scenario), style=HEADER)
+    if seeds > 1:
+        text.append(f"  (median of {seeds} seeds, range below)", style=QUIET)
+    return text
+
+
+def _table(rows: Sequence[ComparisonRow], columns: Sequence[Column], width: int) -> Iterator[RenderableType]:
+    """Yield the widest layout that fits."""
+    drawn_columns = [_draw_column(rows, column) for column in columns]
+    labels = [printable(row.assignor) for row in rows]
+    min_label_width = min(
+        _LABEL[-1], max(_LABEL[0], *(cell_len(part) for label in labels for part in name_parts(label)))
+    )
+    label_width = width - sum(1 + column.width() for column in drawn_columns)
+    if width >= MIN_WIDTH and label_width >= min_label_width:
+        yield _one_row_per_assignor(labels, drawn_columns, min(label_width, _LABEL[-1]))
+        yield _legend(columns, rows)
+        return
+    yield from _one_row_per_metric(labels, [_draw_column(rows, verdict_column()), *drawn_columns], width)
+    yield _legend(columns, rows)
+
+
+def _legend(columns: Sequence[Column], rows: Sequence[ComparisonRow]) -> Text:
+    keys = " ".join(column.metric.name for column in columns)
+    texts = [text for part, text in _LEGENDS.items() if part in keys]
+    return Text(" ".join(["*: best."] * (len(rows) > 1) + texts), style=QUIET)
+
+
+def _one_row_per_assignor(labels: Sequence[str], columns: Sequence[_DrawnColumn], label_width: int) -> Table:
+    table = grid()
+    table.add_column(Text("assignor"))
+    for column in columns:
+        table.add_column(Text(column.column.header), justify="right", width=column.width())
+    for row, label in enumerate(labels):
+        table.add_row(_wrapped(label, label_width), *(column.cells[row] for column in columns))
+    return table
+
+
+def _one_row_per_metric(labels: Sequence[str], columns: Sequence[_DrawnColumn], width: int) -> Iterator[RenderableType]:
+    """Yield transposed tables with as many assignors side by side as fit."""
+    titles = [Text(column.column.title) for column in columns]
+    title_width = max(title.cell_len for title in titles)
+    cell_width = max(column.width() for column in columns)
+    per_block = max(1, (width - title_width) // (1 + cell_width))
+    blocks = -(-len(labels) // per_block)
+    for number, block in enumerate(_split(len(labels), blocks)):
+        if number:
+            yield Text()
+        table = grid()
+        table.add_column(Text(""))
+        for row in block:
+            # One more character for the star of the values.
+            label = _wrapped(labels[row], (width - title_width) // len(block) - 2)
+            table.add_column(Text("\n").join(line + " " for line in label.split("\n")), justify="right")
+        for title, column in zip(titles, columns, strict=True):
+            table.add_row(title, *(column.cells[row] for row in block))
+        yield table
+
+
+def _split(count: int, blocks: int) -> Iterator[range]:
+    """Yield ranges of nearly equal size."""
+    for block in range(blocks):
+        yield range(block * count // blocks, (block + 1) * count // blocks)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _DrawnColumn:
+    column: Column
+    cells: tuple[Text, ...]
+
+    def width(self) -> int:
+        return max(cell_len(line) for text in (self.column.header, *map(str, self.cells)) for line in text.split("\n"))
+
+
+def _draw_column(rows: Sequence[ComparisonRow], column: Column) -> _DrawnColumn:
+    winners = best_rows(rows, column.metric)
+    return _DrawnColumn(column, tuple(_draw_cell(column.cell(row), row in winners) for row in rows))
+
+
+def _draw_cell(cell: Cell, is_best: bool) -> Text:
+    """Return a cell; every cell has room for the star, so that digits are aligned."""
+    text = Text(cell.text, style=GOOD if is_best else "")
+    text.append("*" if is_best else " ")
+    for note in cell.notes:
+        text.append(f"\n{note} ", style=QUIET)
+    return text
+
+
+def _wrapped(label: str, width: int) -> Text:
+    """Return a label wrapped to `width` cells, at word separators where possible."""
+    lines = [""]
+    for part in name_parts(label):
+        if lines[-1] and cell_len(lines[-1] + part.rstrip()) > width:
+            lines.append("")
+        lines[-1] += part
+    folded = [piece for line in lines for piece in chop_cells(line.rstrip(), max(width, 2)) or [""]]
+    return Text("\n".join(folded))
+
 
 FORMATS = ("table", "json", "csv", "markdown")
 """Formats of `render`."""
@@ -97,8 +282,6 @@ def render(
     rows = compare_runs(tables)
     match format:
         case "table":
-            from reports.render.terminal.comparison_table import draw
-
             return draw(rows, columns_for(rows, metrics), notes(rows), width, color=color, wide=wide)
         case "json":
             return json.dumps(records(rows, metrics), indent=2, ensure_ascii=False) + "\n"
