@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reports.render.terminal.rounds import draw, records
-from reports.render.terminal.sparkline import sparkline
+from reports.render.terminal.rounds import draw, records, sparkline
 from tests.reports.sample_moves import HA_ROUNDS, results
 from tests.reports.sample_runs import HOSTILE
 
