@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from scenarios.kafka.formats.crc32c import crc32c
+from scenarios.kafka.formats.record_batches import crc32c
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,9 @@ import pyarrow as pa
 import pytest
 
 from scenarios.kafka.formats import decompression
-from scenarios.kafka.formats.crc32c import crc32c
 from scenarios.kafka.formats.decompression import GZIP, LZ4, NONE, SNAPPY, ZSTD
 from scenarios.kafka.formats.lines import FormatError
-from scenarios.kafka.formats.record_batches import LogRecord, looks_like_segment, read_segment
+from scenarios.kafka.formats.record_batches import LogRecord, crc32c, looks_like_segment, read_segment
 from tests.scenarios.kafka.incident.recorded_segments import segment
 
 CONTROL = 0x20

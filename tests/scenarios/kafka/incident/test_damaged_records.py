@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from assignor_sim.api.incident import investigate
-from scenarios.kafka.formats.crc32c import crc32c
+from scenarios.kafka.formats.record_batches import crc32c
 from scenarios.kafka.incident.folder import read_incident
 from scenarios.kafka.observation.errors import ObservationError
 from scenarios.language.errors import ScenarioError
