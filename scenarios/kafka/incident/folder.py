@@ -34,8 +34,11 @@ from scenarios.kafka.formats.log_collectors import split_log
 from scenarios.kafka.formats.offsets_partition import DEFAULT_PARTITIONS, partition_of_group
 from scenarios.kafka.formats.printed_records import looks_like_printed_records, parse_printed_records
 from scenarios.kafka.formats.record_batches import looks_like_segment, read_segment
-from scenarios.kafka.incident.classic_consumer_records import classic_consumer_rebalances, is_of_plain_consumers
-from scenarios.kafka.incident.classic_records import classic_rebalances
+from scenarios.kafka.incident.classic_records import (
+    classic_consumer_rebalances,
+    classic_rebalances,
+    is_of_plain_consumers,
+)
 from scenarios.kafka.incident.coordinated_consumer_records import coordinated_consumer_rebalances
 from scenarios.kafka.incident.leader_logs import ApplicationLogs, rebalances_of_logs, with_logs
 from scenarios.kafka.incident.recorded import RecordedGroup

@@ -20,7 +20,7 @@ from scenarios.kafka.formats.coordinator_schemas import (
 )
 from scenarios.kafka.formats.record_batches import LogRecord
 from scenarios.kafka.incident.causes import rebalance_causes
-from scenarios.kafka.incident.classic_consumer_records import classic_consumer_rebalances
+from scenarios.kafka.incident.classic_records import classic_consumer_rebalances
 from scenarios.kafka.incident.consumer_night import observe_consumer_night
 from scenarios.kafka.incident.consumer_states import (
     ConsumerStates,
