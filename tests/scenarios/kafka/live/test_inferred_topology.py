@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from assignors.model.ids import TaskId
-from scenarios.kafka.live.inferred_topology import find_changelogs, infer_stores, subtopologies_of_tasks
+from scenarios.kafka.live.running_group import find_changelogs, infer_stores, subtopologies_of_tasks
 from scenarios.kafka.observation.errors import ObservationError
 from scenarios.kafka.observation.observation import ObservedSubtopology
 
