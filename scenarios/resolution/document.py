@@ -42,7 +42,7 @@ from scenarios.resolution.limits import check_seeds, check_size
 from scenarios.resolution.other_traffic import resolve_other_traffic
 from scenarios.resolution.other_traffic_context import OtherTrafficContext
 from scenarios.resolution.price import resolve_price, warn_about_dollars
-from scenarios.resolution.reassignment_checks import check_reassignments
+from scenarios.resolution.reassignment_events import check_reassignments
 from scenarios.resolution.rollouts import (
     check_rollouts_of_application,
     check_rollouts_of_group,
