@@ -1,4 +1,7 @@
-"""Resolve a document to the seed-independent part of a world, and report how its valid values do not fit together."""
+"""Resolve a document to the seed-independent part of a world, and report how its valid values do not fit together.
+
+Check the size of a scenario, and its seeds.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,6 @@ from scenarios.resolution.event_context import EventContext
 from scenarios.resolution.events import resolve_events
 from scenarios.resolution.hosts import resolve_hosts
 from scenarios.resolution.imported_files import ImportedFiles
-from scenarios.resolution.limits import check_seeds, check_size
 from scenarios.resolution.other_traffic import resolve_other_traffic
 from scenarios.resolution.other_traffic_context import OtherTrafficContext
 from scenarios.resolution.price import resolve_price, warn_about_dollars
@@ -61,9 +63,25 @@ from scenarios.resolution.workload_events import (
     resolve_manifests,
     workload_notes,
 )
-from scenarios.sampling.blueprint import Blueprint, TopicDefaults
+from scenarios.sampling.blueprint import MAX_TASK_CLIENT_PAIRS, Blueprint, TopicDefaults
 from scenarios.sampling.neighbor_worlds import without_cluster_events
 from simulator.world.world import Application, GroupConfigs, GroupProtocol, Start
+
+
+def check_size(num_tasks: int, num_clients: int, source_map: SourceMap) -> None:
+    """Report more tasks times clients than can be simulated."""
+    if num_tasks * num_clients > MAX_TASK_CLIENT_PAIRS:
+        product = f"{num_tasks:,} tasks on {num_clients:,} clients are {num_tasks * num_clients:,} pairs"
+        source_map.add_mistake((), f"{product}, more than the {MAX_TASK_CLIENT_PAIRS:,} that can be simulated")
+
+
+def check_seeds(seeds: Sequence[int], source_map: SourceMap) -> None:
+    """Report duplicate seeds."""
+    seen: set[int] = set()
+    for i, seed in enumerate(seeds):
+        if seed in seen:
+            source_map.add_mistake(("seeds", i), f"duplicate seed {seed}")
+        seen.add(seed)
 
 
 @dataclass(frozen=True, slots=True)
