@@ -25,9 +25,8 @@ from scenarios.resolution.availability_warnings import (
     warn_about_replication,
 )
 from scenarios.resolution.clients import check_membership, check_streams_group, resolve_clients, warn_about_leak
-from scenarios.resolution.closing_warnings import warn_about_closing
 from scenarios.resolution.cluster import resolve_cluster
-from scenarios.resolution.config_warnings import WarningContext, warn_about_configs
+from scenarios.resolution.config_warnings import WarningContext, warn_about_closing, warn_about_configs
 from scenarios.resolution.configs import (
     check_configs,
     group_configs,
