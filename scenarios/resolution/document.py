@@ -19,14 +19,16 @@ from scenarios.language.schema import ScenarioDocument
 from scenarios.language.validation import SourceMap
 from scenarios.resolution.application import resolve_application
 from scenarios.resolution.assignors import AssignorSpec, resolve_assignors
-from scenarios.resolution.availability_warnings import (
+from scenarios.resolution.clients import check_membership, check_streams_group, resolve_clients, warn_about_leak
+from scenarios.resolution.cluster import resolve_cluster
+from scenarios.resolution.config_warnings import (
+    WarningContext,
     warn_about_availability,
+    warn_about_closing,
+    warn_about_configs,
     warn_about_default_factor,
     warn_about_replication,
 )
-from scenarios.resolution.clients import check_membership, check_streams_group, resolve_clients, warn_about_leak
-from scenarios.resolution.cluster import resolve_cluster
-from scenarios.resolution.config_warnings import WarningContext, warn_about_closing, warn_about_configs
 from scenarios.resolution.configs import (
     check_configs,
     group_configs,
