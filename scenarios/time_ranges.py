@@ -1,13 +1,31 @@
-"""How far the outcome of a run depends on the times of its clients, within their uncertainty."""
+"""How far the outcome of a run depends on the times of its clients, within their uncertainty.
+
+Simulate a run again with other client times: here, or in a process of its own that ends with this one.
+"""
 
 from __future__ import annotations
 
+import dataclasses
+import math
+import os
+import pickle
 import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any, Final
 
 import pyarrow as pa
 
+from assignors import registry
+from assignors.containment.child import end_with_parent, take_pipe
+from assignors.containment.isolation import AssignorProcess, python_command
+from assignors.errors import CustomAssignorError
 from scenarios.load import AssignorSpec, Scenario
-from scenarios.run_again import Repetition
+from scenarios.run import run_world
+from scenarios.run_estimate import MAX_BYTES, estimate_again
+from simulator.processes.run_budget import RunLimits
+from simulator.processes.simulation import Observer
 from simulator.results.time_ranges import (
     CaughtUpTimes,
     DecisiveCopy,
@@ -18,7 +36,123 @@ from simulator.results.time_ranges import (
     time_range_table,
 )
 from simulator.results.trace import Trace
-from simulator.world.world import GroupProtocol
+from simulator.world.client_times import ClientTimes
+from simulator.world.world import GroupProtocol, World
+
+PROCESS_SECONDS: Final = 4.0
+"""Estimated time of a run from which a process of its own is worth its start, which takes about a second."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Repetition:
+    """A run that is simulated again.
+
+    Attributes:
+        scenario: its scenario.
+        world: its world.
+        spec: its assignor.
+        seed: its seed.
+        deadline: when to stop, as `time.monotonic` counts; None without a limit.
+    """
+
+    scenario: Scenario
+    world: World
+    spec: AssignorSpec
+    seed: int
+    deadline: float | None
+
+    def simulate(self, times: ClientTimes, observe: Observer | None = None) -> Trace:
+        """Simulate the run with other client times."""
+        application = dataclasses.replace(self.world.application, times=times)
+        world = dataclasses.replace(self.world, application=application)
+        seconds = None if self.deadline is None else self.deadline - time.monotonic()
+        limits = RunLimits(max_seconds=seconds)
+        return run_world(self.scenario, world, self.spec, self.seed, observe=observe, limits=limits)
+
+    def simulate_both(self, times: ClientTimes, other: ClientTimes, rebalances: int) -> tuple[Trace, Trace]:
+        """Simulate the run with two client times, at the same time if that is worth another process.
+
+        Args:
+            times: the client times of the first run.
+            other: the client times of the second run.
+            rebalances: about how many rebalances a run has.
+
+        Returns:
+            Both traces, which do not depend on where they were simulated.
+        """
+        request = self._request(other) if self._is_worth_a_process(rebalances) else None
+        if request is None:
+            return self.simulate(times), self.simulate(other)
+        with _answer_of_process(request) as answer:
+            trace = self.simulate(times)
+            other_trace = answer()
+        return trace, self.simulate(other) if other_trace is None else other_trace
+
+    def _is_worth_a_process(self, rebalances: int) -> bool:
+        """Return whether the run is long, fits into memory twice, and has assignors without a state of their own."""
+        if os.name != "posix" or _usable_cpus() < 2:  # Elsewhere, a process could outlive this one.
+            return False
+        estimate = estimate_again(self.scenario, self.spec, rebalances)
+        infos = [self.spec.info, *(other.assignors[0].info for other in self.scenario.neighbors)]
+        are_built_in = all(registry.is_built_in(info) for info in infos)
+        return are_built_in and estimate.seconds >= PROCESS_SECONDS and 2 * estimate.memory_bytes <= MAX_BYTES
+
+    def _request(self, times: ClientTimes) -> bytes | None:
+        """Return the request for a run, None if something of it cannot be sent to a process."""
+        try:
+            return pickle.dumps((self, times))
+        except (pickle.PicklingError, AttributeError, TypeError):
+            return None
+
+
+@contextmanager
+def _answer_of_process(request: bytes) -> Iterator[Any]:
+    """Let a process simulate a run at the same time, and end it in any case.
+
+    Yields:
+        Waits for the trace; None if the process has failed.
+    """
+    try:
+        process = AssignorProcess(python_command(__name__, {}))
+    except CustomAssignorError:
+        yield lambda: None
+        return
+    with ThreadPoolExecutor(1) as thread:
+        try:
+            answered = thread.submit(process.exchange, request, math.inf)
+
+            def trace() -> Trace | None:
+                try:
+                    answer: Trace | None = pickle.loads(answered.result())
+                except CustomAssignorError:
+                    return None
+                return answer
+
+            yield trace
+        finally:
+            process.close()
+
+
+def main() -> None:
+    """Simulate the run of one request, and send its trace; None if it fails, as it will where it was requested."""
+    requests, answers = take_pipe()
+    end_with_parent(requests.fileno())
+    try:
+        repetition, times = requests.recv()
+    except (EOFError, OSError):
+        return
+    trace: Trace | None
+    try:
+        trace = repetition.simulate(times)
+    except Exception:
+        trace = None
+    answers.send(trace)
+
+
+def _usable_cpus() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def time_ranges(

@@ -12,14 +12,13 @@ from pathlib import Path
 
 import pytest
 
-import scenarios.run_again
+import scenarios.time_ranges
 from assignors.containment.isolation import AssignorProcess
 from assignors.errors import CustomAssignorError
 from scenarios.assignor_specs import assignor_specs
 from scenarios.load import Scenario, loads
 from scenarios.run import run
-from scenarios.run_again import Repetition
-from scenarios.time_ranges import time_ranges
+from scenarios.time_ranges import Repetition, time_ranges
 from simulator.processes.simulation import Observer
 from simulator.results.trace import Trace
 from simulator.world.client_times import ClientTimes
@@ -44,8 +43,8 @@ def requests(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
 
     original = AssignorProcess.exchange
     monkeypatch.setattr(AssignorProcess, "exchange", exchange)
-    monkeypatch.setattr(scenarios.run_again, "PROCESS_SECONDS", 0.0)
-    monkeypatch.setattr(scenarios.run_again, "_usable_cpus", lambda: 2)
+    monkeypatch.setattr(scenarios.time_ranges, "PROCESS_SECONDS", 0.0)
+    monkeypatch.setattr(scenarios.time_ranges, "_usable_cpus", lambda: 2)
     return sent
 
 
@@ -59,7 +58,7 @@ def test_both_processes_find_the_same_range(requests: list[bytes], monkeypatch: 
     scenario = loads(newcomer("12000 MB"), "newcomer.yaml")
     by_two = ranges_of(scenario)
     assert len(by_two) == len(requests) == 1
-    monkeypatch.setattr(scenarios.run_again, "PROCESS_SECONDS", 1e9)
+    monkeypatch.setattr(scenarios.time_ranges, "PROCESS_SECONDS", 1e9)
     assert ranges_of(scenario) == by_two
     assert len(requests) == 1
 
