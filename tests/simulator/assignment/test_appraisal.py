@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-import simulator.assignment.appraisal
+import simulator.assignment.leader
 from assignors.model.assignment import AssignmentColumns
 from assignors.objective.cost import Weights, compute_cost_and_bound, flow_bound
-from simulator.assignment.appraisal import MAX_BOUNDS, Appraiser
+from simulator.assignment.leader import MAX_BOUNDS, Appraiser
 from tests.assignors.tasks.random_states import draw_placement, draw_state
 
 
@@ -45,7 +45,7 @@ def test_a_problem_is_solved_once(monkeypatch: pytest.MonkeyPatch) -> None:
         solved += 1
         return flow_bound(*arguments)
 
-    monkeypatch.setattr(simulator.assignment.appraisal, "flow_bound", solve)
+    monkeypatch.setattr(simulator.assignment.leader, "flow_bound", solve)
     rng = random.Random(2)
     appraiser = Appraiser()
     while not solved:
