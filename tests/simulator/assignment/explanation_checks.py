@@ -15,7 +15,6 @@ from assignors.model.state import ApplicationState
 from assignors.objective.cost import STICKY_WEIGHTS, WeightedAssignor, Weights
 from assignors.recording.recorder import RecordingTaskAssignor, StepRecorder
 from assignors.tasks.sticky import Sticky
-from simulator.assignment.break_even import NoBreakEven
 from simulator.assignment.explanation import (
     MEMBER_LOST,
     RACK,
@@ -23,6 +22,7 @@ from simulator.assignment.explanation import (
     DecisionRecord,
     ExplanationRequest,
     MoveExplanation,
+    NoBreakEven,
     RoundExplanation,
     explain_decision,
 )
