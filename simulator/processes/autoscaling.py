@@ -1,17 +1,200 @@
-"""The autoscalers of a run, and what they change for the events of the pods that they scale."""
+"""The autoscalers of a run, and what they change for the events of the pods that they scale.
+
+The process of an autoscaler: it reads the lag when its timers expire, and starts and stops pods.
+
+The phases of the timers are drawn from the seed. Several changes of one moment happen in this order: pods that have
+ended, that start or that become ready; KEDA's poll; the synchronization of the HorizontalPodAutoscaler.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from simulator.processes.lag_scaling import Apply, LagScalingProcess
+from simulator.flows.committed_lag import CommittedLag
+from simulator.group.rebalance_causes import START, Cause
+from simulator.pod_schedules import PodStart, startable_ms
 from simulator.processes.simulation_context import Process, SimulationContext
-from simulator.timeline import pod_event_changes
-from simulator.world.changes import ClientDown, ClientUp, PodsReplaced, TimedChange
+from simulator.random_streams import random_stream
+from simulator.results.scaling_steps import ScalingStep
+from simulator.scaling.horizontal_autoscaler import HorizontalAutoscaler
+from simulator.scaling.kafka_trigger import Activator, scaled_metric, total_lag
+from simulator.scaling.pod_set import PodSet
+from simulator.timeline import pod_changes, pod_event_changes
+from simulator.world.changes import ClientDown, ClientUp, PodsReplaced, PodsScaled, TimedChange
 from simulator.world.event_labels import event_numbers
-from simulator.world.lag_scaling import LagScaling
+from simulator.world.lag_scaling import SYNC_MS, LagScaling, LagTrigger, PodController
 from simulator.world.pod_events import PodEvent
+
+Apply = Callable[[TimedChange], None]
+"""Lets a change happen."""
+
+
+class LagScalingProcess:
+    """The autoscaler of one workload, with the controller of its pods."""
+
+    def __init__(self, scaling: LagScaling, event: int | None, context: SimulationContext, apply: Apply) -> None:
+        """Create the process.
+
+        Args:
+            scaling: the autoscaler.
+            event: the number of its event.
+            context: the objects of the run.
+            apply: lets a change of a client happen.
+        """
+        self._scaling = scaling
+        self._event = event
+        self._context = context
+        self._apply = apply
+        world = context.world
+        layout = context.execution.layout
+        self._lag_of = [CommittedLag(world, layout, trigger.topics) for trigger in scaling.triggers]
+        self._pods = PodSet(scaling.pods, scaling.clients, scaling.replicas, startable_ms(world))
+        self._horizontal = HorizontalAutoscaler(scaling.horizontal, scaling.triggers)
+        self._activator = None if scaling.activation is None else Activator(scaling.activation)
+        self._replicas = scaling.replicas
+        self._polled: list[list[int]] | None = None
+        self._last_step: ScalingStep | None = None
+        self._added_by: dict[str, ScalingStep] = {}
+        self._removed_by: dict[str, ScalingStep] = {}
+        self._created_by: dict[str, ScalingStep] = {}
+        self._client_names = frozenset(scaling.clients)
+        phases = random_stream(world.seed, "lag_scaling", scaling.name)
+        self._sync_ms = scaling.at_ms + int(phases.integers(SYNC_MS))
+        polling_ms = SYNC_MS if scaling.activation is None else scaling.activation.polling_ms
+        self._poll_ms = scaling.at_ms + int(phases.integers(polling_ms))
+
+    def manages(self, client: str) -> bool:
+        """Return whether a client is a pod of this autoscaler."""
+        return client in self._client_names
+
+    def wants(self, client: str) -> bool:
+        """Return whether the process of a pod has been started and not stopped by this autoscaler."""
+        return self._pods.wants(client)
+
+    def run(self) -> Process:
+        """Wait for the next timer or pod, over and over."""
+        env, budget = self._context.env, self._context.budget
+        while True:
+            due_ms = [self._sync_ms, self._pods.next_change_ms(self._context.now_ms)]
+            if self._activator is not None:
+                due_ms.append(self._poll_ms)
+            next_ms = min(at_ms for at_ms in due_ms if at_ms is not None)
+            yield env.timeout(next_ms - self._context.now_ms)
+            budget.count_event()
+            self._control_pods()
+            now_ms = self._context.now_ms
+            if self._activator is not None and now_ms == self._poll_ms:
+                self._poll(self._activator)
+            if now_ms == self._sync_ms:
+                self._synchronize()
+
+    def _poll(self, activator: Activator) -> None:
+        self._poll_ms += self._scaling.activation.polling_ms if self._scaling.activation is not None else SYNC_MS
+        self._polled = self._read_lags()
+        lags = [total_lag(lags) for lags in self._polled]
+        triggers = zip(self._scaling.triggers, lags, strict=True)
+        is_active = any(lag > trigger.activation_lag for trigger, lag in triggers)
+        replicas = activator.poll(self._context.now_ms, is_active, self._replicas)
+        if replicas is not None and replicas != self._replicas:
+            reason = "activated" if replicas > self._replicas else "inactive for the cooldown period"
+            self._scale("KEDA", self._polled, replicas, replicas, reason)
+
+    def _synchronize(self) -> None:
+        self._sync_ms += SYNC_MS
+        now_ms, activation = self._context.now_ms, self._scaling.activation
+        lags = self._polled if activation is not None and activation.caches_metric else None
+        if lags is None:
+            lags = self._read_lags()
+        decided = self._horizontal.synchronize(
+            now_ms,
+            [scaled_metric(trigger, of) for trigger, of in zip(self._scaling.triggers, lags, strict=True)],
+            self._replicas,
+            self._pods.existing(),
+            self._pods.ready(now_ms, self._is_up),
+        )
+        self._scale("HPA", lags, decided.recommended, decided.replicas, decided.reason)
+
+    def _scale(self, scaler: str, lags: Sequence[Sequence[int]], recommended: int, replicas: int, reason: str) -> None:
+        """Set the replicas, and record the decision unless it repeats the last one."""
+        now_ms = self._context.now_ms
+        ready = self._pods.ready(now_ms, self._is_up)
+
+        def asked_for(seen: tuple[Sequence[int], LagTrigger]) -> tuple[float, int]:
+            of, trigger = seen
+            ratio = scaled_metric(trigger, of) / trigger.target
+            return ratio if trigger.is_average else ratio * max(1, ready), total_lag(of)
+
+        deciding, trigger = max(zip(lags, self._scaling.triggers, strict=True), key=asked_for)
+        lag = total_lag(deciding)
+        step = ScalingStep(
+            at_ms=now_ms,
+            workload=self._scaling.name,
+            scaler=scaler,
+            lag=lag,
+            target_lag=trigger.target * (self._pods.existing() if trigger.is_average else 1),
+            recommended=recommended,
+            replicas_before=self._replicas,
+            replicas=replicas,
+            ready=ready,
+            reason=reason,
+        )
+        if self._last_step is None or not step.repeats(self._last_step):
+            self._context.recorder.note_scaling(step)
+            self._last_step = step
+        self._replicas = replicas
+        if replicas == step.replicas_before:
+            return
+        decided = self._added_by if replicas > step.replicas_before else self._removed_by
+        decided.update(dict.fromkeys(self._pods_of(step), step))
+        change = PodsScaled(self._scaling.name, scaler, step.replicas_before, replicas, lag)
+        self._context.recorder.note_change(TimedChange(now_ms, change, self._event))
+        self._control_pods()
+
+    def _pods_of(self, step: ScalingStep) -> tuple[str, ...]:
+        """Return the pods that a decision may add or remove: a Deployment chooses them itself."""
+        if self._scaling.pods.controller is PodController.DEPLOYMENT:
+            return self._scaling.clients
+        first, last = sorted((step.replicas_before, step.replicas))
+        return self._scaling.clients[first:last]
+
+    def _control_pods(self) -> None:
+        now_ms, kept = self._context.now_ms, self._pods.kept
+        for step in self._pods.advance(now_ms, self._replicas, self._is_up):
+            is_created_before = step.client in kept  # A pod that is created now may also start now.
+            started_by = (self._created_by if is_created_before else self._added_by).get(step.client)
+            decision = started_by if isinstance(step, PodStart) else self._removed_by.get(step.client)
+            for timed in pod_changes(self._context.world, step, self._scaling.pods.volume):
+                self._note_cause(timed.at_ms, decision)
+                self._do_at(TimedChange(timed.at_ms, timed.change, self._event))
+        for created in self._pods.kept - kept:
+            self._created_by.pop(created, None)
+            if created in self._added_by:
+                self._created_by[created] = self._added_by[created]
+
+    def _note_cause(self, at_ms: int, decision: ScalingStep | None) -> None:
+        if decision is not None:
+            event = START if self._event is None else self._event
+            self._context.recorder.note_scaled_pod(Cause(event, at_ms), decision)
+
+    def _do_at(self, timed: TimedChange) -> None:
+        if timed.at_ms <= self._context.now_ms:
+            self._apply(timed)
+        else:
+            self._context.env.process(self._do_later(timed))
+
+    def _do_later(self, timed: TimedChange) -> Process:
+        yield self._context.env.timeout(timed.at_ms - self._context.now_ms)
+        self._apply(timed)
+
+    def _read_lags(self) -> list[list[int]]:
+        """Return the lag of each partition, for each trigger."""
+        self._context.execution.advance(self._context.now_ms)
+        return [lag.records(self._context.execution) for lag in self._lag_of]
+
+    def _is_up(self, client: str) -> bool:
+        fleet = self._context.fleet
+        return fleet.up[fleet.row(client)]
 
 
 class Autoscaling:
