@@ -1,4 +1,7 @@
-"""One simulated run, driven by its timeline, the group protocol and changes of rates over time."""
+"""One simulated run, driven by its timeline, the group protocol and changes of rates over time.
+
+Wait for the first of several events.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,6 @@ from simulator.group.member import Member
 from simulator.group.rebalance_causes import START, Cause, RebalanceCauses
 from simulator.processes.autoscaling import Autoscaling
 from simulator.processes.conversion import group_process
-from simulator.processes.first_event import first_of
 from simulator.processes.run_budget import DEFAULT_LIMITS, RunBudget, RunLimits
 from simulator.processes.simulation_context import Process, SimulationContext
 from simulator.results.recording import TraceRecorder
@@ -50,6 +52,25 @@ from simulator.world.initial_state import build_initial_state
 from simulator.world.layout import lay_out
 from simulator.world.mean_traffic import mean_traffic
 from simulator.world.world import Start, World
+
+
+def first_of(env: simpy.Environment, awaited: Sequence[simpy.Event]) -> simpy.Event:
+    """Return an event that succeeds with the first of some events: `any_of` without their values, which cost time.
+
+    Args:
+        env: the environment.
+        awaited: events that have not been processed, and that do not fail.
+    """
+    first = env.event()
+
+    def succeed(_: simpy.Event) -> None:
+        if not first.triggered:
+            first.succeed()
+
+    for event in awaited:
+        event.callbacks.append(succeed)
+    return first
+
 
 Observer = Callable[[Execution], None]
 """Called with the execution after every change of it."""
