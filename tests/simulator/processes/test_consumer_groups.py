@@ -10,8 +10,7 @@ from assignors.model.assignment import UNASSIGNED
 from scenarios.load import loads
 from scenarios.run import run
 from simulator.results.convergence import convergence
-from simulator.results.run_row import NOT_OF_CONSUMER_GROUPS
-from simulator.results.tabulation import tabulate
+from simulator.results.tabulation import NOT_OF_CONSUMER_GROUPS, tabulate
 from simulator.results.trace import Trace
 from simulator.results.verdict import Verdict
 
