@@ -17,8 +17,7 @@ from simulator.pod_schedules import PodStart, startable_ms
 from simulator.processes.simulation_context import Process, SimulationContext
 from simulator.random_streams import random_stream
 from simulator.results.scaling_steps import ScalingStep
-from simulator.scaling.horizontal_autoscaler import HorizontalAutoscaler
-from simulator.scaling.kafka_trigger import Activator, scaled_metric, total_lag
+from simulator.scaling.horizontal_autoscaler import Activator, HorizontalAutoscaler, scaled_metric, total_lag
 from simulator.scaling.pod_set import PodSet
 from simulator.timeline import pod_changes, pod_event_changes
 from simulator.world.changes import ClientDown, ClientUp, PodsReplaced, PodsScaled, TimedChange

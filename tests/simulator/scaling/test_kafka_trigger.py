@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from simulator.scaling.kafka_trigger import Activator, scaled_metric, total_lag
+from simulator.scaling.horizontal_autoscaler import Activator, scaled_metric, total_lag
 from simulator.world.lag_scaling import Activation, LagTrigger
 
 
