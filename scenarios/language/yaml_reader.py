@@ -299,7 +299,7 @@ class _NodeConverter:
 
         Raises:
             YamlReadError: a key is duplicate or invalid, `<<` does not merge mappings, or a limit is exceeded.
-        """  # noqa: DOC501 (_too_deep returns a YamlReadError)
+        """
         if depth > MAX_DEPTH:
             raise _too_deep(_line(node))
         lines: dict[str, int] = {}
