@@ -144,7 +144,7 @@ class Incremental:
         reliable_standbys: number of standbys of a task to place in different racks; all with
             `rack.aware.assignment.tags`.
 
-    Guarantees: the target is that of `cheapest_target`: a cheapest assignment with the fewest records to restore. While
+    Guarantees: the target is a cheapest assignment with the fewest records to restore. While
     no client joins or leaves and each task is caught up on some client, no copy is restored twice, and without standbys
     no more is restored than the first target lacks. (A restored standby can make another target as cheap with less to
     restore: in random groups with standbys, one copy in 500 was restored in vain.) A task runs on a caught-up client if

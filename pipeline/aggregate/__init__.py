@@ -1,9 +1,9 @@
 """Statistics over the runs of sweeps: cell means, differences from a baseline, Pareto front and sensitivity.
 
 A cell is one assignor in one setting of a sweep; its runs differ only by seed. `stored_sweeps` finds and checks the
-directories, `cell_statistics` computes the statistics of the cells of a setting, `front` and `sensitivity` work on
-these statistics, `summary` selects what the reports show first, and `aggregation` runs all of it on Spark. The
-computations are functions on Arrow tables and NumPy arrays and do not import Spark.
+directories, `aggregation` computes the statistics of the cells of each setting on Spark, `front` and `sensitivity` work
+on these statistics, and `summary` selects what the reports show first. The computations are functions on Arrow tables
+and NumPy arrays.
 """
 
 from pipeline.aggregate.aggregation import aggregate

@@ -1,12 +1,8 @@
 """Chunks of readings in files, from which workers select the chunks of a Spark partition; does not import Spark.
 
 The files are in Arrow's file format and are mapped into memory, so a worker reads little more than the chunks that it
-selects. The readings of a chunk are one compressed value (`packed_chunks`), so the files are hardly larger than the
-sources.
-
-Chunks whose readings are one compressed value; does not import Spark.
-
-The Spark partition of a topic and partition after `repartition(tasks, "topic", "partition")`; does not import Spark.
+selects. The readings of a chunk are one compressed value, so the files are hardly larger than the sources. Which Spark
+partition has a topic and partition after `repartition(tasks, "topic", "partition")` is computed with Spark's own hash.
 
 Source:
     Spark's `Murmur3_x86_32` and `HashPartitioning`: MurmurHash3 (Austin Appleby, public domain), but bytes after the

@@ -3,9 +3,8 @@
 The seeds of a cell are run in groups: those of the first look, then those of the next one, and so on. A pair gets no
 further seeds after the look at which the sign of the difference of every chosen metric is decided. A pair is an
 assignor and the baseline in one setting (decided here) or, with `--between settings`, a setting and the baseline
-setting with one assignor (`setting_stops`). A baseline runs as long as one of its pairs is undecided.
-
-The setting of a sweep that the others are compared with, from `--baseline-setting FACTOR=VALUE`.
+setting with one assignor (`until_significant`). A baseline runs as long as one of its pairs is undecided. The setting
+that the others are compared with comes from `--baseline-setting FACTOR=VALUE`.
 """
 
 from __future__ import annotations
