@@ -1,13 +1,12 @@
 """Number of random cases per test: `HYPOTHESIS_PROFILE=nightly make test` tries 5,000 instead of 100.
 
-If the environment variable CI is set, Hypothesis' profile `ci` applies, which draws the same cases each time, whichever
-tests ran before in the same process. The profile `certify` draws others each time, from the seed of `make certify`.
+If the environment variable CI is set, the profile `ci` applies, with 30 cases, the same each time, whichever tests ran
+before in the same process. The profile `certify` draws 100 others each time, from the seed of `make certify`.
 `unshrunk` shows the first failing case at once, instead of looking for a smaller one.
 """
 
 from __future__ import annotations
 
-import os
 import signal
 
 import pytest
@@ -15,14 +14,15 @@ from hypothesis import Phase, settings
 from hypothesis.internal.conjecture import providers
 from hypothesis.internal.constants_ast import Constants
 
+from tests.counts import PROFILE
 from tests.run_folder import RunFolder, end_with_parent
 
+settings.register_profile("ci", settings.get_profile("ci"), max_examples=30)
 settings.register_profile("nightly", max_examples=5_000, deadline=None)
 settings.register_profile("certify", deadline=None, print_blob=True)
 settings.register_profile("default", deadline=None)
 settings.register_profile("unshrunk", deadline=None, phases=(Phase.explicit, Phase.generate))
 
-PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "default")
 settings.load_profile(PROFILE)
 
 if PROFILE not in ("certify", "nightly"):

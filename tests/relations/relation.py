@@ -12,7 +12,7 @@ from typing import Any
 
 from hypothesis import HealthCheck, settings
 
-from tests.conftest import PROFILE
+from tests.counts import PROFILE
 
 WORLDS = int(os.environ.get("RELATION_WORLDS", "200"))
 """The number of random worlds over all relations."""

@@ -21,6 +21,7 @@ from scenarios.suite.standard import SuiteCase, own_cases, standard_suite
 from scenarios.sweeps.design import load_sweep
 from scenarios.sweeps.errors import SweepError
 from scenarios.sweeps.prepared import prepare_sweep
+from tests.counts import few_or
 from tests.scenarios.scenario_texts import SMALL, mistakes_in, with_events
 
 OLD = {"label": "old", "assignor": "high_availability", "kafka": 3.9}
@@ -38,11 +39,11 @@ ALONE = {
 
 
 def _random_cases() -> Iterator[SuiteCase]:
-    """Yield two random scenarios of each family: joins, crashes, rolling restarts, outages, skewed and cold starts."""
+    """Yield one or two scenarios of each family: joins, crashes, rolling restarts, outages, skewed and cold starts."""
     numbers: dict[str, int] = {}
     for case in standard_suite(3, quick=True):
         numbers[case.family] = numbers.get(case.family, 0) + 1
-        if case.document is not None and case.folder is None and numbers[case.family] <= 2:
+        if case.document is not None and case.folder is None and numbers[case.family] <= few_or(2, 1):
             yield case
 
 

@@ -12,13 +12,14 @@ from scenarios.kafka.observation.group_snapshot import GroupPhase
 from scenarios.watch.events import EventKind, EventLevel
 from scenarios.watch.monitor import GroupMonitor
 from scenarios.watch.polls import PredictionVerdict
+from tests.counts import few_or
 from tests.scenarios.watch.simulated_consumers import CLASSIC, COORDINATED, random_consumers, watch_consumers
 from tests.scenarios.watch.simulated_polls import SimulatedWatch
 from tests.scenarios.watch.test_prediction import exchange
 from tests.scenarios.watch.watched_groups import progress, recorded_consumers, recorded_group
 
 INTERVALS_MS = (10_000, 30_000, 60_000)
-CLASSIC_RUNS, COORDINATED_RUNS = 12, 8
+CLASSIC_RUNS, COORDINATED_RUNS = few_or(12, 4), few_or(8, 4)
 
 
 @cache

@@ -15,13 +15,14 @@ from scenarios.shipped import find_scenario
 from scenarios.watch.events import EventKind
 from scenarios.watch.monitor import GroupMonitor
 from scenarios.watch.polls import PredictionVerdict
+from tests.counts import few_or
 from tests.scenarios.watch.random_documents import random_document
 from tests.scenarios.watch.simulated_polls import SimulatedWatch, simulate_document, watch_trace
 from tests.scenarios.watch.test_prediction import exchange
 from tests.scenarios.watch.watched_groups import recorded_group
 
 INTERVALS_MS = (10_000, 30_000, 60_000)
-CLASSIC_RUNS, STREAMS_RUNS = 12, 8
+CLASSIC_RUNS, STREAMS_RUNS = few_or(12, 4), few_or(8, 4)
 
 
 @cache

@@ -24,7 +24,7 @@ from simulator.world.disturbances import (
     TrafficChange,
 )
 from simulator.world.world import Application, Broker, Cluster, Controller, Subtopology, Topic, World
-from tests.conftest import PROFILE
+from tests.counts import PROFILE
 from tests.relations.relation import WORLDS
 from tests.simulator.brokers.broker_model import BrokerModel
 from tests.simulator.brokers.replica_states import partition_states
