@@ -31,6 +31,7 @@ WITHOUT_NETWORK = """#!/bin/sh
 echo "$*" >>calls
 case "$*" in *" pip "*) exit 1 ;; esac
 """
+LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
 SUITES = "answers or spark or object_store or yarn or connect or browser or kafka or bench"
 TESTS = f"-m pytest --numprocesses=auto --dist=loadfile -m not ({SUITES})"
 
@@ -83,8 +84,10 @@ def checkout(tmp_path: Path) -> Checkout:
 
 
 def test_first_make_installs_lock_and_project_then_runs_tests(checkout: Checkout) -> None:
-    venv, lock, project, first_run, tests = checkout.calls("test")
+    venv, pip, lock, project, first_run, tests = checkout.calls("test")
     assert venv == "-m venv --clear .venv"
+    assert pip.endswith("--require-hashes --requirement build/pip.txt")
+    assert (checkout.path / "build" / "pip.txt").read_text(encoding="utf-8") in LOCK
     assert "--require-hashes" in lock
     assert lock.endswith("--requirement requirements.lock")
     assert project.endswith("--no-deps --no-build-isolation --editable .")
@@ -108,7 +111,7 @@ def test_failed_set_up_is_repeated(checkout: Checkout) -> None:
     assert checkout.make("test").returncode == 2
     assert checkout.stamps() == []
     checkout.write_program("environment_python", LOGGING)
-    assert len(checkout.calls("test")) == 5
+    assert len(checkout.calls("test")) == 6
 
 
 def test_failed_renewal_leaves_no_stamp(checkout: Checkout) -> None:
@@ -130,7 +133,7 @@ def test_failed_renewal_leaves_no_stamp(checkout: Checkout) -> None:
 def test_changed_input_renews_the_environment(checkout: Checkout, name: str, old: str, new: str) -> None:
     checkout.make("test")
     checkout.edit(name, old, new)
-    assert len(checkout.calls("test")) == 5
+    assert len(checkout.calls("test")) == 6
 
 
 def test_changed_tool_setting_keeps_the_environment(checkout: Checkout) -> None:
@@ -142,14 +145,14 @@ def test_changed_tool_setting_keeps_the_environment(checkout: Checkout) -> None:
 def test_moved_checkout_renews_the_environment(checkout: Checkout) -> None:
     checkout.make("test")
     moved = Checkout(checkout.path.rename(checkout.path.with_name("elsewhere")))
-    assert len(moved.calls("test")) == 5
+    assert len(moved.calls("test")) == 6
 
 
 def test_missing_interpreter_renews_the_environment(checkout: Checkout) -> None:
     checkout.make("test")
     (checkout.path / ".venv/bin/python").unlink()
     (checkout.path / ".venv/bin/python").symlink_to("/nowhere/python3.11")
-    assert len(checkout.calls("test")) == 5
+    assert len(checkout.calls("test")) == 6
 
 
 @pytest.mark.parametrize("target", ["demo", "test"])
