@@ -1,21 +1,14 @@
-"""One batch of a sweep as a Spark job.
-
-The tables of a chunk of runs as one binary value each, so that Java moves them without reading their rows.
-
-Does not import Spark.
-"""
+"""One batch of a sweep as a Spark job."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from pipeline.parquet import write_parquet
 from pipeline.spark_jobs import SparkJobs
@@ -23,119 +16,19 @@ from pipeline.storage import Storage
 from pipeline.sweep.batches import Batch, Chunk
 from pipeline.sweep.chunk_runs import CellRuns, ChunkRuns, chunk_rows
 from pipeline.sweep.job import SweepJob
+from pipeline.sweep.packed_tables import (
+    RUNS,
+    packed_schema,
+    rows_column,
+    simulate_packed,
+    table_schema,
+    unpack,
+)
 from pipeline.sweep.run_groups import RunGroup
 from pipeline.worker import RUN_SCHEMA, simulate_chunks_on_executor
-from simulator.results.tables import SCHEMAS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-
-RUNS = "runs"
-"""The table whose rows have the errors of runs."""
-
-_ORDER = (("position", pa.int64()), ("row", pa.int64()))
-_WRITE = pa.ipc.IpcWriteOptions(compression="lz4")
-
-Simulate = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
-"""A function from rows of `worker.RUN_SCHEMA` to those of `worker.outcome_schema`."""
-
-
-def table_schema(name: str, ordered: bool = False) -> pa.Schema:
-    """Return the columns of a table of a sweep.
-
-    Args:
-        name: the table.
-        ordered: whether the position of the run and the number of the row within the run come first.
-    """
-    columns = [("run_id", pa.string()), ("setting", pa.int64())]
-    columns += [(field.name, field.type) for field in SCHEMAS[name]]
-    errors = [("error", pa.string())] if name == RUNS else []
-    return pa.schema([*(_ORDER if ordered else ()), *columns, *errors])
-
-
-def packed_schema(tables: Sequence[str]) -> pa.Schema:
-    """Return the columns of packed chunks: the first position, the number of errors, and each table with its rows."""
-    counts = [("position", pa.int64()), ("errors", pa.int64())]
-    rows = [(rows_column(name), pa.int64()) for name in tables]
-    return pa.schema([*counts, *rows, *((name, pa.binary()) for name in tables)])
-
-
-def rows_column(name: str) -> str:
-    """Return the column of packed chunks with the number of rows of a table."""
-    return f"{name}_rows_of_outcomes"
-
-
-def simulate_packed(
-    simulate: Simulate,
-    world: str,
-    chunks: Sequence[ChunkRuns],
-    tables: Sequence[str],
-    batches: Iterator[pa.RecordBatch],
-) -> Iterator[pa.RecordBatch]:
-    """Simulate chunks and pack their tables.
-
-    Args:
-        simulate: simulates chunks.
-        world: hash of the scenario, from the manifest of the sweep.
-        chunks: the runs of each chunk.
-        tables: names of the tables.
-        batches: rows with `id`, the number of the chunk.
-
-    Yields:
-        Rows of `packed_schema(tables)`.
-    """
-    numbers = (number for batch in batches for number in batch["id"].to_pylist())
-    for outcomes in simulate(chunk_rows(world, number, chunks[number]) for number in numbers):
-        packed = [_to_bytes(_rows_of_outcomes(outcomes, name)) for name in tables]
-        counts = [len(outcomes[name].flatten()) for name in tables]
-        first, errors = outcomes["position"][0].as_py(), len(outcomes) - outcomes["error"].null_count
-        arrays = [pa.array([value]) for value in (first, errors, *counts)]
-        yield pa.RecordBatch.from_arrays(
-            [*arrays, *(pa.array([value], pa.binary()) for value in packed)], schema=packed_schema(tables)
-        )
-
-
-def unpack(schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Return the rows of a table.
-
-    Args:
-        schema: the columns to return, of `table_schema`.
-        batches: rows with `packed`, as written by `simulate_packed`.
-
-    Yields:
-        The rows, in the order of the chunks.
-    """
-    for batch in batches:
-        for packed in batch["packed"]:
-            for rows in _from_bytes(packed.as_buffer()):
-                yield rows.select(schema.names)
-
-
-def _rows_of_outcomes(outcomes: pa.RecordBatch, name: str) -> pa.RecordBatch:
-    """Return the rows of a table of all runs, by position and number."""
-    lists = outcomes[name]
-    run = pc.list_parent_indices(lists)
-    offsets = lists.offsets.to_numpy()
-    number = np.arange(len(run)) - (offsets[:-1] - offsets[0])[run.to_numpy()]
-    columns = [outcomes["position"].take(run), pa.array(number), outcomes["run_id"].take(run)]
-    columns += [outcomes["setting"].take(run), *lists.flatten().flatten()]
-    if name == RUNS:
-        columns.append(outcomes["error"].take(run))
-    return pa.RecordBatch.from_arrays(columns, schema=table_schema(name, ordered=True))
-
-
-def _to_bytes(rows: pa.RecordBatch) -> bytes:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, rows.schema, options=_WRITE) as stream:
-        stream.write_batch(rows)
-    return bytes(sink.getvalue())
-
-
-def _from_bytes(packed: bytes | pa.Buffer) -> Iterator[pa.RecordBatch]:
-    with pa.ipc.open_stream(packed) as stream:
-        yield from stream
-
 
 UNFINISHED = "_unfinished"
 """Folder for the tables of unfinished batches; Spark readers ignore names that begin with an underscore."""
