@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -14,6 +15,9 @@ from pipeline.errors import SparkError
 from pipeline.java_process import end_orphans
 from pipeline.session import connect
 from simulator.results.temporary_folder import temporary_folder
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 LINUX_ONLY = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="processes are found on Linux only")
 pytestmark = [pytest.mark.spark, LINUX_ONLY]
@@ -28,6 +32,12 @@ def start(folder: str) -> subprocess.Popen[bytes]:
     assert process.stdout is not None
     process.stdout.readline()
     return process
+
+
+def test_java_with_one_compiler_has_room_for_the_code_of_many_jobs(spark: SparkSession) -> None:
+    pools = spark._jvm.java.lang.management.ManagementFactory.getMemoryPoolMXBeans()
+    code = sum(pool.getUsage().getMax() for pool in pools if pool.getName().startswith("Code"))
+    assert code >= 240 << 20
 
 
 def test_java_without_its_folder_is_ended_and_others_are_kept() -> None:
