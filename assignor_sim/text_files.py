@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
-from simulator.results.output_lock import file_lock, replaced_file
+from simulator.results.output_lock import file_lock, local_target, replaced_file
 
 STANDARD = Path("-")
 
@@ -47,9 +47,13 @@ def check_output(path: Path | None, option: str, *, makes_folder: bool = False) 
     """
     if path is None or path == STANDARD or _is_device(path):
         return
-    place, parent = f"{option} {path}", path.absolute().parent
+    place = f"{option} {path}"
     if path.is_dir():
         raise OSError(errno.EISDIR, "is a directory, expected a file", place)
+    try:
+        parent = local_target(path).parent
+    except OSError as error:
+        raise OSError(error.errno, f"cannot be written: {error.strerror}", place) from None
     if makes_folder:
         parent = next(folder for folder in (parent, *parent.parents) if folder.exists())
     if not parent.is_dir():

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from pipeline.errors import SparkError
 from pipeline.file_systems import open_file_system
 from pipeline.shared_folders import check_workers_see
-from simulator.results.output_lock import output_lock, replace_directory
+from simulator.results.output_lock import local_target, output_lock, replace_directory
 from simulator.results.regular_files import read_document
 
 if TYPE_CHECKING:
@@ -201,7 +201,7 @@ class Storage:
             if local is not None:
                 folder = local / name
                 try:
-                    folder.parent.mkdir(parents=True, exist_ok=True)
+                    local_target(folder).parent.mkdir(parents=True, exist_ok=True)
                     stack.enter_context(output_lock(folder))
                 except OSError as error:
                     reason = error.strerror or error

@@ -32,12 +32,15 @@ UsageError: Final[type[Exception]] = next(
 
 _PROGRAM = "assignor-sim"
 
+_ADDRESS = re.compile(r"(?<![\w/])((?:s3[an]?|gs|abfss?|wasbs?|hdfs|viewfs|https?):)/(?=[^/\s])")
+"""The beginning of an address that has lost a slash, as in a `Path`."""
+
 
 def print_error(error: Exception | str) -> None:
     """Print an error to standard error; further lines are errors, too, unless they are indented or items of a list."""
     from reports.analysis.text import printable
 
-    for text in _message(error).split("\n"):
+    for text in _ADDRESS.sub(r"\1//", _message(error)).split("\n"):
         line = printable(text)  # An error repeats arguments and names, which may contain escape sequences.
         print_message(line if line.startswith((" ", "- ")) else f"error: {line}")
 

@@ -13,6 +13,7 @@ import errno
 import fcntl
 import json
 import os
+import re
 import shutil
 import socket
 import sys
@@ -54,9 +55,9 @@ def output_lock(target: Path) -> Iterator[Path]:
 
     Raises:
         LockedError: another process, or another thread, holds the lock.
-        OSError: the lock cannot be created.
+        OSError: the lock cannot be created, or nothing can be written to such a path.
     """
-    target = without_link(target.absolute())
+    target = local_target(target)
     part = target.with_name(f".{target.name}.part")
     key = (str(target), threading.get_ident())
     if key in _HELD:
@@ -98,7 +99,7 @@ def replaced_file(target: Path) -> Iterator[BinaryIO]:
         try:
             with part.open("wb") as file:
                 yield file
-            os.replace(part, without_link(target))
+            os.replace(part, local_target(target))
         except OSError as error:
             if str(part) != error.filename and (error.filename is not None or error.errno not in CANNOT_WRITE):
                 raise  # Not an error of writing, which does not say of which file.
@@ -144,7 +145,7 @@ def replace_directory(part: Path, target: Path) -> None:
     The exchange is one operation on Linux and macOS, on file systems that support it. On others, a killed writer may
     leave the target missing for the moment between two operations.
     """
-    target = without_link(target)
+    target = local_target(target)
     if not target.exists():
         part.rename(target)
     elif _exchange(part, target):
@@ -157,9 +158,24 @@ def replace_directory(part: Path, target: Path) -> None:
         remove(old)
 
 
-def without_link(target: Path) -> Path:
-    """Return what a link points to, or a path that is no link."""
-    return target.resolve() if target.is_symlink() else target
+def local_target(target: Path) -> Path:
+    """Return the absolute path that is written for a file or directory: a link stays, what it points to is written.
+
+    Raises:
+        OSError: the path is an address, a loop of links, or a link to a place in a folder that does not exist.
+    """
+    if (scheme := re.match(r"(\w{2,}):/", str(target))) is not None:
+        raise OSError(errno.EINVAL, f"it is an address ({scheme[1]}:), not a local path", str(target))
+    for link in (target, *target.parents):
+        if not link.is_symlink():
+            continue
+        found = Path(os.path.realpath(link))
+        if found.is_symlink():
+            raise OSError(errno.ELOOP, f"{link} links back to itself", str(target))
+        missing = found if link != target else found.parent
+        if not missing.exists():
+            raise OSError(errno.ENOENT, f"{link} is a link to {found}, but {missing} does not exist", str(target))
+    return Path(os.path.realpath(target)) if target.is_symlink() else target.absolute()
 
 
 def remove(path: Path) -> None:

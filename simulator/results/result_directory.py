@@ -8,9 +8,9 @@ The rules of the result tables of runs: nulls, values, keys, and references betw
 
 from __future__ import annotations
 
+import errno
 import json
 import os
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from simulator.results.output_lock import output_lock, replace_directory, without_link
+from simulator.results.output_lock import local_target, output_lock, replace_directory
 from simulator.results.regular_files import read_document
 from simulator.results.renamed_keys import RENAMED_TABLES, rename_tables
 from simulator.results.table_checks import (
@@ -232,11 +232,15 @@ def check_writable(directory: Path, kind: str | None = None) -> None:
 
     Raises:
         ResultsError: it has other content, or cannot be created.
+        OSError: its name is too long.
     """
-    if (scheme := re.match(r"(\w{2,}):/", str(directory))) is not None:
-        raise ResultsError(f"{directory}: is not a local folder, but an address ({scheme[1]}:); choose another --out")
-    absolute = without_link(directory.absolute())
-    parent = next((path for path in absolute.parents if path.exists()), absolute)
+    try:
+        target = local_target(directory)
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            raise  # The command line shortens the name.
+        raise ResultsError(f"{directory}: cannot be written: {error.strerror}; choose another --out") from None
+    parent = next((path for path in target.parents if path.exists()), target)
     if not parent.is_dir():
         raise ResultsError(f"{directory}: cannot be written: {parent} is not a directory; choose another --out")
     if not os.access(parent, os.W_OK | os.X_OK):

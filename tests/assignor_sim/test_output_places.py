@@ -32,18 +32,43 @@ def test_results_are_written_to_what_a_link_points_to(shell: Shell) -> None:
 @pytest.mark.parametrize(
     ("out", "problem"),
     [
-        ("dangling", "dangling: cannot be written: "),
+        (
+            "dangling",
+            "dangling is a link to {folder}/nowhere/deep, but {folder}/nowhere does not exist; choose another",
+        ),
+        ("dangling/runs", "dangling/runs: cannot be written: dangling is a link to {folder}/nowhere/deep, but "),
+        ("loop", "loop: cannot be written: loop links back to itself; choose another --out"),
+        ("loop/runs", "loop/runs: cannot be written: loop links back to itself; choose another --out"),
         ("/", "/: exists and is not a result directory; choose another --out"),
-        ("s3://bucket/runs", "is not a local folder, but an address (s3:); choose another --out"),
+        ("s3://bucket/runs", "s3://bucket/runs: cannot be written: it is an address (s3:), not a local path; choose "),
     ],
 )
-def test_impossible_places_are_refused_before_the_simulation(shell: Shell, out: str, problem: str) -> None:
-    shell.write("small.yaml", SMALL)
-    (shell.folder / "dangling").symlink_to("nowhere/deep")
-    result = shell("run", "small.yaml", "--out", out)
+@pytest.mark.parametrize("command", ["run", "checkup", "bill"])
+def test_impossible_places_are_refused_before_the_simulation(
+    shell: Shell, command: str, out: str, problem: str
+) -> None:
+    shell.write("small.yaml", SMALL + "price: aws\n")
+    make_impossible_links(shell.folder)
+    result = shell(command, "small.yaml", "--out", out)
     assert result.code == 2
-    assert problem in result.err
-    assert sorted(path.name for path in shell.folder.iterdir()) == ["dangling", "small.yaml"]
+    assert result.out == ""
+    assert problem.format(folder=shell.folder.resolve()) in result.err
+    assert sorted(path.name for path in shell.folder.iterdir()) == ["dangling", "loop", "other", "small.yaml"]
+
+
+def make_impossible_links(folder: Path) -> None:
+    """Make a link into a folder that does not exist, and a loop of links."""
+    (folder / "dangling").symlink_to("nowhere/deep")
+    (folder / "loop").symlink_to("other")
+    (folder / "other").symlink_to("loop")
+
+
+def test_link_to_a_missing_place_in_an_existing_folder_is_followed(shell: Shell) -> None:
+    shell.write("small.yaml", SMALL)
+    (shell.folder / "latest").symlink_to("runs")
+    assert shell("run", "small.yaml", "--out", "latest").code == 0
+    assert (shell.folder / "latest").is_symlink()
+    assert (shell.folder / "runs" / "manifest.json").is_file()
 
 
 @pytest.mark.parametrize("command", [("run", "cold_start", "--out"), ("validate",), ("init",)])
@@ -72,12 +97,16 @@ def test_files_that_cannot_be_written_are_refused_before_the_inputs_are_read(
     shell: Shell, command: tuple[str, ...]
 ) -> None:
     (shell.folder / "folder.svg").mkdir()
-    (shell.folder / "dangling.svg").symlink_to("nowhere/deep.svg")
+    (shell.folder / "dangling.svg").symlink_to("deep/a.svg")
+    (shell.folder / "loop.svg").symlink_to("loop.svg")
+    deep = shell.folder.resolve() / "deep"
     shell.write("file", "")
     before = sorted(path.name for path in shell.folder.iterdir())
     problems = {
         "folder.svg": "is a directory, expected a file",
-        "dangling.svg": "cannot be written: No such file or directory",
+        "dangling.svg": f"cannot be written: dangling.svg is a link to {deep}/a.svg, but {deep} does not exist",
+        "loop.svg": "cannot be written: loop.svg links back to itself",
+        "s3://bucket/page.svg": "cannot be written: it is an address (s3:), not a local path",
         "file/page.svg": "the folder file is not a directory",
     }
     if command[0] != "frontier":  # It creates the folder.
