@@ -251,13 +251,40 @@ def _in_words(error: MarkedYAMLError) -> str:
     if problem.startswith("expected ','"):
         opening = "{" if "}" in problem else "["
         return f"no comma or closing bracket follows an entry of the '{opening}'{begins}"
-    if problem == "found unexpected end of stream":
+    if problem in ("found unexpected end of stream", "found unexpected document separator"):
         return f"the quoted text{begins} has no closing quote"
     if problem == "mapping values are not allowed here":
         return "': ' is not expected here; put a value with ': ' in quotes, or correct the indentation"
     if problem == "could not find expected ':'":
         return f"no ':' follows the key{begins}"
+    for pattern, words in _WORDS:
+        if found := re.search(pattern, f"{error.context or ''} {problem}"):
+            return words.format(*found.groups())
     return " ".join(str(part) for part in (error.context, error.problem) if part)
+
+
+_WORDS: Final = (
+    (
+        r"(?:found character|expected the node content, but found) '(.)'",
+        "a value cannot begin with {0}; put it in quotes",
+    ),
+    (
+        r"found undefined alias '(.*)'",
+        "the alias *{0} has no anchor &{0} before it; put a text that begins with * in quotes",
+    ),
+    (r"scanning an (?:alias|anchor)", "a value cannot begin with * or & without a name; put it in quotes"),
+    (r"(?:parsing|scanning) an? tag|undefined tag handle", "a value that begins with ! is a tag; put a text in quotes"),
+    (r"scanning a block scalar", "text follows | or > in the same line; write it in the next lines, or in quotes"),
+    (r"mapping keys are not allowed", "'? ' is not expected here; put the text in quotes"),
+    (r"sequence entries are not allowed", "'- ' is not expected here; begin a line with it, or write [a, b]"),
+    (
+        r"escape (?:character|sequence)",
+        "unknown escape sequence in a text in double quotes; write \\\\ for a backslash, or use single quotes",
+    ),
+    (r"'<document start>'|directive", "a line that begins with % is a directive; put a text in quotes"),
+    (r"expected a single document", "a second document begins; write one document per file"),
+)
+"""Errors of the parser, and what is wrong."""
 
 
 class _NodeConverter:
