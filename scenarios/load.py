@@ -8,7 +8,7 @@ and each consumer group), `resolution.document` (references and consistency; the
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from assignors.registry import AssignorLike
 from scenarios.language.consumer_entries import ConsumerGroupEntry
 from scenarios.language.errors import Mistake, Mistakes, ScenarioError, did_you_mean
 from scenarios.language.fields import valid_entries
-from scenarios.language.overrides import NameOverride, format_override, override_text
+from scenarios.language.overrides import NameOverride, Overrides, format_override, override_text
 from scenarios.language.releases import KafkaReleases
 from scenarios.language.scenario_reader import read_scenario
 from scenarios.language.schema import AssignorSettings
@@ -212,7 +212,7 @@ class Scenario:
 
 def load(
     path: str | os.PathLike[str],
-    overrides: Sequence[tuple[str, object]] = (),
+    overrides: Overrides = (),
     name_override: NameOverride = format_override,
 ) -> Scenario:
     """Load a scenario from a file, or a shipped scenario by its name.
@@ -220,7 +220,7 @@ def load(
     Args:
         path: the file, or the name of a shipped scenario if no such file exists; files that the scenario imports are
             relative to its folder.
-        overrides: paths in the scenario and new values, as with `--set path=value`.
+        overrides: paths in the scenario and new values, as with `--set path=value`: pairs or a mapping.
         name_override: names an override in messages.
 
     Returns:
@@ -252,9 +252,7 @@ def shipped_hint(file: Path, shipped: Iterable[Path], kind: str) -> str:
     return f", and no shipped {kind} ({did_you_mean(file.name.removesuffix('.yaml'), names)})"
 
 
-def loads(
-    text: str, source: str = "scenario", overrides: Sequence[tuple[str, object]] = (), folder: Path | None = None
-) -> Scenario:
+def loads(text: str, source: str = "scenario", overrides: Overrides = (), folder: Path | None = None) -> Scenario:
     """Load a scenario from a text.
 
     Args:
@@ -272,8 +270,24 @@ def loads(
     return _load(text, source, None, folder or Path(), _written(overrides), format_override)
 
 
-def _written(overrides: Sequence[tuple[str, object]]) -> tuple[tuple[str, str], ...]:
-    return tuple((path, override_text(value)) for path, value in overrides)
+def _written(overrides: Overrides) -> tuple[tuple[str, str], ...]:
+    """Return the overrides as texts.
+
+    Raises:
+        ScenarioError: They are not pairs of a path and a value.
+    """
+    pairs = overrides.items() if isinstance(overrides, Mapping) else overrides
+    written, mistakes = [], []
+    for position, pair in enumerate(pairs if isinstance(pairs, Iterable) and not isinstance(pairs, str) else [pairs]):
+        match pair:
+            case (str(path), value):
+                written.append((path, override_text(value)))
+            case _:
+                problem = f"{pair!r:.60} is not a pair of a path and a value, such as ('duration', '30m')"
+                mistakes.append(Mistake(f"overrides[{position}]", None, "", problem))
+    if mistakes:
+        raise ScenarioError(mistakes)
+    return tuple(written)
 
 
 def _load(

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
+from scenarios.language.overrides import Overrides
 from scenarios.load import Scenario
 from scenarios.load import load as load_file
 from scenarios.shipped import find_scenario
 
 
-def load(scenario: str | os.PathLike[str], overrides: Sequence[tuple[str, object]] = ()) -> Scenario:
+def load(scenario: str | os.PathLike[str], overrides: Overrides = ()) -> Scenario:
     """Load a scenario.
 
     Args:
         scenario: a YAML file, or the name of a shipped scenario (`assignor-sim list`). A file takes precedence.
-        overrides: pairs of a path in the scenario and its new value: a text as in `--set PATH=VALUE`, or a number, a
-            boolean, a list or a mapping.
+        overrides: pairs of a path in the scenario and its new value, or a mapping of them: a text as in `--set
+            PATH=VALUE`, or a number, a boolean, a list or a mapping.
 
     Returns:
         The scenario.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +29,9 @@ _POSITION = re.compile(r"[0-9]{1,9}")
 _SELECTABLE = re.compile(r"[\w.-]{1,60}")
 _MAX_SELECTORS = 3
 
+
+Overrides = Sequence[tuple[str, object]] | Mapping[str, object]
+"""Paths and new values."""
 
 NameOverride = Callable[[str, str], str]
 """Returns the name of an override in messages, given its path and value."""

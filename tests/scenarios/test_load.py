@@ -33,6 +33,23 @@ def test_brokers_are_assigned_to_racks_round_robin() -> None:
     assert brokers == (Broker(7, "az1"), Broker(8, "az2"), Broker(9, "az3"), Broker(10, "az1"))
 
 
+def test_overrides_are_pairs_or_a_mapping() -> None:
+    assert loads(SMALL, overrides={"duration": "2h", "cluster.brokers.count": 6}).overrides == (
+        ("duration", "2h"),
+        ("cluster.brokers.count", "6"),
+    )
+    for malformed, mistake in (
+        ([(3, 3)], "overrides[0]: (3, 3) is not a pair of a path and a value, such as ('duration', '30m')"),
+        ([("duration", "20m"), ("seeds",)], "overrides[1]: ('seeds',) is not a pair of a path and a value, such as "),
+        ([None], "overrides[0]: None is not a pair of a path and a value, such as "),
+        ({3: 3}, "overrides[0]: (3, 3) is not a pair of a path and a value, such as "),
+        ("duration=20m", "overrides[0]: 'duration=20m' is not a pair of a path and a value, such as "),
+        (3, "overrides[0]: 3 is not a pair of a path and a value, such as "),
+    ):
+        with pytest.raises(ScenarioError, match=f"^{re.escape(mistake)}"):
+            loads(SMALL, overrides=malformed)  # type: ignore[arg-type]
+
+
 def test_brokers_have_the_given_restore_rates() -> None:
     pool = load_text(SMALL, ("cluster.brokers.restore", "200 MB/s")).world(1).cluster.brokers
     assert [broker.restore_bytes_per_s for broker in pool] == [200_000_000] * 3
