@@ -320,6 +320,8 @@ def read_results(directory: Path, expected: ResultFormat = RUNS_FORMAT) -> tuple
             tables[name] = check_schema(paths[name], table, expected.schemas[name], rules, expected.remedy)
         check_relations(paths.__getitem__, tables, expected.rules, expected.references)
     except FileNotFoundError as error:
+        if (directory / MANIFEST).exists():
+            raise ResultsError(f"{error.filename}: {error.strerror}; {expected.remedy}") from error
         problem = f"no {MANIFEST}" if directory.is_dir() else "no such directory"
         raise ResultsError(f"{directory}: not a result directory: {problem}") from error
     except OSError as error:

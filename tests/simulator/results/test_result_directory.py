@@ -6,6 +6,7 @@ import dataclasses
 import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -108,6 +109,16 @@ def test_files_that_are_not_regular_are_refused(tmp_path: Path, name: str, kind:
             os.mkfifo(directory / name / "part.parquet")
     with pytest.raises(ResultsError, match=f"{name}.*: not a regular file$"):
         read_results(directory)
+
+
+def test_folder_without_files_in_place_of_a_table_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "results" / "runs.parquet"
+    write_results(tmp_path / "results", run_tables(), MANIFEST)
+    file.unlink()
+    file.mkdir()
+    problem = f"{file}: no Parquet file in it; run the scenario again with this version"
+    with pytest.raises(ResultsError, match=f"^{re.escape(problem)}$"):
+        read_results(tmp_path / "results")
 
 
 @pytest.mark.parametrize(
