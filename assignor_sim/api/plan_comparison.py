@@ -173,6 +173,9 @@ def partition_changes(state: ClusterState, result: StrategyResult) -> list[Parti
 
 StrategyLike: TypeAlias = str | ReplicaAssignor
 
+MAX_ORDERS = 1_000
+"""Maximum number of input orders; each is a run of every strategy."""
+
 PAGE, FIGURES = "report.html", "figures"
 
 
@@ -439,7 +442,8 @@ def plan(
         throttle_bytes_per_s: the replication throttle per broker, for the scripts.
         parameters: parameters for every strategy that has them.
         seed: the seed for replicas that a scenario does not place, and for randomized strategies.
-        num_orders: the number of input orders in which each strategy runs to test its stability; 0 for no test.
+        num_orders: the number of input orders in which each strategy runs to test its stability, at most `MAX_ORDERS`;
+            0 for no test.
         on_progress: called with a description of each step.
 
     Returns:
@@ -451,6 +455,8 @@ def plan(
         ObservationError: the running cluster cannot be reached or denies a request.
         UnknownAssignorError: a strategy is unknown, or rejects a parameter.
     """
+    if not 0 <= num_orders <= MAX_ORDERS:
+        raise PlanError(f"--shuffles {num_orders}: must be from 0 to {MAX_ORDERS:,}")
     seeded = {"seed": seed} if seed is not None else {}
     chosen = _resolve_strategies(strategies, {**seeded, **(parameters or {})})
     loaded = load_cluster(

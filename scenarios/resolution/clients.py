@@ -13,7 +13,7 @@ from scenarios.language.fields import invalid_entries, valid_entries
 from scenarios.language.paths import ScenarioPath
 from scenarios.language.releases import FIRST_STREAMS_GROUP_RELEASE, parse_release
 from scenarios.language.validation import SourceMap
-from scenarios.sampling.blueprint import MAX_CLIENTS, ClientBlueprint
+from scenarios.sampling.blueprint import MAX_CLIENTS, MAX_THREADS, ClientBlueprint
 from simulator.world.held_tasks import HeldTasks
 from simulator.world.world import GroupConfigs, OffsetReports
 
@@ -146,6 +146,7 @@ def resolve_clients(entries: Sequence[ClientEntry], threads: int, source_map: So
     )
     process_ids: dict[ProcessId, str] = {}
     plans: list[ClientBlueprint] = []
+    num_threads = 0
     for i, entry in valid_entries(entries):
         path = (*_CLIENTS, i)
         if not source_map.is_valid(*path) and entry.count is None:
@@ -153,6 +154,11 @@ def resolve_clients(entries: Sequence[ClientEntry], threads: int, source_map: So
             draft.is_complete = False
         if len(plans) + (entry.count or 1) > MAX_CLIENTS:
             source_map.add_mistake(path, f"more than {MAX_CLIENTS:,} clients: the maximum that can be simulated")
+            draft.is_complete = False
+            break
+        num_threads += (entry.count or 1) * (entry.threads or threads)
+        if num_threads > MAX_THREADS:
+            source_map.add_mistake(path, f"more than {MAX_THREADS:,} threads: the maximum that can be simulated")
             draft.is_complete = False
             break
         _check_entry(entry, path, source_map)

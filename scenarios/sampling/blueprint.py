@@ -39,6 +39,9 @@ MAX_PARTITIONS: Final = 100_000
 
 MAX_REPLICAS: Final = 1_000_000
 MAX_CLIENTS: Final = 10_000
+MAX_THREADS: Final = 20_000
+"""Of all clients of an application; for example 10 on each of 2,000 clients."""
+
 MAX_TASK_CLIENT_PAIRS: Final = 40_000_000
 """Tasks times clients; for example 20,000 tasks on 2,000 clients."""
 

@@ -41,3 +41,19 @@ def test_partition_count_of_described_topics() -> None:
 def test_number_of_clients(subject: str) -> None:
     with pytest.raises(ScenarioError, match="more than 10,000 clients"):
         loads(CLUSTER + subject, "claimed")
+
+
+@pytest.mark.parametrize(
+    ("clients", "configs"),
+    [
+        ("[{name: c, count: 9000, threads: 1000}]", ""),
+        ("[{name: c, count: 9000}]", ", configs: {num.stream.threads: 1000}"),
+        ("[{name: c, count: 9000, threads: 2}, {name: d, count: 900, threads: 3}]", ""),
+    ],
+)
+def test_number_of_threads(clients: str, configs: str) -> None:
+    application = f"application: {{id: a, subtopologies: [{{sources: [t]}}]{configs}}}\n"
+    with pytest.raises(
+        ScenarioError, match=r"clients\[[01]\]: more than 20,000 threads: the maximum that can be simulated"
+    ):
+        loads(f"{CLUSTER}{application}clients: {clients}", "claimed")
