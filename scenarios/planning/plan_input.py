@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -11,7 +11,7 @@ import numpy as np
 from assignors.model.columns import NO_RACK, IntArray
 from assignors.replicas.plan import PlanRequest
 from assignors.replicas.planning import PlanError, check_request
-from assignors.replicas.state import BrokerState, ClusterState
+from assignors.replicas.state import NO_BROKER, BrokerState, ClusterState
 from scenarios.clusters.cluster_reader import read_tool_output
 from scenarios.kafka.formats.broker_list import parse_broker
 from scenarios.kafka.formats.topics_to_move import parse_topics_to_move
@@ -106,7 +106,24 @@ def build_plan_input(
     plan_input = PlanInput(extended, request, topics or None, warnings, log_dirs or {})
     if is_planned:
         _check_factors(plan_input)
-    return plan_input
+    return replace(plan_input, warnings=(*warnings, *_remaining_replicas(plan_input)))
+
+
+def _remaining_replicas(plan_input: PlanInput) -> Iterator[str]:
+    """Yield a warning if topics that may not change have replicas on brokers to decommission."""
+    state, request = plan_input.state, plan_input.request
+    if plan_input.topics is None or request.brokers is None:
+        return
+    frozen = np.setdiff1d(np.arange(state.num_partitions), plan_input.rows)
+    replicas = state.replicas[frozen]
+    remains = (replicas != NO_BROKER) & ~request.is_allowed(state)[replicas]
+    if not remains.any():
+        return
+    brokers = state.ids[np.unique(replicas[remains])].tolist()
+    topics = [state.topics[index] for index in np.unique(state.topic[frozen[remains.any(axis=1)]]).tolist()]
+    count = format_count(int(remains.sum()), "replica remains", "replicas remain")
+    on = f"broker{'s' if len(brokers) > 1 else ''} {', '.join(map(str, sorted(brokers)))}"
+    yield f"{count} on {on}: --topics excludes their topics ({format_list('topics', topics)})"
 
 
 def read_topics(path: Path, state: ClusterState) -> tuple[str, ...]:

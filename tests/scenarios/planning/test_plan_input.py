@@ -45,6 +45,16 @@ def test_more_replicas_than_racks_cause_a_warning() -> None:
     assert build_input(PlanOptions(add=["7:az1"], replication_factor=4, rack_aware=False)).warnings == ()
 
 
+def test_replicas_of_other_topics_on_removed_brokers_cause_a_warning() -> None:
+    assert build_input(PlanOptions(remove=[2], topics=["payments"])).warnings == (
+        "3 replicas remain on broker 2: --topics excludes their topics (topics: orders)",
+    )
+    assert build_input(PlanOptions(remove=[3], topics=["orders"])).warnings == (
+        "1 replica remains on broker 3: --topics excludes their topics (topics: payments)",
+    )
+    assert build_input(PlanOptions(remove=[3], topics=["payments"])).warnings == ()
+
+
 def test_topics_are_split_at_commas_and_deduplicated() -> None:
     plan_input = build_input(PlanOptions(topics=["payments, orders", "payments"]))
     assert plan_input.topics == ("payments", "orders")
