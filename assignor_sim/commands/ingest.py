@@ -118,6 +118,7 @@ def _milliseconds(interval: str | None) -> int | None:
 def _print_result(result: IngestResult, out: str, format_: OutputFormat) -> None:
     """Print the number of rows by table, and warnings."""
     from reports.render.terminal.facts import FactTable
+    from scenarios.language.errors import format_count
 
     rows = [{"table": name, "rows": count} for name, count in result.tables.items()]
     table = FactTable("tables", "Tables", {"table": "table", "rows": "rows"}, rows)
@@ -131,6 +132,15 @@ def _print_result(result: IngestResult, out: str, format_: OutputFormat) -> None
         print(
             f"warning: {len(result.without_partitions):,} topics have metrics per topic only and get no rates, because "
             f"their partitions are unknown; add --topics: {', '.join(result.without_partitions[:5])}…",
+            file=sys.stderr,
+        )
+    if result.conflicts is not None:
+        partitions = format_count(result.conflicting_partitions or 0, "partition", "partitions")
+        readings = format_count(result.conflicts, "reading", "readings")
+        print(
+            f"warning: {readings} of {partitions} with another value at the same time (see {out}/quality): the largest "
+            "counts, and without a broker, a partition with them at most times gets no rates; name the column of the "
+            "broker by broker in the mapping (--map)",
             file=sys.stderr,
         )
     if quarantined := result.tables.get("quarantine"):

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -270,7 +270,7 @@ def _hours(
     """Aggregate whole groups of topic and partition."""
     group_starts = _starts(table, "topic", "partition")
     readings = _readings(table, group_starts, counters)
-    samples = compute_samples(readings, interval_ms)
+    samples = _without_merged_brokers(table, readings, compute_samples(readings, interval_ms))
     # Readings are sorted within their series, so its bounds are those of its samples.
     number = np.cumsum(group_starts) - 1
     hourly = _hourly_rates(table, readings, samples, number, brokers)
@@ -280,6 +280,30 @@ def _hours(
         columns[name] = table[name].combine_chunks().take(of_group).cast(SCHEMA.field(name).type)
     columns["hour"] = pa.array((keys % HOURS).astype(np.int8))
     return pa.RecordBatch.from_arrays([columns[name] for name in SCHEMA.names], schema=SCHEMA)
+
+
+def _without_merged_brokers(table: pa.Table, readings: Readings, samples: Samples) -> Samples:
+    """Return the samples without the rates of series without a broker that have several values at most times.
+
+    Several brokers report such a partition; the largest value may be the flat counter of a former leader.
+
+    Args:
+        table: the readings, as columns.
+        readings: the readings.
+        samples: their samples.
+
+    Returns:
+        The samples; the rates that are left out are NaN.
+    """
+    series = np.cumsum(readings.series_starts) - 1
+    times = np.bincount(series, ~samples.counts["duplicates"])
+    merged = 2 * np.bincount(series, samples.counts["conflicts"]) > times
+    if "broker" in table.column_names:
+        merged &= pc.is_null(table["broker"]).to_numpy()[readings.series_starts]
+    if not merged.any():
+        return samples
+    size, messages = (np.where(merged[series], np.nan, rate) for rate in samples.rates)
+    return replace(samples, rates=(size, messages))
 
 
 def _hourly_rates(

@@ -288,6 +288,8 @@ class IngestResult:
         new_files: with `add`, number of files that were read; else None.
         seen_files: with `add`, number of files that an earlier ingest has read; else None.
         lags: the lag of each consumer group, if it is measured.
+        conflicts: number of readings with another value than one of the same time; None without any.
+        conflicting_partitions: number of partitions that have them; None without any.
     """
 
     rows: int
@@ -298,6 +300,8 @@ class IngestResult:
     new_files: int | None = None
     seen_files: int | None = None
     lags: tuple[GroupLag, ...] = ()
+    conflicts: int | None = None
+    conflicting_partitions: int | None = None
 
     @property
     def counts(self) -> dict[str, Any]:
@@ -391,6 +395,8 @@ def _unchanged(manifest: Mapping[str, Any], kept: KeptReadings) -> IngestResult:
         new_files=0,
         seen_files=kept.seen_files,
         lags=tuple(GroupLag(**lag) for lag in manifest.get("lags", ())),
+        conflicts=manifest.get("conflicts"),
+        conflicting_partitions=manifest.get("conflicting_partitions"),
     )
 
 
@@ -481,6 +487,7 @@ class _IngestJob:
         if self.broken:
             tables[QUARANTINE] = reduce(lambda rows, more: rows.unionByName(more), self.broken)
         written = self._write_together({table: tables[table] for table in TABLES if table in tables})
+        conflicts, partitions = self._conflicts() if QUALITY.name in written else (None, None)
         counts = RowCounts() if self.measured is None else self.measured.counts
         return IngestResult(
             rows=counts.rows,
@@ -489,7 +496,15 @@ class _IngestJob:
             without_partitions=() if self.measured is None else self._without_partitions(tables[RATES]),
             tables=written,
             lags=self._lags() if LAGS.name in written else (),
+            conflicts=conflicts,
+            conflicting_partitions=partitions,
         )
+
+    def _conflicts(self) -> tuple[int | None, int | None]:
+        """Return the number of conflicts in the written table and of partitions that have them; None without any."""
+        found = self.spark.read.parquet(self.target.unpublished(QUALITY.name)).where("conflicts > 0")
+        (row,) = found.selectExpr("sum(conflicts) as conflicts", "count(*) as conflicting_partitions").collect()
+        return row["conflicts"], row["conflicting_partitions"] or None
 
     def _lags(self) -> tuple[GroupLag, ...]:
         """Summarize the written table."""

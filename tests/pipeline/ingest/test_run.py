@@ -141,12 +141,35 @@ def test_unreadable_dumps_are_quarantined_with_reason(prometheus: tuple[IngestRe
 
 
 def _ingest_text(spark: SparkSession, folder: Path, text: str, mapping: str, name: str = "m.csv", **more: Any) -> Path:
+    folder.mkdir(exist_ok=True)
     (folder / name).write_text(text)
     ingest(spark, IngestSources(metrics=(str(folder / name),)), str(folder / "out"), find_mapping(mapping), **more)
     return folder / "out"
 
 
 _CSV = "timestamp,topic,partition,broker,bytes_in_total,messages_in_total"
+
+
+@pytest.mark.parametrize("flat", [5_000, 90_000_000])
+def test_partition_that_several_brokers_report_without_a_name_gets_no_rates(
+    spark: SparkSession, tmp_path: Path, flat: int
+) -> None:
+    """A leader counts 1,000 B/s, and the counter of the former leader is flat; another partition has one reporter."""
+    lines = []
+    for number, at in enumerate(range(1_740_787_200, 1_740_790_800, 600)):
+        lines.append(f"{at},x,0,leader,{600_000 * number},{600 * number}")
+        lines.append(f"{at},x,0,former,{flat},5")
+        lines.append(f"{at},x,1,leader,{60_000 * number},{60 * number}")
+    named = _ingest_text(spark, tmp_path / "named", "\n".join([_CSV, *lines]), "plain")
+    rates = pd.read_parquet(named / "rates").set_index("partition")["bytes_per_s_mean"]
+    assert rates.to_dict() == {0: 1_000, 1: 100}
+    unnamed = [",".join(part for n, part in enumerate(line.split(",")) if n != 3) for line in (_CSV, *lines)]
+    (tmp_path / "unnamed.csv").write_text("\n".join(unnamed))
+    sources, out = IngestSources(metrics=(str(tmp_path / "unnamed.csv"),)), str(tmp_path / "out")
+    result = ingest(spark, sources, out, find_mapping("plain"))
+    rates = pd.read_parquet(tmp_path / "out" / "rates").set_index("partition")["bytes_per_s_mean"]
+    assert rates.to_dict() == {1: 100}
+    assert (result.conflicts, result.conflicting_partitions) == (6, 1)
 
 
 @pytest.mark.parametrize("mapping", ["plain", "jmx-exporter"])
