@@ -53,3 +53,9 @@ def test_strategy_without_a_plan_has_no_replicas() -> None:
 def test_files_beside_a_cluster_state_are_rejected(tmp_path: Path) -> None:
     with pytest.raises(PlanError, match="require a cluster that is read from a file"):
         plan(uneven_cluster(), log_dirs=tmp_path / "sizes.txt")
+
+
+@pytest.mark.parametrize("num_orders", [-1, 999_999_999])
+def test_number_of_shuffles_is_bounded(num_orders: int) -> None:
+    with pytest.raises(PlanError, match=f"^--shuffles {num_orders}: must be from 0 to 1,000$"):
+        plan(uneven_cluster(), num_orders=num_orders)
