@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import re
 import zlib
@@ -13,10 +14,16 @@ from typing import Final, Generic, TypeVar
 from assignors.model.ids import TopicPartition
 from scenarios.kafka.formats.broker_list import ListedBroker, parse_broker_list
 from scenarios.kafka.formats.client_log import CLIENT_PATTERN, VERSION_PATTERN, ClientLog, read_client_log
-from scenarios.kafka.formats.consumer_groups import GroupMember, GroupState, parse_group_members, parse_group_states
+from scenarios.kafka.formats.consumer_groups import (
+    GroupMember,
+    GroupState,
+    UnlistedAssignmentsError,
+    parse_group_members,
+    parse_group_states,
+)
 from scenarios.kafka.formats.leader_log import LoggedRebalance, parse_rebalances
 from scenarios.kafka.formats.lines import FormatError
-from scenarios.kafka.formats.log_collectors import ProcessLog, split_log
+from scenarios.kafka.formats.log_collectors import MESSAGE_KEYS, ProcessLog, split_log
 from scenarios.kafka.formats.log_dirs import parse_partition_sizes
 from scenarios.kafka.formats.rotated_logs import move_heads
 from scenarios.kafka.formats.streams_groups import StreamsGroupMember, parse_streams_members
@@ -51,7 +58,7 @@ _KIND_PATTERNS: Final[Sequence[tuple[str | None, *tuple[str, ...]]]] = (
     (LOG_DIRS, r'"brokers"\s*:\s*\[\s*\]', r'^\{[^{}]*"brokers"'),
     (CLIENT_LOG, rf"{VERSION_PATTERN}\d", CLIENT_PATTERN),
     (CLIENT_LOG, r"Sub-topology: \d", r"^.{0,120}\d\d:\d\d:\d\d.*\b(INFO|WARN|ERROR|DEBUG)\b"),
-    (CLIENT_LOG, r"Sub-topology: \d", r'^.{0,120}\{.*"(message|msg|log)"\s*:\s*".*Sub-topology: \d'),
+    (CLIENT_LOG, r"Sub-topology: \d", rf'^.{{0,120}}\{{.*"({"|".join(MESSAGE_KEYS)})"\s*:\s*".*Sub-topology: \d'),
     (TOPOLOGY, r"^[ \t]*Sub-topology: \d"),
     (TOPICS, r"^[ \t]*Topic: ?\S.*(PartitionCount|Partition):"),
     (BROKERS, r"\(id: -?\d+ rack: .*\) ->|\A[ \t]*id[ \t]*,[ \t]*rack\b|^kminion_kafka_broker_info\{"),
@@ -68,6 +75,37 @@ _KIND_PATTERNS: Final[Sequence[tuple[str | None, *tuple[str, ...]]]] = (
     ),
 )
 """Patterns that all match a kind of file, the fastest first; the first kind wins, None is an unused kind."""
+
+_NAMES: Final[Sequence[tuple[str, str]]] = (
+    (LOG_DIRS, r"log[-_]?dirs"),
+    (STREAMS_MEMBERS, r"streams[-_]?groups?"),
+    (GROUP_STATES, r"group[-_]?states?"),
+    (OFFSETS, r"group[-_]?offsets"),
+    (MEMBERS, r"consumer[-_]?groups?|members"),
+    (BROKERS, r"brokers|api[-_]?versions"),
+    (TOPICS, r"topics"),
+    (TOPOLOGY, r"topology"),
+)
+"""Names of files that say what they are."""
+
+_BEGINNINGS: Final[Sequence[tuple[str, str]]] = (
+    (LOG_DIRS, r'^Querying brokers for log directories|\A\s*\{[^{}]*"brokers"\s*:\s*\[\s*\{\s*"broker"\s*:'),
+    (TOPICS, r"\A\s*Topic: ?\S+\s+TopicId:|^Error while executing topic command"),
+    (BROKERS, r"\A\s*\S+:\d+ \(id: -?\d"),
+    (TOPOLOGY, r"\A\s*Topolog(y|ies):?[ \t]*$"),
+    (
+        STREAMS_MEMBERS,
+        r"^(Error: )?(Executing streams group command failed|Streams group '.*' (has no|does not exist))",
+    ),
+    (MEMBERS, r"^(Error: )?(Executing consumer group command failed|Consumer group '.*' (has no|does not exist))"),
+    (MEMBERS, r"\A\s*GROUP[ \t]+(TOPIC|CONSUMER)\b"),
+)
+"""Beginnings of files that say what they are: of damaged output, and of errors of the tools."""
+
+_UNUSED: Final = r"^[ \t]*GROUP .*\b(OFFSET-LAG|COORDINATOR)\b"
+"""Output of kafka-streams-groups.sh that is complete, but of no use."""
+
+_TEXT_SUFFIXES: Final = r"(\.sh(?=\.))?(\.(txt|out|log|json|csv))*"
 
 _PACKED: Final = ".gz"
 """Suffix of rotated logs; other dumps are not compressed."""
@@ -146,6 +184,8 @@ def read_dumps(folder: Path, skip: Collection[str] = ()) -> Dumps:
         kind = None if text is None else detect_kind(text)
         if path.suffix == _PACKED and kind not in LOGS:
             kind = None
+        elif text is not None and kind is None:
+            kind = _stated_kind(path.name, text)
         if text is None or kind is None:
             ignored.append(path.name)
             continue
@@ -168,6 +208,22 @@ def detect_kind(text: str) -> str | None:
     )
 
 
+def _stated_kind(name: str, text: str) -> str | None:
+    """Return the kind that the name or the beginning of an unsupported text states; None for files of others.
+
+    The parser of that kind says what is wrong with it.
+    """
+    if re.search(_UNUSED, text, re.MULTILINE):
+        return None
+    beginnings = (kind for kind, pattern in _BEGINNINGS if re.search(pattern, text, re.MULTILINE))
+    return next(beginnings, None) or _kind_of_name(name)
+
+
+def _kind_of_name(name: str) -> str | None:
+    names = (kind for kind, pattern in _NAMES if re.fullmatch(rf"(.*[-_])?({pattern}){_TEXT_SUFFIXES}", name.lower()))
+    return next(names, None)
+
+
 def no_member_message(dump: Dump[tuple[M, ...]], group: str) -> str:
     """Return the error message for a list of members that has none of a group."""
     groups = ", ".join(sorted({member.group for member in dump.content})) or "none"
@@ -175,7 +231,7 @@ def no_member_message(dump: Dump[tuple[M, ...]], group: str) -> str:
 
 
 def _read_file(path: Path) -> str | None:
-    """Return the content of a file; None if it is not UTF-8 text.
+    """Return the content of a file; None if it is not UTF-8 text, and its name does not state that it should be.
 
     Raises:
         ObservationError: The file cannot be read.
@@ -185,16 +241,22 @@ def _read_file(path: Path) -> str | None:
     try:
         return read_text(path, MAX_IMPORT_BYTES, f"longer than {MAX_IMPORT_BYTES:,} bytes")
     except UnreadableError as error:
-        if str(error).startswith("not UTF-8"):
+        if str(error).startswith("not UTF-8") and _kind_of_name(path.name) is None and not _is_utf_16(path):
             return None
         raise ObservationError(f"{error.place(path.name)}: {error}") from None
+
+
+def _is_utf_16(path: Path) -> bool:
+    """Return whether a file is text as PowerShell writes it."""
+    with open_regular(path) as file:
+        return file.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 def _read_packed(path: Path) -> str | None:
     """Return the content of a gzip file; None if it is not UTF-8 text.
 
     Raises:
-        ObservationError: The content is too large.
+        ObservationError: The content is damaged or too large.
     """
     try:
         with open_regular(path) as packed, gzip.GzipFile(fileobj=packed) as file:
@@ -202,8 +264,10 @@ def _read_packed(path: Path) -> str | None:
         if len(content) > MAX_IMPORT_BYTES:
             raise ObservationError(f"{path.name}: longer than {MAX_IMPORT_BYTES:,} bytes")
         return content.decode("utf-8-sig")
-    except (OSError, EOFError, zlib.error, UnicodeDecodeError):
+    except UnicodeDecodeError:
         return None
+    except (OSError, EOFError, zlib.error) as error:
+        raise ObservationError(f"{path.name}: damaged gzip file: {error}; copy it again or remove it") from None
 
 
 def _parse_all(dumps: Dumps, texts: Mapping[str, Sequence[Dump[str]]]) -> None:
@@ -219,6 +283,8 @@ def _parse_all(dumps: Dumps, texts: Mapping[str, Sequence[Dump[str]]]) -> None:
         dumps.remarks += properties.content.remarks(properties.file)
     dumps.members = _parse_members(texts)
     processes = [(dump.file, log) for kind in LOGS for dump in texts.get(kind, ()) for log in split_log(dump.content)]
+    for file, log in processes:
+        _check_messages(file, log)
     dumps.client_logs = tuple(Dump(file, read_client_log(log)) for file, log in processes)
     logs = _parse_logs(processes)
     if logs:
@@ -227,6 +293,18 @@ def _parse_all(dumps: Dumps, texts: Mapping[str, Sequence[Dump[str]]]) -> None:
             (rebalance for log in logs for rebalance in log.content), key=lambda rebalance: rebalance.at_ms or 0
         )
         dumps.rebalances = Dump(", ".join(log.file for log in logs), tuple(rebalances))
+
+
+def _check_messages(file: str, log: ProcessLog) -> None:
+    """Reject a JSON line of Kafka Streams whose message is not found.
+
+    Raises:
+        ObservationError: Such a line.
+    """
+    for number, line in zip(log.numbers, log.lines, strict=True):
+        if line.startswith("{") and re.search(rf'" *: *".*({CLIENT_PATTERN}|activeTasks: \()', line):
+            keys = ", ".join(MESSAGE_KEYS)
+            raise ObservationError(f"{file}:{number}: no message of this JSON line is known (expected one of: {keys})")
 
 
 def _parse_logs(logs: Sequence[tuple[str, ProcessLog]]) -> list[Dump[tuple[LoggedRebalance, ...]]]:
@@ -261,22 +339,27 @@ def _parse_members(texts: Mapping[str, Sequence[Dump[str]]]) -> Dump[tuple[Group
     Raises:
         ObservationError: As in `read_dumps`.
     """
-    has_offsets = OFFSETS in texts
-    try:
-        members = _parse_single(texts, MEMBERS, parse_group_members)
-    except ObservationError:
-        if not has_offsets:
-            raise
-        members = None
-    return members or _parse_single(texts, OFFSETS, parse_group_members)
+
+    def parse(text: str) -> tuple[GroupMember, ...] | None:
+        try:
+            return parse_group_members(text)
+        except UnlistedAssignmentsError:
+            if OFFSETS not in texts:
+                raise
+            return None
+
+    listed = _parse_single(texts, MEMBERS, parse)
+    if listed is None or listed.content is None:
+        return _parse_single(texts, OFFSETS, parse_group_members)
+    return Dump(listed.file, listed.content)
 
 
 def _parse_single(texts: Mapping[str, Sequence[Dump[str]]], kind: str, parse: Callable[[str], T]) -> Dump[T] | None:
-    dumps = texts.get(kind, ())
+    dumps = [_parse(dump, parse) for dump in texts.get(kind, ())]
     if len(dumps) > 1:
         names = " and ".join(dump.file for dump in dumps)
         raise ObservationError(f"{names} are both {kind}; keep one of them in the folder")
-    return _parse(dumps[0], parse) if dumps else None
+    return dumps[0] if dumps else None
 
 
 def _parse(dump: Dump[str], parse: Callable[[str], T]) -> Dump[T]:

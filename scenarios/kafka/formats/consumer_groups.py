@@ -34,6 +34,10 @@ _PARTITIONS_WITHOUT_TOPICS = re.compile(r"\([0-9,]+\)(, \([0-9,]+\))*")
 _OPTIONAL = "GROUP-INSTANCE-ID"
 
 
+class UnlistedAssignmentsError(FormatError):
+    """A list of members that is complete, but by its release or without `--verbose` lacks their partitions."""
+
+
 @dataclass(frozen=True, slots=True)
 class GroupMember:
     """A member of a consumer group.
@@ -161,7 +165,7 @@ class _Header:
         of_partitions = ("TOPIC",) if "PARTITION" in titles else ()
         check_columns(number, titles, ("CONSUMER-ID", "GROUP", "CLIENT-ID", *of_partitions), _COMMAND)
         if not {"ASSIGNMENT", "CURRENT-ASSIGNMENT", "PARTITION"} & set(titles):
-            raise FormatError(number, "no column with assignments; run the tool with --verbose")
+            raise UnlistedAssignmentsError(number, "no column with assignments; run the tool with --verbose")
         return cls(titles, tuple(start for _, start in columns))
 
     def parse_row(self, number: int, line: str) -> Mapping[str, str]:
@@ -200,7 +204,7 @@ def _parse_partitions(number: int, row: Mapping[str, str]) -> Iterator[TopicPart
     if text == _NONE:
         return
     if _PARTITIONS_WITHOUT_TOPICS.fullmatch(text):
-        raise FormatError(
+        raise UnlistedAssignmentsError(
             number,
             f"{title}: '{text[:60]}' lacks topic names (a defect of Kafka 3.8 and 3.9); use the output of "
             "kafka-consumer-groups.sh --describe --offsets",

@@ -1,7 +1,7 @@
 """Logs as containers and collectors print them: with a prefix on each line, or as JSON lines.
 
 Supported are the prefixes of `docker compose logs`, `kubectl logs --prefix` and journald, `--timestamps` of both tools,
-the log files of container runtimes, and JSON lines with the message in `message`, `msg` or `log`, also nested.
+the log files of container runtimes, and JSON lines with the message in one of `MESSAGE_KEYS`, also nested.
 """
 
 from __future__ import annotations
@@ -30,8 +30,25 @@ _CONTINUATION: Final = re.compile(
     r"|\s*(Sub-topology: \d|(Source|Processor|Sink): |-->|<--)"
 )
 """Further lines of a message of `StreamsPartitionAssignor`, and of a printed topology."""
-_MESSAGE_KEYS: Final = ("message", "msg", "log")
-_TIME_KEYS: Final = ("@timestamp", "timestamp", "time", "ts", "datetime", "timeMillis")
+MESSAGE_KEYS: Final = (
+    "message",  # Logback, Log4j, Elastic, Datadog
+    "msg",
+    "log",  # Docker, Fluent Bit
+    "textPayload",  # Google Cloud Logging
+    "@message",  # CloudWatch Logs Insights
+    "MESSAGE",  # journalctl
+    "_raw",  # Splunk
+    "line",  # logcli of Loki
+)
+"""Keys of JSON lines with the message, as logging libraries and exporters document them."""
+_RECORD_KEYS: Final = (
+    "jsonPayload",  # Google Cloud Logging
+    "_source",  # Elasticsearch
+    "attributes",  # Datadog
+    "result",  # Splunk
+)
+"""Keys of JSON lines with the record that contains the message."""
+_TIME_KEYS: Final = ("@timestamp", "timestamp", "time", "ts", "datetime", "timeMillis", "_time")
 _LATEST_S, _LATEST_MS = 10_000_000_000, 10_000_000_000_000
 """The year 2286: a larger number of seconds is one of milliseconds, or else of nanoseconds."""
 
@@ -90,19 +107,22 @@ def _unwrap(line: str, outer_time: str = "") -> Iterator[str]:
 
 
 def _parse_record(text: str) -> dict[str, Any] | None:
-    """Return a JSON line with a message; None if the text is none."""
+    """Return a JSON line with a message, without the record around it; None if the text is none."""
     if not text.startswith("{"):
         return None
     try:
         record = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    is_record = isinstance(record, dict) and any(isinstance(record.get(key), str) for key in _MESSAGE_KEYS)
-    return record if is_record else None
+    if not isinstance(record, dict):
+        return None
+    nested = (record[key] for key in _RECORD_KEYS if isinstance(record.get(key), dict))
+    merged = (record, *({**record, **inner} for inner in nested))
+    return next((one for one in merged if any(isinstance(one.get(key), str) for key in MESSAGE_KEYS)), None)
 
 
 def _record_message(record: dict[str, Any]) -> str:
-    message: str = next(record[key] for key in _MESSAGE_KEYS if isinstance(record.get(key), str))
+    message: str = next(record[key] for key in MESSAGE_KEYS if isinstance(record.get(key), str))
     # JSON can contain half of a surrogate pair, which no output can.
     return message.encode("utf-8", "replace").decode()
 

@@ -47,7 +47,8 @@ def parse_replica_sizes(text: str) -> Mapping[TopicPartition, list[int]]:
     try:
         content, _ = json.JSONDecoder().raw_decode(text, match.end() - 1)
     except json.JSONDecodeError as error:
-        raise FormatError(error.lineno, f"invalid JSON: {error.msg}") from None
+        problem = f"invalid JSON: {error.msg} (character {error.colno})"
+        raise FormatError(error.lineno, f"{problem}; expected the complete output of {_COMMAND}") from None
     except (ValueError, RecursionError) as error:
         raise FormatError(number, f"invalid JSON: {error}") from None
     sizes: dict[TopicPartition, list[int]] = {}

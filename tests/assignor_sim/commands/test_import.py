@@ -353,7 +353,9 @@ def test_log_dirs_over_several_lines_are_imported_like_a_single_line(folder: Pat
 def test_log_dirs_that_cannot_be_read_are_an_error(folder: Path) -> None:
     (folder / "dumps" / "c").write_text(json.dumps(json.loads(SIZES), indent=2)[:-3])
     result = import_dumps(*KNOWN)
-    assert (result.exit_code, result.stderr) == (2, "error: c:16: invalid JSON: Expecting ',' delimiter\n")
+    expected = "expected the complete output of kafka-log-dirs.sh --describe"
+    problem = f"invalid JSON: Expecting ',' delimiter (character 3); {expected}"
+    assert (result.exit_code, result.stderr) == (2, f"error: c:16: {problem}\n")
     assert not (folder / "shop.yaml").exists()
 
 

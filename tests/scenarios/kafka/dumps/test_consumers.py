@@ -121,7 +121,8 @@ shop            localhost:20517  (3)                           Empty            
 @pytest.mark.parametrize("topology", ["", "Topologies:\n   Sub-topology: 0\n"])
 def test_group_without_members(folder: Path, state: str, message: str, topology: str) -> None:
     (folder / "state.txt").write_text(state)
-    (folder / "topology.txt").write_text(topology)
+    if topology:
+        (folder / "topology.txt").write_text(topology)
     with pytest.raises(ObservationError) as caught:
         observe_dumps(folder, "shop")
     assert str(caught.value) == message

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import re
 from pathlib import Path
 
 import pytest
 
 from assignors.model.ids import TaskId
-from scenarios.kafka.dumps.files import detect_kind
+from scenarios.kafka.dumps.files import detect_kind, read_dumps
 from scenarios.kafka.dumps.observe import DumpOptions, ObservedDumps, observe_dumps
 from scenarios.kafka.observation.errors import ObservationError
 from scenarios.kafka.observation.history import MembershipChange
@@ -470,6 +472,94 @@ def test_errors_name_the_file(folder: Path, name: str, text: str, message: str) 
     (folder / name).write_text(text)
     with pytest.raises(ObservationError, match="^" + re.escape(message)):
         observe_dumps(folder, "shop", DumpOptions(TAKEN, RACKS))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        (
+            "log_dirs.json.txt",
+            '{"version":1,"brokers":[{"broker":1,',
+            "log_dirs.json.txt:1: invalid JSON: Expecting property name enclosed in double quotes (character 37); "
+            "expected the complete output of kafka-log-dirs.sh --describe",
+        ),
+        ("sizes", '{"version":1,"brokers":[{"broker":1,', "sizes:1: invalid JSON: "),
+        (
+            "kafka-log-dirs.txt",
+            "broker 1 /d orders-0 10\n",
+            "kafka-log-dirs.txt: no line starts with a brace; expected the output of kafka-log-dirs.sh --describe",
+        ),
+        ("x", "Querying brokers for log directories information\n", "x: no line starts with a brace; expected the "),
+        ("log-dirs.json", "", "log-dirs.json: no line starts with a brace; expected the output of kafka-log-dirs.sh "),
+        ("topics.txt", "", "topics.txt: no topics; expected the output of kafka-topics.sh --describe"),
+        ("y", "Topic: orders\tTopicId: tn7Df", "y:1: PartitionCount: '' is not a number of partitions"),
+        (
+            "out.txt",
+            "Error while executing topic command : Timed out waiting for a node assignment. Call: listTopics\n",
+            "out.txt:1: 'Error while executing topic command : Timed out waiting for ' is not a line of kafka-",
+        ),
+        ("brokers.txt", "hello world\n", "brokers.txt:1: 'hello world' is not a broker id"),
+        ("b", "localhost:9092 (id: 1 rack: az1 isF", "b:1: 'localhost:9092 (id: 1 rack: az1 isF' is not a broker "),
+        ("t", "Topologies:\n   Sub", "t:2: 'Sub' before the first 'Sub-topology: 0'"),
+        ("shop_topology.txt", "", "shop_topology.txt: no sub-topologies; expected the output of Topology.describe()"),
+        (
+            "members.txt",
+            "",
+            "members.txt: no header line (GROUP CONSUMER-ID …); expected the output of kafka-consumer-",
+        ),
+        ("m", "Consumer group 'shop' has no active members.\n", "m: no header line (GROUP CONSUMER-ID …); expected "),
+        ("g", "Error: Consumer group 'shop' does not exist.\n", "g: no header line (GROUP CONSUMER-ID …); expected "),
+        ("streams-groups.txt", "hello\n", "streams-groups.txt:1: 'hello' before the header line (GROUP …)"),
+    ],
+)
+def test_file_that_says_what_it_is_and_is_not_understood_is_an_error(
+    folder: Path, name: str, text: str, message: str
+) -> None:
+    (folder / "group").write_text(GROUP)
+    (folder / "c.txt").unlink()
+    (folder / name).write_text(text)
+    with pytest.raises(ObservationError, match="^" + re.escape(message)):
+        read_dumps(folder)
+
+
+def test_json_line_of_kafka_streams_without_a_known_message_is_an_error(folder: Path) -> None:
+    lines = (DIALECTS / "leader_3_9.log").read_text().splitlines()
+    (folder / "shop.log").write_text("".join(json.dumps({"text": line}) + "\n" for line in lines))
+    message = (
+        r"^shop\.log:\d+: no message of this JSON line is known \(expected one of: message, msg, log, textPayload, "
+    )
+    with pytest.raises(ObservationError, match=message):
+        read_dumps(folder)
+
+
+@pytest.mark.parametrize("name", ["kafka-log-dirs.txt", "listing"])
+def test_text_in_utf_16_is_an_error(folder: Path, name: str) -> None:
+    (folder / name).write_text(SIZES, encoding="utf-16")
+    with pytest.raises(ObservationError, match=rf"^{name}:1: not UTF-8 text; save it as UTF-8$"):
+        read_dumps(folder)
+
+
+def test_damaged_compressed_log_is_an_error(folder: Path) -> None:
+    packed = gzip.compress((DIALECTS / "leader_3_9.log").read_bytes())
+    (folder / "shop.log.1.gz").write_bytes(packed[: len(packed) // 2])
+    with pytest.raises(
+        ObservationError, match=r"^shop\.log\.1\.gz: damaged gzip file: .*; copy it again or remove it$"
+    ):
+        read_dumps(folder)
+
+
+@pytest.mark.parametrize("name", ["streams_offsets.txt", "streams_state.txt", "reassignment.txt", "member_bytes.txt"])
+def test_complete_output_of_other_tools_is_ignored(folder: Path, name: str) -> None:
+    for file in (name, "streams-groups.txt") if name.startswith("streams") else (name,):
+        (folder / file).write_text((DIALECTS / name).read_text())
+        assert file in read_dumps(folder).ignored
+
+
+def test_damaged_members_are_an_error_also_beside_offsets(folder: Path) -> None:
+    (folder / "members.txt").write_text("GROUP CONSUMER-ID HOST CLIENT-ID #PARTITIONS ASSIGNMENT\nshop c-1 /h\n")
+    (folder / "offsets").write_text((DIALECTS / "groups_offsets.txt").read_text())
+    with pytest.raises(ObservationError, match=r"^members\.txt:2: 'shop c-1 /h' does not match the 6 columns"):
+        read_dumps(folder)
 
 
 def test_offsets_replace_members_without_topic_names(folder: Path) -> None:

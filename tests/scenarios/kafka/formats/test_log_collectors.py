@@ -46,6 +46,14 @@ def _json_lines(key: str, *, has_own_time: bool) -> Callable[[str], str]:
     return write
 
 
+def _nested(outer: str, key: str) -> Callable[[str], str]:
+    def write(text: str) -> str:
+        lines = _json_lines(key, has_own_time=False)(text).splitlines()
+        return "".join(json.dumps({"insertId": "1", outer: json.loads(line)}) + "\n" for line in lines)
+
+    return write
+
+
 def _json_file(text: str) -> str:
     """The JSON file of Docker: a record per line, here of a program that writes JSON lines itself."""
     inner = _json_lines("message", has_own_time=False)(text)
@@ -67,6 +75,17 @@ WRITERS: dict[str, Callable[[str], str]] = {
     "message": _json_lines("message", has_own_time=False),
     "msg": _json_lines("msg", has_own_time=True),
     "log": _json_lines("log", has_own_time=False),
+    "Google Cloud, text": lambda text: "".join(
+        json.dumps({"textPayload": line, "timestamp": STAMP, "resource": {"labels": {"pod_name": "shop-1"}}}) + "\n"
+        for line in text.splitlines()
+    ),
+    "Google Cloud, JSON": _nested("jsonPayload", "message"),
+    "CloudWatch Logs Insights": _json_lines("@message", has_own_time=True),
+    "Elasticsearch": _nested("_source", "message"),
+    "Datadog": _nested("attributes", "message"),
+    "journalctl -o json": _json_lines("MESSAGE", has_own_time=True),
+    "logcli": _json_lines("line", has_own_time=True),
+    "Splunk": _nested("result", "_raw"),
     "JSON with prefix": lambda text: _prefixed("shop-1  | ")(_json_lines("message", has_own_time=False)(text)),
     "JSON file of Docker": _json_file,
 }
