@@ -174,7 +174,7 @@ def partition_changes(state: ClusterState, result: StrategyResult) -> list[Parti
 StrategyLike: TypeAlias = str | ReplicaAssignor
 
 MAX_ORDERS = 1_000
-"""Maximum number of input orders; each is a run of every strategy."""
+"""Maximum number of input orders; every strategy runs in all of them."""
 
 PAGE, FIGURES = "report.html", "figures"
 
