@@ -277,7 +277,8 @@ def _written(overrides: Overrides) -> tuple[tuple[str, str], ...]:
         ScenarioError: They are not pairs of a path and a value.
     """
     pairs = overrides.items() if isinstance(overrides, Mapping) else overrides
-    written, mistakes = [], []
+    written: list[tuple[str, str]] = []
+    mistakes: list[Mistake] = []
     for position, pair in enumerate(pairs if isinstance(pairs, Iterable) and not isinstance(pairs, str) else [pairs]):
         match pair:
             case (str(path), value):

@@ -296,7 +296,7 @@ def _without_merged_brokers(table: pa.Table, readings: Readings, samples: Sample
         The samples; the rates that are left out are NaN.
     """
     series = np.cumsum(readings.series_starts) - 1
-    times = np.bincount(series, ~samples.counts["duplicates"])
+    times = np.bincount(series, np.logical_not(samples.counts["duplicates"]))
     merged = 2 * np.bincount(series, samples.counts["conflicts"]) > times
     if "broker" in table.column_names:
         merged &= pc.is_null(table["broker"]).to_numpy()[readings.series_starts]
