@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from statistics import mean
 from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar
 
@@ -15,6 +15,7 @@ from reports.analysis.recommendation import SettingChange
 from scenarios.checkup.base import Document
 from scenarios.checkup.situations import LeftOut, Situation
 from scenarios.load import Scenario
+from scenarios.resolution.config_warnings import FAILURES, describe_default_factor
 
 Setting = TypeVar("Setting", bound=Hashable)
 """What a checkup may change: configs, and how clients start and close."""
@@ -115,13 +116,22 @@ class CheckupProgram(ABC, Generic[Setting]):
 
     def remarks(self) -> tuple[str, ...]:
         """Return remarks on the subject, one sentence each."""
-        if not self.settings.renames_members:
-            return ()
-        return (
-            "Static membership is not tried: a rollout gives the pods of a Deployment new names, so that the static "
-            "members that they replace would keep their tasks until session.timeout.ms is over. Pods of a StatefulSet "
-            "keep their names.",
-        )
+        return tuple(self._remarks())
+
+    def _remarks(self) -> Iterator[str]:
+        defaulted = self.settings.scenario.blueprint.topics_with_default_factor()
+        events = [event for situation in self.situations for event in situation.document["events"]]
+        if defaulted and any(kind in event for event in events for kind in FAILURES):
+            yield (
+                f"{describe_default_factor(defaulted)}. The failure of a broker therefore stops tasks, which counts "
+                "for Availability; set the value of the real cluster under cluster.configs."
+            )
+        if self.settings.renames_members:
+            yield (
+                "Static membership is not tried: a rollout gives the pods of a Deployment new names, so that the "
+                "static members that they replace would keep their tasks until session.timeout.ms is over. Pods of a "
+                "StatefulSet keep their names."
+            )
 
 
 def counted_racks(racks: Iterable[str | None]) -> dict[str, int]:

@@ -404,7 +404,9 @@ class _InternalTopics:
             if not self._has_factor() or not self._cluster.budget.reserve(count, self._factor):
                 return
             plan = make_topic(topic, self._factor, default_traffic(count, self._cluster.section.partition_defaults))
-            plan = replace(plan, configs=configs | self._section.configs.internal_topic_configs())
+            is_stated = self._section.configs.replication_factor != -1 or self._cluster.states_default_factor
+            configs = configs | self._section.configs.internal_topic_configs()
+            plan = replace(plan, configs=configs, has_default_factor=not is_stated)
         self.plans[topic] = plan if stated is None else with_stated_traffic(plan, stated, self._source_map)
 
     @property

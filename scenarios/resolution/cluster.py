@@ -64,6 +64,11 @@ class ResolvedCluster:
         return self.section.configs.replica_selector_class == RACK_AWARE_SELECTOR
 
     @property
+    def states_default_factor(self) -> bool:
+        """Return whether the scenario sets `default.replication.factor`."""
+        return "default_replication_factor" in self.section.configs.model_fields_set
+
+    @property
     def controller(self) -> Controller:
         """Return how the controller of the brokers' release elects leaders."""
         configs, release = self.section.configs, parse_release(self.section.kafka or NEWEST)
@@ -229,7 +234,9 @@ def _topic_of_entry(
         factor, (*path, "replication_factor")
     ):
         return None
-    return make_topic(entry.name, factor, default_traffic(count, draft.section.partition_defaults))
+    plan = make_topic(entry.name, factor, default_traffic(count, draft.section.partition_defaults))
+    is_stated = entry.replication_factor is not None or imported is not None or draft.states_default_factor
+    return replace(plan, has_default_factor=not is_stated)
 
 
 def _with_leaders(

@@ -34,7 +34,6 @@ from scenarios.language.validation import SourceMap
 from scenarios.resolution.assignors import AssignorSpec
 from scenarios.resolution.brokers import CLUSTER, Brokers
 from scenarios.resolution.clients import ResolvedClients
-from scenarios.resolution.cluster import ResolvedCluster
 from scenarios.resolution.subtopology_drafts import APPLICATION
 from scenarios.sampling.blueprint import Blueprint, TopicBlueprint, TopicDefaults
 from scenarios.sampling.event_plans import BrokerUpgradePlan
@@ -43,7 +42,8 @@ from simulator.world.closing import Closing
 from simulator.world.disturbances import BrokerBounce, TrafficChange
 from simulator.world.world import GroupProtocol, Subtopology
 
-_FAILURES: Final = ("broker_bounce", "broker_loss", "rack_outage", "upgrade")
+FAILURES: Final = ("broker_bounce", "broker_loss", "rack_outage", "upgrade")
+"""The events in which brokers fail or restart."""
 _LONGEST_PAUSE_MS: Final = 24 * 3_600_000
 """The longest time to wait for replicas that catch up."""
 
@@ -72,11 +72,7 @@ def warn_about_availability(topics: Iterable[TopicBlueprint], defaults: TopicDef
 
 
 def warn_about_default_factor(
-    document: ScenarioDocument,
-    cluster: ResolvedCluster,
-    topics: Iterable[str],
-    assignors: Sequence[AssignorSpec],
-    source_map: SourceMap,
+    document: ScenarioDocument, blueprint: Blueprint, assignors: Sequence[AssignorSpec], source_map: SourceMap
 ) -> None:
     """Warn about topics with one replica because nothing states their replication factor, where it decides something.
 
@@ -84,30 +80,22 @@ def warn_about_default_factor(
 
     Args:
         document: the parsed scenario, which is valid.
-        cluster: its cluster.
-        topics: the topics that the application or the group uses.
+        blueprint: its blueprint.
         assignors: the assignors to compare.
         source_map: collects the warnings.
     """
-    configs = cluster.section.configs
-    fails = any(getattr(event, kind) is not None for _, event in valid_entries(document.events) for kind in _FAILURES)
+    fails = any(getattr(event, kind) is not None for _, event in valid_entries(document.events) for kind in FAILURES)
     is_rack_aware = any(spec.configs.rack_aware_assignment_strategy is not RackAwareStrategy.NONE for spec in assignors)
-    decides = len(cluster.brokers.known or ()) > 1 and (fails or is_rack_aware)
-    if "default_replication_factor" in configs.model_fields_set or not decides:
-        return
-    stated = {
-        entry.name: entry.replication_factor is not None or entry.replicas is not None
-        for _, entry in valid_entries(cluster.section.topics)
-    }
-    of_streams = document.application.configs.replication_factor != -1
-    defaulted = [topic for topic in topics if topic not in cluster.imported and not stated.get(topic, of_streams)]
-    if defaulted:
-        label = "default.replication.factor is not set (Kafka's default: 1), so these topics have one replica"
-        names = format_list(label, defaulted, max_names=3)
-        source_map.add_warning(
-            (*CLUSTER, "configs"),
-            f"{names}; any broker's failure stops tasks, and few clients have a replica in their rack",
-        )
+    defaulted = blueprint.topics_with_default_factor()
+    if defaulted and len(blueprint.brokers) > 1 and (fails or is_rack_aware):
+        consequence = "any broker's failure stops tasks, and few clients have a replica in their rack"
+        source_map.add_warning((*CLUSTER, "configs"), f"{describe_default_factor(defaulted)}; {consequence}")
+
+
+def describe_default_factor(topics: Iterable[str]) -> str:
+    """Return which topics have one replica because nothing states their replication factor."""
+    label = "default.replication.factor is not set (Kafka's default: 1), so these topics have one replica"
+    return format_list(label, topics, max_names=3)
 
 
 def warn_about_replication(

@@ -252,7 +252,7 @@ def resolve_document(
         }
         check_reassignments(blueprint, document.seeds[0], paths, source_map)
         warn_about_availability(traffic.topics.values(), defaults, source_map)
-        warn_about_default_factor(document, cluster, application.topics, assignors, source_map)
+        warn_about_default_factor(document, blueprint, assignors, source_map)
         warn_about_replication(blueprint, document.seeds[0], _restart_paths(document), source_map)
         if group is None and own:
             warn_about_configs(

@@ -31,6 +31,7 @@ from simulator.world.world import (
     Start,
     Topic,
     World,
+    topics_written_by,
 )
 
 MAX_BROKERS: Final = 1_000
@@ -67,6 +68,7 @@ class TopicBlueprint:
             this topic.
         configs: topic configs in Kafka's notation; absent keys have the brokers' or Kafka's defaults.
         topic_id: as in `simulator.world.world.Topic`.
+        has_default_factor: whether nothing states the replication factor, so that Kafka's default of 1 holds.
     """
 
     name: str
@@ -82,6 +84,7 @@ class TopicBlueprint:
     stated_keys: frozenset[str] = frozenset()
     configs: Mapping[str, str] = field(default_factory=dict)
     topic_id: TopicId | None = None
+    has_default_factor: bool = False
 
     def to_topic(self, brokers: tuple[Broker, ...], seed: int, defaults: TopicDefaults) -> Topic:
         """Build the topic; the seed places replicas that are not given."""
@@ -188,6 +191,12 @@ class Blueprint:
     replica_lag_time_max_ms: int = 30_000
     hosts: tuple[ClientHost, ...] = ()
     other_traffic: OtherTraffic | None = None
+
+    def topics_with_default_factor(self) -> list[str]:
+        """Return the topics that the tasks read or write, and that have one replica because nothing states more."""
+        parts = self.application.subtopologies
+        used = {*topics_written_by(parts), *(topic for part in parts for topic in part.source_topics)}
+        return [plan.name for plan in self.topics if plan.has_default_factor and plan.name in used]
 
     def world(
         self, seed: int, configs: AssignmentConfigs, protocol: GroupProtocol, *, is_neighbor: bool = False

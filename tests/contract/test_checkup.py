@@ -15,7 +15,14 @@ import pytest
 
 import assignor_sim as sim
 from assignor_sim.api.checkup import Checkup
-from pipeline.checkup.checkup import FIRST_SEEDS, SEARCH_SEEDS, CheckupRequest, run_checkup, run_in_order
+from pipeline.checkup.checkup import (
+    FIRST_SEEDS,
+    SEARCH_SEEDS,
+    CheckupRequest,
+    checkup_program,
+    run_checkup,
+    run_in_order,
+)
 from reports.analysis.checkup.area import GRADES
 from reports.analysis.checkup.areas import GROUP_AREAS, STREAMS_AREAS
 from reports.analysis.checkup.report import ReportCard, report_record
@@ -135,6 +142,38 @@ def test_findings_name_the_worst_grades_first(checked: tuple[Checkup, list[Repor
 def test_first_report_card_is_that_of_the_current_setting(checked: tuple[Checkup, list[ReportCard]]) -> None:
     [first] = checked[1]
     assert (first.setting, first.seeds) == ("current", FIRST_SEEDS)
+
+
+ONE_REPLICA = "default.replication.factor is not set (Kafka's default: 1), so these topics have one replica"
+
+
+def test_one_replica_by_default_is_named_in_each_output(checked: tuple[Checkup, list[ReportCard]]) -> None:
+    """The scenario has no events, but situations of a checkup stop the broker of a changelog."""
+    report = checked[0].report
+    assert not loads(SMALL).warnings
+    [remark] = [remark for remark in report.remarks if ONE_REPLICA in remark]
+    assert f"{ONE_REPLICA}: small-totals-changelog. The failure of a broker therefore stops tasks" in remark
+    assert remark in " ".join(terminal(report, width=80).split())
+    assert remark.replace("'", "&#39;") in page(report)
+    assert remark in report_record(report)["remarks"]
+    assert remark.split(".")[-2] in markdown(report)
+
+
+@pytest.mark.parametrize(
+    ("change", "is_named"),
+    [
+        (("id: small", "id: small\n  configs: {num.standby.replicas: 1}"), True),
+        (("id: small", "id: small\n  configs: {replication.factor: 3}"), False),
+        (("topics:", "configs: {default.replication.factor: 1}\n  topics:"), False),
+        (("brokers: {count: 3, racks: [az1, az2, az3]}", "brokers: {count: 1, racks: [az1]}"), False),
+    ],
+)
+def test_one_replica_by_default_is_named_where_a_broker_fails(change: tuple[str, str], is_named: bool) -> None:
+    text = SMALL.replace(*change)
+    if "count: 1" in text:
+        text = text.replace("replication_factor: 2", "replication_factor: 1")
+    remarks = checkup_program(loads(text), None).remarks()
+    assert any(ONE_REPLICA in remark for remark in remarks) == is_named
 
 
 def test_texts_fit_a_terminal(checked: tuple[Checkup, list[ReportCard]]) -> None:

@@ -290,3 +290,59 @@ def test_client_timeouts_of_streams_groups_have_no_effect() -> None:
 def test_client_timeouts_have_an_effect_if_any_assignor_is_compared_in_a_classic_group() -> None:
     classic = ("assignors", "[{assignor: high_availability, configs: {group.protocol: classic}}]")
     assert warnings(SMALL, ALL_STREAMS, classic, ("application.configs.session.timeout.ms", "20s")) == []
+
+
+ONE_REPLICA = "default.replication.factor is not set (Kafka's default: 1), so these topics have one replica"
+DEFAULTED = """
+name: s
+cluster:
+  brokers: {count: 3, racks: [a, b, c]}
+  topics: [{name: in, partitions: 6, replication_factor: 3}, {name: other, partitions: 6}]
+application: {id: app, subtopologies: [{sources: [in], stores: [{name: s, size: 1 GB}]}]}
+clients: [{name: pod, count: 3, racks: [a, b, c]}]
+duration: 1h
+"""
+FAILURE = "events: [{at: 10m, broker_loss: {brokers: [0], down: 5m}}]\n"
+RACK_AWARE = "assignors: [{assignor: high_availability, configs: {rack.aware.assignment.strategy: min_traffic}}]\n"
+
+
+@pytest.mark.parametrize(
+    "course",
+    [
+        FAILURE,
+        "events: [{at: 10m, broker_bounce: {brokers: [0]}}]\n",
+        "events: [{at: 10m, rack_outage: {rack: a, down: 5m}}]\n",
+        RACK_AWARE,
+    ],
+)
+def test_one_replica_by_default_causes_a_warning_where_it_decides(course: str) -> None:
+    """The changelog has the brokers' default; topic `other` too, but no task uses it."""
+    consequence = "any broker's failure stops tasks, and few clients have a replica in their rack"
+    [warning] = warnings(DEFAULTED + course)
+    assert warning.endswith(f"cluster.configs: {ONE_REPLICA}: app-s-changelog; {consequence}")
+    assert warnings(DEFAULTED + course, ("cluster.configs", "{default.replication.factor: 1}")) == [], "it is meant"
+    assert warnings(DEFAULTED + course, ("application.configs", "{replication.factor: 3}")) == []
+    [both] = warnings(DEFAULTED.replace(", replication_factor: 3", "") + course)
+    assert f"{ONE_REPLICA}: in, app-s-changelog; " in both
+
+
+def test_one_replica_by_default_causes_no_warning_where_it_decides_nothing() -> None:
+    assert warnings(DEFAULTED) == []
+    crash = "events: [{at: 10m, crash: {clients: pod-0, down: 5m}}]\n"
+    assert warnings(DEFAULTED + crash) == []
+    one_broker = DEFAULTED.replace(", racks: [a, b, c]", "").replace("brokers: {count: 3}", "brokers: {count: 1}")
+    one_broker = one_broker.replace("factor: 3", "factor: 1")
+    assert warnings(one_broker + FAILURE) == []
+
+
+@pytest.mark.parametrize(
+    ("course", "figure", "difference"),
+    [(FAILURE, "worst_downtime_ms", 240_000), (RACK_AWARE, "cross_rack_source_partitions", 1)],
+)
+def test_one_replica_by_default_decides_what_the_warning_says(course: str, figure: str, difference: int) -> None:
+    text = DEFAULTED.replace(", replication_factor: 3", "") + course
+    value, replicated = (
+        tabulate(run(load_text(text, *overrides), "high_availability", 1), "a", 1)["runs"].to_pylist()[0][figure]
+        for overrides in ([], [("cluster.configs", "{default.replication.factor: 3}")])
+    )
+    assert value >= replicated + difference
