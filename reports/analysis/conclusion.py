@@ -8,14 +8,14 @@ Rules:
 
     Labels are free text, such as "Kafka's defaults", so that no verb depends on their number.
 
-Threads that cannot keep up with their input: which, since when, and what helps.
+Threads that cannot keep up with their input, at the end or before: which, since when, by how much, and what helps.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from reports.analysis.cells import above_bound_cell, metric_cell
@@ -29,6 +29,7 @@ from reports.analysis.comparison import (
     verdict_text,
 )
 from reports.analysis.formatting import format_clock, format_count, format_duration, format_number, format_range
+from reports.analysis.metric import is_relevant, least_relevant
 from reports.analysis.metrics import METRIC
 from reports.analysis.next_step import NextStep
 from reports.analysis.next_steps import RunEvidence, next_steps
@@ -37,47 +38,131 @@ from reports.analysis.scaling import ScalingFigures, describe_scaling, scaling_f
 from reports.analysis.text import listed
 
 Row = Mapping[str, Any]
-"""A row of the table `thread_loads`."""
+"""A row of the table `thread_loads` or `overloads`."""
+
+_MIN_NOTED_DELAY_MS: Final = 60_000
+"""Delays by overload that are mentioned once the tasks have caught up.
+
+Usual input delays a task by at most as long as its thread is overloaded, so that no shorter restart counts.
+"""
 
 
-def overload_sentences(tables: Tables) -> dict[tuple[str, str], str]:
-    """Return a sentence on the threads that cannot keep up at the end, by scenario and assignor with such threads.
+def overload_sentences(tables: Tables) -> dict[tuple[str, str], list[str]]:
+    """Return sentences on the threads that could not keep up, by scenario and assignor with such threads.
 
     Args:
-        tables: the table `thread_loads`; none without it. Over several seeds, the run with the longest delay counts.
+        tables: the tables `thread_loads` and `overloads`; a table that is missing has no rows. Over several seeds, the
+            run with the longest delay counts.
     """
-    runs: dict[tuple[str, str], dict[int, list[Row]]] = {}
-    for row in table_rows(tables, "thread_loads") if "thread_loads" in tables else ():
-        runs.setdefault((row["scenario"], row["assignor"]), {}).setdefault(row["seed"], []).append(row)
-    return {key: text for key, by_seed in runs.items() for text in _sentence(key[1], list(by_seed.values()))}
+    runs: dict[tuple[str, str], dict[int, _RunLoads]] = {}
+    for name in ("thread_loads", "overloads"):
+        for row in table_rows(tables, name) if name in tables else ():
+            of_run = runs.setdefault((row["scenario"], row["assignor"]), {}).setdefault(row["seed"], _RunLoads())
+            (of_run.threads if name == "thread_loads" else of_run.overloads).append(row)
+    sentences = {key: list(_sentences(key[1], list(by_seed.values()))) for key, by_seed in runs.items()}
+    return {key: found for key, found in sentences.items() if found}
 
 
-def _sentence(assignor: str, runs: Sequence[Sequence[Row]]) -> Iterator[str]:
-    overloaded = [run for run in runs if any(map(_is_behind, run))]
-    if not overloaded:
-        return
-    run = max(overloaded, key=lambda rows: max(_delay_ms(row) for row in rows))
-    behind = [row for row in run if _is_behind(row)]
+@dataclass(frozen=True, slots=True)
+class _RunLoads:
+    """The loads of a run.
+
+    Attributes:
+        threads: the rows of `thread_loads`.
+        overloads: the rows of `overloads`.
+    """
+
+    threads: list[Row] = field(default_factory=list)
+    overloads: list[Row] = field(default_factory=list)
+
+    @property
+    def behind(self) -> list[Row]:
+        """Return the threads that cannot keep up at the end."""
+        return [row for row in self.threads if _is_behind(row)]
+
+    @property
+    def delay_ms(self) -> int:
+        """Return the maximum delay of the threads that cannot keep up at the end."""
+        return max(map(_delay_ms, self.threads), default=-1)
+
+    @property
+    def past(self) -> list[Row]:
+        """Return the periods of overload whose delay was longer than that at the end."""
+        least = least_relevant("max_processing_delay_ms")
+        return [
+            row
+            for row in self.overloads
+            if row["processing_delay_ms"] >= _MIN_NOTED_DELAY_MS
+            and row["processing_delay_ms"] > self.delay_ms
+            and is_relevant(row["processing_delay_ms"] - self.delay_ms, self.delay_ms, least)
+        ]
+
+
+def _sentences(assignor: str, runs: Sequence[_RunLoads]) -> Iterator[str]:
+    overloaded = [run for run in runs if run.behind]
+    if overloaded:
+        worst = max(overloaded, key=lambda run: run.delay_ms)
+        yield f"{_quoted(assignor)}: {_at_the_end(worst, _share(overloaded, runs))}"
+    past = [run for run in runs if run.past]
+    if past:
+        worst = max(past, key=lambda run: max(row["processing_delay_ms"] for row in run.past))
+        yield f"{_quoted(assignor)}: {_in_the_past(worst, _share(past, runs))}"
+
+
+def _share(some: Sequence[_RunLoads], runs: Sequence[_RunLoads]) -> str:
+    return f" in {len(some)} of {len(runs)} runs" if len(runs) > 1 else ""
+
+
+def _at_the_end(run: _RunLoads, share: str) -> str:
+    """Return how many threads cannot keep up at the end of a run, how far they are behind, and what helps."""
+    behind = run.behind
     worst = max(behind, key=_delay_ms)
-    which = f" in {len(overloaded)} of {len(runs)} runs" if len(runs) > 1 else ""
-    arrives, processes = (_rate(worst[name]) for name in ("input_records_per_s", "max_records_per_s"))
-    yield (
-        f"{assignor}: {format_count(len(behind))} of {format_count(len(run))} threads cannot keep up{which}. "
-        f"At the end, {arrives} arrive for thread {worst['thread']} of {worst['client']}, which processes {processes}: "
-        f"{format_duration(_delay_ms(worst))} behind, since {format_clock(worst['behind_since_ms'])}. "
-        f"{_remedy(run, behind)}"
+    arrives, processes = (_rate(worst[name]) for name in _RATES)
+    arriving, limit = (sum(row[name] or 0 for row in run.threads) for name in _RATES)
+    return (
+        f"{format_count(len(behind))} of {format_count(len(run.threads))} threads cannot keep up{share}. At the end, "
+        f"{arrives} arrive for thread {worst['thread']} of {worst['client']}, which processes {processes}: "
+        f"{_usual(_delay_ms(worst))} behind, since {format_clock(worst['behind_since_ms'])}. "
+        f"{_remedy(arriving, limit, has_single_task=any(row['active_tasks'] == 1 for row in behind))}"
     )
 
 
-def _remedy(run: Sequence[Row], behind: Sequence[Row]) -> str:
-    if any(row["active_tasks"] == 1 for row in behind):
+def _in_the_past(run: _RunLoads, share: str) -> str:
+    """Return how far threads fell behind in the worst period of a run, when they caught up, and what helps."""
+    worst = max(run.past, key=lambda row: int(row["processing_delay_ms"]))
+    threads = f"{format_count(worst['threads'])} thread{'' if worst['threads'] == 1 else 's'}"
+    times = f" (the worst of {len(run.past)} times)" if len(run.past) > 1 else ""
+    arrived, processes = (_rate(worst[name]) for name in _RATES)
+    end = "Tasks are still behind at the end."
+    if worst["until_ms"] is not None:
+        end = f"All tasks had caught up at {format_clock(worst['until_ms'])}."
+    arriving, limits = worst["all_input_records_per_s"], worst["all_max_records_per_s"]
+    return (
+        f"{threads} fell behind from {format_clock(worst['from_ms'])} on{times}{share}, by up to "
+        f"{_usual(worst['processing_delay_ms'])} at {format_clock(worst['delay_at_ms'])}. Until then, {arrived} "
+        f"arrived for thread {worst['thread']} of {worst['client']}, which processes {processes}. {end} "
+        f"{_remedy(arriving, math.inf if limits is None else limits, has_single_task=worst['active_tasks'] == 1)}"
+    )
+
+
+_RATES: Final = ("input_records_per_s", "max_records_per_s")
+
+
+def _remedy(arriving: float, limit: float, *, has_single_task: bool) -> str:
+    """Return what helps threads that cannot keep up.
+
+    Args:
+        arriving: records per second that arrive for all threads.
+        limit: records per second that all threads process.
+        has_single_task: whether an overloaded thread has a single task.
+    """
+    if has_single_task:
         return (
             "More threads do not help a thread with one task: its subtopology needs more partitions, fewer source "
             "topics or faster processing."
         )
-    arriving, limits = (sum(row[name] or 0 for row in run) for name in ("input_records_per_s", "max_records_per_s"))
-    if arriving > limits:
-        return f"All threads process {_rate(limits)} of {_rate(arriving)}: more threads or instances help."
+    if arriving > limit:
+        return f"All threads process {_rate(limit)} of {_rate(arriving)}: more threads or instances help."
     return "All threads together process enough: more threads help, or a more even assignment."
 
 
@@ -87,6 +172,11 @@ def _is_behind(row: Row) -> bool:
 
 def _delay_ms(row: Row) -> int:
     return int(row["processing_delay_ms"]) if _is_behind(row) else -1
+
+
+def _usual(delay_ms: float) -> str:
+    """Return a delay; more than the usual input may arrive at a time, so that it can be longer than the run."""
+    return f"{format_duration(delay_ms)} of usual input"
 
 
 def _rate(records_per_s: float) -> str:
@@ -236,7 +326,7 @@ def conclude(tables: Tables, manifests: Sequence[Mapping[str, Any]] = ()) -> lis
 
     Args:
         tables: must contain `runs`; with `rounds` and `traffic`, more next steps can be found; `scaling` says what
-            autoscalers did, and `thread_loads` which threads cannot keep up.
+            autoscalers did, `thread_loads` and `overloads` which threads could not keep up.
         manifests: manifests of the results, which hold the configs of the assignors; without them, fewer next steps
             can be found.
 
@@ -257,7 +347,7 @@ def _conclude(
     rows: Sequence[ComparisonRow],
     evidence: RunEvidence,
     scaling: Mapping[tuple[str, str], Sequence[ScalingFigures]],
-    overloads: Mapping[tuple[str, str], str],
+    overloads: Mapping[tuple[str, str], Sequence[str]],
 ) -> Conclusion:
     compared = [row for row in rows if row.is_comparable]
     excluded = [
@@ -274,7 +364,7 @@ def _conclude(
         target = max(compared, key=lambda row: sum(row.assignor in names for names in winners.values()))
     scaled = [(row.assignor, scaling[scenario, row.assignor]) for row in rows if (scenario, row.assignor) in scaling]
     findings += [f"{_quoted(assignor)}: {describe_scaling(figures)}." for assignor, figures in scaled]
-    findings += [overloads[scenario, row.assignor] for row in rows if (scenario, row.assignor) in overloads]
+    findings += [text for row in rows for text in overloads.get((scenario, row.assignor), ())]
     return Conclusion(scenario, (*findings, *excluded), tuple(next_steps(rows, target, evidence)))
 
 

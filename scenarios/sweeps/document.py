@@ -106,6 +106,7 @@ class SweepDocument(ScenarioSection):
             "task_states",
             "traffic",
             "thread_loads",
+            "overloads",
             "losses",
             "events",
             "convergence",

@@ -23,7 +23,7 @@ from simulator.flows.execution_invariants import validate_execution
 from simulator.flows.flow_steps import steps_between
 from simulator.flows.hourly_traffic import HourlyRates
 from simulator.flows.intervals import Intervals
-from simulator.flows.processing import Processing, ThreadLoad
+from simulator.flows.processing import Overload, OverloadLog, Processing, ThreadLoad
 from simulator.flows.restoration import Restoration
 from simulator.flows.restore_start import RestoreStart
 from simulator.flows.run_totals import RunTotals
@@ -133,6 +133,7 @@ class Execution:
         self._is_queryable: BoolArray = ~layout.tasks.stateful
         self._behind_since_ms: IntArray = np.zeros(num_tasks, dtype=np.int64)
         self._kept_up: BoolArray = np.zeros(num_tasks, dtype=np.bool_)
+        self._overloads = OverloadLog(num_tasks)
 
     @property
     def rates(self) -> HourlyRates:
@@ -294,6 +295,7 @@ class Execution:
             self._traffic.set_hour(hour)
             self.restoration.set_write_rates(self._traffic.rates.layout.state_bytes_per_s)
         rates = self._traffic.rates
+        self._note_overload()
         self.processing.set_input(factor * rates.factor, rates.layout.input_records_per_s)
         self.update_rates()
 
@@ -329,6 +331,7 @@ class Execution:
         ):
             self._enter(entered, which, self.assignment.owner)
         threads = self._thread_rows() if self.processing.limits_threads else None
+        self._note_overload()
         self.processing.update_rates(self.processed, threads)
         if self.processing.limits_threads:
             keeps_up = self.processing.keeps_up
@@ -354,6 +357,11 @@ class Execution:
     def thread_loads(self) -> list[ThreadLoad]:
         """Return the load of each thread that has running tasks; none if no thread has a limit."""
         return self.processing.thread_loads(self._behind_since_ms, self.fleet.first_thread)
+
+    def overloads(self) -> tuple[Overload, ...]:
+        """Return the periods in which threads were overloaded, up to now; none if no thread has a limit."""
+        self._note_overload()
+        return self._overloads.periods()
 
     def totals(self) -> RunTotals:
         """Return the cumulative totals up to now."""
@@ -387,6 +395,11 @@ class Execution:
             return
         self._downtime_ms[~self.processed] += passed_ms
         self._unqueryable_ms[~self._is_queryable] += passed_ms
+
+    def _note_overload(self) -> None:
+        """Note how far tasks are behind, before the rates of their threads change."""
+        if self.processing.limits_threads:
+            self._overloads.note(self.now_ms, self.processing)
 
     def _thread_rows(self) -> IntArray:
         """Return the row of each task's thread among all threads, shape (T,); arbitrary without an owner."""

@@ -9,7 +9,7 @@ Amounts are in seconds of usual input: the input of a task in one second at the 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -43,6 +43,76 @@ class ThreadLoad:
     max_records_per_s: float
     delay_s: float
     behind_since_ms: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Overload:
+    """A period in which tasks were behind because more arrived for their threads than those process.
+
+    It begins with the first overloaded thread, and ends when all tasks have caught up. The delay is the part of the
+    waiting input that overload caused: what waited before, after a downtime, does not count.
+
+    Attributes:
+        from_ms: its start.
+        until_ms: its end; None if tasks were still behind.
+        threads: maximum number of threads that were overloaded at the same time.
+        delay_s: maximum delay of a task, in seconds of usual input.
+        delay_at_ms: when that was reached.
+        task: the row of that task; the following is what held before that time.
+        thread: the row of its thread among all threads.
+        active_tasks: number of running active tasks of that thread.
+        input_records_per_s: their input.
+        max_records_per_s: what that thread can process.
+        all_input_records_per_s: the input of all running tasks.
+        all_max_records_per_s: what their threads can process; infinity for no limit.
+    """
+
+    from_ms: int
+    until_ms: int | None = None
+    threads: int = 0
+    delay_s: float = 0.0
+    delay_at_ms: int = 0
+    task: int = 0
+    thread: int = 0
+    active_tasks: int = 0
+    input_records_per_s: float = 0.0
+    max_records_per_s: float = 0.0
+    all_input_records_per_s: float = 0.0
+    all_max_records_per_s: float = 0.0
+
+
+class OverloadLog:
+    """The periods of overload of T tasks."""
+
+    def __init__(self, num_tasks: int) -> None:
+        """Create the log without periods."""
+        self._delay_s: FloatArray = np.zeros(num_tasks, dtype=np.float64)
+        self._noted_ms = 0
+        self._periods: list[Overload] = []
+        self._current: Overload | None = None
+
+    def note(self, now_ms: int, processing: Processing) -> None:
+        """Note what has happened up to now at the rates of the processing, before they change."""
+        from_ms, self._noted_ms = self._noted_ms, now_ms
+        if now_ms == from_ms:
+            return
+        behind_s = processing.overload() * ((now_ms - from_ms) / 1000)
+        is_growing = bool(behind_s.any())
+        if self._current is None and not is_growing:
+            return
+        current = self._current or Overload(from_ms)
+        self._delay_s = np.minimum(self._delay_s + behind_s, processing.backlog_s)
+        if is_growing:
+            current = processing.note_overload(current, now_ms, self._delay_s)
+        if is_growing or (self._delay_s > _NEGLIGIBLE_S).any():
+            self._current = current
+        else:
+            self._periods.append(replace(current, until_ms=now_ms))
+            self._current = None
+
+    def periods(self) -> tuple[Overload, ...]:
+        """Return the periods up to the last note, by time."""
+        return (*self._periods, *(() if self._current is None else (self._current,)))
 
 
 class Processing:
@@ -174,6 +244,55 @@ class Processing:
         keeps: BoolArray = self.rate >= self._factor * (1 - _ROUNDING)
         return keeps
 
+    def overload(self) -> FloatArray:
+        """Return by how much each task falls behind per second because its thread is overloaded, shape (T,)."""
+        slow = self._running & ~self.keeps_up
+        if slow.any():
+            # A thread that catches up may process a task more slowly than its input arrives, for the sake of another.
+            slow &= self._is_overloaded().take(self._thread, mode="clip")
+        behind: FloatArray = np.where(slow, self._factor - self.rate, 0.0)
+        return behind
+
+    def note_overload(self, period: Overload, now_ms: int, delay_s: FloatArray) -> Overload:
+        """Return a period of overload with what held up to now.
+
+        Args:
+            period: the period so far.
+            now_ms: the time.
+            delay_s: shape (T,); the delay of each task that overload has caused.
+        """
+        is_overloaded, worst = self._is_overloaded(), int(delay_s.argmax())
+        period = replace(period, threads=max(period.threads, int(is_overloaded.sum())))
+        if delay_s[worst] <= period.delay_s + _NEGLIGIBLE_S:
+            return period
+        thread, arriving = int(self._thread[worst]), self._thread_input()
+        tasks = np.bincount(self._thread[self._running], minlength=len(self._capacity))
+        return replace(
+            period,
+            delay_s=float(delay_s[worst]),
+            delay_at_ms=now_ms,
+            task=worst,
+            thread=thread,
+            active_tasks=int(tasks[thread]),
+            input_records_per_s=float(arriving[thread]),
+            max_records_per_s=float(self._capacity[thread]),
+            all_input_records_per_s=float(arriving.sum()),
+            all_max_records_per_s=float(self._capacity[tasks > 0].sum()),
+        )
+
+    def _is_overloaded(self) -> BoolArray:
+        """Return whether more arrives for each thread than it can process, shape (H,)."""
+        is_overloaded: BoolArray = self._thread_input() > self._capacity * (1 + _ROUNDING)
+        return is_overloaded
+
+    def _thread_input(self) -> FloatArray:
+        """Return the input of the running tasks of each thread in records per second, shape (H,)."""
+        input_records_per_s = (self._records_per_s * self._factor)[self._running]
+        arriving: FloatArray = np.bincount(
+            self._thread[self._running], weights=input_records_per_s, minlength=len(self._capacity)
+        )
+        return arriving
+
     def thread_loads(self, behind_since_ms: IntArray, first_thread: IntArray) -> list[ThreadLoad]:
         """Return the threads that have running tasks, by row; none if no thread has a limit.
 
@@ -182,20 +301,17 @@ class Processing:
             first_thread: shape (N + 1,); the row of the first thread of each client.
         """
         tasks = np.flatnonzero(self._running) if self.limits_threads else np.zeros(0, dtype=np.int64)
-        loads, keeps_up, input_records_per_s = [], self.keeps_up, self._records_per_s * self._factor
+        loads, is_behind, arriving = [], self.overload() > 0, self._thread_input()
         for thread in np.unique(self._thread[tasks]).tolist():
             of_thread = tasks[self._thread[tasks] == thread]
-            arriving = float(input_records_per_s[of_thread].sum())
-            # A thread that catches up may process a task more slowly than its input arrives, for the sake of another.
-            is_overloaded = arriving > self._capacity[thread] * (1 + _ROUNDING)
-            behind = of_thread[~keeps_up[of_thread] & is_overloaded]
+            behind = of_thread[is_behind[of_thread]]
             client = int(np.searchsorted(first_thread, thread, side="right")) - 1
             loads.append(
                 ThreadLoad(
                     client,
                     thread - int(first_thread[client]),
                     len(of_thread),
-                    arriving,
+                    float(arriving[thread]),
                     float(self._capacity[thread]),
                     float(self.backlog_s[of_thread].max()),
                     int(behind_since_ms[behind].min()) if len(behind) else None,

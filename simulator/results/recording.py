@@ -232,6 +232,7 @@ class TraceRecorder:
             scaling=tuple(self._scaling),
             scaled_pods={cause: tuple(steps) for cause, steps in self._scaled_pods.items()},
             thread_loads=tuple(self._execution.thread_loads()),
+            overloads=self._execution.overloads(),
             other_traffic=self._other_bytes(now_ms),
         )
 

@@ -102,6 +102,7 @@ RULES: Final[Mapping[str, TableRules]] = MappingProxyType(
             key=(*RUN, "round"),
         ),
         "thread_loads": TableRules(frozenset({"max_records_per_s", "behind_since_ms"}), key=(*RUN, "client", "thread")),
+        "overloads": TableRules(frozenset({"until_ms", "all_max_records_per_s"}), key=(*RUN, "from_ms")),
         "losses": TableRules(),
         "unavailable_partitions": TableRules(),
         "events": TableRules(frozenset({"number"})),
@@ -127,13 +128,14 @@ def _references() -> Iterator[Reference]:
         yield Reference(table, (*RUN, "round"), "rounds", (*RUN, "round"))
     for column in ("deciding_round", "worst_cost_round"):
         yield Reference("runs", (*RUN, column), "rounds", (*RUN, "round"))
-    for table in ("assignments", "moves", "task_states", "reasons", "cycles"):
+    for table in ("assignments", "moves", "task_states", "overloads", "reasons", "cycles"):
         yield Reference(table, (*RUN, "task"), "tasks", (*RUN, "task"))
     clients = {
         "assignments": ("client",),
         "moves": ("from_client", "to_client"),
         "task_states": ("client",),
         "thread_loads": ("client",),
+        "overloads": ("client",),
         "reasons": ("from_client", "to_client", "step_from", "step_to"),
         "cycles": ("from_client", "to_client"),
     }

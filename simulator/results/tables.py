@@ -420,6 +420,29 @@ THREAD_LOADS = table_schema(
     ),
 )
 
+OVERLOADS = table_schema(
+    "One row per period in which tasks were behind because more arrived for their threads than those process; none if "
+    "no client states records_per_s.",
+    *RUN_KEY,
+    ("from_ms", pa.int64(), "when the first thread was overloaded"),
+    ("until_ms", pa.int64(), "when all tasks had caught up; null if they had not at the end of the run"),
+    ("threads", pa.int64(), "maximum number of threads that were overloaded at the same time"),
+    (
+        "processing_delay_ms",
+        pa.int64(),
+        "maximum input of a task that waited because of it, as the time in which that much input usually arrives",
+    ),
+    ("delay_at_ms", pa.int64(), "when that maximum was reached; the following columns are what held until then"),
+    ("task", pa.string(), "task with that delay"),
+    ("client", pa.string(), "client of the task"),
+    ("thread", pa.int64(), "thread of the task"),
+    ("active_tasks", pa.int64(), "running active tasks of that thread"),
+    ("input_records_per_s", pa.float64(), "records that arrived for that thread per second"),
+    ("max_records_per_s", pa.float64(), "records that it can process per second"),
+    ("all_input_records_per_s", pa.float64(), "records that arrived for all running tasks per second"),
+    ("all_max_records_per_s", pa.float64(), "records that their threads can process per second; null for no limit"),
+)
+
 LOSSES = table_schema(
     "One row per rack: the losses if it fails at the end of the run.",
     *RUN_KEY,
@@ -530,6 +553,7 @@ SCHEMAS: dict[str, pa.Schema] = {
     "cycles": CYCLES,
     "proofs": PROOFS,
     "thread_loads": THREAD_LOADS,
+    "overloads": OVERLOADS,
     "losses": LOSSES,
     "unavailable_partitions": UNAVAILABLE_PARTITIONS,
     "events": EVENTS,

@@ -32,6 +32,7 @@ from simulator.results.trace import INITIAL_ROUND, Round, Trace, first_final_ind
 from simulator.world.event_labels import event_label, event_numbers
 from simulator.world.layout import FloatArray
 from simulator.world.price import Price
+from simulator.world.thread_ends import num_thread_numbers
 
 MEASURE_COLUMNS = (
     "cross_rack_source_partitions",
@@ -265,6 +266,7 @@ def tabulate(trace: Trace, assignor: str, seed: int) -> dict[str, pa.Table]:
         "cycles": _of_rows(list(cycle_rows(trace)), "cycles"),
         "proofs": _proofs(trace),
         "thread_loads": _thread_loads(trace),
+        "overloads": _overloads(trace),
         "losses": _losses(trace),
         "unavailable_partitions": _unavailable_partitions(trace),
         "events": _of_rows(
@@ -526,13 +528,44 @@ def _thread_loads(trace: Trace) -> Columns:
             "thread": load.thread,
             "active_tasks": load.active_tasks,
             "input_records_per_s": load.input_records_per_s,
-            "max_records_per_s": None if math.isinf(load.max_records_per_s) else load.max_records_per_s,
+            "max_records_per_s": _limit(load.max_records_per_s),
             "processing_delay_ms": round(load.delay_s * 1000),
             "behind_since_ms": load.behind_since_ms,
         }
         for load in trace.thread_loads
     ]
     return _of_rows(rows, "thread_loads")
+
+
+def _overloads(trace: Trace) -> Columns:
+    threads = [
+        (client.name, number)
+        for client, count in zip(trace.world.clients, num_thread_numbers(trace.world), strict=True)
+        for number in range(count)
+    ]
+    rows = [
+        {
+            "from_ms": period.from_ms,
+            "until_ms": period.until_ms,
+            "threads": period.threads,
+            "processing_delay_ms": round(period.delay_s * 1000),
+            "delay_at_ms": period.delay_at_ms,
+            "task": str(trace.layout.tasks.ids[period.task]),
+            "client": threads[period.thread][0],
+            "thread": threads[period.thread][1],
+            "active_tasks": period.active_tasks,
+            "input_records_per_s": period.input_records_per_s,
+            "max_records_per_s": period.max_records_per_s,
+            "all_input_records_per_s": period.all_input_records_per_s,
+            "all_max_records_per_s": _limit(period.all_max_records_per_s),
+        }
+        for period in trace.overloads
+    ]
+    return _of_rows(rows, "overloads")
+
+
+def _limit(records_per_s: float) -> float | None:
+    return None if math.isinf(records_per_s) else records_per_s
 
 
 def _losses(trace: Trace) -> Columns:

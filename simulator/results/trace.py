@@ -18,7 +18,7 @@ from simulator.assignment.measures import FailureLosses, Measures
 from simulator.brokers.availability import Outage
 from simulator.flows.intervals import Intervals
 from simulator.flows.other_rates import OtherFlow
-from simulator.flows.processing import ThreadLoad
+from simulator.flows.processing import Overload, ThreadLoad
 from simulator.flows.run_totals import RunTotals
 from simulator.flows.task_states import TaskStateHistory
 from simulator.flows.traffic import TrafficBytes
@@ -178,6 +178,7 @@ class Trace:
         scaling: the decisions of autoscalers, by time.
         scaled_pods: the decisions that made pods start or stop, by the change of their clients.
         thread_loads: what the threads with running tasks process at the end; none if no thread has a limit.
+        overloads: the periods in which threads were overloaded; none if no thread has a limit.
         other_traffic: the traffic of other producers and groups; None if the scenario states none.
     """
 
@@ -204,6 +205,7 @@ class Trace:
     scaling: Sequence[ScalingStep] = ()
     scaled_pods: Mapping[Cause, tuple[ScalingStep, ...]] = field(default_factory=dict)
     thread_loads: Sequence[ThreadLoad] = ()
+    overloads: Sequence[Overload] = ()
     other_traffic: OtherTrafficBytes | None = None
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import Any
 
 import pytest
@@ -151,6 +152,8 @@ def test_shorter_run_equals_beginning_of_longer_run(world: World, assignor: Task
     for name in ("task_states", "events"):
         for tables in (whole, short):
             tables[name] = [row for row in tables[name] if row["at_ms"] < until_ms]
+    for tables in (whole, short):  # Those that had ended by then.
+        tables["overloads"] = [row for row in tables["overloads"] if (row["until_ms"] or math.inf) <= until_ms]
     for outages in (whole["unavailable_partitions"], short["unavailable_partitions"]):
         outages[:] = [
             {**row, "until_ms": min(row["until_ms"], until_ms)} for row in outages if row["from_ms"] < until_ms

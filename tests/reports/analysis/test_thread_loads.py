@@ -50,7 +50,10 @@ def test_threads_with_too_much_input_are_named() -> None:
     assert {row["processing_delay_ms"] for row in behind} == {222_750}
     assert {row["behind_since_ms"] for row in behind} == {0}
     assert "3 of 12 threads cannot keep up" in sentence
-    assert "1,600 records/s arrive for thread 0 of app-0, which processes 1,000 records/s: 3.71 min behind" in sentence
+    assert (
+        "1,600 records/s arrive for thread 0 of app-0, which processes 1,000 records/s: 3.71 min of usual input behind"
+        in sentence
+    )
     assert "More threads do not help a thread with one task" in sentence
 
 
@@ -80,6 +83,98 @@ def test_a_thread_that_catches_up_keeps_up() -> None:
     )
     assert max(row["processing_delay_ms"] for row in rows) > 60_000
     assert not sentences
+
+
+PEAK = {"hourly": [1, 1, 1, 1, 1, 1, 1, 1, 4, 4, 4, *([1] * 13)]}
+USUAL = {"hourly": [1] * 24}
+
+
+def daily(records_per_s: int = 3_000, **changes: Any) -> dict[str, Any]:
+    """Return three clients with two tasks each, whose input is four times as much from 8 to 11."""
+    return {
+        "name": "daily",
+        "cluster": {
+            "brokers": {"count": 3, "racks": ["a", "b", "c"]},
+            "topics": [{"name": "in", "partitions": 6, "replication_factor": 3, "bytes_per_s": "6 MB/s"}],
+        },
+        "application": {"id": "daily", "subtopologies": [{"sources": ["in"]}]},
+        "clients": [{"name": "pod", "count": 3, "racks": ["a", "b", "c"], "records_per_s": records_per_s}],
+        "traffic": PEAK,
+        "events": [],
+        "duration": "24h",
+        **changes,
+    }
+
+
+def peaks_of(document: dict[str, Any]) -> tuple[list[dict[str, Any]], list[str]]:
+    """Return the rows of the table `overloads`, and the sentences of the conclusion on threads."""
+    result = sim.run(loads(yaml.safe_dump(document)))
+    [conclusion] = conclude(result.tables, [result.manifest])
+    sentences = [text for text in conclusion.findings if "fell behind" in text or "cannot keep up" in text]
+    return result.tables["overloads"].to_pylist(), sentences
+
+
+def test_threads_behind_at_the_daily_peak_are_named_although_they_process_enough_at_the_end() -> None:
+    """Each thread gets 8,000 records/s and processes 3,000: 54 million records wait at 11, and 7.2 million at 24."""
+    [row], [sentence] = peaks_of(daily())
+    hour = 3_600_000
+    assert (row["from_ms"], row["delay_at_ms"], row["until_ms"]) == (8 * hour, 11 * hour, None)
+    assert row["processing_delay_ms"] == 54_000_000 / 2_000 * 1_000
+    assert (row["threads"], row["active_tasks"]) == (3, 2)
+    assert (row["input_records_per_s"], row["all_input_records_per_s"]) == (8_000, 24_000)
+    assert (row["max_records_per_s"], row["all_max_records_per_s"]) == (3_000, 9_000)
+    assert sentence == (
+        "high_availability: 3 threads fell behind from 8:00:00 on, by up to 7.5 h of usual input at 11:00:00. Until "
+        f"then, 8,000 records/s arrived for thread 0 of {row['client']}, which processes 3,000 records/s. Tasks are "
+        "still behind at the end. All threads process 9,000 records/s of 24,000 records/s: more threads or instances "
+        "help."
+    )
+
+
+def test_threads_that_caught_up_after_the_daily_peak_are_named() -> None:
+    """54 million records take 15 h at 1,000 records/s above the usual input: until 2 on the next day."""
+    [row], [sentence] = peaks_of(daily(duration="30h"))
+    assert row["until_ms"] == pytest.approx(26 * 3_600_000, abs=2)
+    assert "All tasks had caught up at 26:00:00." in sentence
+    rows, [sentence] = peaks_of(daily(duration="52h"))
+    assert len(rows) == 2
+    assert "(the worst of 2 times)" in sentence
+
+
+def test_a_peak_that_goes_on_at_the_end_is_named_once() -> None:
+    rows, [sentence] = peaks_of(daily(duration="10h"))
+    assert len(rows) == 1
+    assert "3 of 3 threads cannot keep up" in sentence
+    assert "5 h of usual input behind, since 8:00:00" in sentence
+    # The peak of the day before was longer.
+    _, [now, before] = peaks_of(daily(duration="33h"))
+    assert "2.5 h of usual input behind, since 32:00:00" in now
+    assert "by up to 7.5 h of usual input at 11:00:00" in before
+
+
+def test_threads_that_process_the_peak_are_not_named() -> None:
+    assert peaks_of(daily(records_per_s=8_000)) == ([], [])
+
+
+@pytest.mark.parametrize(("down", "is_named"), [("1m", False), ("40m", True)])
+def test_a_short_restart_does_not_count(down: str, is_named: bool) -> None:
+    """Two threads do not process the input of three: for a minute, that is no finding; for 40 minutes, it is one."""
+    crash = {"at": "1h", "crash": {"clients": "pod-0", "down": down}}
+    rows, sentences = peaks_of(daily(records_per_s=2_500, traffic=USUAL, events=[crash], duration="12h"))
+    assert len(rows) == 1
+    assert bool(sentences) == is_named
+    if is_named:
+        # From the session timeout on, one task of three on a thread more than two; then 500 records/s more than needed.
+        behind_ms = 39.25 * 60_000 / 6
+        assert rows[0]["processing_delay_ms"] == pytest.approx(behind_ms, rel=0.05)
+        assert "2 threads fell behind from 1:00:4" in sentences[0]
+        assert "All tasks had caught up at" in sentences[0]
+
+
+def test_downtime_is_no_overload() -> None:
+    """A thread that catches up after an hour without any client processes more than arrives."""
+    crash = {"at": "1h", "crash": {"clients": ["pod-0", "pod-1", "pod-2"], "down": "1h"}}
+    assert peaks_of(daily(records_per_s=2_500, traffic=USUAL, events=[crash], duration="12h")) == ([], [])
 
 
 def test_no_limit_has_no_rows() -> None:
@@ -132,3 +227,12 @@ def test_loads_are_those_of_the_tasks(seed: int) -> None:
             is_behind = row["input_records_per_s"] > row["max_records_per_s"]
             assert (row["behind_since_ms"] is not None) == is_behind
             assert is_behind <= (row["processing_delay_ms"] > 0)
+    [run] = result.tables["runs"].to_pylist()
+    overloads = result.tables["overloads"].to_pylist()
+    for row, following in zip(overloads, [*overloads[1:], None], strict=True):
+        assert 0 < row["processing_delay_ms"] <= run["max_processing_delay_ms"]
+        assert row["input_records_per_s"] > row["max_records_per_s"] == limits[row["client"].partition("-")[0]]
+        assert row["from_ms"] < row["delay_at_ms"] <= (row["until_ms"] or 7_200_000)
+        assert following is None or row["until_ms"] <= following["from_ms"]
+    if any(row["behind_since_ms"] is not None for row in rows):
+        assert overloads[-1]["until_ms"] is None

@@ -50,7 +50,7 @@ def test_columns_have_meanings_and_tables_begin_with_the_key() -> None:
         assert schema.names[:3] == ["scenario", "assignor", "seed"]
     for name, table in table_rows(*BOUNCED).items():
         empty = ("reasons", "cycles", "proofs", "unavailable_partitions", "time_ranges", "neighbors")
-        empty = (*empty, "other_traffic", "scaling", "scaled_rounds", "thread_loads")
+        empty = (*empty, "other_traffic", "scaling", "scaled_rounds", "thread_loads", "overloads")
         assert (len(table) > 0) == (name not in empty), name
         assert {(row["scenario"], row["assignor"], row["seed"]) for row in table} <= {("small", "ha", 3)}
 
