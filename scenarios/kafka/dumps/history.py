@@ -136,6 +136,7 @@ def dropped_rebalances(logged: Sequence[LoggedRebalance], history: RebalanceHist
     """Return a sentence on the logged rebalances that a history does not cause; None without any.
 
     A rebalance has a cause if a process joined, left or restarted, or if the one before requested a follow-up.
+    The first is the start of the scenario.
     """
     dropped = [
         rebalance.at_ms
@@ -146,7 +147,7 @@ def dropped_rebalances(logged: Sequence[LoggedRebalance], history: RebalanceHist
     ]
     if not dropped:
         return None
-    rebalances = format_count(len(logged) - 1, "logged rebalance", "logged rebalances")
+    rebalances = format_count(len(logged), "logged rebalance", "logged rebalances")
     return (
         f"Not in the scenario: {len(dropped)} of {rebalances} ({_span(dropped)}), before which no client joined, left "
         "or restarted. Add what caused them to events, such as restarts of static members or brokers; --last starts "
