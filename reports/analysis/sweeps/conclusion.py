@@ -7,6 +7,7 @@ from typing import Any
 
 from reports.analysis.conclusion import Conclusion
 from reports.analysis.formatting import format_percent
+from reports.analysis.metric import is_relevant, least_relevant
 from reports.analysis.metrics import METRIC
 from reports.analysis.sweeps.balance import most_balanced
 from reports.analysis.sweeps.stopped_seeds import describe_stops
@@ -19,6 +20,7 @@ def conclude_sweeps(summary: Json) -> list[Conclusion]:
     """Return the conclusion of each scenario of an aggregate.
 
     Every figure is a mean over the seeds, and "lowest" means: as it is written, no other combination has a lower one.
+    A combination has a price, or is lowest elsewhere, only by differences that are relevant (`metric.is_relevant`).
 
     Args:
         summary: the `summary.json` of an aggregate.
@@ -59,7 +61,7 @@ def _most_balanced(front: Sequence[Json], objectives: Sequence[str], sweeps: Map
     known = [cell for cell in front if all(cell["means"][name] is not None for name in objectives)]
     known.sort(key=lambda cell: _place(cell, sweeps))
     means = [[cell["means"][name] for name in objectives] for cell in known]
-    index = most_balanced(means, [cell["stable"] == 1 for cell in known])
+    index = most_balanced(means, [cell["stable"] == 1 for cell in known], list(map(least_relevant, objectives)))
     return None if index is None else known[index]
 
 
@@ -70,33 +72,34 @@ def _place(cell: Json, sweeps: Mapping[str, Json]) -> tuple[str, int, int]:
 def _start(start: Json, scenario: Json, sweeps: Mapping[str, Json]) -> str:
     """Return where to start, in what that is lowest, and what it costs in the other objectives."""
     lowest = _lowest_means(scenario)
-    ours = start["means"]
-    wins = [name for name in scenario["objectives"] if _is_lowest(name, ours[name], lowest)]
-    prices = [
-        f"{_noun(name)} {_written(name, ours[name])} (lowest: {_written(name, lowest[name])})"
-        for name in scenario["objectives"]
-        if name not in wins
-    ]
+    ours, objectives = start["means"], scenario["objectives"]
+    wins = [name for name in objectives if _written(name, ours[name]) == _written(name, lowest[name])]
+    worse = [name for name in objectives if name not in wins and _is_worse(name, ours[name], lowest[name])]
+    near = [name for name in objectives if name not in (*wins, *worse)]
+    prices = [f"{_noun(name)} {_written(name, ours[name])} (lowest: {_written(name, lowest[name])})" for name in worse]
     sweep = sweeps[start["sweep"]]
     is_baseline = " (the baseline)" if start["assignor"] == sweep["baseline"] else ""
     equal = sum(cell["means"] == ours for cell in scenario["front"]) - 1
     others = f" ({equal} other combination{'' if equal == 1 else 's'} with equal means)" if equal else ""
     text = f"Start with {start['assignor']}{is_baseline}{_setting(start, sweeps)}{others}"
-    if not prices:
+    if len(wins) == len(objectives):
         return f"{text}: lowest in everything, with {listed(_figures(wins, ours))}."
-    if not wins:
+    if len(worse) == len(objectives):
         return f"{text}, which is lowest in nothing and most balanced: {listed(prices)}."
-    return f"{text}: lowest {listed(_figures(wins, ours, bracketed=True))}. In exchange: {listed(prices)}."
+    good = [f"lowest {listed(_figures(wins, ours, bracketed=True))}"] if wins else []
+    if near:
+        good.append(f"no relevant difference from the lowest {listed(_figures(near, ours, bracketed=True))}")
+    return f"{text}: {'; '.join(good)}.{f' In exchange: {listed(prices)}.' if prices else ''}"
 
 
 def _lowest_elsewhere(start: Json | None, scenario: Json, sweeps: Mapping[str, Json]) -> Iterator[str]:
-    """Yield the combinations that have the lowest mean of an objective in which `start` does not have it."""
+    """Yield the combinations with the lowest mean of an objective in which `start` is worse."""
     lowest = _lowest_means(scenario)
     of_front = {_key(cell): cell for cell in scenario["front"]}
     by_cell: dict[tuple[Any, ...], list[Json]] = {}
     for best in scenario["best"]:
         name = best["objective"]
-        if start is None or not _is_lowest(name, start["means"][name], lowest):
+        if start is None or _is_worse(name, start["means"][name], lowest[name]):
             by_cell.setdefault(_key(best), []).append(best)
     for key, bests in by_cell.items():
         figures = _figures([best["objective"] for best in bests], lowest, bracketed=True)
@@ -118,11 +121,7 @@ def _price(cell: Json | None, start: Json | None, wins: Sequence[str], objective
 
 
 def _is_worse(name: str, value: float | None, other: float) -> bool:
-    return value is None or (value > other and _written(name, value) != _written(name, other))
-
-
-def _is_lowest(name: str, value: float | None, lowest: Mapping[str, float]) -> bool:
-    return value is not None and _written(name, value) == _written(name, lowest[name])
+    return value is None or (value > other and is_relevant(value - other, other, least_relevant(name)))
 
 
 def _lowest_means(scenario: Json) -> dict[str, float]:

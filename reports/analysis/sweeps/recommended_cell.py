@@ -58,7 +58,8 @@ def recommended_cell(sweep: AggregatedSweep) -> RecommendedCell | None:
         if cell.row["on_front"] and all(index in known for known in means)
     ]
     of_front = [[known[index].mean for known in means] for index in front]
-    balanced = most_balanced(of_front, [sweep.cells[index].row["stable"] == 1 for index in front])
+    is_stable = [sweep.cells[index].row["stable"] == 1 for index in front]
+    balanced = most_balanced(of_front, is_stable, [least_relevant(metric.name) for metric in sweep.objectives])
     if balanced is None:
         return None
     chosen = front[balanced]

@@ -10,6 +10,7 @@ import pytest
 from reports.analysis.metric import least_relevant
 from reports.analysis.metrics import METRIC
 from reports.analysis.sweeps.aggregated_sweep import AggregatedSweep, MeanEstimate
+from reports.analysis.sweeps.balance import most_balanced
 from reports.analysis.sweeps.grids import heat_map
 from reports.analysis.sweeps.highlights import (
     differences_sentence,
@@ -58,7 +59,7 @@ def test_no_other_considered_cell_has_a_lower_maximum_regret(seed: int) -> None:
         worst = 0.0
         for metric in sample.objectives:
             values = [sample.means[metric.name][other].mean for other in front]
-            if max(values) > min(values):
+            if max(values) - min(values) >= max(least_relevant(metric.name), min(values) / 100):
                 mean = sample.means[metric.name][index].mean
                 worst = max(worst, (mean - min(values)) / (max(values) - min(values)))
         return worst
@@ -66,6 +67,13 @@ def test_no_other_considered_cell_has_a_lower_maximum_regret(seed: int) -> None:
     index = sample.cells.index(chosen.cell)
     assert index in considered
     assert regret(index) == min(map(regret, considered))
+
+
+def test_differences_that_are_not_relevant_decide_nothing() -> None:
+    """The first combination costs most by $0.004 per day, and has the shortest downtime by 15 s."""
+    means, are_stable = [[0.086, 94_700.0], [0.082, 144_700.0], [0.083, 109_700.0]], [True] * 3
+    assert most_balanced(means, are_stable, [0.01, 1_000.0]) == 0
+    assert most_balanced(means, are_stable, [0.001, 1_000.0]) == 2
 
 
 def test_recommendation_says_one_thing_and_its_figures_follow() -> None:
