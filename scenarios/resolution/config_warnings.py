@@ -40,10 +40,13 @@ from scenarios.sampling.event_plans import BrokerUpgradePlan
 from simulator.brokers.replication_progress import catch_up_ms, catches_up_within, lagging_brokers
 from simulator.world.closing import Closing
 from simulator.world.disturbances import BrokerBounce, TrafficChange
+from simulator.world.layout import lay_out
 from simulator.world.world import GroupProtocol, Subtopology
 
 FAILURES: Final = ("broker_bounce", "broker_loss", "rack_outage", "upgrade")
 """The events in which brokers fail or restart."""
+_BUSY_SHARES: Final = 2
+"""A task is named as busy if it gets this many times the even share of a thread."""
 _LONGEST_PAUSE_MS: Final = 24 * 3_600_000
 """The longest time to wait for replicas that catch up."""
 
@@ -96,6 +99,37 @@ def describe_default_factor(topics: Iterable[str]) -> str:
     """Return which topics have one replica because nothing states their replication factor."""
     label = "default.replication.factor is not set (Kafka's default: 1), so these topics have one replica"
     return format_list(label, topics, max_names=3)
+
+
+def warn_about_unlimited_processing(blueprint: Blueprint, seed: int, source_map: SourceMap) -> None:
+    """Warn that no limit of processing is modeled, where nothing but the load of the threads could be the result.
+
+    That is a scenario without events and without racks whose busiest task gets much more than the others. It keeps its
+    thread busy alone, so that no assignment helps if the thread processes less.
+
+    Args:
+        blueprint: a valid blueprint.
+        seed: the seed to check.
+        source_map: collects the warnings.
+    """
+    clients = [client for client in blueprint.clients if client.starts]
+    threads = sum(client.threads for client in clients)
+    has_racks = len({broker.rack for broker in blueprint.brokers if broker.rack is not None}) > 1
+    if blueprint.events or has_racks or any(client.records_per_s is not None for client in clients):
+        return
+    application = blueprint.application
+    layout = lay_out(blueprint.world(seed, application.assignment_configs, application.group_configs.protocol))
+    records_per_s, share = layout.input_records_per_s, layout.input_records_per_s.sum() / max(threads, 1)
+    if len(records_per_s) and records_per_s.max() >= _BUSY_SHARES * share > 0:
+        busiest = int(records_per_s.argmax())
+        part, member = ("partition", "consumer") if application.is_consumer_group else ("task", "thread")
+        source_map.add_warning(
+            ("clients",),
+            f"records_per_s is not set, so it is not modeled whether {member}s keep up: {part} "
+            f"{layout.tasks.ids[busiest]} gets {records_per_s[busiest]:,.0f} records/s, "
+            f"{records_per_s[busiest] / share:.1f} times an even share of "
+            f"{format_count(threads, member, f'{member}s')}",
+        )
 
 
 def warn_about_replication(

@@ -28,6 +28,7 @@ from scenarios.resolution.config_warnings import (
     warn_about_configs,
     warn_about_default_factor,
     warn_about_replication,
+    warn_about_unlimited_processing,
 )
 from scenarios.resolution.configs import (
     check_configs,
@@ -254,6 +255,8 @@ def resolve_document(
         warn_about_availability(traffic.topics.values(), defaults, source_map)
         warn_about_default_factor(document, blueprint, assignors, source_map)
         warn_about_replication(blueprint, document.seeds[0], _restart_paths(document), source_map)
+        if releases is None:
+            warn_about_unlimited_processing(blueprint, document.seeds[0], source_map)
         if group is None and own:
             warn_about_configs(
                 WarningContext(document, clients, cluster.brokers, application.subtopologies, assignors, source_map)

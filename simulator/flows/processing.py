@@ -288,10 +288,10 @@ class Processing:
     def _thread_input(self) -> FloatArray:
         """Return the input of the running tasks of each thread in records per second, shape (H,)."""
         input_records_per_s = (self._records_per_s * self._factor)[self._running]
-        arriving: FloatArray = np.bincount(
-            self._thread[self._running], weights=input_records_per_s, minlength=len(self._capacity)
+        threads = self._thread[self._running]
+        return np.asarray(
+            np.bincount(threads, weights=input_records_per_s, minlength=len(self._capacity)), dtype=np.float64
         )
-        return arriving
 
     def thread_loads(self, behind_since_ms: IntArray, first_thread: IntArray) -> list[ThreadLoad]:
         """Return the threads that have running tasks, by row; none if no thread has a limit.

@@ -346,3 +346,51 @@ def test_one_replica_by_default_decides_what_the_warning_says(course: str, figur
         for overrides in ([], [("cluster.configs", "{default.replication.factor: 3}")])
     )
     assert value >= replicated + difference
+
+
+WIDE = """
+name: s
+cluster:
+  brokers: {count: 1}
+  topics:
+    - {name: busy, partitions: 3, bytes_per_s: 4800 kB/s}
+    - {name: quiet, partitions: 9, bytes_per_s: 900 kB/s}
+application: {id: app, subtopologies: [{sources: [busy]}, {sources: [quiet]}]}
+clients: [{name: pod, count: 3, threads: 4}]
+events: []
+duration: 10m
+"""
+UNLIMITED = "records_per_s is not set, so it is not modeled"
+
+
+def test_busy_tasks_on_threads_without_limit_cause_a_warning() -> None:
+    """Nothing happens in the run, so only the load of the threads could be its result."""
+    [warning] = warnings(WIDE)
+    figures = "gets 1,600 records/s, 3.4 times an even share of 12"
+    assert warning.endswith(f"clients: {UNLIMITED} whether threads keep up: task 0_0 {figures} threads")
+    group = WIDE.replace("application: {id: app, subtopologies: [{sources: [busy]}, {sources: [quiet]}]}\n", "")
+    group = group.replace("clients: [", "consumers: [{group: app, topics: [busy, quiet], clients: [")
+    group = group.replace("threads: 4}]", "consumers: 4}]}]")
+    [warning] = warnings(group)
+    assert warning.endswith(f"{UNLIMITED} whether consumers keep up: partition busy-0 {figures} consumers")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("threads: 4", "threads: 4, records_per_s: 1000"),  # The run says which threads cannot keep up.
+        ("threads: 4", "threads: 1"),  # 1,600 of 5,700 records/s for each of three threads.
+        ("4800 kB/s", "300 kB/s"),
+        ("4800 kB/s", "0 B/s"),
+        ("{count: 1}", "{count: 2, racks: [a, b]}"),  # The run has cross-rack traffic.
+        ("events: []", "events: [{at: 1m, crash: {clients: pod-0, down: 5m}}]"),
+    ],
+)
+def test_threads_without_limit_cause_no_warning_where_something_else_happens(old: str, new: str) -> None:
+    assert not any(UNLIMITED in warning for warning in warnings(WIDE.replace(old, new)))
+
+
+def test_busy_tasks_fall_behind_once_the_limit_is_set() -> None:
+    text = WIDE.replace("threads: 4", "threads: 4, records_per_s: 1000")
+    rows = tabulate(run(load_text(text), "high_availability", 1), "a", 1)["thread_loads"].to_pylist()
+    assert [row["input_records_per_s"] for row in rows if row["behind_since_ms"] is not None] == [1_600] * 3
