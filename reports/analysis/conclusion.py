@@ -290,13 +290,20 @@ TABLE_METRICS: Final = (
 
 _NOUNS: Final = {
     "cross_rack_usd_per_day": "cross-rack cost per day",
-    "cross_rack_bytes_per_s": "cross-rack traffic",
+    "cross_rack_bytes_per_s": "steady-state cross-rack traffic",
     "longest_downtime_ms": "the longest task outage",
     "worst_downtime_ms": "total task downtime",
     "time_to_converge_ms": "time to converge",
     "restored_bytes": "restored state",
     "tasks_without_rack_redundancy": "rack redundancy",
 }
+_OCCURRENCES: Final = (
+    ("rebalance", Aspect("rebalances", "the fewest rebalances", "{} rebalances", 0, singular="{} rebalance")),
+    ("downtime", _OUTAGE),
+    ("cross-rack traffic", Aspect("cross_rack_bytes", "the fewest bytes", "{} across racks in the whole run", 0)),
+)
+"""What runs may have although their main figures are 0: its absence, and its presence."""
+
 _FEW_ASPECTS = 3
 _MAX_PRICES = 3
 
@@ -445,7 +452,20 @@ def _alone(row: ComparisonRow, values: Mapping[Aspect, _Values]) -> str:
     ]
     if _CONVERGENCE not in values:
         figures.insert(0, f"no convergence ({verdict_text(row)})")
-    return f"{_quoted(row.assignor)}: {listed(figures) or 'no rebalance, downtime or cross-rack traffic'}."
+    return f"{_quoted(row.assignor)}: {listed(figures) or _undisturbed(row)}."
+
+
+def _undisturbed(row: ComparisonRow) -> str:
+    """Return what runs whose main figures are 0 never had, and what they had all the same, as during an event."""
+    absent, present = [], []
+    for noun, aspect in _OCCURRENCES:
+        if spread := row.spreads[aspect.metric]:
+            is_range = spread.minimum < spread.maximum and aspect is not _OUTAGE
+            phrase = f"{'up to ' if is_range else ''}{aspect.phrase(spread.maximum)}"
+            present.extend([phrase] if spread.maximum else [])
+            absent.extend([] if spread.maximum else [noun])
+    nothing = f"no {listed(absent)}".replace(" and ", " or ") if absent else ""
+    return "; ".join(filter(None, (nothing, listed(present))))
 
 
 def _compared(

@@ -296,6 +296,39 @@ def test_total_downtime_is_not_repeated_for_the_best_in_the_longest_outage() -> 
     assert result.findings == ("a: best in everything that differs, with the shortest task outage (20 s; other 60 s).",)
 
 
+NOTHING = {**dict.fromkeys(EQUAL, 0), "restored_bytes": 0, "tasks_without_rack_redundancy": 0}
+"""The main figures of a run in which nothing happens."""
+
+
+@pytest.mark.parametrize(
+    ("figures", "finding"),
+    [
+        ([{}], "no rebalance, downtime or cross-rack traffic."),
+        ([{"cross_rack_bytes": None}], "no rebalance or downtime."),
+        (
+            [{"cross_rack_bytes": 1_197_000_000}],
+            "no rebalance or downtime; 1.2 GB across racks in the whole run.",
+        ),
+        ([{"rebalances": 1}], "no downtime or cross-rack traffic; 1 rebalance."),
+        (
+            [{"rebalances": 3, "cross_rack_bytes": 5e6}],
+            "no downtime; 3 rebalances and 5 MB across racks in the whole run.",
+        ),
+        (
+            [{}, {}, {"cross_rack_bytes": 5e6, "longest_downtime_ms": 10_000}],
+            "no rebalance; a task outage of up to 10 s and up to 5 MB across racks in the whole run.",
+        ),
+    ],
+)
+def test_what_a_run_had_is_not_denied(figures: list[dict[str, Any]], finding: str) -> None:
+    """The steady state has no traffic if leaders change during an event only; so the whole run counts."""
+    runs = [
+        {"seed": seed, **NOTHING, "rebalances": 0, "cross_rack_bytes": 0, **changed}
+        for seed, changed in enumerate(figures)
+    ]
+    assert conclusion(*runs).findings == (f"sticky: {finding}",)
+
+
 def test_nowhere_better_is_not_said_of_a_lower_figure() -> None:
     runs = [
         {"assignor": "a", "longest_downtime_ms": 10_000, "restored_bytes": 1e9},
