@@ -7,7 +7,7 @@ Warnings about the availability of topics: out-of-sync replicas, and writes that
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -37,7 +37,9 @@ from scenarios.resolution.clients import ResolvedClients
 from scenarios.resolution.subtopology_drafts import APPLICATION
 from scenarios.sampling.blueprint import Blueprint, TopicBlueprint, TopicDefaults
 from scenarios.sampling.event_plans import BrokerUpgradePlan
-from simulator.brokers.replication_progress import catch_up_ms, catches_up_within, lagging_brokers
+from scenarios.sampling.traffic_profile import TrafficProfile
+from simulator.brokers.replication_progress import lagging_brokers
+from simulator.brokers.safe_restarts import unsafe_restarts
 from simulator.world.closing import Closing
 from simulator.world.disturbances import BrokerBounce, TrafficChange
 from simulator.world.layout import lay_out
@@ -47,8 +49,6 @@ FAILURES: Final = ("broker_bounce", "broker_loss", "rack_outage", "upgrade")
 """The events in which brokers fail or restart."""
 _BUSY_SHARES: Final = 2
 """A task is named as busy if it gets this many times the even share of a thread."""
-_LONGEST_PAUSE_MS: Final = 24 * 3_600_000
-"""The longest time to wait for replicas that catch up."""
 
 
 def warn_about_availability(topics: Iterable[TopicBlueprint], defaults: TopicDefaults, source_map: SourceMap) -> None:
@@ -133,14 +133,15 @@ def warn_about_unlimited_processing(blueprint: Blueprint, seed: int, source_map:
 
 
 def warn_about_replication(
-    blueprint: Blueprint, seed: int, paths: Mapping[int, ScenarioPath], source_map: SourceMap
+    blueprint: Blueprint, seed: int, paths: Sequence[ScenarioPath], profile: TrafficProfile, source_map: SourceMap
 ) -> None:
     """Warn about replicas that cannot keep up with what is produced, and about restarts that do not wait for replicas.
 
     Args:
         blueprint: a valid blueprint.
         seed: the seed to check; it places the replicas.
-        paths: the paths of the restarts in the scenario, by time.
+        paths: the paths of the restarts in the scenario.
+        profile: the traffic over time.
         source_map: collects the warnings.
     """
     traffic = [event for event in blueprint.events if isinstance(event, TrafficChange)]
@@ -151,9 +152,13 @@ def warn_about_replication(
         for topic in blueprint.topics
     )
     may_lag = copied > min((broker.replication_bytes_per_s for broker in blueprint.brokers), default=0)
-    restarts = [event for event in blueprint.events if isinstance(event, BrokerBounce | BrokerUpgradePlan)]
-    restarts = [event for event in restarts if len(event.brokers) > 1]
-    if not may_lag and not restarts:
+    restarts = [
+        BrokerBounce(event.at_ms, event.brokers, event.down_ms, event.pause_ms)
+        for event in blueprint.events
+        if isinstance(event, BrokerBounce | BrokerUpgradePlan)
+    ]
+    has_restarts = sum(len(event.brokers) for event in restarts) > 1
+    if not may_lag and not has_restarts:
         return
     application = blueprint.application
     undisturbed = replace(blueprint, events=())
@@ -161,17 +166,19 @@ def warn_about_replication(
     if lagging := lagging_brokers(world, traffic) if may_lag else ():
         label = "brokers that replicate less than is produced for their replicas, which leave the in-sync set"
         source_map.add_warning((*CLUSTER, "brokers"), format_list(label, lagging, max_names=6))
-    for event in restarts:
-        if catches_up_within(world, event.down_ms, event.pause_ms):
-            continue
-        shortest_ms = catch_up_ms(world, event.brokers, event.down_ms, _LONGEST_PAUSE_MS)
-        if shortest_ms is not None and shortest_ms <= event.pause_ms:
-            continue
-        problem = "each broker stops before the replicas of the one before it are in sync again"
-        pause = "no pause within a day suffices"
-        if shortest_ms is not None:
-            pause = f"the shortest pause that suffices is {format_duration(-(-shortest_ms // 1_000) * 1_000)}"
-        source_map.add_warning((*paths[event.at_ms], "pause"), f"{problem}; {pause}")
+    unsafe_events = unsafe_restarts(world, restarts, profile.changes) if has_restarts else []
+    for position, unsafe in enumerate(unsafe_events):
+        event, path = restarts[unsafe.number], paths[unsafe.number]
+        safe = None if unsafe.safe_ms is None else format_duration(unsafe.safe_ms)
+        if unsafe.place == 0:
+            path, stops = (*path[:-1], "at"), f"stops at {format_duration(event.at_ms)},"
+            remedy = f"the earliest safe time is {safe}" if safe else "no time within a day is safe"
+        else:
+            path, stops = (*path, "pause"), "stops"
+            remedy = f"a pause of {safe} suffices" if safe else "no pause within a day suffices"
+        condition = "once the restarts before it are safe, " if position else ""
+        problem = f"{stops} before the replicas of broker {unsafe.before} are in sync again"
+        source_map.add_warning(path, f"{condition}broker {event.brokers[unsafe.place]} {problem}; {remedy}")
 
 
 _CONFIG: Final = "internal.leave.group.on.close"

@@ -12,8 +12,8 @@ from typing import Any
 from assignors.model.configs import AssignmentConfigs
 from scenarios.language.consumer_entries import ConsumerGroupEntry, ConsumerGroupSection
 from scenarios.language.errors import Mistakes
+from scenarios.language.event_entries import EventEntry
 from scenarios.language.fields import valid_entries
-from scenarios.language.paths import ScenarioPath
 from scenarios.language.releases import NEWEST, KafkaReleases
 from scenarios.language.schema import ScenarioDocument
 from scenarios.language.validation import SourceMap
@@ -254,7 +254,10 @@ def resolve_document(
         check_reassignments(blueprint, document.seeds[0], paths, source_map)
         warn_about_availability(traffic.topics.values(), defaults, source_map)
         warn_about_default_factor(document, blueprint, assignors, source_map)
-        warn_about_replication(blueprint, document.seeds[0], _restart_paths(document), source_map)
+        entries = list(valid_entries(document.events))
+        restarts = [("events", i, kind) for i, event in entries if (kind := _restart_of_brokers(event)) is not None]
+        profile = traffic.profile([(event.at, event.traffic.factor) for _, event in entries if event.traffic])
+        warn_about_replication(blueprint, document.seeds[0], restarts, profile, source_map)
         if releases is None:
             warn_about_unlimited_processing(blueprint, document.seeds[0], source_map)
         if group is None and own:
@@ -289,11 +292,8 @@ def _group_of(
     return groups[spec.protocol or GroupProtocol(document.application.configs.group_protocol)]
 
 
-def _restart_paths(document: ScenarioDocument) -> dict[int, ScenarioPath]:
-    """Return the paths of the events that restart brokers, by time."""
-    return {
-        event.at: ("events", i, kind)
-        for i, event in valid_entries(document.events)
-        for kind in ("broker_bounce", "upgrade")
-        if getattr(event, kind) is not None
-    }
+def _restart_of_brokers(event: EventEntry) -> str | None:
+    """Return the kind of an event that restarts brokers, None for any other event."""
+    if event.broker_bounce is not None:
+        return "broker_bounce"
+    return "upgrade" if event.upgrade is not None and event.upgrade.brokers is not None else None

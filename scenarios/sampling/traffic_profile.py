@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from heapq import merge
+from operator import attrgetter
 from typing import Final
 
 from simulator.world.disturbances import TrafficChange
@@ -45,6 +48,10 @@ class TrafficProfile:
     def change_at(self, at_ms: int) -> TrafficChange:
         """Return the traffic from a time on."""
         return TrafficChange(at_ms, float(self.factor_at(at_ms)), self.hour_at(at_ms))
+
+    def changes(self) -> Iterator[TrafficChange]:
+        """Yield all changes in order, without an end if the traffic changes by the hour."""
+        yield from merge(map(self.change_at, self._times), self.hourly_changes(sys.maxsize), key=attrgetter("at_ms"))
 
     def hourly_changes(self, duration_ms: int) -> Iterator[TrafficChange]:
         """Yield the changes at full hours, including the start, except at times of traffic events."""

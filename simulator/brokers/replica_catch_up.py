@@ -117,6 +117,8 @@ class ReplicaCatchUp:
         """
         control = self._control
         rows, places = self._removable(*self._behind)
+        if not len(rows):
+            return rows, places
         is_check = (now_ms - self._phase[control.leader[rows]]) % self._check_ms == 0
         late = is_check & (control.caught_up_ms[rows, places] + self._lag_ms < now_ms)
         rows, places = rows[late], places[late]

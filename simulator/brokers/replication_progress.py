@@ -27,7 +27,7 @@ Source: `ReplicaManager.shouldLeaderThrottle`, `KafkaApis.sizeOfThrottledPartiti
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
@@ -178,59 +178,6 @@ class _OngoingReassignment:
     unfinished: dict[int, None] = field(default_factory=dict)
 
 
-def catch_up_ms(world: World, brokers: Sequence[int], down_ms: int, limit_ms: int) -> int | None:
-    """Return how long the replicas of a broker need until they are in sync again, at the usual traffic.
-
-    Args:
-        world: the cluster at its start.
-        brokers: ids of brokers that restart one after the other, each when the one before has caught up.
-        down_ms: how long each of them is down.
-        limit_ms: after which time to give up.
-
-    Returns:
-        The longest time of any of them, None if that exceeds the limit.
-    """
-    progress, at_ms, longest = ReplicationProgress(world), 0, 0
-    for broker in brokers:
-        progress.stop_brokers((broker,), crash=False)
-        deque(progress.take_step(), maxlen=0)
-        at_ms += down_ms
-        deque(progress.until(at_ms), maxlen=0)
-        progress.start_brokers((broker,))
-        deque(progress.take_step(), maxlen=0)
-        if progress.is_in_sync():
-            continue
-        in_sync_ms = next((now_ms for now_ms, _ in progress.until(at_ms + limit_ms) if progress.is_in_sync()), None)
-        if in_sync_ms is None:
-            return None
-        longest, at_ms = max(longest, in_sync_ms - at_ms), in_sync_ms
-    return longest
-
-
-def catches_up_within(world: World, down_ms: int, limit_ms: int) -> bool:
-    """Return whether a bound proves that any broker that restarts catches up within a limit, at the usual traffic.
-
-    If no broker sends more than half of its replication rate to followers in sync, whichever replicas lead, they do not
-    lag. Then all that the restarted broker lacks shrinks by the rate that it or a leader has left, less what is
-    produced. This takes O(P · W) instead of the simulation of `catch_up_ms`.
-    """
-    brokers, topics = world.cluster.brokers, world.cluster.topics.values()
-    stored, sent = Counter[int](), Counter[int]()
-    for topic in topics:
-        for replicas, produced in zip(topic.replicas, topic.bytes_per_s, strict=True):
-            for broker in replicas:
-                stored[broker] += produced
-                sent[broker] += produced * (len(replicas) - 1)
-    rate = {broker.id: broker.replication_bytes_per_s for broker in brokers}
-    if any(topic.in_sync for topic in topics) or any(rate[broker] < 2 * sent[broker] for broker in rate):
-        return False
-    left = min((rate[broker] - sent[broker] for broker in rate), default=0)
-    closing = {broker: min(rate[broker], left) - stored[broker] for broker in rate}
-    # Each pair of brokers ends at a full millisecond.
-    room_ms = limit_ms - len(brokers)
-    return all(closing[broker] > 0 and stored[broker] * down_ms <= closing[broker] * room_ms for broker in rate)
-
-
 def lagging_brokers(world: World, traffic: Iterable[TrafficChange]) -> list[int]:
     """Return the ids of the brokers whose replicas cannot keep up with some traffic while all brokers are up."""
     progress, lagging = ReplicationProgress(world), set[int]()
@@ -302,6 +249,25 @@ class ReplicationProgress:
             The step that results, with its time; nothing if nothing changed.
         """
         self._check_leaders()
+        copied: tuple[RackTransfer, ...] = ()
+        copying: tuple[RackTransfer, ...] = ()
+        if self._ongoing:
+            self._reassign()
+            copied, copying = self._transfers(self._copied), self._transfers(self._by_rack(self._copies.rate))
+            self._copied = self._zero_matrix()
+        else:
+            self._join_isrs()
+        self._leave_isrs()
+        self._catch_up.update(self._growth(), self._now_ms)
+        self._schedule_check()
+        step = ReplicationStep(self.replicas.take_changed(), copied, copying, self._describe())
+        has_changed = step.states is not None or step.copied or step.about or step.copying != self._copying
+        self._copying, self._begun, self._reached, self._ended = step.copying, [], [], []
+        if has_changed:
+            yield self._now_ms, step
+
+    def _reassign(self) -> None:
+        """Begin the batches that are ready and end the copies that are complete, until neither changes anything."""
         while True:
             self._start_ready_batches()
             arrived = self._copies.update_rates(self._sources())
@@ -313,19 +279,6 @@ class ReplicationProgress:
                 self._complete(int(row))
             if not pairs and not unthrottled.any() and not self._join_isrs():
                 break
-        self._leave_isrs()
-        self._catch_up.update(self._growth(), self._now_ms)
-        self._schedule_check()
-        step = ReplicationStep(
-            self.replicas.take_changed(),
-            self._transfers(self._copied),
-            self._transfers(self._by_rack(self._copies.rate)),
-            self._describe(),
-        )
-        if step.states is not None or step.copied or step.about or step.copying != self._copying:
-            yield self._now_ms, step
-        self._copied, self._copying = self._zero_matrix(), step.copying
-        self._begun, self._reached, self._ended = [], [], []
 
     def begin(self, plan: Reassignment) -> None:
         """Begin a reassignment; its throttle applies to the ongoing ones, too."""

@@ -296,8 +296,8 @@ def test_total_downtime_is_not_repeated_for_the_best_in_the_longest_outage() -> 
     assert result.findings == ("a: best in everything that differs, with the shortest task outage (20 s; other 60 s).",)
 
 
-NOTHING = {**dict.fromkeys(EQUAL, 0), "restored_bytes": 0, "tasks_without_rack_redundancy": 0}
-"""The main figures of a run in which nothing happens."""
+UNDISTURBED = {**dict.fromkeys(EQUAL, 0), "restored_bytes": 0, "tasks_without_rack_redundancy": 0}
+"""The main figures of an undisturbed run."""
 
 
 @pytest.mark.parametrize(
@@ -320,10 +320,10 @@ NOTHING = {**dict.fromkeys(EQUAL, 0), "restored_bytes": 0, "tasks_without_rack_r
         ),
     ],
 )
-def test_what_a_run_had_is_not_denied(figures: list[dict[str, Any]], finding: str) -> None:
+def test_a_conclusion_does_not_deny_figures_of_the_run_table(figures: list[dict[str, Any]], finding: str) -> None:
     """The steady state has no traffic if leaders change during an event only; so the whole run counts."""
     runs = [
-        {"seed": seed, **NOTHING, "rebalances": 0, "cross_rack_bytes": 0, **changed}
+        {"seed": seed, **UNDISTURBED, "rebalances": 0, "cross_rack_bytes": 0, **changed}
         for seed, changed in enumerate(figures)
     ]
     assert conclusion(*runs).findings == (f"sticky: {finding}",)

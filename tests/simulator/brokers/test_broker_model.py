@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
+from itertools import groupby
 
 import pytest
 from hypothesis import given, settings
@@ -10,7 +12,7 @@ from hypothesis import strategies as st
 
 from assignors.model.ids import TopicPartition
 from simulator.brokers.coordinator import OFFSETS_TOPIC
-from simulator.brokers.replication_progress import catch_up_ms, catches_up_within
+from simulator.brokers.safe_restarts import unsafe_restarts
 from simulator.timeline import timeline
 from simulator.world.changes import BrokersDown, BrokersUp, ReplicasSet, ReplicationStep
 from simulator.world.disturbances import (
@@ -39,13 +41,16 @@ RATES = (0, 7_919, 104_729, 611_953)
 HOURS = 3
 """How many hours differ in the measured rates of a topic."""
 
+HOUR_MS = 3_600 * SECOND
+KINDS = ("bounce", "bounce", "loss", "outage", "reassignment", "traffic", "traffic")
+
 seconds = st.integers(1, 600)
 downs = st.sampled_from((1, 20, 90, 300))
 
 
 @st.composite
-def broker_worlds(draw: st.DrawFn) -> World:
-    """Draw a cluster with up to five brokers and nine partitions, and up to five events that may overlap.
+def broker_worlds(draw: st.DrawFn, kinds: Sequence[str] = KINDS) -> World:
+    """Draw a cluster with up to five brokers and nine partitions, and up to five events of some kinds that may overlap.
 
     Tasks write views; all other topics have producers for which followers may lag, at some hours or always.
     """
@@ -69,7 +74,7 @@ def broker_worlds(draw: st.DrawFn) -> World:
         duration_ms=DURATION_S * SECOND,
         seed=draw(st.integers(0, 9)),
     )
-    events = draw(st.lists(_events(count, topics), min_size=1, max_size=5))
+    events = draw(st.lists(_events(count, topics, kinds), min_size=1, max_size=5))
     return dataclasses.replace(base, disturbances=tuple(events))
 
 
@@ -92,11 +97,11 @@ def _topics(draw: st.DrawFn, name: str, brokers: int) -> Topic:
 
 
 @st.composite
-def _events(draw: st.DrawFn, brokers: int, topics: dict[str, Topic]) -> Disturbance:
+def _events(draw: st.DrawFn, brokers: int, topics: dict[str, Topic], kinds: Sequence[str]) -> Disturbance:
     at_ms = draw(seconds) * SECOND
     some = tuple(draw(st.lists(st.integers(0, brokers - 1), unique=True, min_size=1, max_size=3)))
     down_ms = draw(downs) * SECOND
-    kind = draw(st.sampled_from(("bounce", "bounce", "loss", "outage", "reassignment", "traffic", "traffic")))
+    kind = draw(st.sampled_from(kinds))
     if kind == "bounce":
         return BrokerBounce(at_ms, some, down_ms, draw(st.sampled_from((0, 1, 45))) * SECOND)
     if kind == "loss":
@@ -146,11 +151,42 @@ def test_brokers_leaders_and_in_sync_replicas_equal_a_slow_model(built: World) -
         )
 
 
+def is_safe(built: World, bounces: Sequence[BrokerBounce]) -> bool:
+    """Return whether, in a slow model, brokers stop only while all others are up and in sync; the first may stop."""
+    traffic = [event for event in built.disturbances if isinstance(event, TrafficChange)]
+    model = BrokerModel(dataclasses.replace(built, disturbances=(*traffic, *bounces)))
+    replicated = {broker for p in model.partitions if len(p.replicas) > 1 for broker in p.replicas}
+    stops = sorted(model.stays, key=lambda stay: stay.from_ms)
+    for at_ms, simultaneous in groupby(stops, key=lambda stay: stay.from_ms):
+        model.run(at_ms - 1)
+        down = set(model.rate) - model.up
+        lags = any(p.leader is not None and p.following - p.isr for p in model.partitions)
+        for stay in simultaneous:
+            is_first = at_ms == stops[0].from_ms and not down
+            if stay.broker not in down and not is_first and (lags or down & replicated):
+                return False
+            down.add(stay.broker)
+    return True
+
+
 @settings(max_examples=WORLDS, derandomize=PROFILE not in ("certify", "nightly"), database=None, deadline=None)
-@given(broker_worlds(), downs)
-def test_the_bound_of_the_pause_is_no_shorter_than_the_shortest_pause(built: World, down_s: int) -> None:
-    undisturbed = dataclasses.replace(built, disturbances=())
-    brokers, day_ms = tuple(broker.id for broker in built.cluster.brokers), 86_400 * SECOND
-    shortest_ms = catch_up_ms(undisturbed, brokers, down_s * SECOND, day_ms)
-    too_short_ms = day_ms if shortest_ms is None else shortest_ms - 1
-    assert not catches_up_within(undisturbed, down_s * SECOND, too_short_ms)
+@given(broker_worlds(("bounce", "bounce", "traffic")))
+def test_restarts_are_unsafe_if_a_slow_model_is_not_in_sync(built: World) -> None:
+    """The times and pauses that make them safe do so in the model; a second less does not, if it is the only one."""
+    bounces = [event for event in built.disturbances if isinstance(event, BrokerBounce)]
+    traffic = sorted(
+        (event for event in built.disturbances if isinstance(event, TrafficChange)), key=lambda event: event.at_ms
+    )
+    unsafe = unsafe_restarts(dataclasses.replace(built, disturbances=()), bounces, lambda: iter(traffic))
+    assert bool(unsafe) != is_safe(built, bounces)
+    if any(restart.safe_ms is None or restart.safe_ms > HOUR_MS for restart in unsafe):
+        return
+    safe = list(bounces)
+    for restart in unsafe:
+        key = "pause_ms" if restart.place else "at_ms"
+        assert restart.safe_ms > getattr(bounces[restart.number], key)
+        safe[restart.number] = dataclasses.replace(safe[restart.number], **{key: restart.safe_ms})
+    assert is_safe(built, safe)
+    if len(unsafe) == 1:
+        safe[restart.number] = dataclasses.replace(safe[restart.number], **{key: restart.safe_ms - SECOND})
+        assert not is_safe(built, safe)

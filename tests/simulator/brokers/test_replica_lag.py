@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from simulator.brokers.replication_progress import catch_up_ms, catches_up_within
+from simulator.brokers.safe_restarts import UnsafeRestart, unsafe_restarts
 from simulator.world.disturbances import (
     BrokerBounce,
     LeaderElection,
@@ -122,9 +122,45 @@ def test_follower_lags_in_the_busy_hours_only() -> None:
         assert expected_s - 1 <= at_s <= expected_s + (0 if isr == (0, 1) else 15)
 
 
-def test_a_broker_catches_up_within_what_a_bound_says() -> None:
-    """At 1 MB/s, 60 MB are missed in a minute: 6.7 s at 10 - 1 MB/s, or 7.5 s if the leader also sends 1 MB/s."""
-    built = clicks(duration_s=60, rate=MB, replication=(10 * MB, 10 * MB))
-    assert catch_up_ms(built, (0, 1), 60 * SECOND, 60 * SECOND) == 6_667
-    assert catches_up_within(built, 60 * SECOND, 7_502)
-    assert not catches_up_within(built, 60 * SECOND, 7_501)
+@pytest.mark.parametrize(
+    ("factors", "pause_s"),
+    [
+        # At 1 MB/s, a broker misses 60 MB in a minute, and catches up at 10 - 1 MB/s in 6.7 s.
+        ({}, 7),
+        ({600: 3}, 7),
+        # At 3 MB/s, it misses 180 MB, and catches up at 10 - 3 MB/s in 25.7 s.
+        ({30: 3}, 26),
+        # The first broker catches up for 5 s at 10 - 1 MB/s and for 2.1 s at 10 - 3 MB/s; the second one takes 25.7 s.
+        ({125: 3}, 26),
+        # From 128 s on, the second one misses 64 MB, and catches up at 10 - 1 MB/s in 7.1 s.
+        ({125: 3, 130: 1}, 8),
+    ],
+)
+def test_a_pause_is_judged_by_the_traffic_of_each_restart(factors: dict[int, int], pause_s: int) -> None:
+    """Brokers 0, 1 and 2 restart from 60 s on, each within a minute; 0 and 1 have the replicas."""
+    built = clicks(duration_s=60, rate=MB, replication=(10 * MB,) * 3)
+    changes = [TrafficChange(at_s * SECOND, factor) for at_s, factor in factors.items()]
+
+    def named_s(given_s: int) -> list[float | None]:
+        bounces = [BrokerBounce(60 * SECOND, (0, 1, 2), 60 * SECOND, given_s * SECOND)]
+        unsafe = unsafe_restarts(built, bounces, lambda: iter(changes))
+        return [restart.safe_ms and restart.safe_ms / SECOND for restart in unsafe]
+
+    assert named_s(0) == named_s(pause_s - 1) == [pause_s]
+    assert named_s(pause_s) == []
+
+
+def test_restarts_of_several_events_are_judged_together() -> None:
+    """Broker 0 is in sync again at 126.7 s; then broker 1, which stops at 127 s, at 193.7 s."""
+    built = clicks(duration_s=60, rate=MB, replication=(10 * MB,) * 3)
+
+    def restarts(*at_s: int) -> list[UnsafeRestart]:
+        bounces = [BrokerBounce(at * SECOND, (broker,), 60 * SECOND, 0) for broker, at in enumerate(at_s)]
+        return unsafe_restarts(built, bounces, lambda: iter(()))
+
+    assert restarts(60, 127, 194) == []
+    assert restarts(60, 126, 194) == [UnsafeRestart(number=1, place=0, before=0, safe_ms=127 * SECOND)]
+    assert restarts(60, 70, 80) == [
+        UnsafeRestart(number=1, place=0, before=0, safe_ms=127 * SECOND),
+        UnsafeRestart(number=2, place=0, before=1, safe_ms=194 * SECOND),
+    ]
