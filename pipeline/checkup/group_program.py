@@ -68,34 +68,6 @@ _LONGEST: Final = ("max_processing_delay_ms", "time_to_converge_ms")
 """Metrics of which the highest of several restarts counts; the others are those of the last assignment."""
 
 
-def simulate_group_rollout(
-    settings: GroupSettings,
-    setting: GroupSetting,
-    before: ReportCard,
-    after: ReportCard,
-    run_requests: RunRequests,
-    seeds: Sequence[int],
-) -> Rollout:
-    """Simulate each rolling restart that a setting needs, from the assignment before it.
-
-    Args:
-        settings: the settings of the scenario.
-        setting: the setting to roll out.
-        before: report card of the current setting.
-        after: report card of the setting.
-        run_requests: runs situations.
-        seeds: the seeds; further ones follow up to `rollout.SEEDS`.
-
-    Returns:
-        How to roll out, the predicted figures, and how to verify it.
-    """
-    plan = RolloutPlan(settings, setting)
-    rows = _simulate(plan, run_requests, rollout_seeds(seeds))
-    values = dict(known_values(ROLLOUT_METRICS, [_total(by_restart) for by_restart in rows]))
-    note = plan.note(len(rows)) if rows else "Not simulated: the setting cannot take effect during a run."
-    return build_rollout(note, plan.steps(values), _checks(before, after, plan, values), values)
-
-
 def _simulate(plan: RolloutPlan, run_requests: RunRequests, seeds: Sequence[int]) -> list[list[Mapping[str, Any]]]:
     """Return the metrics of each restart by seed; nothing if a restart is invalid."""
     starts = [run.owned for run in _runs([plan.start()] * len(seeds), plan, run_requests, seeds)]
@@ -414,5 +386,9 @@ class GroupProgram(CheckupProgram[GroupSetting]):
         run_requests: RunRequests,
         seeds: Sequence[int],
     ) -> Rollout:
-        """Simulate the rolling restarts that a setting needs."""
-        return simulate_group_rollout(self.settings, setting, before, after, run_requests, seeds)
+        """Simulate each rolling restart that a setting needs, from the assignment before it."""
+        plan = RolloutPlan(self.settings, setting)
+        rows = _simulate(plan, run_requests, rollout_seeds(seeds))
+        values = dict(known_values(ROLLOUT_METRICS, [_total(by_restart) for by_restart in rows]))
+        note = plan.note(len(rows)) if rows else "Not simulated: the setting cannot take effect during a run."
+        return build_rollout(note, plan.steps(values), _checks(before, after, plan, values), values)

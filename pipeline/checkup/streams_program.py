@@ -51,42 +51,6 @@ ROLLOUT_METRICS: Final = (
 """Metrics of a rollout."""
 
 
-def simulate_streams_rollout(
-    settings: StreamsSettings,
-    setting: StreamsSetting,
-    before: ReportCard,
-    after: ReportCard,
-    run_requests: RunRequests,
-    seeds: Sequence[int],
-) -> Rollout:
-    """Simulate the rollout of a setting from the current state, if the simulation can change it during a run.
-
-    Args:
-        settings: the settings of the scenario.
-        setting: the setting to roll out.
-        before: report card of the current setting.
-        after: report card of the setting.
-        run_requests: runs situations.
-        seeds: the seeds; further ones follow up to `SEEDS`.
-
-    Returns:
-        How to roll out, the predicted figures, and how to verify it.
-    """
-    values: dict[str, list[float]] = {}
-    note = "Not simulated: another assignor, or the config of a streams group, cannot take effect during a run."
-    if _can_change_in_a_run(settings, setting):
-        request = rollout_request(settings.scenario, rollout_document(settings, setting), rollout_seeds(seeds))
-        [answer] = run_requests([request])
-        if not isinstance(answer, str):
-            rows = [run.metrics for run in answer]
-            values = dict(known_values(ROLLOUT_METRICS, rows))
-            left_out = " without group.instance.id" * setting.is_static + " without LEAVE_GROUP" * setting.leaves_group
-            note = f"Simulated from the current state as a rolling restart{left_out}, with {len(rows)} seeds."
-            if len(rows) > 1:
-                note += " Ranges: any member can lead while old and new configs are mixed, and its configs count."
-    return build_rollout(note, _steps(settings, setting, values), _checks(before, after, values), values)
-
-
 def rollout_document(settings: StreamsSettings, setting: StreamsSetting) -> Document:
     """Return the scenario in which the clients restart one after another with a setting, from the current state."""
     scenario = settings.scenario
@@ -248,5 +212,21 @@ class StreamsProgram(CheckupProgram[StreamsSetting]):
         run_requests: RunRequests,
         seeds: Sequence[int],
     ) -> Rollout:
-        """Simulate a rolling restart with a setting from the current state."""
-        return simulate_streams_rollout(self.settings, setting, before, after, run_requests, seeds)
+        """Simulate a rolling restart with a setting from the current state, if a run can change to it."""
+        values: dict[str, list[float]] = {}
+        note = "Not simulated: another assignor, or the config of a streams group, cannot take effect during a run."
+        if _can_change_in_a_run(self.settings, setting):
+            request = rollout_request(
+                self.settings.scenario, rollout_document(self.settings, setting), rollout_seeds(seeds)
+            )
+            [answer] = run_requests([request])
+            if not isinstance(answer, str):
+                rows = [run.metrics for run in answer]
+                values = dict(known_values(ROLLOUT_METRICS, rows))
+                left_out = (
+                    " without group.instance.id" * setting.is_static + " without LEAVE_GROUP" * setting.leaves_group
+                )
+                note = f"Simulated from the current state as a rolling restart{left_out}, with {len(rows)} seeds."
+                if len(rows) > 1:
+                    note += " Ranges: any member can lead while old and new configs are mixed, and its configs count."
+        return build_rollout(note, _steps(self.settings, setting, values), _checks(before, after, values), values)
