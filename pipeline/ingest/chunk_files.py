@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.ingest.sample_arrays import Integers
-from pipeline.ingest.series_chunks import UNKNOWN, values_of
+from pipeline.ingest.series_chunks import PLACE_COLUMNS, UNKNOWN, values_of
 
 _SEED = 42
 _WORD = 0xFFFF_FFFF
@@ -71,11 +71,7 @@ def _finish(mixed: int, length: int) -> int:
 
 
 PACKED_COLUMNS = (
-    ("topic", pa.string()),
-    ("partition", pa.int32()),
-    ("broker", pa.string()),
-    ("position", pa.int64()),
-    ("readings", pa.int64()),
+    *PLACE_COLUMNS,
     ("file", pa.int32()),
     ("columns", pa.int8()),
     ("packed", pa.binary()),

@@ -23,12 +23,17 @@ UNKNOWN = np.iinfo(np.int64).min
 _TYPES = {"file": np.int32, "time": np.int64, "ahead": np.int64, "bytes": np.float64, "messages": np.float64}
 """Types of the columns of readings; NaN is a value that was not measured."""
 
-CHUNK_COLUMNS = (
+PLACE_COLUMNS = (
     ("topic", pa.string()),
     ("partition", pa.int32()),
     ("broker", pa.string()),
     ("position", pa.int64()),
     ("readings", pa.int64()),
+)
+"""The series of a chunk, the position of its first reading among all files, and its number of readings."""
+
+CHUNK_COLUMNS = (
+    *PLACE_COLUMNS,
     *((name, pa.binary()) for name in _TYPES),
 )
 """Columns of chunks: the series, the position of the first reading among all files, the number of readings, and the

@@ -38,21 +38,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-SETTING_STOPS = pa.schema(
-    [
-        ("setting", pa.int64()),
-        ("assignor", pa.string()),
-        ("baseline_setting", pa.int64()),
-        ("metric", pa.string()),
-        ("decided_after", pa.int64()),
-        ("level", pa.float64()),
-        ("p", pa.float64()),
-        ("mean_difference", pa.float64()),
-        ("pairs", pa.int64()),
-        ("stopped_after", pa.int64()),
-    ]
-)
-"""One row per setting other than the baseline setting, assignor and metric, with the columns of `stop_rule.STOPS`."""
+SETTING_STOPS = STOPS.set(STOPS.get_field_index("baseline"), pa.field("baseline_setting", pa.int64()))
+"""One row per setting other than the baseline setting, assignor and metric, otherwise as `stop_rule.STOPS`."""
 
 TESTS = pa.schema(
     [
