@@ -1,15 +1,6 @@
 """The sticky assignment of a group whose members subscribe to different topics.
 
 Source: `AbstractStickyAssignor.GeneralAssignmentBuilder`, kafka-clients 3.8 to 4.3.
-
-Which partitions a sticky rebalance moved between which consumers, so that it does not move them back and forth.
-
-Source: `AbstractStickyAssignor.PartitionMovements`, kafka-clients 3.8 to 4.3.
-
-The loads of members and of the owners of topics, while a sticky assignor balances a group.
-
-Source: `sortedCurrentSubscriptions`, `isBalanced` and `getBalanceScore` of
-`AbstractStickyAssignor.GeneralAssignmentBuilder`, kafka-clients 3.8 to 4.3.
 """
 
 from __future__ import annotations
@@ -88,6 +79,8 @@ class MembersByLoad:
 
 class TopicLoads:
     """Decides whether moving a single partition would improve the balance.
+
+    Source: `isBalanced` and `getBalanceScore` of the builder.
 
     Args:
         current: the partitions of each member that takes part.
@@ -190,7 +183,9 @@ ConsumerPair = tuple[int, int]
 
 
 class PartitionMovements:
-    """The moves since the start of the rebalance.
+    """The moves since the start of the rebalance, so that partitions do not move back and forth.
+
+    Source: `AbstractStickyAssignor.PartitionMovements`.
 
     Args:
         hash_of: hash code of a `TopicPartition`; the order of a HashSet of moved partitions depends on it.

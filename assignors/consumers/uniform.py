@@ -1,16 +1,7 @@
 """Kafka's uniform assignor of brokers (KIP-848).
 
-The uniform assignment of a group whose members all subscribe to the same topics.
-
-Source: `UniformHomogeneousAssignmentBuilder`, Kafka 4.0.0 to 4.4.0.
-
-The uniform assignment of a group whose members subscribe to different topics.
-
-Source: `UniformHeterogeneousAssignmentBuilder`, Kafka 4.0 to 4.4.
-
-Picks the least and the most loaded members of a topic in turn.
-
-Source: `UniformHeterogeneousAssignmentBuilder.MemberAssignmentBalancer`, Kafka 4.0 to 4.4.
+Source: `UniformHomogeneousAssignmentBuilder` if all members subscribe to the same topics, else
+`UniformHeterogeneousAssignmentBuilder`; Kafka 4.0.0 to 4.4.0.
 """
 
 from __future__ import annotations
@@ -37,7 +28,7 @@ NO_MEMBER = -1
 
 
 class MemberBalancer:
-    """The subscribers of a topic by load, of which two ranges move towards each other.
+    """Picks the least and the most loaded subscribers of a topic in turn: two ranges that move towards each other.
 
     Each range starts with one load. Once each member of the range was picked, the load of the range changes by one, and
     the range grows by the members that have this load.
@@ -108,7 +99,9 @@ _UNASSIGNED = -1
 
 
 class HeterogeneousAssignment:
-    """Builds the assignment: drops topics without subscription, gives away free partitions, then balances by topic.
+    """The assignment of members that subscribe to different topics.
+
+    It drops topics without subscription, gives away free partitions, then balances by topic.
 
     Members are numbered in the order of the coordinator's map.
     """
@@ -233,7 +226,9 @@ class HeterogeneousAssignment:
 
 
 class HomogeneousAssignment:
-    """Builds the assignment: members keep up to their share, and get free partitions in the order of the map.
+    """The assignment of members that all subscribe to the same topics.
+
+    Members keep up to their share, and get free partitions in the order of the map.
 
     Args:
         group: the group.

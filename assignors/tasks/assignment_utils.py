@@ -1,12 +1,6 @@
 """Rack-aware optimization that KIP-924 offers to pluggable assignors; it differs slightly from the built-in one.
 
 Source: `org.apache.kafka.streams.processor.assignment.TaskAssignmentUtils`.
-
-Exchange standbys between clients in different racks, pair by pair, by balance_subtopology flows.
-
-Only the sticky assignor of KIP-924 does this. Built-in assignors exchange standbys by min_traffic with both strategies.
-
-Source: `org.apache.kafka.streams.processor.assignment.TaskAssignmentUtils.optimizeRackAwareStandbyTasks`.
 """
 
 from __future__ import annotations
@@ -34,6 +28,8 @@ def exchange_within_subtopologies(
     placement: TaskPlacement, clients: Sequence[int], traffic: IntArray, non_overlap_cost: int, recorder: Recorder
 ) -> None:
     """Solve one balance_subtopology flow for each pair of clients in different racks, in the order of `clients`.
+
+    Only the sticky assignor of KIP-924 does this; built-in ones exchange standbys by min_traffic with both strategies.
 
     Arguments as for `exchange_standbys`, without tags.
 

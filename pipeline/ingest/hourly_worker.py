@@ -4,17 +4,7 @@ Guarantees:
     An interval between two readings is divided among the hours that it covers. A worker holds the readings of one topic
     and partition at a time, or _READINGS of several.
 Complexity:
-    O(n log n) in the readings of a topic and partition.
-
-The traffic of a partition or topic from the readings of several brokers; does not import Spark.
-
-Brokers are not read at the same moment, so their traffic is divided at common times and combined between them.
-
-Guarantees:
-    The traffic between two common times is that of the intervals of all brokers, each in proportion to its time.
-    Before its first interval and after its last one, plus the usual time between its readings, a broker has no traffic.
-Complexity:
-    O(b n log n) for b brokers with n readings.
+    O(n log n) in the readings of a topic and partition; O(b n log n) if b brokers report it.
 """
 
 from __future__ import annotations
@@ -68,7 +58,10 @@ class Rates:
 
 
 def combine_brokers(brokers: Sequence[Rates], combination: BrokerCombination) -> tuple[Rates, Integers]:
-    """Combine the rates of brokers.
+    """Combine the rates of brokers, which are not read at the same moment: divided at common times.
+
+    The traffic between two common times is that of the intervals of all brokers, each in proportion to its time. Before
+    its first interval and after its last one, plus the usual time between its readings, a broker has no traffic.
 
     Args:
         brokers: the rates of each broker; at least one with an interval.

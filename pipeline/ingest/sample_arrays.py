@@ -8,18 +8,6 @@ Guarantees:
 Priority:
     Of several readings at the same time, the largest counts; the others are duplicates. A reading below the previous
     one is a counter reset, even after a gap.
-
-Spark's `percentile_approx(value, 0.5, 100)`, in Python; does not import Spark.
-
-Series are measured by it: the usual time between their readings, and how far the clock of their broker is ahead.
-
-Guarantees:
-    The same element of the values as Spark selects, whose rank differs from that of the median by at most 1 %.
-Complexity:
-    O(n) for the first series of each length, then O(1) plus a selection; O(n) always from _BUFFERED values on.
-Source:
-    Greenwald and Khanna, "Space-Efficient Online Computation of Quantile Summaries", SIGMOD 2001, as in Spark's
-    `QuantileSummaries`.
 """
 
 from __future__ import annotations
@@ -42,7 +30,14 @@ Entry = tuple[float, int, int]
 
 
 def approximate_median(values: npt.NDArray[np.int64]) -> int | None:
-    """Return the element that Spark takes for the median.
+    """Return the element that Spark's `percentile_approx(value, 0.5, 100)` takes for the median.
+
+    Its rank differs from that of the median by at most 1 %. Of a series, it gives the usual time between readings, and
+    how far the clock of the broker is ahead. It takes O(n) for the first series of each length, then O(1) plus a
+    selection; O(n) always from _BUFFERED values on.
+
+    Source: Greenwald and Khanna, "Space-Efficient Online Computation of Quantile Summaries", SIGMOD 2001, as in Spark's
+    `QuantileSummaries`.
 
     Args:
         values: the values in the order in which Spark reads them; shape (n,).

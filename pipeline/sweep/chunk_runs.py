@@ -2,8 +2,6 @@
 
 The driver therefore holds a few values per chunk of the running batches, and its memory does not grow with the number
 of runs. Does not import Spark.
-
-The hashes that identify runs. Imports little, because workers compute them.
 """
 
 from __future__ import annotations

@@ -14,15 +14,6 @@ Complexity: one step per moment at which replicas come in sync, each O(P · W + 
 replicas and K copies on B brokers.
 Source: `ReplicationControlManager.changePartitionReassignment`, `QuorumController.registerElectPreferred` (4.0.0),
 `.maybeScheduleNextBalancePartitionLeaders` (3.9.1).
-
-Copies of new replicas: each one fetches the partition from its leader, within the throttles of both brokers.
-
-The model is a fluid between two changes. A new replica that lacks data gets a max-min fair share of the throttles of
-its leader and of its own broker; its missing bytes shrink by what it fetches and grow by what is produced. In-sync
-replicas are not throttled, but their fetches from partitions that are being reassigned count against the throttles.
-
-Complexity: O(K · B) per update of the rates, for K copies on B brokers.
-Source: `ReplicaManager.shouldLeaderThrottle`, `KafkaApis.sizeOfThrottledPartitions`, `ReplicaFetcherThread`, Kafka 4.
 """
 
 from __future__ import annotations
@@ -69,6 +60,14 @@ class ReplicationSources:
 
 class ReplicaCopies:
     """New replicas, K of them, from when they are added until the reassignment of their partition is done.
+
+    The model is a fluid between two changes. A new replica that lacks data gets a max-min fair share of the throttles
+    of its leader and of its own broker; its missing bytes shrink by what it fetches and grow by what is produced.
+    In-sync replicas are not throttled, but their fetches from partitions that are being reassigned count against the
+    throttles. An update of the rates takes O(K · B).
+
+    Source: `ReplicaManager.shouldLeaderThrottle`, `KafkaApis.sizeOfThrottledPartitions`, `ReplicaFetcherThread`
+    of Kafka 4.
 
     Attributes:
         partition: shape (K,); row of the partition.

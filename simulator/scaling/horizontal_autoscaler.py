@@ -8,7 +8,7 @@ Source: `reconcileAutoscaler`, `normalizeDesiredReplicas`, `stabilizeScalingDeci
 `GetExternalPerPodMetricReplicas` and `GetExternalMetricReplicas` of `replica_calculator.go`, Kubernetes 1.34; explained
 in https://kubernetes.io/docs/tasks/run-application/horizontal-pod-autoscale/.
 
-KEDA's Kafka scaler: the metric that it computes from the lags of partitions, and what its operator does itself.
+The metric is that of KEDA's Kafka scaler, whose operator activates and deactivates the pods itself.
 
 Source: `getTotalLag` of `pkg/scalers/kafka_scaler.go`, and `RequestScale` and `scaleToZeroOrIdle` of
 `pkg/scaling/executor/scale_scaledobjects.go`, KEDA 2.20; explained in

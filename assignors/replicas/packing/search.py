@@ -3,13 +3,8 @@
 Guarantees: one worker, a fixed seed and deterministic time, so that the same problem gives the same placement. The
 wall-clock limit only ends searches that take far longer, and `was_cut_off` reports that.
 Complexity: strongly NP-hard; P·B binaries.
-Source: OR-Tools' CP-SAT.
-
-Packing heuristics: the largest partitions first, each onto brokers with enough free capacity.
-
-Source: D. S. Johnson, "Near-optimal bin packing algorithms" (1973).
-
-A heuristic that balances the utilization of brokers by single moves.
+Source: OR-Tools' CP-SAT. It starts from placements by first fit, D. S. Johnson, "Near-optimal bin packing algorithms"
+(1973), leveled by single moves.
 """
 
 from __future__ import annotations
@@ -121,7 +116,7 @@ class _BrokerLoads:
 
 
 def first_fit(problem: PackingProblem) -> BoolArray | None:
-    """Return a placement, shape (P, B); None if a partition does not fit.
+    """Place the largest partitions first and return the placement, shape (P, B); None if a partition does not fit.
 
     Guarantees: the placement fits.
     Priority: brokers in use; among them those that hold a replica; then the order of preference.

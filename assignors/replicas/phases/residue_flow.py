@@ -13,11 +13,8 @@ residue saves a hop at the price of one. So if the flow cannot fill all arcs, it
 longer chain would relieve. A residue that costs more than any chain (`fixed`) prevents this: augmenting a flow never
 empties an arc at the source or the sink, so a max flow exists that fills as many of the other arcs as possible.
 
-Pruning of a flow between bins: the part that does not improve balance is removed.
-
-Source: Pinterest, "Using graph algorithms to optimize Kafka operations, part 2": weakly connected components that do
-not reduce the skew are left out. Pruning by path removes more: a component that reduces the skew may contain paths that
-do not.
+The part of the flow that does not improve balance is pruned: in the source, the weakly connected components that do not
+reduce the skew; here also the paths within a component that do not.
 """
 
 from __future__ import annotations

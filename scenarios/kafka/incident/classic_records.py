@@ -1,19 +1,13 @@
-"""Rebalances of a classic group from its `GroupMetadata` records.
+"""Rebalances of a classic group, of Kafka Streams or of plain consumers, from its `GroupMetadata` records.
 
-The coordinator writes such a record with the subscriptions and assignments of all members whenever the leader has
-assigned, so each record is a generation.
+The coordinator writes such a record whenever the leader has assigned, so each record is a generation. It has what each
+member sent when it joined, and what the leader assigned. Its members have the order of the coordinator's map, in which
+the leader gets them.
 
-Source: `GroupMetadataManager`, `GroupMetadataValue.json`;
-`StreamsPartitionAssignor.populateActiveTaskAndPartitionsLists` and `buildStandbyTaskMap` (tasks that are withheld until
-their owner gives them up).
-
-Rebalances of a classic group of plain consumers from its `GroupMetadata` records: each one is a generation.
-
-A record has what each member sent when it joined, and what the leader assigned. Its members have the order of the
-coordinator's map, in which the leader gets them.
-
-Source: `GroupMetadataValue.json`, `ClassicGroup.allMembers`, `ConsumerCoordinator.onLeaderElected`,
-`CooperativeStickyAssignor.adjustAssignment` (partitions that are withheld until their owner has revoked them).
+Source: `GroupMetadataManager`, `GroupMetadataValue.json`, `ClassicGroup.allMembers`,
+`ConsumerCoordinator.onLeaderElected`; of what is withheld until its owner gives it up:
+`StreamsPartitionAssignor.populateActiveTaskAndPartitionsLists` and `buildStandbyTaskMap` for tasks, and
+`CooperativeStickyAssignor.adjustAssignment` for partitions.
 """
 
 from __future__ import annotations
