@@ -199,12 +199,14 @@ def _are_safe_by_bound(world: World, bounces: Sequence[BrokerBounce], traffic: T
     starts = [change.at_ms for change in changes]
     rates = _rates_of_brokers(world, row_of)
     for (stop_ms, down_ms, broker), (next_ms, _, _) in pairwise(restarts):
+        # Each pair of brokers ends at a full millisecond; the next broker stops after the last one.
+        room_ms = next_ms - stop_ms - down_ms - len(brokers) - 1
+        if room_ms < 0:
+            return False
         during = changes[bisect_right(starts, stop_ms) - 1 : bisect_left(starts, next_ms)]
         loads = [change.factor * rates[..., 0 if change.hour is None else 1 + change.hour] for change in during]
         stored, sent = np.max(loads, axis=0)
         closing = min(rate[broker], (rate - sent).min()) - stored[broker]
-        # Each pair of brokers ends at a full millisecond; the next broker stops after the last one.
-        room_ms = next_ms - stop_ms - down_ms - len(brokers) - 1
         if (rate < 2 * sent).any() or closing <= 0 or stored[broker] * down_ms > closing * room_ms:
             return False
     return True
@@ -233,7 +235,7 @@ def _rates_of_brokers(world: World, row_of: Mapping[int, int]) -> FloatArray:
     return rates
 
 
-class _Stop(NamedTuple):
+class _BrokerStop(NamedTuple):
     """The time at which a broker stops: which of the restarts, and which of their brokers."""
 
     at_ms: int
@@ -250,10 +252,10 @@ class _RestartSimulation:
         self._traffic = traffic()
         replicas = [listed for topic in world.cluster.topics.values() for listed in topic.replicas if len(listed) > 1]
         self._replicated = frozenset(chain.from_iterable(replicas))
-        self._stops = [_Stop(bounce.at_ms, number, 0) for number, bounce in enumerate(bounces) if bounce.brokers]
+        self._stops = [_BrokerStop(bounce.at_ms, number, 0) for number, bounce in enumerate(bounces) if bounce.brokers]
         heapify(self._stops)
         self._starts: list[tuple[int, int]] = []
-        self._waiting: list[_Stop] = []
+        self._waiting: list[_BrokerStop] = []
         self._outages = Counter[int]()
         self._down = set[int]()
         self._last: int | None = None
@@ -294,7 +296,7 @@ class _RestartSimulation:
         self._down.difference_update(started)
         self._progress.start_brokers(started)
 
-    def _stop(self, stop: _Stop) -> None:
+    def _stop(self, stop: _BrokerStop) -> None:
         """Stop a broker, or let it wait."""
         bounce = self._bounces[stop.number]
         broker = bounce.brokers[stop.place]
@@ -312,7 +314,7 @@ class _RestartSimulation:
         heappush(self._starts, (start_ms, broker))
         if stop.place + 1 < len(bounce.brokers):
             self._ready_ms[stop.number] = start_ms
-            heappush(self._stops, _Stop(start_ms + bounce.pause_ms, stop.number, stop.place + 1))
+            heappush(self._stops, _BrokerStop(start_ms + bounce.pause_ms, stop.number, stop.place + 1))
 
     def _resume(self, now_ms: int) -> bool:
         """Let the brokers that wait stop at their next full second if that is safe, and return whether it is."""
@@ -323,14 +325,14 @@ class _RestartSimulation:
             safe_ms = ((now_ms - ready_ms) // _SECOND_MS + 1) * _SECOND_MS
             key = stop.number, stop.place
             self._delayed[key] = replace(self._delayed[key], safe_ms=safe_ms)
-            heappush(self._stops, _Stop(ready_ms + safe_ms, *key))
+            heappush(self._stops, _BrokerStop(ready_ms + safe_ms, *key))
         self._waiting = []
         return True
 
     def _is_safe(self) -> bool:
         return self._down.isdisjoint(self._replicated) and self._progress.is_in_sync()
 
-    def _last_ms(self, stop: _Stop) -> int:
+    def _last_ms(self, stop: _BrokerStop) -> int:
         """Return until when a broker waits."""
         begin_ms = self._ready_ms[stop.number] if stop.place else self._bounces[stop.number].at_ms
         return max(stop.at_ms, begin_ms + LONGEST_WAIT_MS)

@@ -143,6 +143,12 @@ def test_separate_restarts_have_a_warning_that_names_the_earliest_safe_times() -
     assert outcome(fast_changelog("1s", events=events))["worst_downtime_ms"] == 0
 
 
+def test_restarts_that_begin_together_have_a_warning() -> None:
+    together = fast_changelog("1s", events=[bounce("0s", [broker], "10m") for broker in (0, 1)])
+    [warning] = (warning for warning in together.warnings if "in sync" in warning)
+    assert "events[1].at: broker 1 stops at 0s, before the replicas of broker 0 are in sync again" in warning
+
+
 def test_replicas_catch_up_at_the_rate_of_their_brokers() -> None:
     slow = fast_changelog("1m", replication="500 MB/s")
     assert any(re.search(r"a pause of \S+ suffices$", warning) for warning in slow.warnings)

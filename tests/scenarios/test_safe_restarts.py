@@ -38,7 +38,7 @@ def documents(draw: st.DrawFn) -> Document:
         {"name": name, "partitions": len(replicas), "replicas": replicas, "bytes_per_s": f"{rate * len(replicas)} B/s"}
         for name, rate in zip(("in", "out"), rates, strict=True)
     ]
-    minutes = st.integers(30, 200)
+    minutes = st.one_of(st.integers(30, 200), st.sampled_from((60, 120)))
     events: list[Document] = []
     for _ in range(draw(st.integers(1, 3))):
         brokers = draw(st.permutations(range(count)))[: draw(st.integers(1, count))]
