@@ -47,8 +47,7 @@ class CustomBuildHook(BuildHookInterface[Any]):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Write the nested packages to a temporary folder and include it; does nothing for an editable install.
 
-        Raises:
-            MissingBridgeError: the wheel would lack the Java bridge.
+        Raises MissingBridgeError if the wheel would lack the Java bridge.
         """
         if version == "editable":
             return
@@ -67,12 +66,8 @@ class CustomBuildHook(BuildHookInterface[Any]):
 def nest_packages(root: Path, target: Path) -> None:
     """Write the packages of a checkout to `target/assignor_sim`, with their imports rewritten.
 
-    Args:
-        root: the checkout.
-        target: a folder without `assignor_sim`.
-
-    Raises:
-        NestingError: a module imports or names a package in a way that cannot be rewritten.
+    `target`: a folder without `assignor_sim`. Raises NestingError if a module imports or names a package in a way that
+    cannot be rewritten.
     """
     package = target / ROOT_PACKAGE
     shutil.copytree(root / ROOT_PACKAGE, package, ignore=_IGNORED)
@@ -88,13 +83,8 @@ def nest_packages(root: Path, target: Path) -> None:
 def rewrite_imports(text: str, name: str, root: Path) -> str:
     """Return a module's code with `assignor_sim.` before every import of a nested package.
 
-    Args:
-        text: the code.
-        name: the module's file, for messages.
-        root: the checkout, in which modules that strings name are looked up.
-
-    Raises:
-        NestingError: see `nest_packages`.
+    `name`: the module's file, for messages; `root`: the checkout, in which modules that strings name are looked up.
+    Raises NestingError as `nest_packages` does.
     """
     lines = [line.encode() for line in text.splitlines(keepends=True)]
     prefix = f"{ROOT_PACKAGE}.".encode()

@@ -18,11 +18,7 @@ STANDARD = Path("-")
 
 @contextmanager
 def open_to_read(path: Path) -> Iterator[TextIO]:
-    """Open a text file for reading, compressed or not.
-
-    Yields:
-        The stream.
-    """
+    """Open a text file for reading, compressed or not."""
     if path == STANDARD:
         yield sys.stdin
     elif path.suffix == ".gz":
@@ -36,14 +32,8 @@ def open_to_read(path: Path) -> Iterator[TextIO]:
 def check_output(path: Path | None, option: str, *, makes_folder: bool = False) -> None:
     """Check that a file can be written, before the work whose result it holds.
 
-    Args:
-        path: the file; None and `-` can be written.
-        option: the option that names it, for messages.
-        makes_folder: whether its folder is created if it does not exist.
-
-    Raises:
-        LockedError: another process writes the file.
-        OSError: the file cannot be written.
+    `path`: the file; None and `-` can be written. `option`: the option that names it, for messages. `makes_folder` says
+    whether its folder is created if it does not exist. Raises OSError if the file cannot be written.
     """
     if path is None or path == STANDARD or _is_device(path):
         return
@@ -66,15 +56,7 @@ def check_output(path: Path | None, option: str, *, makes_folder: bool = False) 
 
 @contextmanager
 def open_to_write(path: Path) -> Iterator[TextIO]:
-    """Open a text file for writing; an existing file is replaced only if the block ends without an exception.
-
-    Yields:
-        The stream.
-
-    Raises:
-        LockedError: another process writes the file.
-        OSError: the file cannot be written.
-    """
+    """Open a text file for writing; an existing file is replaced only if the block ends without an exception."""
     if path == STANDARD:
         yield sys.stdout
         sys.stdout.flush()

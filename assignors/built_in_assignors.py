@@ -45,12 +45,7 @@ _ALL_CLIENTS: Final = f"{CLIENT_RELEASES[0]} to {CLIENT_RELEASES[-1]}"
 
 @dataclass(frozen=True, slots=True)
 class OfRelease:
-    """Builds the assignor of one Kafka release.
-
-    Attributes:
-        make: builds the assignor of any release.
-        release: the release.
-    """
+    """Builds the assignor of one Kafka release. `make`: builds the assignor of any release."""
 
     make: Callable[..., TaskAssignor]
     release: str
@@ -64,8 +59,7 @@ class OfRelease:
 class OfGroupSpec:
     """Builds an assignor of the user with the vocabulary of KIP-1357, which a group coordinator runs.
 
-    Attributes:
-        make: builds the assignor itself.
+    `make`: builds the assignor itself.
     """
 
     make: Callable[..., StreamsGroupAssignor]
@@ -130,8 +124,7 @@ class AssignorInfo:
     def at(self, release: str) -> AssignorInfo:
         """Return the assignor of a release, which is named `name@release`; that of a patch has its registered release.
 
-        Raises:
-            UnknownAssignorError: the assignor has no such release.
+        Raises UnknownAssignorError if the assignor has no such release.
         """
         name = self.name.partition("@")[0]
         registered = registered_release(release, self.releases)
@@ -150,12 +143,8 @@ class AssignorInfo:
     def in_group(self, brokers: str | None, clients: str | None) -> AssignorInfo:
         """Return the assignor as the coordinator or the leader of a group runs it; a named release stays as it is.
 
-        Args:
-            brokers: the release of the brokers; None for the newest.
-            clients: the release of the clients; None for the newest.
-
-        Raises:
-            UnknownAssignorError: who runs it has no such assignor in this release, or one that is not supported.
+        `brokers` and `clients` are their releases; None for the newest. Raises UnknownAssignorError if the side that
+        runs it has no such assignor in its release, or if the assignor is not supported.
         """
         release = brokers if self.in_streams_groups else clients
         if release is None or not self.follows_release or self.release:

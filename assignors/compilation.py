@@ -52,8 +52,7 @@ _OPTIONS: dict[str, Any] = {"_nrt": False}
 class Kernels:
     """One of the two ways to run kernels, with its containers.
 
-    Args:
-        compiled: whether kernels are compiled and data is in arrays.
+    `compiled` says whether kernels are compiled and data is in arrays.
     """
 
     def __init__(self, *, compiled: bool) -> None:
@@ -122,8 +121,7 @@ COMPILED = Kernels(compiled=True)
 class KernelChoice:
     """Chooses how to run the next kernel from the work done so far.
 
-    Attributes:
-        plain_work: steps of work that were done in plain Python.
+    `plain_work`: steps of work that were done in plain Python.
     """
 
     def __init__(self) -> None:
@@ -133,11 +131,7 @@ class KernelChoice:
     def choose(self, work: int) -> Kernels:
         """Return the kernels for some work.
 
-        Args:
-            work: number of steps; a step takes about 4 µs in plain Python.
-
-        Returns:
-            Plain or compiled kernels.
+        `work`: number of steps; a step takes about 4 µs in plain Python. Returns plain or compiled kernels.
         """
         if self._override is not None:
             return self._override

@@ -87,17 +87,10 @@ def find_consumer_assignor(
 ) -> AssignorInfo:
     """Return an assignor of consumer groups in the release of the clients, or of the brokers if these run it.
 
-    Args:
-        name: its name, or Kafka's class; `range` and its class without package are those of clients.
-        group: the `group.id`.
-        client_release: the release of the clients.
-        broker_release: the release of the brokers.
-        strategies: the assignors that members list; None for this one only.
-        converting_release: the release of the brokers when they convert a group of the classic protocol to the consumer
-            protocol; None for `broker_release`.
-
-    Raises:
-        UnknownAssignorError: Kafka has no such assignor, or not in this release.
+    `name`: its name, or Kafka's class; `range` and its class without package are those of clients. `group`: the
+    `group.id`. `strategies`: the assignors that members list; None for this one only. `converting_release`: the release
+    of the brokers when they convert a group of the classic protocol to the consumer protocol; None for
+    `broker_release`. Raises UnknownAssignorError if Kafka has no such assignor, or not in this release.
     """
     found = next((info for info in registry.built_in() if name in _names(info)), None)
     if found is None:

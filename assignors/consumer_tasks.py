@@ -95,9 +95,7 @@ class ConsumerTasks:
         """Return the member of each partition; a partition that another member must revoke first counts as assigned.
 
         The next owner of such a partition gets it when it is free, and the simulated group protocol sees to that.
-
-        Raises:
-            AssignorError: the members list no assignor in common.
+        Raises AssignorError if the members list no assignor in common.
         """
         selected = self._select(state)
         is_converting = self._is_of_coordinator(state.clients.consumers) != self._is_converted
@@ -227,11 +225,9 @@ class ConsumerTasks:
     ) -> tuple[ConsumerGroupState, list[Place]]:
         """Return the group, and the place of each of its members.
 
-        Args:
-            state: the clients and what they own.
-            selected: the assignor that the coordinator selects.
-            known: the members of a group of the consumer protocol so far; None for a classic group, and for one that
-                has just been converted.
+        `state`: the clients and what they own. `selected`: the assignor that the coordinator selects. `known`: the
+        members of a group of the consumer protocol so far; None for a classic group, and for one that has just been
+        converted.
         """
         topics = tuple(_topics(state))
         names = tuple(topic.name for topic in topics)

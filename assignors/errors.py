@@ -48,11 +48,7 @@ class NotDeterministicError(CustomAssignorError):
 
 
 class KafkaError(AssignorError):
-    """Kafka's own assignor throws for this input.
-
-    Attributes:
-        java_class: class of Kafka's exception.
-    """
+    """Kafka's own assignor throws for this input. `java_class`: class of Kafka's exception."""
 
     java_class: ClassVar[str] = "java.lang.RuntimeException"
 

@@ -16,8 +16,7 @@ from assignors.model.state import ApplicationState
 class FunctionAssignor:
     """A task assignor that calls a function.
 
-    Attributes:
-        function: computes an assignment from a state; must be pure and deterministic.
+    `function`: computes an assignment from a state; must be pure and deterministic.
     """
 
     function: Callable[[ApplicationState], TaskAssignment]
@@ -25,11 +24,7 @@ class FunctionAssignor:
     def assign(self, state: ApplicationState) -> TaskAssignment:
         """Call the function.
 
-        Returns:
-            Its assignment.
-
-        Raises:
-            InvalidAssignmentError: the function returns something else than a `TaskAssignment`.
+        Raises InvalidAssignmentError if the function returns something else than a `TaskAssignment`.
         """
         assignment = self.function(state)
         if not isinstance(assignment, TaskAssignment):
@@ -53,16 +48,11 @@ class AssignGroup(Protocol):
 class StreamsGroupFunction:
     """An assignor of a streams group that calls a function.
 
-    Attributes:
-        function: computes the tasks of all members from a group and a topology; must be pure and deterministic.
+    `function`: computes the tasks of all members from a group and a topology; must be pure and deterministic.
     """
 
     function: AssignGroup
 
     def assign(self, group_spec: GroupSpec, topology_describer: TopologyDescriber) -> Mapping[str, MemberAssignment]:
-        """Call the function.
-
-        Returns:
-            The tasks of each member.
-        """
+        """Call the function; return the tasks of each member."""
         return self.function(group_spec, topology_describer)

@@ -41,7 +41,6 @@ class LinearProgram:
         highest: upper bound of each variable.
         row: row of each coefficient, sorted; within a row, columns are sorted.
         column: variable of each coefficient.
-        coefficient: the coefficients.
         lower: lower bound of each row.
         upper: upper bound of each row.
     """
@@ -112,12 +111,7 @@ class ProgramSolution:
 def solve_relaxed(program: LinearProgram, time_limit_s: float) -> ProgramSolution:
     """Solve a linear program.
 
-    Args:
-        program: the program.
-        time_limit_s: time limit; the clock ends the search after four times as long.
-
-    Returns:
-        The result.
+    `time_limit_s`: time limit; the clock ends the search after four times as long.
     """
     return _solve(program, np.zeros(len(program.objective), dtype=np.bool_), time_limit_s)
 
@@ -125,13 +119,8 @@ def solve_relaxed(program: LinearProgram, time_limit_s: float) -> ProgramSolutio
 def solve_integer(program: LinearProgram, time_limit_s: float) -> ProgramSolution:
     """Solve an integer program.
 
-    Args:
-        program: the program.
-        time_limit_s: approximate time limit. It is converted to a number of nodes, so that the result does not depend
-            on the machine or its load. The clock ends the search only after four times as long.
-
-    Returns:
-        The result.
+    `time_limit_s`: approximate time limit. It is converted to a number of nodes, so that the result does not depend on
+    the machine or its load. The clock ends the search only after four times as long.
     """
     return _solve(program, np.ones(len(program.objective), dtype=np.bool_), time_limit_s)
 

@@ -37,15 +37,9 @@ def patch_of(release: str) -> str:
 def registered_release(release: str, registered: Sequence[str]) -> str | None:
     """Return the registered release that a release belongs to.
 
-    A minor release, such as `4.2`, means its last patches. A patch, such as `4.2.1`, is registered if later ones
-    of the same minor release give other answers; earlier patches then belong to it.
-
-    Args:
-        release: a minor release or a patch.
-        registered: the registered releases.
-
-    Returns:
-        The registered release; None if there is none for the minor release.
+    A minor release, such as `4.2`, means its last patches. A patch, such as `4.2.1`, is registered if later ones of the
+    same minor release give other answers; earlier patches then belong to it. `release`: a minor release or a patch. The
+    result is None if there is none for the minor release.
 
     Examples:
         >>> [registered_release(release, ("4.2.1", "4.2", "4.3")) for release in ("4.2", "4.2.0", "4.2.2", "4.3.1")]

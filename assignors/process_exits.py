@@ -26,13 +26,8 @@ def no_process_exit() -> Iterator[None]:
     """Raise `ProcessExit` where Python code of a `with` block would end this process.
 
     Code in C can still end it. The working directory is the same afterwards, so that relative outputs keep their place.
-    Threads that are started in the block do not keep the process alive.
-
-    Yields:
-        Nothing.
-
-    Raises:
-        ProcessExit: the code called `sys.exit`, `os._exit` or a function of the family `os.exec`.
+    Threads that are started in the block do not keep the process alive. Raises ProcessExit if the code called
+    `sys.exit`, `os._exit` or a function of the family `os.exec`.
     """
     process, folder = os.getpid(), _working_directory()
     with _LOCK:

@@ -69,11 +69,8 @@ class ResolvedAssignor:
     def make(self) -> TaskAssignor:
         """Build the assignor.
 
-        Returns:
-            A new instance, or the instance that was passed to `resolve`.
-
-        Raises:
-            UnknownAssignorError: the class rejects the parameters.
+        Returns a new instance, or the instance that was passed to `resolve`. Raises UnknownAssignorError if the class
+        rejects the parameters.
         """
         return make(self.info, self.parameters)
 
@@ -105,8 +102,7 @@ def installed() -> tuple[str, ...]:
 def find(name: str) -> AssignorInfo:
     """Return a built-in assignor by name or alias, or by `name@release`; import nothing.
 
-    Raises:
-        UnknownAssignorError: no built-in assignor has the name, or it has no such release.
+    Raises UnknownAssignorError if no built-in assignor has the name, or it has no such release.
 
     Examples:
         >>> find("streams_group_sticky@4.3").kafka_version
@@ -129,11 +125,8 @@ def find(name: str) -> AssignorInfo:
 def load(name: str) -> AssignorInfo:
     """Return an assignor by built-in name, entry point, `package.module:attribute` or `java:…`; may import code.
 
-    Returns:
-        The description; its name is the argument, so that another process can load the assignor again.
-
-    Raises:
-        UnknownAssignorError: nothing has the name, the import fails, or the imported object is not an assignor.
+    Returns the description; its name is the argument, so that another process can load the assignor again. Raises
+    UnknownAssignorError if nothing has the name, the import fails, or the imported object is not an assignor.
     """
     info = _find_built_in(name)
     if info is not None:
@@ -150,11 +143,7 @@ def load(name: str) -> AssignorInfo:
 
 
 def _import(name: str, importing: Callable[[], Any]) -> Any:
-    """Return what code of the user defines.
-
-    Raises:
-        UnknownAssignorError: the import fails, in any way.
-    """
+    """Return what code of the user defines; raise UnknownAssignorError if the import fails, in any way."""
 
     def import_or_reject() -> Any:
         try:
@@ -171,11 +160,7 @@ def _import(name: str, importing: Callable[[], Any]) -> Any:
 def make(info: AssignorInfo, parameters: Mapping[str, Any] | None = None) -> TaskAssignor:
     """Build an assignor with parameters; warn of parameters that a built-in assignor has under a new name.
 
-    Returns:
-        The assignor.
-
-    Raises:
-        UnknownAssignorError: the assignor has no such parameter, or rejects the value.
+    Raises UnknownAssignorError if the assignor has no such parameter, or rejects the value.
     """
     given = dict(parameters or {})
     if info.releases and "release" in given:
@@ -197,16 +182,8 @@ def make_contained(
 ) -> TaskAssignor:
     """Build an assignor for a run; a custom one is contained (see `assignors.containment`).
 
-    Args:
-        info: the assignor.
-        parameters: as in `make`.
-        limits: limits of a custom assignor.
-
-    Returns:
-        The assignor. A custom one that cannot be built fails at its first call.
-
-    Raises:
-        UnknownAssignorError: a built-in assignor has no such parameter, or rejects the value.
+    A custom one that cannot be built fails at its first call. Raises UnknownAssignorError if a built-in assignor has no
+    such parameter, or rejects the value.
     """
     if is_built_in(info):
         return make(info, parameters)
@@ -335,8 +312,7 @@ def _find_built_in(name: str) -> AssignorInfo | None:
 def _describe(candidate: Any, name: str) -> AssignorInfo:
     """Return the description of a class, an instance or a function; an empty name means the candidate's own.
 
-    Raises:
-        UnknownAssignorError: the candidate is not an assignor.
+    Raises UnknownAssignorError if the candidate is not an assignor.
     """
     for info in (*BUILT_IN, *PREVIEWS):
         if candidate is info.make and not name:

@@ -57,17 +57,10 @@ def runs_on_this_machine(spark: SparkSession) -> bool:
 def connect_to_server(url: str, settings: Mapping[str, str], py_files: Sequence[str]) -> Iterator[SparkSession]:
     """Open a session of a Spark Connect server; close it at the end, which ends its jobs.
 
-    Args:
-        url: `sc://HOST:PORT`, with parameters such as `;token=…` as PySpark accepts them.
-        settings: Spark configuration of the session; that of the server cannot be changed.
-        py_files: Python code for the executors; wheels are shipped as .zip.
-
-    Yields:
-        The session.
-
-    Raises:
-        SparkError: a package is missing, the server does not answer, or a job fails.
-        KeyboardInterrupt: the user pressed Ctrl-C.
+    `url`: `sc://HOST:PORT`, with parameters such as `;token=…` as PySpark accepts them. `settings`: Spark configuration
+    of the session; that of the server cannot be changed. `py_files`: Python code for the executors; wheels are shipped
+    as .zip. Raises SparkError if a package is missing, the server does not answer, or a job fails; and
+    KeyboardInterrupt if the user pressed Ctrl-C.
     """
     previous_mode = {name: os.environ.get(name) for name in _MODE}
     try:
@@ -98,11 +91,7 @@ def connect_to_server(url: str, settings: Mapping[str, str], py_files: Sequence[
 def _open(url: str) -> Any:
     """Open a session as soon as the server answers.
 
-    Returns:
-        The session.
-
-    Raises:
-        SparkError: a package is missing, the URL is invalid, or the server does not answer.
+    Raises SparkError if a package is missing, the URL is invalid, or the server does not answer.
     """
     from pyspark.errors import PySparkException
 
@@ -130,14 +119,7 @@ def _open(url: str) -> Any:
 
 @contextmanager
 def _errors_of(url: str) -> Iterator[None]:
-    """Turn errors of the client into `SparkError`.
-
-    Yields:
-        Nothing.
-
-    Raises:
-        SparkError: a job fails, or the server does not answer.
-    """
+    """Turn errors of the client into `SparkError`: a job fails, or the server does not answer."""
     import grpc
     from pyspark.errors import PySparkException
 

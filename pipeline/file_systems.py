@@ -56,8 +56,7 @@ class FileSystem(Protocol):
     def rename(self, source: Sequence[str], target: Sequence[str]) -> None:
         """Rename a file, or a folder on this machine, and create missing parent folders.
 
-        Raises:
-            SparkError: the file system rejects it.
+        Raises SparkError if the file system rejects it.
         """
 
     def remove(self, names: Sequence[str]) -> None:
@@ -67,12 +66,7 @@ class FileSystem(Protocol):
 def open_file_system(spark: SparkSession, root: str) -> FileSystem:
     """Return the file system of a folder, by Java if the session has it.
 
-    Args:
-        spark: the session.
-        root: a path on this machine, or a URI.
-
-    Raises:
-        SparkError: the file system is unsupported or not reachable.
+    `root`: a path on this machine, or a URI. Raises SparkError if the file system is unsupported or not reachable.
     """
     return ArrowFiles(root) if is_connect(spark) else HadoopFiles(spark, root)
 
@@ -93,12 +87,8 @@ def _has_scheme(path: str) -> bool:
 class HadoopFiles:
     """Spark's Hadoop file systems, to which the settings of Spark apply.
 
-    Args:
-        spark: the session, which has a Java process.
-        root: a path on this machine, or a URI.
-
-    Raises:
-        SparkError: the file system is unsupported or not reachable.
+    `spark`: the session, which has a Java process; `root`: a path on this machine, or a URI. Raises SparkError if the
+    file system is unsupported or not reachable.
     """
 
     def __init__(self, spark: SparkSession, root: str) -> None:
@@ -204,13 +194,8 @@ class ArrowFiles:
     """Arrow's file systems, which need no Java: paths of this machine, and S3.
 
     The credentials of S3 and its region are those of the AWS environment (`AWS_ACCESS_KEY_ID`, `AWS_PROFILE`, …), and
-    `AWS_ENDPOINT_URL` names another server than Amazon's.
-
-    Args:
-        root: a path on this machine, or a URI with `file:`, `s3a:` or `s3:`.
-
-    Raises:
-        SparkError: the file system is unsupported.
+    `AWS_ENDPOINT_URL` names another server than Amazon's. `root`: a path on this machine, or a URI with `file:`, `s3a:`
+    or `s3:`. Raises SparkError if the file system is unsupported.
     """
 
     def __init__(self, root: str) -> None:
@@ -341,14 +326,7 @@ class ArrowFiles:
 
     @contextmanager
     def _errors(self, names: Sequence[str], path: str = "") -> Iterator[None]:
-        """Turn errors of Arrow into `SparkError`.
-
-        Yields:
-            Nothing.
-
-        Raises:
-            SparkError: the file system rejects the operation or is not reachable.
-        """
+        """Turn errors of Arrow into `SparkError`: the file system rejects the operation or is not reachable."""
         try:
             yield
         except OSError as error:

@@ -31,14 +31,8 @@ _PY4J_LOGGERS = (None, "py4j.clientserver", "py4j.java_gateway")
 def java_ends_at_interrupt() -> Iterator[None]:
     """End the Java process at Ctrl-C, without a request to it: the interrupted one may be unanswered.
 
-    A terminal sends Ctrl-C to Java, too, so an error of Spark after Ctrl-C follows from it.
-
-    Yields:
-        Nothing.
-
-    Raises:
-        KeyboardInterrupt: the user pressed Ctrl-C.
-        SparkError: that of the block, without Ctrl-C.
+    A terminal sends Ctrl-C to Java, too, so an error of Spark after Ctrl-C follows from it. Raises KeyboardInterrupt if
+    the user pressed Ctrl-C.
     """
     interrupts: list[int] = []
     _unlog_lost_calls()
@@ -60,9 +54,6 @@ def _recorded_interrupts(interrupts: list[int]) -> Iterator[None]:
     """Append a number to `interrupts` at each Ctrl-C, before the handler of this process is called.
 
     One that Python drops is repeated.
-
-    Yields:
-        Nothing.
     """
     handler = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(handler):
@@ -109,13 +100,8 @@ def uninterrupted() -> Iterator[None]:
     """Delay Ctrl-C to the end of the block, and keep PySpark's temporary files in the folder of this process.
 
     A Java process whose start is interrupted does not find the folder for its port, and then never ends. The handler of
-    this process is restored: Spark's sends a request to Java while another one may be unanswered.
-
-    Yields:
-        Nothing.
-
-    Raises:
-        KeyboardInterrupt: the user has pressed Ctrl-C.
+    this process is restored: Spark's sends a request to Java while another one may be unanswered. Raises
+    KeyboardInterrupt if the user has pressed Ctrl-C.
     """
     interrupts: list[int] = []
     in_main_thread = threading.current_thread() is threading.main_thread()

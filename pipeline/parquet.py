@@ -18,8 +18,6 @@ to process, and writes them in that order.
 def write_parquet(table: DataFrame, folder: str) -> None:
     """Write a table; the same rows in the same partitions give the same bytes in every process.
 
-    Args:
-        table: the table.
-        folder: path or URI; an existing folder is replaced.
+    `folder`: path or URI; an existing folder is replaced.
     """
     table.write.mode("overwrite").options(**_OPTIONS).parquet(folder)

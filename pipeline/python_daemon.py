@@ -20,11 +20,8 @@ MODULES = ("pyspark.worker", "pandas", "pipeline.worker", "pipeline.sweep.packed
 def daemon_settings(py_files: Sequence[str]) -> dict[str, str]:
     """Return the settings by which Spark starts this daemon on the machine of the driver.
 
-    Args:
-        py_files: Python code that is shipped to the workers, which add it to their search path after they are forked.
-
-    Returns:
-        Nothing if the workers' Python is another one, or may not find this project without such code.
+    `py_files`: Python code that is shipped to the workers, which add it to their search path after they are forked.
+    Returns nothing if the workers' Python is another one, or may not find this project without such code.
     """
     is_this_python = os.environ.get("PYSPARK_PYTHON", sys.executable) == sys.executable
     if not is_this_python or py_files:

@@ -25,15 +25,9 @@ def is_remote(directory: str) -> bool:
 def local_copies(uris: Sequence[str], settings: Mapping[str, str]) -> Iterator[dict[str, Path]]:
     """Copy the manifests and aggregates of sweeps to temporary folders for the duration of the block.
 
-    Args:
-        uris: the directories of the sweeps; none starts no Spark.
-        settings: Spark configuration, such as the credentials of an object store.
-
-    Yields:
-        The copies by URI. The copy of a sweep that is not aggregated has no aggregate.
-
-    Raises:
-        SparkError: Spark does not start, or a directory is not that of a sweep.
+    `uris`: the directories of the sweeps; none starts no Spark. `settings`: Spark configuration, such as the
+    credentials of an object store. Yields the copies by URI. The copy of a sweep that is not aggregated has no
+    aggregate. Raises SparkError if Spark does not start, or a directory is not that of a sweep.
     """
     if not uris:
         yield {}

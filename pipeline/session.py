@@ -65,22 +65,13 @@ def connect(
 ) -> Iterator[SparkSession]:
     """Start Spark or connect to a cluster; stop or disconnect at the end.
 
-    An active session of this process, as in a notebook, is used as it is and stays active.
-
-    Args:
-        master: Spark URL of the cluster, or `sc://HOST:PORT` of a Spark Connect server; by default that of
-            spark-submit, or else all cores of this machine.
-        settings: Spark configuration, overriding the settings of this module.
-        py_files: Python code for the executors, as in `spark-submit --py-files`: .py, .zip, and wheels, which are
-            shipped as .zip because Spark does not accept wheels.
-        fast_start: whether to start Java faster at the expense of its peak speed, for jobs that mostly run Python; a
-            sweep of 48 runs then takes three quarters of the time.
-
-    Yields:
-        The session.
-
-    Raises:
-        SparkError: Spark does not start or does not answer, or a job fails.
+    An active session of this process, as in a notebook, is used as it is and stays active. `master`: Spark URL of the
+    cluster, or `sc://HOST:PORT` of a Spark Connect server; by default that of spark-submit, or else all cores of this
+    machine. `settings`: Spark configuration, overriding the settings of this module. `py_files`: Python code for the
+    executors, as in `spark-submit --py-files`: .py, .zip, and wheels, which are shipped as .zip because Spark does not
+    accept wheels. `fast_start` says whether to start Java faster at the expense of its peak speed, for jobs that mostly
+    run Python; a sweep of 48 runs then takes three quarters of the time. Raises SparkError if Spark does not start or
+    does not answer, or a job fails.
     """
     from pyspark.sql import SparkSession
 
@@ -106,14 +97,7 @@ def connect(
 
 @contextmanager
 def _spark_errors() -> Iterator[None]:
-    """Turn errors of Spark into `SparkError`.
-
-    Yields:
-        Nothing.
-
-    Raises:
-        SparkError: a job fails.
-    """
+    """Turn errors of Spark in a job into `SparkError`."""
     from py4j.protocol import Py4JError, Py4JNetworkError
     from pyspark.errors import PySparkException
 
@@ -140,11 +124,7 @@ def _stop(session: SparkSession) -> None:
 def _start(master: str | None, settings: Mapping[str, str], java_options: str, py_files: Sequence[str]) -> SparkSession:
     """Start a session; settings of spark-submit override those of this module.
 
-    Returns:
-        The session.
-
-    Raises:
-        SparkError: Spark does not start.
+    Raises SparkError if Spark does not start.
     """
     from py4j.protocol import Py4JError
     from pyspark import SparkConf
@@ -183,11 +163,7 @@ def _start(master: str | None, settings: Mapping[str, str], java_options: str, p
 
 @contextmanager
 def _redirected_stderr() -> Iterator[Path]:
-    """Redirect the standard error of the Java process to a file, to keep its start messages out of the output.
-
-    Yields:
-        The file.
-    """
+    """Redirect the standard error of the Java process to a file, to keep its start messages out of the output."""
     saved_stderr = os.dup(2)
     # Java continues to write to the file after it is unlinked.
     with tempfile.TemporaryDirectory(dir=temporary_folder()) as folder:

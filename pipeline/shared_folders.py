@@ -27,14 +27,7 @@ def check_workers_see(spark: SparkSession, folder: Path) -> None:
     """Check that the workers of a cluster see a folder of this machine, where they would write tables.
 
     Otherwise, each of them would write to its own disk. With Spark Connect, the tables are looked for after they are
-    written instead.
-
-    Args:
-        spark: the session.
-        folder: an existing folder.
-
-    Raises:
-        SparkError: some workers do not.
+    written instead. Raises SparkError if some workers do not.
     """
     if is_connect(spark) or runs_on_this_machine(spark):
         return

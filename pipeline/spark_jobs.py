@@ -26,9 +26,7 @@ class SparkJobs(Protocol):
     def completed_tasks(self, name: str, tasks: int | None = None) -> int:
         """Return the number of completed tasks of a name's largest stage.
 
-        Args:
-            name: name of the jobs.
-            tasks: number of tasks of the stages that count; all stages by default.
+        `tasks`: number of tasks of the stages that count; all stages by default.
         """
 
     def cancel(self, names: Iterable[str]) -> None:

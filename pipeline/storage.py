@@ -33,12 +33,8 @@ _REPLACING, _CLEARED = "_replacing", "_cleared"
 class Storage:
     """A root folder and the files in it, addressed by relative names.
 
-    Args:
-        spark: the session whose file systems are used.
-        root: a path on the machine of the driver, or a URI.
-
-    Raises:
-        SparkError: the file system is unsupported or not reachable.
+    `spark`: the session whose file systems are used; `root`: a path on the machine of the driver, or a URI. Raises
+    SparkError if the file system is unsupported or not reachable.
     """
 
     def __init__(self, spark: SparkSession, root: str) -> None:
@@ -74,8 +70,7 @@ class Storage:
     def read_text(self, *names: str) -> str:
         """Return the content of a UTF-8 file.
 
-        Raises:
-            SparkError: it is a local one that cannot be read, is not a regular file, or is too long.
+        Raises SparkError if it is a local one that cannot be read, is not a regular file, or is too long.
         """
         if (folder := self.local_folder) is None:
             return self._files.read(names).decode()
@@ -98,12 +93,8 @@ class Storage:
     def download(self, folder: Path, *names: str) -> None:
         """Copy a file, or all files of a folder, to the machine of the driver.
 
-        Args:
-            folder: where to write it, under its name; created if it does not exist.
-            names: the file or folder.
-
-        Raises:
-            SparkError: it does not exist.
+        `folder`: where to write it, under its name; created if it does not exist. Raises SparkError if it does not
+        exist.
         """
         if not self.exists(*names):
             raise SparkError(f"{self.path(*names)}: does not exist")
@@ -118,9 +109,6 @@ class Storage:
 
         On a local file system, that is one operation. Elsewhere, the files of a folder are moved one after another,
         those with the rows of a table before Spark's other files.
-
-        Raises:
-            SparkError: the source is missing or empty, or the file system rejects the operation.
         """
         files = () if self._files.local_folder is not None else self.files(*source)
         if not files:
@@ -133,13 +121,9 @@ class Storage:
         """Replace a folder by another one.
 
         On a local file system, readers see one or the other at any moment. Elsewhere, they see none during the
-        operation; if it is interrupted, `complete_replacement` completes it.
-
-        Args:
-            source: the new folder.
-            target: the folder to replace, which may be missing.
-            marker: the file in the new folder by which readers recognize a complete one.
-            kept: a folder in both whose files are never changed; the new folder has those of the old one, too.
+        operation; if it is interrupted, `complete_replacement` completes it. `target`: the folder to replace, which may
+        be missing. `marker`: the file in the new folder by which readers recognize a complete one. `kept`: a folder in
+        both whose files are never changed; the new folder has those of the old one, too.
         """
         local = self._files.local_folder
         if local is not None:
@@ -157,10 +141,8 @@ class Storage:
     def complete_replacement(self, source: str, target: str, marker: str) -> None:
         """Complete a replacement that was interrupted, if there is one; every step may be repeated.
 
-        Args:
-            source: the new folder.
-            target: the folder to replace.
-            marker: as in `replace`: the target loses it first and gets it last.
+        `source`: the new folder; `target`: the folder to replace; `marker`: as in `replace`: the target loses it first
+        and gets it last.
         """
         if not self.is_being_replaced(source):
             return
@@ -187,14 +169,8 @@ class Storage:
     def lock(self, name: str = "") -> Iterator[None]:
         """Exclude other processes from writing to a folder; only on a local file system.
 
-        Args:
-            name: a folder in the root folder; the root folder itself by default.
-
-        Yields:
-            Nothing.
-
-        Raises:
-            SparkError: another process writes to it, it cannot be written, or workers do not see it.
+        `name`: a folder in the root folder; the root folder itself by default. Raises SparkError if another process
+        writes to it, it cannot be written, or workers do not see it.
         """
         local = self._files.local_folder
         with ExitStack() as stack:

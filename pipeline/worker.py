@@ -75,15 +75,8 @@ class SweepInputs:
 def pickle_assignors(assignors: Sequence[AssignorLike], labels: Sequence[str]) -> tuple[tuple[str, bytes], ...]:
     """Return the assignors that are objects, not names, in the form of `SweepInputs.assignors`.
 
-    Args:
-        assignors: names and objects.
-        labels: their labels, in the same order.
-
-    Returns:
-        Pairs (label, pickle); none for names.
-
-    Raises:
-        ValueError: an assignor cannot be pickled; says how to write one that can.
+    `labels`: their labels, in the same order. Returns pairs (label, pickle); none for names. Raises ValueError if an
+    assignor cannot be pickled; the message says how to write one that can.
     """
     pickled = []
     for assignor, label in zip(assignors, labels, strict=True):
@@ -110,12 +103,7 @@ def outcome_schema(tables: Sequence[str]) -> pa.Schema:
 def simulate_chunks(sweep_inputs: SweepInputs, chunks: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Simulate every run of some chunks.
 
-    Args:
-        sweep_inputs: inputs that the runs share.
-        chunks: rows of `RUN_SCHEMA`, in any order.
-
-    Yields:
-        Rows of `outcome_schema(sweep_inputs.tables)`, by position.
+    `chunks`: rows of `RUN_SCHEMA`, in any order. Yields rows of `outcome_schema(sweep_inputs.tables)`, by position.
     """
     for chunk in chunks:
         rows = sorted(chunk.to_pylist(), key=lambda row: int(row["position"]))
@@ -129,14 +117,8 @@ def simulate_chunks_on_executor(
     """Simulate chunks as `simulate_chunks` does, in a process that PySpark reuses for many tasks.
 
     PySpark collects garbage after every task. That takes 50 ms because of the objects of the loaded modules, an eighth
-    of the time of a chunk, so they are excluded.
-
-    Args:
-        sweep_inputs: inputs that the runs share.
-        chunks: rows of `RUN_SCHEMA`, in any order.
-
-    Yields:
-        Rows of `outcome_schema(sweep_inputs.tables)`, by position.
+    of the time of a chunk, so they are excluded. `sweep_inputs`: inputs that the runs share; `chunks`: rows of
+    `RUN_SCHEMA`, in any order. Yields rows of `outcome_schema(sweep_inputs.tables)`, by position.
     """
     yield from simulate_chunks(sweep_inputs, chunks)
     exclude_modules_from_collection(len(sys.modules))
@@ -146,8 +128,7 @@ def simulate_chunks_on_executor(
 def exclude_modules_from_collection(loaded: int) -> None:
     """Exclude all live objects from later garbage collections of this process.
 
-    Args:
-        loaded: number of loaded modules; nothing happens if it is that of the last call.
+    `loaded`: number of loaded modules; nothing happens if it is that of the last call.
     """
     gc.collect()
     gc.freeze()

@@ -19,14 +19,8 @@ def assignor_specs(
 ) -> list[AssignorSpec]:
     """Return the specs of several assignors in a scenario, with unique labels.
 
-    Args:
-        scenario: the scenario.
-        assignors: as in `Scenario.assignor_spec`; by default those that the scenario lists.
-        may_import: as in `Scenario.assignor_spec`.
-        limits: limits of custom assignors.
-
-    Raises:
-        UnknownAssignorError: an assignor is unknown, or is not an assignor.
+    `assignors`: as in `Scenario.assignor_spec`; by default those that the scenario lists. `limits`: limits of custom
+    assignors.
     """
     specs = [scenario.assignor_spec(assignor, may_import=may_import) for assignor in assignors]
     return [replace(spec, limits=limits) for spec in _with_unique_labels(specs or scenario.assignors)]

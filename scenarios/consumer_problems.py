@@ -57,17 +57,7 @@ class _ConsumerProblem(_ConsumerProblemModel):
 
 
 def parse_consumer_problem(problem: Json) -> ConsumerGroupState:
-    """Build the state of a problem.
-
-    Args:
-        problem: the problem as JSON.
-
-    Returns:
-        The state.
-
-    Raises:
-        ValueError: the problem does not conform to the schema.
-    """
+    """Build the state of a problem; raise ValueError if the problem does not conform to the schema."""
     document = validated(_ConsumerProblem, problem)
     return ConsumerGroupState.of(
         members=[

@@ -122,11 +122,7 @@ def _scaled(rates: tuple[int, ...], factor: float) -> tuple[int, ...]:
 
 
 def _with_producers(world: World) -> OtherTraffic:
-    """Return the other traffic, with producers.
-
-    Raises:
-        NotApplicableError: the scenario states none.
-    """
+    """Return the other traffic, with producers; raise NotApplicableError if the scenario states none."""
     if world.other_traffic is None or not world.other_traffic.producers:
         raise NotApplicableError("no producers are stated")
     return world.other_traffic

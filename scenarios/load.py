@@ -217,17 +217,9 @@ def load(
 ) -> Scenario:
     """Load a scenario from a file, or a shipped scenario by its name.
 
-    Args:
-        path: the file, or the name of a shipped scenario if no such file exists; files that the scenario imports are
-            relative to its folder.
-        overrides: paths in the scenario and new values, as with `--set path=value`: pairs or a mapping.
-        name_override: names an override in messages.
-
-    Returns:
-        The scenario.
-
-    Raises:
-        ScenarioError: the scenario is invalid; holds all mistakes.
+    `path`: the file, or the name of a shipped scenario if no such file exists; files that the scenario imports are
+    relative to its folder. `overrides`: paths in the scenario and new values, as with `--set path=value`: pairs or a
+    mapping. Raises ScenarioError if the scenario is invalid; the message holds all mistakes.
     """
     file = find_scenario(Path(path))
     try:
@@ -241,10 +233,7 @@ def load(
 def shipped_hint(file: Path, shipped: Iterable[Path], kind: str) -> str:
     """Return the closest shipped name for a file that does not exist; nothing for a path with folders.
 
-    Args:
-        file: the file.
-        shipped: the shipped files.
-        kind: `scenario` or `sweep`.
+    `kind`: `scenario` or `sweep`.
     """
     if file.exists() or len(file.parts) > 1:
         return ""
@@ -271,11 +260,7 @@ def loads(text: str, source: str = "scenario", overrides: Overrides = (), folder
 
 
 def _written(overrides: Overrides) -> tuple[tuple[str, str], ...]:
-    """Return the overrides as texts.
-
-    Raises:
-        ScenarioError: They are not pairs of a path and a value.
-    """
+    """Return the overrides as texts; raise ScenarioError if they are not pairs of a path and a value."""
     pairs = overrides.items() if isinstance(overrides, Mapping) else overrides
     written: list[tuple[str, str]] = []
     mistakes: list[Mistake] = []
@@ -369,12 +354,8 @@ def _with_releases(
 ) -> Scenario:
     """Return a scenario with the releases of some of its assignors, and only these assignors.
 
-    Args:
-        other: the file with these releases.
-        scenario: the scenario with its own releases; its neighbors are those of other files.
-        folder: the folder of imported files.
-        mistakes: collects the mistakes.
-        main: the scenario beside which it runs, if any.
+    `scenario`: the scenario with its own releases; its neighbors are those of other files. `folder`: the folder of
+    imported files. `main`: the scenario beside which it runs, if any.
     """
     own, groups = split_groups(other.file, other.source_map, mistakes)
     assert own is not None  # The subject is the application, as in the scenario.

@@ -33,18 +33,8 @@ def packed_scenario_folder(names: Iterable[str]) -> PurePosixPath:
 def pack_imports(folder: Path, names: Iterable[str]) -> PackedImports:
     """Read the files that a scenario imports; of an ingested directory, the tables that scenarios use.
 
-    Absolute paths are skipped: they stay valid on the same machine.
-
-    Args:
-        folder: the folder of the scenario.
-        names: the files and directories as the scenario names them.
-
-    Returns:
-        The packed files.
-
-    Raises:
-        OSError: a file cannot be read.
-        ScenarioError: two different files would get the same path, because a folder in a name is a symbolic link.
+    Absolute paths are skipped: they stay valid on the same machine. Raises OSError if a file cannot be read; and
+    ScenarioError if two different files would get the same path, because a folder in a name is a symbolic link.
     """
     names = sorted(name for name in names if not PurePosixPath(name).is_absolute())
     base_folder = packed_scenario_folder(names)

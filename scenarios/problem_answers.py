@@ -34,20 +34,11 @@ def solve_problem(
 ) -> ProblemAnswer:
     """Solve a problem with the assignor that it names, or with another one.
 
-    Args:
-        problem: the problem.
-        name: the file name for messages.
-        assignor: replaces the assignor of the problem.
-        order: the order of collections, for assignors whose answers depend on it; the default also keeps the order in
-            which the problem lists tasks and clients.
-        limits: limits of a custom assignor.
-
-    Returns:
-        The answer; `nanos` is the time of the assignor alone, and `error` holds a Kafka exception,
-        or what went wrong with a custom assignor.
-
-    Raises:
-        ProblemError: the problem does not conform to the schema, or its assignor is unknown.
+    `name`: the file name for messages. `order`: the order of collections, for assignors whose answers depend on it; the
+    default also keeps the order in which the problem lists tasks and clients. `limits`: limits of a custom assignor.
+    Returns the answer; `nanos` is the time of the assignor alone, and `error` holds a Kafka exception, or what went
+    wrong with a custom assignor. Raises ProblemError if the problem does not conform to the schema, or its assignor is
+    unknown.
     """
     if problem.is_of_consumers:
         return _solve_consumer_problem(problem, name, assignor)
@@ -95,11 +86,7 @@ def solve_problem(
 
 
 def _named_assignor(problem: Json) -> registry.AssignorInfo:
-    """Return the assignor that a problem names, of its release.
-
-    Raises:
-        UnknownAssignorError: there is none of that name and release.
-    """
+    """Return the assignor that a problem names, of its release."""
     info = registry.find(str(problem["assignor"]))
     stated = problem.get("kafka")
     release = None if stated is None else str(stated)  # The schema is checked later.

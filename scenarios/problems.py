@@ -36,8 +36,6 @@ class Problem:
     """One line of a problem file: the problem, and the expected answer if recorded.
 
     Attributes:
-        line: the line number, from 1.
-        problem: the problem as JSON.
         expected: the expected answer for collections sorted by id.
         expected_hash_order: the expected answer for collections in hash order, as in production, if different.
     """
@@ -74,15 +72,7 @@ class Problem:
 def read_problems(source: TextIO, name: str) -> Iterator[Problem]:
     """Yield the problems of a file, one per line; blank lines are skipped.
 
-    Args:
-        source: the open file.
-        name: the file name for messages.
-
-    Yields:
-        The problems.
-
-    Raises:
-        ProblemError: a line is not JSON, or not a problem.
+    Raises ProblemError if a line is not JSON, or not a problem.
     """
     for number, text in enumerate(source, start=1):
         if not text.strip():
@@ -173,15 +163,7 @@ class _ProblemDocument(_ProblemModel):
 def parse_problem(problem: Json) -> ApplicationState:
     """Build the application state of a problem.
 
-    Args:
-        problem: the problem as JSON.
-
-    Returns:
-        The state.
-
-    Raises:
-        ConfigError: Kafka rejects a config value.
-        ValueError: the problem does not conform to the schema.
+    Raises ConfigError if Kafka rejects a config value, and ValueError if the problem does not conform to the schema.
     """
     document = validated(_ProblemDocument, problem)
     return ApplicationState.of(
@@ -194,13 +176,8 @@ def parse_problem(problem: Json) -> ApplicationState:
 def problem_document(state: ApplicationState, id_: str, assignor: str) -> dict[str, Any]:
     """Return a state as a problem, from which `parse_problem` builds an equal state.
 
-    Args:
-        state: the state. Threads of previous tasks are left out, since problems do not have them.
-        id_: id of the problem.
-        assignor: name of the assignor that the problem names.
-
-    Returns:
-        The problem as JSON; tasks and clients are in the order in which the caller of Kafka's assignors lists them.
+    `state`: the state. Threads of previous tasks are left out, since problems do not have them. Returns the problem as
+    JSON; tasks and clients are in the order in which the caller of Kafka's assignors lists them.
     """
     tasks, clients = list(state.all_tasks.values()), list(state.kafka_streams_states.values())
     task_order, client_order = state.task_insertion_order, state.client_insertion_order

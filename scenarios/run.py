@@ -28,25 +28,18 @@ def run(
     """Simulate a scenario with one assignor and one seed.
 
     The trace depends on scenario, assignor and seed only; `capture`, `prove` and `explain` record more, but do not
-    change other results.
+    change other results. If the assignment is invalid, a built-in assignor raises an `AssignorError` or a custom one
+    fails in any way (see `assignors.containment`), the run ends there and `Trace.failure` has the reason.
 
     Args:
-        scenario: the scenario.
         assignor: a label of the scenario, a registered name, `package.module:Class`, an instance, a class, or a
             callable from state to assignment.
         seed: random seed; by default the first seed of the scenario.
         capture: whether to keep the assignor's input and output of every rebalance (`Trace.captured_rounds`).
-        prove: time limit in seconds per rebalance for proving the minimum cost, which then replaces the lower bound
-            in `Round.appraisal`; None to keep the lower bound.
+        prove: time limit in seconds per rebalance for proving the minimum cost, which then replaces the lower bound in
+            `Round.appraisal`; None to keep the lower bound.
         explain: the tasks whose moves to explain (`Round.explanation`).
         limits: the run is stopped at these limits (`Trace.stopped`).
-
-    Returns:
-        The trace. If the assignment is invalid, a built-in assignor raises an `AssignorError` or a custom one fails in
-        any way (see `assignors.containment`), the run ends there and `Trace.failure` has the reason.
-
-    Raises:
-        UnknownAssignorError: the assignor is unknown, or a built-in one rejects its parameters.
     """
     spec = assignor if isinstance(assignor, AssignorSpec) else scenario.assignor_spec(assignor)
     run_seed = scenario.seeds[0] if seed is None else seed
@@ -77,19 +70,7 @@ def run_world(
 ) -> Trace:
     """Simulate a world of a scenario, together with the scenario's neighbors.
 
-    Args:
-        scenario: the scenario.
-        world: its world, possibly changed.
-        spec: the assignor.
-        seed: the random seed of the world and of the neighbors.
-        capture: as in `run`.
-        prove: as in `run`.
-        explain: as in `run`.
-        observe: as in `simulator.processes.neighbors.simulate_alongside`.
-        limits: as in `run`.
-
-    Returns:
-        The trace.
+    `world`: its world, possibly changed; `seed`: the random seed of the world and of the neighbors.
     """
     upgraded = _upgraded_assignors(world, spec)
     neighbors = [

@@ -41,7 +41,6 @@ class RunEstimate:
     """An estimate of the resources of some runs, one after the other.
 
     Attributes:
-        runs: number of runs.
         tasks: number of tasks, those of the neighbors included.
         clients: number of clients, those of the neighbors included.
         rebalances: rebalances of all runs.
@@ -81,10 +80,8 @@ def estimate_runs(scenario: Scenario, specs: Sequence[AssignorSpec], seeds: int)
 
     The time of a rebalance grows with the number of tasks and, mostly in rack-aware flows, with pairs of task and
     client. The constants are rough: runs of 1,000 tasks on 100 clients to 20,000 tasks on 2,000 clients took a seventh
-    of the estimate to a little more than it. The number of rebalances is a prediction.
-
-    Returns:
-        The times of all runs added, the memory of the largest.
+    of the estimate to a little more than it. The number of rebalances is a prediction. Returns the times of all runs
+    added, the memory of the largest.
     """
     applications = [(scenario, spec) for spec in specs]
     applications += [(other, other.assignors[0]) for other in scenario.neighbors for _ in specs]
@@ -102,13 +99,8 @@ def estimate_runs(scenario: Scenario, specs: Sequence[AssignorSpec], seeds: int)
 def estimate_again(scenario: Scenario, spec: AssignorSpec, rebalances: int) -> RunEstimate:
     """Estimate a run whose number of rebalances is known, because a similar one has finished.
 
-    Args:
-        scenario: the scenario; its neighbors are taken to rebalance as predicted.
-        spec: the assignor.
-        rebalances: the rebalances of the application.
-
-    Returns:
-        The time and the memory of one run.
+    `scenario`: the scenario; its neighbors are taken to rebalance as predicted. Returns the time and the memory of one
+    run.
     """
     estimate = estimate_runs(scenario, [spec], 1)
     more = rebalances - _rebalances(scenario, spec)

@@ -40,13 +40,7 @@ def predict_run_ms(scenario: Scenario, spec: AssignorSpec) -> float:
 
     The time of a round grows with the number of tasks, and with pairs of task and client if the assignor considers
     racks. The number of rounds follows from the events and, if the assignor uses warm-ups, from `max.warmup.replicas`.
-
-    Args:
-        scenario: the scenario in one setting.
-        spec: the assignor.
-
-    Returns:
-        Milliseconds, those of the neighbors included.
+    Returns milliseconds, those of the neighbors included.
     """
     return _predict_ms(scenario, spec) + sum(_predict_ms(other, other.assignors[0]) for other in scenario.neighbors)
 

@@ -32,8 +32,7 @@ def find_scenario(path: Path) -> Path:
 def starter_scenario(name: str) -> str:
     """Return the text of a commented scenario to start from.
 
-    Args:
-        name: name of the scenario; one that is blank or has unprintable characters is replaced by `starter`.
+    `name`: name of the scenario; one that is blank or has unprintable characters is replaced by `starter`.
     """
     if not name.strip() or not name.isprintable():
         name = "starter"

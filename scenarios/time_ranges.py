@@ -1,6 +1,6 @@
 """How far the outcome of a run depends on the times of its clients, within their uncertainty.
 
-Simulate a run again with other client times: here, or in a process of its own that ends with this one.
+A run is simulated again with other client times: here, or in a process of its own that ends with this one.
 """
 
 from __future__ import annotations
@@ -45,15 +45,7 @@ PROCESS_SECONDS: Final = 4.0
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Repetition:
-    """A run that is simulated again.
-
-    Attributes:
-        scenario: its scenario.
-        world: its world.
-        spec: its assignor.
-        seed: its seed.
-        deadline: when to stop, as `time.monotonic` counts; None without a limit.
-    """
+    """A run that is simulated again. `deadline`: when to stop, as `time.monotonic` counts; None without a limit."""
 
     scenario: Scenario
     world: World
@@ -72,13 +64,8 @@ class Repetition:
     def simulate_both(self, times: ClientTimes, other: ClientTimes, rebalances: int) -> tuple[Trace, Trace]:
         """Simulate the run with two client times, at the same time if that is worth another process.
 
-        Args:
-            times: the client times of the first run.
-            other: the client times of the second run.
-            rebalances: about how many rebalances a run has.
-
-        Returns:
-            Both traces, which do not depend on where they were simulated.
+        `times`: the client times of the first run; `other`: the client times of the second run; `rebalances`: about how
+        many rebalances a run has. Returns both traces, which do not depend on where they were simulated.
         """
         request = self._request(other) if self._is_worth_a_process(rebalances) else None
         if request is None:
@@ -109,8 +96,7 @@ class Repetition:
 def _answer_of_process(request: bytes) -> Iterator[Any]:
     """Let a process simulate a run at the same time, and end it in any case.
 
-    Yields:
-        Waits for the trace; None if the process has failed.
+    Yields a function that waits for the trace, and returns None if the process has failed.
     """
     try:
         process = AssignorProcess(python_command(__name__, {}))
@@ -160,17 +146,10 @@ def time_ranges(
 ) -> pa.Table:
     """Simulate a run again with copies that begin to read early and late, and compare how it converges.
 
-    A streams group assigns tasks regardless of lags, so client times do not decide its outcome.
-
-    Args:
-        scenario: the scenario, whose neighbors run alongside with their own client times.
-        trace: the run.
-        spec: its assignor.
-        seed: its seed.
-        max_seconds: limit of wall-clock time; None without a limit.
-
-    Returns:
-        The table `time_ranges`: one row if the outcomes differ, otherwise none; none either after the time limit.
+    A streams group assigns tasks regardless of lags, so client times do not decide its outcome. `scenario`: the
+    scenario, whose neighbors run alongside with their own client times. `max_seconds`: limit of wall-clock time; None
+    without a limit. Returns the table `time_ranges`: one row if the outcomes differ, otherwise none; none either after
+    the time limit.
     """
     key: dict[str, object] = {"scenario": trace.world.name, "assignor": spec.label, "seed": seed}
     times = trace.world.application.times

@@ -14,13 +14,8 @@ from simulator.world.layout import FloatArray
 def max_min_shares(capacity: FloatArray, group: IntArray, demand: FloatArray) -> FloatArray:
     """Return max-min fair shares of the capacity of each group.
 
-    Args:
-        capacity: shape (G,); infinity for no limit.
-        group: shape (K,); the group of each member.
-        demand: shape (K,); the demand of each member, infinity for as much as possible.
-
-    Returns:
-        The share of each member, shape (K,).
+    `capacity`, shape (G,): infinity for no limit. `group`, shape (K,): the group of each member. `demand`, shape (K,):
+    the demand of each member, infinity for as much as possible. Returns the share of each member, shape (K,).
     """
     if np.isinf(capacity).all():
         return demand.astype(np.float64)

@@ -27,7 +27,6 @@ class PodStop(NamedTuple):
     """A process that the platform stops.
 
     Attributes:
-        client: the client.
         at_ms: when it is asked to stop.
         closing: how it is stopped; None if it is killed without being asked.
     """
@@ -93,10 +92,7 @@ def _update_deployment(event: DeploymentUpdate, startable: Startable) -> Iterato
     """Create and stop pods as the controller does: whenever a new pod is ready.
 
     First it creates as many new pods as `max_surge` allows, then it stops as many old ones as `max_unavailable` allows.
-    Pods that are stopping do not count.
-
-    Yields:
-        The stops and starts.
+    Pods that are stopping do not count. Yields the stops and starts.
     """
     desired, at_ms = len(event.clients), event.at_ms
     stopped: list[int] = []

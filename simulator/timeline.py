@@ -64,10 +64,8 @@ def timeline(world: World) -> list[TimedChange]:
 
     Taking down an absent client is a no-op, and so is its return. A client that several events keep down comes back
     with the last of them. Clients that an autoscaler scales count as present: which of them run is known only in a run.
-
-    Returns:
-        Changes by time; changes of one moment are in the order of the scenario, with the steps of reassignments last.
-        Reassignments are included up to the end of the run.
+    Returns changes by time; changes of one moment are in the order of the scenario, with the steps of reassignments
+    last. Reassignments are included up to the end of the run.
     """
     numbers = event_numbers(world.disturbances)
     planned = [
@@ -106,13 +104,8 @@ def _has_other_leaders(world: World) -> bool:
 def _with_outages(changes: Iterable[TimedChange]) -> Iterator[TimedChange]:
     """Let a broker stop with the first of overlapping outages and start when none lasts any more.
 
-    An outage lasts until just before its end; where one ends as another begins, the broker stays down.
-
-    Args:
-        changes: changes by time, those of brokers for each outage alone.
-
-    Yields:
-        The changes that happen.
+    An outage lasts until just before its end; where one ends as another begins, the broker stays down. `changes`:
+    changes by time, those of brokers for each outage alone. Yields the changes that happen.
     """
     outages, down, upgrade_of = Counter[int](), set[int](), dict[int, BrokerUpgrade]()
     for _, simultaneous in groupby(changes, key=lambda timed: timed.at_ms):
@@ -223,12 +216,8 @@ def _is_temporary(disturbance: Disturbance) -> bool:
 def _without_no_ops(world: World, planned: Iterable[tuple[TimedChange, int | None]]) -> Iterator[TimedChange]:
     """Drop stops of absent clients and starts of present ones.
 
-    Args:
-        world: the clients, and which of them start.
-        planned: changes by time, each with the place of its disturbance if that is temporary.
-
-    Yields:
-        The changes that happen.
+    `planned`: changes by time, each with the place of its disturbance if that is temporary. Yields the changes that
+    happen.
     """
     up = {client.name for client in world.clients if client.starts} | _scaled(world)
     started_ms = dict.fromkeys(up, None if world.start is Start.RUNNING else 0)
@@ -357,10 +346,7 @@ def pod_event_changes(world: World, event: PodEvent) -> Iterator[TimedChange]:
 def pod_changes(world: World, step: PodStop | PodStart, volume: Volume) -> Iterator[TimedChange]:
     """Yield the changes of a pod that starts or is asked to stop.
 
-    Args:
-        world: the world.
-        step: what happens.
-        volume: where the state directory of the pod is.
+    `step`: what happens; `volume`: where the state directory of the pod is.
     """
     is_lost = volume is Volume.NONE
     match step:

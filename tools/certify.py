@@ -131,9 +131,8 @@ def counts_of(output: str) -> str:
 def page_of(attempts: Sequence[Attempt], current: Collection[str]) -> str:
     """Return the page, in Markdown.
 
-    Args:
-        attempts: the last ones of each step, in the order of the steps.
-        current: steps that passed with the files of today.
+    `attempts`: the last ones of each step, in the order of the steps; `current`: steps that passed with the files of
+    today.
     """
     rows = [
         f"| `make {' '.join(STEPS[a.step])}` | `{a.commit}` | {a.seed} | {a.started[:16].replace('T', ' ')} "

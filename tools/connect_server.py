@@ -33,12 +33,7 @@ class ConnectServerError(Exception):
 
 
 class ConnectServer:
-    """A running server.
-
-    Attributes:
-        url: Its URL.
-        pid: Its process.
-    """
+    """A running server. `pid`: its process."""
 
     def __init__(self, url: str, pid: int) -> None:
         self.url = url
@@ -53,9 +48,7 @@ class ConnectServer:
 def connect_server(cores: int = 2, settings: dict[str, str] | None = None) -> Iterator[ConnectServer]:
     """Start a server for the duration of the block, in a process that outlives no kill of this one.
 
-    Args:
-        cores: Cores of the server.
-        settings: Spark configuration of the server.
+    `settings`: Spark configuration of the server.
     """
     command = [sys.executable, "-m", "tools.connect_server", "--cores", str(cores)]
     for key, value in (settings or {}).items():

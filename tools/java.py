@@ -57,8 +57,7 @@ class JavaProgram:
 def build_classpath(program: JavaProgram) -> str:
     """Return the Java class path of a program, classes first; compile it if its sources or jars have changed.
 
-    Raises:
-        ClusterError: Maven or a JDK is missing, or fails, for example because a release does not exist.
+    Raises ClusterError if Maven or a JDK is missing, or fails, for example because a release does not exist.
     """
     jars = find_jars(program.artifacts)
     target = BUILD / program.name
@@ -80,8 +79,7 @@ def build_classpath(program: JavaProgram) -> str:
 def find_jars(artifacts: Sequence[Dependency]) -> Sequence[str]:
     """Return the jars of artifacts and of all that they depend on.
 
-    Raises:
-        ClusterError: Maven is missing or fails, for example because a release does not exist.
+    Raises ClusterError if Maven is missing or fails, for example because a release does not exist.
     """
     with _one_at_a_time():
         try:
@@ -100,11 +98,7 @@ def _one_at_a_time() -> Iterator[None]:
 
 
 def _compile(files: Sequence[Path], classes: Path, jars: Sequence[str]) -> None:
-    """Compile source files into an empty folder.
-
-    Raises:
-        ClusterError: a JDK is missing, or the files have an error.
-    """
+    """Compile source files into an empty folder; raise ClusterError if a JDK is missing, or the files have an error."""
     shutil.rmtree(classes, ignore_errors=True)
     command = [find_executable("javac", "a JDK, version 17 or newer"), *COMPILER_OPTIONS]
     done = subprocess.run(
@@ -121,8 +115,7 @@ def _compile(files: Sequence[Path], classes: Path, jars: Sequence[str]) -> None:
 def find_main_class(classpath: str, simple_name: str) -> str:
     """Return the full name of Kafka's class `simple_name`, whose package depends on the release.
 
-    Raises:
-        ClusterError: The Kafka jars on the class path do not have exactly one such class.
+    Raises ClusterError if the Kafka jars on the class path do not have exactly one such class.
     """
     suffix = f"/{simple_name}.class"
     names = [name for name in _kafka_classes(classpath) if name.endswith(suffix)]
@@ -136,8 +129,7 @@ def run_java(
 ) -> str:
     """Run a Java program and return its standard output; standard error is appended to `log`.
 
-    Raises:
-        ClusterError: It exits with a code other than 0, or takes longer than `timeout_s` seconds and is killed.
+    Raises ClusterError if it exits with a code other than 0, or takes longer than `timeout_s` seconds and is killed.
     """
     command_line = f"{main_class} {' '.join(arguments)}"
     with tempfile.TemporaryFile() as output:
@@ -158,8 +150,7 @@ def run_java(
 def ask_java(classpath: str, main_class: str, text: str, arguments: Sequence[str] = ()) -> list[str]:
     """Run a Java program with a text on its standard input; return the lines that it prints.
 
-    Raises:
-        ClusterError: a JDK is missing, or the program exits with a code other than 0.
+    Raises ClusterError if a JDK is missing, or the program exits with a code other than 0.
     """
     done = subprocess.run(
         [find_executable("java", "a JDK, version 17 or newer"), *ORACLE_OPTIONS, main_class, *arguments],
@@ -189,17 +180,9 @@ def start_java(
     """Start a Java program that exits when this process exits, for whatever reason.
 
     The program exits when its standard input is closed (`assignorsim.Tethered`): keep the returned object and leave its
-    `stdin` open. Standard error is appended to `log`, and so is standard output unless `output` is given.
-
-    Args:
-        classpath: Java class path.
-        main_class: Full name of the main class.
-        arguments: Arguments of the program.
-        cwd: Working directory.
-        log: Log file.
-        heap_mb: Maximum heap.
-        output: File for standard output.
-        options: Additional options of the JVM.
+    `stdin` open. Standard error is appended to `log`, and so is standard output unless `output` is given. `classpath`:
+    Java class path; `main_class`: full name of the main class; `cwd`: working directory; `output`: file for standard
+    output; `options`: additional options of the JVM.
     """
     java = find_executable("java", "a JDK, version 17 or newer")
     # A killed program leaves the native libraries that it has unpacked; its folder is removed.
@@ -235,8 +218,7 @@ def tail(log: Path, lines: int = 20) -> str:
 def find_executable(name: str, what: str) -> str:
     """Return the path of a program; `what` describes what to install if it is missing.
 
-    Raises:
-        ClusterError: The program is not on the PATH.
+    Raises ClusterError if the program is not on the PATH.
     """
     path = shutil.which(name)
     if path is None:

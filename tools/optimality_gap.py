@@ -36,7 +36,6 @@ class AnswerCost:
     Attributes:
         id: Id of the problem.
         kind: Assignor and strategy.
-        cost: Cost and bound.
     """
 
     id: str
@@ -52,10 +51,7 @@ def answer_costs(
 ) -> Iterator[AnswerCost]:
     """Yield the costs of Kafka's answers to the problems of a file, if racks are known and Kafka has an answer.
 
-    Args:
-        name: Name of the file.
-        cost_function: Function that computes the cost of an answer.
-        every: Use only every n-th problem.
+    `cost_function`: function that computes the cost of an answer; `every`: use only every n-th problem.
     """
     with gzip.open(DATA / f"{name}.jsonl.gz", "rt", encoding="utf-8") as source:
         for problem in islice(read_problems(source, name), None, None, every):

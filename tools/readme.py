@@ -90,8 +90,7 @@ def recorded_problems() -> int:
 def predicted(dimension: str) -> str:
     """Return how many predictions came true in runs of real Kafka, from the summary in the docs.
 
-    Raises:
-        LookupError: the summary has no such row.
+    Raises LookupError if the summary has no such row.
     """
     for line in FIDELITY.read_text(encoding="utf-8").splitlines():
         cells = [cell.strip() for cell in line.split("|")]
@@ -103,8 +102,7 @@ def predicted(dimension: str) -> str:
 def alternative_text(result: RunResult) -> str:
     """Return what the picture shows.
 
-    Raises:
-        ValueError: the clients do not join at the same time, or an assignor does not send more after that.
+    Raises ValueError if the clients do not join at the same time, or an assignor does not send more after that.
     """
     at_ms, joining = joined(result)
     peaks = {label: format_rate(rate) for label, rate in peak_rates(result, at_ms).items()}
@@ -117,11 +115,7 @@ def alternative_text(result: RunResult) -> str:
 
 
 def joined(result: RunResult) -> tuple[int, int]:
-    """Return when clients join in a run, in milliseconds, and how many.
-
-    Raises:
-        ValueError: there are other events.
-    """
+    """Return when clients join in a run, in milliseconds, and how many; raise ValueError if there are other events."""
     rows = result.tables["events"].to_pylist()
     starts = {(row["at_ms"], row["event"]) for row in rows if row["event"].endswith(" starts")}
     times = {at_ms for at_ms, _ in starts}
@@ -133,8 +127,7 @@ def joined(result: RunResult) -> tuple[int, int]:
 def peak_rates(result: RunResult, at_ms: int) -> dict[str, float]:
     """Return the highest traffic in the picture from a time on in bytes per second, by assignor.
 
-    Raises:
-        ValueError: the traffic is not higher than before.
+    Raises ValueError if the traffic is not higher than before.
     """
     peaks = {}
     for line in series(result.tables, cross_rack_rate):

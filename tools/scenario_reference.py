@@ -138,11 +138,7 @@ SECTIONS = {
 
 
 def scenario_pages() -> dict[str, str]:
-    """Return the text of each page by file name.
-
-    Raises:
-        LookupError: `SECTIONS` lacks a model.
-    """
+    """Return the text of each page by file name; raise LookupError if `SECTIONS` lacks a model."""
     schema = json.loads(format_json_schema())
     models = schema["$defs"]
     missing = set(models) - set(SECTIONS)

@@ -16,10 +16,7 @@ _LINK = re.compile(r"\[(?P<text>[^\]]*)\]\((?P<path>\.\./[^)#:\s]+)(?P<anchor>#[
 def on_page_markdown(markdown: str, *, page: Any, config: Any, files: Any) -> str:
     """Return the text of a page in which each link to a file outside docs leads to the repository.
 
-    Without `repo_url`, the path of the file is shown instead.
-
-    Raises:
-        FileNotFoundError: no such file exists.
+    Without `repo_url`, the path of the file is shown instead. Raises FileNotFoundError if no such file exists.
     """
     docs, folder = Path(config["docs_dir"]), Path(page.file.abs_src_path).parent
 

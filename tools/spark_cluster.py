@@ -52,8 +52,7 @@ class Node:
     def await_line(self, pattern: str) -> re.Match[str]:
         """Wait for a line of the log and return its match.
 
-        Raises:
-            SparkClusterError: The process exits or does not log the line in time.
+        Raises SparkClusterError if the process exits or does not log the line in time.
         """
         deadline = time.monotonic() + START_TIMEOUT_S
         while time.monotonic() < deadline and self._process.poll() is None:
@@ -87,10 +86,7 @@ class SparkCluster:
 def cluster(workers: int = 2, cores: int = 1, memory: str = "1g") -> Iterator[SparkCluster]:
     """Start a cluster for the duration of the block.
 
-    Args:
-        workers: Number of workers.
-        cores: Cores of each worker.
-        memory: Memory of each worker for its executors.
+    `memory`: memory of each worker for its executors.
     """
     nodes: list[Node] = []
     with tempfile.TemporaryDirectory(prefix="spark-cluster-", ignore_cleanup_errors=True) as folder:

@@ -45,8 +45,7 @@ def _streams_spec(scenario: Scenario) -> int | None:
 def compared(scenario: Scenario) -> Iterator[tuple[str, ComparisonRow]]:
     """Yield the figures of Kafka 4.4 and of the preview, medians over the scenario's seeds.
 
-    Yields:
-        The name of the assignor, and its figures.
+    Yields the name of the assignor, and its figures.
     """
     number = _streams_spec(scenario)
     assert number is not None

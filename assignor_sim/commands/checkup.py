@@ -183,8 +183,7 @@ def _check_source(
 ) -> None:
     """Check that there is exactly one source of the application.
 
-    Raises:
-        ObservationError: there is none, or several; or an option of an import has no import.
+    Raises ObservationError if there is none, or several; or an option of an import has no import.
     """
     from scenarios.kafka.observation.errors import ObservationError
 

@@ -153,11 +153,7 @@ def _check_task(report: IncidentReport, task: str) -> None:
 
 
 def _parse_time(option: str, text: str | None) -> int | None:
-    """Return a time in ms since 1970, in UTC without an offset.
-
-    Raises:
-        ObservationError: The text is not a time.
-    """
+    """Return a time in ms since 1970, in UTC without an offset; raise ObservationError if the text is not a time."""
     from scenarios.kafka.observation.errors import ObservationError
 
     if text is None:

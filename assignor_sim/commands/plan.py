@@ -287,9 +287,7 @@ def _parse(option: str, text: str | None) -> int | None:
 def _check_lp_file(file: Path, strategies: Mapping[str, ReplicaAssignor]) -> None:
     """Check that exactly one strategy has an integer program, and that the file can be written.
 
-    Raises:
-        OSError: the file cannot be written.
-        PlanError: no strategy has a program, or several have.
+    Raises PlanError if no strategy has a program, or several have.
     """
     from assignor_sim.text_files import check_output
     from assignors.replicas.plan import LpWriter

@@ -20,9 +20,7 @@ CommandConfig = Annotated[
 def read_properties(path: Path | None) -> Mapping[str, str]:
     """Return the properties in a file; none without a file.
 
-    Raises:
-        FormatError: the file is invalid.
-        UnreadableError: the file cannot be read.
+    Raises FormatError if the file is invalid, and UnreadableError if the file cannot be read.
     """
     from scenarios.kafka.formats.lines import FormatError
     from scenarios.kafka.formats.properties import parse_properties
@@ -36,11 +34,7 @@ def read_properties(path: Path | None) -> Mapping[str, str]:
 
 
 def read_input(path: Path) -> str:
-    """Return the text of a file.
-
-    Raises:
-        UnreadableError: the file cannot be read; the message names it.
-    """
+    """Return the text of a file; raise UnreadableError if the file cannot be read; the message names it."""
     from scenarios.language.text_files import MAX_IMPORT_BYTES, UnreadableError, read_text
 
     try:

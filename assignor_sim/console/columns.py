@@ -18,11 +18,7 @@ class ColumnError(ValueError):
 
 
 def parse_columns(text: str | None) -> list[str]:
-    """Return the keys of `--columns`.
-
-    Raises:
-        ColumnError: a key is not that of a metric.
-    """
+    """Return the keys of `--columns`; raise ColumnError if a key is not that of a metric."""
     if text is None:
         return []
     from reports.analysis.metrics import ALL_METRICS

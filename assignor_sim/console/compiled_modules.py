@@ -9,13 +9,8 @@ def incomplete_module(error: BaseException | None) -> str | None:
     """Return the file of the compiled module whose import has failed since the file ends too early.
 
     On a full disk, Python 3.11 keeps the part of a compiled module that could be written
-    (https://github.com/python/cpython/issues/126606), and every later import of it ends with EOFError.
-
-    Args:
-        error: the exception.
-
-    Returns:
-        The path of the `.pyc` file; None if the exception has another cause.
+    (https://github.com/python/cpython/issues/126606), and every later import of it ends with EOFError. Returns the path
+    of the `.pyc` file; None if the exception has another cause.
     """
     if not isinstance(error, EOFError):
         return None

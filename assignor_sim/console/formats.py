@@ -41,12 +41,8 @@ def print_in_format(
 ) -> None:
     """Print a result.
 
-    Args:
-        format_: the format.
-        text: returns the text for terminals, which ends with a newline.
-        record: returns the JSON-serializable record.
-        tables: returns the tables for Markdown; CSV has the first.
-        stream: the stream; standard output by default.
+    `text`: returns the text for terminals, which ends with a newline. `record`: returns the JSON-serializable record.
+    `tables`: returns the tables for Markdown; CSV has the first. `stream`: the stream; standard output by default.
     """
     if format_ is OutputFormat.TABLE:
         shown = text()

@@ -68,11 +68,7 @@ class Check:
 def check_machine(columns: int) -> list[Check]:
     """Check this machine.
 
-    Args:
-        columns: the width of the terminal in characters.
-
-    Returns:
-        The checks, in a fixed order.
+    `columns`: the width of the terminal in characters. Returns the checks, in a fixed order.
     """
     return [
         check_python(sys.version_info[:3]),

@@ -30,12 +30,8 @@ _EXAMPLES = {"--config": "num.standby.replicas=1", "--rack": "'shop-1*=az1'"}
 def read_configs(streams_config: Path | None, config: Iterable[str] | None) -> dict[str, str]:
     """Return the configs of a properties file and of `--config`, which overrides the file.
 
-    A file of a framework is read without the prefix of its keys, with a note.
-
-    Raises:
-        FormatError: the file is invalid.
-        UnreadableError: the file cannot be read.
-        ObservationError: an option is not `KEY=VALUE`.
+    A file of a framework is read without the prefix of its keys, with a note. Raises FormatError if the file is
+    invalid, and ObservationError if an option is not `KEY=VALUE`.
     """
     stated: Mapping[str, str] = dict(_parse_pair("--config", text) for text in config or ())
     return {**_read_streams_config(streams_config), **stated}
@@ -59,8 +55,7 @@ def _read_streams_config(path: Path | None) -> Mapping[str, str]:
 def parse_racks(rack: Iterable[str] | None) -> list[tuple[str, str | None]]:
     """Return the patterns and racks of `--rack`; None where the rack is empty.
 
-    Raises:
-        ObservationError: an option is not `ID=RACK`.
+    Raises ObservationError if an option is not `ID=RACK`.
     """
     return [(pattern, name or None) for pattern, name in (_parse_pair("--rack", text) for text in rack or ())]
 

@@ -18,11 +18,7 @@ _INTERVAL_S = 30.0
 
 @contextmanager
 def show_progress() -> Iterator[Callable[[str], None]]:
-    """Show the current step of a command on the terminal.
-
-    Yields:
-        A function that takes the description of each step.
-    """
+    """Show the current step of a command on the terminal; yield a function that takes the description of each step."""
     if VERBOSITY.verbose:
         yield lambda step: print(step, file=sys.stderr)
         return
@@ -41,10 +37,7 @@ def show_progress() -> Iterator[Callable[[str], None]]:
 def show_run_progress() -> Iterator[Callable[[Progress], None]]:
     """Show the number of completed, failed and remaining runs of a sweep, and the remaining time.
 
-    Shows a bar on a terminal, and prints a line every 30 seconds elsewhere.
-
-    Yields:
-        A function that takes the progress.
+    Shows a bar on a terminal, and prints a line every 30 seconds elsewhere. Yields a function that takes the progress.
     """
     from rich.console import Console
     from rich.progress import BarColumn, TextColumn

@@ -13,10 +13,7 @@ if TYPE_CHECKING:
 def announce(estimate: RunEstimate, *, may_exceed: bool, options: str) -> None:
     """Print the estimate of long runs; exit with code 2 if it exceeds a limit.
 
-    Args:
-        estimate: the estimate.
-        may_exceed: whether the runs may start above a limit.
-        options: the options that allow it, for the message.
+    `may_exceed` says whether the runs may start above a limit; `options`: the options that allow it, for the message.
     """
     from assignor_sim.console.remarks import print_remark
 

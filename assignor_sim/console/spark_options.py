@@ -37,8 +37,7 @@ def parse_spark_conf(conf: Sequence[str] | None) -> dict[str, str]:
 def requested_session(master: str | None, conf: Sequence[str] | None, py_files: Sequence[str] | None) -> Iterator[Any]:
     """Provide a session if an option of Spark is given; without one, the command runs in processes of this machine.
 
-    Yields:
-        The `SparkSession`, or None.
+    Yields the `SparkSession`, or None.
     """
     if master is None and not conf and not py_files:
         yield None

@@ -42,11 +42,7 @@ class MetricsAddress(NamedTuple):
 def parse_address(text: str) -> MetricsAddress:
     """Parse `[HOST:]PORT`; without a host, only this machine can connect.
 
-    Returns:
-        The address.
-
-    Raises:
-        ObservationError: the text is not an address.
+    Raises ObservationError if the text is not an address.
     """
     host, colon, port = text.rpartition(":")
     host = host.removeprefix("[").removesuffix("]") if colon else LOOPBACK
@@ -86,15 +82,8 @@ class StatusCollector:
 def serve_metrics(address: MetricsAddress, collector: StatusCollector) -> Iterator[MetricsAddress]:
     """Serve metrics over HTTP, at any path, for the duration of the block.
 
-    Args:
-        address: where.
-        collector: collects them.
-
-    Yields:
-        The address with the actual port.
-
-    Raises:
-        ObservationError: prometheus_client is missing, or the address cannot be used.
+    Yields the address with the actual port. Raises ObservationError if prometheus_client is missing, or the address
+    cannot be used.
     """
     try:
         from prometheus_client import CollectorRegistry, start_http_server

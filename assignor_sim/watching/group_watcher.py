@@ -68,11 +68,7 @@ class GroupWatcher:
     """Polls a group and returns the events of each poll."""
 
     def __init__(self, request: WatchRequest) -> None:
-        """Create a watcher.
-
-        Args:
-            request: what to watch.
-        """
+        """Create a watcher."""
         self._request = request
         self._monitor = GroupMonitor(request.group)
         self._unreachable = Alarm(request.group, EventKind.UNREACHABLE)
@@ -117,16 +113,7 @@ class GroupWatcher:
     def poll(self, cluster: AdminApi) -> list[WatchEvent]:
         """Poll the group once.
 
-        Args:
-            cluster: the connected cluster.
-
-        Returns:
-            The events.
-
-        Raises:
-            ObservationError: the cluster does not respond or denies a request, or the group is of another kind.
-            ScenarioError: at the first assignment: the observed state or a config is invalid.
-            AssignorError: the same: the assignor is unknown.
+        Raises ObservationError if the cluster does not respond or denies a request, or the group is of another kind.
         """
         started_s = time.monotonic()
         group, events = self._request.group, list[WatchEvent]()
@@ -149,12 +136,7 @@ class GroupWatcher:
     def fail(self, at_ms: int, error: Exception) -> list[WatchEvent]:
         """Note a failed poll, and return its events.
 
-        Args:
-            at_ms: when it failed, since 1970.
-            error: why.
-
-        Returns:
-            The events.
+        `at_ms`: when it failed, since 1970.
         """
         self._failures += 1
         self._failed_polls += 1

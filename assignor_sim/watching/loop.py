@@ -24,8 +24,7 @@ class StoppedBySignal(BaseException):
 class StopSignals:
     """SIGINT and SIGTERM, which end a wait or a poll at once, but never while events are written.
 
-    Attributes:
-        received: number of the signal; None before it.
+    `received`: number of the signal; None before it.
     """
 
     def __init__(self) -> None:
@@ -49,11 +48,7 @@ class StopSignals:
 
     @contextmanager
     def interrupting(self) -> Iterator[None]:
-        """Let a signal end the block.
-
-        Raises:
-            StoppedBySignal: a signal was received before or in the block.
-        """
+        """Let a signal end the block; raise StoppedBySignal if a signal was received before or in the block."""
         self._may_interrupt = True
         try:
             if self.received is not None:
@@ -66,8 +61,7 @@ class StopSignals:
     def uninterrupted(self) -> Iterator[None]:
         """Let a signal wait for the end of the block, within `interrupting`.
 
-        Raises:
-            StoppedBySignal: a signal was received in the block.
+        Raises StoppedBySignal if a signal was received in the block.
         """
         self._may_interrupt = False
         yield
@@ -94,19 +88,8 @@ def watch_group(
 ) -> None:
     """Poll a group until a signal, or once.
 
-    Args:
-        watcher: the watcher of the group.
-        bootstrap: `host:port` of some brokers, separated by commas.
-        settings: connection settings.
-        interval_s: time between the starts of two polls.
-        signals: the signals.
-        emit: called with the events of each poll, also without any.
-        once: whether to end after one poll.
-
-    Raises:
-        ObservationError: the first poll fails.
-        ScenarioError: the observed state or a config is invalid.
-        AssignorError: the assignor is unknown.
+    `bootstrap`: `host:port` of some brokers, separated by commas; `interval_s`: time between the starts of two polls;
+    `emit`: called with the events of each poll, also without any; `once` says whether to end after one poll.
     """
     while True:
         try:

@@ -31,14 +31,8 @@ def append_events(events: Sequence[WatchEvent], path: Path) -> None:
     """Append events to a file as JSON lines.
 
     The file is opened for each call, so that it may be rotated. The lines are written in one operation; if a line
-    before was cut, by a killed process or a full disk, they begin on a new line.
-
-    Args:
-        events: the events.
-        path: the file; created if it does not exist.
-
-    Raises:
-        OSError: the file cannot be written.
+    before was cut, by a killed process or a full disk, they begin on a new line. `path`: the file; created if it does
+    not exist. Raises OSError if the file cannot be written.
     """
     if not events:
         return

@@ -16,7 +16,6 @@ class BrokerGroup:
     """The orders of a group's members and subscriptions.
 
     Attributes:
-        state: the group.
         members: rows of the members in the order of the coordinator's HashMap.
         subscribed: the topics that exist of each distinct subscription, in the order of the HashSet of its names.
     """

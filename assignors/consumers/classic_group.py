@@ -18,7 +18,6 @@ class ClassicGroup:
     """The orders of a group's members and topics.
 
     Attributes:
-        state: the group.
         members: rows of the members in the order of the leader's HashMap of subscriptions.
         topics: rows of the subscribed topics that exist, in the order of the leader's HashMap of partitions.
         member_rank: rank of each member's id, by row.

@@ -39,8 +39,7 @@ class ConstrainedAssignment:
     def build(self) -> None:
         """Assign all partitions.
 
-        Raises:
-            IllegalStateError: members own partitions that do not exist, which Kafka does not expect.
+        Raises IllegalStateError if members own partitions that do not exist, which Kafka does not expect.
         """
         for member in self._group.members:
             self._keep_owned(member)

@@ -24,8 +24,7 @@ class ConsumerCooperativeSticky:
     def assign(self, state: ConsumerGroupState) -> ConsumerAssignment:
         """Return the partitions of each member, without those that another member must revoke first.
 
-        Raises:
-            KafkaError: Kafka's assignor throws for this state.
+        Raises KafkaError if Kafka's assignor throws for this state.
         """
         group = ClassicGroup.of(state)
         assigned, transferred = assign_sticky(group, [_report_of(state, m) for m in range(len(state.member_ids))])

@@ -24,9 +24,7 @@ Current = Mapping[int, Sequence[int]]
 class MembersByLoad:
     """Members sorted by their number of partitions, then by member id: Kafka's TreeSet.
 
-    Args:
-        current: the partitions of each member, which change while the member is not in the set.
-        rank: rank of each member's id.
+    `current`: the partitions of each member, which change while the member is not in the set.
     """
 
     def __init__(self, current: Current, rank: Sequence[int]) -> None:
@@ -53,19 +51,11 @@ class MembersByLoad:
             del self._sorted[position]
 
     def first(self) -> int:
-        """Return the least loaded member.
-
-        Raises:
-            NoSuchElementError: the set is empty.
-        """
+        """Return the least loaded member; raise NoSuchElementError if the set is empty."""
         return self._at(0)
 
     def last(self) -> int:
-        """Return the most loaded member.
-
-        Raises:
-            NoSuchElementError: the set is empty.
-        """
+        """Return the most loaded member; raise NoSuchElementError if the set is empty."""
         return self._at(-1)
 
     def _at(self, position: int) -> int:
@@ -80,13 +70,10 @@ class MembersByLoad:
 class TopicLoads:
     """Decides whether moving a single partition would improve the balance.
 
-    Source: `isBalanced` and `getBalanceScore` of the builder.
+    `current`: the partitions of each member that takes part; `potential_topics`: topics to which each member
+    subscribes.
 
-    Args:
-        current: the partitions of each member that takes part.
-        by_load: the same members by load.
-        potential_topics: topics to which each member subscribes.
-        size_of: number of partitions of each topic.
+    Source: `isBalanced` and `getBalanceScore` of the builder.
     """
 
     def __init__(
@@ -128,8 +115,7 @@ class TopicLoads:
     def is_balanced(self) -> bool:
         """Return whether no member could take a partition from one that has at least two more.
 
-        Raises:
-            NullPointerError: no member owns a partition, because members own partitions that do not exist.
+        Raises NullPointerError if no member owns a partition, because members own partitions that do not exist.
         """
         return self._is_balanced_by_topic() if self._is_consistent else self._is_balanced_by_partition()
 
@@ -185,10 +171,9 @@ ConsumerPair = tuple[int, int]
 class PartitionMovements:
     """The moves since the start of the rebalance, so that partitions do not move back and forth.
 
-    Source: `AbstractStickyAssignor.PartitionMovements`.
+    `hash_of`: hash code of a `TopicPartition`; the order of a HashSet of moved partitions depends on it.
 
-    Args:
-        hash_of: hash code of a `TopicPartition`; the order of a HashSet of moved partitions depends on it.
+    Source: `AbstractStickyAssignor.PartitionMovements`.
     """
 
     def __init__(self, hash_of: Callable[[int], int]) -> None:
@@ -238,11 +223,8 @@ _PASSES_WITHOUT_LOOP = 20
 class GeneralAssignment:
     """Builds the assignment: keeps what is valid, gives the rest to the least loaded members, then balances.
 
-    Args:
-        group: the group.
-        owners: the previous assignment, in which this one is built.
-        racks: racks of members and partitions.
-        older: owner of each partition in an older generation.
+    `owners`: the previous assignment, in which this one is built; `older`: owner of each partition in an older
+    generation.
     """
 
     def __init__(
@@ -275,11 +257,7 @@ class GeneralAssignment:
         }
 
     def build(self) -> list[list[int]]:
-        """Return the partitions of each member, by row.
-
-        Raises:
-            KafkaError: Kafka's assignor throws for this group.
-        """
+        """Return the partitions of each member, by row; raise KafkaError if Kafka's assignor throws for this group."""
         unassigned = self._unassigned(self._keep_valid())
         self._by_load.add_all(self._current)
         self._balance(unassigned)
@@ -377,10 +355,8 @@ class GeneralAssignment:
     def _detect_loop(self, seen: Counter[tuple[object, ...]]) -> None:
         """Compare the state before a pass over the partitions with those before earlier passes.
 
-        Kafka moves partitions back to owners of older generations, and some moves undo each other for ever.
-
-        Raises:
-            EndlessLoopError: the state has occurred before, so that the following passes are the same.
+        Kafka moves partitions back to owners of older generations, and some moves undo each other for ever. Raises
+        EndlessLoopError if the state has occurred before, so that the following passes are the same.
         """
         if seen.total() < _PASSES_WITHOUT_LOOP:
             seen[(seen.total(),)] += 1
@@ -393,10 +369,8 @@ class GeneralAssignment:
     def _move(self, key: int, loads: TopicLoads) -> bool:
         """Move a partition to an older owner, or to the least loaded subscriber, if that improves the balance.
 
-        Kafka prefers subscribers in the partition's racks only when it decides whether to move, not where.
-
-        Returns:
-            Whether a partition moved.
+        Kafka prefers subscribers in the partition's racks only when it decides whether to move, not where. Returns
+        whether a partition moved.
         """
         load = self._load(self._consumer_of.get(key))
         older = self._older.get(key)

@@ -19,13 +19,8 @@ def owned_after(
 ) -> tuple[tuple[int, ...], ...]:
     """Return `ConsumerGroupState.owned` of the next rebalance, if all members adopt the assignment and stay.
 
-    Args:
-        info: the assignor.
-        state: the group before.
-        assignment: the assignor's answer.
-
-    Returns:
-        The keys of the partitions of each member. Members of eager assignors that are not sticky report none.
+    `state`: the group before; `assignment`: the assignor's answer. Returns the keys of the partitions of each member.
+    Members of eager assignors that are not sticky report none.
     """
     if info.protocol is ConsumerProtocol.CONSUMER:
         return assignment.stored_after(state)

@@ -80,8 +80,7 @@ class ConsumerAssignorInfo:
     def at(self, release: str) -> ConsumerAssignorInfo:
         """Return the assignor of a release; a patch gives its registered release.
 
-        Raises:
-            UnknownAssignorError: there is no such release.
+        Raises UnknownAssignorError if there is no such release.
         """
         name = self.name_without_release
         registered = registered_release(release, self.releases)
@@ -171,16 +170,9 @@ def built_in() -> tuple[ConsumerAssignorInfo, ...]:
 def find(name: str, protocol: ConsumerProtocol | str | None = None) -> ConsumerAssignorInfo:
     """Return a consumer assignor by Kafka's name or class.
 
-    Args:
-        name: Kafka's name, or its class with or without package; with `@release` for that of a release.
-        protocol: `classic` or `consumer`; None if only one has the name.
-
-    Returns:
-        The description.
-
-    Raises:
-        UnknownAssignorError: no assignor has the name in the protocol, it has no such release, or two have the name and
-            no protocol is given.
+    `name`: Kafka's name, or its class with or without package; with `@release` for that of a release. `protocol`:
+    `classic` or `consumer`; None if only one has the name. Raises UnknownAssignorError if no assignor has the name in
+    the protocol, it has no such release, or two have the name and no protocol is given.
 
     Examples:
         >>> find("range@4.1", "consumer").qualified_class

@@ -44,11 +44,8 @@ def is_eager(strategies: Sequence[str]) -> bool:
 def select_assignor(members: Sequence[Sequence[str]]) -> str | None:
     """Return the assignor of a group.
 
-    Args:
-        members: the assignors that each member lists, in the order of the coordinator's map; at least one member.
-
-    Returns:
-        The name of the assignor; None if the members have none in common, so that the coordinator rejects a member.
+    `members`: the assignors that each member lists, in the order of the coordinator's map; at least one member. Returns
+    the name of the assignor; None if the members have none in common, so that the coordinator rejects a member.
     """
     common = set(members[0]).intersection(*members[1:])
     if not common:
@@ -62,11 +59,9 @@ def select_server_assignor(named: Iterable[str | None], of_trigger: str | None =
 
     In a tie, UNIFORM assigns, which is the first one in the coordinator's table. But if the member whose request
     triggers the target has the only vote for its assignor, that one assigns: the coordinator takes the vote out of a
-    copy of the table and puts it back, which adds it before the other one (`HashMap.compute`).
-
-    Args:
-        named: the assignor that each member of the protocol names, UNIFORM or BROKER_RANGE; None if it names none.
-        of_trigger: the assignor that the member names whose request triggers the target; None if it names none.
+    copy of the table and puts it back, which adds it before the other one (`HashMap.compute`). `named`: the assignor
+    that each member of the protocol names, UNIFORM or BROKER_RANGE; None if it names none. `of_trigger`: the assignor
+    that the member names whose request triggers the target; None if it names none.
     """
     votes = Counter(name for name in named if name is not None)
     most = max(votes.values(), default=0)

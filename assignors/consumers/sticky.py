@@ -29,11 +29,7 @@ class ConsumerSticky:
     """
 
     def assign(self, state: ConsumerGroupState) -> ConsumerAssignment:
-        """Return the partitions of each member.
-
-        Raises:
-            KafkaError: Kafka's assignor throws for this state.
-        """
+        """Return the partitions of each member; raise KafkaError if Kafka's assignor throws for this state."""
         group = ClassicGroup.of(state)
         hashes = [string_hash(topic.name) for topic in state.topics]
         reports = [
@@ -50,9 +46,6 @@ def assign_sticky(
     """Return the partitions of each member, and the next owner of each partition that must be revoked first.
 
     The second is None if the members subscribe to different topics: Kafka's general algorithm does not track it.
-
-    Raises:
-        KafkaError: Kafka's assignor throws for this state.
     """
     if not group.members:
         return [], {}

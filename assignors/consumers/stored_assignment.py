@@ -61,9 +61,7 @@ def keys_of(topics: Topics) -> tuple[int, ...]:
 class AssignmentCopy:
     """A deep copy of a member's assignment, which can be changed.
 
-    Args:
-        topics: the assignment.
-        hashes: hash codes of all topics.
+    `hashes`: hash codes of all topics.
     """
 
     def __init__(self, topics: Topics, hashes: Sequence[int]) -> None:

@@ -31,10 +31,8 @@ class MemberBalancer:
     """Picks the least and the most loaded subscribers of a topic in turn: two ranges that move towards each other.
 
     Each range starts with one load. Once each member of the range was picked, the load of the range changes by one, and
-    the range grows by the members that have this load.
-
-    Args:
-        sizes: number of partitions of each member, by index; read, not changed.
+    the range grows by the members that have this load. `sizes`: number of partitions of each member, by index; read,
+    not changed.
     """
 
     def __init__(self, sizes: Sequence[int]) -> None:
@@ -228,12 +226,8 @@ class HeterogeneousAssignment:
 class HomogeneousAssignment:
     """The assignment of members that all subscribe to the same topics.
 
-    Members keep up to their share, and get free partitions in the order of the map.
-
-    Args:
-        group: the group.
-        gives_up_extra: whether a member that owns less than the larger share leaves it to members that own more, as
-            from Kafka 4.0.1.
+    Members keep up to their share, and get free partitions in the order of the map. `gives_up_extra` says whether a
+    member that owns less than the larger share leaves it to members that own more, as from Kafka 4.0.1.
     """
 
     def __init__(self, group: BrokerGroup, *, gives_up_extra: bool) -> None:
@@ -251,11 +245,7 @@ class HomogeneousAssignment:
         self._share = self._larger_shares = 0
 
     def build(self) -> tuple[tuple[int, ...], ...]:
-        """Return the partitions of each member, by row.
-
-        Raises:
-            PartitionAssignorError: partitions are left.
-        """
+        """Return the partitions of each member, by row; raise PartitionAssignorError if partitions are left."""
         if not self._topics:
             return tuple(self._stored)
         topics = self._group.state.topics
@@ -320,6 +310,8 @@ _FIRST_RELEASE = "4.0.0"
 class BrokerUniform:
     """Keeps the target assignment where balance permits.
 
+    `release`: Kafka release: 4.0.0, or any later one, which all give the same answers.
+
     Guarantees: shares differ by at most one partition if all members subscribe to the same topics. Otherwise, the loads
     of the subscribers of each topic differ by at most one partition that could move, unless 16 passes do not suffice.
     Priority: balance, stickiness. Ignores racks (KAFKA-16694 removed what KIP-848 planned). Kafka 4.0.0 reserves the
@@ -327,19 +319,12 @@ class BrokerUniform:
     Complexity: O(P + M) if all members subscribe to the same topics; otherwise O(S log M + P) per pass, for P
     partitions, M members and S subscriptions of members to topics.
     Source: `org.apache.kafka.coordinator.group.assignor.UniformAssignor`, KIP-848; Kafka 4.0.0 to 4.4.0.
-
-    Attributes:
-        release: Kafka release: 4.0.0, or any later one, which all give the same answers.
     """
 
     release: str = "4.4"
 
     def assign(self, state: ConsumerGroupState) -> ConsumerAssignment:
-        """Return the partitions of each member.
-
-        Raises:
-            KafkaError: Kafka's assignor throws for this state.
-        """
+        """Return the partitions of each member; raise KafkaError if Kafka's assignor throws for this state."""
         if not state.member_ids:
             return ConsumerAssignment(())
         group = BrokerGroup.of(state)

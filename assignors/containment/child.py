@@ -31,9 +31,7 @@ _GRACE_S = 5.0
 def main(timeout_s: float, memory_bytes: int) -> None:
     """Answer requests until the pipe is closed.
 
-    Args:
-        timeout_s: time limit of a call.
-        memory_bytes: memory that the assignor may allocate.
+    `timeout_s`: time limit of a call; `memory_bytes`: memory that the assignor may allocate.
     """
     requests, answers = take_pipe()
     end_with_parent(requests.fileno())
@@ -58,11 +56,7 @@ def main(timeout_s: float, memory_bytes: int) -> None:
 
 
 def _answer(request: bytes, assignor: TaskAssignor | None) -> tuple[TaskAssignor, Any]:
-    """Return the assignor from now on, and the answer.
-
-    Raises:
-        AssignorError: the assignor failed.
-    """
+    """Return the assignor from now on, and the answer."""
     kind, *arguments = guarded_call(lambda: pickle.loads(request), math.inf, "while it was imported")
     if kind == "build":
         recipe: Recipe = guarded_call(lambda: pickle.loads(arguments[0]), math.inf, "while it was imported")

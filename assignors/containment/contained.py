@@ -57,8 +57,7 @@ class AssignorHost(Protocol):
     def compute(self, state: ApplicationState, recorder: Recorder) -> AssignmentColumns:
         """Return a valid assignment, and pass the steps to the recorder.
 
-        Raises:
-            AssignorError: the assignor failed, in any way.
+        Raises AssignorError if the assignor failed, in any way.
         """
         ...
 
@@ -79,25 +78,13 @@ class OwnProcess(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class InProcessHost:
-    """Runs an assignor in this process.
-
-    Attributes:
-        assignor: the assignor.
-        timeout_s: time limit of each call.
-    """
+    """Runs an assignor in this process. `timeout_s`: time limit of each call."""
 
     assignor: TaskAssignor
     timeout_s: float
 
     def compute(self, state: ApplicationState, recorder: Recorder) -> AssignmentColumns:
-        """Call the assignor.
-
-        Returns:
-            Its assignment.
-
-        Raises:
-            AssignorError: see `guarded_call`, or the assignment is invalid.
-        """
+        """Call the assignor; raise AssignorError if the assignment is invalid, and as `guarded_call`."""
 
         def assign() -> AssignmentColumns:
             # A Mapping of the answer may be code of the user, too.
@@ -109,21 +96,16 @@ class InProcessHost:
 class ContainedAssignor:
     """A task assignor that calls a custom one; what goes wrong becomes an `AssignorError`.
 
+    `nanos`: duration of the last assignment, asked once.
+
     Guarantees: the state is the same after each call. Of calls 1, 2, 4, 8, … of a run, the assignor is asked twice, and
     must answer equally.
-
-    Attributes:
-        nanos: duration of the last assignment, asked once.
     """
 
     def __init__(self, recipe: Recipe, limits: CallLimits, assignor: TaskAssignor | None, error: str = "") -> None:
         """Contain an assignor; use `contain`.
 
-        Args:
-            recipe: how to build it.
-            limits: its limits.
-            assignor: the assignor; None if it cannot be built.
-            error: why it cannot be built.
+        `assignor` is None if it cannot be built from `recipe`; `error` then says why.
         """
         self._recipe = recipe
         self._limits = limits
@@ -154,21 +136,15 @@ class ContainedAssignor:
         return contain(Recipe(recipe.name, recipe.make, recipe.parameters, rates), self._limits)
 
     def assign(self, state: ApplicationState) -> TaskAssignment:
-        """Return the assignment.
-
-        Raises:
-            AssignorError: the assignor failed.
-        """
+        """Return the assignment; raise AssignorError if the assignor failed."""
         return self.assign_recorded(state, NO_RECORDER)
 
     def assign_recorded(self, state: ApplicationState, recorder: Recorder) -> TaskAssignment:
         """Return the assignment, and pass the steps to a recorder if the assignor records them.
 
-        Raises:
-            ChangedStateError: the assignor changed the state.
-            NotDeterministicError: the assignor answered otherwise when it was asked again.
-            CustomAssignorError: the assignor failed in another way.
-            AssignorError: the assignor raised it, or the assignment is invalid.
+        Raises ChangedStateError if the assignor changed the state; NotDeterministicError if the assignor answered
+        otherwise when it was asked again; CustomAssignorError if the assignor failed in another way; and AssignorError
+        if the assignor raised it, or the assignment is invalid.
         """
         if self._assignor is None:
             raise CustomAssignorError(self._error)

@@ -1,7 +1,4 @@
-"""A call of code that may do anything: raise, exit, print, hang, or exhaust the memory.
-
-A time limit for code that does not cooperate.
-"""
+"""A call of code that may do anything: raise, exit, print, hang, or exhaust the memory."""
 
 from __future__ import annotations
 
@@ -33,16 +30,8 @@ def time_limit(seconds: float) -> Iterator[None]:
     """Raise `TimeUp` in the code of a `with` block when its time is up.
 
     A signal interrupts the main thread, also while it sleeps or reads. Other threads are interrupted at their next
-    bytecode. Neither interrupts an operation of the interpreter or of a C library, such as `10**10**10`.
-
-    Args:
-        seconds: the limit; infinity for none.
-
-    Yields:
-        Nothing.
-
-    Raises:
-        TimeUp: the time was up.
+    bytecode. Neither interrupts an operation of the interpreter or of a C library, such as `10**10**10`. `seconds`: the
+    limit; infinity for none.
     """
     if seconds > threading.TIMEOUT_MAX:
         yield
@@ -108,21 +97,10 @@ def guarded_call(function: Callable[[], Result], timeout_s: float, purpose: str 
     """Call a function, and turn everything it does other than returning into an `AssignorError`.
 
     What it prints to standard output appears on standard error: standard output has the results of the command.
-
-    Args:
-        function: the function.
-        timeout_s: its time limit.
-        purpose: what it does, for messages; empty for computing an assignment.
-
-    Returns:
-        Its result.
-
-    Raises:
-        ChangedStateError: the function tried to change the state.
-        CustomAssignorError: the function raised an exception, called `sys.exit` or `os._exit`, exceeded the time limit,
-            or ran out of memory.
-        AssignorError: the function raised it.
-        KeyboardInterrupt: the user pressed Ctrl-C.
+    `timeout_s`: its time limit. `purpose`: what it does, for messages; empty for computing an assignment. Raises
+    ChangedStateError if the function tried to change the state; CustomAssignorError if the function raised an
+    exception, called `sys.exit` or `os._exit`, exceeded the time limit, or ran out of memory; AssignorError if the
+    function raised it; and KeyboardInterrupt if the user pressed Ctrl-C.
     """
     suffix = f" {purpose}" if purpose else ""
     try:

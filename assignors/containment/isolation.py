@@ -45,11 +45,9 @@ child.main(**limits)
 class AssignorProcess:
     """A process that answers requests through a pipe, one at a time.
 
-    A message follows its length, a big-endian integer of 4 bytes. With `ask`, a request is a name and its arguments,
-    an answer a name and its values; what they mean is up to both sides.
-
-    Attributes:
-        built_for: the host whose assignor the process has built last.
+    A message follows its length, a big-endian integer of 4 bytes. With `ask`, a request is a name and its arguments, an
+    answer a name and its values; what they mean is up to both sides. `built_for`: the host whose assignor the process
+    has built last.
     """
 
     built_for: IsolatedHost | None = None
@@ -57,8 +55,7 @@ class AssignorProcess:
     def __init__(self, command: list[str], environment: Mapping[str, str] | None = None) -> None:
         """Start the process; its standard input and output are the pipe, its standard error that of this process.
 
-        Raises:
-            CustomAssignorError: it cannot be started.
+        Raises CustomAssignorError if it cannot be started.
         """
         try:
             self._process = subprocess.Popen(
@@ -81,11 +78,7 @@ class AssignorProcess:
     def ask(self, request: tuple[Any, ...], timeout_s: float) -> tuple[Any, ...]:
         """Send a pickled request and wait for the pickled answer; the process ends if there is none.
 
-        Returns:
-            The answer.
-
-        Raises:
-            CustomAssignorError: the process did not answer in time, or ended.
+        Raises CustomAssignorError if the process did not answer in time, or ended.
         """
         answer = pickle.loads(self.exchange(pickle.dumps(request), timeout_s))
         assert isinstance(answer, tuple)
@@ -94,11 +87,7 @@ class AssignorProcess:
     def exchange(self, request: bytes, timeout_s: float) -> bytes:
         """Send a message and wait for the next one; the process ends if there is none.
 
-        Returns:
-            The answer.
-
-        Raises:
-            CustomAssignorError: the process did not answer in time, or ended.
+        Raises CustomAssignorError if the process did not answer in time, or ended.
         """
         try:
             if request:
@@ -143,9 +132,7 @@ class IsolatedHost:
     def __init__(self, recipe: bytes, limits: CallLimits) -> None:
         """Choose a process, which starts at the first call.
 
-        Args:
-            recipe: the pickled `Recipe`.
-            limits: the limits.
+        `recipe`: the pickled `Recipe`.
         """
         self._recipe = recipe
         self._limits = limits
@@ -153,11 +140,7 @@ class IsolatedHost:
     def compute(self, state: ApplicationState, recorder: Recorder) -> AssignmentColumns:
         """Send the state to the process, and receive the assignment.
 
-        Returns:
-            The assignment.
-
-        Raises:
-            AssignorError: the assignor failed, or its process ended.
+        Raises AssignorError if the assignor failed, or its process ended.
         """
         limits = self._limits
         with _LOCK:
@@ -196,9 +179,7 @@ def _start(limits: CallLimits) -> AssignorProcess:
 def python_command(module: str, arguments: Mapping[str, Any]) -> list[str]:
     """Return the command that runs `main` of a module of this project, with the same `sys.path` as here.
 
-    Args:
-        module: full name of the module.
-        arguments: keyword arguments of `main`, as JSON values.
+    `module`: full name of the module; `arguments`: keyword arguments of `main`, as JSON values.
     """
     root = os.path.abspath(__file__)
     for _ in range((__package__ or "").count(".") + 2):
@@ -215,11 +196,7 @@ def stop_processes() -> None:
 
 
 def _result(answer: tuple[Any, ...]) -> Any:
-    """Return the result in an answer.
-
-    Raises:
-        AssignorError: the answer is an error.
-    """
+    """Return the result in an answer; raise AssignorError if the answer is an error."""
     match answer:
         case ("result", result):
             return result

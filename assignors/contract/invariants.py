@@ -57,26 +57,14 @@ class Invariant(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ContractViolation:
-    """A violation of an invariant.
-
-    Attributes:
-        invariant: the invariant.
-        message: what the assignor did, with the ids of tasks and clients.
-    """
+    """A violation of an invariant. `message`: what the assignor did, with the ids of tasks and clients."""
 
     invariant: Invariant
     message: str
 
 
 def compute(state: ApplicationState, assignor: TaskAssignor) -> AssignmentColumns:
-    """Call an assignor once.
-
-    Returns:
-        The assignment.
-
-    Raises:
-        AssignorError: the assignor failed, or its assignment is invalid.
-    """
+    """Call an assignor once; raise AssignorError if the assignor failed, or its assignment is invalid."""
     return AssignmentColumns.of(state, as_recording(assignor).assign_recorded(state, NO_RECORDER))
 
 
@@ -88,9 +76,7 @@ def violation_of(error: AssignorError) -> ContractViolation:
 def violation_of_failure(kind: type[AssignorError] | None, text: str) -> ContractViolation:
     """Return the violation that the failure of a contained assignor is.
 
-    Args:
-        kind: the class of its exception; None if unknown.
-        text: the message.
+    `kind`: the class of its exception; None if unknown.
     """
     if kind is not None and issubclass(kind, NotDeterministicError):
         return ContractViolation(Invariant.DETERMINISTIC, text)
@@ -113,13 +99,8 @@ def check_complete(state: ApplicationState, columns: AssignmentColumns) -> Itera
 def check_state(state: ApplicationState, make: MakeAssignor, answer: AssignmentColumns) -> Iterator[ContractViolation]:
     """Check the answer of an assignor for one state, by asking new instances of it.
 
-    Args:
-        state: the state.
-        make: builds the assignor.
-        answer: its answer, given before, possibly after other calls.
-
-    Yields:
-        Violations of COMPLETE, PURE, DETERMINISTIC, ORDER_INDEPENDENT and VALID.
+    `answer`: its answer, given before, possibly after other calls. Yields violations of COMPLETE, PURE, DETERMINISTIC,
+    ORDER_INDEPENDENT and VALID.
     """
     yield from check_complete(state, answer)
     before = fingerprint(state)

@@ -28,14 +28,7 @@ def check_relabeled(
 ) -> Iterator[tuple[ApplicationState, ContractViolation]]:
     """Check that the assignments of some states with other process ids are valid and complete.
 
-    Args:
-        state: the state.
-        make: builds the assignor; one instance answers all.
-        rng: draws the process ids.
-        count: number of states.
-
-    Yields:
-        Each state with a violation.
+    `make`: builds the assignor; one instance answers all. Yields each state with a violation.
     """
     assignor = make()
     for _ in range(count):

@@ -43,13 +43,8 @@ class Settling:
 def settle(state: ApplicationState, make: MakeAssignor, rounds: int = ROUNDS) -> Settling:
     """Compute assignments, each for the state in which the one before has been carried out, until they settle.
 
-    Args:
-        state: the first state.
-        make: builds the assignor; one instance computes all rounds.
-        rounds: maximum number of rebalances.
-
-    Returns:
-        How the answers settled.
+    `make`: builds the assignor; one instance computes all rounds. `rounds`: maximum number of rebalances. Returns how
+    the answers settled.
     """
     state = replace(state, assignment_configs=replace(state.assignment_configs, max_warmup_replicas=_warmups(state)))
     assignor = make()
@@ -113,12 +108,7 @@ def is_same(first: AssignmentColumns, second: AssignmentColumns) -> bool:
 def carried_out(state: ApplicationState, answer: AssignmentColumns) -> ApplicationState:
     """Return the state of the next rebalance if nothing changes and all copies of an assignment have caught up.
 
-    Args:
-        state: the state that was assigned.
-        answer: its assignment.
-
-    Returns:
-        The state. A client without a copy of a stateful task has to restore it entirely.
+    A client without a copy of a stateful task has to restore it entirely.
     """
     ids = state.tasks.ids
     running = answer.active != UNASSIGNED

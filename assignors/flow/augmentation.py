@@ -36,6 +36,8 @@ def assign_all(
 ) -> int:
     """Assign tasks, all UNASSIGNED at first, one augmenting path at a time (kernel).
 
+    Returns the number of assigned tasks.
+
     Args:
         network: the residual graph to change.
         free_capacity: [client] free capacity to the sink; changed.
@@ -44,9 +46,6 @@ def assign_all(
         seen: scratch, [share, then client].
         opened: scratch, [group].
         origin: scratch, [task].
-
-    Returns:
-        The number of assigned tasks.
     """
     for node in range(len(seen)):
         seen[node] = 0

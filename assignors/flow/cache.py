@@ -39,13 +39,7 @@ def flow_cache() -> Iterator[None]:
 def cached_solve(kind: str, arrays: tuple[Array, ...], solve: Callable[[], _Result]) -> _Result:
     """Return the solution of a problem from the cache, or solve it.
 
-    Args:
-        kind: kind of problem.
-        arrays: all inputs on which the solution depends.
-        solve: solves the problem.
-
-    Returns:
-        The solution.
+    `arrays`: all inputs on which the solution depends.
     """
     cache = _SOLUTIONS.get()
     if cache is None:

@@ -41,6 +41,8 @@ def cancel_cycles(
 ) -> tuple[int, bool]:
     """Cancel negative cycles until none is left (kernel).
 
+    Returns the number of cycles, and False if `history` has too few rows to continue.
+
     Args:
         network: the residual graph to change.
         history: scratch; rows of distances, see `search_distances`.
@@ -50,9 +52,6 @@ def cancel_cycles(
         falls: scratch, [group].
         parent: scratch, [share, client].
         seen: scratch, [share, client].
-
-    Returns:
-        The number of cycles, and False if `history` has too few rows to continue.
     """
     for share in range(len(network.held)):
         refresh_share(network, share)
@@ -92,10 +91,8 @@ def find_end(network: ResidualNetwork, before: Vector, row: Vector) -> tuple[int
     """Return the share at which to start following parents, and the task that pass N makes its parent (kernel).
 
     `before` and `row` are the distances after passes N - 2 and N - 1; the source's distance is one pass behind. If a
-    task lowers the source or is lowered itself, its share is next on the path.
-
-    Returns:
-        The share, and the task or NO_TASK.
+    task lowers the source or is lowered itself, its share is next on the path. Returns the share, and the task or
+    NO_TASK.
     """
     clients = network.clients
     owner = network.owner
@@ -153,8 +150,7 @@ def lowers_client(network: ResidualNetwork, row: Vector, at_end: int, task: int,
 def find_parent(network: ResidualNetwork, history: Matrix, row: int, node: int) -> int:
     """Return the parent of a node after the pass of `row` (kernel).
 
-    Returns:
-        For a share, its task or FROM_CLIENT; for a client, its share.
+    Returns, for a share, its task or FROM_CLIENT; for a client, its share.
     """
     clients = network.clients
     shares = len(network.held)

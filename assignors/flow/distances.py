@@ -49,18 +49,8 @@ def search_distances(
     The row before the result is the pass before it. After a skip, at least the longest period is executed pass by pass,
     so that each distance that still falls does so within these rows. A row holds the distance of each share when its
     tasks were scanned; if `linked`, then the distance of each share at the end of the pass, and the distance of each
-    client.
-
-    Args:
-        network: the residual graph.
-        history: rows to fill.
-        last: number of the last pass.
-        classes: scratch, [group].
-        periods: scratch, [group].
-        falls: scratch, [group].
-
-    Returns:
-        The row of the last pass; CONVERGED if no later pass changes a distance; HISTORY_FULL if there are too few rows.
+    client. `classes`: scratch, [group]; `periods`: scratch, [group]; `falls`: scratch, [group]. Returns the row of the
+    last pass; CONVERGED if no later pass changes a distance; HISTORY_FULL if there are too few rows.
     """
     row = base = 0
     done = try_at = 1
@@ -200,10 +190,8 @@ def find_period(
     """Compute the period and the fall of each group, and for how many passes after `row` they are valid (kernel).
 
     Rows base to row are consecutive passes. Groups that recently lowered one another form a class with one period and
-    one fall, named after its first group. See `independent_passes` for effects between classes.
-
-    Returns:
-        The number of passes; 0 if unknown.
+    one fall, named after its first group. See `independent_passes` for effects between classes. Returns the number of
+    passes; 0 if unknown.
     """
     groups = len(classes)
     # Groups of a class have its period, so without a period of each group there is none of each class.
@@ -292,10 +280,8 @@ def independent_passes(
 
     It would do so on a client where it has capacity, the taker has a task, and its distance is lower. For the last
     period of the taker, the distances are compared. After that, a line below the giver's distances and a line above the
-    taker's, with the average falls of the groups, bound how long the giver stays higher.
-
-    Returns:
-        The number of passes; 0 if the giver just lowered a distance.
+    taker's, with the average falls of the groups, bound how long the giver stays higher. Returns the number of passes;
+    0 if the giver just lowered a distance.
     """
     clients = network.clients
     closing = falls[taker] * periods[giver] - falls[giver] * periods[taker]

@@ -74,12 +74,7 @@ def levels(threads: IntArray, taken: IntArray, number: int) -> IntArray:
     """Return how many more tasks each client takes at each level of unevenness, shape (C, L).
 
     Level 0 ends at the client's share rounded down, level 1 at the share rounded up, and each further level adds one
-    task for each thread.
-
-    Args:
-        threads: shape (C,); threads of each client.
-        taken: shape (C,); tasks that each client already holds.
-        number: number of tasks to place.
+    task for each thread. `taken`, shape (C,): tasks that each client already holds.
     """
     shares, total = (int(taken.sum()) + number) * threads, int(threads.sum())
     fair = -(-shares // total)

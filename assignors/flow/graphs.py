@@ -70,15 +70,8 @@ class FlowSolution:
 def min_traffic(costs: NDArray[np.int64], owner: NDArray[np.intp]) -> NDArray[np.intp]:
     """Return the owners after Kafka's cycle canceling on the ``min_traffic`` graph.
 
-    Args:
-        costs: cost of each task on each client.
-        owner: current client of each task, from which the flow starts.
-
-    Returns:
-        Shape (N,); client of each task.
-
-    Raises:
-        ValueError: the shapes do not match, or an owner is not a client.
+    `costs`: cost of each task on each client; `owner`: current client of each task, from which the flow starts. Returns
+    the client of each task, shape (N,). Raises ValueError if the shapes do not match, or an owner is not a client.
     """
     return solve_min_traffic(costs, owner).owner
 
@@ -86,18 +79,11 @@ def min_traffic(costs: NDArray[np.int64], owner: NDArray[np.intp]) -> NDArray[np
 def balance_subtopology(costs: NDArray[np.int64], owner: NDArray[np.intp], group: NDArray[np.intp]) -> NDArray[np.intp]:
     """Return the owners after Kafka's maximum flow and cycle canceling on the ``balance_subtopology`` graph.
 
-    Args:
-        costs: cost of each task on each client.
-        owner: current client of each task.
-        group: [task] a number of the task's subtopology that ascends with the tasks. Subtopologies without tasks do not
-            matter: Kafka numbers their nodes, but its graph has no edges for them.
-
-    Returns:
-        Shape (N,); client of each task.
-
-    Raises:
-        ValueError: the shapes do not match, an owner is not a client, or `group` descends.
-        RuntimeError: no flow assigns all tasks; impossible, because Kafka rounds the shares up.
+    `costs`: cost of each task on each client. `owner`: current client of each task. `group`: a number of each task's
+    subtopology that ascends with the tasks. Subtopologies without tasks do not matter: Kafka numbers their nodes, but
+    its graph has no edges for them. Returns the client of each task, shape (N,). Raises ValueError if the shapes do not
+    match, an owner is not a client, or `group` descends. A flow that assigns all tasks always exists, because Kafka
+    rounds the shares up.
     """
     return solve_balance_subtopology(costs, owner, group).owner
 
@@ -107,17 +93,10 @@ def solve_min_traffic(
 ) -> FlowSolution:
     """Solve as `min_traffic`, and compute the effort.
 
-    Args:
-        costs: cost of each task on each client.
-        owner: current client of each task.
-        racks: [client] a rack, from 0. If each task costs the same on all clients of a rack, and no more on its owner,
-            the search is faster; None if not.
-
-    Returns:
-        The owners and the effort.
-
-    Raises:
-        ValueError: the shapes do not match, an owner is not a client, or costs differ within a rack.
+    `costs`: cost of each task on each client. `owner`: current client of each task. `racks`: [client] a rack, from 0.
+    If each task costs the same on all clients of a rack, and no more on its owner, the search is faster; None if not.
+    Returns the owners and the effort. Raises ValueError if the shapes do not match, an owner is not a client, or costs
+    differ within a rack.
     """
     check_shapes(costs, owner)
     tasks, clients = costs.shape
@@ -140,19 +119,10 @@ def solve_balance_subtopology(
 ) -> FlowSolution:
     """Solve as `balance_subtopology`, and compute the effort.
 
-    Args:
-        costs: cost of each task on each client.
-        owner: current client of each task.
-        group: [task] number of the task's subtopology; see `balance_subtopology`.
-        racks: as in `solve_min_traffic`.
-        history_rows: initial size of the search history; it affects the run time only.
-
-    Returns:
-        The owners and the effort.
-
-    Raises:
-        ValueError: the shapes do not match, an owner is not a client, `group` descends, or costs differ within a rack.
-        RuntimeError: as in `balance_subtopology`.
+    `costs`: cost of each task on each client. `owner`: current client of each task. `group`: [task] number of the
+    task's subtopology; see `balance_subtopology`. `history_rows`: initial size of the search history; it affects the
+    run time only. Returns the owners and the effort. Raises ValueError if the shapes do not match, an owner is not a
+    client, `group` descends, or costs differ within a rack; and RuntimeError as in `balance_subtopology`.
     """
     check_shapes(costs, owner)
     tasks, clients = costs.shape
@@ -178,23 +148,13 @@ def min_traffic_effort(tasks: int, clients: int, cycles: int) -> FlowEffort:
 def effort(edges: int, nodes: int, cycles: int) -> FlowEffort:
     """Return the effort of a search.
 
-    Args:
-        edges: number of edges of the graph, one direction each.
-        nodes: number of nodes, with the dummy node.
-        cycles: number of canceled cycles.
-
-    Returns:
-        The effort.
+    `edges`: number of edges of the graph, one direction each.
     """
     return FlowEffort(cycles, (cycles + 1) * nodes, nodes, 2 * edges + nodes - 1)
 
 
 def check_shapes(costs: NDArray[np.int64], owner: NDArray[np.intp]) -> None:
-    """Check that `costs` has a row and a valid owner for each task.
-
-    Raises:
-        ValueError: it does not.
-    """
+    """Check that `costs` has a row and a valid owner for each task; raise ValueError if not."""
     if costs.ndim != 2 or owner.shape != costs.shape[:1]:
         raise ValueError(f"costs must be [task][client] and owner [task], not {costs.shape} and {owner.shape}")
     if owner.size and not 0 <= owner.min() <= owner.max() < costs.shape[1]:
@@ -225,8 +185,7 @@ class RackPrices:
 def rack_prices(costs: NDArray[np.int64], owner: NDArray[np.intp], racks: NDArray[np.intp] | None) -> RackPrices:
     """Return the costs by rack; each client is a rack of its own without `racks`, or if a task costs most on its owner.
 
-    Raises:
-        ValueError: costs differ within a rack.
+    Raises ValueError if costs differ within a rack.
     """
     tasks, clients = costs.shape
     alone = RackPrices(np.arange(clients), owner[:0], costs)
@@ -259,20 +218,8 @@ def build_initial_flow(
 ) -> ResidualNetwork:
     """Return the network with Kafka's maximum flow.
 
-    Args:
-        kernels: plain or compiled kernels.
-        costs: cost of each task on each client.
-        prices: the costs by rack.
-        group: group of each task.
-        sizes: number of tasks of each group.
-        shares: capacity of each share.
-        client_capacity: capacity of each client.
-
-    Returns:
-        The residual graph.
-
-    Raises:
-        RuntimeError: the capacities do not fit all tasks.
+    `kernels`: plain or compiled kernels; `costs`: cost of each task on each client; `sizes`: number of tasks of each
+    group. Returns the residual graph. Raises RuntimeError if the capacities do not fit all tasks.
     """
     tasks, clients = costs.shape
     first = [0, *np.cumsum(sizes).tolist()]
@@ -332,15 +279,8 @@ def cancel_all(
 ) -> FlowSolution:
     """Cancel all cycles of a graph.
 
-    Args:
-        kernels: plain or compiled kernels.
-        graph: the residual graph to change.
-        edges: number of edges of Kafka's graph.
-        nodes: number of nodes of Kafka's graph, with the dummy node.
-        history_rows: initial size of the search history.
-
-    Returns:
-        The owners and the effort.
+    `kernels`: plain or compiled kernels; `edges`: number of edges of Kafka's graph; `nodes`: number of nodes of Kafka's
+    graph, with the dummy node; `history_rows`: initial size of the search history. Returns the owners and the effort.
     """
     groups, shares = len(graph.first) - 1, len(graph.held)
     width = 2 * shares + graph.clients if graph.linked else shares

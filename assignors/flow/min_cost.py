@@ -42,15 +42,9 @@ class Arcs:
 def min_cost_flow(arcs: Arcs, supply: IntArray) -> IntArray | None:
     """Find the cheapest flow that carries all supplies to all demands.
 
-    Args:
-        arcs: the graph; costs may be negative.
-        supply: supply of each node, negative for a demand; the sum is 0.
-
-    Returns:
-        Flow of each arc; None if there is no feasible flow.
-
-    Raises:
-        OverflowError: the costs are too large for the solver.
+    `arcs`: the graph; costs may be negative. `supply`: supply of each node, negative for a demand; the sum is 0.
+    Returns the flow of each arc; None if there is no feasible flow. Raises OverflowError if the costs are too large for
+    the solver.
     """
     from ortools.graph.python.min_cost_flow import SimpleMinCostFlow
 
@@ -69,8 +63,7 @@ def min_cost_flow(arcs: Arcs, supply: IntArray) -> IntArray | None:
 def max_flow(arcs: Arcs, source: int, sink: int) -> IntArray:
     """Return the flow of each arc in a maximum flow between two nodes; costs are ignored.
 
-    Raises:
-        OverflowError: the maximum flow is too large for the solver.
+    Raises OverflowError if the maximum flow is too large for the solver.
     """
     from ortools.graph.python.max_flow import SimpleMaxFlow
 
@@ -86,8 +79,7 @@ def max_flow(arcs: Arcs, source: int, sink: int) -> IntArray:
 def max_flow_min_cost(arcs: Arcs, source: int, sink: int, num_nodes: int) -> IntArray:
     """Return the flow of each arc in the cheapest maximum flow between two nodes.
 
-    Raises:
-        OverflowError: the flow or its costs are too large for the solver.
+    Raises OverflowError if the flow or its costs are too large for the solver.
     """
     flows = max_flow(arcs, source, sink)
     amount = int(flows[arcs.tail == source].sum() - flows[arcs.head == source].sum())

@@ -21,9 +21,7 @@ from assignors.model.columns import IntArray
 def least_skew(partitions: Mapping[str, int], subscriptions: Sequence[Collection[str]]) -> int:
     """Return the least difference in partitions between two consumers: maximum minus minimum.
 
-    Args:
-        partitions: number of partitions of each topic.
-        subscriptions: the topics of each consumer; at least one consumer.
+    `subscriptions`: the topics of each consumer; at least one consumer.
     """
     members = Counter(frozenset(partitions.keys() & set(topics)) for topics in subscriptions)
     groups = list(members)

@@ -120,10 +120,8 @@ def _ends_of_new_copies(num_tasks: int, num_racks: int) -> tuple[IntArray, IntAr
 def assign_clients(problem: TransportProblem, solution: TransportSolution) -> IntArray:
     """Choose the client of each task of a solution with one copy for each task.
 
-    Tasks that are new in a rack fill the capacity of its clients in ascending order of tasks and clients.
-
-    Returns:
-        Shape (N,); the client of each task.
+    Tasks that are new in a rack fill the capacity of its clients in ascending order of tasks and clients. The result
+    has shape (N,): the client of each task.
     """
     owner: IntArray = solution.kept.argmax(axis=1)
     for rack in range(problem.traffic_cost.shape[1]):

@@ -21,9 +21,7 @@ class JavaHashMap:
     """The keys of a HashMap or HashSet, which are small integers, in Java's iteration order.
 
     A bin with more than 8 keys in a table of 64 or more bins becomes a tree in Java, whose order is not reproduced.
-
-    Args:
-        capacity: number of bins of the empty table, a power of two.
+    `capacity`: number of bins of the empty table, a power of two.
     """
 
     __slots__ = ("_bins", "_capacity", "_hashes")
@@ -59,8 +57,7 @@ class JavaHashMap:
     def compute_if_absent(self, key: int, hash_code: int) -> bool:
         """Add a key as `computeIfAbsent` does: at the head of its bin, and a full table grows before, not after.
 
-        Returns:
-            Whether the key was absent.
+        Returns whether the key was absent.
         """
         if 4 * len(self._hashes) > 3 * self._capacity:
             self._resize()

@@ -73,14 +73,9 @@ def computed_hash_order(hashes: Sequence[int], capacity: int, *, is_called_again
     """Return the iteration order of a HashMap that is filled by `computeIfAbsent` instead of `put`.
 
     It inserts at the head of a bin instead of the end, and a full table doubles at the next call, not at once.
-
-    Args:
-        hashes: 32-bit hashes of distinct keys, in insertion order.
-        capacity: initial capacity of the table.
-        is_called_again: whether a call with a key that is already in the map follows the last insertion.
-
-    Returns:
-        Positions in `hashes` in iteration order; `hash_order` names the exception.
+    `hashes`: 32-bit hashes of distinct keys, in insertion order. `capacity`: initial capacity of the table.
+    `is_called_again` says whether a call with a key that is already in the map follows the last insertion. Returns the
+    positions in `hashes` in iteration order; `hash_order` names the exception.
     """
     for size, hash_code in enumerate(hashes):
         capacity = grown_capacity(size, capacity)
@@ -104,10 +99,7 @@ def _bucket_order(hashes: Sequence[int], capacity: int) -> list[int]:
 def in_hash_order(keys: Sequence[int], hashes: Sequence[int], capacity: int = DEFAULT_CAPACITY) -> list[int]:
     """Return keys (rows) in the order of a HashSet that is filled with them.
 
-    Args:
-        keys: the keys in insertion order.
-        hashes: hash of each row.
-        capacity: initial capacity of the table.
+    `keys`: the keys in insertion order; `capacity`: initial capacity of the table.
     """
     return [keys[position] for position in hash_order([hashes[key] for key in keys], capacity)]
 
@@ -127,12 +119,7 @@ def table_capacity(hashes: Vector, number: int, capacity: int, bins: Vector) -> 
     """Return the capacity of a table after the first `number` keys were inserted (kernel).
 
     A table doubles when it is three quarters full; the 9th key of a bin doubles a table that is smaller than 64.
-
-    Args:
-        hashes: hashes of the keys in insertion order.
-        number: number of keys.
-        capacity: initial capacity.
-        bins: scratch, [64].
+    `hashes`: hashes of the keys in insertion order; `bins`: scratch, [64].
     """
     count_bins(hashes, 0, capacity, bins)
     size = 0

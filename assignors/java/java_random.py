@@ -17,8 +17,7 @@ _TWO_31 = 1 << 31
 class JavaRandom:
     """`java.util.Random`; subclasses with another source of bits override `next`, as in Java.
 
-    Args:
-        seed: seed of `new Random(seed)`.
+    `seed`: seed of `new Random(seed)`.
     """
 
     def __init__(self, seed: int) -> None:

@@ -130,14 +130,7 @@ class PriorityQueue:
         offer(self._heap, element)
 
     def poll(self) -> int:
-        """Remove the head, and return it.
-
-        Returns:
-            The element.
-
-        Raises:
-            IndexError: the queue is empty.
-        """
+        """Remove the head, and return it; raise IndexError if the queue is empty."""
         if not len(self):
             raise IndexError("the queue is empty")
         return poll(self._heap)

@@ -43,8 +43,7 @@ class StateEncoder:
     def __init__(self, key: str) -> None:
         """Create an encoder.
 
-        Args:
-            key: names the assignor in requests.
+        `key`: names the assignor in requests.
         """
         self._key = json.dumps(key)
         self._tasks: tuple[TaskTable, str, dict[str, TaskId]] | None = None
@@ -63,8 +62,7 @@ class StateEncoder:
     def decode(self, state: ApplicationState, answer: Mapping[str, Any]) -> TaskAssignment:
         """Return the assignment in an answer; not validated.
 
-        Raises:
-            InvalidAssignmentError: a name is not that of a task or a process.
+        Raises InvalidAssignmentError if a name is not that of a task or a process.
         """
         _, ids = self._task_columns(state.tasks)
         processes = {str(process): process for process in state.clients.ids}
@@ -146,10 +144,7 @@ def _client_columns(state: ApplicationState) -> dict[str, Any]:
 def encode_group(key: str, group: GroupSpec, topology: TopologyDescriber) -> bytes:
     """Return the request for an assignment of a streams group.
 
-    Args:
-        key: names the assignor.
-        group: the group; Java sees its members in the same order.
-        topology: its subtopologies.
+    `key`: names the assignor. `group`: the group; Java sees its members in the same order.
     """
     configs = group.configs
     request = {
@@ -228,8 +223,7 @@ class JavaClass:
     def load(self) -> None:
         """Load the class in the JVM of this process.
 
-        Raises:
-            UnknownAssignorError: it cannot be loaded, or is not an assignor.
+        Raises UnknownAssignorError if it cannot be loaded, or is not an assignor.
         """
         try:
             with LOCK:
@@ -242,12 +236,8 @@ class JavaClass:
     def call(self, request: bytes, limits: CallLimits) -> Mapping[str, Any]:
         """Send a request to the JVM of this process.
 
-        Returns:
-            The answer.
-
-        Raises:
-            KafkaError: Kafka's own assignor throws for this input.
-            CustomAssignorError: the assignor failed, in any way.
+        Raises KafkaError if Kafka's own assignor throws for this input; and CustomAssignorError if the assignor failed,
+        in any way.
         """
         try:
             with LOCK:
@@ -276,7 +266,6 @@ class JavaAssignor:
     """A task assignor in Java; for streams groups, one that a group coordinator runs.
 
     Attributes:
-        java: its class.
         order: for streams groups, as in `GroupSpecAssignor`.
         members: for streams groups, as in `GroupSpecAssignor`.
         limits: limits of each call, and of the heap.
@@ -308,11 +297,8 @@ class JavaAssignor:
     def assign(self, state: ApplicationState) -> TaskAssignment:
         """Ask the JVM.
 
-        Returns:
-            The assignment; of a class for streams groups, it is validated.
-
-        Raises:
-            AssignorError: see `JavaClass.call`, or the assignment is invalid.
+        Returns the assignment; of a class for streams groups, it is validated. Raises AssignorError if the assignment
+        is invalid, and as `JavaClass.call`.
         """
         if self.java.interface == "coordinator":
             return GroupSpecAssignor(_CoordinatorCall(self.java, self.limits), self.order, self.members).assign(state)
@@ -332,11 +318,7 @@ class _CoordinatorCall:
 
 @dataclass(frozen=True, slots=True)
 class MakeJavaAssignor:
-    """Builds an assignor of clients; it has no parameters.
-
-    Attributes:
-        java: its class.
-    """
+    """Builds an assignor of clients; it has no parameters."""
 
     java: JavaClass
 
@@ -347,11 +329,7 @@ class MakeJavaAssignor:
 
 @dataclass(frozen=True, slots=True)
 class MakeCoordinatorAssignor:
-    """Builds an assignor of a group coordinator.
-
-    Attributes:
-        java: its class.
-    """
+    """Builds an assignor of a group coordinator."""
 
     java: JavaClass
 

@@ -83,14 +83,9 @@ def released_jars(kafka: KafkaArtifact) -> tuple[str, ...]:
 def jars_of(dependencies: Sequence[Dependency]) -> tuple[str, ...]:
     """Return the jars of artifacts and of all that they depend on; Maven runs only the first time.
 
-    Args:
-        dependencies: artifacts; of two versions of another one, the first artifact's counts.
-
-    Returns:
-        Paths of jars in the local Maven repository.
-
-    Raises:
-        UnknownAssignorError: the jars are not there, and Maven is missing or cannot download them.
+    `dependencies`: artifacts; of two versions of another one, the first artifact's counts. Returns paths of jars in the
+    local Maven repository. Raises UnknownAssignorError if the jars are not there, and Maven is missing or cannot
+    download them.
     """
     pom = _POM.format(dependencies="".join(map(_entry, dependencies)))
     name = "-".join(dependencies[0].coordinates.split(":")[1:])
@@ -169,15 +164,10 @@ _SHORT_NAMES: Final = {"sticky": "streams_group_sticky"}
 def load_java(text: str) -> AssignorInfo:
     """Return the assignor that a reference names; starts the JVM of this process to check it.
 
-    Args:
-        text: the reference; see `assignors.jvm.reference`.
-
-    Returns:
-        The description; its name is the reference, so that another process can load the assignor again. Kafka's own
-        has the default costs and the ignored configs of its equivalent in this project.
-
-    Raises:
-        UnknownAssignorError: the text is not a reference, a jar or a class is missing, or the class is no assignor.
+    `text`: the reference; see `assignors.jvm.reference`. Returns the description; its name is the reference, so that
+    another process can load the assignor again. Kafka's own has the default costs and the ignored configs of its
+    equivalent in this project. Raises UnknownAssignorError if the text is not a reference, a jar or a class is missing,
+    or the class is no assignor.
     """
     reference = parse_reference(text)
     try:

@@ -61,12 +61,7 @@ class JavaProcess:
     def __init__(self, memory_bytes: int) -> None:
         """Start the JVM.
 
-        Args:
-            memory_bytes: maximum heap.
-
-        Raises:
-            UnknownAssignorError: there is no Java, or it is too old, or the bridge is not built.
-            CustomAssignorError: the JVM does not start.
+        `memory_bytes`: maximum heap.
         """
         command = [
             find_java(),
@@ -93,15 +88,9 @@ class JavaProcess:
     def load(self, key: str, name: str, interface: str, classes: Sequence[str]) -> None:
         """Load an assignor; does nothing if it is loaded.
 
-        Args:
-            key: names the assignor in later requests.
-            name: its class.
-            interface: `streams` or `coordinator`.
-            classes: jars and class folders.
-
-        Raises:
-            JavaError: the class cannot be loaded, or is not an assignor.
-            CustomAssignorError: the JVM ended.
+        `key`: names the assignor in later requests; `interface`: `streams` or `coordinator`; `classes`: jars and class
+        folders. Raises JavaError if the class cannot be loaded, or is not an assignor; and CustomAssignorError if the
+        JVM ended.
         """
         if key not in self._loaded:
             request = {"kind": "load", "name": key, "class": name, "interface": interface, "classes": list(classes)}
@@ -111,9 +100,8 @@ class JavaProcess:
     def answer(self, request: bytes, timeout_s: float) -> Json:
         """Return the answer to a request in JSON.
 
-        Raises:
-            JavaError: the assignor threw an exception.
-            CustomAssignorError: the JVM did not answer in time, or ended.
+        Raises JavaError if the assignor threw an exception; and CustomAssignorError if the JVM did not answer in time,
+        or ended.
         """
         answer: Json = json.loads(self._process.exchange(request, timeout_s))
         if "error" in answer:
@@ -141,9 +129,7 @@ _PROCESSES: dict[tuple[int, int], JavaProcess] = {}
 def java_process(limits: CallLimits) -> JavaProcess:
     """Return the running JVM of this process with a maximum heap, or start it; the caller holds `LOCK`.
 
-    Raises:
-        UnknownAssignorError: see `JavaProcess`.
-        CustomAssignorError: see `JavaProcess`.
+    Raises UnknownAssignorError and CustomAssignorError as `JavaProcess` does.
     """
     key = (os.getpid(), limits.memory_bytes)  # A forked process must not use the pipe of its parent.
     process = _PROCESSES.get(key)
@@ -168,11 +154,7 @@ def stop_java() -> None:
 
 @cache
 def bridge_jar() -> str:
-    """Return the path of the bridge.
-
-    Raises:
-        UnknownAssignorError: it is not built; that happens in a checkout only.
-    """
+    """Return the path of the bridge; raise UnknownAssignorError if it is not built; that happens in a checkout only."""
     jar = files(__package__ or "").joinpath(BRIDGE)
     if not jar.is_file():
         raise UnknownAssignorError("the Java bridge is not built (run make bridge, which needs a JDK and Maven)")
@@ -185,8 +167,7 @@ def bridge_jar() -> str:
 def find_java() -> str:
     """Return the path of Java: that of JAVA_HOME, or else the first on PATH.
 
-    Raises:
-        UnknownAssignorError: there is none, or it is too old.
+    Raises UnknownAssignorError if there is none, or it is too old.
     """
     java = java_executable(os.environ)
     if java is None:

@@ -82,14 +82,8 @@ class _InvalidReferenceError(UnknownAssignorError):
 def parse_reference(text: str) -> JavaReference:
     """Parse a reference.
 
-    Args:
-        text: the reference, which starts with `PREFIX`.
-
-    Returns:
-        The class and where it is; neither is looked up.
-
-    Raises:
-        _InvalidReferenceError: an `UnknownAssignorError`; the text is not a reference.
+    `text` starts with `PREFIX`. Returns the class and where it is; neither is looked up. Raises an UnknownAssignorError
+    if the text is not a reference.
 
     Examples:
         >>> parse_reference("java:kafka-streams@4.3.1:high_availability").kafka

@@ -4,7 +4,7 @@ The names are those of KIP-924 (`org.apache.kafka.streams.processor.assignment`)
 `KafkaStreamsState`, `TaskInfo`, `TaskTopicPartition`. The data is stored in the columns of `assignors.model.columns`,
 on which the assignors of this project work. The accessors of KIP-924 serve assignors that are to be ported to Java.
 
-Which clients of a consumer group subscribe to the topic of each task: there, a task reads a single partition.
+In a consumer group, a task reads a single partition, and each client may subscribe to other topics.
 """
 
 from __future__ import annotations

@@ -124,7 +124,6 @@ class CopiesByRole:
 
     Attributes:
         stateful: active stateful tasks.
-        stateless: stateless tasks.
         standbys: standbys and warm-ups.
         rack: shape (C,); the column of each client in the costs: its rack. If members of a consumer group subscribe to
             different topics, a column is a rack and a subscription, and forbids what is not subscribed to by its cost.
@@ -240,9 +239,7 @@ def _with_subscriptions(
 def cost_of_copies(copies: TaskCopies, rack: IntArray) -> int:
     """Return the total cost of copies where they are placed.
 
-    Args:
-        copies: the copies.
-        rack: shape (C,); the column of each client in the costs.
+    `rack`, shape (C,): the column of each client in the costs.
     """
     place, client = copies.place, copies.client
     cost = int(copies.traffic_cost[place, rack[client]].sum())
@@ -262,12 +259,7 @@ def min_cost_without_capacities(copies: TaskCopies) -> int:
 
 
 def capacity_at_max_load(copies: TaskCopies, threads: IntArray) -> IntArray:
-    """Return how many copies each client may hold at the maximum load of the placement, shape (C,).
-
-    Args:
-        copies: the copies and their placement.
-        threads: shape (C,); threads of each client.
-    """
+    """Return how many copies each client may hold at the maximum load of the placement, shape (C,)."""
     counts = np.bincount(copies.client, minlength=len(threads))
     fullest = int((counts / threads).argmax()) if len(counts) else 0
     capacity: IntArray = counts[fullest] * threads // threads[fullest] if len(counts) else counts
@@ -278,15 +270,8 @@ def bound_of_moves(copies: TaskCopies, cost: int, threads: IntArray) -> int | No
     """Return `flow_bound` where only moves can be saved: each task reads as much from other racks in every rack.
 
     That is so if a replica of each partition is in each rack. If each task, besides, has a single copy, as many tasks
-    as possible stay on a client that held them, and the others move.
-
-    Args:
-        copies: the copies and their placement.
-        cost: their cost.
-        threads: shape (C,); threads of each client.
-
-    Returns:
-        The bound; None if the conditions are not met.
+    as possible stay on a client that held them, and the others move. `threads`, shape (C,): threads of each client. The
+    result is None if the conditions are not met.
     """
     traffic, held = copies.traffic_cost, copies.held
     if len(copies.place) != len(copies.tasks) or copies.move_cost < 0 or (traffic != traffic[:, :1]).any():
@@ -303,13 +288,9 @@ def bound_of_moves(copies: TaskCopies, cost: int, threads: IntArray) -> int | No
 def flow_bound(copies: TaskCopies, rack: IntArray, threads: IntArray) -> int:
     """Return a lower bound of the cost of each placement whose maximum load per thread is not higher.
 
-    The relaxation lets two copies of a task share a client, which an assignment must not. The optimum with standbys
-    may therefore be higher; `assignors.optimum.proof` computes it.
-
-    Args:
-        copies: the copies and their placement.
-        rack: shape (C,); the rack of each client.
-        threads: shape (C,); threads of each client.
+    The relaxation lets two copies of a task share a client, which an assignment must not. The optimum with standbys may
+    therefore be higher; `assignors.optimum.proof` computes it. `rack`, shape (C,): the rack of each client. `threads`,
+    shape (C,): threads of each client.
     """
     cost = cost_of_copies(copies, rack)
     if cost == min_cost_without_capacities(copies):

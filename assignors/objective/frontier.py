@@ -54,15 +54,9 @@ class TradeOffPoint:
 def frontier(state: ApplicationState, slack: int = 0) -> tuple[TradeOffPoint, ...]:
     """Return the frontier of the stateful tasks of a state, from the fewest moves to the least traffic.
 
-    Args:
-        state: the state to assign. A task that stays with a client that ran it does not move.
-        slack: number of tasks by which a client may exceed or miss its share by threads, rounded either way.
-
-    Returns:
-        The points; none without stateful tasks or clients.
-
-    Raises:
-        ValueError: the rack of a client or of a source partition is unknown.
+    `state`: the state to assign. A task that stays with a client that ran it does not move. `slack`: number of tasks by
+    which a client may exceed or miss its share by threads, rounded either way. Returns the points; none without
+    stateful tasks or clients. Raises ValueError if the rack of a client or of a source partition is unknown.
     """
     known = state.tasks.source.all(state.partitions.racks_known)
     if (state.clients.rack == NO_RACK).any() or not known:
@@ -105,8 +99,7 @@ class _HullSearch:
     def points(self) -> Iterator[_CostPoint]:
         """Yield the corners of the hull, from the fewest moves to the least traffic.
 
-        Yields:
-            Optimal assignments, each better in traffic and worse in moves than the one before.
+        Yields optimal assignments, each better in traffic and worse in moves than the one before.
         """
         problem = self._problem
         stays = self._solve(1, int(problem.traffic_cost.max(axis=1).sum()) + 1)
@@ -153,8 +146,7 @@ def _is_below_line(first: _CostPoint, middle: _CostPoint, last: _CostPoint) -> b
 def _with_ratios(points: list[_CostPoint]) -> Iterator[TradeOffPoint]:
     """Yield frontier points; between two of them lies the ratio at which the saved traffic is worth the moves.
 
-    Yields:
-        One point for each assignment.
+    Yields one point for each assignment.
     """
     changes = [Fraction(after.moves - before.moves, before.remote - after.remote) for before, after in pairwise(points)]
     for point, low, high in zip(points, [Fraction(0), *changes], [*changes, None], strict=True):

@@ -61,15 +61,9 @@ class AggregatedClients:
     def choose_clients(self, own: BoolArray, to_pool: BoolArray, taken: IntArray) -> BoolArray:
         """Choose the clients of copies in pools.
 
-        Clients are filled in order, tasks ascending.
-
-        Args:
-            own: shape (N, C); copies on arcs to clients.
-            to_pool: shape (N, pools); copies on arcs to pools.
-            taken: shape (G, C); number of copies from pools of each group on each client.
-
-        Returns:
-            Shape (N, C); clients with a copy.
+        Clients are filled in order, tasks ascending. `own`, shape (N, C): copies on arcs to clients. `to_pool`, shape
+        (N, pools): copies on arcs to pools. `taken`, shape (G, C): number of copies from pools of each group on each
+        client. The result, shape (N, C), says which clients have a copy.
         """
         held = own.copy()
         for number in range(self.num_pools):

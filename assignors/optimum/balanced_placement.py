@@ -39,7 +39,6 @@ class BalancedPlacement:
     """The placement of stateful tasks.
 
     Attributes:
-        solution: the placement.
         slack: number of copies by which clients exceed or miss their shares.
         is_slack_minimal: whether all smaller slacks, from the requested one on, are proven to be infeasible.
     """
@@ -60,20 +59,9 @@ def place_stateful_tasks(
 ) -> BalancedPlacement:
     """Place stateful tasks and their standbys.
 
-    Args:
-        state: the state with the tasks.
-        price: prices of the copies.
-        copies: standbys of each task.
-        domains: failure domains; see `failure_domains`.
-        slack_limits: requested slack; it grows where standbys do not fit.
-        time_limit_s: see `find_cheapest_placement`.
-        solve: places tasks with standbys for a given slack.
-
-    Returns:
-        The placement.
-
-    Raises:
-        AssertionError: no slack is feasible, which cannot happen.
+    `domains`: failure domains; see `failure_domains`. `slack_limits`: requested slack; it grows where standbys do not
+    fit. `time_limit_s`: see `find_cheapest_placement`. `solve`: places tasks with standbys for a given slack. Raises
+    AssertionError if no slack is feasible, which cannot happen.
     """
     num_tasks, threads = len(price.active), state.clients.threads
     if not price.active.size:

@@ -43,12 +43,7 @@ class CapacityBounds:
 def active_shares(number: int, threads: IntArray) -> list[Fraction]:
     """Return each client's share of active tasks.
 
-    Args:
-        number: number of tasks.
-        threads: shape (C,); threads of each client.
-
-    Returns:
-        One share for each client.
+    `threads`, shape (C,): threads of each client.
     """
     total = int(threads.sum())
     return [Fraction(number * client_threads, total) for client_threads in threads.tolist()]
@@ -57,13 +52,7 @@ def active_shares(number: int, threads: IntArray) -> list[Fraction]:
 def standby_shares(number: int, copies: int, threads: IntArray) -> list[Fraction]:
     """Return each client's share of standbys.
 
-    Args:
-        number: number of tasks.
-        copies: standbys of each task; fewer than there are clients.
-        threads: shape (C,); threads of each client.
-
-    Returns:
-        One share for each client.
+    `copies`: standbys of each task; fewer than there are clients. `threads`, shape (C,): threads of each client.
     """
     max_copies = [number - share for share in active_shares(number, threads)]
     shares = [Fraction(0)] * len(max_copies)
@@ -83,14 +72,9 @@ def compute_capacity_bounds(
 ) -> CapacityBounds:
     """Return the bounds of shares.
 
-    Args:
-        shares: share of all copies of each client.
-        slack: number of copies by which a client may exceed or miss its share.
-        subtopology: shape (N,); subtopology of each task.
-        subtopology_slack: slack for the share of each subtopology; None if subtopologies do not matter.
-
-    Returns:
-        The bounds.
+    `shares`: share of all copies of each client. `slack`: number of copies by which a client may exceed or miss its
+    share. `subtopology`, shape (N,): subtopology of each task. `subtopology_slack`: slack for the share of each
+    subtopology; None if subtopologies do not matter.
     """
     min_copies, max_copies = _rounded(shares, slack)
     number = len(subtopology)

@@ -68,11 +68,8 @@ class CopyCosts:
 def weights_of(priority: Priority, weighted: Weights, copies: int, max_traffic: int) -> Weights:
     """Return the weights of a priority.
 
-    Args:
-        priority: what to minimize first.
-        weighted: weights for `Priority.WEIGHTED`.
-        copies: number of copies of stateful tasks, active tasks included, that can move.
-        max_traffic: upper bound of the total traffic.
+    `priority`: what to minimize first; `copies`: number of copies of stateful tasks, active tasks included, that can
+    move; `max_traffic`: upper bound of the total traffic.
     """
     if priority == Priority.TRAFFIC_FIRST:
         return Weights(copies + 1, 1)
@@ -84,11 +81,8 @@ def weights_of(priority: Priority, weighted: Weights, copies: int, max_traffic: 
 def partition_costs(state: ApplicationState, copies: int, priority: Priority, weighted: Weights) -> CopyCosts:
     """Return the costs of KIP-925: partitions read across racks, and copies on clients that did not hold them before.
 
-    Args:
-        state: the state to assign. Where racks are unknown, traffic costs nothing.
-        copies: standbys of each stateful task.
-        priority: what to minimize first.
-        weighted: weights for `Priority.WEIGHTED`.
+    `state`: the state to assign. Where racks are unknown, traffic costs nothing. `copies`: standbys of each stateful
+    task. `priority`: what to minimize first. `weighted`: weights for `Priority.WEIGHTED`.
     """
     stateful = state.tasks.stateful
     ran, held = previous_holders(state)

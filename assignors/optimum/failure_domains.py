@@ -14,9 +14,8 @@ NO_DOMAIN = NO_RACK
 def failure_domains(state: ApplicationState) -> IntArray:
     """Return the domain of each client for each key.
 
-    Returns:
-        Shape (K, C); number of the client's value for each tag of `rack.aware.assignment.tags`, or of its rack if no
-        tag is configured; NO_DOMAIN if it has none. Keys with the same value for all clients are omitted.
+    The result has shape (K, C): number of the client's value for each tag of `rack.aware.assignment.tags`, or of its
+    rack if no tag is configured; NO_DOMAIN if it has none. Keys with the same value for all clients are omitted.
     """
     keys = state.assignment_configs.rack_aware_assignment_tags
     if keys:
@@ -37,9 +36,7 @@ def _numbered(values: list[str | None]) -> IntArray:
 def count_colocations(domains: IntArray, held: BoolArray) -> int:
     """Return how many copies share a domain with an earlier copy of the same task, summed over keys.
 
-    Args:
-        domains: result of `failure_domains`.
-        held: shape (N, C); clients with a copy of each task in either role.
+    `domains`: result of `failure_domains`. `held`, shape (N, C): clients with a copy of each task in either role.
     """
     total = 0
     for domain_of in domains:
@@ -52,12 +49,7 @@ def group_by_domains(domains: IntArray) -> IntArray:
     """Return a number for each client that it shares with the clients in the same domains.
 
     A client without domain gets its own number. If no two copies of a task share a domain, no two share a number.
-
-    Args:
-        domains: result of `failure_domains`.
-
-    Returns:
-        Shape (C,); cell of each client.
+    `domains`: result of `failure_domains`. The result has shape (C,): cell of each client.
     """
     num_clients = domains.shape[1]
     own = np.where((domains == NO_DOMAIN).all(axis=0), np.arange(num_clients), NO_DOMAIN)

@@ -29,13 +29,8 @@ _UNITS_OF_PARAMETER = {
 def check_parameters(parameters: Mapping[str, Any], kinds: Mapping[str, type[StrEnum]]) -> None:
     """Check parameters, by themselves and in combination.
 
-    Args:
-        parameters: parameters by name; None if not set.
-        kinds: enumeration of each parameter that has one.
-
-    Raises:
-        TypeError: `rates` is not a `TrafficRates`.
-        ValueError: a value is not allowed, or a parameter has no effect.
+    `parameters`: parameters by name; None if not set. Raises TypeError if `rates` is not a `TrafficRates`; and
+    ValueError if a value is not allowed, or a parameter has no effect.
     """
     for name, kind in kinds.items():
         if parameters[name] not in list(kind):

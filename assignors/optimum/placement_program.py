@@ -119,8 +119,7 @@ def solve_placement(
 def _exclusive_sets(domains: IntArray, cell: IntArray, *, separated: bool) -> Iterator[BoolArray]:
     """Yield the sets of clients of which at most one holds a copy of a task: a client, a cell or a domain.
 
-    Yields:
-        Masks of clients.
+    Yields masks of clients.
     """
     for number in range(int(cell.max(initial=-1)) + 1):
         member = cell == number
@@ -137,8 +136,7 @@ def _add_colocations(
 ) -> int:
     """Count the colocations of each task in each domain, and limit their sum.
 
-    Returns:
-        The number of additional variables.
+    Returns the number of additional variables.
     """
     num_tasks, end = len(problem.active), roles[1].end
     tasks = np.arange(num_tasks)

@@ -2,8 +2,6 @@
 
 Ties are broken in favor of clients that need no warm-up, then of clients that are warming up, so that an assignment
 stays the same while its copies are restored.
-
-Decide which clients must restore a copy of a task before they run it.
 """
 
 from __future__ import annotations
@@ -21,11 +19,7 @@ from assignors.optimum.costs import CopyCosts
 def needs_warmup(state: ApplicationState) -> BoolArray:
     """Return where a stateful task would wait for state: the client is not caught up, and another client is closer.
 
-    Returns:
-        Shape (N, C), a row for each stateful task.
-
-    Raises:
-        IllegalStateError: the lag of a stateful task is missing for a client, as in Kafka.
+    The result has shape (N, C), a row for each stateful task.
     """
     require_lags(state)
     lags = state.lags[state.tasks.stateful]
@@ -68,11 +62,8 @@ class CopyPrices:
 def compute_prices(state: ApplicationState, copies: int, costs: CopyCosts, downtime_cost: int) -> CopyPrices:
     """Return the prices of all copies on all clients.
 
-    Args:
-        state: the state to assign.
-        copies: standbys of each stateful task.
-        costs: cost of each copy.
-        downtime_cost: additional cost of a task on a client that lags behind another one, in the unit of the costs.
+    `copies`: standbys of each stateful task; `downtime_cost`: additional cost of a task on a client that lags behind
+    another one, in the unit of the costs.
     """
     stateful = state.tasks.stateful
     ran, held = previous_holders(state)

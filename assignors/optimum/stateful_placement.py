@@ -1,10 +1,9 @@
 """Place stateful tasks and their standbys at minimum cost: by flows if they prove it, else by an integer program.
 
-A lower bound of the number of colocations: copies of a task that share a failure domain.
-
-It depends only on the bounds of the clients. The mean over the N tasks of a placement is a fractional placement of one
-task, with 1/N of the colocations and of the bounds. The minimum over all fractional placements is the optimum of a
-linear program with a few variables for each client.
+Colocations are copies of a task that share a failure domain. The lower bound of their number depends only on the bounds
+of the clients: the mean over the N tasks of a placement is a fractional placement of one task, with 1/N of the
+colocations and of the bounds. The minimum over all fractional placements is the optimum of a linear program with a few
+variables for each client.
 """
 
 from __future__ import annotations
@@ -30,10 +29,7 @@ _ROUNDING = 1e-6
 def min_colocations(problem: PlacementProblem) -> int:
     """Return a lower bound of the number of colocations.
 
-    It is too low where parts of tasks fit and whole tasks do not.
-
-    Returns:
-        The bound, 0 if there are no failure domains.
+    It is too low where parts of tasks fit and whole tasks do not. Returns the bound, 0 if there are no failure domains.
     """
     if not len(problem.domains):
         return 0
@@ -76,15 +72,11 @@ def find_cheapest_placement(
 ) -> tuple[PlacementSolution | None, bool]:
     """Find the cheapest placement among those with the fewest colocations.
 
-    Args:
-        problem: the problem.
-        time_limit_s: time limit of a program. If it ends without a placement, flows place the active tasks at
-            minimum cost and then the standbys; only the bound is then guaranteed.
-        max_variables: number of variables above which a program is not solved; flows then place the tasks as above.
-
-    Returns:
-        The placement, None if none was found; and whether the bounds are proven to be infeasible. None and False if
-        the program found nothing in time and the standbys do not fit beside the cheapest active tasks.
+    `time_limit_s`: time limit of a program. If it ends without a placement, flows place the active tasks at minimum
+    cost and then the standbys; only the bound is then guaranteed. `max_variables`: number of variables above which a
+    program is not solved; flows then place the tasks as above. Returns the placement, None if none was found; and
+    whether the bounds are proven to be infeasible. None and False if the program found nothing in time and the standbys
+    do not fit beside the cheapest active tasks.
     """
     active = _place_role(problem.active, problem.active_bounds, 1)
     standby = _place_role(problem.standby, problem.standby_bounds, problem.copies)

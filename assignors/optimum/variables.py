@@ -26,10 +26,8 @@ class RowBuilder:
     def add(self, entries: list[Term], lower: IntArray, upper: IntArray) -> None:
         """Add rows.
 
-        Args:
-            entries: terms whose rows are counted from the first new row.
-            lower: lower bound of each row.
-            upper: upper bound of each row.
+        `entries`: terms whose rows are counted from the first new row; `lower`: lower bound of each row; `upper`: upper
+        bound of each row.
         """
         for row, column, coefficient in entries:
             self._row.append(row + self._number)
@@ -56,8 +54,6 @@ class RoleVariables:
     """The variables of one role: copies in pools, copies on clients, and copies that clients take from pools.
 
     Attributes:
-        pools: the aggregated clients.
-        num_clients: number of clients.
         to_pool: shape (N, pools); variable of each task's copy in each pool.
         to_client: shape (S,); variables of copies on arcs to clients.
         task: shape (S,); task of each copy on a client.

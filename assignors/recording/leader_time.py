@@ -62,12 +62,8 @@ NEGLIGIBLE_MS: Final = 50.0
 def leader_time_ms(efforts: Iterable[FlowEffort], relative_speed: float = 1.0) -> float:
     """Return the time of the search over all flows of one assignment, in milliseconds.
 
-    Args:
-        efforts: effort of each flow that Kafka solves, even if it moves nothing.
-        relative_speed: speed of the leader's processor relative to the measured one; 2 halves the time.
-
-    Raises:
-        ValueError: the speed is not positive.
+    `efforts`: effort of each flow that Kafka solves, even if it moves nothing. `relative_speed`: speed of the leader's
+    processor relative to the measured one; 2 halves the time. Raises ValueError if the speed is not positive.
     """
     if not relative_speed > 0:
         raise ValueError(f"relative_speed must be positive, not {relative_speed}")

@@ -108,8 +108,7 @@ class Exchange:
 class Recorder:
     """Receives the steps of one assignment in order; this one ignores them.
 
-    Attributes:
-        wants_steps: whether the assignor calls `step` and `exchange`.
+    `wants_steps` says whether the assignor calls `step` and `exchange`.
     """
 
     wants_steps: bool = False
@@ -177,11 +176,7 @@ class RecordingTaskAssignor(TaskAssignor, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class UnrecordedAssignor:
-    """A recording assignor around one that does not record its steps.
-
-    Attributes:
-        assignor: the assignor.
-    """
+    """A recording assignor around one that does not record its steps."""
 
     assignor: TaskAssignor
 

@@ -23,19 +23,11 @@ def assign_replicas_to_brokers(
 ) -> tuple[tuple[int, ...], ...]:
     """Choose the brokers of each partition, the preferred leader first.
 
-    Args:
-        racks: the rack of every broker by id, None for a broker without a rack; in any order.
-        num_partitions: at least 1.
-        replication_factor: at least 1.
-        start: the index of the first partition's leader in the list of brokers.
-        shift: the distance of the first partition's followers from their leader; it grows with every round over
-            brokers.
-
-    Returns:
-        Broker ids of each partition.
-
-    Raises:
-        PlacementError: there are fewer brokers than replicas, or only some brokers have a rack.
+    `racks`: the rack of every broker by id, None for a broker without a rack; in any order. `num_partitions`: at least
+    1. `replication_factor`: at least 1. `start`: the index of the first partition's leader in the list of brokers.
+    `shift`: the distance of the first partition's followers from their leader; it grows with every round over brokers.
+    Returns broker ids of each partition. Raises PlacementError if there are fewer brokers than replicas, or only some
+    brokers have a rack.
     """
     check_numbers(len(racks), num_partitions, replication_factor)
     without_rack = sorted(broker for broker, rack in racks.items() if rack is None)
@@ -51,11 +43,7 @@ def assign_replicas_to_brokers(
 
 
 def check_numbers(num_brokers: int, num_partitions: int, replication_factor: int) -> None:
-    """Check that a topic of this size fits on the brokers.
-
-    Raises:
-        PlacementError: it does not fit.
-    """
+    """Check that a topic of this size fits on the brokers; raise PlacementError if not."""
     if num_partitions < 1 or replication_factor < 1:
         raise PlacementError("a topic requires at least one partition and one replica")
     if replication_factor > num_brokers:

@@ -18,10 +18,7 @@ def pair_moves(state: ClusterState, replicas: IntArray) -> Transfers:
     """Pair each broker that loses a replica with the broker that receives it.
 
     For several moved replicas of a partition, moves within a rack are paired first, then in replica order. An
-    additional replica has the source NO_BROKER.
-
-    Returns:
-        Transfers that cover every added replica once.
+    additional replica has the source NO_BROKER. Returns transfers that cover every added replica once.
     """
     rows, sources, targets = (np.concatenate(parts) for parts in zip(*_pair_moves(state, replicas), strict=True))
     return rows, sources, targets
@@ -62,14 +59,9 @@ def sum_transfers(
 ) -> tuple[IntArray, IntArray, IntArray | None]:
     """Sum transfers by pair of brokers.
 
-    Args:
-        transfers: the transfers.
-        broker_ids: shape (B,); the ids of the brokers.
-        size_bytes: shape (P,); the size of a replica; None if unknown.
-
-    Returns:
-        Pairs of broker ids (source, target), shape (N, 2), NO_BROKER for no source; the number of replicas and their
-        size in bytes, shape (N,); None for an unknown size.
+    `broker_ids`, shape (B,): the ids of the brokers. `size_bytes`, shape (P,): the size of a replica; None if unknown.
+    Returns pairs of broker ids (source, target), shape (N, 2), NO_BROKER for no source; the number of replicas and
+    their size in bytes, shape (N,); None for an unknown size.
     """
     rows, sources, targets = transfers
     ids = np.append(broker_ids, NO_BROKER)

@@ -172,8 +172,7 @@ def _names(goals: str | Iterable[str]) -> Iterator[str]:
 def _optimize(goal: Goal, actions: GoalActions) -> None:
     """Run a goal, and once more if brokers to drain still hold replicas.
 
-    Raises:
-        GoalError: a hard goal is not met, or a broker cannot be drained.
+    Raises GoalError if a hard goal is not met, or a broker cannot be drained.
     """
     model = actions.model
     goal.prepare(model)

@@ -22,9 +22,7 @@ _MOST_NAMES = 20
 def leaders_out_of_sync(state: ClusterState, replicas: IntArray) -> BoolArray:
     """Return a mask of the partitions whose preferred leader in `replicas` is a current replica that is not in sync.
 
-    Args:
-        state: the cluster.
-        replicas: shape (P, W), as `Plan.replicas`.
+    `replicas` has shape (P, W), as `Plan.replicas`.
     """
     if state.in_sync is None:
         return np.zeros(state.num_partitions, dtype=np.bool_)

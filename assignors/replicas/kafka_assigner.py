@@ -105,8 +105,7 @@ def _rack(state: ClusterState, request: PlanRequest, broker: int) -> str:
 def _rotation(state: ClusterState, topic: str, rows: Sequence[int], factors: Sequence[int], num_brokers: int) -> int:
     """Return the rotation of broker lists for a topic: the absolute value of its name's hash code.
 
-    Raises:
-        _NoBrokerLeftError: the partitions have different factors, or the hash code has no absolute value in Java.
+    Raises _NoBrokerLeftError if the partitions have different factors, or the hash code has no absolute value in Java.
     """
     factor = factors[rows[0]]
     for row in rows:
@@ -143,10 +142,7 @@ def _fill(
     """Place missing replicas on the first broker of the list that accepts them.
 
     Among brokers of one rack, the first one below its share accepts, or none does; so the heap holds the first of each
-    rack.
-
-    Raises:
-        _NoBrokerLeftError: no broker accepts a replica.
+    rack. Raises _NoBrokerLeftError if no broker accepts a replica.
     """
     remaining: dict[str, list[int]] = {}
     for index in reversed(range(len(brokers))):

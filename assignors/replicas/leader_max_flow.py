@@ -31,9 +31,6 @@ class LeaderMaxFlow:
         pruning: the part of the flow to apply. none: all; component: the weakly connected components that reduce the
             skew, as in the article; path: the fewest hops that reduce it equally.
 
-    Raises:
-        ValueError: costs or pruning is unknown.
-
     Guarantees:
         With the residue and costs `fixed`, the leader counts of a topic differ by at most 1 wherever possible. With any
         parameters, the plan is idempotent. It is independent of the input order.

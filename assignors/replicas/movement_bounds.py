@@ -62,8 +62,7 @@ def min_replica_moves(state: ClusterState, request: PlanRequest, time_limit_s: f
 def min_bytes_moved(state: ClusterState, request: PlanRequest, time_limit_s: float = 60.0) -> int:
     """Return the fewest bytes to copy for counts as even as racks allow; see `min_replica_moves`.
 
-    Raises:
-        ValueError: partition sizes are unknown.
+    Raises ValueError if partition sizes are unknown.
     """
     if state.size_bytes is None:
         raise ValueError("partition sizes are unknown")
@@ -77,14 +76,9 @@ def min_leader_changes(
 ) -> int:
     """Return the fewest changes of preferred leaders for leader counts as even as the replicas allow.
 
-    Args:
-        state: the cluster with the current preferred leaders.
-        request: the brokers that may lead.
-        replicas: shape (P, W), as `Plan.replicas`; their order does not matter.
-        per_topic: whether the leaders of each topic must be even before those of all topics.
-
-    Raises:
-        ValueError: a partition has no replica on an allowed broker.
+    `state`: the cluster with the current preferred leaders. `request`: the brokers that may lead. `replicas` has shape
+    (P, W), as `Plan.replicas`; their order does not matter. `per_topic` says whether the leaders of each topic must be
+    even before those of all topics.
     """
     problem = NormalizedProblem.of(state, request)
     return assign_leaders(problem, problem.to_normalized(replicas), per_topic).changed

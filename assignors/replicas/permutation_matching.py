@@ -130,8 +130,7 @@ def _costs(problem: NormalizedProblem, rows: IntArray, choices: IntArray) -> tup
 def _match(costs: IntArray) -> IntArray:
     """Return the choice of each partition in a min-cost matching.
 
-    Raises:
-        OverflowError: the costs are too large for the solver.
+    Raises OverflowError if the costs are too large for the solver.
     """
     from ortools.graph.python.linear_sum_assignment import SimpleLinearSumAssignment
 

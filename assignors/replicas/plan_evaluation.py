@@ -3,7 +3,7 @@
 Source: Appier's comparison of reassignment tools, which uses these criteria: storage balance, constraint satisfaction,
 minimal movement, leadership balance, determinism, leaders if a broker is down.
 
-Clusters in random order, and comparison of plans independent of the order.
+Determinism is measured on clusters in random order; plans are compared independently of the order.
 """
 
 from __future__ import annotations
@@ -84,7 +84,6 @@ class Stability:
             randomized; None if it then finds no plan.
         distinct_plans: the number of different plans for the same cluster in `num_orders` orders, the first as given; a
             randomized strategy gets another seed for each.
-        num_orders: the number of orders.
     """
 
     rerun: PlanMovement | None
@@ -123,20 +122,10 @@ def evaluate_plan(
 ) -> PlanEvaluation:
     """Evaluate a plan by all criteria.
 
-    Args:
-        assignor: the strategy; it runs again to measure its stability.
-        state: the cluster.
-        request: the requirements for the plan.
-        plan: the plan from `planning.plan`, with replicas.
-        topics: the topics that may change, as given to `planning.plan`.
-        num_orders: the number of input orders for the stability; 0 to skip it.
-        seed: the random seed of the orders.
-
-    Returns:
-        The evaluation.
-
-    Raises:
-        ValueError: the plan has no replicas.
+    `assignor`: the strategy; it runs again to measure its stability. `plan`: the plan from `planning.plan`, with
+    replicas. `topics`: the topics that may change, as given to `planning.plan`. `num_orders`: the number of input
+    orders for the stability; 0 to skip it. `seed`: the random seed of the orders. Raises ValueError if the plan has no
+    replicas.
     """
     if plan.replicas is None:
         raise ValueError(f"no plan to evaluate ({plan.status}: {plan.reason})")

@@ -24,18 +24,10 @@ def plan(
 ) -> Plan:
     """Run a strategy and check its plan.
 
-    Args:
-        assignor: the strategy.
-        state: the cluster.
-        request: the requirements for the plan.
-        topics: the topics that may change, None for all. The strategy plans only these, like tools that take a list of
-            topics; the other topics stay as they are and use capacity.
-
-    Returns:
-        A plan for every partition of the state, or a plan without replicas whose status and reason say why.
-
-    Raises:
-        PlanError: the request contains unknown brokers or topics, or the plan breaks a rule.
+    `topics`: the topics that may change, None for all. The strategy plans only these, like tools that take a list of
+    topics; the other topics stay as they are and use capacity. Returns a plan for every partition of the state, or a
+    plan without replicas whose status and reason say why. Raises PlanError if the request contains unknown brokers or
+    topics, or the plan breaks a rule.
     """
     check_request(state, request, topics)
     rows = _rows_of_topics(state, topics)
@@ -55,8 +47,7 @@ def plan(
 def check_request(state: ClusterState, request: PlanRequest, topics: Sequence[str] | None = None) -> None:
     """Check that the brokers and topics of a request exist.
 
-    Raises:
-        PlanError: a broker or topic is unknown, no broker is allowed, or the replication factor is less than 1.
+    Raises PlanError if a broker or topic is unknown, no broker is allowed, or the replication factor is less than 1.
     """
     ids = sorted(broker.id for broker in state.brokers if broker.is_alive)
     unknown_brokers = sorted(set(request.brokers or ()) - set(ids))
@@ -105,12 +96,9 @@ def _missing_capability(capabilities: Capabilities, state: ClusterState, request
 
 
 def _check_rules(assignor: ReplicaAssignor, state: ClusterState, request: PlanRequest, replicas: IntArray) -> None:
-    """Check that the plan meets every rule.
+    """Check that the plan meets every rule; raise PlanError if a rule is violated.
 
     Racks are only checked if the strategy promises them, and violations that existed before are accepted.
-
-    Raises:
-        PlanError: a rule is violated.
     """
     promises_racks = assignor.capabilities.is_rack_aware and not assignor.capabilities.may_exceed_rack_limit
     before = {

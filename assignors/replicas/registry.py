@@ -25,7 +25,6 @@ class StrategyInfo:
     """A registered strategy.
 
     Attributes:
-        name: its name.
         path: its class, as `package.module:Class`.
         tool: the tool that it reimplements; empty for this project's own strategies.
         summary: one line on what it does.
@@ -41,11 +40,7 @@ class StrategyInfo:
     def find_class(self) -> type[ReplicaAssignor]:
         """Import the class of the strategy.
 
-        Returns:
-            The class.
-
-        Raises:
-            UnknownAssignorError: the class cannot be imported, or is not a replica assignor.
+        Raises UnknownAssignorError if the class cannot be imported, or is not a replica assignor.
         """
         module, _, attribute = self.path.partition(":")
         try:
@@ -178,8 +173,7 @@ def built_in() -> tuple[StrategyInfo, ...]:
 def find_strategy(name: str) -> StrategyInfo:
     """Return a built-in strategy by name, without importing it.
 
-    Raises:
-        UnknownAssignorError: there is no such strategy.
+    Raises UnknownAssignorError if there is no such strategy.
     """
     for info in _BUILT_IN:
         if name == info.name:
@@ -194,8 +188,7 @@ def find_strategy(name: str) -> StrategyInfo:
 def load(name: str) -> StrategyInfo:
     """Return a strategy by built-in name, installed entry point or `package.module:Class`; may import code.
 
-    Raises:
-        UnknownAssignorError: there is no such strategy.
+    Raises UnknownAssignorError if there is no such strategy.
     """
     if ":" in name:
         return StrategyInfo(name, name, "", "")
@@ -208,11 +201,7 @@ def load(name: str) -> StrategyInfo:
 def make(info: StrategyInfo, parameters: Mapping[str, Any] | None = None) -> ReplicaAssignor:
     """Create a strategy with its parameters.
 
-    Returns:
-        The strategy.
-
-    Raises:
-        UnknownAssignorError: the strategy has no such parameter, rejects its value, or cannot be built.
+    Raises UnknownAssignorError if the strategy has no such parameter, rejects its value, or cannot be built.
     """
     try:
         with no_process_exit():

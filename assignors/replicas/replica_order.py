@@ -12,10 +12,7 @@ from assignors.replicas.state import NO_BROKER
 def current_positions(problem: NormalizedProblem, partition: IntArray, broker: IntArray) -> IntArray:
     """Return the current position of each broker among the replicas of its partition; W for a broker without a replica.
 
-    Args:
-        problem: the current replicas.
-        partition: shape (N,); the partitions.
-        broker: shape (N,); indices in `problem.brokers`.
+    `partition`, shape (N,): the partitions. `broker`, shape (N,): indices in `problem.brokers`.
     """
     is_held = problem.held[partition] == broker[:, None]
     positions: IntArray = np.where(is_held.any(axis=1), is_held.argmax(axis=1), problem.held.shape[1])
@@ -27,11 +24,9 @@ def order_replicas(
 ) -> IntArray:
     """Return replicas as `Plan.replicas` holds them.
 
-    Args:
-        problem: the partitions and brokers.
-        partition: shape (N,); the partition of each replica.
-        broker: shape (N,); the broker of each replica.
-        priorities: shape (N,) each; the replicas of a partition are sorted by the first, then by the second.
+    `problem`: the partitions and brokers. `partition`, shape (N,): the partition of each replica. `broker`, shape (N,):
+    the broker of each replica. `priorities`, shape (N,) each: the replicas of a partition are sorted by the first, then
+    by the second.
     """
     order = np.lexsort((*reversed(priorities), partition))
     counts = np.bincount(partition, minlength=problem.num_partitions)

@@ -41,10 +41,7 @@ _MS_PER_S: Final = 1_000
 def parse_retention(configs: Mapping[str, str]) -> TopicRetention:
     """Return the retention of a topic with these configs; missing keys have Kafka's defaults.
 
-    With remote storage, disks hold only the local retention.
-
-    Raises:
-        ValueError: Kafka does not accept a value.
+    With remote storage, disks hold only the local retention. Raises ValueError if Kafka does not accept a value.
     """
     policies = frozenset(part.strip() for part in configs.get(CLEANUP_POLICY, "delete").split(",") if part.strip())
     if not policies <= {"delete", "compact"}:
@@ -91,12 +88,8 @@ class DerivedRates:
 def derive_rates(state: ClusterState, default_ms: int | None) -> DerivedRates:
     """Return given rates, and size ÷ retention (rounded up) for partitions without one.
 
-    Args:
-        state: a cluster with sizes.
-        default_ms: the retention time of topics with unknown retention; None for unknown.
-
-    Raises:
-        ValueError: partition sizes are unknown.
+    `default_ms`: the retention time of topics with unknown retention; None for unknown. Raises ValueError if partition
+    sizes are unknown.
     """
     if state.size_bytes is None:
         raise ValueError("rates cannot be derived: partition sizes are unknown")

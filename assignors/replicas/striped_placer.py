@@ -22,17 +22,9 @@ def place_striped(
 ) -> tuple[tuple[int, ...], ...]:
     """Choose the brokers of each partition, the preferred leader first.
 
-    Args:
-        racks: the rack of every broker by id, None for a broker without a rack; such brokers count as one rack.
-        num_partitions: at least 1.
-        replication_factor: at least 1.
-        random: the generator for the initial offsets, and for the order after each round over all brokers.
-
-    Returns:
-        Broker ids of each partition.
-
-    Raises:
-        PlacementError: there are fewer brokers than replicas.
+    `racks`: the rack of every broker by id, None for a broker without a rack; such brokers count as one rack.
+    `num_partitions`: at least 1. `replication_factor`: at least 1. `random`: the generator for the initial offsets, and
+    for the order after each round over all brokers. Returns broker ids of each partition.
     """
     check_numbers(len(racks), num_partitions, replication_factor)
     stripes = _Stripes(racks, random)

@@ -35,9 +35,6 @@ class ThreePhaseFlow:
         max_dense_pairs: the maximum number of pairs of partition and broker that the first phase tries; in a larger
             problem it tries a sample of brokers per partition.
 
-    Raises:
-        ValueError: costs or pruning is unknown.
-
     Guarantees:
         Every partition has its replicas on allowed brokers, within the lowest possible rack limits. With costs `fixed`,
         leader counts differ by at most 1 if the replicas allow it. So do replica counts if racks allow it and all pairs

@@ -49,13 +49,8 @@ def move_actives(
 ) -> None:
     """Solve one flow of the configured strategy, and move the active tasks to its owners.
 
-    Args:
-        placement: the placement to change.
-        tasks: tasks to move, rows in order.
-        clients: all clients, rows in the order of the nodes of the graph.
-        traffic: shape (T, R); traffic cost of a task in a rack.
-        non_overlap_cost: cost of a move.
-        recorder: receives the flow and its moves.
+    `tasks`: tasks to move, rows in order. `clients`: all clients, rows in the order of the nodes of the graph.
+    `traffic`, shape (T, R): traffic cost of a task in a rack.
     """
     state = placement.state
     rows, nodes = np.array(tasks, dtype=np.intp), np.array(clients, dtype=np.intp)
@@ -99,17 +94,8 @@ def describe_exchange(
 ) -> Exchange:
     """Return the record of M tasks that a flow moved.
 
-    Args:
-        role: role of the tasks.
-        tasks: the tasks (rows).
-        clients: K clients (rows).
-        ends: sources and destinations, as positions in `clients`.
-        traffic: shape (M, K); traffic cost of each task on each client.
-        non_overlap_cost: cost of a move.
-        spreads: whether the flow also balances subtopologies.
-
-    Returns:
-        The record.
+    `ends`: sources and destinations, as positions in `clients`. `traffic`, shape (M, K): traffic cost of each task on
+    each client. `spreads` says whether the flow also balances subtopologies.
     """
     moves = np.arange(len(tasks))
     source, destination = ends

@@ -21,17 +21,13 @@ MayMove = Callable[[int, int], bool]
 def balance_over_threads(placement: TaskPlacement, role: TaskType, may_move: MayMove, recorder: Recorder) -> None:
     """Move tasks of one role from loaded to less loaded clients until a sweep moves none.
 
+    `may_move` says whether a move is allowed.
+
     Guarantees: no further allowed move reduces a difference in (active and standby) tasks per thread.
 
     Priority: source, then destination, both in Kafka's order; of the source's tasks the first in Kafka's order.
 
     Complexity: O(C²) comparisons in each sweep in the worst case; O(1) for a source whose load is the minimum.
-
-    Args:
-        placement: the placement to change.
-        role: role of the tasks.
-        may_move: whether a move is allowed.
-        recorder: receives the moves.
     """
     sweeps = 1
     while _sweep(placement, role, may_move, recorder):

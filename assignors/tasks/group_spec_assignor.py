@@ -49,11 +49,8 @@ class GroupSpecAssignor:
     def assign(self, state: ApplicationState) -> TaskAssignment:
         """Assign tasks.
 
-        Returns:
-            The assignment, with the threads that get the tasks.
-
-        Raises:
-            InvalidAssignmentError: the answer is invalid, with all reasons; or the tasks are not those of a topology.
+        Returns the assignment, with the threads that get the tasks. Raises InvalidAssignmentError if the answer is
+        invalid, with all reasons; or the tasks are not those of a topology.
         """
         topology = topology_of(state)
         members = {member.id: member for member in members_of(state, self.order, self.members)}
@@ -91,8 +88,7 @@ def group_spec_of(state: ApplicationState, members: Sequence[CoordinatorMember])
 def topology_of(state: ApplicationState) -> TopologyDescriber:
     """Return the subtopologies of the tasks of a state.
 
-    Raises:
-        InvalidAssignmentError: a subtopology does not have the tasks 0 to N-1, or only some of them have state.
+    Raises InvalidAssignmentError if a subtopology does not have the tasks 0 to N-1, or only some of them have state.
     """
     partitions: dict[str, set[int]] = {}
     stateful: dict[str, set[bool]] = {}

@@ -40,18 +40,12 @@ def cheapest_target(state: ApplicationState, reliable_standbys: int) -> TaskPlac
     Stateless tasks balance the active tasks.
 
     A partially reached target remains the target: the steps so far have made it cheaper than any other. Between equal
-    targets, tie-break costs of tasks and clients decide.
+    targets, tie-break costs of tasks and clients decide. `reliable_standbys`: number of standbys of a task to separate;
+    all with `rack.aware.assignment.tags`.
 
     Priority: balance, then cost, then records, then staying. For standbys, separation comes first.
 
     Complexity: one flow over T·C arcs for active tasks, for standbys, and for stateless tasks.
-
-    Args:
-        state: the state to assign.
-        reliable_standbys: number of standbys of a task to separate; all with `rack.aware.assignment.tags`.
-
-    Returns:
-        The placement.
     """
     placement = TaskPlacement(state)
     if not len(state.clients):
@@ -82,9 +76,7 @@ def _in_order(costs: IntArray, records: IntArray, stays: BoolArray, levels: int)
 
     A cycle of a flow changes at most one task of each client, so each cost is weighted by more than a cycle can change
     of the next. Records are measured in units such that the solver can represent the costs with `levels` levels above.
-
-    Returns:
-        Shape of `costs`.
+    The result has the shape of `costs`.
     """
     if not costs.size:
         return costs
@@ -109,7 +101,6 @@ class IncrementalMove:
     """A move of an active task.
 
     Attributes:
-        task: the task.
         source: client that ran it; None for no client.
         destination: client that runs it.
     """

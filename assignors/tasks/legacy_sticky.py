@@ -85,18 +85,9 @@ def place_sticky(
 ) -> TaskPlacement:
     """Place all tasks as the legacy assignor does.
 
-    Args:
-        state: the state to assign.
-        order: see `LegacySticky`.
-        preserve_actives: whether previous active tasks stay on their clients regardless of balance.
-        rack_aware: whether to optimize for racks.
-        recorder: receives the flows and the steps.
-
-    Returns:
-        The placement.
-
-    Raises:
-        IllegalStateError: no thread can run tasks, or a task to optimize reads no partition.
+    `order`: see `LegacySticky`; `preserve_actives` says whether previous active tasks stay on their clients regardless
+    of balance; `rack_aware` says whether to optimize for racks. Raises IllegalStateError if no thread can run tasks, or
+    a task to optimize reads no partition.
     """
     num_threads = int(state.clients.threads.sum())
     if num_threads == 0:

@@ -98,12 +98,9 @@ def enter_all(clients: PrioritySet) -> None:
 
 
 def take(clients: PrioritySet) -> int:
-    """Remove and return the first client that satisfies the condition.
+    """Remove and return the first client that satisfies the condition, or NO_CLIENT.
 
     Clients before it are removed and inserted again, which changes the heap.
-
-    Returns:
-        The client, or NO_CLIENT.
     """
     if clients.is_out_of_order[0] == 1:
         return take_from_heap(clients)

@@ -55,17 +55,11 @@ def can_enable(state: ApplicationState) -> bool:
 def optimize_active_tasks(placement: TaskPlacement, tasks: Sequence[int], weights: Weights, recorder: Recorder) -> None:
     """Move active tasks to the minimum total cost, as Kafka's min-cost flow does.
 
+    `tasks`: tasks to move, rows in order; `weights`: costs of remote partitions and moves. Raises IllegalStateError if
+    a task reads no partition.
+
     Guarantees: the minimum of traffic and non-overlap cost in the graph of the configured strategy. With min_traffic,
     the number of tasks on each client stays the same.
-
-    Args:
-        placement: the placement to change.
-        tasks: tasks to move, rows in order.
-        weights: costs of remote partitions and moves.
-        recorder: receives the flow.
-
-    Raises:
-        IllegalStateError: a task reads no partition.
     """
     if not tasks:
         return
@@ -78,20 +72,13 @@ def optimize_active_tasks(placement: TaskPlacement, tasks: Sequence[int], weight
 def optimize_standby_tasks(placement: TaskPlacement, weights: Weights, tags: IntArray, recorder: Recorder) -> None:
     """Exchange standbys between clients in different racks, pair by pair, while this reduces the cost.
 
+    `weights`: costs of remote partitions and moves. Raises IllegalStateError if a standby task has no changelog.
+
     Guarantees: the number of standbys of each client stays the same; no client gets a second copy of a task.
 
     Priority: pairs of clients in Kafka's order, each solved and applied before the next; at most 4 rounds.
 
     Complexity: O(C²) small min-cost flows in each round.
-
-    Args:
-        placement: the placement to change.
-        weights: costs of remote partitions and moves.
-        tags: as for `exchange_standbys`.
-        recorder: receives the flows.
-
-    Raises:
-        IllegalStateError: a standby task has no changelog.
     """
     state = placement.state
     _require_partitions(state, state.tasks.changelog, np.flatnonzero(placement.standbys().any(axis=0)))
@@ -109,10 +96,7 @@ def _require_partitions(state: ApplicationState, partitions: Ragged, tasks: Sequ
 def rack_costs(state: ApplicationState, columns: AssignmentColumns, traffic_cost: int) -> RackCosts:
     """Return the cost of an assignment by Kafka's own count.
 
-    Args:
-        state: the state that was assigned.
-        columns: the assignment.
-        traffic_cost: cost of a remote partition of a stateful task; 1 for stateless tasks.
+    `traffic_cost`: cost of a remote partition of a stateful task; 1 for stateless tasks.
     """
     if not can_enable(state):
         return RackCosts(None, None, None)

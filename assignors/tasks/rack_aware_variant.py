@@ -66,13 +66,8 @@ class PartitionWeights:
 def partition_weights(state: ApplicationState, rates: TrafficRates | None) -> PartitionWeights:
     """Return the weights of a state's partitions.
 
-    Args:
-        state: the state with the partitions.
-        rates: rates of partitions. If None, or if all are 0, each partition weighs 1, and a replica in the rack makes
-            it local.
-
-    Returns:
-        The weights.
+    `rates`: rates of partitions. If None, or if all are 0, each partition weighs 1, and a replica in the rack makes it
+    local.
     """
     columns = None if rates is None else PartitionRateColumns.of(state, rates)
     if columns is None or not columns.bytes_per_s.any():
@@ -167,14 +162,7 @@ class RackAwareVariant:
         return replace(self, rates=rates)
 
     def assign(self, state: ApplicationState) -> TaskAssignment:
-        """Assign tasks.
-
-        Returns:
-            The assignment.
-
-        Raises:
-            KafkaError: Kafka throws for this state; see `assignors.errors`.
-        """
+        """Assign tasks; raise KafkaError if Kafka throws for this state; see `assignors.errors`."""
         return _VariantRun(self, state).assignment()
 
 

@@ -84,13 +84,8 @@ def _record_least_loaded(placement: TaskPlacement, tasks: Sequence[int], counts:
     """Record the standbys of each task in the order in which they were placed.
 
     While the standbys of a task are placed, the loads of other clients do not change, so its clients were chosen in the
-    order of load.
-
-    Args:
-        placement: the placement after the standbys were placed.
-        tasks: tasks in order.
-        counts: number of tasks of each client before.
-        recorder: receives the steps.
+    order of load. `placement`: the placement after the standbys were placed; `counts`: number of tasks of each client
+    before.
     """
     standbys, threads = placement.standbys(), placement.threads
     for task in tasks:
@@ -114,14 +109,7 @@ def place_on_least_loaded(
 ) -> None:
     """Place standbys of each task on the first of the least loaded clients without the task (kernel).
 
-    Args:
-        tasks: the tasks in order.
-        copies: standbys of each task.
-        owner: as in `TaskPlacement`.
-        standby: as in `TaskPlacement`.
-        assigned_count: as in `TaskPlacement`.
-        threads: as in `TaskPlacement`.
-        load: [client] assigned tasks per thread.
+    `tasks`: the tasks in order; `load`: [client] assigned tasks per thread.
     """
     for task in tasks:
         for _ in range(copies):
@@ -172,11 +160,7 @@ class TagAwareStandbys:
                 placement.assign_standby(tasks[position], client)
 
     def _spread(self, placement: TaskPlacement, task: int, recorder: Recorder) -> int:
-        """Place standbys of one task on unused tag values.
-
-        Returns:
-            The number of standbys left to place.
-        """
+        """Place standbys of one task on unused tag values; return the number of standbys left to place."""
         remaining = placement.state.assignment_configs.num_standby_replicas
         client_used, used_clients = placement.owner[task], 1
         used_entries: dict[tuple[str, str], set[int]] = {}

@@ -83,14 +83,8 @@ def exchange_standbys(
 def _count_shared(holders: IntArray, tasks: IntArray, owner: IntArray, num_clients: int) -> IntArray:
     """Count the standbys of one client whose task another client holds, in either role.
 
-    Args:
-        holders: client of each standby.
-        tasks: task of each standby.
-        owner: client that runs each task, or UNASSIGNED.
-        num_clients: number of clients.
-
-    Returns:
-        Shape (C, C), by client of the standby, and the other client.
+    `owner`: client that runs each task, or UNASSIGNED. The result has shape (C, C), by client of the standby, and the
+    other client.
     """
     by_task = np.argsort(tasks, kind="stable")
     task, holder = tasks[by_task], holders[by_task]

@@ -19,18 +19,15 @@ def place_standbys(placement: TaskPlacement, costs: IntArray, reliable: int) -> 
 
     A standby is separated if its failure domain differs from that of the active task and from those of the task's other
     standbys. A failure domain is a rack; with `rack.aware.assignment.tags`, it is a combination of tag values, and must
-    not share any value with that of the active task.
+    not share any value with that of the active task. `placement`: the placement to change; all stateful tasks are
+    active, and there are no standbys. `costs`, shape (T, C): cost of a standby on a client. `reliable`: maximum number
+    of standbys of a task to separate.
 
     Guarantees: exact, for all standbys at once.
 
     Priority: the fewest missing separated standbys; then evenness of (active and standby) tasks per thread; then cost.
 
     Complexity: a min-cost flow over T·C + 2·T·P arcs for P failure domains.
-
-    Args:
-        placement: the placement to change; all stateful tasks are active, and there are no standbys.
-        costs: shape (T, C); cost of a standby on a client.
-        reliable: maximum number of standbys of a task to separate.
     """
     state = placement.state
     rows = np.flatnonzero(state.tasks.stateful)
@@ -61,19 +58,10 @@ def _solve_flow(
     """Solve the flow of N tasks.
 
     A task has an arc to one standby in each separate failure domain, and arcs to standbys in any domain: free of charge
-    for the standbys that need not be separated, and at a cost above all others for the rest.
-
-    Args:
-        costs: shape (N, C).
-        allowed: shape (N, C); whether a client may hold a standby.
-        domain: shape (C,); failure domain of each client.
-        is_separate: shape (N, P); whether a failure domain is separate from that of the active task.
-        capacity: shape (C, L); see `levels`.
-        copies: standbys of each task.
-        reliable: number of them to separate.
-
-    Returns:
-        Shape (N, C); clients with a standby.
+    for the standbys that need not be separated, and at a cost above all others for the rest. `costs` has shape (N, C).
+    `allowed`, shape (N, C): whether a client may hold a standby. `domain`, shape (C,): failure domain of each client.
+    `is_separate`, shape (N, P): whether a failure domain is separate from that of the active task. `capacity`, shape
+    (C, L): see `levels`. The result has shape (N, C): clients with a standby.
     """
     (num_tasks, num_domains), num_clients = is_separate.shape, len(domain)
     first_shared, first_domain = num_tasks, 2 * num_tasks

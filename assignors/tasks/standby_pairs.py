@@ -119,8 +119,7 @@ def update_max_savings(walk: PairWalk, client: int) -> None:
 def count_movable(walk: PairWalk, first: int, second: int) -> int:
     """Count the standbys that may move between two clients, where tags do not matter (kernel).
 
-    Returns:
-        The number of standbys; 0 unless both clients have some.
+    Returns the number of standbys; 0 unless both clients have some.
     """
     to_second = walk.first_standby[first + 1] - walk.first_standby[first] - walk.shared[first][second]
     to_first = walk.first_standby[second + 1] - walk.first_standby[second] - walk.shared[second][first]
@@ -130,8 +129,7 @@ def count_movable(walk: PairWalk, first: int, second: int) -> int:
 def gather_movable(walk: PairWalk, network: ResidualNetwork, first: int, second: int) -> int:
     """List the standbys that may move between two clients (kernel).
 
-    Returns:
-        The number of standbys; 0 unless both clients have some.
+    Returns the number of standbys; 0 unless both clients have some.
     """
     num_tasks = len(walk.owner)
     held = network.held
@@ -153,11 +151,7 @@ def gather_movable(walk: PairWalk, network: ResidualNetwork, first: int, second:
 
 
 def merge_standbys(walk: PairWalk, first: int, second: int) -> int:
-    """List the tasks of which either client holds a standby, in order (kernel).
-
-    Returns:
-        The number of tasks.
-    """
+    """List the tasks of which either client holds a standby, in order (kernel); return the number of tasks."""
     standbys = walk.standbys
     left = walk.first_standby[first]
     right = walk.first_standby[second]
@@ -181,10 +175,7 @@ def merge_standbys(walk: PairWalk, first: int, second: int) -> int:
 def list_standbys(walk: PairWalk, client: int, merged: int) -> None:
     """List the standbys of a client of a pair again after an exchange (kernel).
 
-    Args:
-        walk: the walk.
-        client: the client.
-        merged: number of tasks in `merged`, which are those of this pair.
+    `merged`: number of tasks in `merged`, which are those of this pair.
     """
     end = walk.first_standby[client]
     for position in range(merged):
@@ -236,11 +227,7 @@ def is_carried(walk: PairWalk, source: int, destination: int, task: int, tag: in
 
 
 def solve_pair(walk: PairWalk, search: PairSearch, log: ExchangeLog, first: int, second: int, tasks: int) -> int:
-    """Solve the flow of the gathered pair, and apply it (kernel).
-
-    Returns:
-        The number of cycles.
-    """
+    """Solve the flow of the gathered pair, and apply it (kernel); return the number of cycles."""
     network = search.network
     num_tasks = len(walk.owner)
     for position in range(tasks):

@@ -2,7 +2,7 @@
 
 Source: `LegacyStickyTaskAssignor`, and `StickyTaskAssignor` of KIP-924.
 
-Pairs of tasks that were placed on the same client; the sticky assignors prefer new pairs.
+Pairs are tasks that were placed on the same client; the sticky assignors prefer new pairs.
 """
 
 from __future__ import annotations
@@ -68,9 +68,7 @@ class TaskPairs:
     def follow_moves(self, placed: Sequence[int], placement: TaskPlacement) -> None:
         """Update the clients of active tasks after an optimization moved them; such moves form no new pairs.
 
-        Args:
-            placed: client on which each task was placed.
-            placement: current clients of the tasks; there are no standbys yet.
+        `placement`: current clients of the tasks; there are no standbys yet.
         """
         for task, client in enumerate(placed):
             self._paired[task] |= self._arrived[client]
@@ -193,12 +191,8 @@ class Stickiness:
     ) -> None:
         """Prepare to place tasks.
 
-        Args:
-            placement: the placement to fill.
-            caller: orders of tasks and clients.
-            candidates: all clients in the order in which they are tried for an active task.
-            recorder: receives the steps.
-            prefers_threads: whether the number of threads breaks ties between equally loaded clients.
+        `caller`: orders of tasks and clients; `candidates`: all clients in the order in which they are tried for an
+        active task; `prefers_threads` says whether the number of threads breaks ties between equally loaded clients.
         """
         state = placement.state
         self._placement = placement
@@ -215,9 +209,8 @@ class Stickiness:
     def place_actives(self, capacity: Sequence[int], *, keep_all: bool) -> None:
         """Place all active tasks.
 
-        Args:
-            capacity: number of active tasks of each client up to which it keeps those that it held.
-            keep_all: whether the previous active client keeps its task even without capacity.
+        `capacity`: number of active tasks of each client up to which it keeps those that it held; `keep_all` says
+        whether the previous active client keeps its task even without capacity.
         """
         owner = self._placement.owner
         count = self._placement.active_count
@@ -253,8 +246,7 @@ class Stickiness:
     def follow_moves(self, placed: Sequence[int]) -> None:
         """Update the clients of active tasks after an optimization moved them.
 
-        Args:
-            placed: client on which each task was placed before.
+        `placed`: client on which each task was placed before.
         """
         self._pairs.follow_moves(placed, self._placement)
         for client in range(len(self._loads)):

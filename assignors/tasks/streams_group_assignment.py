@@ -51,16 +51,9 @@ def members_of(
     not empty, says the standbys. If the threads are unknown, tasks that still exist are distributed round-robin in
     Kafka's order: active tasks from the first thread on, standbys from the thread after the last active task, and then
     other copies whose offsets the client reports. The thread that had a task reports its offset, unless
-    `ApplicationState.thread_offsets` says what each thread reports.
-
-    Args:
-        state: the state with the clients.
-        order: order of the map.
-        member_ids: known member ids with their process ids, in the order of the coordinator. Those of a process belong
-            to its threads in the order of the ids; other threads get generated names, and come last.
-
-    Returns:
-        The members.
+    `ApplicationState.thread_offsets` says what each thread reports. `member_ids`: known member ids with their process
+    ids, in the order of the coordinator. Those of a process belong to its threads in the order of the ids; other
+    threads get generated names, and come last.
     """
     clients = (
         range(len(state.clients)) if state.client_insertion_order is None else state.client_insertion_order.tolist()
@@ -166,11 +159,8 @@ class StreamsGroupAssignment:
     ) -> None:
         """Create an assignment without tasks.
 
-        Args:
-            state: the state with the clients.
-            order: order of the coordinator's map of members.
-            member_ids: see `members_of`.
-            computes_processes: whether the coordinator fills its map of processes by `computeIfAbsent`, as from 4.4 on.
+        `order`: order of the coordinator's map of members; `member_ids`: see `members_of`; `computes_processes` says
+        whether the coordinator fills its map of processes by `computeIfAbsent`, as from 4.4 on.
         """
         self.members = members_of(state, order, member_ids)
         self.count = [0] * len(self.members)
@@ -216,11 +206,7 @@ class StreamsGroupAssignment:
         queue.offer(process)
 
     def give(self, task: int, member: int, *, active: bool) -> int:
-        """Assign a task to a member.
-
-        Returns:
-            The number of tasks of the member.
-        """
+        """Assign a task to a member; return the number of tasks of the member."""
         self._by_load.pop(
             self.members[member].process, None
         )  # Kafka discards the heap; a new one may break ties differently.
@@ -229,8 +215,7 @@ class StreamsGroupAssignment:
     def give_to_least_loaded(self, task: int, process: int, *, active: bool) -> int:
         """Assign a task to the member of a process with the fewest tasks; Kafka's heap breaks ties.
 
-        Returns:
-            The number of tasks of the member.
+        Returns the number of tasks of the member.
         """
         members = self._members_of[process]
         if len(members) == 1:

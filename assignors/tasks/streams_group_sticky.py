@@ -169,11 +169,7 @@ class _AssignmentRun:
         return candidates
 
     def assign_actives(self) -> None:
-        """Assign all active tasks.
-
-        Raises:
-            TaskAssignorError: there are tasks, but no client with a thread.
-        """
+        """Assign all active tasks; raise TaskAssignorError if there are tasks, but no client with a thread."""
         remaining = sorted(range(len(self._tasks)), key=self._by_partition.__getitem__)
         remaining = [task for task in remaining if not self._stays(StepKind.KEPT, task, self._ran_on.get(task))]
         remaining = [
@@ -272,8 +268,7 @@ class _AssignmentRun:
     def _give_standby(self, task: int, queue: PriorityQueue) -> bool:
         """Assign a standby to the least loaded process without the task.
 
-        Returns:
-            False if all processes hold the task.
+        Returns False if all processes hold the task.
         """
         group, polled = self.group, []
         is_assigned = False

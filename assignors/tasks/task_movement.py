@@ -61,22 +61,14 @@ class MovementQueue(NamedTuple):
 def move_to_caught_up_clients(placement: TaskPlacement, recorder: Recorder) -> int:
     """Let caught-up clients run or hold the tasks of clients that are not caught up.
 
+    Returns the number of movements; if it is not 0, a probing rebalance is necessary.
+
     Guarantees: an active task runs on a caught-up client if one exists, else on the client with the lowest lag.
 
     Priority: tasks with the fewest caught-up clients first; a caught-up client that holds a standby, then the least
     loaded caught-up client, then the client with the lowest lag.
 
     Complexity: O(C log C) for each movement.
-
-    Args:
-        placement: the placement to change.
-        recorder: receives the steps.
-
-    Returns:
-        The number of movements; if it is not 0, a probing rebalance is necessary.
-
-    Raises:
-        IllegalStateError: a stateful task has no lag for a client.
     """
     state = placement.state
     if not len(state.clients):
@@ -123,14 +115,8 @@ class _Movement:
     ) -> int:
         """Move each copy that is not caught up and for which another copy is closer.
 
-        Args:
-            kernel: executes the movements, and returns their number.
-            tasks: tasks of the copies, rows.
-            destinations: clients of the copies, rows.
-            role: role of the copies.
-
-        Returns:
-            The number of movements.
+        `kernel`: executes the movements, and returns their number; `destinations`: clients of the copies, rows. Returns
+        the number of movements.
         """
         if not len(tasks):
             return 0
@@ -250,11 +236,7 @@ def sort_movements(plan: MovementQueue) -> None:
 
 
 def move_actives(copies: MovementState, clients: PrioritySet, plan: MovementQueue) -> int:
-    """Move active tasks (kernel).
-
-    Returns:
-        The number of movements.
-    """
+    """Move active tasks (kernel); return the number of movements."""
     enter_all(clients)
     num_tasks = len(copies.owner)
     wanted = clients.wanted
@@ -304,12 +286,9 @@ def move_active(copies: MovementState, task: int, source: int, destination: int)
 
 
 def move_standbys(copies: MovementState, clients: PrioritySet, plan: MovementQueue) -> int:
-    """Move standbys (kernel).
+    """Move standbys (kernel); return the number of movements.
 
     A movement for which no client without the task exists moves nothing and does not count.
-
-    Returns:
-        The number of movements.
     """
     sort_movements(plan)
     enter_all(clients)
@@ -344,10 +323,8 @@ def is_held(copies: MovementState, client: int, task: int) -> bool:
 
 
 def closest_without(copies: MovementState, task: int, destination: int) -> int:
-    """Return the client without the task that has the lowest lag and comes before the destination (kernel).
-
-    Returns:
-        The client, or NO_CLIENT.
+    """Return the client without the task that has the lowest lag and comes before the destination, or NO_CLIENT
+    (kernel).
     """
     lags = copies.lags[task]
     closest = destination

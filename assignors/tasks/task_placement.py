@@ -51,9 +51,7 @@ class TaskPlacement:
     def move_actives(self, tasks: IntArray, clients: IntArray) -> None:
         """Assign active tasks to clients, regardless of their current owners.
 
-        Args:
-            tasks: rows of distinct tasks.
-            clients: new owner of each task.
+        `tasks`: rows of distinct tasks.
         """
         owners = self.owners()
         before, num_clients = owners[tasks], len(self.threads)

@@ -103,15 +103,9 @@ def _distribute(
 ) -> list[list[int]]:
     """Distribute tasks of one kind over the threads, and add them to `load`.
 
-    Args:
-        tasks: tasks of this kind.
-        load: number of tasks of each thread so far; the numbers differ by at most one.
-        previous: previous tasks of each thread; empty for tasks that are not sticky.
-        lags: as in `assign_to_threads`.
-        listed: returns the tasks in the order in which they enter Kafka's queue; called only if it matters.
-
-    Returns:
-        The tasks of each thread.
+    `load`: number of tasks of each thread so far; the numbers differ by at most one. `previous`: previous tasks of each
+    thread; empty for tasks that are not sticky. `listed`: returns the tasks in the order in which they enter Kafka's
+    queue; called only if it matters.
     """
     if not tasks:
         return [[] for _ in load]
@@ -147,8 +141,7 @@ class _ThreadDistribution:
     def keep(self, previous: Sequence[Sequence[int]], lags: Lags) -> dict[int, int]:
         """Assign previous tasks to their threads within their capacity.
 
-        Returns:
-            The previous tasks that did not fit, with their last owner.
+        Returns the previous tasks that did not fit, with their last owner.
         """
         remaining, lag_of = self.remaining, lags.__getitem__
         skipped: dict[int, int] = {}

@@ -47,13 +47,8 @@ def refine(state: ApplicationState, target: AssignmentColumns, warmups: BoolArra
     owner has the most. A staged task whose new owner has a standby keeps it, and needs no warm-up; one other standby of
     the task then waits. A standby on the process of a staged task's owner waits, too.
 
-    Args:
-        state: the state of the group; `max_warmup_replicas` is Kafka's `num.warmup.replicas`.
-        target: the target assignment, with threads.
-        warmups: shape (T, C); which previous standbys are warm-ups.
-
-    Returns:
-        The step; the target itself if no task is staged.
+    `state`: the state of the group; `max_warmup_replicas` is Kafka's `num.warmup.replicas`. `warmups`, shape (T, C):
+    which previous standbys are warm-ups. Returns the step; the target itself if no task is staged.
     """
     assert target.thread is not None  # A coordinator assigns tasks to members, which are threads.
     ran, held = previous_holders(state)

@@ -2,9 +2,7 @@
 
 Spark groups the runs by setting; all other tables are computed from the cell statistics. The driver never loads runs.
 
-Cell statistics of one setting, and the differences of its cells from the baseline.
-
-Output directory of an aggregate, written under a temporary name and moved when complete, the summary last.
+The output directory is written under a temporary name and moved when complete, the summary last.
 """
 
 from __future__ import annotations
@@ -57,12 +55,8 @@ _ORDER = {
 class AggregateDirectory:
     """The directory that an aggregate is written to.
 
-    Args:
-        spark: the session whose file systems are used.
-        directory: path or URI; an existing aggregate is replaced.
-
-    Raises:
-        AggregateError: the directory contains something else.
+    `spark`: the session whose file systems are used. `directory`: path or URI; an existing aggregate is replaced.
+    Raises AggregateError if the directory contains something else.
     """
 
     def __init__(self, spark: SparkSession, directory: str) -> None:
@@ -75,11 +69,7 @@ class AggregateDirectory:
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Exclude other processes, and remove what a killed one has left.
-
-        Yields:
-            Nothing.
-        """
+        """Exclude other processes, and remove what a killed one has left."""
         with self._storage.lock(self._name):
             self._storage.complete_replacement(self._temporary, self._name, SUMMARY)
             self._storage.remove(self._temporary)
@@ -135,7 +125,6 @@ class _Cell:
 
     Attributes:
         assignor: its label.
-        runs: number of runs.
         errors: number of runs that raised an error.
         failed: number of runs that ended without an assignment.
         stable: share of the runs that converged.
@@ -155,12 +144,8 @@ class _Cell:
 def cell_statistics(sweep: StoredSweep, runs: pa.Table) -> pa.Table:
     """Compute the statistics of all cells of a setting.
 
-    Args:
-        sweep: the sweep of the setting.
-        runs: the runs of one setting, in any order, with the columns of `run_schema`.
-
-    Returns:
-        Rows of `cell_statistics_schema`, by assignor and metric.
+    `runs`: the runs of one setting, in any order, with the columns of `run_schema`. Returns rows of
+    `cell_statistics_schema`, by assignor and metric.
     """
     rows = runs.to_pylist()
     factors = {name: rows[0][name] for name in sweep.columns}

@@ -17,14 +17,8 @@ def choose_objectives(known: Mapping[str, int], cells: int) -> tuple[str, ...]:
     """Return the objectives by which the cells of a scenario are compared.
 
     The first objective is the cost of cross-rack traffic, or its bytes if a cell has no cost. Objectives that no cell
-    has are omitted.
-
-    Args:
-        known: for each of `OBJECTIVES`, the number of considered cells that have it.
-        cells: the number of considered cells.
-
-    Returns:
-        Names of metrics, in the order of `OBJECTIVES`.
+    has are omitted. `known`: for each of `OBJECTIVES`, the number of considered cells that have it. Returns names of
+    metrics, in the order of `OBJECTIVES`.
     """
     money = next((name for name in MONEY if known[name] == cells), MONEY[-1])
     return tuple(name for name in (money, *OBJECTIVES[len(MONEY) :]) if known[name])
@@ -33,11 +27,8 @@ def choose_objectives(known: Mapping[str, int], cells: int) -> tuple[str, ...]:
 def pareto_front(statistics: Sequence[Row]) -> tuple[list[Row], tuple[str, ...]]:
     """Compute the Pareto front of a scenario.
 
-    Args:
-        statistics: rows of `CELL_STATISTICS` for `OBJECTIVES`, of all cells of the scenario, in any order.
-
-    Returns:
-        Rows of `FRONT`, one per cell, by sweep, setting and assignor; and the objectives they were compared by.
+    `statistics`: rows of `CELL_STATISTICS` for `OBJECTIVES`, of all cells of the scenario, in any order. Returns rows
+    of `FRONT`, one per cell, by sweep, setting and assignor; and the objectives they were compared by.
     """
     cells = _cells(statistics)
     considered = [cell for cell in cells if cell["left_out"] is None]

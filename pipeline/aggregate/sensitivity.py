@@ -77,12 +77,7 @@ class Moments:
     def merged(self, group: NDArray[np.int64], groups: int) -> Moments:
         """Merge groups into larger ones.
 
-        Args:
-            group: shape (groups,); index of the larger group that each group belongs to.
-            groups: number of larger groups.
-
-        Returns:
-            The moments of the larger groups.
+        `group`, shape (groups,): index of the larger group that each group belongs to.
         """
         count = _sums(group, self.count, groups)
         # Deviations from the first mean, so that equal means stay exactly equal.
@@ -96,12 +91,8 @@ class Moments:
 def effects(sweep: StoredSweep, statistics: pa.Table) -> pa.Table:
     """Compute how one metric depends on the factors of a sweep.
 
-    Args:
-        sweep: the sweep.
-        statistics: statistics of all cells for this metric, in any order, with the columns of `cell_statistics_schema`.
-
-    Returns:
-        Rows of `EFFECTS`.
+    `statistics`: statistics of all cells for this metric, in any order, with the columns of `cell_statistics_schema`.
+    Returns rows of `EFFECTS`.
     """
     statistics = statistics.sort_by([("setting", "ascending"), (ASSIGNOR, "ascending")])
     moments = _moments(statistics)
@@ -115,12 +106,7 @@ def effects(sweep: StoredSweep, statistics: pa.Table) -> pa.Table:
 def group_levels(name: str, values: Sequence[Value]) -> LeveledFactor:
     """Group the values of a factor into levels, and numbers with many distinct values into bins.
 
-    Args:
-        name: name of the factor.
-        values: one per cell.
-
-    Returns:
-        The levels and the level of each cell.
+    `values`: one per cell. Returns the levels and the level of each cell.
     """
     known = [value for value in values if value is not None]
     levels, place = _bins(known) if _is_many_numbers(known) else _distinct_levels(known)
@@ -133,14 +119,8 @@ def group_levels(name: str, values: Sequence[Value]) -> LeveledFactor:
 def explained_share(moments: Moments) -> tuple[float | None, str | None]:
     """Return the share of the variance that lies between groups of runs, or the reason why it is unknown.
 
-    The share is corrected for chance differences between groups: T. L. Kelley's epsilon² (1935),
-    1 - (1 - eta²)(runs - 1)/(runs - groups), at least 0.
-
-    Args:
-        moments: moments of the groups.
-
-    Returns:
-        The share and None, or None and the reason.
+    The share is corrected for chance differences between groups: T. L. Kelley's epsilon² (1935), 1 - (1 - eta²)(runs -
+    1)/(runs - groups), at least 0. Returns the share and None, or None and the reason.
     """
     groups, runs = int(np.count_nonzero(moments.count)), float(moments.count.sum())
     if not runs:

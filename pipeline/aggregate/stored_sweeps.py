@@ -54,7 +54,6 @@ class StoredSweep:
         root: URI of the directory.
         factors: in the order of the manifest.
         assignors: labels.
-        seeds: number of seeds.
         baseline: label of the assignor that the others are compared with.
         planned: number of runs of the complete sweep, with those of stopped seeds.
         shared_seeds: the seeds that all cells have, by which cells are compared; None if cells have the same seeds.
@@ -80,11 +79,7 @@ class StoredSweep:
     def label(self, values: Sequence[Value]) -> str:
         """Return a setting as text.
 
-        Args:
-            values: one per factor.
-
-        Returns:
-            Text such as `standbys=1, traffic_cost=10`.
+        `values`: one per factor. Returns text such as `standbys=1, traffic_cost=10`.
         """
         named = zip(self.factors, values, strict=True)
         return ", ".join(f"{factor.name}={level_text(value)}" for factor, value in named) or "unchanged"
@@ -102,16 +97,9 @@ def level_text(value: Value) -> str:
 def find_sweeps(spark: SparkSession, dirs: Iterable[str], baseline: str | None = None) -> list[StoredSweep]:
     """Read the manifests of sweep directories; duplicates are read once.
 
-    Args:
-        spark: the session whose file systems are used.
-        dirs: paths or URIs.
-        baseline: label of the assignor to compare with; overrides the manifests.
-
-    Returns:
-        The sweeps in the order of the directories.
-
-    Raises:
-        AggregateError: a directory is not a sweep directory or has no runs yet, or a sweep lacks the baseline.
+    `spark`: the session whose file systems are used. `dirs`: paths or URIs. `baseline`: label of the assignor to
+    compare with; overrides the manifests. Returns the sweeps in the order of the directories. Raises AggregateError if
+    a directory is not a sweep directory or has no runs yet, or a sweep lacks the baseline.
     """
     storages = list({storage.root: storage for storage in (Storage(spark, directory) for directory in dirs)}.values())
     manifests = [_manifest(storage) for storage in storages]
@@ -124,13 +112,9 @@ def find_sweeps(spark: SparkSession, dirs: Iterable[str], baseline: str | None =
 def factor_columns(sweeps: Iterable[StoredSweep], taken: Iterable[str]) -> dict[str, tuple[str, bool]]:
     """Return the columns for the factors of all sweeps, in order of first occurrence.
 
-    Args:
-        sweeps: the aggregated sweeps.
-        taken: names of existing columns. A factor with the name of an existing column or of an earlier factor in other
-            letter case (Spark ignores case) gets the column `NAME_factor`.
-
-    Returns:
-        By factor name: its column, and whether the column is numeric (the factor is numeric in every sweep).
+    `taken`: names of existing columns. A factor with the name of an existing column or of an earlier factor in other
+    letter case (Spark ignores case) gets the column `NAME_factor`. Returns, by factor name: its column, and whether the
+    column is numeric (the factor is numeric in every sweep).
     """
     is_number: dict[str, bool] = {}
     for sweep in sweeps:

@@ -33,11 +33,8 @@ FRONT_AND_FACTS = pa.schema([*FRONT, ("facts", pa.string())]).remove_metadata()
 def scenario_front(statistics: pa.Table) -> pa.Table:
     """Compute the Pareto front of a scenario and its part of the summary.
 
-    Args:
-        statistics: rows of `CELL_STATISTICS` for `OBJECTIVES`, of all cells of the scenario, in any order.
-
-    Returns:
-        Rows of `FRONT_AND_FACTS`, by sweep, setting and assignor.
+    `statistics`: rows of `CELL_STATISTICS` for `OBJECTIVES`, of all cells of the scenario, in any order. Returns rows
+    of `FRONT_AND_FACTS`, by sweep, setting and assignor.
     """
     rows = statistics.to_pylist()
     cells, objectives = pareto_front(rows)
@@ -53,9 +50,8 @@ def scenario_front(statistics: pa.Table) -> pa.Table:
 def with_all_seeds(fact: Json, of_all_seeds: Json) -> Json:
     """Return the facts of a scenario whose front compares shared seeds, with the counts and differences of all seeds.
 
-    Args:
-        fact: the column `facts` of the scenario, from the statistics of the shared seeds.
-        of_all_seeds: the same from the statistics of all seeds.
+    `fact`: the column `facts` of the scenario, from the statistics of the shared seeds; `of_all_seeds`: the same from
+    the statistics of all seeds.
     """
     considered = {sweep: {"cells_considered": count["cells_considered"]} for sweep, count in fact["counts"].items()}
     counts = {sweep: count | considered[sweep] for sweep, count in of_all_seeds["counts"].items()}
@@ -66,15 +62,9 @@ def build_summary(sweeps: Sequence[StoredSweep], facts: Sequence[Json], stronges
     """Build the summary of an aggregate.
 
     It has counts, fronts, the best cell per objective, the most influential factors, significant differences from the
-    baseline, and the excluded runs and metrics with the reason.
-
-    Args:
-        sweeps: the aggregated sweeps.
-        facts: the column `facts` of each scenario (see `scenario_front`), in any order.
-        strongest: rows of the table `sensitivity`, in any order.
-
-    Returns:
-        A JSON-serializable mapping.
+    baseline, and the excluded runs and metrics with the reason. `facts`: the column `facts` of each scenario (see
+    `scenario_front`), in any order; `strongest`: rows of the table `sensitivity`, in any order. Returns a
+    JSON-serializable mapping.
     """
     facts = sorted(facts, key=lambda fact: str(fact["scenario"]["scenario"]))
     counts = {sweep: count for fact in facts for sweep, count in fact["counts"].items()}

@@ -1,6 +1,6 @@
 """The checkup of an application or a consumer group: its grades, findings, the best change, and its rollout.
 
-The search for a better setting: single changes first, then combinations of helpful changes.
+The search for a better setting tries single changes first, then combinations of helpful changes.
 
 Guarantees: the result depends on the scenario and the options only, not on the number of processes. A setting is
 recommended only if no area has a worse grade, and if with seeds that the search did not use at least one area is
@@ -48,7 +48,6 @@ class SettingRuns(Generic[Setting]):
 
     Attributes:
         program: the settings, situations and areas of the scenario.
-        run_requests: runs them.
         count: number of runs so far.
     """
 
@@ -62,13 +61,8 @@ class SettingRuns(Generic[Setting]):
     ) -> list[list[dict[str, SituationRun]] | None]:
         """Run settings with seeds.
 
-        Args:
-            settings: the settings.
-            seeds: the seeds.
-            keys: keys of the situations; None for all.
-
-        Returns:
-            For each setting, the runs by seed and situation; None if it is invalid in this scenario.
+        `keys`: keys of the situations; None for all. Returns, for each setting, the runs by seed and situation; None if
+        it is invalid in this scenario.
         """
         wanted = tuple(seeds)
         chosen = [one for one in self.program.situations if keys is None or one.key in keys]
@@ -153,13 +147,7 @@ class SearchResult(Generic[Setting]):
 def search(runs: SettingRuns[Setting], seeds: Sequence[int], on_step: Callable[[str], None]) -> SearchResult[Setting]:
     """Search for the setting with the lowest sum of positions whose grades are nowhere worse than today's.
 
-    Args:
-        runs: runs settings.
-        seeds: the seeds of the search.
-        on_step: called with a description of each step.
-
-    Returns:
-        The better settings, and all report cards.
+    `on_step`: called with a description of each step. Returns the better settings, and all report cards.
     """
     return _SettingSearch(runs, seeds, on_step).result()
 
@@ -283,17 +271,9 @@ def run_checkup(
 ) -> CheckupReport:
     """Run the standard situations, grade the current setting, and search for a better one.
 
-    Args:
-        request: what to check.
-        run_requests: runs situations in parallel.
-        on_step: called with a description of each step.
-        on_first: called with the report card of the current setting over `FIRST_SEEDS` seeds, before the search.
-
-    Returns:
-        The report.
-
-    Raises:
-        RecommendError: a situation is invalid with the current setting.
+    `request`: what to check; `on_step`: called with a description of each step; `on_first`: called with the report card
+    of the current setting over `FIRST_SEEDS` seeds, before the search. Raises RecommendError if a situation is invalid
+    with the current setting.
     """
     program = checkup_program(request.scenario, request.today)
     return _run(program, request, run_requests, on_step, on_first)
@@ -302,12 +282,8 @@ def run_checkup(
 def checkup_program(scenario: Scenario, today: str | None) -> CheckupProgram[Any]:
     """Return the program for the subject of a scenario.
 
-    Args:
-        scenario: the scenario.
-        today: label of its current assignor; None for the first.
-
-    Raises:
-        RecommendError: no assignor has this label, or no client is up at the start.
+    `today`: label of its current assignor; None for the first. Raises RecommendError if no assignor has this label, or
+    no client is up at the start.
     """
     if not any(client.starts for client in scenario.blueprint.clients):
         name = scenario.blueprint.application.id
@@ -343,7 +319,6 @@ class _Comparison(Generic[Setting]):
         request: what to check.
         program: the settings, situations and areas.
         runs: runs settings.
-        found: the result of the search.
         first: the first fresh seed.
     """
 

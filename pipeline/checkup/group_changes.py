@@ -33,12 +33,7 @@ class GroupChanges:
     """Describes settings of one consumer group."""
 
     def __init__(self, group: ConsumerGroupEntry, assignor: AssignorSpec) -> None:
-        """Remember the current configs.
-
-        Args:
-            group: the group.
-            assignor: its current assignor.
-        """
+        """Remember the current configs."""
         self._group = group
         self._today = assignor
 

@@ -1,6 +1,5 @@
-"""The program of a checkup of a consumer group.
-
-The rollout of a setting of a consumer group: the rolling restarts that it needs, with steps and checks.
+"""The program of a checkup of a consumer group, and the rollout of a setting: its rolling restarts, with steps and
+checks.
 
 Source: KIP-429 (two rolling restarts to the cooperative protocol), KIP-726 (one if each member lists the cooperative
 assignor already), KIP-848 (online migration to the consumer protocol).
@@ -97,9 +96,7 @@ def _runs(
 def with_owners(document: Document, owned: Mapping[str, Sequence[Sequence[str]]] | None) -> Document:
     """Return the scenario of a group that is running, with the partitions of each consumer.
 
-    Args:
-        document: the scenario of the group.
-        owned: the partitions by client and consumer; None for those of the scenario.
+    `owned`: the partitions by client and consumer; None for those of the scenario.
     """
     document = deepcopy(document)
     if owned is not None:
@@ -114,12 +111,7 @@ class RolloutPlan:
     """The restarts with which a group gets a setting."""
 
     def __init__(self, settings: GroupSettings, setting: GroupSetting) -> None:
-        """Plan the restarts.
-
-        Args:
-            settings: the settings of the scenario.
-            setting: the setting to roll out.
-        """
+        """Plan the restarts."""
         self.settings = settings
         self._setting = setting
         self._to_coordinator = settings.is_of_coordinator(setting) and not settings.by_coordinator
@@ -302,12 +294,7 @@ class GroupProgram(CheckupProgram[GroupSetting]):
     def __init__(self, scenario: Scenario, today: str | None) -> None:
         """Prepare the program.
 
-        Args:
-            scenario: the scenario about the group.
-            today: label of its current assignor; None for the first.
-
-        Raises:
-            RecommendError: no assignor has this label.
+        `scenario`: the scenario about the group. `today`: label of its current assignor; None for the first.
         """
         self.settings = GroupSettings(scenario, current_assignor(scenario, today))
         has_leader = not self.settings.by_coordinator

@@ -65,12 +65,7 @@ class GroupSettings:
     """The settings of a scenario about a consumer group."""
 
     def __init__(self, scenario: Scenario, assignor: AssignorSpec) -> None:
-        """Prepare the settings.
-
-        Args:
-            scenario: the scenario.
-            assignor: its current assignor.
-        """
+        """Prepare the settings."""
         assert scenario.group is not None
         self._scenario = scenario
         self.assignor = assignor

@@ -22,10 +22,7 @@ class ParallelRequests:
     def __init__(self, pool: ProcessPool, spark: SparkSession | None, on_progress: Callable[[str], None]) -> None:
         """Choose where requests run.
 
-        Args:
-            pool: processes of this machine.
-            spark: session whose workers run the requests instead; None for the pool.
-            on_progress: called with a description of the progress.
+        `pool`: processes of this machine. `spark`: session whose workers run the requests instead; None for the pool.
         """
         self._pool = pool
         self._spark = spark
@@ -33,11 +30,7 @@ class ParallelRequests:
         self.step = ""
 
     def __call__(self, requests: Sequence[SituationRequest]) -> list[Any]:
-        """Run requests.
-
-        Returns:
-            What `run_situation` returns for each, in their order.
-        """
+        """Run requests; return what `run_situation` returns for each, in their order."""
         order = sorted(range(len(requests)), key=lambda number: requests[number].key != _LONGEST)
         items = [requests[number] for number in order]
         answers: list[Any] = [None] * len(requests)

@@ -70,8 +70,6 @@ class CheckupProgram(ABC, Generic[Setting]):
     Attributes:
         subject: what is checked.
         areas: the areas to grade.
-        settings: the settings.
-        situations: the situations.
         left_out: the situations that the subject cannot have.
     """
 
@@ -103,15 +101,8 @@ class CheckupProgram(ABC, Generic[Setting]):
     ) -> Rollout:
         """Simulate the rollout of a setting, if the simulation can change it during a run.
 
-        Args:
-            setting: the setting to roll out.
-            before: report card of the current setting.
-            after: report card of the setting.
-            run_requests: runs situations.
-            seeds: the seeds of the comparison.
-
-        Returns:
-            How to roll out, the predicted figures, and how to verify it.
+        `before`: report card of the current setting. Returns how to roll out, the predicted figures, and how to verify
+        it.
         """
 
     def remarks(self) -> tuple[str, ...]:

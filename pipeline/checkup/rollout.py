@@ -35,10 +35,7 @@ def rollout_seeds(seeds: Sequence[int]) -> tuple[int, ...]:
 def rollout_request(scenario: Scenario, document: Document, seeds: Sequence[int]) -> SituationRequest:
     """Return the runs of a rollout.
 
-    Args:
-        scenario: the scenario.
-        document: the scenario in which clients restart.
-        seeds: the seeds.
+    `document`: the scenario in which clients restart.
     """
     folder: Path | None = None if scenario.path is None else scenario.path.parent
     return SituationRequest("rollout", document, scenario.name, folder, HOURS * 3_600_000, tuple(seeds))

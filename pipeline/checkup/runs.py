@@ -36,8 +36,6 @@ class SituationRequest:
         document: the scenario.
         name: name of the scenario in errors.
         folder: folder of the files that it imports.
-        duration_ms: its duration.
-        seeds: the seeds.
         keeps_owners: whether the runs have the owner of each task at the end.
     """
 
@@ -53,8 +51,7 @@ class SituationRequest:
 def run_situation(request: SituationRequest) -> list[SituationRun] | str:
     """Run a situation with each seed.
 
-    Returns:
-        The runs in the order of the seeds; or why the setting is invalid in this scenario.
+    Returns the runs in the order of the seeds; or why the setting is invalid in this scenario.
     """
     try:
         # JSON is YAML, and faster to write.

@@ -142,12 +142,7 @@ class StreamsProgram(CheckupProgram[StreamsSetting]):
     def __init__(self, scenario: Scenario, today: str | None) -> None:
         """Prepare the program.
 
-        Args:
-            scenario: the scenario of the application.
-            today: label of its current assignor; None for the first.
-
-        Raises:
-            RecommendError: no assignor has this label.
+        `today`: label of its current assignor; None for the first.
         """
         scenario, assignor = with_current_assignor(scenario, today)
         own = () if assignor.info.in_streams_groups else _ASSIGNORS

@@ -58,7 +58,6 @@ class StreamsSettings:
     """The settings of a scenario.
 
     Attributes:
-        scenario: the scenario.
         assignor: its current assignor.
         space: the configs that may change.
     """

@@ -44,7 +44,6 @@ class FuzzRequest:
     """How to build an input.
 
     Attributes:
-        search_seed: seed of the search.
         number: number of the case.
         parent: the input to change; None to draw from a family.
         other: another input, from which parts may be taken.
@@ -59,12 +58,8 @@ class FuzzRequest:
 def build_input(request: FuzzRequest, reviewed: Reviewed) -> FuzzInput:
     """Build an input; it depends on the request, and on the configs of the assignor.
 
-    Args:
-        request: how to build it.
-        reviewed: the assignor, with whose configs the scenario must be valid.
-
-    Returns:
-        The input. It is the first valid one of several tries, or the last.
+    `reviewed`: the assignor, with whose configs the scenario must be valid. The input is the first valid one of several
+    tries, or the last.
     """
     rng = random_stream(request.search_seed, "fuzz", str(request.number))
     for _ in range(_TRIES):

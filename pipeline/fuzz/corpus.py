@@ -40,7 +40,6 @@ class Corpus:
     """A corpus on disk; None as folder keeps nothing.
 
     Attributes:
-        folder: the folder.
         cases: number of cases so far.
         inputs: the kept inputs, by number.
         stored: the stored cases by file name of the scenario.
@@ -61,8 +60,7 @@ class Corpus:
     def add_case(self, stem: str, document: Document, comment: str, case: InvariantCase) -> str | None:
         """Store a case; one of the same name is replaced.
 
-        Returns:
-            The file name of its scenario; None without a folder.
+        Returns the file name of its scenario; None without a folder.
         """
         name = f"{stem}.yaml"
         self.stored[name] = case
@@ -76,9 +74,7 @@ class Corpus:
     def save(self, cases: int, facts: Mapping[str, Any]) -> None:
         """Set the number of cases so far, which makes everything before it permanent.
 
-        Args:
-            cases: the number of cases.
-            facts: further values for people.
+        `facts`: further values for people.
         """
         self.cases = cases
         if self.folder is not None:
@@ -90,14 +86,8 @@ class Corpus:
 def open_corpus(folder: Path | None) -> Iterator[Corpus]:
     """Open a corpus, or create it; no other process can write to it until the end of the block.
 
-    Args:
-        folder: the folder; None to keep nothing.
-
-    Yields:
-        The corpus.
-
-    Raises:
-        CorpusError: the folder has other content, or cannot be read or written.
+    `folder`: the folder; None to keep nothing. Raises CorpusError if the folder has other content, or cannot be read or
+    written.
     """
     if folder is None:
         yield Corpus(None)

@@ -29,13 +29,7 @@ _WHOLE_UNITS: Final = (MetricUnit.MS, MetricUnit.BYTES, MetricUnit.BYTES_PER_S)
 
 
 class FoundCases:
-    """Stores what a search finds.
-
-    Args:
-        corpus: where.
-        reviewed: the assignor.
-        seed: seed of the search.
-    """
+    """Stores what a search finds."""
 
     def __init__(self, corpus: Corpus, reviewed: Reviewed, seed: int) -> None:
         self._corpus = corpus
@@ -55,14 +49,8 @@ class FoundCases:
     ) -> FoundViolation:
         """Store a violation.
 
-        Args:
-            found: the input with the violation.
-            violation: the violation.
-            small: the smallest scenario with it; None if it does not recur, in which case nothing is stored.
-            isolate: whether the assignor needs a process of its own.
-
-        Returns:
-            The violation, with its file.
+        `small`: the smallest scenario with it; None if it does not recur, in which case nothing is stored. `isolate`
+        says whether the assignor needs a process of its own. Returns the violation, with its file.
         """
         invariant = violation.invariant
         if small is None:  # It does not recur: a stored case would prove nothing.
@@ -85,14 +73,7 @@ class FoundCases:
     def add_worst(self, found: FuzzInput, document: Document, worst: WorstCase, value: float) -> str | None:
         """Store the worst case in place of an earlier one.
 
-        Args:
-            found: the input from which it was shrunk.
-            document: its scenario.
-            worst: the case.
-            value: the value of its metric, in the metric's unit.
-
-        Returns:
-            Its file; None if the corpus has no folder.
+        `value`: the value of its metric, in the metric's unit. Returns its file; None if the corpus has no folder.
         """
         metric, name = worst.metric, worst_case_name(worst.metric)
         stem = name.removesuffix(".yaml")

@@ -10,7 +10,7 @@ shrunk, and so is the worst case at the end.
 Source: M. Zalewski, american fuzzy lop (2013): inputs with new coverage are kept and changed further. Here, coverage is
 that of the features of scenarios and runs.
 
-The features of a case: what its scenario has, and how the assignor behaved; sizes count in powers of two.
+The features of a case are what its scenario has, and how the assignor behaved; sizes count in powers of two.
 
 A case with a feature that no case had before is worth keeping: its changes reach further.
 """
@@ -62,9 +62,7 @@ _SKEW_STEPS: Final = 4
 def features(document: Document, outcome: AssignorOutcome) -> frozenset[str]:
     """Return the features of a case.
 
-    Args:
-        document: its scenario, in the form that `scenarios.suite.documents.document` builds.
-        outcome: the run.
+    `document`: its scenario, in the form that `scenarios.suite.documents.document` builds.
     """
     scenario = dict(_of_scenario(document))
     run = dict(_of_run(outcome))
@@ -201,7 +199,6 @@ class _Evaluated:
     """An input and its run.
 
     Attributes:
-        found: the input.
         outcome: its run; None if the scenario is invalid with the configs of the assignor.
         crashed: whether the assignor ended its process.
     """
@@ -221,18 +218,8 @@ def run_fuzz(
 ) -> FuzzReport:
     """Search for violations of invariants, and for the highest value of the objective.
 
-    Args:
-        reviewed: the assignor.
-        options: how to search.
-        corpus: the corpus, which grows.
-        workers: number of processes; by default one for each CPU. The results do not depend on it.
-        on_progress: called with a description of the progress.
-
-    Returns:
-        What was found.
-
-    Raises:
-        ReviewError: a case failed for a reason other than the assignor.
+    `workers`: number of processes; by default one for each CPU. The results do not depend on it. Returns what was
+    found.
     """
     with process_pool(workers) as pool:
         search = _FuzzSearch(pool, reviewed, options, corpus, on_progress)

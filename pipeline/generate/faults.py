@@ -46,11 +46,8 @@ class Faults:
     def parse(cls, text: str) -> Faults:
         """Parse `some`, `none`, or shares such as `gaps=0.001,late=0.01`.
 
-        Returns:
-            The faults.
-
-        Raises:
-            FaultsError: a kind is unknown, a share is not between 0 and 1, or the shares exceed one fault per block.
+        Raises FaultsError if a kind is unknown, a share is not between 0 and 1, or the shares exceed one fault per
+        block.
         """
         if text == "some":
             return cls(gaps=0.001, duplicates=0.001, late=0.001, malformed=0.0001, resets=0.0005, skew=0.2)

@@ -61,11 +61,7 @@ class Schedule:
     def parse(cls, days: int, interval: str) -> Schedule:
         """Parse an interval such as `5m`.
 
-        Returns:
-            The schedule.
-
-        Raises:
-            ScheduleError: the interval is not a duration, or does not divide a day into whole blocks.
+        Raises ScheduleError if the interval is not a duration, or does not divide a day into whole blocks.
         """
         try:
             milliseconds = parse_duration_ms(interval)
@@ -96,16 +92,10 @@ class Schedule:
 def measurements(spark: SparkSession, population: Population, schedule: Schedule, faults: Faults) -> DataFrame:
     """Generate the rows in the order in which a collector would write them.
 
-    Args:
-        spark: the session.
-        population: the measured partitions.
-        schedule: the sampling times.
-        faults: the faults to inject.
-
-    Returns:
-        `timestamp` (ms, clock of the broker), `broker`, `topic`, `partition`, `bytes_in_total`, `messages_in_total`
-        (counters); `received` (ms, clock of the collector) if clocks are wrong; and `malformation`: 0 for a good row,
-        otherwise the kind of malformation. One partition of the DataFrame becomes one file.
+    `population`: the measured partitions; `schedule`: the sampling times. Returns `timestamp` (ms, clock of the
+    broker), `broker`, `topic`, `partition`, `bytes_in_total`, `messages_in_total` (counters); `received` (ms, clock of
+    the collector) if clocks are wrong; and `malformation`: 0 for a good row, otherwise the kind of malformation. One
+    partition of the DataFrame becomes one file.
     """
     from pyspark.sql import functions as fn
 

@@ -30,7 +30,6 @@ class Population:
     """The measured partitions.
 
     Attributes:
-        partitions: number of partitions.
         seed: random seed.
         skewed: share of brokers with a wrong clock.
     """
@@ -43,11 +42,9 @@ class Population:
         """Draw the partitions, one row each.
 
         Topic sizes follow Zipf's law with exponent 1, and the partitions of a topic with exponent 0.3, because keys
-        differ in frequency. All partitions of a topic peak at about the same hour.
-
-        Returns:
-            `p` (row number), `topic`, `partition`, `broker` (its leader), `base` (mean bytes per second), `peak_s`
-            (time of the daily peak, in seconds), `message_bytes`, `skew_ms` (how far the clock of the broker is ahead).
+        differ in frequency. All partitions of a topic peak at about the same hour. Returns `p` (row number), `topic`,
+        `partition`, `broker` (its leader), `base` (mean bytes per second), `peak_s` (time of the daily peak, in
+        seconds), `message_bytes`, `skew_ms` (how far the clock of the broker is ahead).
         """
         rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(0,)))
         row = np.arange(self.partitions)

@@ -40,21 +40,9 @@ def generate(
 ) -> GeneratedFiles:
     """Write `metrics/` (measurements as from a collector), `truth/` and `faults/` into a new folder.
 
-    `truth/` has the parameters of each partition's formula. `faults/` has one row per injected fault.
-
-    Args:
-        spark: the session.
-        out: the folder, a path or a URI.
-        population: the measured partitions.
-        schedule: the sampling times.
-        faults: the faults to inject.
-        format_: one of FORMATS.
-
-    Returns:
-        Where the measurements are.
-
-    Raises:
-        GenerateError: the folder is not empty.
+    `truth/` has the parameters of each partition's formula. `faults/` has one row per injected fault. `out`: the
+    folder, a path or a URI; `population`: the measured partitions; `schedule`: the sampling times. Returns where the
+    measurements are. Raises GenerateError if the folder is not empty.
     """
     storage = Storage(spark, out)
     if storage.children():

@@ -35,7 +35,6 @@ class IngestedFile:
 
     Attributes:
         kind: METRICS, or the kind of the dump.
-        uri: its URI.
         size: its size in bytes.
         modified_ms: when it was last modified, in ms since 1970.
         name: its name in rows, as Spark writes it.
@@ -85,8 +84,6 @@ class IngestBatch:
     """What one ingest has read.
 
     Attributes:
-        number: its number, from 1.
-        files: its files.
         counts: counts of its rows of time series.
         mapping: the meaning of their columns; None without time series.
         columns: names and types of the columns of its Parquet files; empty without them.
@@ -123,14 +120,7 @@ class IngestBatch:
 
     @classmethod
     def from_json(cls, text: str) -> IngestBatch:
-        """Read the description of a batch.
-
-        Returns:
-            The batch.
-
-        Raises:
-            IngestError: another release has written it.
-        """
+        """Read the description of a batch; raise IngestError if another release has written it."""
         record = json.loads(text)
         record["counts"].pop("negative_zeros", None)  # Of earlier releases.
         if record.pop("version") != _VERSIONS["chunks" in record]:
@@ -156,8 +146,7 @@ def batch_places(numbers: Iterable[str]) -> list[tuple[str, ...]]:
 def select_new(files: Sequence[SourceFile], batches: Sequence[IngestBatch], kind: str) -> list[SourceFile]:
     """Return the files of a kind that no batch contains.
 
-    Raises:
-        IngestError: a file has changed since a batch was made of it.
+    Raises IngestError if a file has changed since a batch was made of it.
     """
     known = {file.uri: file for batch in batches for file in batch.files if file.kind == kind}
     changed = [file.uri for file in files if file.uri in known and not known[file.uri].is_unchanged(file)]
@@ -173,8 +162,7 @@ def select_new(files: Sequence[SourceFile], batches: Sequence[IngestBatch], kind
 def check_mapping(mapping: NamedMapping, batches: Sequence[IngestBatch], out: str) -> None:
     """Check that time series can be added to those of batches.
 
-    Raises:
-        IngestError: the batches have another mapping, maybe that of the same name in another release.
+    Raises IngestError if the batches have another mapping, maybe that of the same name in another release.
     """
     record = mapping.record
     other = next((batch.mapping for batch in batches if batch.mapping not in (None, record)), None)
@@ -190,8 +178,7 @@ def check_mapping(mapping: NamedMapping, batches: Sequence[IngestBatch], out: st
 def check_columns(batches: Sequence[IngestBatch], added: IngestBatch) -> None:
     """Check that rows of Parquet files have the same text whether they are read together or not.
 
-    Raises:
-        IngestError: the columns of the files differ in more than further ones at the end.
+    Raises IngestError if the columns of the files differ in more than further ones at the end.
     """
     for batch in batches:
         shared = min(len(batch.columns), len(added.columns))

@@ -34,12 +34,7 @@ _WORD = 0xFFFF_FFFF
 def hash_of(topic: str, partition: int) -> int:
     """Return Spark's hash of a topic and the number of a partition; its Spark partition is the hash modulo `tasks`.
 
-    Args:
-        topic: the topic.
-        partition: a signed 32-bit integer.
-
-    Returns:
-        A signed 32-bit integer.
+    `partition`: a signed 32-bit integer. Returns a signed 32-bit integer.
     """
     text = topic.encode()
     whole = len(text) - len(text) % 4
@@ -87,11 +82,7 @@ _CODEC = pa.Codec("zstd", 1)
 def pack_chunks(chunks: pa.RecordBatch) -> list[pa.Array]:
     """Compress chunks.
 
-    Args:
-        chunks: the columns CHUNK_COLUMNS; the readings of a chunk are of one file.
-
-    Returns:
-        The columns PACKED_COLUMNS.
+    `chunks`: the columns CHUNK_COLUMNS; the readings of a chunk are of one file. Returns the columns PACKED_COLUMNS.
     """
     ends = np.cumsum(chunks["readings"].to_numpy())
     starts = ends - chunks["readings"].to_numpy()
@@ -122,8 +113,7 @@ def _differences(time: Integers, starts: Integers) -> Integers:
 def unpack_chunks(chunks: pa.RecordBatch) -> pa.Table:
     """Return the readings of packed chunks, as `series_chunks.read_chunks` does.
 
-    Args:
-        chunks: the columns PACKED_COLUMNS, at least one chunk; all have the same columns.
+    `chunks`: the columns PACKED_COLUMNS, at least one chunk; all have the same columns.
     """
     counts = chunks["readings"].to_numpy()
     of_chunk = pa.array(np.repeat(np.arange(len(counts)), counts))
@@ -204,9 +194,8 @@ class ChunkFile:
 def write_chunk_file(path: Path, batches: Iterator[pa.RecordBatch]) -> None:
     """Write chunks to a file, whole or not at all.
 
-    Args:
-        path: the file; its folder exists.
-        batches: batches with the columns CHUNK_COLUMNS, each with readings of one file.
+    `path`: the file; its folder exists. `batches`: batches with the columns CHUNK_COLUMNS, each with readings of one
+    file.
     """
     with whole_file(path) as sink, pa.ipc.new_file(sink, _SCHEMA) as writer:
         for batch in batches:
@@ -218,8 +207,7 @@ def write_chunk_file(path: Path, batches: Iterator[pa.RecordBatch]) -> None:
 def whole_file(path: Path) -> Iterator[pa.OSFile]:
     """Write a file that appears at the end of the block; Spark may run a task twice, also at the same time.
 
-    Yields:
-        The file, under a temporary name.
+    Yields the file, under a temporary name.
     """
     part = path.with_name(f".{path.name}.{uuid4().hex}")
     try:
@@ -238,13 +226,7 @@ def _hashes(chunks: pa.RecordBatch) -> pa.Array:
 def read_partition(files: Sequence[ChunkFile], task: int, tasks: int) -> Iterator[pa.RecordBatch]:
     """Read the readings of a Spark partition, in the order in which `hourly_worker.hours_of_readings` reads them.
 
-    Args:
-        files: the files.
-        task: number of the Spark partition.
-        tasks: number of Spark partitions.
-
-    Yields:
-        Batches of readings.
+    Yields batches of readings.
     """
     selected = [chunks for file in files for chunks in _select(file, task, tasks)]
     if not selected:
@@ -289,12 +271,7 @@ def _parts(order: Integers, readings: Integers) -> Iterator[Integers]:
 def read_rows(content: pa.Buffer, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
     """Read the readings of a file as rows, in any order.
 
-    Args:
-        content: content of the file.
-        names: names of the source files, by number.
-
-    Yields:
-        Batches of ROWS_SCHEMA.
+    Yields batches of ROWS_SCHEMA.
     """
     reader = pa.ipc.open_file(pa.BufferReader(content))
     for number in range(reader.num_record_batches):

@@ -37,7 +37,6 @@ class WrittenChunks:
     Attributes:
         files: the files with chunks.
         bad: file with the bad rows, in the order of their positions; None without any.
-        counts: counts of rows.
     """
 
     files: tuple[Path, ...]
@@ -58,15 +57,9 @@ def write_chunks(
 ) -> WrittenChunks:
     """Divide the readings of files into chunks, and write them.
 
-    Args:
-        spark: the session.
-        plan: which row groups each task reads.
-        mapping: the meaning of the columns.
-        folder: the folder of the files, which all workers see; created.
-        scratch: a temporary folder, which all workers see; created.
-
-    Returns:
-        The files of the chunks, and the bad rows.
+    `plan`: which row groups each task reads. `mapping`: the meaning of the columns. `folder`: the folder of the files,
+    which all workers see; created. `scratch`: a temporary folder, which all workers see; created. Returns the files of
+    the chunks, and the bad rows.
     """
     for place in (folder, scratch):
         place.mkdir(parents=True, exist_ok=True)
@@ -98,10 +91,7 @@ def _bad_schema(schema: pa.Schema) -> pa.Schema:
 class _TaskWriter:
     """Reads the row groups of a task, writes their bad rows and counts all.
 
-    Args:
-        mapping: the meaning of the columns.
-        schema: the schema of the files.
-        bad: file for the bad rows.
+    `mapping`: the meaning of the columns.
     """
 
     def __init__(self, mapping: SourceMapping, schema: pa.Schema, bad: Path) -> None:
@@ -139,16 +129,9 @@ def aggregate_chunks(
 ) -> DataFrame:
     """Aggregate the readings of chunks by hour of the day, and write the result to `scratch`.
 
-    Args:
-        spark: the session.
-        files: the files of the chunks.
-        tasks: number of Spark partitions.
-        interval_ms: time between readings; the median of each series by default.
-        counters: whether readings are counters, not rates.
-        scratch: URI of the temporary folder.
-
-    Returns:
-        Rows of `hourly_worker.SCHEMA`.
+    `tasks`: number of Spark partitions. `interval_ms`: time between readings; the median of each series by default.
+    `counters` says whether readings are counters, not rates. `scratch`: URI of the temporary folder. Returns rows of
+    `hourly_worker.SCHEMA`.
     """
     from pyspark.sql.pandas.types import from_arrow_schema
 
@@ -183,14 +166,8 @@ _NOT_IN_CHUNKS: Final = {
 def rows_of_chunks(spark: SparkSession, uris: Sequence[str], names: Sequence[str], counters: bool) -> DataFrame:
     """Return the readings of chunks as rows, from any file system of Spark.
 
-    Args:
-        spark: the session.
-        uris: the files of the chunks.
-        names: the names of their source files, by number.
-        counters: whether readings are counters, not rates.
-
-    Returns:
-        The columns of `rows.read_rows` that valid rows have.
+    `counters` says whether readings are counters, not rates. Returns the columns of `rows.read_rows` that valid rows
+    have.
     """
     from pyspark.sql import functions as fn
     from pyspark.sql.pandas.types import from_arrow_schema

@@ -30,7 +30,6 @@ class GroupLag:
     """How far a consumer group is behind.
 
     Attributes:
-        group: the group.
         topics: number of topics that it reads.
         mean_records: mean lag over all readings, summed over its partitions.
         max_records: highest lag of a partition, or of a topic whose partitions are not measured.
@@ -47,15 +46,10 @@ def bytes_out_by_hour(
 ) -> DataFrame:
     """Aggregate readings of bytes out as those of incoming bytes.
 
-    Args:
-        rows: good rows as returned by `rows.read_rows`; those without bytes out are left out.
-        names: names of their files, as in the rows.
-        tasks: number of Spark partitions.
-        mapping: the meaning of their metrics.
-        interval_ms: time between readings; the median of each series by default.
-
-    Returns:
-        Rows of `hourly_worker.SCHEMA`; `bytes_per_s` are bytes out.
+    `rows`: good rows as returned by `rows.read_rows`; those without bytes out are left out. `names`: names of their
+    files, as in the rows. `tasks`: number of Spark partitions. `mapping`: the meaning of their metrics. `interval_ms`:
+    time between readings; the median of each series by default. Returns rows of `hourly_worker.SCHEMA`; `bytes_per_s`
+    are bytes out.
     """
     from pyspark.sql import functions as fn
 
@@ -75,15 +69,10 @@ def bytes_out_of_topics(hours: DataFrame) -> DataFrame:
 def lags_by_hour(rows: DataFrame, tasks: int, mapping: SourceMapping, interval_ms: int | None) -> DataFrame:
     """Return the table `lags`.
 
-    Args:
-        rows: good rows as returned by `rows.read_rows`; those without a lag are left out.
-        tasks: number of Spark partitions.
-        mapping: the meaning of their metrics.
-        interval_ms: time between readings; the median of each series by default.
-
-    Returns:
-        One row per group, topic, partition and hour of the day. Of several readings of a group and partition at the
-        same time, such as those of two exporters, the largest counts.
+    `rows`: good rows as returned by `rows.read_rows`; those without a lag are left out. `tasks`: number of Spark
+    partitions. `mapping`: the meaning of their metrics. `interval_ms`: time between readings; the median of each series
+    by default. Returns one row per group, topic, partition and hour of the day. Of several readings of a group and
+    partition at the same time, such as those of two exporters, the largest counts.
     """
     from pyspark.sql import functions as fn
 
@@ -110,8 +99,7 @@ def lags_by_hour(rows: DataFrame, tasks: int, mapping: SourceMapping, interval_m
 def summarize_lags(lags: DataFrame) -> tuple[GroupLag, ...]:
     """Return the lag of each group, by name.
 
-    Args:
-        lags: the table `lags`; sums over a topic count only where its partitions are not measured.
+    `lags`: the table `lags`; sums over a topic count only where its partitions are not measured.
     """
     from pyspark.sql import Window
     from pyspark.sql import functions as fn

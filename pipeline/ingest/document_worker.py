@@ -23,13 +23,9 @@ _SCHEMA = pa.schema(
 def document_rows(batches: Iterator[pa.RecordBatch], format_: str) -> Iterator[pa.RecordBatch]:
     """Divide documents into rows.
 
-    Args:
-        batches: `file` (URI), `written` (µs since 1970) and `value` (the document).
-        format_: a format of `documents`.
-
-    Yields:
-        Batches of `file`, `written`, `row` (number in the file), `raw` (the row as JSON) and `broken` (why the row, or
-        the document, cannot be read; null if it can).
+    `batches`: `file` (URI), `written` (µs since 1970) and `value` (the document). Yields batches of `file`, `written`,
+    `row` (number in the file), `raw` (the row as JSON) and `broken` (why the row, or the document, cannot be read; null
+    if it can).
     """
     for batch in batches:
         for document in batch.to_pylist():

@@ -70,16 +70,8 @@ def first_line(text: str) -> str:
 def rows_of(format_: str, text: str, file: str) -> Iterator[tuple[Row, str | None]]:
     """Yield the rows of a document.
 
-    Args:
-        format_: its format, as `document_format` returns it.
-        text: the document.
-        file: the name of its file.
-
-    Yields:
-        A row, and why it is malformed; None if it is not.
-
-    Raises:
-        NotADocumentError: the document has no such form.
+    `format_`: its format, as `document_format` returns it. Yields a row, and why it is malformed; None if it is not.
+    Raises NotADocumentError if the document has no such form.
     """
     yield from _READERS[format_](text.removeprefix("\ufeff"), file)
 

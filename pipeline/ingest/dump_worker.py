@@ -51,8 +51,7 @@ class RotatedLogs:
 def describe_bounds(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Find where leader logs begin and end.
 
-    Yields:
-        Batches with `file` and `bounds`, a `LogBounds` as JSON.
+    Yields batches with `file` and `bounds`, a `LogBounds` as JSON.
     """
     for batch in batches:
         bounds = [json.dumps(asdict(find_bounds(_as_written(text)))) for text in batch["text"].to_pylist()]
@@ -64,14 +63,9 @@ def parse_texts(
 ) -> Iterator[pa.RecordBatch]:
     """Parse texts into rows of a table.
 
-    Args:
-        kind: one of READERS.
-        batches: batches with columns `file` and `text`.
-        schema: schema of the result: the columns of the table, then `file`, `reason` and `raw`.
-        rotated: how leader logs continue one another; None if they do not.
-
-    Yields:
-        Batches of rows; a text that cannot be parsed becomes one row with a reason.
+    `batches`: batches with columns `file` and `text`. `schema`: schema of the result: the columns of the table, then
+    `file`, `reason` and `raw`. `rotated`: how leader logs continue one another; None if they do not. Yields batches of
+    rows; a text that cannot be parsed becomes one row with a reason.
     """
     for batch in batches:
         rows: list[Row] = []

@@ -32,14 +32,9 @@ _ARROW = {
 def read_dumps(spark: SparkSession, kind: str, texts: DataFrame, scratch: str) -> DataFrame:
     """Parse dumps of one kind and write the rows to `scratch`.
 
-    Args:
-        spark: the session.
-        kind: one of TABLE_OF.
-        texts: `file` and `text`, as returned by `dump_texts` or `texts_of_copies`.
-        scratch: URI of the temporary folder.
-
-    Returns:
-        The columns of the table, `file`, `reason` and `raw`; a dump that cannot be parsed is one row with a reason.
+    `texts`: `file` and `text`, as returned by `dump_texts` or `texts_of_copies`; `scratch`: URI of the temporary
+    folder. Returns the columns of the table, `file`, `reason` and `raw`; a dump that cannot be parsed is one row with a
+    reason.
     """
     columns = _columns(TABLE_OF[kind])
     schema = pa.schema([(name, _ARROW[type_]) for name, type_ in columns.items()])
@@ -74,10 +69,8 @@ def dump_texts(spark: SparkSession, kind: str, files: Sequence[SourceFile]) -> D
 def texts_of_copies(spark: SparkSession, names: Mapping[str, str]) -> DataFrame:
     """Return the texts of copies of dumps.
 
-    Args:
-        spark: the session.
-        names: names of the dumps, as rows have them, by the URIs of their copies; in the order of the dumps, because
-            rows of several dumps are in the order in which Spark reads them.
+    `names`: names of the dumps, as rows have them, by the URIs of their copies; in the order of the dumps, because rows
+    of several dumps are in the order in which Spark reads them.
     """
     from pyspark.sql import functions as fn
 

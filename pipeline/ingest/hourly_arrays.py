@@ -79,15 +79,9 @@ class RatesByHour:
     ) -> RatesByHour:
         """Divide intervals by the hours of the day that they cover.
 
-        Args:
-            number: number of the topic and partition of each interval; shape (intervals,).
-            start: where it starts, in ms since 1970.
-            end: where it ends, after its start.
-            span_ms: its length, or that of the interval that it is a part of.
-            rates: bytes and messages per second in it.
-
-        Returns:
-            One part per interval and hour of the day.
+        `number`: number of the topic and partition of each interval; shape (intervals,). `start`: where it starts, in
+        ms since 1970. `end`: where it ends, after its start. `span_ms`: its length, or that of the interval that it is
+        a part of. `rates`: bytes and messages per second in it. Returns one part per interval and hour of the day.
         """
         first = start // HOUR_MS
         count = np.minimum((end - 1) // HOUR_MS - first + 1, HOURS)
@@ -108,16 +102,9 @@ def aggregate_by_hour(samples: Samples, number: Integers, hourly: RatesByHour) -
     """Aggregate samples by topic, partition and hour of the day.
 
     Percentiles are exact (linear interpolation between the two nearest rates) over the intervals that count in the
-    hour, or all if none does; means weight each rate by its time in the hour.
-
-    Args:
-        samples: the samples; they count in the hour in which their interval ends.
-        number: number of their topic and partition.
-        hourly: the rates of the topics and partitions.
-
-    Returns:
-        The keys of `RatesByHour` that occur, ascending; and by name, the columns of `hourly_worker.SCHEMA` from `rows`
-        on.
+    hour, or all if none does; means weight each rate by its time in the hour. `samples`: the samples; they count in the
+    hour in which their interval ends. Returns the keys of `RatesByHour` that occur, ascending; and by name, the columns
+    of `hourly_worker.SCHEMA` from `rows` on.
     """
     own = number * HOURS + (samples.end - 1) // HOUR_MS % HOURS
     keys, group = np.unique(np.concatenate([own, hourly.key]), return_inverse=True)
@@ -154,9 +141,8 @@ def aggregate_by_hour(samples: Samples, number: Integers, hourly: RatesByHour) -
 def _percentiles(values: Numbers, sizes: Integers) -> pa.Array:
     """Return the percentiles of each group, null without values.
 
-    Args:
-        values: rates by group, which are sorted in place; shape (samples,).
-        sizes: number of samples of each group; shape (groups,).
+    `values`: rates by group, which are sorted in place; shape (samples,). `sizes`: number of samples of each group;
+    shape (groups,).
     """
     ends = np.cumsum(sizes)
     starts = ends - sizes

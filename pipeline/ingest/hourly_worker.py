@@ -62,14 +62,9 @@ def combine_brokers(brokers: Sequence[Rates], combination: BrokerCombination) ->
 
     The traffic between two common times is that of the intervals of all brokers, each in proportion to its time. Before
     its first interval and after its last one, plus the usual time between its readings, a broker has no traffic.
-
-    Args:
-        brokers: the rates of each broker; at least one with an interval.
-        combination: how they are combined, see `MappedMetric.brokers`.
-
-    Returns:
-        The known rates of all brokers, in intervals within an hour; and for each, the length of the interval before it
-        was divided by hour.
+    `brokers`: the rates of each broker; at least one with an interval. `combination`: how they are combined, see
+    `MappedMetric.brokers`. Returns the known rates of all brokers, in intervals within an hour; and for each, the
+    length of the interval before it was divided by hour.
     """
     uncut = _bounds(sorted(brokers, key=lambda rates: -int(rates.known.sum())))
     bounds = np.union1d(uncut, np.arange(uncut[0] // HOUR_MS + 1, uncut[-1] // HOUR_MS + 1) * HOUR_MS)
@@ -181,16 +176,11 @@ def hours_of_readings(
 ) -> Iterator[pa.RecordBatch]:
     """Aggregate the readings of one Spark partition by topic, partition and hour of the day.
 
-    Args:
-        batches: `topic`, `partition`, `broker`, `metric`, `file` (a number) and `time`, `bytes`, `messages`, `ahead`
-            (ms) and `counter`; sorted by the first five and then by position in the file. `metric`, `bytes`,
-            `messages`, `ahead` and `counter` can be missing.
-        interval_ms: time between readings; the median of each series by default.
-        counters: whether readings are counters, not rates, if `counter` is missing.
-        brokers: how brokers are combined, by metric; see `MappedMetric.brokers`.
-
-    Yields:
-        Rows of SCHEMA.
+    `batches`: `topic`, `partition`, `broker`, `metric`, `file` (a number) and `time`, `bytes`, `messages`, `ahead` (ms)
+    and `counter`; sorted by the first five and then by position in the file. `metric`, `bytes`, `messages`, `ahead` and
+    `counter` can be missing. `interval_ms`: time between readings; the median of each series by default. `counters`
+    says whether readings are counters, not rates, if `counter` is missing. `brokers`: how brokers are combined, by
+    metric; see `MappedMetric.brokers`. Yields rows of SCHEMA.
     """
     for table in _whole_groups(batches):
         yield _hours(table, interval_ms, counters, brokers or {})
@@ -278,15 +268,8 @@ def _hours(
 def _without_merged_brokers(table: pa.Table, readings: Readings, samples: Samples) -> Samples:
     """Return the samples without the rates of series without a broker that have several values at most times.
 
-    Several brokers report such a partition; the largest value may be the flat counter of a former leader.
-
-    Args:
-        table: the readings, as columns.
-        readings: the readings.
-        samples: their samples.
-
-    Returns:
-        The samples; the rates that are left out are NaN.
+    Several brokers report such a partition; the largest value may be the flat counter of a former leader. `table`: the
+    readings, as columns. Returns the samples; the rates that are left out are NaN.
     """
     series = np.cumsum(readings.series_starts) - 1
     times = np.bincount(series, np.logical_not(samples.counts["duplicates"]))

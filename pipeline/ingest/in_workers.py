@@ -29,15 +29,8 @@ def aggregate_in_workers(
 ) -> DataFrame:
     """Aggregate readings into one row per topic, partition and hour of the day (UTC).
 
-    Args:
-        rows: good rows as returned by `rows.read_rows`.
-        names: names of their files, as in the rows.
-        tasks: number of Spark partitions.
-        interval_ms: time between readings; the median of each series by default.
-        mapping: the meaning of their columns.
-
-    Returns:
-        Rows of `hourly_worker.SCHEMA`.
+    `rows`: good rows as returned by `rows.read_rows`. `interval_ms`: time between readings; the median of each series
+    by default. `mapping`: the meaning of their columns. Returns rows of `hourly_worker.SCHEMA`.
     """
     from pyspark.sql import functions as fn
 
@@ -73,8 +66,7 @@ def aggregate_in_workers(
 def _file_numbers(spark: SparkSession, names: Sequence[str]) -> DataFrame:
     """Assign numbers to files in the order of their names, which is that of equal readings; a number takes less space.
 
-    Returns:
-        `file`, as rows have it, and `number`.
+    Returns `file`, as rows have it, and `number`.
     """
     ordered = sorted(set(names), key=str.encode)
     return spark.createDataFrame(list(enumerate(ordered)), "number int, file string")

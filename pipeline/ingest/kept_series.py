@@ -48,14 +48,7 @@ _KEPT_DDL = ", ".join(f"`{name}` {type_}" for name, type_ in _KEPT.items())
 def keep_rows(
     spark: SparkSession, groups: Sequence[FileGroup], mapping: SourceMapping, rows_folder: str, bad_folder: str
 ) -> RowCounts:
-    """Read files, and write their valid rows to one folder and the malformed ones to another.
-
-    Returns:
-        The counts of rows.
-
-    Raises:
-        IngestError: a column of the mapping is missing.
-    """
+    """Read files, and write their valid rows to one folder and the malformed ones to another."""
     rows = read_groups(spark, groups, mapping)
     observed = CountedRows(rows)
     write_parquet(observed.rows.where(VALID).select(*_KEPT), rows_folder)
@@ -70,8 +63,7 @@ def keep_chunks(
 ) -> WrittenChunks:
     """Read Parquet files, and write their good rows as chunks to one folder and the malformed ones to another.
 
-    Returns:
-        The files of the chunks and the counts of rows.
+    Returns the files of the chunks and the counts of rows.
     """
     written = write_chunks(spark, plan, mapping, folder, scratch)
     if (bad := written.bad_rows(spark, plan)) is not None:
@@ -93,19 +85,10 @@ def measure_kept(
 ) -> Measured:
     """Aggregate the rows of batches by hour of the day, and write the result to `scratch`.
 
-    Args:
-        spark: the session.
-        batches: those with time series; at least one.
-        path: function that returns the URI of a place in the output folder.
-        mapping: the meaning of the columns of their files.
-        interval_ms: time between readings; the median of each series by default.
-        scratch: URI of the temporary folder.
-
-    Returns:
-        What `source_series.measure` returns for all their files.
-
-    Raises:
-        IngestError: no row is valid.
+    `batches`: those with time series; at least one. `path`: function that returns the URI of a place in the output
+    folder. `mapping`: the meaning of the columns of their files. `interval_ms`: time between readings; the median of
+    each series by default. `scratch`: URI of the temporary folder. Returns what `source_series.measure` returns for all
+    their files.
     """
     counted = sum((batch.counts for batch in batches), RowCounts())
     with_bad = [path(*batch.place(QUARANTINED)) for batch in batches if batch.counts.malformed]

@@ -304,8 +304,7 @@ Kafka counts bytes per topic only, and messages per partition only as the end of
 def find_mapping(text: str) -> NamedMapping:
     """Return a built-in mapping by name, or read one from a YAML file.
 
-    Raises:
-        IngestError: neither exists, or the file is not a valid mapping.
+    Raises IngestError if neither exists, or the file is not a valid mapping.
     """
     if text in BUILT_IN:
         return NamedMapping(text, BUILT_IN[text])

@@ -28,7 +28,6 @@ class Measured:
         hours: rows as returned by `expand_percentiles`, read from disk.
         sizes: topic, partition, size_bytes, replicas; None if the mapping has no sizes.
         quarantine: file, reason, raw; None if every row is good.
-        counts: counts of rows.
         measures_topics: whether some hours can be those of a topic as a whole.
         has_topic_sizes: whether some sizes are those of whole topics, with partition WHOLE_TOPIC.
         bytes_out: bytes out by hour, as `hours`, read from disk; None if not measured.
@@ -64,12 +63,7 @@ class Aggregation:
     def in_workers(self, good: DataFrame, names: Sequence[str]) -> DataFrame:
         """Aggregate rows by arrays, and write the result.
 
-        Args:
-            good: good rows as returned by `rows.read_rows`.
-            names: names of their files, as in the rows.
-
-        Returns:
-            Rows of `hourly_worker.SCHEMA`.
+        `good`: good rows as returned by `rows.read_rows`. Returns rows of `hourly_worker.SCHEMA`.
         """
         return self._written(aggregate_in_workers(good, names, self.tasks, self.interval_ms, self.mapping))
 
@@ -91,12 +85,7 @@ class Aggregation:
     ) -> Measured:
         """Return the result; the rows are read again for sizes, bytes out and lags, which few sources have.
 
-        Args:
-            rows: the valid rows.
-            names: names of their files, as in the rows.
-            hours: their hours, as returned by `in_workers`.
-            quarantine: file, reason, raw; None if every row is good.
-            counts: counts of all rows.
+        `hours`: their hours, as returned by `in_workers`. `quarantine`: file, reason, raw; None if every row is good.
         """
         bytes_out = None
         if counts.bytes_out:
@@ -166,12 +155,7 @@ def without_nulls(bad: DataFrame) -> DataFrame:
 def check_good_rows(bad: DataFrame | None, counted: RowCounts) -> None:
     """Check that a row is good.
 
-    Args:
-        bad: file, reason, raw of the malformed rows; None without any.
-        counted: counts of all rows.
-
-    Raises:
-        IngestError: none is.
+    `bad`: file, reason, raw of the malformed rows; None without any. Raises IngestError if none is.
     """
     if counted.rows > counted.malformed + counted.ignored:
         return

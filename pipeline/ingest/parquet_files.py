@@ -54,9 +54,8 @@ class ParquetPlan:
 def plan_parquet(spark: SparkSession, groups: Sequence[FileGroup], mapping: SourceMapping) -> ParquetPlan | None:
     """Plan the reading of files by workers.
 
-    Returns:
-        The plan; None if Spark has to read the files: if they are not Parquet with equal columns of supported types, or
-        on a file system that the workers do not reach.
+    Returns the plan; None if Spark has to read the files: if they are not Parquet with equal columns of supported
+    types, or on a file system that the workers do not reach.
     """
     if len(groups) > 1 or groups[0].format != "parquet":
         return None
@@ -133,16 +132,9 @@ def aggregate_parquet(
 ) -> tuple[DataFrame, DataFrame, RowCounts]:
     """Aggregate the readings of files by hour of the day, and write the result to `scratch`.
 
-    Args:
-        spark: the session.
-        plan: which row groups each task reads.
-        tasks: number of Spark partitions after the shuffle.
-        interval_ms: time between readings; the median of each series by default.
-        mapping: the meaning of the columns.
-        scratch: URI of the temporary folder.
-
-    Returns:
-        Rows of `hourly_worker.SCHEMA`; `file`, `reason` and `raw` of bad rows; the counts.
+    `plan`: which row groups each task reads. `tasks`: number of Spark partitions after the shuffle. `interval_ms`: time
+    between readings; the median of each series by default. `mapping`: the meaning of the columns. `scratch`: URI of the
+    temporary folder. Returns rows of `hourly_worker.SCHEMA`; `file`, `reason` and `raw` of bad rows; the counts.
     """
     from pyspark.sql import Observation
     from pyspark.sql import functions as fn

@@ -68,7 +68,6 @@ class RowGroup:
     """A row group of a Parquet file.
 
     Attributes:
-        file: the file.
         number: its number in the file.
         position: number of rows in the files and row groups before it.
     """
@@ -122,13 +121,8 @@ def describe_file(path: str) -> tuple[bytes, list[int]] | None:
 def read_row_groups(groups: Sequence[RowGroup], mapping: SourceMapping, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """Read row groups, validate their rows, and divide the good ones into chunks.
 
-    Args:
-        groups: row groups in the order of their positions.
-        mapping: the meaning of the columns.
-        schema: the schema of the files.
-
-    Yields:
-        Batches of chunks or of bad rows, with the columns of `output_schema`.
+    `groups`: row groups in the order of their positions; `mapping`: the meaning of the columns. Yields batches of
+    chunks or of bad rows, with the columns of `output_schema`.
     """
     result = output_schema(schema)
     held: list[_ValidatedRows] = []

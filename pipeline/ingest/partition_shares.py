@@ -20,13 +20,9 @@ _SHAPES = ("mean", *PERCENTILES)
 def distribute_over_partitions(hours: DataFrame, sizes: DataFrame | None, placements: DataFrame | None) -> DataFrame:
     """Fill in the hours of partitions that were not measured themselves from those of their topic.
 
-    Args:
-        hours: rows as returned by `measured.expand_percentiles`, some with partition WHOLE_TOPIC.
-        sizes: topic, partition, size_bytes; None if unknown.
-        placements: topic, partition; None if unknown.
-
-    Returns:
-        Hours of partitions that have samples. Topics without a known partition are left out.
+    `hours`: rows as returned by `measured.expand_percentiles`, some with partition WHOLE_TOPIC. `sizes`: topic,
+    partition, size_bytes; None if unknown. `placements`: topic, partition; None if unknown. Returns hours of partitions
+    that have samples. Topics without a known partition are left out.
     """
     from pyspark.sql import functions as fn
 
@@ -55,13 +51,9 @@ def distribute_over_partitions(hours: DataFrame, sizes: DataFrame | None, placem
 def distribute_sizes(sizes: DataFrame, placements: DataFrame | None) -> DataFrame:
     """Fill in the sizes of partitions that were not measured themselves from those of their topic.
 
-    Args:
-        sizes: topic, partition, size_bytes, replicas; with partition WHOLE_TOPIC, size_bytes is the sum over all
-            replicas of all partitions.
-        placements: topic, partition, replicas; None if unknown.
-
-    Returns:
-        Sizes of partitions; a topic is distributed equally over its replicas. Topics without placements are left out.
+    `sizes`: topic, partition, size_bytes, replicas; with partition WHOLE_TOPIC, size_bytes is the sum over all replicas
+    of all partitions. `placements`: topic, partition, replicas; None if unknown. Returns sizes of partitions; a topic
+    is distributed equally over its replicas. Topics without placements are left out.
     """
     from pyspark.sql import functions as fn
 

@@ -26,19 +26,11 @@ _BROKEN = "_broken"
 def read_rows(spark: SparkSession, group: FileGroup, mapping: SourceMapping) -> DataFrame:
     """Read files into rows with common columns.
 
-    Args:
-        spark: the session.
-        group: the files.
-        mapping: the meaning of their columns.
-
-    Returns:
-        `topic`, `partition` (WHOLE_TOPIC if measured per topic), `broker`, `metric` (null if wide), `time`, `received`
-        (ms), `bytes`, `messages`, `size` (null if not measured), `counter`, `brokers` (see `MappedMetric`),
-        `ignored` (a metric that the mapping does not contain), `reason` (null if the row is good), the position
-        `file`, `block`, `row` (the last two grow along a file), and `raw`, the text of the row.
-
-    Raises:
-        IngestError: a column of the mapping is missing.
+    Returns `topic`, `partition` (WHOLE_TOPIC if measured per topic), `broker`, `metric` (null if wide), `time`,
+    `received` (ms), `bytes`, `messages`, `size` (null if not measured), `counter`, `brokers` (see `MappedMetric`),
+    `ignored` (a metric that the mapping does not contain), `reason` (null if the row is good), the position `file`,
+    `block`, `row` (the last two grow along a file), and `raw`, the text of the row. Raises IngestError if a column of
+    the mapping is missing.
     """
     if group.format == "parquet":
         raw = _from_columns(spark, group, mapping)

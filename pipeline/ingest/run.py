@@ -1,6 +1,6 @@
 """The ingest: reads sources and writes a folder of tables.
 
-Ingest of new files into a folder that keeps what earlier ingests have read.
+It also adds new files to a folder that keeps what earlier ingests have read.
 """
 
 from __future__ import annotations
@@ -68,9 +68,7 @@ class KeptReadings:
     """What the ingests into a folder have read, including the current one.
 
     Attributes:
-        spark: the session.
         target: the folder.
-        batches: the batches, by number.
         added: the number of the batch that the current ingest writes; None without new files.
         new_files: number of files that the current ingest reads.
         seen_files: number of its files that earlier ones have read.
@@ -121,18 +119,8 @@ def keep_new_files(
 ) -> KeptReadings:
     """Write a batch of the files that no earlier ingest into a folder has read.
 
-    Args:
-        spark: the session.
-        target: the folder; it is locked.
-        sources: paths by kind.
-        mapping: the meaning of the columns of the time series.
-        on_progress: called with a description of each step.
-
-    Returns:
-        The earlier batches and the new one.
-
-    Raises:
-        IngestError: the folder does not keep readings or has others, a file has changed, or a source cannot be read.
+    `sources`: paths by kind; `mapping`: the meaning of the columns of the time series. Raises IngestError if the folder
+    does not keep readings or has others, a file has changed, or a source cannot be read.
     """
     earlier = target.batches()
     if not earlier and target.read_manifest() is not None:
@@ -158,13 +146,7 @@ def keep_new_files(
 
 @dataclass(slots=True)
 class _Writer:
-    """Writes a batch.
-
-    Attributes:
-        spark: the session.
-        target: the output folder.
-        batch: the batch.
-    """
+    """Writes a batch. `target`: the output folder."""
 
     spark: SparkSession
     target: Target
@@ -260,11 +242,7 @@ class IngestSources:
     leader_logs: tuple[str, ...] = ()
 
     def check(self) -> None:
-        """Check that sources are given.
-
-        Raises:
-            IngestError: no source is given.
-        """
+        """Check that sources are given; raise IngestError if no source is given."""
         if self == IngestSources():
             raise IngestError("no sources; name time series, dumps or logs")
 
@@ -322,23 +300,11 @@ def ingest(
     """Ingest sources into a folder, completely or not at all.
 
     With `add`, the folder keeps what it needs of the files, and later ingests add files to them. The tables are those
-    of one ingest of all files.
-
-    Args:
-        spark: the session.
-        sources: the sources.
-        out: path or URI of the folder; an earlier ingest there is replaced.
-        mapping: the meaning of the columns of the time series.
-        interval_ms: time between readings; the median of each series by default.
-        command: the command line, for the manifest.
-        on_progress: called with a description of each step.
-        add: whether to add the files that are new to those of earlier ingests into the folder.
-
-    Returns:
-        Counts of rows and tables.
-
-    Raises:
-        IngestError: a source, the mapping or the folder cannot be used.
+    of one ingest of all files. `out`: path or URI of the folder; an earlier ingest there is replaced. `mapping`: the
+    meaning of the columns of the time series. `interval_ms`: time between readings; the median of each series by
+    default. `command`: the command line, for the manifest. `add` says whether to add the files that are new to those of
+    earlier ingests into the folder. Returns counts of rows and tables. Raises IngestError if a source, the mapping or
+    the folder cannot be used.
     """
     sources.check()
     target = Target(spark, out)
@@ -402,14 +368,7 @@ def _unchanged(manifest: Mapping[str, Any], kept: KeptReadings) -> IngestResult:
 
 @contextmanager
 def _spark_errors() -> Iterator[None]:
-    """Turn errors of Spark into `IngestError`.
-
-    Yields:
-        Nothing.
-
-    Raises:
-        IngestError: Spark cannot read a source or write a table.
-    """
+    """Turn errors of Spark, which cannot read a source or write a table, into `IngestError`."""
     from pyspark.errors import PySparkException
 
     try:
@@ -423,7 +382,6 @@ class _IngestJob:
     """State of an ingest.
 
     Attributes:
-        spark: the session.
         target: the output folder.
         on_progress: called with a description of each step.
         measured: the time series; None until they are read.

@@ -34,16 +34,11 @@ def approximate_median(values: npt.NDArray[np.int64]) -> int | None:
 
     Its rank differs from that of the median by at most 1 %. Of a series, it gives the usual time between readings, and
     how far the clock of the broker is ahead. It takes O(n) for the first series of each length, then O(1) plus a
-    selection; O(n) always from _BUFFERED values on.
+    selection; O(n) always from _BUFFERED values on. `values`: the values in the order in which Spark reads them; shape
+    (n,). The result is None without values.
 
     Source: Greenwald and Khanna, "Space-Efficient Online Computation of Quantile Summaries", SIGMOD 2001, as in Spark's
     `QuantileSummaries`.
-
-    Args:
-        values: the values in the order in which Spark reads them; shape (n,).
-
-    Returns:
-        An element; None without values.
     """
     if not len(values):
         return None
@@ -195,12 +190,8 @@ class Samples:
 def compute_samples(readings: Readings, interval_ms: int | None) -> Samples:
     """Compute samples from readings.
 
-    Args:
-        readings: all readings of some series.
-        interval_ms: time between readings; the median of each series by default.
-
-    Returns:
-        One entry per reading.
+    `readings`: all readings of some series. `interval_ms`: time between readings; the median of each series by default.
+    Returns one entry per reading.
     """
     rows = _time_order(readings)
     # The order of the series does not change, and neither do their bounds.

@@ -23,16 +23,10 @@ SERIES = ("topic", "partition", "broker", "metric")
 def mark_faults(rows: DataFrame, value: str, interval_ms: int | None = None, clocks: bool = False) -> DataFrame:
     """Mark the faults of readings.
 
-    Args:
-        rows: good rows as returned by `rows.read_rows`.
-        value: the column with the value.
-        interval_ms: time between readings; the median of each series by default.
-        clocks: whether to correct wrong clocks, which requires `received`.
-
-    Returns:
-        One row per reading: the series; `time`, by the corrected clock; `value` (null if it is a duplicate); the counts
-        `duplicates`, `conflicts` (duplicates with another value), `late`, `gaps`; and the number of readings `missing`
-        before it.
+    `rows`: good rows as returned by `rows.read_rows`. `interval_ms`: time between readings; the median of each series
+    by default. `clocks` says whether to correct wrong clocks, which requires `received`. Returns one row per reading:
+    the series; `time`, by the corrected clock; `value` (null if it is a duplicate); the counts `duplicates`,
+    `conflicts` (duplicates with another value), `late`, `gaps`; and the number of readings `missing` before it.
     """
     from pyspark.sql import Window
     from pyspark.sql import functions as fn

@@ -49,7 +49,6 @@ class KeyColumns:
 
     Attributes:
         topic: topics, as a dictionary array.
-        partition: numbers of partitions.
         broker: brokers, as a dictionary array; null where unknown.
     """
 
@@ -61,13 +60,8 @@ class KeyColumns:
 def make_chunks(keys: KeyColumns, columns: dict[str, npt.NDArray[np.generic]], position: Integers) -> list[pa.Array]:
     """Divide readings into chunks.
 
-    Args:
-        keys: their series.
-        columns: the other columns by name; those that are missing become null.
-        position: their positions among all files, ascending.
-
-    Returns:
-        The columns CHUNK_COLUMNS.
+    `columns`: the other columns by name; those that are missing become null. `position`: their positions among all
+    files, ascending. Returns the columns CHUNK_COLUMNS.
     """
     order, starts = _by_series(keys)
     ends = np.append(starts[1:], len(order))

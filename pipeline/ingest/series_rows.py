@@ -33,11 +33,7 @@ _ROWS_PER_TASK = 1_000_000
 def read_groups(spark: SparkSession, groups: Sequence[FileGroup], mapping: SourceMapping) -> DataFrame:
     """Read files into rows.
 
-    Returns:
-        The columns of `rows.read_rows`.
-
-    Raises:
-        IngestError: a column of the mapping is missing.
+    Returns the columns of `rows.read_rows`.
     """
     return reduce(lambda rows, more: rows.unionByName(more), (read_rows(spark, group, mapping) for group in groups))
 
@@ -56,8 +52,7 @@ def task_count(spark: SparkSession, groups: Sequence[FileGroup]) -> int:
 class CountedRows:
     """Rows that Spark counts while it computes something else from them.
 
-    Attributes:
-        rows: the rows; the first action on what follows from them counts them.
+    `rows`: the rows; the first action on what follows from them counts them.
     """
 
     def __init__(self, rows: DataFrame) -> None:
@@ -70,8 +65,7 @@ class CountedRows:
     def counts(self, no_result: bool) -> RowCounts:
         """Return the counts, after the action.
 
-        Args:
-            no_result: whether the action had no rows; Spark then removes its plan together with the counts.
+        `no_result` says whether the action had no rows; Spark then removes its plan together with the counts.
         """
         counted = self._plain.agg(*self._counts).collect()[0].asDict() if no_result else dict(self._observation.get)
         return RowCounts(**counted)

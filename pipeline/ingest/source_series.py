@@ -29,19 +29,9 @@ def measure(
 ) -> Measured:
     """Read all files once, aggregate them by hour of the day, and write the result to `scratch`.
 
-    Args:
-        spark: the session.
-        groups: the files.
-        mapping: the meaning of their columns.
-        interval_ms: time between readings; the median of each series by default.
-        scratch: URI of the temporary folder.
-        chunks: another temporary folder, on this machine; None to shuffle by Spark.
-
-    Returns:
-        The aggregated rows and their counts.
-
-    Raises:
-        IngestError: a column of the mapping is missing, or no row is good.
+    `mapping`: the meaning of their columns. `interval_ms`: time between readings; the median of each series by default.
+    `scratch`: URI of the temporary folder. `chunks`: another temporary folder, on this machine; None to shuffle by
+    Spark. Returns the aggregated rows and their counts.
     """
     aggregation = Aggregation(mapping, interval_ms, task_count(spark, groups), scratch)
     plan = plan_parquet(spark, groups, mapping)
@@ -84,14 +74,7 @@ def _can_aggregate(counted: RowCounts) -> bool:
 
 
 def _by_spark(spark: SparkSession, groups: list[FileGroup], aggregation: Aggregation) -> Measured:
-    """Measure files of any format.
-
-    Returns:
-        The aggregated rows and their counts.
-
-    Raises:
-        IngestError: a column of the mapping is missing, or no row is good.
-    """
+    """Measure files of any format; return the aggregated rows and their counts."""
     rows = read_groups(spark, groups, aggregation.mapping)
     observed = CountedRows(rows)
     good = observed.rows.where(f"{VALID} and {MEASURED}")

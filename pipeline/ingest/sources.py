@@ -37,7 +37,6 @@ class SourceFile:
     """A file of a source.
 
     Attributes:
-        uri: its URI.
         size: its size in bytes.
         modified_ms: when it was last modified, in ms since 1970.
     """
@@ -53,7 +52,6 @@ class FileGroup:
 
     Attributes:
         format: `parquet`, `csv`, `jsonl`, or a format of `documents`.
-        files: the files.
         header: the first line of each; None without a header.
         columns: column names of the header; empty without a header.
         separator: field separator of CSV.
@@ -79,8 +77,7 @@ class FileGroup:
 def are_parquet(paths: Sequence[str]) -> bool:
     """Return whether sources are Parquet files by their names, without Spark.
 
-    Args:
-        paths: files, folders or patterns; a folder counts if its first file is one.
+    `paths`: files, folders or patterns; a folder counts if its first file is one.
     """
     return bool(paths) and all(_first_file(path).endswith(".parquet") for path in paths)
 
@@ -101,11 +98,7 @@ class SourceFiles(Protocol):
     def list_files(self, path: str) -> list[SourceFile]:
         """List the files of a source, sorted; names that begin with a dot or an underscore are ignored.
 
-        Returns:
-            At least one file.
-
-        Raises:
-            IngestError: no file matches, or all are empty.
+        Returns at least one file. Raises IngestError if no file matches, or all are empty.
         """
 
     def head(self, uri: str) -> str:
@@ -126,12 +119,7 @@ class ServerFiles:
     def list_files(self, path: str) -> list[SourceFile]:
         """List the files of a source, sorted; names that begin with a dot or an underscore are ignored.
 
-        Returns:
-            At least one file.
-
-        Raises:
-            IngestError: no file matches, or all are empty.
-            AnalysisException: the server cannot read the source.
+        Returns at least one file. Raises IngestError if no file matches, or all are empty.
         """
         from pyspark.errors import AnalysisException
         from pyspark.sql import functions as fn
@@ -167,11 +155,7 @@ class HadoopSourceFiles:
     def list_files(self, path: str) -> list[SourceFile]:
         """List the files of a source, sorted; names that begin with a dot or an underscore are ignored.
 
-        Returns:
-            At least one file.
-
-        Raises:
-            IngestError: no file matches, or all are empty.
+        Returns at least one file. Raises IngestError if no file matches, or all are empty.
         """
         file_path = self._jvm.org.apache.hadoop.fs.Path(with_scheme(path))
         system = file_path.getFileSystem(self._configuration)
@@ -213,11 +197,8 @@ class HadoopSourceFiles:
 def find_files(spark: SparkSession, paths: Sequence[str]) -> list[SourceFile]:
     """Find the files of sources.
 
-    Returns:
-        At least one file if there is a source; a file of several sources once.
-
-    Raises:
-        IngestError: a source has no files.
+    Returns at least one file if there is a source; a file of several sources once. Raises IngestError if a source has
+    no files.
     """
     files = source_files(spark)
     return list({file.uri: file for path in paths for file in files.list_files(path)}.values())

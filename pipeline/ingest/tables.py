@@ -10,7 +10,6 @@ class TableColumn:
     """A column.
 
     Attributes:
-        name: its name.
         type: its type in Spark SQL.
         meaning: description for the reference.
     """
@@ -27,7 +26,6 @@ class Table:
     Attributes:
         name: name of its folder.
         about: description of a row.
-        columns: its columns.
         sorted_by: names of the columns that rows are sorted by.
     """
 

@@ -27,12 +27,8 @@ _PATTERN = "*?[{"
 class Target:
     """The output folder; it becomes visible to readers with `publish`.
 
-    Args:
-        spark: the session whose file systems are used.
-        out: path or URI of the folder; an earlier ingest there is replaced.
-
-    Raises:
-        IngestError: the folder contains something else, or Spark cannot read a folder of its name.
+    `spark`: the session whose file systems are used. `out`: path or URI of the folder; an earlier ingest there is
+    replaced. Raises IngestError if the folder contains something else, or Spark cannot read a folder of its name.
     """
 
     def __init__(self, spark: SparkSession, out: str) -> None:
@@ -53,13 +49,8 @@ class Target:
     def write(self, table: Table, rows: DataFrame, large: bool = False) -> int:
         """Write a table, sorted.
 
-        Args:
-            table: its name and columns; other columns of the rows are dropped.
-            rows: the rows.
-            large: whether to write several files.
-
-        Returns:
-            The number of rows.
+        `table`: its name and columns; other columns of the rows are dropped. `large` says whether to write several
+        files. Returns the number of rows.
         """
         columns = [f"cast(`{column.name}` as {column.type}) as `{column.name}`" for column in table.columns]
         named = rows.selectExpr(*columns)
@@ -74,11 +65,7 @@ class Target:
         return self._out
 
     def batches(self) -> list[IngestBatch]:
-        """Return the batches in the published folder, by number.
-
-        Raises:
-            IngestError: another release has written them.
-        """
+        """Return the batches in the published folder, by number."""
         places = batch_places(self._parent.children(self._name, BATCHES))
         return [IngestBatch.from_json(self._parent.read_text(self._name, *place)) for place in places]
 
@@ -109,9 +96,7 @@ class Target:
     def publish(self, manifest: Mapping[str, Any], with_batches: bool = False) -> None:
         """Write the manifest and move the folder to its final name; an earlier one is replaced.
 
-        Args:
-            manifest: the manifest.
-            with_batches: whether the batches of the earlier one are kept.
+        `with_batches` says whether the batches of the earlier one are kept.
         """
         for name in self._parent.children(self._hidden):
             if name.startswith("_"):

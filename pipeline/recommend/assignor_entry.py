@@ -13,16 +13,7 @@ PROTOCOL: Final = "group.protocol"
 
 
 def entry_values(scenario: Scenario, today: AssignorSpec, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the assignor of a candidate, its parameters, and its configs with those that depend on the assignor.
-
-    Args:
-        scenario: the scenario.
-        today: its current assignor.
-        values: the configs of a candidate, and its assignor as `ASSIGNOR`.
-
-    Returns:
-        `assignor`, `parameters` and `configs`.
-    """
+    """Return the assignor of a candidate, its parameters, and its configs with those that depend on the assignor."""
     name = values[ASSIGNOR]
     is_current = name == today.info.name
     current_protocol = scenario.protocol_of(today)

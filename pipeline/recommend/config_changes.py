@@ -50,13 +50,8 @@ _NOTES: Final = {
 def config_changes(space: SearchSpace, candidate: Candidate, application: str) -> list[SettingChange]:
     """Return the configs that differ from the current ones.
 
-    Args:
-        space: the space of the candidate.
-        candidate: the recommended configs.
-        application: the application id, which is the name of its group.
-
-    Returns:
-        One change per config; new and changed ones first, then removed ones.
+    `application`: the application id, which is the name of its group. Returns one change per config; new and changed
+    ones first, then removed ones.
     """
     today, recommended = (_kafka_configs(space.values(choice)) for choice in (space.today, candidate))
     changed = {key for index in space.changed(candidate) for key in space.dimensions[index].keys if key in recommended}

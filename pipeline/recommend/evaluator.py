@@ -23,7 +23,6 @@ class Evaluation:
     """Runs of one candidate.
 
     Attributes:
-        candidate: the candidate.
         runs: one per seed.
         values: shape (runs,); the objective, NaN where unknown.
         violations: for each run, the reasons why it is infeasible.
@@ -62,10 +61,6 @@ class Evaluator:
     """Evaluates candidates and records the results.
 
     Attributes:
-        space: the search space.
-        objective: the objective.
-        limits: the limits.
-        run_candidates: runs candidates.
         first_seed: the first seed to use.
         runs: number of runs so far.
         evaluations: the latest evaluation of each candidate.
@@ -83,12 +78,7 @@ class Evaluator:
     def evaluate(self, candidates: Sequence[Candidate], seeds: int) -> list[Evaluation]:
         """Evaluate candidates with fresh seeds, the same for all.
 
-        Args:
-            candidates: the candidates.
-            seeds: number of seeds.
-
-        Returns:
-            One evaluation per candidate, in their order.
+        Returns one evaluation per candidate, in their order.
         """
         first = self.first_seed + self._seed
         self._seed += seeds

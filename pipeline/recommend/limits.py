@@ -77,17 +77,10 @@ def parse_limits(
 ) -> list[Limit]:
     """Parse the limits of the command line.
 
-    Args:
-        moves: maximum number of task moves.
-        downtime: maximum total downtime of all tasks, such as `20s`.
-        convergence: maximum time from any event until the group has converged, such as `30m`.
-        unprotected: maximum number of stateful tasks with all copies in one rack or on one client.
-
-    Returns:
-        The limits that are set.
-
-    Raises:
-        RecommendError: a duration is invalid.
+    `moves`: maximum number of task moves; `downtime`: maximum total downtime of all tasks, such as `20s`;
+    `convergence`: maximum time from any event until the group has converged, such as `30m`; `unprotected`: maximum
+    number of stateful tasks with all copies in one rack or on one client. Returns the limits that are set. Raises
+    RecommendError if a duration is invalid.
     """
     parsed = [] if moves is None else [Limit("--max-moves", "active_moves", moves)]
     for option, metric, text in (
@@ -107,10 +100,7 @@ def parse_limits(
 def violations(run: Run, objective: Objective, limits: Sequence[Limit]) -> list[ConstraintViolation]:
     """Return the reasons why a run is infeasible; empty if it is feasible.
 
-    Args:
-        run: a row of the table `runs`, with its `error`.
-        objective: the objective, which must be known for the run.
-        limits: the limits.
+    `run`: a row of the table `runs`, with its `error`; `objective`: the objective, which must be known for the run.
     """
     if run["error"] is not None:
         return [ConstraintViolation(f"raises an error ({run['error']})", _FAILED_SIZE)]

@@ -73,11 +73,7 @@ class Objective:
 def parse_objective(text: str) -> Objective:
     """Parse an objective such as `usd + 0.05*moves`.
 
-    Returns:
-        The objective.
-
-    Raises:
-        RecommendError: the syntax is invalid or a name is unknown; shows the position.
+    Raises RecommendError if the syntax is invalid or a name is unknown; the message shows the position.
     """
     line = " ".join(text.split())
     if len(line) > MAX_CHARS:
@@ -96,11 +92,7 @@ def parse_objective(text: str) -> Objective:
 
 
 def _check(node: ast.expr, line: str, metrics: dict[str, None]) -> None:
-    """Reject unsupported syntax and collect the metrics used.
-
-    Raises:
-        RecommendError: a node is not supported or a name is unknown.
-    """
+    """Reject unsupported syntax and collect the metrics used."""
     match node:
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
             _check(left, line, metrics)

@@ -1,10 +1,7 @@
 """Recommendation: search for the best setting, undo changes without effect, and measure the gain with fresh seeds.
 
-Explanation why no candidate is feasible: which limits are exceeded and how close the best candidate came.
-
-Search for the best setting: start with many candidates and few seeds, then narrow down with more seeds.
-
-Simplification of the best setting: changes without benefit are undone.
+The search starts with many candidates and few seeds, then narrows down with more seeds. If no candidate is feasible,
+the explanation says which limits are exceeded and how close the best candidate came.
 """
 
 from __future__ import annotations
@@ -44,16 +41,8 @@ def simplify(
 
     Each change is undone alone. Changes whose removal does no harm beyond noise, or costs less than `MIN_GAIN_SHARE` of
     the total gain over the current setting, are then undone together. If that does harm (changes may compensate each
-    other), only the one with the least harm is undone, and the rest is evaluated again.
-
-    Args:
-        evaluator: evaluates candidates.
-        best: the candidate to simplify.
-        seeds: number of runs per evaluation.
-        on_progress: called with a description of each step.
-
-    Returns:
-        The simplified candidate.
+    other), only the one with the least harm is undone, and the rest is evaluated again. `evaluator`: evaluates
+    candidates; `seeds`: number of runs per evaluation. Returns the simplified candidate.
     """
     while changed := evaluator.space.changed(best):
         on_progress(f"checking which of {len(changed)} changes matter")
@@ -177,12 +166,7 @@ _MAX_CAUSES = 3
 def explain_infeasibility(evaluator: Evaluator, nearest: Candidate) -> Iterator[str]:
     """Explain why no candidate is feasible: frequent reasons, lowest values, and the candidate nearest to feasible.
 
-    Args:
-        evaluator: the evaluator with all evaluations.
-        nearest: the candidate with the smallest violations.
-
-    Yields:
-        Sentences.
+    `nearest`: the candidate with the smallest violations. Yields sentences.
     """
     evaluations = list(evaluator.evaluations.values())
     causes = Counter(cause for evaluation in evaluations for cause in evaluation.causes)
@@ -268,13 +252,7 @@ def recommend(
 
 @dataclass(slots=True, eq=False)
 class _RecommendationBuilder:
-    """Builds the recommendation for a request.
-
-    Attributes:
-        request: the request.
-        evaluator: the evaluator with all evaluations.
-        steps: the rounds of the search.
-    """
+    """Builds the recommendation for a request. `evaluator`: the evaluator with all evaluations."""
 
     request: RecommendationRequest
     evaluator: Evaluator

@@ -38,8 +38,7 @@ class RecommendationRequest:
 def current_assignor(scenario: Scenario, label: str | None) -> AssignorSpec:
     """Return the current assignor of a scenario: the one with this label, or the first one by default.
 
-    Raises:
-        RecommendError: no assignor has this label.
+    Raises RecommendError if no assignor has this label.
     """
     for spec in scenario.assignors:
         if label in (None, spec.label):
@@ -51,8 +50,7 @@ def current_assignor(scenario: Scenario, label: str | None) -> AssignorSpec:
 def with_current_assignor(scenario: Scenario, label: str | None) -> tuple[Scenario, AssignorSpec]:
     """Return a scenario with the Kafka releases of its current assignor, and that assignor.
 
-    Raises:
-        RecommendError: no assignor has this label.
+    Raises RecommendError if no assignor has this label.
     """
     today = current_assignor(scenario, label)
     scenario = scenario.of(today)
@@ -62,8 +60,7 @@ def with_current_assignor(scenario: Scenario, label: str | None) -> tuple[Scenar
 def check_price(scenario: Scenario, objective: Objective) -> None:
     """Check that the objective can be computed.
 
-    Raises:
-        RecommendError: the objective has a cost, but the scenario has no price.
+    Raises RecommendError if the objective has a cost, but the scenario has no price.
     """
     if scenario.blueprint.price is None and any(name in _MONEY for name in objective.metrics):
         raise RecommendError(

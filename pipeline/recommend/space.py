@@ -76,7 +76,6 @@ class SearchSpace:
     """All candidates, including the current setting.
 
     Attributes:
-        dimensions: the dimensions.
         today: the candidate that changes nothing.
         has_effect: whether a dimension has an effect, given the levels of all dimensions by name.
     """
@@ -106,11 +105,8 @@ class SearchSpace:
     def sample(self, number: int) -> list[Candidate]:
         """Return a space-filling sample: all candidates if there are at most `number`, else a Latin hypercube.
 
-        Args:
-            number: maximum number of candidates; duplicates are removed, so there may be fewer.
-
-        Returns:
-            Distinct candidates.
+        `number`: maximum number of candidates; duplicates are removed, so there may be fewer. Returns distinct
+        candidates.
         """
         if math.prod(len(dimension.levels) for dimension in self.dimensions) <= number:
             drawn: Iterable[Sequence[LevelValue]] = itertools.product(
@@ -159,19 +155,10 @@ def search_space(
 ) -> SearchSpace:
     """Build the search space of a scenario.
 
-    Args:
-        scenario: limits the levels to those that make sense for it.
-        today: the current assignor and configs.
-        assignors: assignors that may be recommended besides the current one; by default the public ones of classic
-            groups, and only the current one in streams groups.
-        keep: configs that must not change; only the ratio of the two costs matters, so keeping one keeps both.
-
-    Returns:
-        The search space.
-
-    Raises:
-        RecommendError: a config of `keep` is unknown.
-        UnknownAssignorError: an assignor is unknown.
+    `scenario`: limits the levels to those that make sense for it. `today`: the current assignor and configs.
+    `assignors`: assignors that may be recommended besides the current one; by default the public ones of classic
+    groups, and only the current one in streams groups. `keep`: configs that must not change; only the ratio of the two
+    costs matters, so keeping one keeps both. Raises RecommendError if a config of `keep` is unknown.
     """
     configs = today.configs
     chosen = [registry.find(name).name for name in assignors]
@@ -210,11 +197,7 @@ def search_space(
 
 
 def _check_keys(keep: Sequence[str], known: Sequence[str]) -> None:
-    """Check that all configs of `keep` are known.
-
-    Raises:
-        RecommendError: a config is unknown.
-    """
+    """Check that all configs of `keep` are known; raise RecommendError if a config is unknown."""
     for key in keep:
         if key not in known:
             raise RecommendError(f"--keep {key}: not a searched config ({did_you_mean(key, known, 'keys')})")

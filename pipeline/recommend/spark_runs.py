@@ -35,8 +35,6 @@ class SparkRuns:
     """Runs candidates on Spark, with one sweep per evaluation.
 
     Attributes:
-        spark: the session.
-        request: the request for the recommendation.
         folder: folder of the sweeps `trial_1`, `trial_2`, …: a path or a URI. Results of an interrupted search are
             reused.
         command: the command line, for the manifests.
@@ -53,15 +51,7 @@ class SparkRuns:
     def __call__(self, candidates: Sequence[Candidate], seeds: Sequence[int]) -> list[list[Run]]:
         """Run the candidates of one evaluation; see `pipeline.recommend.evaluator.RunCandidates`.
 
-        Args:
-            candidates: the candidates.
-            seeds: one run of each candidate per seed.
-
-        Returns:
-            For each candidate, one row of the table `runs` per seed.
-
-        Raises:
-            SweepError: the folder of the sweep contains something else.
+        Returns, for each candidate, one row of the table `runs` per seed.
         """
         self._trials += 1
         name = f"trial_{self._trials}"

@@ -25,18 +25,9 @@ def run_benchmark(
 ) -> list[list[MeasuredRun]]:
     """Run every assignor in every case.
 
-    Args:
-        cases: the cases; scenarios only.
-        assignors: the assignors.
-        metrics: keys of the metrics to keep.
-        workers: number of processes; by default one for each CPU. The results do not depend on it.
-        on_progress: called with a description of the progress.
-
-    Returns:
-        For each assignor, the runs in the order of the cases.
-
-    Raises:
-        ReviewError: a run failed for a reason other than its assignor.
+    `cases`: the cases; scenarios only. `metrics`: keys of the metrics to keep. `workers`: number of processes; by
+    default one for each CPU. The results do not depend on it. Returns, for each assignor, the runs in the order of the
+    cases.
     """
     chunks = [(number, start) for number in range(len(assignors)) for start in range(0, len(cases), _CHUNK)]
     results: dict[tuple[int, int], list[MeasuredRun]] = {}

@@ -70,14 +70,8 @@ _MAX_CHECKED_PAIRS: Final = 400_000
 def run_case(case: SuiteCase, base: Reviewed, head: Reviewed, metrics: Iterable[str]) -> CaseOutcome:
     """Run both assignors in a case.
 
-    Args:
-        case: the case.
-        base: the baseline.
-        head: the assignor under review.
-        metrics: keys of the metrics to keep.
-
-    Returns:
-        Their outcomes; skipped if the scenario is invalid with the configs of one of them.
+    `metrics`: keys of the metrics to keep. Returns their outcomes; skipped if the scenario is invalid with the configs
+    of one of them.
     """
     keys = list(metrics)
     try:
@@ -90,16 +84,8 @@ def run_case(case: SuiteCase, base: Reviewed, head: Reviewed, metrics: Iterable[
 def run_assignor(case: SuiteCase, reviewed: Reviewed, metrics: list[str]) -> AssignorOutcome:
     """Run one assignor in a case, and check its invariants.
 
-    Args:
-        case: the case.
-        reviewed: the assignor.
-        metrics: keys of the metrics to keep.
-
-    Returns:
-        Its metrics, and the invariants that it violates.
-
-    Raises:
-        ScenarioError: the scenario is invalid with the configs of the assignor.
+    `metrics`: keys of the metrics to keep. Returns its metrics, and the invariants that it violates. Raises
+    ScenarioError if the scenario is invalid with the configs of the assignor.
     """
     if case.shape is not None:
         return _run_shape(case.shape, case.seed, reviewed, metrics)
@@ -118,16 +104,9 @@ def check_scenario(
 ) -> AssignorOutcome:
     """Run an assignor in a scenario, and check its invariants.
 
-    Args:
-        scenario: the scenario.
-        spec: the assignor.
-        seed: seed of the run.
-        metrics: keys of the metrics to keep; the gap to the optimum is computed only if there are any.
-        relabelings: number of states with other process ids to check.
-        checks: whether to check the invariants, except those that the run itself shows.
-
-    Returns:
-        Its metrics, and the invariants that it violates.
+    `metrics`: keys of the metrics to keep; the gap to the optimum is computed only if there are any. `relabelings`:
+    number of states with other process ids to check. `checks` says whether to check the invariants, except those that
+    the run itself shows. Returns its metrics, and the invariants that it violates.
     """
     trace = run(scenario, spec, seed, capture=True, limits=RunLimits(MAX_REBALANCES))
     violations, checked, nanos = _check_run(trace, spec, seed, relabelings) if checks else ([], 0, ())
@@ -163,14 +142,8 @@ def _gap(trace: Trace, spec: AssignorSpec, deciding_round: int | None) -> Optimu
 def measure_run(case: SuiteCase, reviewed: Reviewed, metrics: Iterable[str]) -> dict[str, Any]:
     """Run one assignor in the scenario of a case, without any check of its invariants.
 
-    Args:
-        case: the case; a scenario.
-        reviewed: the assignor.
-        metrics: keys of the metrics to keep.
-
-    Returns:
-        `verdict`, and the known metrics by key, none if the run is incomparable. The verdict is `skipped` if the
-        scenario is invalid with the configs of the assignor.
+    `metrics`: keys of the metrics to keep. Returns `verdict`, and the known metrics by key, none if the run is
+    incomparable. The verdict is `skipped` if the scenario is invalid with the configs of the assignor.
     """
     try:
         scenario = load_case(case, reviewed)
@@ -186,11 +159,8 @@ def measure_run(case: SuiteCase, reviewed: Reviewed, metrics: Iterable[str]) -> 
 def load_case(case: SuiteCase, reviewed: Reviewed) -> Scenario:
     """Load the scenario of a case with the configs of an assignor.
 
-    Returns:
-        The scenario; its only entry of `assignors` has the configs.
-
-    Raises:
-        ScenarioError: the scenario is invalid with them.
+    Returns the scenario; its only entry of `assignors` has the configs. Raises ScenarioError if the scenario is invalid
+    with them.
     """
     assert case.document is not None
     # JSON is YAML, and faster to write.

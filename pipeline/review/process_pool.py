@@ -44,8 +44,7 @@ class ProcessPool:
     def __init__(self, workers: int | None = None) -> None:
         """Choose the number of processes; they start at their first request.
 
-        Args:
-            workers: number of processes; by default one for each CPU that this process may use.
+        `workers`: number of processes; by default one for each CPU that this process may use.
         """
         self.workers = workers or usable_cpus()
         self._idle: list[AssignorProcess] = []
@@ -56,12 +55,7 @@ class ProcessPool:
     def ask(self, *request: Any) -> Any:
         """Send a request to an idle process, or to a new one.
 
-        Returns:
-            Its answer.
-
-        Raises:
-            CustomAssignorError: the process ended.
-            ReviewError: the request failed otherwise.
+        Raises CustomAssignorError if the process ended, and ReviewError if the request failed otherwise.
         """
         process = self._take()
         try:
@@ -113,11 +107,7 @@ class ProcessPool:
 
 @contextmanager
 def process_pool(workers: int | None) -> Iterator[ProcessPool]:
-    """Provide processes, and end them afterwards.
-
-    Yields:
-        The pool.
-    """
+    """Provide processes, and end them afterwards."""
     pool = ProcessPool(workers)
     try:
         yield pool
@@ -139,16 +129,8 @@ def run_cases(
 ) -> list[CaseOutcome]:
     """Run all cases.
 
-    Args:
-        run_all: runs chunks of cases in parallel.
-        cases: the cases.
-        base: the baseline.
-        head: the assignor under review.
-        metrics: keys of the metrics to keep.
-        on_progress: called with a description of the progress.
-
-    Returns:
-        The outcomes, in the order of the cases.
+    `run_all`: runs chunks of cases in parallel; `head`: the assignor under review; `metrics`: keys of the metrics to
+    keep. Returns the outcomes, in the order of the cases.
     """
     chunks = _chunks(cases)
     run_chunk = partial(_run_chunk, base=base, head=head, metrics=list(metrics))

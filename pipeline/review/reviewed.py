@@ -29,7 +29,6 @@ class Reviewed:
     Attributes:
         assignor: its name, or what `registry.resolve` found.
         configs: Streams configs with which it runs, by Kafka's keys.
-        limits: limits of its calls.
     """
 
     assignor: str | ResolvedAssignor
@@ -40,9 +39,8 @@ class Reviewed:
     def of(cls, assignor: AssignorLike, configs: Mapping[str, Any], limits: CallLimits) -> Reviewed:
         """Return an assignor under review; a broker's assignor runs in a streams group.
 
-        Raises:
-            UnknownAssignorError: it is unknown, or is not an assignor.
-            ValueError: it cannot be sent to other processes, or Kafka has no such config.
+        Raises UnknownAssignorError if it is unknown, or is not an assignor; and ValueError if it cannot be sent to
+        other processes, or Kafka has no such config.
         """
         resolved = registry.resolve(assignor)
         if not isinstance(assignor, str):

@@ -47,20 +47,9 @@ def run_review(
 ) -> ReviewRuns:
     """Run both assignors in all cases, and shrink the violations of the one under review.
 
-    Args:
-        cases: the cases.
-        base: the baseline.
-        head: the assignor under review.
-        metrics: keys of the metrics to keep.
-        workers: number of processes; by default one for each CPU. The results do not depend on it.
-        spark: the session in whose workers the cases run; None to run them in processes of this machine.
-        on_progress: called with a description of the progress.
-
-    Returns:
-        The outcomes and the shrunk scenarios.
-
-    Raises:
-        ReviewError: a case failed for a reason other than its assignors.
+    `metrics`: keys of the metrics to keep. `workers`: number of processes; by default one for each CPU. The results do
+    not depend on it. `spark`: the session in whose workers the cases run; None to run them in processes of this
+    machine. Returns the outcomes and the shrunk scenarios.
     """
     with _workers(workers, spark, on_progress) as run_all:
         outcomes = run_cases(run_all, cases, base, head, metrics, on_progress)
@@ -73,11 +62,7 @@ def run_review(
 
 @contextmanager
 def _workers(workers: int | None, spark: SparkSession | None, on_progress: Callable[[str], None]) -> Iterator[RunAll]:
-    """Provide a function that runs requests in parallel, on Spark or in processes of this machine.
-
-    Yields:
-        The function.
-    """
+    """Provide a function that runs requests in parallel, on Spark or in processes of this machine."""
     if spark is not None:
         from pipeline.review.spark_runs import map_on_spark
 

@@ -10,7 +10,7 @@ Complexity: at most `MAX_RUNS` runs of the scenario, or those of the goal, fewer
 Source: A. Zeller, R. Hildebrandt, Simplifying and Isolating Failure-Inducing Input, IEEE Transactions on Software
 Engineering 28 (2002): lists are reduced by halves, then by single entries, until no entry can be removed.
 
-Reductions of a scenario, each of which yields smaller ones; a search keeps those that reach its goal.
+Each reduction of a scenario yields smaller ones; a search keeps those that reach its goal.
 """
 
 from __future__ import annotations
@@ -204,11 +204,7 @@ class ShrinkingGoal(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ViolationGoal:
-    """The violation of an invariant.
-
-    Attributes:
-        name: key of the invariant.
-    """
+    """The violation of an invariant. `name`: key of the invariant."""
 
     name: str
 
@@ -245,9 +241,6 @@ class SmallestScenario:
         document: the scenario.
         message: what it shows.
         runs: runs that the search took.
-        clients: its number of clients.
-        tasks: its number of tasks.
-        events: its number of events.
     """
 
     document: Document
@@ -261,13 +254,7 @@ class SmallestScenario:
 def shrink(case: SuiteCase, head: Reviewed, invariant: str) -> ShrunkScenario | None:
     """Shrink the scenario of a case.
 
-    Args:
-        case: a case with a scenario.
-        head: the assignor.
-        invariant: the invariant that it violates in the case.
-
-    Returns:
-        The smallest scenario found; None if the case does not violate the invariant when it is run alone.
+    Returns the smallest scenario found; None if the case does not violate the invariant when it is run alone.
     """
     found = find_smallest(case, head, ViolationGoal(invariant))
     if found is None:
@@ -290,13 +277,7 @@ def shrink(case: SuiteCase, head: Reviewed, invariant: str) -> ShrunkScenario | 
 def find_smallest(case: SuiteCase, head: Reviewed, goal: ShrinkingGoal) -> SmallestScenario | None:
     """Find a smallest scenario that reaches a goal.
 
-    Args:
-        case: a case with a scenario that reaches it.
-        head: the assignor.
-        goal: the goal.
-
-    Returns:
-        The smallest scenario found; None if the case does not reach the goal when it is run alone.
+    Returns the smallest scenario found; None if the case does not reach the goal when it is run alone.
     """
     search = _ShrinkingSearch(case, head, goal)
     start = None if case.document is None else search.reproduce(case.document)

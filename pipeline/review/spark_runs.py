@@ -28,17 +28,9 @@ def map_on_spark(
 ) -> Iterator[tuple[int, Any]]:
     """Call a function for each item in the workers of Spark.
 
-    Args:
-        spark: the session.
-        function: takes a pool and an item; the executors must be able to import it.
-        items: the items; the first ones start first.
-        on_progress: called with the number of completed tasks.
-
-    Yields:
-        Each position and its result, by position.
-
-    Raises:
-        ReviewError: an item failed for a reason other than its assignors.
+    `function`: takes a pool and an item; the executors must be able to import it. `items`: the items; the first ones
+    start first. Yields each position and its result, by position. Raises ReviewError if an item failed for a reason
+    other than its assignors.
     """
     if not items:
         return

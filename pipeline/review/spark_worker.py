@@ -21,11 +21,8 @@ ANSWER_SCHEMA = pa.schema([("position", pa.int64()), ("answer", pa.binary())])
 def answer_requests(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Call the function of each request with the process of this worker.
 
-    Args:
-        batches: rows with `position` and `request`, the pickled pair of a function and its argument.
-
-    Yields:
-        Rows of `ANSWER_SCHEMA`.
+    `batches`: rows with `position` and `request`, the pickled pair of a function and its argument. Yields rows of
+    `ANSWER_SCHEMA`.
     """
     for batch in batches:
         for row in batch.to_pylist():

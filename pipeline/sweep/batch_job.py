@@ -64,17 +64,8 @@ def run_batch(
 ) -> int:
     """Simulate a batch and move its tables to the output folder.
 
-    Args:
-        spark: the session.
-        jobs: the jobs of the session.
-        storage: the output folder.
-        job: the sweep.
-        group: the group of the batch.
-        batch: the batch.
-        attempt: a name that no other process uses: jobs of a killed client of Spark Connect go on for some minutes.
-
-    Returns:
-        The number of runs that raised an error.
+    `attempt`: a name that no other process uses: jobs of a killed client of Spark Connect go on for some minutes.
+    Returns the number of runs that raised an error.
     """
     from pyspark import StorageLevel
     from pyspark.sql import functions as sql
@@ -132,10 +123,7 @@ def _rows(outcomes: DataFrame, name: str, files: int) -> DataFrame:
 def chunk_runs(job: SweepJob, batch: Batch, group: RunGroup | None = None) -> tuple[ChunkRuns, ...]:
     """Return the runs of each chunk of a batch.
 
-    Args:
-        job: the sweep.
-        batch: the batch.
-        group: the group of the batch; all runs by default.
+    `group`: the group of the batch; all runs by default.
     """
     group = group or job.all_runs
     labels, seeds, sweep = job.prepared.labels, job.prepared.sweep.seeds, job.prepared.sweep

@@ -54,9 +54,7 @@ class Chunk:
 class Batch:
     """Chunks whose results are written together, the most expensive first, so that the last ones are short.
 
-    Attributes:
-        number: number of the batch.
-        chunks: its chunks.
+    `number`: number of the batch.
     """
 
     number: int
@@ -80,12 +78,8 @@ class Batch:
 def plan_batches(costs_ms: NDArray[np.float64], sizes: BatchSizes = DEFAULT_SIZES) -> list[Batch]:
     """Divide runs into batches; the batch with the most expensive chunk comes first.
 
-    Args:
-        costs_ms: shape (runs,); predicted time of each run.
-        sizes: minimum sizes of batches and chunks.
-
-    Returns:
-        The batches in the order of execution.
+    `costs_ms`, shape (runs,): predicted time of each run. `sizes`: minimum sizes of batches and chunks. Returns the
+    batches in the order of execution.
     """
     batch_ms = max(sizes.batch_ms, float(costs_ms.sum()) / MAX_BATCHES)
     chunk_ms = max(sizes.chunk_ms, batch_ms / MAX_CHUNKS)

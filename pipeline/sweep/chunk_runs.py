@@ -19,10 +19,7 @@ from pipeline.worker import RUN_SCHEMA
 def run_ids(world: str, overrides: str, assignor: str) -> Callable[[int], str]:
     """Return the function that returns the hash of a run by its seed, equal in every sweep that contains the run.
 
-    Args:
-        world: hash of the scenario, from the manifest of the sweep.
-        overrides: overrides of the scenario, as JSON.
-        assignor: label of the assignor.
+    `world`: hash of the scenario, from the manifest of the sweep; `overrides`: overrides of the scenario, as JSON.
     """
     common = json.dumps([world, overrides, assignor], ensure_ascii=False).removesuffix("]")
     common_hash = hashlib.sha256(common.encode())  # The common part of the text is hashed once.
@@ -41,7 +38,6 @@ class CellRuns:
 
     Attributes:
         position: number of the first run in the whole sweep; those of the others follow.
-        setting: number of the setting.
         overrides: overrides of the scenario, as JSON.
         assignor: label of the assignor.
         seeds: seed of each run.
@@ -61,10 +57,7 @@ ChunkRuns = tuple[CellRuns, ...]
 def chunk_rows(world: str, number: int, cells: Sequence[CellRuns]) -> pa.RecordBatch:
     """Return the runs of a chunk as rows of `RUN_SCHEMA`.
 
-    Args:
-        world: hash of the scenario, from the manifest of the sweep.
-        number: number of the chunk.
-        cells: its runs.
+    `world`: hash of the scenario, from the manifest of the sweep.
     """
     rows = []
     for cell in cells:

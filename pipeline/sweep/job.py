@@ -1,6 +1,5 @@
-"""A prepared sweep as work for Spark: what its runs share, how they are divided, and its manifest.
-
-Manifest of a sweep, and the hash that identifies the sweep.
+"""A prepared sweep as work for Spark: what its runs share, how they are divided, its manifest, and the hash that
+identifies it.
 """
 
 from __future__ import annotations
@@ -29,15 +28,8 @@ from simulator.model_version import MODEL_VERSION
 def sweep_manifest(prepared: PreparedSweep, tables: Sequence[str], stop_rule: StopRule | None = None) -> dict[str, Any]:
     """Return the manifest of a sweep as a JSON-serializable mapping.
 
-    Its `identity` is equal for sweeps with the same runs and tables.
-
-    Args:
-        prepared: the sweep.
-        tables: the tables that it writes.
-        stop_rule: when the seeds of a pair stop; None for all declared seeds.
-
-    Returns:
-        The manifest.
+    Its `identity` is equal for sweeps with the same runs and tables. `stop_rule`: when the seeds of a pair stop; None
+    for all declared seeds.
     """
     sweep, scenario, labels, imports = prepared.sweep, prepared.scenario, prepared.labels, prepared.imports
     world = _digest([version("assignor-sim"), MODEL_VERSION, scenario.text, imports])
@@ -95,7 +87,6 @@ class SweepJob:
     """A sweep that is ready for Spark.
 
     Attributes:
-        prepared: the sweep.
         sweep_inputs: inputs that all runs share.
         batch_sizes: minimum sizes of batches and chunks.
         stop_rule: when the seeds of a pair stop; None for all declared seeds.
@@ -115,16 +106,8 @@ class SweepJob:
     ) -> SweepJob:
         """Return the job of a sweep.
 
-        Args:
-            prepared: the sweep.
-            batch_sizes: minimum sizes of batches and chunks.
-            stop_rule: when the seeds of a pair stop; None for all declared seeds.
-
-        Returns:
-            The job.
-
-        Raises:
-            SweepError: an assignor cannot be pickled.
+        `batch_sizes`: minimum sizes of batches and chunks. `stop_rule`: when the seeds of a pair stop; None for all
+        declared seeds. Raises SweepError if an assignor cannot be pickled.
         """
         sweep, packed = prepared.sweep, prepared.packed_imports
         try:
@@ -160,10 +143,8 @@ class SweepJob:
     def group(self, cells: NDArray[np.int64], seeds: range, first_number: int = 0) -> RunGroup:
         """Return some runs as a group.
 
-        Args:
-            cells: numbers of the cells, by setting, then assignor, ascending.
-            seeds: places of the seeds among the declared ones.
-            first_number: number of its first batch.
+        `cells`: numbers of the cells, by setting, then assignor, ascending; `seeds`: places of the seeds among the
+        declared ones.
         """
         prepared = self.prepared
         batches = plan_batches(np.repeat(prepared.run_ms.ravel()[cells], len(seeds)), self.batch_sizes)

@@ -27,9 +27,7 @@ Simulate = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 def table_schema(name: str, ordered: bool = False) -> pa.Schema:
     """Return the columns of a table of a sweep.
 
-    Args:
-        name: the table.
-        ordered: whether the position of the run and the number of the row within the run come first.
+    `ordered` says whether the position of the run and the number of the row within the run come first.
     """
     columns = [("run_id", pa.string()), ("setting", pa.int64())]
     columns += [(field.name, field.type) for field in SCHEMAS[name]]
@@ -58,15 +56,8 @@ def simulate_packed(
 ) -> Iterator[pa.RecordBatch]:
     """Simulate chunks and pack their tables.
 
-    Args:
-        simulate: simulates chunks.
-        world: hash of the scenario, from the manifest of the sweep.
-        chunks: the runs of each chunk.
-        tables: names of the tables.
-        batches: rows with `id`, the number of the chunk.
-
-    Yields:
-        Rows of `packed_schema(tables)`.
+    `world`: hash of the scenario, from the manifest of the sweep; `batches`: rows with `id`, the number of the chunk.
+    Yields rows of `packed_schema(tables)`.
     """
     numbers = (number for batch in batches for number in batch["id"].to_pylist())
     for outcomes in simulate(chunk_rows(world, number, chunks[number]) for number in numbers):
@@ -82,12 +73,8 @@ def simulate_packed(
 def unpack(schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Return the rows of a table.
 
-    Args:
-        schema: the columns to return, of `table_schema`.
-        batches: rows with `packed`, as written by `simulate_packed`.
-
-    Yields:
-        The rows, in the order of the chunks.
+    `schema`: the columns to return, of `table_schema`; `batches`: rows with `packed`, as written by `simulate_packed`.
+    Yields the rows, in the order of the chunks.
     """
     for batch in batches:
         for packed in batch["packed"]:

@@ -79,18 +79,9 @@ def run_sweep(
 ) -> Progress:
     """Simulate all missing runs of a sweep.
 
-    Args:
-        spark: the session.
-        job: the sweep.
-        out: the output folder, a path or a URI.
-        resume: whether to continue an interrupted sweep.
-        on_progress: called regularly with the progress.
-
-    Returns:
-        The final progress. A sweep that any exception interrupts can be resumed.
-
-    Raises:
-        SweepError: the folder contains something else, or part of this sweep without `resume`.
+    `out`: the output folder, a path or a URI; `resume` says whether to continue an interrupted sweep; `on_progress`:
+    called regularly with the progress. Returns the final progress. A sweep that any exception interrupts can be
+    resumed. Raises SweepError if the folder contains something else, or part of this sweep without `resume`.
     """
     storage = Storage(spark, out)
     with storage.lock():
@@ -102,9 +93,6 @@ def _without_generated_code(spark: SparkSession) -> Iterator[None]:
     """Let Spark evaluate plans without generating and compiling Java code for them: a sweep moves few values in Java.
 
     A server of Spark Connect keeps its settings; it has compiled the code for earlier sweeps.
-
-    Yields:
-        Nothing.
     """
     settings = {} if is_connect(spark) else _INTERPRETED
     before = {key: spark.conf.get(key) for key in settings}
@@ -169,11 +157,8 @@ def _is_done(manifest: Mapping[str, Any], job: SweepJob, finished: Collection[st
 def _claim_directory(storage: Storage, job: SweepJob, finished: Collection[str], *, resume: bool) -> Mapping[str, Any]:
     """Check that the output folder belongs to the sweep, and remove unfinished batches.
 
-    Returns:
-        The stored manifest.
-
-    Raises:
-        SweepError: the folder contains something else, or part of this sweep without `resume`.
+    Returns the stored manifest. Raises SweepError if the folder contains something else, or part of this sweep without
+    `resume`.
     """
     if not storage.exists(MANIFEST):
         if any(not name.startswith(".") for name in storage.children()):  # A killed sweep may leave a hidden file.

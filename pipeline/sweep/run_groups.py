@@ -18,7 +18,6 @@ class RunGroup:
     Attributes:
         cells: numbers of the cells, by setting, then assignor, ascending.
         seeds: places of the seeds among the declared ones.
-        declared_seeds: number of declared seeds.
         batches: its batches in the order of execution.
     """
 
@@ -35,9 +34,8 @@ class RunGroup:
     def cells_of(self, chunk: Chunk) -> Iterator[tuple[int, int, range]]:
         """Yield the runs of a chunk, cell by cell.
 
-        Yields:
-            The number of the first run in the whole sweep, the cell, and the places of the seeds among the declared
-            ones.
+        Yields the number of the first run in the whole sweep, the cell, and the places of the seeds among the declared
+        ones.
         """
         run = chunk.start
         while run < chunk.stop:

@@ -34,14 +34,9 @@ _OPTION = "--baseline-setting"
 def baseline_setting_of(sweep: Sweep, between: str, named: Sequence[str]) -> int | None:
     """Return the number of the baseline setting; None if assignors are compared.
 
-    Args:
-        sweep: the sweep.
-        between: `assignors` or `settings`.
-        named: values of factors as `factor=value`, which one setting has; none for the first setting.
-
-    Raises:
-        SweepError: settings are not compared, the sweep has one, `named` is malformed, or none or several have the
-            values.
+    `between`: `assignors` or `settings`. `named`: values of factors as `factor=value`, which one setting has; none for
+    the first setting. Raises SweepError if settings are not compared, the sweep has one, `named` is malformed, or none
+    or several have the values.
     """
     if between == "assignors":
         if named:
@@ -71,8 +66,7 @@ def baseline_setting_of(sweep: Sweep, between: str, named: Sequence[str]) -> int
 def _values(sweep: Sweep, named: Sequence[str]) -> Mapping[str, str]:
     """Return the values by factor.
 
-    Raises:
-        SweepError: a text has another form, or a factor is unknown or named twice.
+    Raises SweepError if a text has another form, or a factor is unknown or named twice.
     """
     names = [factor.name for factor in sweep.factors]
     values: dict[str, str] = {}
@@ -136,7 +130,6 @@ class StopRule:
         seeds: the declared seeds, in their order.
         assignors: labels of the assignors.
         baseline: label of the assignor that the others are compared with.
-        settings: number of settings.
         baseline_setting: number of the setting that the others are compared with; None if assignors are compared.
     """
 
@@ -158,15 +151,9 @@ class StopRule:
     ) -> StopRule:
         """Return the rule of a sweep.
 
-        Args:
-            prepared: the sweep.
-            metrics: keys of metrics.
-            between: what is compared, one of `BETWEEN`.
-            baseline_setting: the setting that the others are compared with, as `factor=value`; by default the first.
-
-        Raises:
-            SweepError: a metric, a factor or a setting is unknown, or nothing can be stopped: too few seeds, one
-                assignor or one setting.
+        `between`: what is compared, one of `BETWEEN`. `baseline_setting`: the setting that the others are compared
+        with, as `factor=value`; by default the first. Raises SweepError if a metric, a factor or a setting is unknown,
+        or nothing can be stopped: too few seeds, one assignor or one setting.
         """
         option = "--until-significant"
         for metric in metrics:
@@ -221,13 +208,9 @@ class StopRule:
 def decide_setting(rule: StopRule, looks: int, runs: pa.Table) -> pa.Table:
     """Decide which pairs of a setting stop.
 
-    Args:
-        rule: the rule.
-        looks: the number of looks so far; runs of later seeds are ignored.
-        runs: the runs of one setting, in any order, with the columns of `DECIDED_RUN`.
-
-    Returns:
-        Rows of `STOPS`, by assignor and metric. A pair without runs is undecided.
+    `looks`: the number of looks so far; runs of later seeds are ignored. `runs`: the runs of one setting, in any order,
+    with the columns of `DECIDED_RUN`. Returns rows of `STOPS`, by assignor and metric. A pair without runs is
+    undecided.
     """
     rows = runs.to_pylist()
     sizes = rule.looks[:looks]

@@ -7,7 +7,7 @@ OUT/stops/stops.parquet       one row per pair and metric; written last, before 
 The runs of a look are complete before the next ones are chosen, and the choice depends on the stored runs only. A
 killed sweep therefore chooses again what it had chosen, and its batches have the same numbers.
 
-Decisions between settings: each setting against the baseline setting, for each assignor, paired by seed.
+`--between settings` compares each setting with the baseline setting, for each assignor, paired by seed.
 
 All differences of a sweep are one family: the probability that any of them is decided without an effect is at most α,
 over all settings, assignors, metrics and looks (`reports.analysis.sequential_test.decide_family`). The p-values of a
@@ -61,10 +61,7 @@ AssignorValues = dict[str, Floats]
 def baseline_values(rule: StopRule, looks: int, runs: pa.Table) -> AssignorValues:
     """Return the metrics of the baseline setting.
 
-    Args:
-        rule: the rule.
-        looks: the number of looks so far.
-        runs: its runs, in any order, with the columns of `stop_rule.DECIDED_RUN`.
+    `runs`: its runs, in any order, with the columns of `stop_rule.DECIDED_RUN`.
     """
     return metric_values(rule, runs.to_pylist(), rule.looks[looks - 1])
 
@@ -72,14 +69,8 @@ def baseline_values(rule: StopRule, looks: int, runs: pa.Table) -> AssignorValue
 def setting_tests(rule: StopRule, looks: int, baseline: AssignorValues, runs: pa.Table) -> pa.Table:
     """Test the differences of a setting from the baseline setting at each look.
 
-    Args:
-        rule: the rule.
-        looks: the number of looks so far; runs of later seeds are ignored.
-        baseline: metrics of the baseline setting.
-        runs: the runs of the setting, in any order, with the columns of `stop_rule.DECIDED_RUN`.
-
-    Returns:
-        Rows of `TESTS`.
+    `looks`: the number of looks so far; runs of later seeds are ignored. `runs`: the runs of the setting, in any order,
+    with the columns of `stop_rule.DECIDED_RUN`. Returns rows of `TESTS`.
     """
     rows = runs.to_pylist()
     values = metric_values(rule, rows, rule.looks[looks - 1])
@@ -100,13 +91,8 @@ def setting_tests(rule: StopRule, looks: int, baseline: AssignorValues, runs: pa
 def decide_settings(rule: StopRule, looks: int, tests: pa.Table) -> pa.Table:
     """Decide which pairs of settings stop.
 
-    Args:
-        rule: the rule.
-        looks: the number of looks so far.
-        tests: the tests of all settings but the baseline setting, in any order.
-
-    Returns:
-        Rows of `SETTING_STOPS`, by setting, assignor and metric. A difference without a test is undecided.
+    `tests`: the tests of all settings but the baseline setting, in any order. Returns rows of `SETTING_STOPS`, by
+    setting, assignor and metric. A difference without a test is undecided.
     """
     of_look = {(row["setting"], row["assignor"], row["metric"], row["look"]): row for row in tests.to_pylist()}
     settings = [setting for setting in range(rule.settings) if setting != rule.baseline_setting]
@@ -147,16 +133,8 @@ def run_groups(
 ) -> dict[str, Any]:
     """Run the groups of a sweep until every pair is stopped or has all seeds, and write the table `stops`.
 
-    Args:
-        spark: the session.
-        storage: the output folder.
-        job: the sweep.
-        rule: when pairs stop.
-        run_group: runs the missing batches of a group; takes the group, and the number of runs in later groups if
-            no further pair stops.
-
-    Returns:
-        What was stopped, for the manifest.
+    `storage`: the output folder. `run_group` runs the missing batches of a group; it takes the group, and the number of
+    runs in later groups if no further pair stops. Returns what was stopped, for the manifest.
     """
     declared = len(rule.seeds)
     sizes = (*rule.looks, declared)

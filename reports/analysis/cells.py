@@ -143,11 +143,8 @@ def metric_column(
 ) -> Column:
     """Return the column of a metric.
 
-    Args:
-        name: key of the metric.
-        header: short title in one or two lines.
-        cell: computes the cell of a row; by default, the formatted metric.
-        title: full title; by default, that of the metric.
+    `header`: short title in one or two lines. `cell`: computes the cell of a row; by default, the formatted metric.
+    `title`: full title; by default, that of the metric.
     """
     metric = ALL_METRICS[name]
     return Column(header, title or metric.title, metric, cell or (lambda row: metric_cell(row, metric)))

@@ -3,7 +3,7 @@
 Over several seeds, each metric has its median and range. They cover the runs in which the metric is known: the time to
 converge, for example, is unknown for a run that did not converge.
 
-Figures of the applications that ran on the cluster at the same time as the compared one.
+Applications that ran on the cluster at the same time as the compared one have figures of their own.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ class NeighborFigures:
 
     Attributes:
         application: its application.id.
-        runs: the number of runs.
         medians: the median of each of `FIGURES` over the runs; None if it is unknown in one of them.
     """
 
@@ -61,8 +60,7 @@ class NeighborFigures:
 def neighbor_figures(rows: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str], tuple[NeighborFigures, ...]]:
     """Return the neighbors by scenario and assignor.
 
-    Args:
-        rows: the rows of the table `neighbors`.
+    `rows`: the rows of the table `neighbors`.
     """
     runs: dict[tuple[str, str], dict[str, list[Mapping[str, Any]]]] = {}
     for row in rows:
@@ -190,22 +188,14 @@ class ComparisonRow:
 
 
 def table(tables: Tables, name: str) -> pa.Table:
-    """Return a table by its name.
-
-    Raises:
-        TableError: the table is missing.
-    """
+    """Return a table by its name; raise TableError if the table is missing."""
     if name not in tables:
         raise TableError(f"table {name!r} is missing (tables: {', '.join(sorted(tables)) or 'none'})")
     return tables[name]
 
 
 def table_rows(tables: Tables, name: str) -> list[dict[str, Any]]:
-    """Return the rows of a table.
-
-    Raises:
-        TableError: the table is missing.
-    """
+    """Return the rows of a table; raise TableError if the table is missing."""
     rows: list[dict[str, Any]] = table(tables, name).to_pylist()
     return rows
 
@@ -213,14 +203,7 @@ def table_rows(tables: Tables, name: str) -> list[dict[str, Any]]:
 def rows_of_run(tables: Tables, name: str, key: tuple[str, str], seed: int) -> pa.Table:
     """Return the rows of a table that belong to one run.
 
-    Args:
-        tables: result tables.
-        name: name of the table.
-        key: scenario and assignor.
-        seed: seed of the run.
-
-    Raises:
-        TableError: the table is missing.
+    `key`: scenario and assignor. Raises TableError if the table is missing.
     """
     import pyarrow.compute as pc
 
@@ -233,8 +216,7 @@ def rows_of_run(tables: Tables, name: str, key: tuple[str, str], seed: int) -> p
 def compare_runs(tables: Tables) -> list[ComparisonRow]:
     """Return one row per scenario and assignor, in the order of the table `runs`.
 
-    Raises:
-        TableError: the table is missing.
+    Raises TableError if the table is missing.
     """
     runs: dict[tuple[str, str], list[Run]] = {}
     for run in table_rows(tables, "runs"):
@@ -299,11 +281,9 @@ def best_rows(rows: Sequence[ComparisonRow], metric: Metric) -> tuple[Comparison
     """Return the rows with the lowest median of a metric.
 
     Compares formatted values, so that rows that look equal are equal. Ignores rows with failed runs, and rows in which
-    the metric is unknown in some run.
-
-    Returns:
-        Empty if all compared rows are equal, if lower values of the metric are not better, or if several rows are at
-        their lower bounds: assignors have bounds of their own, so being at one does not make them best.
+    the metric is unknown in some run. The result is empty if all compared rows are equal, if lower values of the metric
+    are not better, or if several rows are at their lower bounds: assignors have bounds of their own, so being at one
+    does not make them best.
     """
     if not metric.lower_is_better:
         return ()

@@ -8,7 +8,7 @@ Rules:
 
     Labels are free text, such as "Kafka's defaults", so that no verb depends on their number.
 
-Threads that cannot keep up with their input, at the end or before: which, since when, by how much, and what helps.
+It also names the threads that cannot keep up with their input: which, since when, by how much, and what helps.
 """
 
 from __future__ import annotations
@@ -50,9 +50,8 @@ Usual input delays a task by at most as long as its thread is overloaded, so tha
 def overload_sentences(tables: Tables) -> dict[tuple[str, str], list[str]]:
     """Return sentences on the threads that could not keep up, by scenario and assignor with such threads.
 
-    Args:
-        tables: the tables `thread_loads` and `overloads`; a table that is missing has no rows. Over several seeds, the
-            run with the longest delay counts.
+    `tables`: the tables `thread_loads` and `overloads`; a table that is missing has no rows. Over several seeds, the
+    run with the longest delay counts.
     """
     runs: dict[tuple[str, str], dict[int, _RunLoads]] = {}
     for name in ("thread_loads", "overloads"):
@@ -65,12 +64,7 @@ def overload_sentences(tables: Tables) -> dict[tuple[str, str], list[str]]:
 
 @dataclass(frozen=True, slots=True)
 class _RunLoads:
-    """The loads of a run.
-
-    Attributes:
-        threads: the rows of `thread_loads`.
-        overloads: the rows of `overloads`.
-    """
+    """The loads of a run. `threads`: the rows of `thread_loads`."""
 
     threads: list[Row] = field(default_factory=list)
     overloads: list[Row] = field(default_factory=list)
@@ -151,10 +145,8 @@ _RATES: Final = ("input_records_per_s", "max_records_per_s")
 def _remedy(arriving: float, limit: float, *, has_single_task: bool) -> str:
     """Return what helps threads that cannot keep up.
 
-    Args:
-        arriving: records per second that arrive for all threads.
-        limit: records per second that all threads process.
-        has_single_task: whether an overloaded thread has a single task.
+    `arriving`: records per second that arrive for all threads; `limit`: records per second that all threads process;
+    `has_single_task` says whether an overloaded thread has a single task.
     """
     if has_single_task:
         return (
@@ -331,14 +323,9 @@ class Conclusion:
 def conclude(tables: Tables, manifests: Sequence[Mapping[str, Any]] = ()) -> list[Conclusion]:
     """Return the conclusion of each scenario.
 
-    Args:
-        tables: must contain `runs`; with `rounds` and `traffic`, more next steps can be found; `scaling` says what
-            autoscalers did, `thread_loads` and `overloads` which threads could not keep up.
-        manifests: manifests of the results, which hold the configs of the assignors; without them, fewer next steps
-            can be found.
-
-    Raises:
-        TableError: a table is missing.
+    `tables`: must contain `runs`; with `rounds` and `traffic`, more next steps can be found; `scaling` says what
+    autoscalers did, `thread_loads` and `overloads` which threads could not keep up. `manifests`: manifests of the
+    results, which hold the configs of the assignors; without them, fewer next steps can be found.
     """
     evidence = RunEvidence.of(tables, manifests)
     scaling = scaling_figures(table_rows(tables, "scaling") if "scaling" in tables else ())

@@ -35,7 +35,6 @@ class ExpectationResult:
     """An expectation, checked for one assignor.
 
     Attributes:
-        expectation: the expectation.
         assignor: label of the assignor; empty if the expectation could not be checked for any.
         runs: number of checked runs; 0 if it could not be checked.
         unmet: the runs that do not meet it, in the order of the seeds.
@@ -78,7 +77,6 @@ class SettingCount:
     """In how many settings of a sweep an assignor meets an expectation.
 
     Attributes:
-        expectation: the expectation.
         assignor: label of the assignor; empty if the expectation could not be checked for any.
         settings: number of settings in which it was checked.
         met: number of settings in which every run meets it.
@@ -116,12 +114,8 @@ class SettingCount:
 def count_settings(runs: Iterable[Run], expectations: Sequence[Expectation]) -> list[SettingCount]:
     """Check expectations in every setting of a sweep.
 
-    Args:
-        runs: rows of the table `runs` of a sweep, sorted by `setting`.
-        expectations: what the scenario expects.
-
-    Returns:
-        One count per expectation and assignor, in the order of expectations and runs.
+    `runs`: rows of the table `runs` of a sweep, sorted by `setting`; `expectations`: what the scenario expects. Returns
+    one count per expectation and assignor, in the order of expectations and runs.
     """
     met: dict[tuple[Expectation, str], int] = {}
     settings: dict[tuple[Expectation, str], int] = {}
@@ -139,13 +133,9 @@ def count_settings(runs: Iterable[Run], expectations: Sequence[Expectation]) -> 
 def check_expectations(runs: Iterable[Run], expectations: Sequence[Expectation]) -> list[ExpectationResult]:
     """Check expectations.
 
-    Args:
-        runs: rows of the table `runs` of one scenario.
-        expectations: what the scenario expects.
-
-    Returns:
-        One result per expectation and assignor that it holds for, in the order of expectations and runs; one without an
-        assignor for an expectation that could not be checked.
+    `runs`: rows of the table `runs` of one scenario; `expectations`: what the scenario expects. Returns one result per
+    expectation and assignor that it holds for, in the order of expectations and runs; one without an assignor for an
+    expectation that could not be checked.
     """
     by_assignor: dict[str, dict[int, Run]] = {}
     for run in runs:

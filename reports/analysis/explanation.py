@@ -1,6 +1,6 @@
 """Why tasks moved: the rows of the tables `reasons` and `cycles`, grouped by move.
 
-The downtime of a task, divided among its moves.
+The downtime of a task is divided among its moves.
 """
 
 from __future__ import annotations
@@ -43,13 +43,8 @@ class TaskTimes:
     def of(cls, states: Sequence[Row], moves: Mapping[int, str | None], rounds: Sequence[Row]) -> TaskTimes:
         """Divide the downtime of a task.
 
-        Args:
-            states: its rows of the table `task_states`.
-            moves: the client that it moved to, by round.
-            rounds: all rows of the table `rounds` of the run; at least one.
-
-        Returns:
-            Its times.
+        `states`: its rows of the table `task_states`. `moves`: the client that it moved to, by round. `rounds`: all
+        rows of the table `rounds` of the run; at least one.
         """
         end_ms = rounds[-1]["until_ms"]
         at_ms = {row["round"]: row["at_ms"] for row in rounds}
@@ -123,7 +118,6 @@ class ExplainedMove:
 
     Attributes:
         task: task id.
-        round: row of its round.
         role: active or standby.
         source: client that ran it in the previous round; None for standbys, or if it was not running.
         target: client that it was assigned to.
@@ -235,16 +229,9 @@ class MoveList:
 def explain(tables: Tables, assignor: str, seed: int | None, task: str, round_: int | None = None) -> Explanation:
     """Return the moves of a task and their reasons.
 
-    Args:
-        tables: the result tables.
-        assignor: label of the assignor.
-        seed: seed of the run; by default, the first one.
-        task: task id.
-        round_: number of the round; by default, all rounds.
-
-    Raises:
-        ExplanationError: the results have no such assignor, seed, task or round, or no reasons.
-        TableError: a table is missing.
+    `seed`: seed of the run; by default, the first one. `round_`: number of the round; by default, all rounds. Raises
+    ExplanationError if the results have no such assignor, seed, task or round, or no reasons; and TableError if a table
+    is missing.
     """
     scenario, run = _find_run(tables, assignor, seed)
     _check_task(tables, run, task)
@@ -269,15 +256,9 @@ def explain(tables: Tables, assignor: str, seed: int | None, task: str, round_: 
 def list_moves(tables: Tables, assignor: str, seed: int | None = None, round_: int | None = None) -> MoveList:
     """Return the moves of all tasks and their reasons.
 
-    Args:
-        tables: the result tables.
-        assignor: label of the assignor.
-        seed: seed of the run; by default, the first one.
-        round_: number of the round; by default, all rounds after the initial assignment.
-
-    Raises:
-        ExplanationError: the results have no such assignor, seed or round, or no reasons.
-        TableError: a table is missing.
+    `seed`: seed of the run; by default, the first one. `round_`: number of the round; by default, all rounds after the
+    initial assignment. Raises ExplanationError if the results have no such assignor, seed or round, or no reasons; and
+    TableError if a table is missing.
     """
     scenario, run = _find_run(tables, assignor, seed)
     rounds = _rows(tables, "rounds", **run)
@@ -328,8 +309,7 @@ def _scaled(tables: Tables, run: Row, numbers: Container[int]) -> dict[int, tupl
 def _find_run(tables: Tables, assignor: str, seed: int | None) -> tuple[str, dict[str, Any]]:
     """Return the scenario of a run, and the columns that identify its rows.
 
-    Raises:
-        ExplanationError: the results have no such run.
+    Raises ExplanationError if the results have no such run.
     """
     runs = _rows(tables, "runs", assignor=assignor)
     seeds = [row["seed"] for row in runs]
@@ -339,11 +319,7 @@ def _find_run(tables: Tables, assignor: str, seed: int | None) -> tuple[str, dic
 
 
 def _requested(rounds: Sequence[Row], assignor: str, round_: int | None) -> list[Row]:
-    """Return the rows of the requested rounds.
-
-    Raises:
-        ExplanationError: there is no such round.
-    """
+    """Return the rows of the requested rounds; raise ExplanationError if there is no such round."""
     requested = [row for row in rounds if round_ is None or row["round"] == round_]
     if round_ is not None and not requested:
         available = f"{rounds[0]['round']} to {rounds[-1]['round']}" if rounds else "none"
@@ -361,8 +337,7 @@ def _check_task(tables: Tables, run: Row, task: str) -> None:
 def _rows(tables: Tables, name: str, **wanted: object) -> list[dict[str, Any]]:
     """Return the rows of a table in which the given columns have the given values.
 
-    Raises:
-        TableError: the table is missing.
+    Raises TableError if the table is missing.
     """
     if name not in tables:
         raise TableError(f"table {name!r} is missing; run the scenario again with this version")
@@ -376,10 +351,7 @@ def _rows(tables: Tables, name: str, **wanted: object) -> list[dict[str, Any]]:
 def _read_moves(tables: Tables, wanted: Row, rounds: Sequence[Row]) -> tuple[list[ExplainedMove], Counter[int]]:
     """Return the moves of one task or all tasks of a run, task by task, and the downtime without a move by round.
 
-    Args:
-        tables: the result tables.
-        wanted: the run, and the task unless all are wanted, by column.
-        rounds: rows of the rounds.
+    `wanted`: the run, and the task unless all are wanted, by column.
     """
     reasons: dict[str, list[Row]] = {}
     for row in _rows(tables, "reasons", **wanted):

@@ -1,7 +1,4 @@
-"""All metrics by which assignors are compared: one title and one key each, used by every output.
-
-The metrics of cross-rack traffic: partitions, bytes, costs, and their lower bounds.
-"""
+"""All metrics by which assignors are compared: one title and one key each, used by every output."""
 
 from __future__ import annotations
 

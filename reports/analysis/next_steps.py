@@ -50,9 +50,7 @@ class RunEvidence:
         groups: the group's configs and members, from the manifests.
         restarts: what restarts, crashes and closed clients cost, one for each run.
         first_client: the first client of each run.
-        clients: number of clients.
         racks: number of racks of clients; 0 if no client has one.
-        events: number of events.
         unused: Streams configs that the assignors do not read.
     """
 
@@ -118,10 +116,7 @@ class RunEvidence:
 def next_steps(rows: Sequence[ComparisonRow], target: ComparisonRow, evidence: RunEvidence) -> Iterator[NextStep]:
     """Return up to `MAX_STEPS` changes to try for an assignor, most important first.
 
-    Args:
-        rows: all assignors of the scenario.
-        target: the assignor that the changes are for.
-        evidence: configs and figures of all assignors.
+    `evidence`: configs and figures of all assignors.
     """
     return islice(_steps(rows, target, evidence), MAX_STEPS)
 

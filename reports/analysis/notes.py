@@ -1,7 +1,4 @@
-"""Notes on a comparison, in sentences: problems, neighbors, proven optima, unavailability and conflicting metrics.
-
-The sentence on runs whose outcome depends on client times.
-"""
+"""Notes on a comparison, in sentences: problems, neighbors, proven optima, unavailability and conflicting metrics."""
 
 from __future__ import annotations
 
@@ -23,8 +20,7 @@ _PREFIXES = ("early_", "", "late_")
 def time_range_text(row: ComparisonRow) -> str:
     """Return `x converges in 10 s or 80 s, with 2 or 3 rebalances, … the copy of 0_1 on c catches up 1.2 s after …`.
 
-    Args:
-        row: an assignor in a scenario, with at least one run whose outcome depends on client times.
+    `row`: an assignor in a scenario, with at least one run whose outcome depends on client times.
     """
     first = row.time_ranges[0]
     affected, runs = len(row.time_ranges), len(row.seeds)
@@ -206,8 +202,7 @@ def _problem_text(row: ComparisonRow, problem: RunProblem) -> str:
 def _conflict(scenario: str, rows: Sequence[ComparisonRow]) -> Iterator[Note]:
     """Yield a note if the assignor with the fewest cross-rack partitions does not send the fewest bytes.
 
-    Yields:
-        At most one note: on the steady state if the metrics conflict there, otherwise on the whole run.
+    Yields at most one note: on the steady state if the metrics conflict there, otherwise on the whole run.
     """
     partitions = METRIC["cross_rack_source_partitions"]
     for name, when in (("cross_rack_bytes_per_s", "in the steady state"), ("cross_rack_bytes", "in the whole run")):

@@ -158,15 +158,8 @@ def compare_metrics(
 ) -> Iterator[tuple[MetricComparison, float]]:
     """Compare the metrics of an assignor with those of the baseline, pair by pair.
 
-    Args:
-        scenario: name of the scenario, or of what the pairs have in common.
-        assignor: label of the assignor.
-        metrics: keys of the metrics.
-        values: shape (pairs, metrics); NaN where unknown.
-        baseline: the same for the baseline.
-
-    Yields:
-        The comparison of each metric, with its uncorrected p-value; see `correct_findings`.
+    `scenario`: name of the scenario, or of what the pairs have in common. `values`, shape (pairs, metrics): NaN where
+    unknown. Yields the comparison of each metric, with its uncorrected p-value; see `correct_findings`.
     """
     differences = zip(metrics, paired(values, baseline, scenario, assignor), strict=True)
     for column, (metric, difference) in enumerate(differences):

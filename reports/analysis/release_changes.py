@@ -90,9 +90,7 @@ class ReleaseChanges:
 def share(differences: AnswerDifferences, count: int | None = None) -> str:
     """Return a number of problems with its share: `38.8 % (465)`, or `0`.
 
-    Args:
-        differences: the compared problems.
-        count: the number; by default, the problems with different answers.
+    `count`: the number; by default, the problems with different answers.
     """
     shown = differences.different if count is None else count
     return f"{shown / differences.problems:.1%} ({shown:,})".replace("%", " %") if shown else "0"

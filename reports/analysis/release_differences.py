@@ -70,8 +70,7 @@ class AssignorHistory:
     def between(self, older: str, newer: str, family: str = ALL) -> AnswerDifferences:
         """Return the differences between two releases on a family of problems.
 
-        Raises:
-            LookupError: a release or the family was not compared.
+        Raises LookupError if a release or the family was not compared.
         """
         if not {older, newer} <= set(self.releases) or family not in self.problems:
             raise LookupError(f"{self.name}: Kafka {older} and {newer} were not compared on problems '{family}'")
@@ -100,7 +99,6 @@ class ReleaseDifferences:
     Attributes:
         clients: how assignors of clients were measured.
         brokers: how the assignor of brokers was measured.
-        assignors: histories by assignor.
     """
 
     clients: Measurement

@@ -135,10 +135,9 @@ def restart_figures(
 ) -> dict[tuple[str, str], tuple[RestartFigures, ...]]:
     """Return the figures of each run, by scenario and assignor.
 
-    Args:
-        tables: the tables `events`, `rounds` and `runs`; with `tasks` and `task_states`, the waits have downtimes.
-        renamed: clients that get another name when they restart, by scenario.
-        sessions_ms: session timeouts by scenario and assignor; Kafka's default for others.
+    `tables`: the tables `events`, `rounds` and `runs`; with `tasks` and `task_states`, the waits have downtimes.
+    `renamed`: clients that get another name when they restart, by scenario. `sessions_ms`: session timeouts by scenario
+    and assignor; Kafka's default for others.
     """
     if not {"events", "rounds"} <= set(tables):
         return {}
@@ -276,11 +275,8 @@ def restart_steps(
 ) -> Iterator[NextStep]:
     """Yield the changes to try, most important first.
 
-    Args:
-        runs: the figures of each run with an assignor.
-        group: the group's configs and members, from the manifest; empty in older results.
-        protocol: `classic`, `streams` or `consumer`.
-        standbys: `num.standby.replicas`.
+    `group`: the group's configs and members, from the manifest; empty in older results. `protocol`: `classic`,
+    `streams` or `consumer`. `standbys`: `num.standby.replicas`.
     """
     if not runs:
         return

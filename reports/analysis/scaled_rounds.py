@@ -30,8 +30,7 @@ _REASONS = {
 def decisions_by_round(tables: Tables) -> dict[RoundKey, tuple[Row, ...]]:
     """Return the decisions that caused each round, by time; empty for results of earlier releases.
 
-    Args:
-        tables: may hold `scaled_rounds`.
+    `tables`: may hold `scaled_rounds`.
     """
     decisions: dict[RoundKey, list[Row]] = {}
     for row in tables["scaled_rounds"].to_pylist() if "scaled_rounds" in tables else ():
@@ -89,12 +88,8 @@ def pods_text(rows: Sequence[Row]) -> str:
 def cause_text(reason: str, decisions: Sequence[Row], width: int) -> str:
     """Return what caused a round: what autoscalers did comes first, then its triggers.
 
-    A round that an autoscaler caused may have other triggers, too: a crash, or a deployment.
-
-    Args:
-        reason: the triggers, as in the table `rounds`.
-        decisions: the decisions that caused the round.
-        width: maximum length of the triggers; the last ones are left out.
+    A round that an autoscaler caused may have other triggers, too: a crash, or a deployment. `reason`: the triggers, as
+    in the table `rounds`. `width`: maximum length of the triggers; the last ones are left out.
     """
     return ": ".join(filter(None, (pods_text(decisions), shortened_list(trigger_text(reason), width))))
 

@@ -57,8 +57,7 @@ class ScalingFigures:
 def scaling_figures(rows: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str], tuple[ScalingFigures, ...]]:
     """Return the figures of each workload by scenario and assignor.
 
-    Args:
-        rows: the rows of the table `scaling`.
+    `rows`: the rows of the table `scaling`.
     """
     runs: dict[tuple[str, str], dict[str, dict[int, list[Mapping[str, Any]]]]] = {}
     for row in rows:

@@ -87,13 +87,8 @@ def look_level(look: int) -> float:
 def decide_signs(values: Floats, baseline: Floats, looks: Sequence[int]) -> list[SignDecision]:
     """Test the differences of every metric look by look, until its sign is decided.
 
-    Args:
-        values: shape (seeds, metrics), in the order of the seeds; NaN where unknown.
-        baseline: the same for the baseline, with the same seeds in the same rows.
-        looks: the numbers of seeds of the looks so far, ascending.
-
-    Returns:
-        One decision per metric.
+    `values` has shape (seeds, metrics), in the order of the seeds; NaN where unknown. `baseline`: the same for the
+    baseline, with the same seeds in the same rows. `looks`: the numbers of seeds of the looks so far, ascending.
     """
     differences = without_rounding(values - baseline, values, baseline)
     decisions = [SignDecision(None, 0, None, 1.0)] * differences.shape[1]
@@ -126,12 +121,8 @@ class FamilyDecision:
 def decide_family(p_values: Floats) -> list[FamilyDecision]:
     """Decide which differences of a family have a sign, by Holm's test of the undecided ones at each look.
 
-    Args:
-        p_values: shape (looks, differences), from `sign_flip_p_values` with the flips of `family_flips`; those after
-            the look that decides a difference are ignored.
-
-    Returns:
-        One decision per difference.
+    `p_values` has shape (looks, differences), from `sign_flip_p_values` with the flips of `family_flips`; those after
+    the look that decides a difference are ignored.
     """
     decisions = [FamilyDecision(None, 1.0)] * p_values.shape[1]
     for look, of_look in enumerate(p_values.tolist()):
@@ -154,12 +145,8 @@ def family_flips(differences: int, look: int) -> int:
 def sign_flip_p_values(differences: Floats, random_flips: int = _RANDOM_FLIPS) -> Floats:
     """Return the p-value of the two-sided sign-flip test of each column.
 
-    Args:
-        differences: shape (seeds, metrics); NaN where unknown.
-        random_flips: number of random flips where not all are tried.
-
-    Returns:
-        Shape (metrics,).
+    `differences`, shape (seeds, metrics): NaN where unknown. `random_flips`: number of random flips where not all are
+    tried. The result has shape (metrics,).
     """
     # An unknown difference counts as 0, which no flip changes: the p-value is that of the known ones.
     known = np.nan_to_num(differences, nan=0.0)

@@ -120,9 +120,7 @@ class PairedDifference:
 def summarize(values: Floats, *names: str) -> list[SampleSummary]:
     """Return the summary of every column.
 
-    Args:
-        values: shape (runs, metrics); NaN where unknown.
-        names: names of the data, which seed the resampling.
+    `values`, shape (runs, metrics): NaN where unknown. `names`: names of the data, which seed the resampling.
     """
     result = [SampleSummary(0)] * values.shape[1]
     for rows, columns in _columns_by_known_rows(values):
@@ -137,13 +135,8 @@ def summarize(values: Floats, *names: str) -> list[SampleSummary]:
 def paired(values: Floats, baseline: Floats, *names: str) -> list[PairedDifference]:
     """Compare every column with the baseline's, row by row.
 
-    Args:
-        values: shape (seeds, metrics); NaN where unknown.
-        baseline: the same for the baseline, with the same seeds in the same rows.
-        names: names of the data, which seed the resampling.
-
-    Returns:
-        One result per metric.
+    `values`, shape (seeds, metrics): NaN where unknown. `baseline`: the same for the baseline, with the same seeds in
+    the same rows. `names`: names of the data, which seed the resampling. Returns one result per metric.
     """
     differences = without_rounding(values - baseline, values, baseline)
     result = [PairedDifference(0, effect_unknown="no seed with both values known")] * values.shape[1]
@@ -158,10 +151,7 @@ def paired(values: Floats, baseline: Floats, *names: str) -> list[PairedDifferen
 def without_rounding(differences: Floats, values: Floats, baseline: Floats) -> Floats:
     """Return differences of values, with 0 where they are due to rounding; NaN stays.
 
-    Args:
-        differences: values minus baseline, of any shape.
-        values: the same shape.
-        baseline: the same shape.
+    `differences`: values minus baseline, of any shape; `values`: the same shape; `baseline`: the same shape.
     """
     return np.where(np.abs(differences) <= _ROUNDING * np.maximum(np.abs(values), np.abs(baseline)), 0.0, differences)
 
@@ -169,11 +159,8 @@ def without_rounding(differences: Floats, values: Floats, baseline: Floats) -> F
 def bootstrap_intervals(values: Floats, *names: str) -> list[Interval | None]:
     """Return the confidence intervals of the means of the columns; None for fewer than two known values.
 
-    The intervals are bootstrap percentile intervals, widened about the mean for small samples.
-
-    Args:
-        values: shape (runs, metrics); NaN where unknown.
-        names: names of the data, which seed the resampling.
+    The intervals are bootstrap percentile intervals, widened about the mean for small samples. `values`, shape (runs,
+    metrics): NaN where unknown. `names`: names of the data, which seed the resampling.
     """
     result: list[Interval | None] = [None] * values.shape[1]
     for rows, columns in _columns_by_known_rows(values):
@@ -185,9 +172,7 @@ def bootstrap_intervals(values: Floats, *names: str) -> list[Interval | None]:
 def sign_flip_p(differences: Sequence[float], *names: str) -> float:
     """Return the p-value of the two-sided sign-flip test that the mean difference is 0.
 
-    Args:
-        differences: one difference per pair.
-        names: names of the data, which seed the random flips.
+    `differences`: one difference per pair; `names`: names of the data, which seed the random flips.
     """
     from scipy import stats
 

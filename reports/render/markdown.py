@@ -16,13 +16,7 @@ def markdown_text(text: str) -> str:
 def markdown_table(headers: Sequence[str], rows: Iterable[Sequence[str]], right: range = range(0)) -> str:
     """Return a table.
 
-    Args:
-        headers: the column headers.
-        rows: one cell per column.
-        right: the right-aligned columns.
-
-    Returns:
-        Markdown.
+    `rows`: one cell per column; `right`: the right-aligned columns.
     """
     head, *body = ([markdown_text(cell) for cell in row] for row in (headers, *rows))
     rule = ["---:" if column in right else "---" for column in range(len(headers))]

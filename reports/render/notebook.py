@@ -30,18 +30,13 @@ _NAME: Final = "text-align: left; vertical-align: bottom; white-space: nowrap"
 class Plots:
     """Every figure of `reports.render.figures.run_figures` as a method: `plot.convergence()`.
 
-    Attributes:
-        tables: the result tables.
+    `tables`: the result tables.
     """
 
     tables: Tables
 
     def __getattr__(self, name: str) -> Callable[..., Figure]:
-        """Return the drawing function of a figure.
-
-        Raises:
-            AttributeError: the figure is unknown.
-        """
+        """Return the drawing function of a figure; raise AttributeError if the figure is unknown."""
         from functools import partial
 
         figures = _figures()
@@ -54,11 +49,7 @@ class Plots:
 
 
 def data_frame(tables: Tables, name: str | None = None) -> pd.DataFrame:
-    """Return a result table as a data frame; by default the comparison with one row per assignor.
-
-    Raises:
-        TableError: the table is missing.
-    """
+    """Return a result table as a data frame; by default the comparison with one row per assignor."""
     import pandas as pd
 
     if name is not None:
@@ -70,15 +61,7 @@ def data_frame(tables: Tables, name: str | None = None) -> pd.DataFrame:
 def comparison_html(tables: Tables, warnings: Sequence[str] = ()) -> str:
     """Return the comparison as HTML: one table per scenario with the best values bold and starred, and notes below.
 
-    Args:
-        tables: must contain `runs`.
-        warnings: texts above the table.
-
-    Returns:
-        HTML.
-
-    Raises:
-        TableError: the table is missing.
+    `tables`: must contain `runs`; `warnings`: texts above the table.
     """
     rows = compare_runs(tables)
     columns = columns_for(rows)

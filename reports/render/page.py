@@ -29,20 +29,10 @@ def page(
 ) -> str:
     """Render the report page.
 
-    The same tables and manifests give the same text.
-
-    Args:
-        tables: must contain `REQUIRED_TABLES`; None without runs.
-        manifests: manifests of the results, with any JSON structure; `scenario` (with `text`), `assignors`, `seeds`,
-            `command` and `versions` are formatted, and `directory` becomes a heading.
-        sweeps: one section each, after those of the runs.
-        plans: one section each, after those of the sweeps.
-
-    Returns:
-        The HTML file.
-
-    Raises:
-        TableError: a table is missing.
+    The same tables and manifests give the same text. `tables`: must contain `REQUIRED_TABLES`; None without runs.
+    `manifests`: manifests of the results, with any JSON structure; `scenario` (with `text`), `assignors`, `seeds`,
+    `command` and `versions` are formatted, and `directory` becomes a heading. `sweeps`: one section each, after those
+    of the runs. `plans`: one section each, after those of the sweeps. Returns the HTML file.
     """
     if tables is not None:
         # Fail before any figure is drawn.

@@ -42,12 +42,8 @@ def unmet_lines(verification: Verification) -> Iterator[str]:
 def render(verifications: Sequence[Verification], format: str) -> str:
     """Return verifications as text that ends with a newline.
 
-    Args:
-        verifications: verifications in display order.
-        format: one of `FORMATS`; `github` has an annotation for GitHub Actions per scenario.
-
-    Raises:
-        ValueError: the format is unknown.
+    `verifications`: verifications in display order. `format`: one of `FORMATS`; `github` has an annotation for GitHub
+    Actions per scenario. Raises ValueError if the format is unknown.
     """
     if format not in _WRITERS:
         raise ValueError(f"unknown format {format!r} (formats: {', '.join(FORMATS)})")

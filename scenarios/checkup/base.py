@@ -23,13 +23,9 @@ _OWN_COURSE: Final = ("assignors", "description", "duration", "events", "expect"
 def base_document(scenario: Scenario, *, is_running: bool = False) -> Document:
     """Return a scenario without its events, assignors and expectations, with its clients one by one.
 
-    Args:
-        scenario: the scenario; clients that are not up at its start are left out.
-        is_running: whether to keep the current assignment of a running application; otherwise all tasks are where
-            the assignor puts them, and all state is in place.
-
-    Returns:
-        The document; it shares nothing with the scenario.
+    `scenario`: the scenario; clients that are not up at its start are left out. `is_running` says whether to keep the
+    current assignment of a running application; otherwise all tasks are where the assignor puts them, and all state is
+    in place. Returns the document; it shares nothing with the scenario.
     """
     document = _whole_document(scenario)
     for key in _OWN_COURSE:
@@ -52,12 +48,9 @@ def base_document(scenario: Scenario, *, is_running: bool = False) -> Document:
 def group_document(scenario: Scenario, *, is_running: bool = False) -> Document:
     """Return a scenario about a consumer group alone, without its events and expectations, with its clients one by one.
 
-    Args:
-        scenario: the scenario; clients that are not up at its start are left out, and so is what runs beside the group.
-        is_running: whether to keep the current assignment of a running group; otherwise members join at the start.
-
-    Returns:
-        The document, whose only entry of `consumers` is the group; it shares nothing with the scenario.
+    `scenario`: the scenario; clients that are not up at its start are left out, and so is what runs beside the group.
+    `is_running` says whether to keep the current assignment of a running group; otherwise members join at the start.
+    Returns the document, whose only entry of `consumers` is the group; it shares nothing with the scenario.
     """
     document = _whole_document(scenario)
     for key in (*_OWN_COURSE, *_BESIDE_A_GROUP):
@@ -88,10 +81,8 @@ def _group_entry(document: Document, scenario: Scenario) -> Document:
 def deployment(scenario: Scenario) -> Document | None:
     """Return how the scenario deploys: its first rolling update or restart of clients, without its time and configs.
 
-    Events of what runs beside the subject of the scenario do not count.
-
-    Returns:
-        The event, by its kind; None if the scenario has none.
+    Events of what runs beside the subject of the scenario do not count. Returns the event, by its kind; None if the
+    scenario has none.
     """
     document = _whole_document(scenario)
     others = set(_other_clients(document, scenario))

@@ -12,13 +12,9 @@ from scenarios.load import Scenario
 def group_situations(scenario: Scenario, *, has_leader: bool) -> tuple[list[Situation], list[LeftOut]]:
     """Build the standard situations of a consumer group.
 
-    Args:
-        scenario: the scenario about the group; its own events do not take part, except that the first rolling update or
-            restart of the group says how it is deployed.
-        has_leader: whether a member of the group computes the assignments.
-
-    Returns:
-        The situations, and those that are left out.
+    `scenario`: the scenario about the group; its own events do not take part, except that the first rolling update or
+    restart of the group says how it is deployed. `has_leader` says whether a member of the group computes the
+    assignments. Returns the situations, and those that are left out.
     """
     return _GroupSituations(scenario, group_document(scenario), has_leader).build()
 

@@ -47,7 +47,6 @@ class Situation:
         key: name in results.
         title: what happens, for tables.
         document: the scenario.
-        duration_ms: its duration.
     """
 
     key: str
@@ -72,13 +71,9 @@ class LeftOut:
 def standard_situations(scenario: Scenario, *, has_leader: bool) -> tuple[list[Situation], list[LeftOut]]:
     """Build the standard situations of an application of Kafka Streams.
 
-    Args:
-        scenario: the application; its own events do not take part, except that the first rolling update or restart
-            says how it is deployed.
-        has_leader: whether a member of the group computes the assignments.
-
-    Returns:
-        The situations, and those that are left out.
+    `scenario`: the application; its own events do not take part, except that the first rolling update or restart says
+    how it is deployed. `has_leader` says whether a member of the group computes the assignments. Returns the
+    situations, and those that are left out.
     """
     return _StreamsSituations(scenario, base_document(scenario), has_leader).build()
 
@@ -92,10 +87,7 @@ class SituationBuilder(ABC):
     def __init__(self, scenario: Scenario, base: Document, has_leader: bool) -> None:
         """Prepare the situations.
 
-        Args:
-            scenario: the scenario.
-            base: its document without events.
-            has_leader: whether a member of the group computes the assignments.
+        `base`: its document without events; `has_leader` says whether a member of the group computes the assignments.
         """
         self.base = base
         self.names = [client["name"] for client in self.clients_of(base)]

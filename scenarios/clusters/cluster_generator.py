@@ -26,15 +26,13 @@ _CAPACITY_FACTOR = 2
 class ClusterShape:
     """The size of a cluster.
 
+    Raises ValueError if the numbers are inconsistent.
+
     Attributes:
-        brokers: number of brokers.
         racks: number of racks, assigned to brokers round-robin.
         topics: number of topics, each with at least one partition.
         partitions: number of partitions of all topics.
         factor: replication factor.
-
-    Raises:
-        ValueError: the numbers are inconsistent.
     """
 
     brokers: int = 40
@@ -62,13 +60,6 @@ def generate_cluster(shape: ClusterShape, seed: int) -> ClusterState:
     """Generate a cluster; the same shape and seed give the same cluster.
 
     Complexity: O(partitions · brokers).
-
-    Args:
-        shape: the size of the cluster.
-        seed: the random seed.
-
-    Returns:
-        The cluster.
     """
     topic_stream, replica_stream, size_stream = (
         np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(stream,))) for stream in range(3)

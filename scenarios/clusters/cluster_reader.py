@@ -46,7 +46,6 @@ class LoadedCluster:
 
     Attributes:
         source: the name of the source in messages.
-        state: the cluster.
         remarks: notes for the user on missing or unusual data.
         log_dirs: the log directories that a reassignment names.
     """
@@ -86,20 +85,15 @@ def read_cluster(
 ) -> LoadedCluster:
     """Read a cluster.
 
+    Returns the cluster with remarks. Raises ScenarioError if a file is invalid, or the files are inconsistent.
+
     Args:
         source: the name of the text in messages.
-        text: the description of the cluster.
         path: the file of the text, to resolve the imports of a scenario; None if there is no file.
         brokers: a file with the brokers, which replaces those of the description.
         log_dirs: output of `kafka-log-dirs.sh --describe`; its sizes replace those of a scenario.
         rates: the directory that `assignor-sim ingest` wrote; daily mean rates replace those of a scenario.
         seed: the seed for replica placement in a scenario; None for the scenario's first.
-
-    Returns:
-        The cluster with remarks.
-
-    Raises:
-        ScenarioError: a file is invalid, or the files are inconsistent.
     """
     return _loaded(source, _read(source, text, path, seed), brokers, log_dirs, rates)
 
@@ -114,19 +108,10 @@ def read_running_cluster(
 ) -> LoadedCluster:
     """Read a running cluster, without changing it.
 
-    Args:
-        bootstrap: `host:port` of some brokers, separated by commas.
-        properties: connection properties, in the format of Kafka's tools.
-        brokers: a file with the brokers, which replaces those of the cluster; for capacities.
-        log_dirs: output of `kafka-log-dirs.sh --describe`, if the cluster does not show sizes.
-        rates: as in `read_cluster`.
-
-    Returns:
-        The cluster with remarks.
-
-    Raises:
-        ObservationError: the cluster cannot be reached or denies a request.
-        ScenarioError: a file is invalid, or a reassignment is in progress.
+    `bootstrap`: `host:port` of some brokers, separated by commas. `properties`: connection properties, in the format of
+    Kafka's tools. `brokers`: a file with the brokers, which replaces those of the cluster; for capacities. `log_dirs`:
+    output of `kafka-log-dirs.sh --describe`, if the cluster does not show sizes. Returns the cluster with remarks.
+    Raises ScenarioError if a file is invalid, or a reassignment is in progress.
     """
     described = describe_cluster(bootstrap, properties)
     source = f"cluster {bootstrap}"
@@ -255,8 +240,7 @@ def _described(source: str, topics: tuple[DescribedTopic, ...]) -> _ClusterDraft
 def _retention(source: str, topic: DescribedTopic) -> TopicRetention:
     """Return the retention of a topic; the tool prints every config that differs from Kafka's defaults.
 
-    Raises:
-        ScenarioError: a config is invalid.
+    Raises ScenarioError if a config is invalid.
     """
     try:
         return parse_retention(topic.configs)
@@ -293,8 +277,7 @@ def _unknown_brokers(draft: _ClusterDraft) -> list[int]:
 def _sizes(draft: _ClusterDraft, path: Path) -> Mapping[PartitionKey, int]:
     """Return the sizes in a file, and the known sizes of other partitions.
 
-    Raises:
-        ScenarioError: the file is invalid, or a partition has no size.
+    Raises ScenarioError if the file is invalid, or a partition has no size.
     """
     file_sizes = {
         (topic, partition): size for (topic, partition), size in read_tool_output(path, parse_partition_sizes).items()
@@ -310,8 +293,7 @@ def _sizes(draft: _ClusterDraft, path: Path) -> Mapping[PartitionKey, int]:
 def _rates(draft: _ClusterDraft, folder: Path) -> Mapping[PartitionKey, int | None]:
     """Return the daily mean of measured rates, and the known rates of partitions without measurements.
 
-    Raises:
-        ScenarioError: the folder is invalid.
+    Raises ScenarioError if the folder is invalid.
     """
     topics = {topic for topic, _ in draft.replicas}
     try:
@@ -337,15 +319,8 @@ def _partitions_without_size(draft: _ClusterDraft, sizes: Mapping[PartitionKey, 
 def read_tool_output(path: Path, parse: Callable[[str], T]) -> T:
     """Read and parse an output file of a Kafka tool.
 
-    Args:
-        path: the file.
-        parse: the parser of the format.
-
-    Returns:
-        The parsed content.
-
-    Raises:
-        ScenarioError: the file cannot be read or has another format.
+    `parse`: the parser of the format. Returns the parsed content. Raises ScenarioError if the file cannot be read or
+    has another format.
     """
     try:
         text = read_text(path, MAX_IMPORT_BYTES, f"longer than the maximum of {MAX_IMPORT_BYTES:,} bytes")

@@ -91,16 +91,9 @@ def repartition_name(application_id: str, topic: str) -> str | None:
 def full_topic_name(topic: str, application_id: str, topics: Container[str]) -> str:
     """Return the name in the cluster of a topic that `Topology.describe()` prints.
 
-    `Topology.describe()` prints internal topics without the application id.
-
-    Args:
-        topic: Name in the output of `Topology.describe()`.
-        application_id: `application.id`.
-        topics: Topics of the cluster.
-
-    Returns:
-        `topic` with the application id as prefix, if the cluster has a topic of that name, and `topic` is either not in
-        the cluster or has the name of a repartition topic; otherwise `topic`.
+    `Topology.describe()` prints internal topics without the application id. `topic`: name in the output of
+    `Topology.describe()`. Returns `topic` with the application id as prefix, if the cluster has a topic of that name,
+    and `topic` is either not in the cluster or has the name of a repartition topic; otherwise `topic`.
     """
     internal = f"{application_id}-{topic}"
     return internal if internal in topics and (is_repartition_topic(topic) or topic not in topics) else topic

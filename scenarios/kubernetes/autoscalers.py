@@ -39,7 +39,6 @@ class LocatedTrigger:
     """A trigger with its place in the manifest.
 
     Attributes:
-        trigger: the trigger.
         node: its place.
         group: the consumer group, empty if it is not stated.
     """
@@ -71,13 +70,8 @@ def read_autoscaler(
 ) -> AutoscalerManifest | None:
     """Return the autoscaler of a workload; None if none scales it by lag.
 
-    Args:
-        objects: the objects of all manifests.
-        workload: the workload.
-        notes: gets what is not modeled.
-
-    Raises:
-        ManifestError: an autoscaler has an invalid value, or two scale the workload.
+    `notes`: gets what is not modeled. Raises ManifestError if an autoscaler has an invalid value, or two scale the
+    workload.
     """
     found: list[AutoscalerManifest | None] = []
     for node in objects:

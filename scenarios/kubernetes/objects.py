@@ -46,7 +46,6 @@ class ManifestNode:
 
     Attributes:
         source: the file.
-        value: the mapping.
         path: its path in the document.
         lines: the line of each path of the document.
     """
@@ -75,11 +74,7 @@ class ManifestNode:
         return ManifestError(self.source, self.line(*keys), f"{path}: {message}" if path else message)
 
     def node(self, *keys: str) -> ManifestNode:
-        """Return a mapping below this one; empty if it is absent.
-
-        Raises:
-            ManifestError: it is not a mapping.
-        """
+        """Return a mapping below this one; empty if it is absent; raise ManifestError if it is not a mapping."""
         found = self
         for key in keys:
             value = found.value.get(key)
@@ -89,11 +84,7 @@ class ManifestNode:
         return found
 
     def nodes(self, key: str) -> Iterator[ManifestNode]:
-        """Yield the mappings of a list; none if it is absent.
-
-        Raises:
-            ManifestError: it is not a list of mappings.
-        """
+        """Yield the mappings of a list; none if it is absent; raise ManifestError if it is not a list of mappings."""
         values = self.value.get(key)
         if not isinstance(values, list | None):
             raise self.error(f"expected a list, found {format_value(values)}", key)
@@ -103,22 +94,14 @@ class ManifestNode:
             yield ManifestNode(self.source, value, (*self.path, key, number), self.lines)
 
     def text(self, key: str, default: str = "") -> str:
-        """Return a text.
-
-        Raises:
-            ManifestError: it is not a text.
-        """
+        """Return a text; raise ManifestError if it is not a text."""
         value = self.value.get(key)
         if not isinstance(value, str | None):
             raise self.error(f"expected text, found {format_value(value)}", key)
         return default if value is None else value
 
     def texts(self, key: str) -> tuple[str, ...]:
-        """Return a list of texts; none if it is absent.
-
-        Raises:
-            ManifestError: it is not a list of texts.
-        """
+        """Return a list of texts; none if it is absent; raise ManifestError if it is not a list of texts."""
         values = self.value.get(key)
         if not isinstance(values, list | None) or not all(isinstance(value, str) for value in values or []):
             raise self.error("expected a list of texts", key)
@@ -127,8 +110,7 @@ class ManifestNode:
     def integer(self, key: str, default: int | None = None, *, minimum: int = 0, maximum: int = INT_MAX) -> int:
         """Return a whole number; texts of digits count, as in metadata of KEDA.
 
-        Raises:
-            ManifestError: it is none, is out of bounds, or is absent without a default.
+        Raises ManifestError if it is none, is out of bounds, or is absent without a default.
         """
         value = self.value.get(key)
         if value is None and default is not None:
@@ -148,8 +130,7 @@ class ManifestNode:
     def boolean(self, key: str, default: bool = False) -> bool:
         """Return a boolean; the texts `true` and `false` count, as in metadata of KEDA.
 
-        Raises:
-            ManifestError: it is none.
+        Raises ManifestError if it is none.
         """
         value = self.value.get(key)
         if isinstance(value, str) and value.lower() in ("true", "false"):
@@ -159,11 +140,7 @@ class ManifestNode:
         return default if value is None else value
 
     def choice(self, key: str, choices: tuple[str, ...]) -> str:
-        """Return one of some texts; the first one by default.
-
-        Raises:
-            ManifestError: it is another text.
-        """
+        """Return one of some texts; the first one by default; raise ManifestError if it is another text."""
         value = self.text(key, choices[0])
         if value not in choices:
             raise self.error(f"{format_value(value)} is not one of: {', '.join(choices)}", key)
@@ -172,8 +149,7 @@ class ManifestNode:
     def pods(self, key: str) -> str | None:
         """Return a number of pods or a percentage, as in `rolling_update` of scenarios; None if it is absent.
 
-        Raises:
-            ManifestError: it is neither.
+        Raises ManifestError if it is neither.
         """
         value = self.value.get(key)
         if value is None:
@@ -187,8 +163,7 @@ class ManifestNode:
     def records(self, key: str) -> int:
         """Return a quantity in Kubernetes' notation, such as `100`, `1k` or `2e3`, as a number of records.
 
-        Raises:
-            ManifestError: it is no quantity, or not a positive whole number.
+        Raises ManifestError if it is no quantity, or not a positive whole number.
         """
         value = self.value.get(key)
         number = parse_quantity(value)
@@ -221,12 +196,8 @@ def parse_quantity(value: object) -> Decimal | None:
 def read_objects(source: str, text: str) -> list[ManifestNode]:
     """Return the objects of a manifest; those of a `List` one by one.
 
-    Args:
-        source: the file, for messages.
-        text: YAML with any number of documents.
-
-    Raises:
-        ManifestError: it is a Helm template, not YAML, or something else than objects of Kubernetes.
+    `source`: the file, for messages; `text`: YAML with any number of documents. Raises ManifestError if it is a Helm
+    template, not YAML, or something else than objects of Kubernetes.
     """
     template = _TEMPLATE.search(text)
     if template is not None:

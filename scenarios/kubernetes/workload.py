@@ -25,7 +25,6 @@ class WorkloadManifest:
     """What a manifest says about a workload.
 
     Attributes:
-        name: its name.
         node: the object.
         controller: its kind.
         replicas: `spec.replicas`; None if it is not set.
@@ -66,8 +65,7 @@ class WorkloadManifest:
 def find_workload(objects: Sequence[ManifestNode], name: str | None) -> ManifestNode | None:
     """Return the workload of a name, or the only one; None if there is no such workload.
 
-    Raises:
-        ManifestError: there are several, and no name says which.
+    Raises ManifestError if there are several, and no name says which.
     """
     found = [node for node in objects if node.text("kind") in CONTROLLERS]
     matching = [node for node in found if name in (None, workload_name(node))]
@@ -79,11 +77,7 @@ def find_workload(objects: Sequence[ManifestNode], name: str | None) -> Manifest
 
 
 def workload_name(node: ManifestNode) -> str:
-    """Return the name of a workload.
-
-    Raises:
-        ManifestError: it has none.
-    """
+    """Return the name of a workload; raise ManifestError if it has none."""
     name = node.node("metadata").text("name")
     if not re.fullmatch(r"[a-z0-9]([-a-z0-9.]{0,200}[a-z0-9])?", name):
         raise node.node("metadata").error(
@@ -95,8 +89,7 @@ def workload_name(node: ManifestNode) -> str:
 def read_workload(node: ManifestNode) -> WorkloadManifest:
     """Return what a StatefulSet or a Deployment says.
 
-    Raises:
-        ManifestError: a field that matters has an invalid value.
+    Raises ManifestError if a field that matters has an invalid value.
     """
     notes: list[str] = []
     controller = PodController(node.text("kind"))
@@ -175,14 +168,7 @@ def read_disruption_budget(
 ) -> int | None:
     """Return how many pods evictions may make unavailable; None without a PodDisruptionBudget.
 
-    Args:
-        objects: the objects of all manifests.
-        workload: the workload.
-        replicas: the number of its pods.
-        notes: gets a note about budgets that select other pods.
-
-    Raises:
-        ManifestError: a budget has an invalid value.
+    `notes`: gets a note about budgets that select other pods. Raises ManifestError if a budget has an invalid value.
     """
     allowed: list[int] = []
     for node in objects:

@@ -40,11 +40,7 @@ class ZoneRules:
     one_per_zone: bool
 
     def allowed(self, zones: Sequence[str]) -> tuple[str, ...]:
-        """Return the zones in which pods may run.
-
-        Raises:
-            ManifestError: none of the zones is allowed.
-        """
+        """Return the zones in which pods may run; raise ManifestError if none of the zones is allowed."""
         zones = tuple(dict.fromkeys(zones))
         if not self.terms:
             return zones
@@ -62,12 +58,7 @@ class ZoneRules:
 def read_zone_rules(pod: ManifestNode, notes: list[str]) -> ZoneRules:
     """Return what the spec of a pod says about zones.
 
-    Args:
-        pod: the spec.
-        notes: gets what is not modeled.
-
-    Raises:
-        ManifestError: a field has an invalid value.
+    `notes`: gets what is not modeled. Raises ManifestError if a field has an invalid value.
     """
     skews, is_spread = [], False
     for constraint in pod.nodes("topologySpreadConstraints"):
@@ -82,10 +73,8 @@ def read_zone_rules(pod: ManifestNode, notes: list[str]) -> ZoneRules:
 def place_pods(count: int, zones: Sequence[str], *, is_listed: bool) -> list[str]:
     """Return the zone of each pod.
 
-    Args:
-        count: the number of pods.
-        zones: the allowed zones in order of preference, or a zone for each pod.
-        is_listed: whether `zones` lists a zone for each pod, from the start again if there are more pods.
+    `zones`: the allowed zones in order of preference, or a zone for each pod; `is_listed` says whether `zones` lists a
+    zone for each pod, from the start again if there are more pods.
     """
     if is_listed:
         return [zones[number % len(zones)] for number in range(count)]

@@ -30,15 +30,8 @@ _EXAMPLES: Final[Mapping[MetricUnit, str]] = {
 def parse_condition(text: str, unit: MetricUnit) -> Condition:
     """Parse a condition on a metric.
 
-    Args:
-        text: a comparison and a value with a unit, or a share with a sign, such as `<= +5%`.
-        unit: the unit of the metric.
-
-    Returns:
-        The condition.
-
-    Raises:
-        ValueError: the text is not a condition.
+    `text`: a comparison and a value with a unit, or a share with a sign, such as `<= +5%`. Raises ValueError if the
+    text is not a condition.
     """
     match = _CONDITION.fullmatch(text)
     if match is None:

@@ -43,8 +43,8 @@ class ConfigsOutsideTheModel:
         without_effect: Reasons why configs have no effect on what is simulated, by key; `*` ends a prefix.
         unprefixed: Keys of the scenario that Kafka also accepts with a prefix, which the simulator does not read.
         prefixes: Those prefixes.
-        released: Names of released configs by prefix, among them those without one; any other key is unknown. Empty
-            if they are not listed.
+        released: Names of released configs by prefix, among them those without one; any other key is unknown. Empty if
+            they are not listed.
     """
 
     unmodeled: Mapping[str, UnmodeledConfig]

@@ -36,11 +36,7 @@ CLASSIC_ONLY: Final = ("partition.assignment.strategy", "session.timeout.ms", "h
 def strategy_name(text: str) -> str:
     """Return the short name of an assignor of the client.
 
-    Args:
-        text: its short name, its class, or its class with its package.
-
-    Raises:
-        ValueError: Kafka has no such assignor.
+    `text`: its short name, its class, or its class with its package. Raises ValueError if Kafka has no such assignor.
     """
     known: list[str] = []
     for info in built_in():

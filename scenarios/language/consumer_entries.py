@@ -119,8 +119,7 @@ class ConsumerClientEntry(ScenarioSection):
     def to_client(self, topics: Mapping[str, int]) -> ClientEntry:
         """Return the entry as a client of an application.
 
-        Args:
-            topics: the numbers of the topics of the group; partitions of other topics are left out.
+        `topics`: the numbers of the topics of the group; partitions of other topics are left out.
         """
         values = {name: value for name, value in self if name not in _OF_CONSUMERS}
         values["static_membership"] = self.static_membership or self.instance_id is not None

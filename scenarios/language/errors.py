@@ -31,11 +31,7 @@ class Mistake:
 
 
 class ScenarioError(ValueError):
-    """An invalid scenario; its text has one line per mistake.
-
-    Attributes:
-        mistakes: all mistakes that were found.
-    """
+    """An invalid scenario; its text has one line per mistake. `mistakes`: all mistakes that were found."""
 
     def __init__(self, mistakes: Iterable[Mistake]) -> None:
         self.mistakes = tuple(mistakes)
@@ -62,8 +58,7 @@ class Mistakes:
     def raise_any(self) -> None:
         """Raise the collected mistakes, if any.
 
-        Raises:
-            ScenarioError: there are mistakes; those of the scenario's own file come first, sorted by line.
+        Raises ScenarioError if there are mistakes; those of the scenario's own file come first, sorted by line.
         """
         if self._mistakes:
             raise ScenarioError(self._sorted())

@@ -46,8 +46,7 @@ T = TypeVar("T")
 class InvalidEntry:
     """A placeholder for an invalid list entry, which keeps the positions of the other entries.
 
-    Attributes:
-        value: the data of the entry.
+    `value`: the data of the entry.
     """
 
     value: Any

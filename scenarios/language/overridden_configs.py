@@ -23,7 +23,6 @@ class _FixedConfig:
     """A config that Kafka Streams sets itself.
 
     Attributes:
-        key: Its key.
         holds: The value that holds, in words if it is none that a scenario could state.
         prefixes: Prefixes with which it is overridden.
         exactly_once: Whether it is overridden with `processing.guarantee: exactly_once_v2` only.
@@ -73,8 +72,7 @@ SET_BY_COORDINATOR: Final = ("session.timeout.ms", "heartbeat.interval.ms")
 def overridden_configs(configs: Mapping[Any, Any]) -> Iterator[tuple[str, str]]:
     """Yield each config that is set to another value than the one that holds, with what overrides it.
 
-    Args:
-        configs: The configs of an application, as a scenario states them.
+    `configs`: the configs of an application, as a scenario states them.
     """
     exactly_once = configs.get("processing.guarantee") == "exactly_once_v2"
     for fixed in _FIXED:

@@ -56,13 +56,8 @@ def apply_overrides(
 ) -> tuple[dict[ScenarioPath, str], list[Mistake]]:
     """Apply overrides to the data in place.
 
-    Args:
-        root: the data.
-        overrides: paths and values.
-        name_override: names an override in messages.
-
-    Returns:
-        The name of the override that set each path, and the mistakes of the overrides that cannot be applied.
+    `overrides`: paths and values. Returns the name of the override that set each path, and the mistakes of the
+    overrides that cannot be applied.
     """
     sources: dict[ScenarioPath, str] = {}
     mistakes: list[Mistake] = []

@@ -38,17 +38,9 @@ def read_scenario(
 ) -> ParsedScenario:
     """Parse the text of a scenario in spite of mistakes.
 
-    Args:
-        text: the YAML text.
-        source: the name of the text in messages.
-        overrides: paths and new values.
-        name_override: names an override in messages.
-
-    Returns:
-        The parsed scenario, with the mistakes in single values.
-
-    Raises:
-        ScenarioError: the text is not YAML, or a required part is invalid; holds all mistakes so far.
+    `source`: the name of the text in messages; `overrides`: paths and new values. Returns the parsed scenario, with the
+    mistakes in single values. Raises ScenarioError if the text is not YAML, or a required part is invalid; the message
+    holds all mistakes so far.
     """
     try:
         tree = read_yaml(text)
@@ -74,9 +66,7 @@ def read_scenario(
 def _report_missing_parts(present: Collection[str], source_map: SourceMap) -> None:
     """Report that a scenario has neither an application with clients nor consumer groups.
 
-    Args:
-        present: the keys of the scenario, also of sections with mistakes.
-        source_map: collects the mistakes.
+    `present`: the keys of the scenario, also of sections with mistakes.
     """
     if "consumers" not in present:
         for name in ("application", "clients"):

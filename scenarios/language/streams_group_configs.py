@@ -168,9 +168,7 @@ def is_known(key: str, release: Release) -> bool:
 def unknown_key_message(key: str, release: Release) -> str | None:
     """Return why a release of brokers does not know a key of this table; None if it does, or for other keys.
 
-    Args:
-        key: the key of a broker or of a group.
-        release: the release of the brokers, which the scenario states.
+    `release`: the release of the brokers, which the scenario states.
     """
     since = _FIRST_RELEASES.get(key)
     if since is None or since <= release:

@@ -14,8 +14,7 @@ MAX_IMPORT_BYTES: Final = 50_000_000
 class UnreadableError(ValueError):
     """A file that cannot be read as text; the message gives the reason.
 
-    Attributes:
-        line: the first line that cannot be read, from 1; None if the file cannot be read at all.
+    `line`: the first line that cannot be read, from 1; None if the file cannot be read at all.
     """
 
     def __init__(self, message: str, line: int | None = None) -> None:
@@ -30,13 +29,8 @@ class UnreadableError(ValueError):
 def read_text(path: Path, max_bytes: int, too_long: str) -> str:
     """Return the content of a text file in UTF-8.
 
-    Args:
-        path: Path of the file.
-        max_bytes: Maximum size.
-        too_long: Error message for a larger file.
-
-    Raises:
-        UnreadableError: The file is missing, not a regular file, not UTF-8 or too large.
+    `max_bytes`: maximum size; `too_long`: error message for a larger file. Raises UnreadableError if the file is
+    missing, not a regular file, not UTF-8 or too large.
     """
     try:
         with open_regular(path) as file:

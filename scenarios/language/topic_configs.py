@@ -27,11 +27,8 @@ class TopicSettings:
 def parse_topic_configs(configs: Mapping[str, str]) -> TopicSettings:
     """Parse the configs that the simulator uses, and ignore all others.
 
-    Returns:
-        Retention, `min.insync.replicas` and `unclean.leader.election.enable`.
-
-    Raises:
-        ValueError: Kafka does not accept a value.
+    Returns retention, `min.insync.replicas` and `unclean.leader.election.enable`. Raises ValueError if Kafka does not
+    accept a value.
     """
     min_insync, unclean = configs.get(_MIN_INSYNC), configs.get(_UNCLEAN)
     if min_insync is not None and not re.fullmatch(r"[1-9]\d{0,8}", min_insync):

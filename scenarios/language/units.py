@@ -44,11 +44,8 @@ _FREQUENCY_HINT = "a frequency, such as 2/h or 5/d (a count per s, m, h or d)"
 def parse_duration_ms(value: object) -> int:
     """Parse a duration; larger units come first, as in `1h30m`.
 
-    Returns:
-        The duration in milliseconds.
-
-    Raises:
-        ValueError: the value is not a duration, or not a whole number of milliseconds.
+    Returns the duration in milliseconds. Raises ValueError if the value is not a duration, or not a whole number of
+    milliseconds.
     """
     if isinstance(value, str) and value and _DURATION.fullmatch(value):
         parts = _DURATION_PART.findall(value)
@@ -59,11 +56,7 @@ def parse_duration_ms(value: object) -> int:
 def parse_bytes(value: object) -> int:
     """Parse a size; `kB`, `MB`… are powers of 1,000 and `KiB`, `MiB`… of 1,024.
 
-    Returns:
-        The size in bytes.
-
-    Raises:
-        ValueError: the value is not a size, or not a whole number of bytes.
+    Raises ValueError if the value is not a size, or not a whole number of bytes.
     """
     if isinstance(value, str) and (match := _SIZE.fullmatch(value)):
         number = value[: match.start(1)].strip()
@@ -74,11 +67,7 @@ def parse_bytes(value: object) -> int:
 def parse_bytes_per_s(value: object) -> int:
     """Parse a rate in bytes or bits per second.
 
-    Returns:
-        The rate in bytes per second.
-
-    Raises:
-        ValueError: the value is not a rate, or not a whole number of bytes per second.
+    Raises ValueError if the value is not a rate, or not a whole number of bytes per second.
     """
     if isinstance(value, str) and (match := _RATE.fullmatch(value)):
         number, unit = value[: match.start(1)].strip(), match[1]
@@ -88,14 +77,7 @@ def parse_bytes_per_s(value: object) -> int:
 
 
 def parse_per_hour(value: object) -> float:
-    """Parse a frequency.
-
-    Returns:
-        The frequency per hour.
-
-    Raises:
-        ValueError: the value is not a frequency.
-    """
+    """Parse a frequency; raise ValueError if the value is not a frequency."""
     if isinstance(value, str) and (match := _FREQUENCY.fullmatch(value)):
         return float(Fraction(value.split("/")[0].strip()) * MS_PER_UNIT["h"] / MS_PER_UNIT[match[1]])
     raise ValueError(f"{format_value(value)} is not {_FREQUENCY_HINT}")
@@ -104,11 +86,7 @@ def parse_per_hour(value: object) -> float:
 def parse_time_of_day_ms(value: object) -> int:
     """Parse a time of day.
 
-    Returns:
-        Milliseconds since midnight.
-
-    Raises:
-        ValueError: the value is not a time of day.
+    Returns milliseconds since midnight. Raises ValueError if the value is not a time of day.
     """
     if isinstance(value, str) and (match := _TIME_OF_DAY.fullmatch(value)):
         return int(match[1]) * MS_PER_UNIT["h"] + int(match[2]) * MS_PER_UNIT["m"]

@@ -46,14 +46,7 @@ _OF_GROUPS = ("assignors",)
 class SourceMap:
     """The source and line of every path of a scenario, and which paths are invalid.
 
-    Args:
-        source: the file name of the scenario.
-        lines: the line of each path in that file.
-        overrides: the override that set each path.
-        mistakes: collects the mistakes.
-
-    Attributes:
-        source: the file name of the scenario.
+    `source`: the file name of the scenario.
     """
 
     def __init__(
@@ -122,12 +115,7 @@ class SourceMap:
 
 
 class OtherPaths(SourceMap):
-    """The source map of a file for a document of which some parts have other paths in the file.
-
-    Args:
-        file: the source map of the file.
-        mistakes: collects the mistakes.
-    """
+    """The source map of a file for a document of which some parts have other paths in the file."""
 
     def __init__(self, file: SourceMap, mistakes: Mistakes) -> None:
         super().__init__(file.source, {}, {}, mistakes)
@@ -174,13 +162,9 @@ class OtherPaths(SourceMap):
 def parse_document(root: Any, source_map: SourceMap, model: type[Model]) -> Model | None:
     """Parse data into a document, and remove invalid values from the data.
 
-    Args:
-        root: the data; invalid values are removed in place.
-        source_map: collects the mistakes and the invalid paths.
-        model: the pydantic model of the document.
-
-    Returns:
-        The document, with an `InvalidEntry` in place of each invalid list entry; None if a required part is invalid.
+    `root`: the data; invalid values are removed in place. `source_map`: collects the mistakes and the invalid paths.
+    Returns the document, with an `InvalidEntry` in place of each invalid list entry; None if a required part is
+    invalid.
     """
     for _ in range(_MAX_PASSES):
         try:

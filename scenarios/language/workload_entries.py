@@ -50,12 +50,7 @@ def name_workload(value: Any) -> Any:
 def list_clients(root: dict[str, Any], *located: dict[ScenarioPath, Any]) -> dict[str, Any]:
     """Turn `clients: {from: …}` into a list of one entry, in place.
 
-    Args:
-        root: the data of a scenario.
-        located: values by path, which get the new paths, too.
-
-    Returns:
-        The data as it was.
+    `root`: the data of a scenario; `located`: values by path, which get the new paths, too. Returns the data as it was.
     """
     clients, before = root.get(_CLIENTS), dict(root)
     if not isinstance(clients, dict) or "from" not in clients:

@@ -64,11 +64,7 @@ _NOT_A_NUMBER = re.compile(r"\.(nan|NaN|NAN)")
 
 
 class YamlReadError(ValueError):
-    """A text that is not valid YAML or not plain data.
-
-    Attributes:
-        line: the line of the error, from 1.
-    """
+    """A text that is not valid YAML or not plain data. `line`: the line of the error, from 1."""
 
     def __init__(self, line: int, message: str) -> None:
         super().__init__(message)
@@ -78,8 +74,7 @@ class YamlReadError(ValueError):
 class WrittenFloat(float):
     """A number of digits and one point, and how it was written: a release of Kafka may be 4.10.
 
-    Attributes:
-        text: what the file has.
+    `text`: what the file has.
     """
 
     text: str
@@ -89,9 +84,7 @@ class WrittenFloat(float):
 class LocatedYaml:
     """The data of a YAML document with line numbers.
 
-    Attributes:
-        value: dicts, lists and scalars; no two paths share an object.
-        lines: the line, from 1, by path.
+    `value`: dicts, lists and scalars; no two paths share an object.
     """
 
     value: Any
@@ -101,16 +94,9 @@ class LocatedYaml:
 def read_yaml(text: str, max_nodes: int = MAX_NODES) -> LocatedYaml:
     """Parse one YAML document.
 
-    Args:
-        text: the YAML text.
-        max_nodes: the maximum number of values, counted after aliases are expanded.
-
-    Returns:
-        The data and the line of every value.
-
-    Raises:
-        YamlReadError: the text is not YAML, holds no document or several, exceeds a limit, or contains a tag of a
-            non-plain type, a duplicate key, a key that is not a scalar, or an alias that contains itself.
+    `max_nodes`: the maximum number of values, counted after aliases are expanded. Returns the data and the line of
+    every value. Raises YamlReadError if the text is not YAML, holds no document or several, exceeds a limit, or
+    contains a tag of a non-plain type, a duplicate key, a key that is not a scalar, or an alias that contains itself.
     """
     if len(text) > MAX_BYTES:
         raise YamlReadError(text.count("\n", 0, MAX_BYTES) + 1, TOO_LONG_MESSAGE)
@@ -122,15 +108,9 @@ def read_yaml(text: str, max_nodes: int = MAX_NODES) -> LocatedYaml:
 def read_yaml_documents(text: str, max_nodes: int = MAX_NODES) -> list[LocatedYaml]:
     """Parse all YAML documents of a text; empty ones are left out.
 
-    Args:
-        text: the YAML text.
-        max_nodes: the maximum number of values of all documents, counted after aliases are expanded.
-
-    Returns:
-        The data of each document, with lines in the text.
-
-    Raises:
-        YamlReadError: as in `read_yaml`, except that there may be any number of documents.
+    `max_nodes`: the maximum number of values of all documents, counted after aliases are expanded. Returns the data of
+    each document, with lines in the text. Raises YamlReadError as in `read_yaml`, except that there may be any number
+    of documents.
     """
     if len(text) > MAX_BYTES:
         line = text.count("\n", 0, MAX_BYTES) + 1
@@ -146,11 +126,7 @@ def read_yaml_documents(text: str, max_nodes: int = MAX_NODES) -> list[LocatedYa
 def read_yaml_value(text: str) -> Any:
     """Parse a value such as `3`, `az1` or `[az1, az2]`.
 
-    Returns:
-        The value; None for a blank text.
-
-    Raises:
-        YamlReadError: as in `read_yaml`.
+    The result is None for a blank text. Raises YamlReadError as in `read_yaml`.
     """
     return read_yaml(text).value if text.strip() else None
 
@@ -321,11 +297,8 @@ class _NodeConverter:
     def _entries(self, node: Node, depth: int) -> Iterator[tuple[str, Node, Node]]:
         """Yield the entries of a mapping, its own before those merged by `<<`; the first entry of a key wins.
 
-        Yields:
-            Key, key node and value node.
-
-        Raises:
-            YamlReadError: a key is duplicate or invalid, `<<` does not merge mappings, or a limit is exceeded.
+        Yields key, key node and value node. Raises YamlReadError if a key is duplicate or invalid, `<<` does not merge
+        mappings, or a limit is exceeded.
         """
         if depth > MAX_DEPTH:
             raise _too_deep(_line(node))
@@ -408,11 +381,7 @@ def _text(node: ScalarNode) -> str:
 
 
 def _check_tag(node: Node, *allowed: str) -> str:
-    """Return the name of the node's tag, such as `int`.
-
-    Raises:
-        YamlReadError: the tag is not allowed.
-    """
+    """Return the name of the node's tag, such as `int`; raise YamlReadError if the tag is not allowed."""
     if node.ctag is _UNTAGGED:
         return allowed[0]
     tag = str(node.ctag)

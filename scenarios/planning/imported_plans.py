@@ -58,11 +58,8 @@ class ImportedPlan:
 def read_imported_plan(path: Path, plan_input: PlanInput) -> ImportedPlan:
     """Read a reassignment JSON and check it against the cluster.
 
-    Returns:
-        The plan.
-
-    Raises:
-        ScenarioError: the file is not a reassignment, or contains unknown partitions or brokers; lists every mistake.
+    Raises ScenarioError if the file is not a reassignment, or contains unknown partitions or brokers; the message lists
+    every mistake.
     """
     entries = read_tool_output(path, parse_reassignment)
     _check(str(path), entries, plan_input.state)
@@ -76,13 +73,8 @@ def read_imported_plan(path: Path, plan_input: PlanInput) -> ImportedPlan:
 def evaluate_imported_plan(imported: ImportedPlan, plan_input: PlanInput, limits: BatchLimits) -> StrategyResult:
     """Evaluate a plan and write its files; batches keep the order of its entries.
 
-    Args:
-        imported: the plan.
-        plan_input: the cluster and the request; without a requested replication factor, that of the plan is valid.
-        limits: the limits of a batch.
-
-    Returns:
-        The result, with figures and files.
+    `plan_input`: the cluster and the request; without a requested replication factor, that of the plan is valid.
+    Returns the result, with figures and files.
     """
     state = plan_input.state
     replicas = _replicas(imported, state)

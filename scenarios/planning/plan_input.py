@@ -70,17 +70,9 @@ def build_plan_input(
 ) -> PlanInput:
     """Build the input of replica strategies.
 
-    Args:
-        state: the cluster.
-        options: what is asked of a plan.
-        log_dirs: the known log directories of replicas.
-        is_planned: whether strategies plan; the replication factors of imported plans are their own.
-
-    Returns:
-        The input.
-
-    Raises:
-        PlanError: an option refers to an unknown broker or topic, or no plan can meet the options.
+    `options`: what is asked of a plan. `log_dirs`: the known log directories of replicas. `is_planned` says whether
+    strategies plan; the replication factors of imported plans are their own. Raises PlanError if an option refers to an
+    unknown broker or topic, or no plan can meet the options.
     """
     alive = sorted(broker.id for broker in state.brokers if broker.is_alive)
     added = [_parse_added_broker(text, alive) for text in options.add]
@@ -129,11 +121,7 @@ def _remaining_replicas(plan_input: PlanInput) -> Iterator[str]:
 def read_topics(path: Path, state: ClusterState) -> tuple[str, ...]:
     """Read the topics to move from a file of `kafka-reassign-partitions.sh`, in the order of the file.
 
-    Returns:
-        The names of the topics.
-
-    Raises:
-        ScenarioError: the file is not a list of topics, or contains topics that the cluster does not have.
+    Returns the names of the topics.
     """
     listed = read_tool_output(path, parse_topics_to_move)
     mistakes = Mistakes(str(path))
@@ -182,8 +170,7 @@ def _warnings(
 def _check_factors(plan_input: PlanInput) -> None:
     """Check that there are enough brokers for every replication factor.
 
-    Raises:
-        PlanError: a replication factor exceeds the number of allowed brokers.
+    Raises PlanError if a replication factor exceeds the number of allowed brokers.
     """
     state, request, rows = plan_input.state, plan_input.request, plan_input.rows
     factors, num_allowed = request.factors(state)[rows], int(request.is_allowed(state).sum())

@@ -47,9 +47,7 @@ class StrategyOptions:
 def strategy_parameters(options: StrategyOptions) -> tuple[dict[str, Any], dict[str, str]]:
     """Return the given parameters by name, and for those that a strategy must support, the option that sets them.
 
-    Raises:
-        PlanError: a goal is unknown.
-        ScenarioError: a line is not a constraint, or the file cannot be read.
+    Raises PlanError if a goal is unknown; and ScenarioError if a line is not a constraint, or the file cannot be read.
     """
     values = {
         "time_limit_s": options.time_limit,
@@ -67,18 +65,11 @@ def build_strategies(
 ) -> dict[str, ReplicaAssignor]:
     """Create strategies by name.
 
-    Args:
-        names: built-in or installed strategies, or `package.module:Class`; each may be followed by its own parameters,
-            for example `leader_max_flow,costs=published,pruning=none`.
-        parameters: parameters for every strategy that has them; a strategy's own parameters take precedence.
-        required: the options of the parameters that at least one strategy must have, by parameter.
-
-    Returns:
-        The strategies by name.
-
-    Raises:
-        UnknownAssignorError: a strategy is unknown, or rejects a parameter.
-        PlanError: no strategy has a required parameter, or a strategy's own parameter is not NAME=VALUE.
+    `names`: built-in or installed strategies, or `package.module:Class`; each may be followed by its own parameters,
+    for example `leader_max_flow,costs=published,pruning=none`. `parameters`: parameters for every strategy that has
+    them; a strategy's own parameters take precedence. `required`: the options of the parameters that at least one
+    strategy must have, by parameter. Raises PlanError if no strategy has a required parameter, or a strategy's own
+    parameter is not NAME=VALUE.
     """
     strategies: dict[str, ReplicaAssignor] = {}
     supported: set[str] = set()
@@ -98,8 +89,7 @@ def build_strategies(
 def _parse_parameter(strategy: str, text: str) -> tuple[str, Any]:
     """Return the name and the value of a parameter: a JSON number, true, false or null, and text otherwise.
 
-    Raises:
-        PlanError: the text is not NAME=VALUE.
+    Raises PlanError if the text is not NAME=VALUE.
     """
     name, equals, value = text.partition("=")
     if not equals or not name.strip():
@@ -120,8 +110,7 @@ def _parse_goals(text: str) -> tuple[str, ...]:
 def _read_constraints(file: Path) -> tuple[str, ...]:
     """Return the constraints of a file; text after # is a comment.
 
-    Raises:
-        ScenarioError: a line is not a constraint, the file has none, or it cannot be read.
+    Raises ScenarioError if a line is not a constraint, the file has none, or it cannot be read.
     """
     try:
         text = read_text(file, MAX_IMPORT_BYTES, f"longer than {MAX_IMPORT_BYTES:,} bytes")

@@ -52,7 +52,6 @@ class StrategyResult:
         replicas: as `Plan.replicas`; None without a plan.
         changes: the changes of the plan, in the order of execution.
         further_elections: unchanged partitions whose preferred leader is elected.
-        limits: the limits of a batch.
         files: the content of the plan's files by relative path; empty without changes.
     """
 
@@ -101,15 +100,8 @@ def run_strategies(
 ) -> Iterator[StrategyResult]:
     """Run every strategy and evaluate its plan.
 
-    Args:
-        strategies: the strategies by name.
-        plan_input: the input of the strategies.
-        limits: the limits of a batch.
-        num_orders: the number of input orders in which each strategy runs, to test whether its plan is stable.
-        on_progress: called with a description of each step.
-
-    Yields:
-        One result per strategy.
+    `num_orders`: the number of input orders in which each strategy runs, to test whether its plan is stable. Yields one
+    result per strategy.
     """
     min_moves: int | None = None
     for name, assignor in strategies.items():

@@ -3,7 +3,7 @@
 Source: `org.apache.kafka.streams.processor.internals`: `RepartitionTopics`, `CopartitionedTopicsEnforcer`,
 `ChangelogTopics`, `InternalTopicManager` (which internal topics exist and how many partitions they have).
 
-Resolve subtopologies from the output of `Topology.describe()`, the scenario and the topics of the cluster.
+Subtopologies come from the output of `Topology.describe()`, the scenario and the topics of the cluster.
 """
 
 from __future__ import annotations
@@ -38,11 +38,7 @@ from simulator.world.world import WRITE_BUFFER_BYTES, Store, Subtopology
 
 
 class DescribedTopologyResolver:
-    """Creates drafts of described subtopologies.
-
-    Attributes:
-        notes: what was inferred.
-    """
+    """Creates drafts of described subtopologies. `notes`: what was inferred."""
 
     def __init__(
         self,
@@ -173,12 +169,6 @@ class DescribedTopologyResolver:
 
         If the application has run, the cluster has all its changelogs. A table without a changelog uses its source
         topic (`topology.optimization`); any other store without a changelog is not logged.
-
-        Args:
-            store: the described store.
-
-        Returns:
-            Whether the store is logged, and its changelog if that is a source topic.
         """
         known = self._cluster.all_names
         if known is None or changelog_topic(self._application_id, store.name) in known or not self._has_run():
@@ -289,11 +279,7 @@ deletes from changelogs of windowed stores, whose retention is not part of a sce
 
 
 class _InternalTopics:
-    """Adds the internal topics of Kafka Streams to the topics of the cluster.
-
-    Attributes:
-        plans: all valid topics, by name.
-    """
+    """Adds the internal topics of Kafka Streams to the topics of the cluster. `plans`: all valid topics, by name."""
 
     def __init__(self, section: ApplicationSection, cluster: ResolvedCluster, source_map: SourceMap) -> None:
         self._section = section

@@ -57,11 +57,7 @@ class AssignorSpec:
     def make(self) -> TaskAssignor:
         """Build the assignor for a run; a custom one is contained.
 
-        Returns:
-            The assignor.
-
-        Raises:
-            UnknownAssignorError: see `registry.make_contained`.
+        Raises UnknownAssignorError as `registry.make_contained` does.
         """
         return registry.make_contained(self.info, self.parameters, self.limits)
 
@@ -77,16 +73,9 @@ def resolve_assignors(
 ) -> tuple[AssignorSpec, ...]:
     """Resolve the assignors, and report mistakes to `source_map`.
 
-    Args:
-        entries: the assignors of the scenario.
-        configs: the application's configs.
-        clients: the resolved clients.
-        of_scenario: the releases of the scenario, unless an entry has its own.
-        source_map: collects the mistakes.
-        upgraded: who is upgraded to another release: `brokers`, `clients`.
-
-    Returns:
-        The known assignors in the order of the scenario.
+    `configs`: the application's configs; `of_scenario`: the releases of the scenario, unless an entry has its own;
+    `upgraded`: who is upgraded to another release: `brokers`, `clients`. Returns the known assignors in the order of
+    the scenario.
     """
     specs: list[AssignorSpec] = []
     labels: set[str] = set()

@@ -70,11 +70,8 @@ def check_membership(
 ) -> None:
     """Report static members if no group can have any: Kafka refuses them in streams groups before 4.4.
 
-    Args:
-        entries: the clients of the scenario.
-        groups: the configs of the application's group, and of its group with each assignor.
-        releases: the Kafka releases of clients and brokers.
-        source_map: collects the mistakes.
+    `groups`: the configs of the application's group, and of its group with each assignor; `releases`: the Kafka
+    releases of clients and brokers.
     """
     if any(group.has_static_members for group in groups):
         return
@@ -93,14 +90,11 @@ def check_streams_group(
 ) -> None:
     """Report clients that have no streams groups, and warn about brokers that damage a group of another protocol.
 
-    Source: KIP-1071; the upgrade notes of Kafka 4.2.
+    `releases`: the Kafka releases of clients and brokers, as stated. `path`: where the release of the clients is
+    stated. `is_stated` says whether the protocol is stated beside the release of the clients; if only assignors to
+    compare have it, such clients are a warning.
 
-    Args:
-        releases: the Kafka releases of clients and brokers, as stated.
-        path: where the release of the clients is stated.
-        is_stated: whether the protocol is stated beside the release of the clients; if only assignors to compare have
-            it, such clients are a warning.
-        source_map: collects mistakes and warnings.
+    Source: KIP-1071; the upgrade notes of Kafka 4.2.
     """
     clients, brokers = releases
     if clients is not None and parse_release(clients) < FIRST_STREAMS_GROUP_RELEASE:
@@ -133,13 +127,7 @@ def warn_about_leak(clients: str | None, source_map: SourceMap) -> None:
 def resolve_clients(entries: Sequence[ClientEntry], threads: int, source_map: SourceMap) -> ResolvedClients:
     """Resolve the clients, and report mistakes to `source_map`.
 
-    Args:
-        entries: the clients of the scenario.
-        threads: the default number of threads.
-        source_map: collects the mistakes.
-
-    Returns:
-        The resolved clients.
+    `threads`: the default number of threads.
     """
     draft = ResolvedClients(
         (), {}, is_complete=not invalid_entries(entries) and source_map.is_present(*_CLIENTS), origins={}

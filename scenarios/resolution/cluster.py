@@ -139,16 +139,7 @@ def _import(
 def _imported(topic: DescribedTopic, sizes: _Sizes | None, section: ClusterSection) -> TopicBlueprint:
     """Return an imported topic.
 
-    Args:
-        topic: the described topic.
-        sizes: the imported sizes, if any.
-        section: the cluster section of the scenario.
-
-    Returns:
-        The topic.
-
-    Raises:
-        ValueError: Kafka would reject a config of the topic.
+    `sizes`: the imported sizes, if any.
     """
     count = len(topic.replicas)
     traffic, stated = default_traffic(count, section.partition_defaults), frozenset[str]()

@@ -1,8 +1,7 @@
 """Warnings about configs that Kafka accepts but that have no or an unexpected effect.
 
-Warnings about how clients close: too slowly, or as their release, protocol or platform does not support.
-
-Warnings about the availability of topics: out-of-sync replicas, and writes that can never succeed.
+They also cover how clients close (too slowly, or as their release, protocol or platform does not support) and the
+availability of topics (out-of-sync replicas, and writes that can never succeed).
 """
 
 from __future__ import annotations
@@ -80,12 +79,7 @@ def warn_about_default_factor(
     """Warn about topics with one replica because nothing states their replication factor, where it decides something.
 
     It decides which failures of brokers stop tasks, and which partitions rack-aware assignors count as cross-rack.
-
-    Args:
-        document: the parsed scenario, which is valid.
-        blueprint: its blueprint.
-        assignors: the assignors to compare.
-        source_map: collects the warnings.
+    `document`: the parsed scenario, which is valid.
     """
     fails = any(getattr(event, kind) is not None for _, event in valid_entries(document.events) for kind in FAILURES)
     is_rack_aware = any(spec.configs.rack_aware_assignment_strategy is not RackAwareStrategy.NONE for spec in assignors)
@@ -106,11 +100,6 @@ def warn_about_unlimited_processing(blueprint: Blueprint, seed: int, source_map:
 
     That is a scenario without events and without racks whose busiest task gets much more than the others. It keeps its
     thread busy alone, so that no assignment helps if the thread processes less.
-
-    Args:
-        blueprint: a valid blueprint.
-        seed: the seed to check.
-        source_map: collects the warnings.
     """
     clients = [client for client in blueprint.clients if client.starts]
     threads = sum(client.threads for client in clients)
@@ -137,12 +126,7 @@ def warn_about_replication(
 ) -> None:
     """Warn about replicas that cannot keep up with what is produced, and about restarts that do not wait for replicas.
 
-    Args:
-        blueprint: a valid blueprint.
-        seed: the seed to check; it places the replicas.
-        paths: the paths of the restarts in the scenario.
-        profile: the traffic over time.
-        source_map: collects the warnings.
+    `seed`: the seed to check; it places the replicas. `profile`: the traffic over time.
     """
     traffic = [event for event in blueprint.events if isinstance(event, TrafficChange)]
     if not any(change.at_ms == 0 for change in traffic):
@@ -189,11 +173,8 @@ def warn_about_closing(
 ) -> None:
     """Add a warning for each event whose clients cannot close as it says.
 
-    Args:
-        document: the parsed scenario, which is valid.
-        clients: the resolved clients.
-        assignors: the assignors to compare, whose group protocols may differ.
-        source_map: collects the warnings.
+    `document`: the parsed scenario, which is valid; `assignors`: the assignors to compare, whose group protocols may
+    differ.
     """
     own = GroupProtocol(document.application.configs.group_protocol)
     protocols = {spec.protocol or own for spec in assignors} or {own}
@@ -324,7 +305,6 @@ class WarningContext:
 
     Attributes:
         document: the parsed scenario.
-        clients: the resolved clients.
         brokers: the resolved brokers.
         subtopologies: the subtopologies of the application.
         assignors: the assignors to compare, in the order of the scenario.
@@ -347,8 +327,7 @@ class WarningContext:
 def warn_about_configs(context: WarningContext) -> None:
     """Add a warning for each ineffective config.
 
-    Args:
-        context: the parts of a valid scenario.
+    `context`: the parts of a valid scenario.
     """
     checks: tuple[Callable[[WarningContext], Iterator[tuple[ScenarioPath, str]]], ...] = (
         _warn_about_racks_without_brokers,
@@ -393,10 +372,9 @@ def _stated_racks(entry: ClientEntry, path: ScenarioPath) -> Iterator[tuple[Scen
 def _warn_about_clients_without_racks(context: WarningContext) -> Iterator[tuple[ScenarioPath, str]]:
     """Warn about rack-aware strategies that Kafka disables while a client does not set client.rack.
 
-    Source: `org.apache.kafka.streams.processor.internals.assignment.RackAwareTaskAssignor.validateClientRack`.
+    Yields path and message of each warning.
 
-    Yields:
-        Path and message of each warning.
+    Source: `org.apache.kafka.streams.processor.internals.assignment.RackAwareTaskAssignor.validateClientRack`.
     """
     events = [event.rolling_bounce for _, event in valid_entries(context.document.events)]
     without = [plan.name for plan in context.clients.plans if plan.rack is None or not plan.announces_rack]
@@ -420,10 +398,9 @@ def _warn_about_clients_without_racks(context: WarningContext) -> Iterator[tuple
 def _warn_about_default_costs(context: WarningContext) -> Iterator[tuple[ScenarioPath, str]]:
     """Warn about sticky assignors whose default costs make the rack-aware strategy ineffective.
 
-    Source: `LegacyStickyTaskAssignor`; `TaskAssignmentUtils.canPerformRackAwareOptimization`, Kafka 4.3.1.
+    Yields path and message of each warning.
 
-    Yields:
-        Path and message of each warning.
+    Source: `LegacyStickyTaskAssignor`; `TaskAssignmentUtils.canPerformRackAwareOptimization`, Kafka 4.3.1.
     """
     read = max(
         (len(subtopology.source_topics) for subtopology in context.subtopologies if subtopology.stores), default=0
@@ -472,10 +449,9 @@ def _warn_about_too_many_standbys(context: WarningContext) -> Iterator[tuple[Sce
 def _warn_about_tags_and_racks(context: WarningContext) -> Iterator[tuple[ScenarioPath, str]]:
     """Warn about tags together with `client.rack`: tags take precedence for standbys (KIP-925, D, option III).
 
-    Source: `StandbyTaskAssignorFactory`, `TaskAssignmentUtils.defaultStandbyTaskAssignment`, Kafka 4.3.1.
+    Yields path and message of each warning.
 
-    Yields:
-        Path and message of each warning.
+    Source: `StandbyTaskAssignorFactory`, `TaskAssignmentUtils.defaultStandbyTaskAssignment`, Kafka 4.3.1.
     """
     announcing = [plan for plan in context.clients.plans if plan.rack is not None and plan.announces_rack]
     for number, spec in enumerate(context.assignors):
@@ -491,10 +467,9 @@ def _warn_about_tags_and_racks(context: WarningContext) -> Iterator[tuple[Scenar
 def _warn_about_commit_markers(context: WarningContext) -> Iterator[tuple[ScenarioPath, str]]:
     """Warn about an accepted lag that no copy reaches under exactly-once: a commit marker ends each changelog.
 
-    Source: `simulator.flows.lag_reports`.
+    Yields path and message of each warning.
 
-    Yields:
-        Path and message of each warning.
+    Source: `simulator.flows.lag_reports`.
     """
     if context.document.application.configs.processing_guarantee != "exactly_once_v2":
         return
@@ -524,8 +499,7 @@ def _warn_about_commit_markers(context: WarningContext) -> Iterator[tuple[Scenar
 def _warn_about_transactional_stores(context: WarningContext) -> Iterator[tuple[ScenarioPath, str]]:
     """Warn about transactional stores of clients that do not have them: Kafka ignores a config that it does not know.
 
-    Yields:
-        Path and message of each warning.
+    Yields path and message of each warning.
     """
     application = context.document.application
     release = application.kafka or NEWEST
@@ -537,8 +511,7 @@ def _warn_about_transactional_stores(context: WarningContext) -> Iterator[tuple[
 def _warn_about_timeouts_of_streams_groups(context: WarningContext) -> Iterator[tuple[ScenarioPath, str]]:
     """Warn about timeouts of clients whose groups are all streams groups: their coordinator has its own.
 
-    Yields:
-        Path and message of each warning.
+    Yields path and message of each warning.
     """
     configs, cluster = context.document.application.configs, context.document.cluster
     protocols = {spec.protocol or GroupProtocol(configs.group_protocol) for spec in context.assignors}

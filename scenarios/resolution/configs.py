@@ -46,16 +46,7 @@ SESSION_TIMEOUT_MS: Final = (6_000, 1_800_000)
 
 
 def check_configs(configs: AssignorConfigs, path: ScenarioPath, source_map: SourceMap) -> dict[str, object]:
-    """Report the configs that Kafka rejects.
-
-    Args:
-        configs: the configs of the scenario.
-        path: their path.
-        source_map: collects the mistakes.
-
-    Returns:
-        The valid configs that are set, by field of `AssignmentConfigs`.
-    """
+    """Report the configs that Kafka rejects; return the valid configs that are set, by field of `AssignmentConfigs`."""
     valid: dict[str, object] = {}
     for name, value in configs.changes().items():
         try:
@@ -85,10 +76,8 @@ def group_configs(
 ) -> Mapping[GroupProtocol, GroupConfigs]:
     """Return the group configs under each protocol.
 
-    Args:
-        application: the configs and the release of the clients.
-        brokers: the configs of the brokers.
-        broker_release: the release of the brokers; None for the newest.
+    `application`: the configs and the release of the clients. `broker_release`: the release of the brokers; None for
+    the newest.
     """
     release = parse_release(broker_release or NEWEST)
     if isinstance(application, ConsumerGroupSection):

@@ -29,17 +29,11 @@ def resolve_consumer_assignors(
 ) -> tuple[AssignorSpec, ...]:
     """Resolve the assignors of a consumer group, and report mistakes to `source_map`.
 
-    Args:
-        entry: the group.
-        broker_release: the release of the brokers; None for the newest.
-        first: the assignor that a coordinator selects at the start.
-        rollouts: the lists of assignors that rolling restarts give to members, in order of time; the assignor of the
-            coordinator for members of the consumer protocol.
-        source_map: collects the mistakes, at the paths of the group.
-        converting_release: the release of the brokers after all upgrades; None for the newest.
-
-    Returns:
-        The known assignors in the order of the scenario; by default the one that the configs choose.
+    `broker_release`: the release of the brokers; None for the newest. `first`: the assignor that a coordinator selects
+    at the start. `rollouts`: the lists of assignors that rolling restarts give to members, in order of time; the
+    assignor of the coordinator for members of the consumer protocol. `source_map`: collects the mistakes, at the paths
+    of the group. `converting_release`: the release of the brokers after all upgrades; None for the newest. Returns the
+    known assignors in the order of the scenario; by default the one that the configs choose.
     """
     if entry.assignors is None:
         return (_configured(entry, broker_release, first, rollouts, source_map, converting_release),)
@@ -59,13 +53,8 @@ def resolve_consumer_assignors(
 def consumer_assignor_spec(name: str, entry: ConsumerGroupEntry, broker_release: str | None) -> AssignorSpec:
     """Return the spec of an assignor of a consumer group.
 
-    Args:
-        name: its name, or Kafka's class.
-        entry: the group, with the release of its clients.
-        broker_release: the release of the brokers; None for the newest.
-
-    Raises:
-        UnknownAssignorError: Kafka has no such assignor, or not in this release.
+    `name`: its name, or Kafka's class. `entry`: the group, with the release of its clients. `broker_release`: the
+    release of the brokers; None for the newest.
     """
     info = find_consumer_assignor(name, entry.group, entry.kafka or NEWEST, broker_release or NEWEST)
     return _spec(info, info.name)

@@ -35,11 +35,7 @@ _OF_ALL: Final = ("traffic",)
 class GroupSourceMap(OtherPaths):
     """The source map of a file in which the paths of an application are the paths of one consumer group.
 
-    Args:
-        file: the source map of the file.
-        path: the path of the group in the file.
-        topics: the topics of the group, whose numbers are those of the subtopologies.
-        mistakes: collects the mistakes.
+    `topics`: the topics of the group, whose numbers are those of the subtopologies.
     """
 
     def __init__(
@@ -72,7 +68,6 @@ class GroupDocument:
     """A consumer group of a file, as a document of its own.
 
     Attributes:
-        document: the document.
         source_map: the source map of the file, with the paths of the group.
         path: the path of the group in the file; that of the application is empty.
     """
@@ -87,13 +82,8 @@ def split_groups(
 ) -> tuple[GroupDocument | None, list[GroupDocument]]:
     """Return the document that a file is about, and the documents of what runs beside it.
 
-    Args:
-        file: the parsed file.
-        source_map: its source map, which collects the mistakes in how its parts fit together.
-        mistakes: the collected mistakes.
-
-    Returns:
-        The subject, None if it is invalid; then the others, in the order of the file.
+    `source_map`: its source map, which collects the mistakes in how its parts fit together. Returns the subject, None
+    if it is invalid; then the others, in the order of the file.
     """
     groups = dict(valid_entries(file.consumers or []))
     _check_parts(file, source_map)

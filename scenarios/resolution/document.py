@@ -1,6 +1,6 @@
 """Resolve a document to the seed-independent part of a world, and report how its valid values do not fit together.
 
-Check the size of a scenario, and its seeds.
+The size of the scenario and its seeds are checked, too.
 """
 
 from __future__ import annotations
@@ -116,18 +116,15 @@ def resolve_document(
 ) -> ResolvedDocument:
     """Resolve a document, and report all mistakes in it.
 
+    Returns what the document describes; to be used only if there are no mistakes.
+
     Args:
         document: the document of an application or a consumer group.
-        name: the name of the scenario.
         files: reads the files that the scenario imports.
         source_map: collects mistakes in the document, and warnings.
         mistakes: collects mistakes in imported files; those of the source map are among them.
         is_main: whether its events of brokers, racks and replicas happen: no for what runs beside a scenario.
-        assignors: the assignors, if they are resolved.
         releases: the releases of the document, if they are those of some of the assignors and not of the scenario.
-
-    Returns:
-        What the document describes; to be used only if there are no mistakes.
     """
     streams_configs, path = document.application.configs, (*APPLICATION, "configs")
     cluster = resolve_cluster(document.cluster, files, source_map, mistakes)

@@ -25,10 +25,7 @@ _OF_SCENARIO: Final[Mapping[str, ScenarioPath]] = {
 class EntrySourceMap(OtherPaths):
     """The source map of a scenario in which an entry of `assignors` states the releases.
 
-    Args:
-        file: the source map of the file.
-        paths: where the entry states what the scenario states at these paths.
-        mistakes: collects the mistakes.
+    `paths`: where the entry states what the scenario states at these paths.
     """
 
     def __init__(self, file: SourceMap, paths: Mapping[ScenarioPath, ScenarioPath], mistakes: Mistakes) -> None:
@@ -59,7 +56,6 @@ class FileOfReleases:
     """A file in which an entry of `assignors` replaces the releases of the scenario.
 
     Attributes:
-        releases: the releases.
         file: the parsed file.
         source_map: its source map, in which the entry states the releases.
     """
@@ -74,13 +70,7 @@ def files_of_releases(
 ) -> Iterator[FileOfReleases]:
     """Yield the file with the releases of each entry of `assignors` that differ from the scenario's.
 
-    Args:
-        file: the parsed file.
-        source_map: its source map.
-        mistakes: collects the mistakes.
-
-    Yields:
-        The file, once for each pair of releases.
+    Yields the file, once for each pair of releases.
     """
     if file.application is None:
         return

@@ -21,10 +21,8 @@ class EventContext:
 
     Attributes:
         brokers: the resolved brokers.
-        clients: the resolved clients.
         topics: the valid topics, by name.
         all_topics: the names of all topics; None if not all are known.
-        traffic: the resolved traffic.
         duration_ms: the end of the run; None if unknown.
         releases: the releases of brokers and clients.
         files: reads imported files.

@@ -1,10 +1,7 @@
 """Resolve events, and check that they refer to existing entities at valid times.
 
-Check that events apply to clients that are present, and that only absent clients join.
-
-Resolve events that occur repeatedly: churn and autoscaling.
-
-Warnings about events for which the run is too short.
+Events apply to clients that are present, and only absent clients join. Churn and autoscaling occur repeatedly. If a run
+is too short for an event, a warning says so.
 """
 
 from __future__ import annotations
@@ -76,13 +73,7 @@ from simulator.world.pod_events import PodEvent
 def warn_about_unfinished_events(
     located: Iterable[tuple[ScenarioPath, PlannedEvent | AutoscalePlan]], duration_ms: int, source_map: SourceMap
 ) -> None:
-    """Warn about events that the end of the run cuts off.
-
-    Args:
-        located: the events with their paths in the scenario.
-        duration_ms: the end of the run.
-        source_map: collects the warnings.
-    """
+    """Warn about events that the end of the run cuts off."""
     for path, event in located:
         match event:
             case Crash(down_ms=int(down)) | CrashPlan(down_ms=int(down)) | RackOutage(down_ms=int(down)):
@@ -199,7 +190,6 @@ class _PresenceChange:
     Attributes:
         at_ms: the time.
         path: the path of the event in the scenario.
-        clients: the clients.
         expected: whether they must be present before; None for either.
         present_after: whether they are present afterwards; None for no change.
         key: the key of the event that lists them.
@@ -221,13 +211,9 @@ def check_presence(
 ) -> None:
     """Report joins of present clients, and other events of absent clients.
 
-    Clients count as present while they are temporarily down, and if they are candidates of a random crash.
-
-    Args:
-        events: the events with their paths, without those of autoscaling.
-        scaled: the autoscaled clients; other events must not add or remove them.
-        clients: all clients.
-        source_map: collects the mistakes.
+    Clients count as present while they are temporarily down, and if they are candidates of a random crash. `events`:
+    the events with their paths, without those of autoscaling. `scaled`: the autoscaled clients; other events must not
+    add or remove them.
     """
     racks = {plan.name: plan.rack for plan in clients.plans}
     present = {plan.name: plan.starts for plan in clients.plans}
@@ -295,12 +281,8 @@ LocatedEvent = tuple[ScenarioPath, PlannedEvent | AutoscalePlan]
 def resolve_events(entries: Sequence[EventEntry], context: EventContext) -> tuple[PlannedEvent, ...]:
     """Resolve the events and the hourly traffic, and report mistakes.
 
-    Args:
-        entries: the events of the scenario.
-        context: what events refer to.
-
-    Returns:
-        The planned events in the order of the scenario; empty if there are mistakes.
+    `context`: what events refer to. Returns the planned events in the order of the scenario; empty if there are
+    mistakes.
     """
     located = list(_locate_events(entries, context))
     if context.source_map.is_valid("events") and context.source_map.is_valid("clients"):

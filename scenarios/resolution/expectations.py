@@ -20,15 +20,8 @@ def resolve_expectations(
 ) -> tuple[Expectation, ...]:
     """Resolve the expectations, and report mistakes to `source_map`.
 
-    The conditions of an assignor replace those of the scenario for the same metric.
-
-    Args:
-        document: the parsed scenario.
-        labels: labels of its assignors, without those that have mistakes.
-        source_map: collects the mistakes.
-
-    Returns:
-        The expectations: those of the scenario, then those of each assignor.
+    The conditions of an assignor replace those of the scenario for the same metric. `labels`: labels of its assignors,
+    without those that have mistakes. Returns the expectations: those of the scenario, then those of each assignor.
     """
     is_complete = len(labels) == len(document.assignors)  # Otherwise a missing label is a consequence.
     known = labels if is_complete else None

@@ -23,14 +23,7 @@ def resolve_hosts(
 ) -> tuple[ClientHost, ...]:
     """Resolve the hosts, and set the host of each client; report mistakes to `source_map`.
 
-    Args:
-        entries: the hosts of the scenario.
-        client_entries: the clients of the scenario.
-        clients: the resolved clients, whose plans get their hosts.
-        source_map: collects the mistakes.
-
-    Returns:
-        The hosts, in the order of the scenario.
+    `clients`: the resolved clients, whose plans get their hosts. Returns the hosts, in the order of the scenario.
     """
     groups: dict[str, tuple[str, ...]] = {}
     hosts: list[ClientHost] = []

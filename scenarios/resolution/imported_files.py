@@ -33,8 +33,7 @@ class ImportedContent(Generic[T]):
 class ImportedFiles:
     """Reads the files and folders that a scenario names, relative to its folder.
 
-    Attributes:
-        digests: SHA-256 of each file or folder that was read, by name in the scenario.
+    `digests`: SHA-256 of each file or folder that was read, by name in the scenario.
     """
 
     def __init__(self, folder: Path, source_map: SourceMap, mistakes: Mistakes) -> None:
@@ -52,14 +51,8 @@ class ImportedFiles:
     ) -> ImportedContent[T] | None:
         """Read and parse a file, and report mistakes.
 
-        Args:
-            path: the path of the file name in the scenario.
-            name: the file name; None if not set.
-            parse: the parser.
-            max_bytes: the maximum size of the file.
-
-        Returns:
-            The content; None if the name is not set or the file is invalid.
+        `path`: the path of the file name in the scenario. `name`: the file name; None if not set. `max_bytes`: the
+        maximum size of the file. The result is None if the name is not set or the file is invalid.
         """
         if name is None:
             return None
@@ -80,13 +73,8 @@ class ImportedFiles:
     ) -> ImportedContent[T] | None:
         """Read a folder, and report mistakes.
 
-        Args:
-            path: the path of the folder name in the scenario.
-            name: the folder name.
-            read: the reader; returns the content and its SHA-256.
-
-        Returns:
-            The content; None if the folder is invalid.
+        `path`: the path of the folder name in the scenario. `read`: the reader; returns the content and its SHA-256.
+        The result is None if the folder is invalid.
         """
         source = str(self._folder / name)
         try:

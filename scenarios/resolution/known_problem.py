@@ -64,14 +64,8 @@ def resolve_problem(
 ) -> KnownProblem | None:
     """Resolve the known problem, and report mistakes to `source_map`.
 
-    Args:
-        entry: the section of the scenario.
-        root: the data of the scenario, in which the paths of the fixes must exist.
-        labels: labels of the assignors of the scenario.
-        source_map: collects the mistakes.
-
-    Returns:
-        The known problem; None if the scenario has none.
+    `entry`: the section of the scenario; `root`: the data of the scenario, in which the paths of the fixes must exist;
+    `labels`: labels of the assignors of the scenario. Returns the known problem; None if the scenario has none.
     """
     if entry is None:
         return None

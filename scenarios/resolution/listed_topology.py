@@ -30,14 +30,7 @@ def draft_listed_subtopologies(
 ) -> Iterator[SubtopologyDraft]:
     """Yield drafts of the listed subtopologies.
 
-    Args:
-        entries: the subtopologies of the scenario.
-        application_id: the application id.
-        topics: the names of all topics of the cluster; None if unknown.
-        source_map: collects the mistakes.
-
-    Yields:
-        A draft per valid entry.
+    `topics`: the names of all topics of the cluster; None if unknown. Yields a draft per valid entry.
     """
     names = _TopicNames(topics, _repartition(entries, application_id, source_map), source_map)
     numbers: dict[int, int] = {}

@@ -131,17 +131,11 @@ class _Rows:
 def read_measured_traffic(folder: Path, quantile: str, topics: Collection[str]) -> tuple[MeasuredTraffic, str]:
     """Read the measured traffic of topics.
 
-    Args:
-        folder: the output folder of `assignor-sim ingest`.
-        quantile: the statistic of the rates within an hour: `mean`, `p50`, `p95` or `p99`.
-        topics: the topics to read; rows of other topics are ignored, and not validated.
-
-    Returns:
-        The measured traffic, and a SHA-256 of the rows and columns that were read. The digest identifies the
-        measurements: it does not depend on the order of rows or their distribution over files.
-
-    Raises:
-        FormatError: the folder does not exist, is not the output of `assignor-sim ingest`, or contains invalid rows.
+    `folder`: the output folder of `assignor-sim ingest`. `quantile`: the statistic of the rates within an hour: `mean`,
+    `p50`, `p95` or `p99`. `topics`: the topics to read; rows of other topics are ignored, and not validated. Returns
+    the measured traffic, and a SHA-256 of the rows and columns that were read. The digest identifies the measurements:
+    it does not depend on the order of rows or their distribution over files. Raises FormatError if the folder does not
+    exist, is not the output of `assignor-sim ingest`, or contains invalid rows.
     """
     _check_manifest(folder)
     rate_column = f"bytes_per_s_{quantile}"
@@ -161,14 +155,9 @@ def read_measured_traffic(folder: Path, quantile: str, topics: Collection[str]) 
 def read_fan_out(folder: Path) -> tuple[MeasuredFanOut, str]:
     """Read the bytes in and out of all topics.
 
-    Args:
-        folder: the output folder of `assignor-sim ingest`.
-
-    Returns:
-        The measurements of topics that have both, and a SHA-256 of what was read, as `read_measured_traffic`.
-
-    Raises:
-        FormatError: as `read_measured_traffic`, or no bytes out are measured.
+    `folder`: the output folder of `assignor-sim ingest`. Returns the measurements of topics that have both, and a
+    SHA-256 of what was read, as `read_measured_traffic`. Raises FormatError as `read_measured_traffic`, or if no bytes
+    out are measured.
     """
     _check_manifest(folder)
     rates = _read_table(folder / "rates", ("partition", "hour"), (_MEAN_BYTES,), None)
@@ -198,11 +187,7 @@ def _by_hour(rows: _Rows, column: str) -> Iterator[tuple[str, FloatArray]]:
 
 
 def _check_manifest(folder: Path) -> None:
-    """Check that a folder is the output of `assignor-sim ingest`.
-
-    Raises:
-        FormatError: it is not.
-    """
+    """Raise FormatError if a folder is not the output of `assignor-sim ingest`."""
     if not folder.is_dir():
         raise FormatError(None, "not a folder" if folder.exists() else "no such folder")
     try:
@@ -242,17 +227,8 @@ def _read_table(
 ) -> _Rows | None:
     """Read the rows of topics from the files of a table.
 
-    Args:
-        folder: the folder of the table.
-        keys: the key columns besides `topic`.
-        values: the value columns.
-        topics: the topics to read; None for all.
-
-    Returns:
-        The rows; None if the folder has no files.
-
-    Raises:
-        FormatError: a file cannot be read or lacks a column, or a row is invalid.
+    `keys`: the key columns besides `topic`. `topics`: the topics to read; None for all. The result is None if the
+    folder has no files. Raises FormatError if a file cannot be read or lacks a column, or a row is invalid.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -283,8 +259,7 @@ def _read_table(
 def _sort_rows(table: pa.Table, keys: Sequence[str], values: Sequence[str], table_name: str) -> _Rows:
     """Return the rows of a table, sorted; check that they are unique and valid.
 
-    Raises:
-        FormatError: two rows have the same keys, or a key or value is out of range.
+    Raises FormatError if two rows have the same keys, or a key or value is out of range.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -315,11 +290,7 @@ def _sort_rows(table: pa.Table, keys: Sequence[str], values: Sequence[str], tabl
 
 
 def _key_numbers(column: pa.ChunkedArray, key: str, table_name: str) -> IntArray:
-    """Return the numbers of a key column.
-
-    Raises:
-        FormatError: a number is missing or out of range.
-    """
+    """Return the numbers of a key column; raise FormatError if a number is missing or out of range."""
     if column.null_count:
         raise FormatError(None, f"{table_name}: a row has no {key}")
     numbers: IntArray = column.to_numpy()

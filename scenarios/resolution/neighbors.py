@@ -43,7 +43,6 @@ class LocatedNeighbor(Generic[S]):
     Attributes:
         path: the path of its file name in the scenario that lists it.
         name: the file name.
-        scenario: the scenario.
     """
 
     path: ScenarioPath
@@ -55,10 +54,7 @@ class LocatedNeighbor(Generic[S]):
 class MainScenario:
     """The scenario that runs, as its neighbors need it while they are loaded.
 
-    Attributes:
-        document: the scenario.
-        file: its file.
-        folder: the folder of the files that it names.
+    `folder`: the folder of the files that it names.
     """
 
     document: ScenarioDocument
@@ -72,13 +68,7 @@ class MainScenario:
         return neighbor.model_copy(update={"cluster": cluster, "duration": duration})
 
     def warn(self, neighbor: ScenarioDocument, folder: Path, source_map: SourceMap) -> None:
-        """Warn about what the document of a neighbor has and what does not happen.
-
-        Args:
-            neighbor: the document.
-            folder: the folder of its file.
-            source_map: collects the warnings.
-        """
+        """Warn about what the document of a neighbor has and what does not happen."""
         main = format_value(self.file.name)
         for i, entry in valid_entries(neighbor.events):
             upgrades = ["upgrade"] if entry.upgrade is not None and entry.upgrade.brokers is not None else []
@@ -109,15 +99,9 @@ def load_neighbors(
 ) -> list[LocatedNeighbor[S]]:
     """Load the scenarios that run alongside another one, and report all mistakes in them.
 
-    Args:
-        main: the scenario that lists them.
-        files: reads their files, and gets the digests of all that they import.
-        source_map: collects the mistakes in the list.
-        mistakes: collects the mistakes in the scenarios.
-        load: loads the scenario of a neighbor from its text and file, or raises a ScenarioError.
-
-    Returns:
-        The valid scenarios.
+    `files`: reads their files, and gets the digests of all that they import; `source_map`: collects the mistakes in the
+    list; `load`: loads the scenario of a neighbor from its text and file, or raises a ScenarioError. Returns the valid
+    scenarios.
     """
     neighbors = []
     for i, name in valid_entries(main.document.alongside):

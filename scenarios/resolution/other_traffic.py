@@ -1,6 +1,6 @@
 """Resolve other producers and consumer groups of the cluster.
 
-Resolve `other_traffic: {from: FOLDER}`: the traffic of producers and consumers that the scenario does not list.
+`other_traffic: {from: FOLDER}` is the traffic of producers and consumers that the scenario does not list.
 
 Bytes in of a topic come from producers, and bytes out go to consumers: replication is counted apart. What remains
 without the application and the groups of the scenario is read by others. A topic's bytes out count as a multiple of its
@@ -57,15 +57,7 @@ def resolve_measured_users(
 ) -> MeasuredUsers:
     """Return what listed producers and groups leave of the measured traffic; report mistakes to the source map.
 
-    Args:
-        section: the section.
-        producers: the listed producers.
-        groups: the listed groups.
-        context: what they refer to.
-        files: reads the folder.
-
-    Returns:
-        The measured producer and group; nothing without a folder.
+    `files`: reads the folder. Returns the measured producer and group; nothing without a folder.
     """
     source_map = context.source_map
     if section.folder is None:

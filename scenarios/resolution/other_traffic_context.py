@@ -25,7 +25,6 @@ class OtherTrafficContext:
     """What other traffic refers to.
 
     Attributes:
-        application_id: `application.id`.
         application: the topics, and which of them the application reads and writes.
         topics: all topics by name.
         all_topics: the names of all topics, including invalid ones; None if not all are known.

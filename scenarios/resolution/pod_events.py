@@ -33,14 +33,7 @@ DEFAULT_PODS: Final = "25%"
 def resolve_pod_event(event: PodClosingEvent, at_ms: int, path: ScenarioPath, context: EventContext) -> PodEvent | None:
     """Resolve an event, and report mistakes to `context.source_map`.
 
-    Args:
-        event: the event of the scenario.
-        at_ms: its time.
-        path: its path.
-        context: what it refers to.
-
-    Returns:
-        The event; None if it has no meaning because of mistakes.
+    `context`: what it refers to. Returns the event; None if it has no meaning because of mistakes.
     """
     match event:
         case RollingUpdateEvent(kind=None):

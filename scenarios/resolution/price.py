@@ -22,10 +22,7 @@ _PAIRS: Final = (*_PRICE, "pairs")
 def resolve_price(entry: PriceEntry | None, racks: Collection[str] | None, source_map: SourceMap) -> Price | None:
     """Return the price of the scenario or the provider's built-in price; report a provider without a price.
 
-    Args:
-        entry: the section.
-        racks: the racks of brokers, clients and other traffic; None if not all are known.
-        source_map: collects the mistakes.
+    `racks`: the racks of brokers, clients and other traffic; None if not all are known.
     """
     if entry is None:
         return None

@@ -1,6 +1,6 @@
 """Resolve events that change replicas: instantaneous moves and reassignments.
 
-Check reassignments before a run: whether a plan exists, and whether the run is long enough to complete it.
+They are checked before a run: whether a plan exists, and whether the run is long enough to complete it.
 """
 
 from __future__ import annotations
@@ -33,11 +33,8 @@ def check_reassignments(
 ) -> None:
     """Report strategies without a plan, and warn about reassignments that do not complete; checks a single seed.
 
-    Args:
-        blueprint: a valid blueprint.
-        seed: the seed to check; it places the replicas.
-        paths: the paths of the reassignments in the scenario, by time.
-        source_map: collects the mistake and the warnings.
+    `seed`: the seed to check; it places the replicas. `paths`: the paths of the reassignments in the scenario, by time.
+    `source_map`: collects the mistake and the warnings.
     """
     if not any(isinstance(event, Reassignment | ReassignmentPlan) for event in blueprint.events):
         return

@@ -33,11 +33,8 @@ _Lists = dict[str, tuple[str, ...] | None]
 def rolled_out(events: Sequence[PlannedEvent], default: Sequence[str]) -> tuple[tuple[str, ...], ...]:
     """Return the lists of assignors that rolling restarts give to members, in order of time.
 
-    The list of members that get the consumer protocol is the assignor of the coordinator.
-
-    Args:
-        events: the planned events.
-        default: the list of members that go back to the classic protocol, unless stated.
+    The list of members that get the consumer protocol is the assignor of the coordinator. `default`: the list of
+    members that go back to the classic protocol, unless stated.
     """
     plans = [event for event in events if isinstance(event, RollingBouncePlan)]
     plans.sort(key=lambda plan: plan.at_ms)
@@ -81,14 +78,8 @@ def check_rollouts_of_group(
     """Report configs that members refuse, and members that the coordinator rejects or cannot convert.
 
     Members without an assignor in common with the others are rejected. Clients that join later are not checked for
-    that; a run in which they cannot join fails.
-
-    Args:
-        document: the document of a consumer group.
-        clients: its clients.
-        events: its planned events.
-        specs: its assignors.
-        releases: the releases of brokers and clients in the course of the scenario.
+    that; a run in which they cannot join fails. `document`: the document of a consumer group; `releases`: the releases
+    of brokers and clients in the course of the scenario.
     """
     source_map = releases.source_map
     _check_protocols(document, specs, releases)

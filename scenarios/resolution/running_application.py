@@ -42,10 +42,7 @@ class KnownTasks:
     ) -> KnownTasks:
         """Return the tasks of valid subtopologies.
 
-        Args:
-            subtopologies: the subtopologies.
-            topics: the topics of the cluster.
-            are_partitions: whether they are the partitions of a consumer group.
+        `are_partitions` says whether they are the partitions of a consumer group.
         """
         stateful: dict[TaskId, bool] = {}
         records: dict[TaskId, int] = {}
@@ -71,13 +68,7 @@ class KnownTasks:
 
 
 def check_start(document: ScenarioDocument, protocols: Iterable[GroupProtocol], source_map: SourceMap) -> None:
-    """Report tasks of an application that does not start running, and missing tasks of one that does.
-
-    Args:
-        document: the parsed scenario.
-        protocols: the group protocols of all runs.
-        source_map: collects the mistakes.
-    """
+    """Report tasks of an application that does not start running, and missing tasks of one that does."""
     section = document.application
     group = isinstance(section, ConsumerGroupSection)
     subject, tasks = ("group", "partitions") if group else ("application", "tasks")
@@ -106,15 +97,9 @@ def resolve_tasks(
 ) -> list[str]:
     """Assign the initial tasks to the clients, and report mistakes to `source_map`.
 
-    Args:
-        entries: the clients of the scenario.
-        clients: the resolved clients; their tasks are set.
-        known: the tasks of the application; None if unknown.
-        source_map: collects the mistakes.
-        has_consumers: whether the tasks are partitions of a consumer group.
-
-    Returns:
-        Notes on assumptions and on unassigned tasks.
+    `clients`: the resolved clients; their tasks are set. `known`: the tasks of the application; None if unknown.
+    `has_consumers` says whether the tasks are partitions of a consumer group. Returns notes on assumptions and on
+    unassigned tasks.
     """
     assignment = _InitialAssignment(known, source_map, has_consumers)
     tasks_by_client: dict[str, HeldTasks] = {}

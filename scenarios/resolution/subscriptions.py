@@ -20,9 +20,7 @@ from scenarios.resolution.clients import ResolvedClients
 class SubscribedTopic:
     """A topic to which members of a group subscribe.
 
-    Attributes:
-        name: its name.
-        path: where the group, or else the first client, lists it; relative to the group.
+    `path`: where the group, or else the first client, lists it; relative to the group.
     """
 
     name: str
@@ -43,9 +41,7 @@ def subscribed_topics(entry: ConsumerGroupEntry) -> tuple[SubscribedTopic, ...]:
 def check_subscriptions(entry: ConsumerGroupEntry, source_map: SourceMap) -> None:
     """Report topics that are listed twice or that no client subscribes to, and clients without topics.
 
-    Args:
-        entry: the group.
-        source_map: collects the mistakes, at the paths of the group.
+    `source_map`: collects the mistakes, at the paths of the group.
     """
     clients = list(valid_entries(entry.clients))
     _report_duplicates(entry.topics or (), ("application", "topics"), source_map)
@@ -112,9 +108,7 @@ def _check_instance_ids(clients: Sequence[tuple[int, ConsumerClientEntry]], sour
 def with_consumer_properties(clients: ResolvedClients, entry: ConsumerGroupEntry) -> None:
     """Set what the consumers of each client have of their own: their subscription, ids and assignors.
 
-    Args:
-        clients: the resolved clients of the group, which are changed.
-        entry: the group.
+    `clients`: the resolved clients of the group, which are changed.
     """
     topics = frozenset(topic.name for topic in subscribed_topics(entry))
     properties = {i: _properties(client, entry, topics) for i, client in valid_entries(entry.clients)}

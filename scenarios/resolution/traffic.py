@@ -195,11 +195,8 @@ class _MeasurementOverlay:
 def _means(by_hour: FloatArray) -> FloatArray:
     """Return the mean of the known hours per partition, shape (K,).
 
-    Args:
-        by_hour: rates, shape (24, K), NaN where unknown; each partition has at least one known hour.
-
-    Returns:
-        Mean rates, shape (K,).
+    `by_hour`: rates, shape (24, K), NaN where unknown; each partition has at least one known hour. Returns mean rates,
+    shape (K,).
     """
     known = np.isfinite(by_hour)
     means: FloatArray = np.where(known, by_hour, 0.0).sum(axis=0) / known.sum(axis=0)

@@ -40,9 +40,7 @@ _SECTIONS: Final = (
 def warn_about_unmodeled_configs(root: Any, source_map: SourceMap) -> None:
     """Add a warning for each config that is overridden, or differs from Kafka's default and is not simulated.
 
-    Args:
-        root: the data of the scenario; the parsed document lacks these configs.
-        source_map: collects the warnings.
+    `root`: the data of the scenario; the parsed document lacks these configs.
     """
     groups = root.get("consumers") if isinstance(root, dict) else None
     numbers = range(len(groups)) if isinstance(groups, list) else ()
@@ -67,12 +65,8 @@ def check_transaction_timeout(root: Any, application: ApplicationSection, source
     """Report a transaction timeout with which Kafka Streams refuses to start under `exactly_once_v2`.
 
     `StreamsConfig.verifyEOSTransactionTimeoutCompatibility` reads the config with its prefix only. It is the same in
-    the releases from 3.8.1 to 4.4.0.
-
-    Args:
-        root: the data of the scenario; the parsed document lacks the timeout.
-        application: the application.
-        source_map: collects the mistake.
+    the releases from 3.8.1 to 4.4.0. `root`: the data of the scenario; the parsed document lacks the timeout.
+    `source_map`: collects the mistake.
     """
     state_configs, path = resolve_state_configs(application), (*APPLICATION, "configs")
     if not state_configs.exactly_once or not source_map.is_valid(*path):
@@ -97,10 +91,8 @@ def check_transaction_timeout(root: Any, application: ApplicationSection, source
 def check_config_releases(root: Any, broker_releases: Mapping[str | None, SourceMap]) -> None:
     """Report configs of streams groups that the brokers of no run know.
 
-    Args:
-        root: the data of the scenario.
-        broker_releases: the releases of the brokers, each with the source map that collects the mistakes about it; None
-            for the newest, which knows all.
+    `root`: the data of the scenario. `broker_releases`: the releases of the brokers, each with the source map that
+    collects the mistakes about it; None for the newest, which knows all.
     """
     if None in broker_releases:
         return

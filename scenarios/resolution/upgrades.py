@@ -25,12 +25,7 @@ BROKER_PAUSE_MS: Final = 120_000
 
 @dataclass(frozen=True, slots=True)
 class Releases:
-    """The releases that the parts of a scenario have in its course.
-
-    Attributes:
-        document: the scenario.
-        source_map: collects the mistakes.
-    """
+    """The releases that the parts of a scenario have in its course. `source_map`: collects the mistakes."""
 
     document: ScenarioDocument
     source_map: SourceMap

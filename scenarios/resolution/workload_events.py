@@ -43,16 +43,8 @@ def resolve_manifests(
 ) -> tuple[ScenarioDocument, tuple[ResolvedWorkload, ...]]:
     """Replace clients from manifests by their pods, and complete their events; report mistakes.
 
-    Args:
-        document: the scenario.
-        cluster: the resolved cluster.
-        application: the resolved application.
-        files: reads the manifests.
-        source_map: collects mistakes in the scenario.
-        mistakes: collects mistakes in the manifests.
-
-    Returns:
-        The scenario without clients from manifests, and the workloads.
+    `source_map`: collects mistakes in the scenario. Returns the scenario without clients from manifests, and the
+    workloads.
     """
     sources = {topic for part in application.subtopologies for topic in part.source_topics}
     partitions = {name: topic.num_partitions for name, topic in application.topics.items() if name in sources}
@@ -101,14 +93,6 @@ def complete_events(
 
     Keys that an event sets itself remain. New pods of a Deployment with surge become clients of their own, named
     `<name>-next-0` and so on.
-
-    Args:
-        document: the scenario with the pods of all workloads.
-        workloads: the workloads.
-        source_map: collects the mistakes.
-
-    Returns:
-        The scenario with the completed events.
     """
     events: list[Any] = list(document.events)
     clients: list[ClientEntry] = list(document.clients)

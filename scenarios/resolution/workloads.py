@@ -94,7 +94,6 @@ class WorkloadContext:
 
     Attributes:
         racks: the racks of the brokers.
-        application_id: the application.id.
         partitions: the number of partitions of each source topic of the application; None if they are unknown.
         files: reads the manifests.
         source_map: collects mistakes at paths of the scenario.
@@ -114,12 +113,7 @@ def resolve_workloads(
 ) -> tuple[ScenarioDocument, tuple[ResolvedWorkload, ...]]:
     """Replace the clients from manifests by their pods, and report mistakes.
 
-    Args:
-        document: the scenario.
-        context: what manifests refer to.
-
-    Returns:
-        The scenario with the pods, and the workloads.
+    `context`: what manifests refer to.
     """
     workloads, clients = [], list(document.clients)
     for index, entry in valid_entries(document.clients):
@@ -234,15 +228,8 @@ def _place(
 ) -> list[str]:
     """Return the zone of each pod, and report those that the constraints do not allow.
 
-    Args:
-        entry: the entry of the scenario.
-        manifest: the workload.
-        zones: the allowed zones.
-        pods: how many there are, and how many of them at the start.
-        notes: gets what was assumed.
-
-    Raises:
-        ManifestError: the constraints do not allow the pods.
+    `pods`: how many there are, and how many of them at the start; `notes`: gets what was assumed. Raises ManifestError
+    if the constraints do not allow the pods.
     """
     count, replicas = pods
     rules, listed = manifest.zones, entry.racks or ()

@@ -38,15 +38,9 @@ class AutoscalePlan:
     ) -> Iterator[Join | Leave]:
         """Yield the joins and leaves that match the capacity to the traffic; crashes have no influence.
 
-        Args:
-            present: the clients of the pool that are up at the start.
-            source_bytes_per_s: traffic of all source topics at factor 1: one value, or 24 hourly values if the profile
-                distinguishes hours.
-            profile: the traffic over time.
-            duration_ms: the end of the run.
-
-        Yields:
-            Joins and leaves in order of time.
+        `present`: the clients of the pool that are up at the start; `source_bytes_per_s`: traffic of all source topics
+        at factor 1: one value, or 24 hourly values if the profile distinguishes hours; `profile`: the traffic over
+        time; `duration_ms`: the end of the run. Yields joins and leaves in order of time.
         """
         present = set(present)
         for at_ms in range(self.at_ms, duration_ms, self.every_ms):

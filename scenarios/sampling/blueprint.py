@@ -119,8 +119,7 @@ class TopicBlueprint:
 class ClientBlueprint:
     """A client that may not have a process id yet; the fields are those of `simulator.world.world.Client`.
 
-    Attributes:
-        keeps_name: whether its successor after a rollout has its name; no for pods of a Deployment.
+    `keeps_name` says whether its successor after a rollout has its name; no for pods of a Deployment.
     """
 
     name: str
@@ -171,7 +170,6 @@ class Blueprint:
     Attributes:
         topic_defaults: the brokers' defaults for topic configs.
         group_configs: the application's group configs by protocol.
-        events: the planned events.
     """
 
     name: str
@@ -203,18 +201,9 @@ class Blueprint:
     ) -> World:
         """Build the world of one run with these assignment configs and this group protocol.
 
-        Args:
-            seed: the random seed.
-            configs: the assignment configs of the application.
-            protocol: the group protocol.
-            is_neighbor: whether the application runs next to another one; its random events are then drawn
-                independently of the draws of the other.
-
-        Returns:
-            The world with its disturbances.
-
-        Raises:
-            NoPlanError: a reassignment strategy finds no plan.
+        `is_neighbor` says whether the application runs next to another one; its random events are then drawn
+        independently of the draws of the other. Returns the world with its disturbances. Raises NoPlanError if a
+        reassignment strategy finds no plan.
         """
         world = World(
             name=self.name,

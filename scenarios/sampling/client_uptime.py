@@ -30,8 +30,7 @@ class _Absence:
 class ClientUptime:
     """When clients are up, with joins and absences that are added as they are drawn.
 
-    Args:
-        world: the world with the disturbances that do not depend on chance.
+    `world`: the world with the disturbances that do not depend on chance.
     """
 
     def __init__(self, world: World) -> None:

@@ -91,8 +91,7 @@ class RollingBouncePlan:
 class BrokerUpgradePlan:
     """An upgrade of all brokers; the fields are those of `simulator.world.disturbances.BrokerUpgrade`.
 
-    Attributes:
-        group_configs: the group configs with the new release, by protocol.
+    `group_configs`: the group configs with the new release, by protocol.
     """
 
     at_ms: int

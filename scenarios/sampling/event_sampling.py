@@ -1,6 +1,6 @@
 """The sampling of planned events into the disturbances of one run.
 
-Random draws for events: which clients crash, the order of restarts, and the times of churn.
+Drawn are the clients that crash, the order of restarts, and the times of churn.
 
 Guarantees: the random stream of a draw is named after the event (kind, time, clients), so that other events and the
 assignor do not change it. Absent clients are skipped, and churn skips clients with other events in the same period.
@@ -87,13 +87,8 @@ def draw_bounce_order(plan: RollingBouncePlan, uptime: ClientUptime, draws: Even
 def draw_churn(plan: ChurnPlan, uptime: ClientUptime, draws: EventDraws) -> Iterator[Crash | Join]:
     """Draw joins and crashes as two Poisson processes with exponentially distributed downtimes.
 
-    Args:
-        plan: the churn.
-        uptime: the uptime of the clients; drawn joins and crashes are added to it.
-        draws: the random streams.
-
-    Yields:
-        All joins, then all crashes, each in order of time.
+    `uptime`: the uptime of the clients; drawn joins and crashes are added to it. `draws`: the random streams. Yields
+    all joins, then all crashes, each in order of time.
     """
     newcomers = [client for client in plan.clients if uptime.never_joins(client)]
     for at_ms, client in zip(
@@ -147,22 +142,13 @@ def realize_events(
 ) -> tuple[Disturbance, ...]:
     """Turn planned events into disturbances, in the order of the scenario.
 
+    `world`: the world without disturbances; its application has the configs of the run. `stream`: a name for draws that
+    are independent of the usual ones; None for the usual ones.
+
     Priority: deterministic events apply first; then random crashes and rolling restarts in order of time, which skip
     absent clients; churn applies last and avoids all other events. Configs are those of the run with all config changes
     and rollouts up to that time. Strategies plan reassignments in order of time, each from the result of the earlier
     ones.
-
-    Args:
-        events: the planned events.
-        world: the world without disturbances; its application has the configs of the run.
-        seed: the random seed.
-        stream: a name for draws that are independent of the usual ones; None for the usual ones.
-
-    Returns:
-        The disturbances, in the order of the events.
-
-    Raises:
-        NoPlanError: a strategy finds no plan.
     """
     draws = EventDraws(seed, stream)
     sampled_kinds = ConfigEdit | CrashPlan | RollingBouncePlan | ChurnPlan | ReassignmentPlan

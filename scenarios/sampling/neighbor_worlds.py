@@ -30,15 +30,9 @@ def neighbor_world(main: World, neighbor: World) -> World:
     """Return the world of a neighbor on the cluster of another world.
 
     The brokers, the replicas of topics that both have, the events of brokers and racks, and the duration are those of
-    `main`. The clients, their events and the traffic of the application are the neighbor's; other
-    traffic of the cluster counts for `main` only.
-
-    Args:
-        main: the world of the application that defines the cluster.
-        neighbor: the world of the other application, on the same brokers, `without_cluster_events`.
-
-    Returns:
-        The world of the neighbor.
+    `main`. The clients, their events and the traffic of the application are the neighbor's; other traffic of the
+    cluster counts for `main` only. `main`: the world of the application that defines the cluster; `neighbor`: the world
+    of the other application, on the same brokers, `without_cluster_events`.
     """
     topics = {**main.cluster.topics, **neighbor.cluster.topics}
     for name in main.cluster.topics.keys() & neighbor.cluster.topics.keys():

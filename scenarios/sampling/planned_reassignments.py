@@ -65,16 +65,9 @@ def plan_reassignment(
 ) -> Reassignment:
     """Compute a reassignment with the strategy of the event.
 
-    Args:
-        event: the planned reassignment.
-        world: the world with all earlier disturbances of brokers and partitions.
-        make_strategy: creates the strategy; by default a built-in one.
-
-    Returns:
-        The reassignment of the partitions whose replicas change.
-
-    Raises:
-        NoPlanError: the strategy finds no plan.
+    `world`: the world with all earlier disturbances of brokers and partitions. `make_strategy`: creates the strategy;
+    by default a built-in one. Returns the reassignment of the partitions whose replicas change. Raises NoPlanError if
+    the strategy finds no plan.
     """
     progress = replicas_at(world, event.at_ms)
     rows = tuple(_rows(world, progress))

@@ -19,10 +19,9 @@ HOURS_A_DAY: Final = 24
 class TrafficProfile:
     """The traffic factor over time: the factor of the hour times the factor of the last traffic event.
 
-    Args:
-        hourly: factors per hour from the start of the run, repeated cyclically; empty for a constant factor of 1.
-        events: times and factors of traffic events, in any order; of several at one time, the last applies.
-        starts_at_ms: the time of day at which the run starts, if topics have hourly rates; else None.
+    `hourly`: factors per hour from the start of the run, repeated cyclically; empty for a constant factor of 1.
+    `events`: times and factors of traffic events, in any order; of several at one time, the last applies.
+    `starts_at_ms`: the time of day at which the run starts, if topics have hourly rates; else None.
     """
 
     def __init__(

@@ -38,7 +38,6 @@ class Shape:
 
     Attributes:
         rng: draws all others.
-        racks: number of racks.
         partitions: partitions of each subtopology.
         threads: threads of each client.
         clients: number of clients at the start.
@@ -102,15 +101,8 @@ class Shape:
 def document(name: str, description: str, shape: Shape, events: Sequence[Document], end_ms: int = START_MS) -> Document:
     """Return the scenario of a shape.
 
-    Args:
-        name: name of the scenario.
-        description: what it shows.
-        shape: the application, the cluster and the clients.
-        events: what happens.
-        end_ms: when the last event is over.
-
-    Returns:
-        The document, without assignors and seeds.
+    `description`: what it shows; `shape`: the application, the cluster and the clients; `events`: what happens;
+    `end_ms`: when the last event is over. Returns the document, without assignors and seeds.
     """
     racks = [f"r{number}" for number in range(1, shape.racks + 1)]
     brokers = max(3, shape.racks)
@@ -181,9 +173,7 @@ def _client(shape: Shape, number: int, racks: Sequence[str]) -> Document:
 def document_text(content: Document, comment: str = "") -> str:
     """Return a document as YAML.
 
-    Args:
-        content: the document.
-        comment: lines to put before it, without `#`.
+    `comment`: lines to put before it, without `#`.
     """
     from ruamel.yaml import YAML
 

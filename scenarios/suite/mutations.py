@@ -36,13 +36,8 @@ _RESTORE: Final = "80 MB/s"
 def mutated(document: Document, rng: np.random.Generator, other: Document | None = None) -> Document:
     """Return a scenario that differs in one to three random ways.
 
-    Args:
-        document: the scenario, in the form that `scenarios.suite.documents.document` builds.
-        rng: draws the changes.
-        other: a scenario whose events or cluster may replace its own.
-
-    Returns:
-        The changed scenario.
+    `document`: the scenario, in the form that `scenarios.suite.documents.document` builds; `rng`: draws the changes;
+    `other`: a scenario whose events or cluster may replace its own. Returns the changed scenario.
     """
     changed = deepcopy(document)
     if other is not None and rng.random() < 0.2:

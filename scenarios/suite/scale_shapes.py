@@ -31,7 +31,6 @@ class ScaleShape:
     Attributes:
         name: name in reports.
         tasks: number of stateful tasks.
-        clients: number of clients.
         threads: threads of each client.
         standbys: `num.standby.replicas`.
         in_quick: whether the quick suite has it.
@@ -60,12 +59,7 @@ SHAPES: Final = (
 def scale_state(shape: ScaleShape, seed: int) -> ApplicationState:
     """Return the state of a new group.
 
-    Args:
-        shape: its size.
-        seed: draws the racks of the replicas, and the process ids.
-
-    Returns:
-        The state; no client has any task.
+    `seed`: draws the racks of the replicas, and the process ids. Returns the state; no client has any task.
     """
     rng = random_stream(seed, "scale shape", shape.name)
     infos = [_task(row, rng) for row in range(shape.tasks)]

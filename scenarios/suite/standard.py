@@ -69,7 +69,6 @@ class SuiteCase:
     """One case: a scenario and a seed, or a large assignment.
 
     Attributes:
-        family: its family.
         name: unique in the suite.
         seed: seed of the run.
         document: the scenario; None for a large assignment.
@@ -88,12 +87,8 @@ class SuiteCase:
 def standard_suite(seed: int = 1, *, quick: bool = False) -> list[SuiteCase]:
     """Return the cases of the standard suite, by family.
 
-    Args:
-        seed: draws the random scenarios; 1 for published results.
-        quick: whether to return the quick selection: the first cases of each family.
-
-    Returns:
-        The cases. Those of the quick suite are among those of the full one.
+    `seed`: draws the random scenarios; 1 for published results. `quick` says whether to return the quick selection: the
+    first cases of each family, which are among those of the full suite.
     """
     size = QUICK if quick else FULL
     cases = [case for family in FAMILIES for case in _family(family, seed, size.scenarios, 1)]
@@ -111,9 +106,7 @@ def standard_suite(seed: int = 1, *, quick: bool = False) -> list[SuiteCase]:
 def own_cases(files: Iterable[str | os.PathLike[str]]) -> list[SuiteCase]:
     """Return the cases of scenario files, or of shipped scenarios: one for each seed that a scenario lists.
 
-    Raises:
-        OSError: a file cannot be read.
-        ValueError: a file does not exist, or is not a YAML mapping.
+    Raises ValueError if a file does not exist, or is not a YAML mapping.
     """
     return [case for file in files for case in _cases_of_file(find_scenario(Path(file)), OWN, None)]
 

@@ -61,10 +61,8 @@ class Sweep:
         name: name of the sweep.
         description: its purpose.
         text: YAML of the file.
-        file: the file.
         scenario: file of the scenario.
         changes: overrides for all runs, as path and value.
-        factors: the factors.
         settings: distinct settings in the order of the design.
         assignors: labels or names; empty for those of the scenario.
         baseline: the assignor that the others are compared with; None for the first.
@@ -105,15 +103,8 @@ class Sweep:
 def load_sweep(path: str | os.PathLike[str]) -> Sweep:
     """Read a sweep file.
 
-    Args:
-        path: the file, or the name of a shipped sweep if no such file exists; its scenario is searched next to it,
-            then among the shipped ones.
-
-    Returns:
-        The sweep.
-
-    Raises:
-        ScenarioError: the file is invalid; lists every mistake.
+    `path`: the file, or the name of a shipped sweep if no such file exists; its scenario is searched next to it, then
+    among the shipped ones. Raises ScenarioError if the file is invalid; the message lists every mistake.
     """
     file = find_shipped(Path(path), list_sweeps())
     source = str(file)

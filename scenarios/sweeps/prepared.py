@@ -83,21 +83,9 @@ def prepare_sweep(
     """Load the scenario of a sweep and predict its run times.
 
     The scenario is loaded in the first setting, then with the other values of each factor, one factor at a time. The
-    effects of the factors on the run time are multiplied.
-
-    Args:
-        sweep: the sweep.
-        assignors: assignors in place of the sweep's; names may import code.
-        command: the command line, for the manifest.
-        limits: limits of custom assignors.
-
-    Returns:
-        The prepared sweep.
-
-    Raises:
-        ScenarioError: the first setting is invalid.
-        UnknownAssignorError: an assignor is unknown.
-        SweepError: the baseline is not one of the assignors, or an assignor does not have the release of a factor.
+    effects of the factors on the run time are multiplied. `assignors`: assignors in place of the sweep's; names may
+    import code. `command`: the command line, for the manifest. `limits`: limits of custom assignors. Raises SweepError
+    if the baseline is not one of the assignors, or an assignor does not have the release of a factor.
     """
     first, variants = sweep.overrides(sweep.settings[0]), list(_variants(sweep))
     names, may_import = assignors or sweep.assignors, bool(assignors)
@@ -132,8 +120,7 @@ def prepare_sweep(
 def _check_releases(sweep: Sweep, specs: Sequence[AssignorSpec]) -> None:
     """Reject a factor that sets a release of the scenario if an assignor states its own, on which it has no effect.
 
-    Raises:
-        SweepError: there is such a factor.
+    Raises SweepError if there is such a factor.
     """
     for factor in sweep.factors:
         for path, runner in (("cluster.kafka", "brokers"), ("application.kafka", "clients")):

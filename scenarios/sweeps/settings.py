@@ -48,14 +48,11 @@ def _levels(factor: FactorEntry) -> list[Value]:
 
 
 def _draw(factor: FactorEntry, number: int, design: DesignEntry) -> list[Value]:
-    """Draw the values of a factor.
+    """Draw the values of a factor; return one value per setting.
 
     Each factor has its own random stream, so adding a factor does not change the values of others. In a Latin
     hypercube, the unit interval is cut into as many strips as there are settings, and each strip is used once (McKay,
     Beckman and Conover, 1979).
-
-    Returns:
-        One value per setting.
     """
     generator = random_stream(design.seed, "design", factor.name)
     positions = generator.random(number)

@@ -34,14 +34,9 @@ class WatchedApplication(WatchedGroup):
     def of(cls, observation: Observation, assignor: AssignorLike | None = None) -> WatchedApplication:
         """Return the application of an observation.
 
-        Args:
-            observation: the observed state.
-            assignor: the assignor; None for the one of the observed configs.
-
-        Raises:
-            ObservationError: the application is not running.
-            ScenarioError: the observed state or a config is invalid.
-            UnknownAssignorError: the assignor is unknown.
+        `observation`: the observed state. `assignor`: the assignor; None for the one of the observed configs. Raises
+        ObservationError if the application is not running, ScenarioError if the observed state or a config is invalid,
+        and UnknownAssignorError if the assignor is unknown.
         """
         scenario = loads(scenario_text(observation), "the observed application")
         world = scenario.world(scenario.seeds[0])

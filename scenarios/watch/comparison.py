@@ -1,6 +1,6 @@
 """Comparison of a new assignment with the predicted one.
 
-The assignment that a consumer group should have, computed from what its members reported.
+The assignment that a consumer group should have is computed from what its members reported.
 
 Classic protocol: the coordinator returns what each member sent with its last request to join, and lists the members in
 the order in which the leader got them. This is what the leader's assignor knew.
@@ -37,16 +37,7 @@ def predict_classic_consumers(
 ) -> PredictedAssignment:
     """Compute the last assignment of a classic consumer group again.
 
-    Args:
-        consumers: the group.
-        assignor: its assignor.
-        snapshot: the stable group.
-
-    Returns:
-        The assignment, in which partitions are withheld that another member must revoke first.
-
-    Raises:
-        AssignorError: Kafka's assignor throws for this group.
+    Returns the assignment, in which partitions are withheld that another member must revoke first.
     """
     return _predict(consumers, assignor, snapshot.members)
 
@@ -56,17 +47,7 @@ def predict_coordinated_consumers(
 ) -> Iterator[PredictedAssignment]:
     """Compute the target of a group of the consumer protocol from the previous one.
 
-    Args:
-        consumers: the group.
-        assignor: its assignor.
-        before: the group with the previous target.
-        snapshot: the group with the target.
-
-    Yields:
-        The target, for each possible order of the members: only one is known.
-
-    Raises:
-        AssignorError: Kafka's assignor throws for this group.
+    Yields the target, for each possible order of the members: only one is known.
     """
     previous = {member.id: member for member in before.members}
     of_instance = {member.instance_id: member for member in before.members if member.instance_id}
@@ -119,14 +100,8 @@ def compare_assignment(
 ) -> ComparedPrediction:
     """Compare a new assignment with the predicted one.
 
-    Args:
-        watched: the group.
-        snapshot: the group with the new assignment.
-        last: the snapshot of the poll before; None at the first.
-        assigned: the last snapshot with another assignment; None if there was none.
-
-    Returns:
-        The comparison; of unknown result if the prediction depends on what no poll has shown.
+    `last`: the snapshot of the poll before; None at the first. `assigned`: the last snapshot with another assignment;
+    None if there was none. The result is unknown if the prediction depends on what no poll has shown.
     """
     if snapshot.error_code:
         return unknown_prediction("the leader sent an error code")

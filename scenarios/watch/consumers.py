@@ -42,14 +42,9 @@ class WatchedConsumers(WatchedGroup):
     def of(cls, observation: Observation, assignor: AssignorLike | None = None) -> WatchedConsumers:
         """Return the group of an observation.
 
-        Args:
-            observation: the observed state.
-            assignor: the assignor; None for the one that the group reports.
-
-        Raises:
-            ObservationError: the group has no members, or the commit interval is not a number.
-            ScenarioError: the observed state or a config is invalid.
-            UnknownAssignorError: the assignor is unknown.
+        `observation`: the observed state. `assignor`: the assignor; None for the one that the group reports. Raises
+        ObservationError if the group has no members, or the commit interval is not a number; ScenarioError if the
+        observed state or a config is invalid; and UnknownAssignorError if the assignor is unknown.
         """
         scenario = loads(consumer_scenario_text(observation), "the observed consumer group")
         spec = scenario.assignors[0] if assignor is None else scenario.assignor_spec(assignor)

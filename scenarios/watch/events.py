@@ -88,7 +88,6 @@ class WatchEvent:
         at_ms: time of the poll, since 1970.
         group: `application.id` or `group.id`.
         kind: what it is about.
-        level: its level.
         message: one sentence.
         details: figures, JSON-serializable.
     """
@@ -133,12 +132,8 @@ class Alarm:
     ) -> Iterator[WatchEvent]:
         """Yield an event if the alarm is raised or resolved.
 
-        Args:
-            at_ms: time of the poll.
-            holds: whether its condition holds.
-            message: the sentence when it is raised.
-            resolved: the sentence when it is resolved.
-            details: figures.
+        `at_ms`: time of the poll; `holds` says whether its condition holds; `message`: the sentence when it is raised;
+        `resolved`: the sentence when it is resolved.
         """
         if holds != self.is_active:
             self.is_active = holds

@@ -78,12 +78,7 @@ class SimulatedDowntimes:
 def simulate_crash(watched: WatchedGroup, process: str) -> dict[str, int]:
     """Return for how long each task of a process is down if it crashes.
 
-    Args:
-        watched: the group.
-        process: id of one of its processes.
-
-    Returns:
-        The time until each task runs elsewhere; none of tasks that do not run within six hours.
+    Returns the time until each task runs elsewhere; none of tasks that do not run within six hours.
     """
     document: dict[str, Any] = dict(read_yaml(watched.scenario.text).value)
     document["events"] = [{"at": _CRASH_MS, "crash": {"clients": watched.client_names[process]}}]

@@ -27,11 +27,9 @@ class WatchStatus:
 
     Attributes:
         group: `application.id` or `group.id`.
-        monitor: the status of its monitor.
         is_unreachable: whether the alarm `unreachable` is active.
         last_poll_ms: time of the last successful poll, since 1970; None before the first.
         polls: number of successful polls.
-        failed_polls: number of failed polls.
         poll_duration_s: duration of the last successful poll.
     """
 
@@ -51,7 +49,6 @@ class WatchMetric:
     Attributes:
         name: its name without prefix; that of a counter ends with `_total`.
         kind: its type.
-        unit: its unit.
         help: one sentence.
         labels: names of its labels besides `group`.
         read: returns its values; none while they are unknown.

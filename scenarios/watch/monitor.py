@@ -58,8 +58,7 @@ class GroupMonitor:
     def __init__(self, group: str) -> None:
         """Create a monitor.
 
-        Args:
-            group: `application.id` or `group.id`.
+        `group`: `application.id` or `group.id`.
         """
         self._states = GroupStates(group)
         self._assignments = Assignments(group)
@@ -84,10 +83,8 @@ class GroupMonitor:
     ) -> list[WatchEvent]:
         """Return the events of a poll.
 
-        Args:
-            snapshot: the group.
-            watched: the group as observed with this snapshot; None to keep what is known so far.
-            problem: why the group could not be observed with this snapshot, and is unknown from now on.
+        `watched`: the group as observed with this snapshot; None to keep what is known so far. `problem`: why the group
+        could not be observed with this snapshot, and is unknown from now on.
         """
         is_new = self.is_new_assignment(snapshot)
         if watched is not None or problem:

@@ -44,7 +44,6 @@ class Poll:
     """A poll.
 
     Attributes:
-        snapshot: the group.
         before: the snapshot of the poll before; None at the first.
         assigned_before: the last snapshot with members before this one; None if there was none.
         watched: what the group was observed to be; None while that is unknown.
@@ -91,10 +90,6 @@ class Poll:
 
 
 def process_names(clients: Mapping[str, str]) -> dict[str, str]:
-    """Return a short distinct name for each process.
-
-    Args:
-        clients: client id by process id.
-    """
+    """Return a short distinct name for each process."""
     processes = [ObservedProcess(process, clients[process], None, {}, ()) for process in sorted(clients)]
     return dict(client_names(processes))

@@ -33,7 +33,6 @@ class TaskDifference:
     """A task that is elsewhere than predicted.
 
     Attributes:
-        task: the task.
         role: `active` or `standby`.
         predicted: process ids, sorted.
         observed: process ids, sorted.

@@ -52,16 +52,7 @@ def predict_classic(
 ) -> PredictedTasks:
     """Compute the last assignment of a classic group again.
 
-    Args:
-        application: the application.
-        snapshot: a stable group.
-        changelog_ends: the sum of the end offsets of the changelogs of each stateful task, at the assignment.
-
-    Returns:
-        The assignment.
-
-    Raises:
-        AssignorError: the assignor raised an error, or its answer is invalid.
+    `changelog_ends`: the sum of the end offsets of the changelogs of each stateful task, at the assignment.
     """
     task_of = application.task_of_partition()
     owner_of = {
@@ -84,16 +75,7 @@ def predict_classic(
 def predict_streams(application: WatchedApplication, before: GroupSnapshot, snapshot: GroupSnapshot) -> PredictedTasks:
     """Compute the target of a streams group from the previous one.
 
-    Args:
-        application: the application.
-        before: the group with the previous target.
-        snapshot: the group with the target.
-
-    Returns:
-        The target.
-
-    Raises:
-        AssignorError: the assignor raised an error, or its answer is invalid.
+    Raises AssignorError if the assignor raised an error, or its answer is invalid.
     """
     previous = {member.id: member for member in before.members}
     tasks_of = {member.id: previous.get(member.id) for member in snapshot.members}
@@ -131,14 +113,8 @@ def predict_streams(application: WatchedApplication, before: GroupSnapshot, snap
 def awaited_copies(application: WatchedApplication, predicted: PredictedTasks) -> list[tuple[TaskId, str, int]]:
     """Return the warm-ups: copies that must catch up before their tasks move to them.
 
-    The assignor would run a task there if all copies of all tasks had caught up.
-
-    Args:
-        application: the application.
-        predicted: its assignment.
-
-    Returns:
-        Task, process and lag of each, in Kafka's order.
+    The assignor would run a task there if all copies of all tasks had caught up. Returns task, process and lag of each,
+    in Kafka's order.
     """
     state, columns = predicted.state, predicted.columns
     lags = state.lags.copy()
@@ -161,8 +137,7 @@ def awaited_copies(application: WatchedApplication, predicted: PredictedTasks) -
 def rounds_to_converge(application: WatchedApplication, predicted: PredictedTasks) -> int | None:
     """Return how many more rebalances the assignor needs if every copy has caught up at the next one; 0 if none.
 
-    Returns:
-        The number; None if it is larger than 50, or the assignor fails.
+    The result is None if it is larger than 50, or the assignor fails.
     """
     state, columns = predicted.state, predicted.columns
     assignor = application.assignor({})

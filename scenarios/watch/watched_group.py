@@ -15,7 +15,6 @@ class WatchedGroup:
 
     Attributes:
         task_names: the tasks in Kafka's text form; those of a consumer group are partitions.
-        assignor_name: the name of the assignor.
         spec: the assignor of the scenario.
         group_configs: the configs of the group protocol.
         commit_interval_ms: the longest time between two commits of a task that makes progress.

@@ -22,8 +22,8 @@ class ApproachedTarget:
     Attributes:
         clients: process ids of the members, in the order of the columns.
         columns: the target assignment.
-        warmups: shape (T, N + D); which standbys are warm-ups, in the last step: those of the world's N clients, and
-            of D former processes that were in the group then.
+        warmups: shape (T, N + D); which standbys are warm-ups, in the last step: those of the world's N clients, and of
+            D former processes that were in the group then.
         awaited: shape (T, N); the copies that must catch up before another step.
         acceptable_recovery_lag: maximum lag of a caught-up copy, in records.
     """
@@ -40,17 +40,9 @@ def next_step(
 ) -> tuple[TaskAssignor, RefinedAssignment, AssignmentColumns]:
     """Compute the next step to a target.
 
-    Args:
-        assignor: computes targets and steps.
-        state: its input.
-        target: the target; None to compute a new one.
-        warmups: shape (T, C); which standbys are warm-ups now.
-
-    Returns:
-        An assignor that returns the step, the step, and the target.
-
-    Raises:
-        AssignorFailedError: the assignor raised an error.
+    `target`: the target; None to compute a new one. `warmups`, shape (T, C): which standbys are warm-ups now. Returns
+    an assignor that returns the step, the step, and the target. Raises AssignorFailedError if the assignor raises an
+    error.
     """
     try:
         goal = assignor.target(state) if target is None else target

@@ -1,6 +1,6 @@
 """Explanations of placements: the steps by which the assignor placed each copy, along the world's clients.
 
-Break-even costs: the `rack.aware.assignment.non_overlap_cost` at which a task would not have moved.
+A break-even cost is the `rack.aware.assignment.non_overlap_cost` at which a task would not have moved.
 """
 
 from __future__ import annotations
@@ -52,7 +52,6 @@ class RepeatableDecision:
 
     Attributes:
         state: the assignor's input.
-        assignor: the assignor.
         traffic_cost: the cost of a remote partition.
         non_overlap_cost: the cost of moving a task; the default if none is configured.
         flows: the number of flows that it solved.
@@ -76,11 +75,7 @@ class RepeatableDecision:
 
 
 def cost_matters(decision: RepeatableDecision) -> bool:
-    """Return whether the cost matters: whether flows are solved at the current cost or, if none is set, with one.
-
-    Raises:
-        AssignorFailedError: the assignor fails when a cost is set.
-    """
+    """Return whether the cost matters: whether flows are solved at the current cost or, if none is set, with one."""
     strategy = decision.state.assignment_configs.rack_aware_assignment_strategy
     if decision.is_cost_set or strategy is RackAwareStrategy.NONE:
         return decision.flows > 0
@@ -263,7 +258,6 @@ class RoundExplanation:
     Attributes:
         moves: one for each active task that moved, by row, then one for each new standby; in the first round one for
             each copy.
-        edges: the moves of all cycles.
         acceptable_lag: `acceptable.recovery.lag` of the round.
         tags: the `rack.aware.assignment.tags` of each of the world's clients, as text.
     """
@@ -287,11 +281,7 @@ class ExplanationRequest:
     break_evens: bool = True
 
     def rows(self, ids: Sequence[TaskId]) -> BoolArray:
-        """Return which tasks to explain, shape (T,).
-
-        Args:
-            ids: the ids of T tasks.
-        """
+        """Return which tasks to explain, shape (T,)."""
         requested = [self.tasks is None or task in self.tasks for task in ids]
         return np.array(requested, dtype=np.bool_)
 
@@ -302,7 +292,6 @@ class DecisionRecord:
 
     Attributes:
         state: the assignor's input.
-        assignor: the assignor.
         traffic_cost: the cost of a remote partition.
         steps: the recorded steps; None if the assignor does not record them.
         request: which moves to explain.
@@ -320,14 +309,8 @@ def explain_decision(
 ) -> RoundExplanation:
     """Explain why the requested copies are placed where they are.
 
-    Args:
-        record: the record of the decision.
-        members: shape (C,); the world's client of each row of the state.
-        before: the target of the round before; None in the first round.
-        target: the target that was decided.
-
-    Returns:
-        The explanation of the round.
+    `members`, shape (C,): the world's client of each row of the state. `before`: the target of the round before; None
+    in the first round.
     """
     before = before or GroupAssignment.empty(*target.standby.shape)
     requested = record.request.rows(record.state.tasks.ids)
@@ -357,16 +340,7 @@ def explain_decision(
 def explain_initial_state(
     request: ExplanationRequest, ids: Sequence[TaskId], initial: GroupAssignment
 ) -> RoundExplanation:
-    """Explain the copies that clients have when the run begins.
-
-    Args:
-        request: which copies to explain.
-        ids: the ids of the tasks.
-        initial: the initial assignment.
-
-    Returns:
-        The explanation of the initial round.
-    """
+    """Explain the copies that clients have when the run begins."""
     requested = request.rows(ids)
     assigned = np.flatnonzero(requested & (initial.owner != UNASSIGNED))
     actives = [(int(task), int(initial.owner[task]), TaskType.ACTIVE, NoBreakEven.NEW) for task in assigned]

@@ -1,6 +1,6 @@
 """The group leader: reads the state of the members, calls the assignor, and assigns tasks to threads.
 
-The cost of each assignment of a run, its lower bound, and its other figures.
+It also computes the cost of each assignment, its lower bound, and its other figures.
 """
 
 from __future__ import annotations
@@ -64,7 +64,6 @@ class MeasuredAssignment:
 
     Attributes:
         state: the assignor's input.
-        columns: the assignment.
         costs: Kafka's own costs of the assignment.
         measures: its other figures.
     """
@@ -102,14 +101,8 @@ class Appraiser:
     ) -> CostAndBound | None:
         """Return the cost and the bound of `compute_cost_and_bound`.
 
-        Args:
-            state: the state that was assigned.
-            columns: the assignment.
-            weights: the weights.
-            previous: the active tasks and all copies that each client had, two arrays of shape (T, C).
-
-        Returns:
-            The cost and the bound; None if a client has no rack, or the racks of a partition that is read are unknown.
+        `previous`: the active tasks and all copies that each client had, two arrays of shape (T, C). The result is None
+        if a client has no rack, or the racks of a partition that is read are unknown.
         """
         copies = group_copies_by_role(state, columns, weights, previous)
         if copies is None:
@@ -156,7 +149,6 @@ class Decision:
 
     Attributes:
         members: shape (C,); the client of each process in the assignment, by process id.
-        target: the target assignment.
         costs: Kafka's own costs of the assignment.
         appraisal: the cost of the assignment and its lower bound; None if racks are unknown.
         measures: the figures of the assignment.
@@ -222,7 +214,6 @@ class Leader:
         """Create the leader of a group.
 
         Args:
-            world: the configs of the group.
             layout: the rows of tasks and partitions.
             fleet: the client processes.
             execution: the current assignment and the copies of the clients.
@@ -264,12 +255,8 @@ class Leader:
     def describe_initial_state(self, members: Sequence[Member], followup_delay_ms: int | None) -> Decision:
         """Describe the tasks that members have at the start as a decision.
 
-        Args:
-            members: the members of the group.
-            followup_delay_ms: delay after which another rebalance is due; None if none is.
-
-        Returns:
-            The decision, whose computation is unknown.
+        `followup_delay_ms`: delay after which another rebalance is due; None if none is. Returns the decision, whose
+        computation is unknown.
         """
         processes = self._fleet.processes(members)
         rows, assignment = processes.rows, self._execution.assignment
@@ -298,16 +285,8 @@ class Leader:
     def decide(self, instruction: ComputeAssignment, previous: GroupAssignment | None = None) -> Decision:
         """Assign the tasks to the members of a classic group, from their current reports.
 
-        Args:
-            instruction: the members of the group, and the member whose configs apply.
-            previous: what the members of a consumer group own; None for the tasks that the members run and the copies
-                on their disks.
-
-        Returns:
-            The decision.
-
-        Raises:
-            AssignorFailedError: the assignor raised an error, or its assignment is invalid.
+        `instruction`: the members of the group, and the member whose configs apply. `previous`: what the members of a
+        consumer group own; None for the tasks that the members run and the copies on their disks.
         """
         leader_row = self._fleet.row(instruction.leader.client)
         self._use_release(self._fleet.upgraded_to[leader_row])
@@ -326,19 +305,11 @@ class Leader:
     ) -> tuple[Decision, Mapping[Member, Tasks]]:
         """Assign the tasks to the members of a group whose coordinator assigns; it does not know their disks.
 
-        Args:
-            instruction: the members of the group, and the member whose other configs apply.
-            num_standby_replicas: the number of standbys that the coordinator knows.
-            has: the previous tasks of each member.
-            reported_offsets: the offsets by task row that members of a streams group reported; None if none did.
-            approached: the target that the group approaches by warm-ups; None if it approaches none.
-            is_new_target: whether to compute a new target; if not, the decision is the next step to `approached`.
-
-        Returns:
-            The decision, and the tasks of each member.
-
-        Raises:
-            AssignorFailedError: the assignor raised an error, or its assignment is invalid.
+        `instruction`: the members of the group, and the member whose other configs apply. `reported_offsets`: the
+        offsets by task row that members of a streams group reported; None if none did. `approached`: the target that
+        the group approaches by warm-ups; None if it approaches none. `is_new_target` says whether to compute a new
+        target; if not, the decision is the next step to `approached`. Returns the decision, and the tasks of each
+        member.
         """
         configs = self._fleet.configs(self._fleet.row(instruction.leader.client))
         configs = replace(configs, num_standby_replicas=num_standby_replicas)

@@ -46,17 +46,9 @@ def compute_assignment(
 ) -> ComputedAssignment:
     """Call an assignor, and validate its assignment.
 
-    Args:
-        state: the assignor's input.
-        assignor: the assignor.
-        leader_speed: the speed of Kafka's leader; see `assignors.recording.leader_time`.
-        recorder: records the steps of the assignor, if it records them.
-
-    Returns:
-        The assignment.
-
-    Raises:
-        AssignorFailedError: the assignor raised an error, or its assignment is invalid.
+    `state`: the assignor's input. `leader_speed`: the speed of Kafka's leader; see `assignors.recording.leader_time`.
+    `recorder`: records the steps of the assignor, if it records them. Raises AssignorFailedError if the assignor raised
+    an error, or its assignment is invalid.
     """
     compute_time = _ComputeTime(recorder)
     recording = as_recording(assignor)
@@ -117,19 +109,14 @@ def build_state(
     """Build the assignor's input from what the members of a group report.
 
     Args:
-        tasks: T tasks.
         clients: C members in Kafka's order.
         partitions: the racks of the partitions' replicas.
         lags: shape (T, C); the lags in records.
         previous: the previous active tasks, and all copies, of each client; two arrays of shape (T, C).
-        configs: the assignment configs.
         task_insertion_order: shape (T,); the order in which the leader lists the tasks, None for their own order.
         previous_thread: shape (T, C); the threads of previous tasks, see `ApplicationState`.
         thread_offsets: the offsets that threads report, see `ApplicationState`.
         thread_standbys: the other tasks that threads held, see `ApplicationState`.
-
-    Returns:
-        The state.
     """
     ran, held = previous
     active, standby = _ByClient(tasks, ran, None), _ByClient(tasks, held, ran)

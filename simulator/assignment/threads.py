@@ -25,13 +25,8 @@ Slots = Mapping[int, tuple[int, ...]]
 def threads_of_slots(slot: IntArray, rows: IntArray, slots: Slots) -> IntArray:
     """Return the positions of slots among the members of their client.
 
-    Args:
-        slot: shape (T, N); a slot of each task on each client.
-        rows: C clients.
-        slots: the slots of their members.
-
-    Returns:
-        Shape (T, C); UNKNOWN_THREAD for a slot without a member.
+    `slot`, shape (T, N): a slot of each task on each client. The result has shape (T, C), with UNKNOWN_THREAD for a
+    slot without a member.
     """
     threads = np.full((slot.shape[0], len(rows)), UNKNOWN_THREAD, dtype=np.int64)
     for column, row in enumerate(rows.tolist()):
@@ -44,13 +39,9 @@ def threads_of_slots(slot: IntArray, rows: IntArray, slots: Slots) -> IntArray:
 def positions_of_slots(slots: IntArray, columns: IntArray, members: Sequence[Sequence[int]]) -> IntArray:
     """Return the positions of slots among the members of their client, as `threads_of_slots`, for single copies.
 
-    Args:
-        slots: shape (K,); the slot of each copy.
-        columns: shape (K,); the client of each copy, a position in `members`.
-        members: the slots of the members of each client, ascending.
-
-    Returns:
-        Shape (K,); UNKNOWN_THREAD for a slot without a member.
+    `slots`, shape (K,): the slot of each copy. `columns`, shape (K,): the client of each copy, a position in `members`.
+    `members`: the slots of the members of each client, ascending. The result has shape (K,), with UNKNOWN_THREAD for a
+    slot without a member.
     """
     counts = np.array([len(numbers) for numbers in members], dtype=np.int64)
     if all(not numbers or numbers[-1] == len(numbers) - 1 for numbers in members):
@@ -71,12 +62,9 @@ def positions_of_slots(slots: IntArray, columns: IntArray, members: Sequence[Seq
 class ThreadAssigner:
     """Assigns the tasks of clients to their members in the group.
 
-    Args:
-        execution: the current assignment and the copies of the clients.
-        hashes: `task_hash` of each task.
-        processes: the members of each process.
-        first_slots: the member of each process that joined the rebalance first; the first one if that is unknown.
-        last_slots: the members of each process in the last assignment.
+    `execution`: the current assignment and the copies of the clients. `first_slots`: the member of each process that
+    joined the rebalance first; the first one if that is unknown. `last_slots`: the members of each process in the last
+    assignment.
     """
 
     def __init__(
@@ -100,13 +88,9 @@ class ThreadAssigner:
 
         A coordinator's assignor assigns tasks to threads. A leader assigns the tasks of each client to its threads,
         whatever the assignor; so does a coordinator if its assignor does not. A client whose tasks and members do not
-        change keeps them on their threads, as Kafka's algorithm would do (see
-        `assignors.tasks.thread_assignment`). So threads are assigned for the other clients only.
-
-        Args:
-            state: the input of the assignor.
-            columns: the assignment, along the rows of the state.
-            by_leader: whether the leader of a classic group assigns.
+        change keeps them on their threads, as Kafka's algorithm would do (see `assignors.tasks.thread_assignment`). So
+        threads are assigned for the other clients only. `state`: the input of the assignor; `columns`: the assignment,
+        along the rows of the state; `by_leader` says whether the leader of a classic group assigns.
         """
         current, rows = self._current, self._rows
         owner = np.where(columns.active == UNASSIGNED, UNASSIGNED, rows[columns.active])
@@ -165,13 +149,7 @@ class ThreadAssigner:
 
         The thread that had a copy that was just revoked reports it, closes it and rejoins immediately. The thread that
         joins first reports the other copies on disk, since it locks their directories
-        (`TaskManager.tryToLockAllNonEmptyTaskDirectories`).
-
-        Args:
-            clients: rows of the clients.
-
-        Returns:
-            For each client, the tasks of each thread.
+        (`TaskManager.tryToLockAllNonEmptyTaskDirectories`). Returns, for each client, the tasks of each thread.
         """
         current = self._current
         tasks, columns = _on_clients(*self._execution.restoration.copies_on_disk(), clients)
@@ -195,11 +173,8 @@ def _lags_of(
 ) -> list[dict[int, int]]:
     """Return the lags of the stateful tasks and standbys of each client, by task.
 
-    Args:
-        stateful: stateful tasks of each of K clients.
-        standbys: their standbys.
-        lags: shape (T, C); the lags.
-        columns: shape (K,); the columns of the clients.
+    `stateful`: stateful tasks of each of K clients. `lags`, shape (T, C): the lags. `columns`, shape (K,): the columns
+    of the clients.
     """
     sticky = [first + second for first, second in zip(stateful, standbys, strict=True)]
     counts = np.array([len(tasks) for tasks in sticky], dtype=np.int64)

@@ -37,7 +37,6 @@ class Outage:
     """A time in which a partition that tasks read or write was unavailable.
 
     Attributes:
-        partition: its topic and number.
         reason: why it was unavailable.
         from_ms: the start.
         until_ms: the end.
@@ -63,10 +62,8 @@ class Availability:
     def __init__(self, layout: Layout, locations: PartitionLocations, *, acks_all: bool) -> None:
         """Compute the availability.
 
-        Args:
-            layout: the rows of tasks and partitions.
-            locations: the leaders and in-sync replicas.
-            acks_all: whether the application's producers write with `acks=all`.
+        `layout`: the rows of tasks and partitions; `locations`: the leaders and in-sync replicas; `acks_all` says
+        whether the application's producers write with `acks=all`.
         """
         unreadable, unwritable = ~locations.has_leader, ~(locations.takes_writes if acks_all else locations.has_leader)
         tasks, outputs, changelogs = layout.tasks, layout.outputs, layout.changelogs

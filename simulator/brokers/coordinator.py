@@ -45,11 +45,8 @@ def with_coordinator_moves(world: World, changes: Iterable[TimedChange]) -> Iter
     """Yield changes, each followed by the move of the coordinator that it causes.
 
     Without an upgrade of brokers, a move only matters if members report task offsets, which the next coordinator does
-    not know; other moves are omitted.
-
-    Args:
-        world: the brokers and the application.
-        changes: all changes of a run by time, those of brokers with the partitions that change.
+    not know; other moves are omitted. `world`: the brokers and the application; `changes`: all changes of a run by
+    time, those of brokers with the partitions that change.
     """
     upgrades = [event for event in world.disturbances if isinstance(event, BrokerUpgrade)]
     if not upgrades and not _loses_offsets(world):

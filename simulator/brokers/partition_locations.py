@@ -103,11 +103,7 @@ class ClusterMetadata:
         self._set_alive(brokers, is_alive=True)
 
     def apply(self, states: ReplicaStates | None) -> MovedPartitions:
-        """Set partitions to new states; those that no task reads or writes are ignored.
-
-        Returns:
-            Which partitions moved.
-        """
+        """Set partitions to new states; those that no task reads or writes are ignored."""
         if states is None:
             return MovedPartitions([], any_replica=False)
         rows = self._view_of[states.partitions]

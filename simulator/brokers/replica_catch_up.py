@@ -112,8 +112,7 @@ class ReplicaCatchUp:
     def take_leaves(self, now_ms: int) -> tuple[IntArray, IntArray]:
         """Remove the replicas that lag for too long from the ISRs, after those that have caught up were taken.
 
-        Returns:
-            Their partitions and columns.
+        Returns their partitions and columns.
         """
         control = self._control
         rows, places = self._removable(*self._behind)
@@ -199,9 +198,8 @@ class ReplicaCatchUp:
     def _shares(self, need: FloatArray, lagging: IntArray) -> FloatArray:
         """Return what each pair may fetch per second, shape (B * B,).
 
-        Args:
-            need: shape (B * B,); what is produced for the followers of each pair that have caught up.
-            lagging: the pairs with replicas that lag, which fetch as much as they can.
+        `need`, shape (B * B,): what is produced for the followers of each pair that have caught up. `lagging`: the
+        pairs with replicas that lag, which fetch as much as they can.
         """
         count, share = len(self._rate), need.copy()
         is_lagging = np.zeros(len(need), dtype=np.bool_)

@@ -36,7 +36,6 @@ class PartitionState(NamedTuple):
     """The replicas, leader and ISR of a partition.
 
     Attributes:
-        partition: its topic and number.
         replicas: broker ids in replica order; those of the target first, then those that will be removed.
         leader: broker id, NO_LEADER if none.
         copying: the replicas of its reassignment that do not have all data yet.
@@ -215,13 +214,8 @@ class ReplicationControl:
     def begin_reassignment(self, row: int, brokers: Sequence[int], *, keeps_leader: bool) -> list[int]:
         """Set the target of a partition.
 
-        Args:
-            row: the partition.
-            brokers: ids of its target replicas.
-            keeps_leader: whether the checks of the controller do not elect its preferred leader.
-
-        Returns:
-            The rows of the brokers that must copy it.
+        `brokers`: ids of its target replicas. With `keeps_leader`, the checks of the controller do not elect its
+        preferred leader. Returns the rows of the brokers that must copy it.
         """
         target = self.rows_of(brokers)
         known = self.replicas[row][self.replicas[row] != NO_BROKER].tolist()

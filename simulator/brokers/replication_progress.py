@@ -104,11 +104,7 @@ class ReplicaCopies:
             setattr(self, name, getattr(self, name)[stays])
 
     def update_rates(self, sources: ReplicationSources) -> IntArray:
-        """Recompute how fast each replica fetches.
-
-        Returns:
-            The indices of the replicas that have just come in sync.
-        """
+        """Recompute how fast each replica fetches; return the indices of the replicas that have just come in sync."""
         leader = sources.leader[self.partition]
         fetching = ~self.in_sync & (leader != NO_BROKER) & sources.alive[self.broker]
         arrived = np.flatnonzero(fetching & is_caught_up(self.missing))
@@ -167,7 +163,6 @@ class _OngoingReassignment:
     """A reassignment that has begun.
 
     Attributes:
-        plan: the reassignment.
         waiting: its batches that have not begun.
         unfinished: rows of the partitions of the current batch that have not reached their target.
     """
@@ -192,8 +187,7 @@ def lagging_brokers(world: World, traffic: Iterable[TrafficChange]) -> list[int]
 class ReplicationProgress:
     """The brokers and partitions of a world at a moment, and the ongoing reassignments.
 
-    Attributes:
-        replicas: replicas, leaders and ISRs.
+    `replicas`: replicas, leaders and ISRs.
     """
 
     def __init__(self, world: World) -> None:
@@ -231,11 +225,7 @@ class ReplicationProgress:
         self._ended: list[str] = []
 
     def until(self, end_ms: int) -> Iterator[tuple[int, ReplicationStep]]:
-        """Advance to just before the end.
-
-        Yields:
-            The steps until then, each with its time.
-        """
+        """Advance to just before the end; yield the steps until then, each with its time."""
         while (due_ms := self._next_ms()) < end_ms:
             self._advance(due_ms)
             yield from self.take_step()
@@ -244,8 +234,7 @@ class ReplicationProgress:
     def take_step(self) -> Iterator[tuple[int, ReplicationStep]]:
         """Execute all actions that are due now.
 
-        Yields:
-            The step that results, with its time; nothing if nothing changed.
+        Yields the step that results, with its time; nothing if nothing changed.
         """
         self._check_leaders()
         copied: tuple[RackTransfer, ...] = ()

@@ -58,13 +58,8 @@ class UnsafeRestart:
 def unsafe_restarts(world: World, bounces: Sequence[BrokerBounce], traffic: Traffic) -> list[UnsafeRestart]:
     """Return which restarts are unsafe, and when they are safe.
 
-    Args:
-        world: the cluster at its start, without disturbances.
-        bounces: all restarts.
-        traffic: the traffic over time.
-
-    Returns:
-        At most two for each of the restarts, for their time and their pause; the first one in time comes first.
+    `world`: the cluster at its start, without disturbances; `traffic`: the traffic over time. Returns at most two for
+    each of the restarts, for their time and their pause; the first one in time comes first.
     """
     world = _merge_partitions(world)
     if _are_safe_by_bound(world, bounces, traffic):
@@ -95,12 +90,7 @@ def _safe_ms(
 ) -> int | None:
     """Return when unsafe restarts may begin, or a pause that suffices, while one that is a second shorter does not.
 
-    Args:
-        world: the cluster.
-        plan: safe restarts, without those that nothing makes safe.
-        bounces: the restarts as they are.
-        unsafe: the restarts in question.
-        traffic: the traffic over time.
+    `plan`: safe restarts, without those that nothing makes safe; `traffic`: the traffic over time.
     """
     number = unsafe.number
     planned, given = plan[number], bounces[number]
@@ -215,8 +205,7 @@ def _are_safe_by_bound(world: World, bounces: Sequence[BrokerBounce], traffic: T
 def _rates_of_brokers(world: World, row_of: Mapping[int, int]) -> FloatArray:
     """Return what is produced per second for the replicas of each broker, and what it sends if it leads them all.
 
-    Returns:
-        Shape (2, B, 25): both at the usual traffic, then in each hour of the day.
+    The result has shape (2, B, 25): both at the usual traffic, then in each hour of the day.
     """
     rates = np.zeros((2, len(row_of), 1 + _HOURS), dtype=np.float64)
     for topic in world.cluster.topics.values():
@@ -265,8 +254,7 @@ class _RestartSimulation:
     def run(self, *, ends_at_first: bool = False) -> list[UnsafeRestart]:
         """Return the brokers that wait, in order of time, each with the time or the pause that it needs.
 
-        Args:
-            ends_at_first: whether to return the first one at once, without that.
+        `ends_at_first` says whether to return the first one at once, without that.
         """
         change = next(self._traffic, None)
         while (self._stops or self._waiting) and not (ends_at_first and self._delayed):

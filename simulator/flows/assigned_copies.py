@@ -37,9 +37,8 @@ class AssignedCopies:
     def of(cls, owner: IntArray, standby: BoolArray) -> AssignedCopies:
         """Return the copies of an assignment, active tasks first.
 
-        Args:
-            owner: shape (T,); the client that has each active task, UNASSIGNED if none.
-            standby: shape (T, N); which clients have a standby or warm-up.
+        `owner`, shape (T,): the client that has each active task, UNASSIGNED if none. `standby`, shape (T, N): which
+        clients have a standby or warm-up.
         """
         return cls.of_cells(owner, *cells(standby))
 

@@ -20,8 +20,7 @@ from simulator.world.world import World
 class CommittedLag:
     """The lag of the partitions that the tasks of a world read.
 
-    Attributes:
-        partitions: shape (S,); the rows of the partitions, in the layout, of the given topics or of all sources.
+    `partitions`, shape (S,): the rows of the partitions, in the layout, of the given topics or of all sources.
     """
 
     def __init__(self, world: World, layout: Layout, topics: tuple[str, ...]) -> None:

@@ -13,18 +13,10 @@ from simulator.world.layout import FloatArray
 
 
 class CopyPositions:
-    """The positions of the copies of T tasks on N clients, in bytes, of which K are assigned.
-
-    Attributes:
-        shape: T and N.
-    """
+    """The positions of the copies of T tasks on N clients, in bytes, of which K are assigned. `shape`: T and N."""
 
     def __init__(self, shape: tuple[int, int]) -> None:
-        """Create positions of empty copies, none of them assigned.
-
-        Args:
-            shape: T and N.
-        """
+        """Create positions of empty copies, none of them assigned. `shape` is (T, N)."""
         self.shape = shape
         self._table: FloatArray = np.zeros(shape, dtype=np.float64)
         self._max_table: FloatArray = np.zeros(shape, dtype=np.float64)
@@ -69,11 +61,7 @@ class CopyPositions:
         return is_assigned
 
     def load(self, table: FloatArray) -> None:
-        """Replace all positions, also the largest ones.
-
-        Args:
-            table: shape (T, N).
-        """
+        """Replace all positions, also the largest ones. `table` has shape (T, N)."""
         self._table = np.ascontiguousarray(table)
         self._max_table = self._table.copy()
         self._held, self._is_table_current = None, True
@@ -82,8 +70,7 @@ class CopyPositions:
     def select(self, cells: IntArray) -> None:
         """Set which copies are assigned.
 
-        Args:
-            cells: shape (K,); their places in the flat table.
+        `cells`, shape (K,): their places in the flat table.
         """
         # Reading the table stores the positions of the copies that were assigned.
         table = self.table

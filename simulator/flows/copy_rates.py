@@ -75,11 +75,9 @@ class CopyRates:
     def update(self, growth: FloatArray, broker_share: FloatArray, running: BoolArray, can_restore: BoolArray) -> None:
         """Recompute how fast every copy reads.
 
-        Args:
-            growth: shape (T,); bytes per second that each task writes to its changelogs.
-            broker_share: shape (T, B); the fraction of a task's changelogs that each broker leads.
-            running: shape (T,); whether the active task has been restored.
-            can_restore: shape (T,); whether all changelogs of a task can be read.
+        `growth`, shape (T,): bytes per second that each task writes to its changelogs. `broker_share`, shape (T, B):
+        the fraction of a task's changelogs that each broker leads. `running`, shape (T,): whether the active task has
+        been restored. `can_restore`, shape (T,): whether all changelogs of a task can be read.
         """
         self._growth, self._broker_share = growth, broker_share
         copies, caught_up = self._copies, self.caught_up
@@ -105,9 +103,7 @@ class CopyRates:
     def next_change_s(self, end_bytes: FloatArray, held: FloatArray) -> float:
         """Return the seconds until the next copy catches up or falls behind, infinity if none does at these rates.
 
-        Args:
-            end_bytes: shape (T,); the length of each task's changelog.
-            held: shape (K,); the positions of the copies.
+        `end_bytes`, shape (T,): the length of each task's changelog. `held`, shape (K,): the positions of the copies.
         """
         if not self.is_any_behind and not self.has_followers:
             return math.inf  # Active tasks that have caught up write what they hold.
@@ -136,8 +132,7 @@ class CopyRates:
     def find_violation(self, running: BoolArray) -> str | None:
         """Return which bandwidth the reads exceed, None if none.
 
-        Args:
-            running: shape (T,); whether the active task runs.
+        `running`, shape (T,): whether the active task runs.
         """
         copies = self._copies
         reads = ~(copies.active & running[copies.task])

@@ -33,9 +33,8 @@ class CopyReads:
     def restore(self, read_bytes: FloatArray, again_bytes: FloatArray | None) -> None:
         """Count what copies read in one step in time to catch up.
 
-        Args:
-            read_bytes: shape (K,); the bytes of each copy, 0 for one that has caught up.
-            again_bytes: shape (K,); the part of them that it had held before; None for nothing.
+        `read_bytes`, shape (K,): the bytes of each copy, 0 for one that has caught up. `again_bytes`, shape (K,): the
+        part of them that it had held before; None for nothing.
         """
         self.restored_bytes += float(np.add.reduce(read_bytes))
         if again_bytes is not None:

@@ -132,11 +132,8 @@ class DurableState:
     ) -> None:
         """Open the copies that are newly assigned or move to another thread, and recycle those that change their role.
 
-        Args:
-            before: the copies that were assigned.
-            after: the copies that are assigned now.
-            moved_threads: tasks and clients of copies that move to another thread of their client.
-            held_bytes: shape (T, N); the positions of all copies.
+        `moved_threads`: tasks and clients of copies that move to another thread of their client. `held_bytes`, shape
+        (T, N): the positions of all copies.
         """
         task, client = after.task, after.client
         is_new = ~before.mask(held_bytes.shape)[task, client]
@@ -207,11 +204,8 @@ class DurableState:
     ) -> None:
         """Let time pass, while K open copies grow at constant rates.
 
-        Args:
-            seconds: how long.
-            copies: the open copies.
-            positions: shape (K,); the positions before and after that time.
-            max_rate: shape (K,); the bytes per second by which they may grow; another array when it changes.
+        `seconds`: how long. `positions`, shape (K,): the positions before and after that time. `max_rate`, shape (K,):
+        the bytes per second by which they may grow; another array when it changes.
         """
         before_ms, self._now_ms = self._now_ms, self._now_ms + round(seconds * 1000)
         before, after = positions

@@ -200,10 +200,9 @@ class Execution:
     def assign(self, reconciliation: Reconciliation, *, is_restored: bool = False, is_open: bool = False) -> None:
         """Apply an assignment.
 
-        Args:
-            reconciliation: the new assignment, and the tasks that are revoked on the way.
-            is_restored: whether all copies have caught up and no input waits, as if the application had run before.
-            is_open: whether the stores of all copies are open already.
+        `reconciliation`: the new assignment, and the tasks that are revoked on the way; `is_restored` says whether all
+        copies have caught up and no input waits, as if the application had run before; `is_open` says whether the
+        stores of all copies are open already.
         """
         self._require_changing()
         self._record_traffic()
@@ -223,10 +222,7 @@ class Execution:
     def assign_to_static_member(self, client: int, number: int, before: GroupAssignment) -> None:
         """Assign a returning static member the tasks that it had before and that are still free.
 
-        Args:
-            client: row of the client.
-            number: the thread of the client that is the member.
-            before: the last assignment of the group.
+        `number`: the thread of the client that is the member.
         """
         self._require_changing()
         self.assign(Reconciliation.without_moves(self.assignment.with_free_tasks_of(client, number, before)))
@@ -251,10 +247,7 @@ class Execution:
     def stop_thread(self, client: int, thread: int, *, wipes: bool) -> None:
         """Stop a stream thread of a running client: it loses its tasks.
 
-        Args:
-            client: row of the client.
-            thread: the thread.
-            wipes: whether it deletes its copies; otherwise they stay on disk.
+        `wipes` says whether it deletes its copies; otherwise they stay on disk.
         """
         self._require_changing()
         self._record_traffic()
@@ -280,9 +273,8 @@ class Execution:
     def set_reassignment_traffic(self, copied: Sequence[RackTransfer], copying: Sequence[RackTransfer]) -> None:
         """Set the traffic of reassignments.
 
-        Args:
-            copied: bytes that unthrottled replicas copied instantly.
-            copying: bytes per second that are copied from now on.
+        `copied`: bytes that unthrottled replicas copied instantly; `copying`: bytes per second that are copied from now
+        on.
         """
         self._require_changing()
         self._traffic.set_reassignment(copied, copying)
@@ -375,11 +367,7 @@ class Execution:
         )
 
     def validate_state(self) -> None:
-        """Check the invariants of the assignment, the task states, the copies and the processing.
-
-        Raises:
-            InvalidStateError: one is violated; the message says which, for which task or client.
-        """
+        """Check the invariants of the assignment, the task states, the copies and the processing."""
         validate_execution(self)
         self.restoration.validate_state(self.assignment, self.running)
         self.processing.validate_state()

@@ -19,8 +19,7 @@ _OWNED = (TaskState.ASSIGNED, TaskState.RESTORING, TaskState.RUNNING, TaskState.
 def validate_execution(execution: Execution) -> None:
     """Check the assignment of tasks to clients and threads, and the state of every task.
 
-    Raises:
-        InvalidStateError: an invariant is violated; the message says which.
+    Raises InvalidStateError if an invariant is violated; the message says which.
     """
     for holds, violation in (*_of_assignment(execution), *_of_task_states(execution)):
         if not holds:

@@ -73,8 +73,7 @@ class AssignedFlows(NamedTuple):
 def steps_between(now_ms: int, moments_ms: Sequence[int]) -> tuple[list[float], list[int]]:
     """Return the steps in time from now on to each of some moments, which are in order.
 
-    Returns:
-        The seconds of each step, and how many steps come before each moment.
+    Returns the seconds of each step, and how many steps come before each moment.
     """
     seconds: list[float] = []
     steps_before: list[int] = []
@@ -96,16 +95,10 @@ def pass_time(
 ) -> Sequence[FloatArray]:
     """Let input be processed, and copies read or write their changelogs, in steps at constant rates.
 
-    Args:
-        seconds: the duration of each of S steps.
-        processing: the input.
-        changelogs: the bytes that each task writes for a second of usual input, and the length of its changelog, which
-            is changed in place; two arrays of shape (T,).
-        flows: the copies.
-        compiled: whether to use the compiled kernel, with the same result.
-
-    Returns:
-        The positions of the copies before the first step and after each, S + 1 arrays of shape (K,).
+    `seconds`: the duration of each of S steps. `changelogs`: the bytes that each task writes for a second of usual
+    input, and the length of its changelog, which is changed in place; two arrays of shape (T,). `compiled` says whether
+    to use the compiled kernel, with the same result. Returns the positions of the copies before the first step and
+    after each, S + 1 arrays of shape (K,).
     """
     if compiled and seconds:
         return _pass_time_compiled(seconds, TaskFlows(*processing.flows(), *changelogs), flows)
@@ -121,10 +114,7 @@ def pass_time(
 def take_step(seconds: float, end_bytes: FloatArray, flows: AssignedFlows) -> None:
     """Let copies read or write their changelogs for some time at constant rates.
 
-    Args:
-        seconds: how long.
-        end_bytes: shape (T,); the length of each task's changelog at the end.
-        flows: the copies.
+    `seconds`: how long. `end_bytes`, shape (T,): the length of each task's changelog at the end.
     """
     copies, positions, rates, reads = flows
     before, max_held = positions.held, positions.max_held

@@ -1,7 +1,5 @@
 """The offsets that the members of a classic group report when they join a rebalance, each at a moment of its own.
 
-The copies whose offsets the members of a classic group report when they join a rebalance.
-
 A thread reports its own tasks, and the tasks on its disk that no thread of its client has open. All threads of a client
 report the latter, which do not change while they are not open; so they are listed for the first of them only.
 
@@ -25,18 +23,12 @@ class CopiesAtJoin:
     """The copies that threads report with one assignment, and the clients that have reported what is not open.
 
     Stateless tasks are left out, since they have no offsets.
-
-    Attributes:
-        assignment: the assignment.
-        copies: its assigned copies.
     """
 
     def __init__(self, assignment: GroupAssignment, copies: AssignedCopies) -> None:
         """List the copies by thread.
 
-        Args:
-            assignment: the current assignment of T tasks to N clients.
-            copies: its K assigned copies of stateful tasks.
+        `assignment`: the current assignment of T tasks to N clients; `copies`: its K assigned copies of stateful tasks.
         """
         self.assignment = assignment
         self.copies = copies
@@ -54,8 +46,7 @@ class CopiesAtJoin:
     def open_on(self, threads: Iterable[tuple[int, int]]) -> list[int]:
         """Return the copies that threads have open: their places among the assigned copies.
 
-        Args:
-            threads: rows of clients, and their threads.
+        `threads`: rows of clients, and their threads.
         """
         places: list[int] = []
         for client, thread in threads:
@@ -78,8 +69,7 @@ class CopiesAtJoin:
 class JoinReports:
     """Records which copies members report, and where these are at that moment.
 
-    Args:
-        lag_reports: receives the positions of the copies.
+    `lag_reports`: receives the positions of the copies.
     """
 
     def __init__(self, lag_reports: LagReports) -> None:
@@ -96,12 +86,9 @@ class JoinReports:
     ) -> None:
         """Record the offsets that members report at J moments.
 
-        Args:
-            assignment: the current assignment.
-            copies: its K assigned copies.
-            joins: the rows of the members' clients, and their threads, for each moment.
-            steps: the number of steps in time before each moment.
-            positions: shape (S + 1, K); the positions of the assigned copies after each number of steps.
+        `joins`: the rows of the members' clients, and their threads, for each moment. `steps`: the number of steps in
+        time before each moment. `positions`, shape (S + 1, K): the positions of the assigned copies after each number
+        of steps.
         """
         reported = self._copies_at_join
         if reported is None or reported.assignment is not assignment or reported.copies is not copies:

@@ -53,14 +53,9 @@ class LagReports:
         """Return the lags that clients report, in records, shape (T, C).
 
         The lag of a client without a copy is the whole changelog. It is LATEST_OFFSET where the task runs, and NO_LAG
-        for stateless tasks.
-
-        Args:
-            clients: rows of C clients.
-            held_bytes: shape (T, N); how much of each changelog each client holds.
-            end_bytes: shape (T,); the length of each changelog.
-            running_on: shape (T,); the client on which each task runs, UNASSIGNED if none.
-            copies: the tasks and clients of all copies, by task; None to find them in `held_bytes`.
+        for stateless tasks. `held_bytes`, shape (T, N): how much of each changelog each client holds. `end_bytes`,
+        shape (T,): the length of each changelog. `running_on`, shape (T,): the client on which each task runs,
+        UNASSIGNED if none. `copies`: the tasks and clients of all copies, by task; None to find them in `held_bytes`.
         """
         column_of = np.full(held_bytes.shape[1], UNASSIGNED, dtype=np.int64)
         column_of[clients] = np.arange(len(clients))
@@ -102,10 +97,7 @@ class LagReports:
     def report_at_join(self, tasks: IntArray, clients: IntArray, positions: FloatArray) -> None:
         """Record the current positions of copies, which are in the JoinGroup requests that are sent now.
 
-        Args:
-            tasks: the tasks of K copies.
-            clients: rows of their K clients.
-            positions: shape (K,); how much of its changelog each copy holds.
+        `clients`: rows of their K clients. `positions`, shape (K,): how much of its changelog each copy holds.
         """
         joined = clients * self._joined_bytes.shape[1] + tasks
         self._joined_bytes.reshape(-1)[joined] = positions
@@ -115,11 +107,8 @@ class LagReports:
     def report_closed_at_join(self, tasks: IntArray, client: int) -> None:
         """Let a client report its copies that no thread has open in the JoinGroup request that it sends now.
 
-        They do not change while they are not open, so their positions need not be recorded before they do.
-
-        Args:
-            tasks: the tasks of the copies of the client that its threads have open.
-            client: row of the client.
+        They do not change while they are not open, so their positions need not be recorded before they do. `tasks`: the
+        tasks of the copies of the client that its threads have open.
         """
         self._closed_since_join[client] = None
         if not self._has_joined[client]:
@@ -132,10 +121,8 @@ class LagReports:
     def record_closed(self, copies: AssignedCopies, held_bytes: FloatArray, changing: BoolArray | None = None) -> None:
         """Record the positions of the reported copies that no thread has open, before they change.
 
-        Args:
-            copies: the copies that threads have open.
-            held_bytes: shape (T, N); how much of each changelog each client holds.
-            changing: shape (N,); the clients whose copies change; None for all.
+        `copies`: the copies that threads have open. `held_bytes`, shape (T, N): how much of each changelog each client
+        holds. `changing`, shape (N,): the clients whose copies change; None for all.
         """
         clients = [client for client in self._closed_since_join if changing is None or changing[client]]
         if not clients:
@@ -150,9 +137,7 @@ class LagReports:
     def record(self, clients: IntArray, held_bytes: FloatArray) -> None:
         """Record the current positions of clients, which those with stale reports report next time; a rebalance ends.
 
-        Args:
-            clients: rows of C clients.
-            held_bytes: shape (T, N); how much of each changelog each client holds.
+        `clients`: rows of C clients. `held_bytes`, shape (T, N): how much of each changelog each client holds.
         """
         if not self._are_current:
             stale = clients[self._is_stale[clients]]

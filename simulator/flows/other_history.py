@@ -77,20 +77,13 @@ class _Interval:
 
 
 class OtherTrafficHistory:
-    """The bytes of F flows between C racks, R of the layout and no rack, at any time of a run.
-
-    Attributes:
-        flows: the flows.
-    """
+    """The bytes of F flows between C racks, R of the layout and no rack, at any time of a run."""
 
     def __init__(self, world: World, other: OtherTraffic, layout: Layout, changes: Iterable[TimedChange]) -> None:
         """Compute the history.
 
-        Args:
-            world: the cluster and its topics.
-            other: the producers and groups.
-            layout: the racks of the run.
-            changes: the timeline of the run.
+        `world`: the cluster and its topics; `other`: the producers and groups; `layout`: the racks of the run;
+        `changes`: the timeline of the run.
         """
         replicated, topics = topics_of_others(world, other)
         self._topics = [world.cluster.topics[name] for name in topics]

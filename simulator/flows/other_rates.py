@@ -33,7 +33,6 @@ class OtherFlow:
     Attributes:
         kind: PRODUCE, PRODUCE_REPLICATION or OTHER_READ.
         name: the producer or group; None for replication.
-        topic: the topic.
     """
 
     kind: TrafficKind
@@ -44,9 +43,7 @@ class OtherFlow:
 def flows_of(other: OtherTraffic, replicated: Sequence[str]) -> tuple[OtherFlow, ...]:
     """Return the parts of the other traffic.
 
-    Args:
-        other: the producers and groups.
-        replicated: the topics that the application does not write.
+    `other`: the producers and groups; `replicated`: the topics that the application does not write.
     """
     return (
         *(OtherFlow(TrafficKind.PRODUCE, user.name, topic) for user in other.producers for topic in user.share_of),
@@ -69,10 +66,7 @@ class OtherRates:
     def __init__(self, other: OtherTraffic, racks: Sequence[str], partitions: Sequence[TopicPartition]) -> None:
         """Prepare the rows.
 
-        Args:
-            other: the producers and groups.
-            racks: the R racks.
-            partitions: the P partitions, those of one topic in a row.
+        `other`: the producers and groups; `partitions`: the P partitions, those of one topic in a row.
         """
         self._other = other
         self._count = len(racks) + 1
@@ -87,9 +81,8 @@ class OtherRates:
     def stored(self, usual: FloatArray, locations: PartitionLocations) -> FloatArray:
         """Return the bytes per second that each partition stores, shape (P,).
 
-        Args:
-            usual: shape (P,); the rates that the scenario states, without the preferences of rack-aware producers.
-            locations: the current leaders.
+        `usual`, shape (P,): the rates that the scenario states, without the preferences of rack-aware producers.
+        `locations`: the current leaders.
         """
         stored = usual * locations.takes_writes
         for producer in self._other.producers:
@@ -111,12 +104,8 @@ class OtherRates:
     ) -> FloatArray:
         """Return bytes per second by flow, from rack and to rack, shape (F, C, C).
 
-        Args:
-            flows: the F flows.
-            usual: shape (P,); see `stored`.
-            stored: shape (P,); see `stored`.
-            locations: the current leaders and in-sync replicas.
-            from_nearest: whether brokers select the replica in the rack that a consumer announces.
+        `usual` and `stored`, shape (P,): see `stored`. `from_nearest` says whether brokers select the replica in the
+        rack that a consumer announces.
         """
         producers = {producer.name: producer for producer in self._other.producers}
         groups = {group.name: group for group in self._other.groups}
@@ -140,8 +129,7 @@ class OtherRates:
     ) -> FloatArray:
         """Return how a producer's share of a topic is spread, as if the share were 1: by rack of the producer and row.
 
-        Returns:
-            Shape (places of the producer, rows); bytes per second.
+        The result has shape (places of the producer, rows): bytes per second.
         """
         is_writable, leader = locations.takes_writes[rows], locations.leader_rack[rows]
         spread = np.zeros((len(producer.racks), len(rows)), dtype=np.float64)

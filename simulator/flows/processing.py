@@ -30,7 +30,6 @@ class ThreadLoad:
         client: row of its client.
         thread: its number in the client, from 0 on.
         active_tasks: number of its running active tasks.
-        input_records_per_s: their input.
         max_records_per_s: what it can process; infinity for no limit.
         delay_s: maximum waiting input of its tasks, in seconds of usual input.
         behind_since_ms: since when less is processed than arrives of one of its tasks; None if it can keep up.
@@ -61,7 +60,6 @@ class Overload:
         task: the row of that task; the following is what held before that time.
         thread: the row of its thread among all threads.
         active_tasks: number of running active tasks of that thread.
-        input_records_per_s: their input.
         max_records_per_s: what that thread can process.
         all_input_records_per_s: the input of all running tasks.
         all_max_records_per_s: what their threads can process; infinity for no limit.
@@ -129,9 +127,8 @@ class Processing:
     def __init__(self, records_per_s: FloatArray, thread_capacity: FloatArray) -> None:
         """Create the processing without backlog and without running tasks.
 
-        Args:
-            records_per_s: shape (T,); the usual input of each task.
-            thread_capacity: shape (H,); records per second that each thread can process, infinity for no limit.
+        `records_per_s`, shape (T,): the usual input of each task. `thread_capacity`, shape (H,): records per second
+        that each thread can process, infinity for no limit.
         """
         num_tasks = len(records_per_s)
         self._records_per_s = records_per_s
@@ -181,9 +178,8 @@ class Processing:
     def set_input(self, factor: float | FloatArray, records_per_s: FloatArray | None = None) -> None:
         """Set the input to a multiple of the usual one.
 
-        Args:
-            factor: the multiple for all tasks, or shape (T,).
-            records_per_s: shape (T,); the new number of records in a second of usual input; None for no change.
+        `factor`: the multiple for all tasks, or shape (T,). `records_per_s`, shape (T,): the new number of records in a
+        second of usual input; None for no change.
         """
         self._factor = np.broadcast_to(np.asarray(factor, dtype=np.float64), self.backlog_s.shape).copy()
         if records_per_s is not None:
@@ -195,10 +191,8 @@ class Processing:
     def update_rates(self, running: BoolArray, thread: IntArray | None) -> None:
         """Recompute how fast each task is processed.
 
-        Args:
-            running: shape (T,); which tasks are processed.
-            thread: shape (T,); the thread of each task among all threads; arbitrary where it does not run. None if no
-                thread has a limit.
+        `running`, shape (T,): which tasks are processed. `thread`, shape (T,): the thread of each task among all
+        threads; arbitrary where it does not run. None if no thread has a limit.
         """
         if self._keeps_up and (running == self._running).all():
             return  # What runs has no backlog, and its rate stays the same.
@@ -256,10 +250,7 @@ class Processing:
     def note_overload(self, period: Overload, now_ms: int, delay_s: FloatArray) -> Overload:
         """Return a period of overload with what held up to now.
 
-        Args:
-            period: the period so far.
-            now_ms: the time.
-            delay_s: shape (T,); the delay of each task that overload has caused.
+        `delay_s`, shape (T,): the delay of each task that overload has caused.
         """
         is_overloaded, worst = self._is_overloaded(), int(delay_s.argmax())
         period = replace(period, threads=max(period.threads, int(is_overloaded.sum())))
@@ -296,9 +287,8 @@ class Processing:
     def thread_loads(self, behind_since_ms: IntArray, first_thread: IntArray) -> list[ThreadLoad]:
         """Return the threads that have running tasks, by row; none if no thread has a limit.
 
-        Args:
-            behind_since_ms: shape (T,); since when each task is processed more slowly than its input arrives.
-            first_thread: shape (N + 1,); the row of the first thread of each client.
+        `behind_since_ms`, shape (T,): since when each task is processed more slowly than its input arrives.
+        `first_thread`, shape (N + 1,): the row of the first thread of each client.
         """
         tasks = np.flatnonzero(self._running) if self.limits_threads else np.zeros(0, dtype=np.int64)
         loads, is_behind, arriving = [], self.overload() > 0, self._thread_input()
@@ -343,8 +333,7 @@ class Processing:
     def validate_state(self) -> None:
         """Check that only running tasks are processed, and no thread exceeds its capacity.
 
-        Raises:
-            InvalidStateError: it is violated; the message says which task or thread.
+        Raises InvalidStateError if it is violated; the message says which task or thread.
         """
         stopped = np.flatnonzero((self.rate != 0) & ~self._running)
         if len(stopped):

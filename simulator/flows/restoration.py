@@ -6,14 +6,12 @@ are open (`simulator.flows.restore_start`).
 
 The model is a fluid: between two changes every rate is constant, so positions are linear in time.
 
-Which copies of task state exist on the disks of clients, be they assigned or not, and which are to be deleted.
-
 An assigned copy exists even if it has read nothing yet. So does an empty copy that existed at the start or whose
 changelog is empty. A client deletes copies that were unassigned for longer than `state.cleanup.delay.ms`.
 
 Source: `TaskManager.taskOffsetSums`, which reports the offset sum 0 for an empty copy; `StateDirectory`.
 
-The invariants of the copies of task state, which tests check after every change.
+Tests check the invariants of the copies after every change.
 """
 
 from __future__ import annotations
@@ -53,7 +51,6 @@ class Copies:
     """The state of K assigned copies of T tasks on N clients.
 
     Attributes:
-        copies: the assigned copies.
         expected: the copies of the current assignment.
         held_bytes: shape (T, N); how much of each changelog each client holds.
         end_bytes: shape (T,); the length of each changelog.
@@ -74,12 +71,8 @@ class Copies:
 def validate_copies(state: Copies, running: BoolArray) -> None:
     """Check that the copies are those of the assignment, and that their positions and rates are possible.
 
-    Args:
-        state: the copies.
-        running: shape (T,); whether the active task runs.
-
-    Raises:
-        InvalidStateError: an invariant is violated; the message says which.
+    `running`, shape (T,): whether the active task runs. Raises InvalidStateError if an invariant is violated; the
+    message says which.
     """
     copies, held, end, rate = state.copies, state.held_bytes, state.end_bytes, state.rate
     reads = ~(copies.active & running[copies.task])
@@ -109,16 +102,13 @@ _NEVER_MS = np.iinfo(np.int64).max
 class CopiesOnDisk:
     """The copies of T tasks on N clients.
 
-    Attributes:
-        is_empty: shape (T, N); which copies exist although they hold nothing, assigned ones aside.
+    `is_empty`, shape (T, N): which copies exist although they hold nothing, assigned ones aside.
     """
 
     def __init__(self, positions: CopyPositions, stateful: BoolArray) -> None:
         """Create empty disks.
 
-        Args:
-            positions: the positions of the copies, and which of them are assigned.
-            stateful: shape (T,); which tasks are stateful.
+        `stateful`, shape (T,): which tasks are stateful.
         """
         self._positions = positions
         self._stateful = stateful
@@ -199,12 +189,9 @@ class Restoration:
     ) -> None:
         """Create a restoration without copies.
 
-        Args:
-            layout: the tasks.
-            clients: N clients.
-            bandwidth: the bandwidths of clients, hosts and brokers, which other applications may use, too.
-            durable_state: what survives if a process is killed; None if none is.
-            exactly_once: whether tasks write in transactions.
+        `bandwidth`: the bandwidths of clients, hosts and brokers, which other applications may use, too.
+        `durable_state`: what survives if a process is killed; None if none is. `exactly_once` says whether tasks write
+        in transactions.
         """
         self.num_clients = len(clients)
         shape = (len(layout.tasks), self.num_clients)
@@ -245,9 +232,7 @@ class Restoration:
         """Set the copies that clients have at the start, before any task is assigned.
 
         A copy that is behind ends in the middle of a record, since a lag in whole records does not say where in it.
-
-        Args:
-            lags: shape (T, N); how many records each copy is behind, NO_COPY where there is none.
+        `lags`, shape (T, N): how many records each copy is behind, NO_COPY where there is none.
         """
         self._disks.note_change()
         self._positions.load(self._bytes_of(lags))
@@ -265,13 +250,9 @@ class Restoration:
     ) -> Sequence[FloatArray]:
         """Let time pass at the current rates, in steps.
 
-        Args:
-            seconds: the duration of each of S steps.
-            processing: the input of the tasks, which is processed in that time.
-            compiled: whether to use the compiled kernel, with the same result.
-
-        Returns:
-            The positions of the assigned copies before the first step and after each, S + 1 arrays of shape (K,).
+        `seconds`: the duration of each of S steps; `processing`: the input of the tasks, which is processed in that
+        time; `compiled` says whether to use the compiled kernel, with the same result. Returns the positions of the
+        assigned copies before the first step and after each, S + 1 arrays of shape (K,).
         """
         changelogs = self._write_bytes_per_s, self.end_bytes
         held = pass_time(seconds, processing, changelogs, self._flows, compiled=compiled)
@@ -289,11 +270,9 @@ class Restoration:
     ) -> None:
         """Change which copies are assigned.
 
-        Args:
-            owner: shape (T,); the client that is to run each task, UNASSIGNED if none.
-            standbys: the tasks and clients of all standbys and warm-ups, by task.
-            moved_threads: tasks and clients of copies that move to another thread of their client.
-            now_ms: the time.
+        `owner`, shape (T,): the client that is to run each task, UNASSIGNED if none. `standbys`: the tasks and clients
+        of all standbys and warm-ups, by task. `moved_threads`: tasks and clients of copies that move to another thread
+        of their client.
         """
         self._lag_reports.record_closed(self.copies, self.held_bytes)
         before = self.copies
@@ -339,9 +318,8 @@ class Restoration:
     def assume_running(self, lags_when_opened: IntArray | None = None) -> None:
         """Take the assigned copies to have been written since their stores were opened, as regards their disks.
 
-        Args:
-            lags_when_opened: shape (T, N); the lags, by now, of what was on disk then, NO_COPY where it was nothing;
-                None if it was nothing everywhere.
+        `lags_when_opened`, shape (T, N): the lags, by now, of what was on disk then, NO_COPY where it was nothing; None
+        if it was nothing everywhere.
         """
         if self._durable_state is not None:
             at, held = (self.copies.task, self.copies.client), self._positions.held
@@ -369,8 +347,7 @@ class Restoration:
     def update_caught_up(self, is_waiting: BoolArray | None = None) -> None:
         """Mark the copies that have caught up, and round their positions up to the end of the changelog.
 
-        Args:
-            is_waiting: shape (K,); which copies do not read yet; None for no change.
+        `is_waiting`, shape (K,): which copies do not read yet; None for no change.
         """
         rates = self.rates
         if is_waiting is not None:
@@ -450,13 +427,7 @@ class Restoration:
     def holds_copy(self, clients: IntArray) -> BoolArray:
         """Return whether the given clients have a copy of each task, shape (T, C).
 
-        See `simulator.flows.restoration`.
-
-        Args:
-            clients: rows of C clients.
-
-        Returns:
-            Not to be changed.
+        See `simulator.flows.restoration`. The result must not be changed.
         """
         existing = self._disks.existing()
         return existing if np.array_equal(clients, np.arange(self.num_clients)) else existing[:, clients]
@@ -468,9 +439,7 @@ class Restoration:
     def lags(self, clients: IntArray, running: BoolArray) -> IntArray:
         """Return the lags that clients report at a rebalance, in records, shape (T, C); see `LagReports.lags`.
 
-        Args:
-            clients: rows of C clients.
-            running: shape (T,); which tasks run.
+        `running`, shape (T,): which tasks run.
         """
         running_on = np.where(running, self._owner, UNASSIGNED)
         return self._lag_reports.lags(clients, self.held_bytes, self.end_bytes, running_on, self.copies_on_disk())
@@ -483,12 +452,8 @@ class Restoration:
     def validate_state(self, assignment: GroupAssignment, running: BoolArray) -> None:
         """Check that the copies match an assignment, and that positions and rates are possible.
 
-        Args:
-            assignment: the current assignment.
-            running: shape (T,); whether the active task runs.
-
-        Raises:
-            InvalidStateError: an invariant is violated; the message says which.
+        `running`, shape (T,): whether the active task runs. Raises InvalidStateError if an invariant is violated; the
+        message says which.
         """
         has_owner = (assignment.owner != UNASSIGNED) & self._stateful
         validate_copies(

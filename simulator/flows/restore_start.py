@@ -32,10 +32,8 @@ class RestoreStart:
     def __init__(self, world: World, layout: Layout, first_thread: IntArray) -> None:
         """Create the schedule without copies.
 
-        Args:
-            world: the stores, and the times of clients.
-            layout: the rows of tasks.
-            first_thread: shape (N + 1,); the row of each client's first thread among the threads of all clients.
+        `world`: the stores, and the times of clients. `layout`: the rows of tasks. `first_thread`, shape (N + 1,): the
+        row of each client's first thread among the threads of all clients.
         """
         self._times: ClientTimes = world.application.times
         stores = {part.id: sum(store.persistent for store in part.stores) for part in world.application.subtopologies}
@@ -53,11 +51,7 @@ class RestoreStart:
     def assign(self, before: GroupAssignment, after: GroupAssignment, now_ms: int, *, is_open: bool = False) -> None:
         """Schedule the opening of the new copies of an assignment.
 
-        Args:
-            before: the previous assignment.
-            after: the new assignment.
-            now_ms: the time.
-            is_open: whether all stores are open and initialized already, as in an application that was running.
+        `is_open` says whether all stores are open and initialized already, as in an application that was running.
         """
         if is_open:
             return
@@ -103,10 +97,7 @@ class RestoreStart:
     def next_change_ms(self, copies: AssignedCopies, owner: IntArray, now_ms: int) -> int | None:
         """Return the next moment at which a copy begins to read or a task may run, None if there is none.
 
-        Args:
-            copies: the assigned copies.
-            owner: shape (T,); the client that has each task, UNASSIGNED if none.
-            now_ms: the time.
+        `owner`, shape (T,): the client that has each task, UNASSIGNED if none.
         """
         if now_ms >= self._last_ms:
             return None

@@ -55,10 +55,8 @@ class SharedBandwidth:
     ) -> None:
         """Create the bandwidth, which no application uses yet.
 
-        Args:
-            broker_bytes_per_s: shape (B,); what each broker sends to restoring clients; infinity for no limit.
-            hosts: the hosts with limited bandwidth; clients on other hosts are limited by themselves only.
-            applications: the clients of each application.
+        `broker_bytes_per_s`, shape (B,): what each broker sends to restoring clients; infinity for no limit. `hosts`:
+        the hosts with limited bandwidth; clients on other hosts are limited by themselves only.
         """
         self.brokers = broker_bytes_per_s
         self.hosts: FloatArray = np.array([host.restore_bytes_per_s for host in hosts], dtype=np.float64)
@@ -115,11 +113,8 @@ class SharedBandwidth:
     def find_violation(self, index: int, client: IntArray, broker_share: FloatArray, rate: FloatArray) -> str | None:
         """Return which limit the reads exceed, None if none.
 
-        Args:
-            index: the application.
-            client: shape (K,); the row of the client of each of its reads.
-            broker_share: shape (K, B); the fraction that it reads from each broker.
-            rate: shape (K,); its bytes per second.
+        `client`, shape (K,): the row of the client of each of its reads. `broker_share`, shape (K, B): the fraction
+        that it reads from each broker. `rate`, shape (K,): its bytes per second.
         """
         demands, granted = list(self._demands), list(self._granted)
         demands[index], granted[index] = ReadDemands(client, broker_share, rate), rate
@@ -206,12 +201,7 @@ class SharedBandwidth:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ApplicationBandwidth:
-    """The part of one application in a shared bandwidth.
-
-    Attributes:
-        shared: the bandwidth.
-        index: the application.
-    """
+    """The part of one application in a shared bandwidth. `index`: the application."""
 
     shared: SharedBandwidth
     index: int

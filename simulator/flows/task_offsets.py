@@ -53,9 +53,7 @@ class _Snapshot:
 class TaskOffsetHistory:
     """The positions of the copies of an execution in the recent past.
 
-    Args:
-        execution: the execution.
-        horizon_ms: how far back positions are kept.
+    `horizon_ms`: how far back positions are kept.
     """
 
     def __init__(self, execution: Execution, horizon_ms: int) -> None:
@@ -91,10 +89,7 @@ class TaskOffsetHistory:
     def offsets(self, client: int, thread: int, at_ms: int) -> Mapping[int, int]:
         """Return the offsets that a stream thread reports at a time, by task row.
 
-        Args:
-            client: row of its client.
-            thread: its number.
-            at_ms: the time; before the first record, the offsets of the first one count.
+        `at_ms`: the time; before the first record, the offsets of the first one count.
         """
         if not self._snapshots:
             return {}

@@ -98,14 +98,8 @@ class TaskStateHistory:
     def enter(self, at_ms: int, state: TaskState, tasks: IntArray, clients: IntArray) -> None:
         """Let tasks enter a state.
 
-        Args:
-            at_ms: when.
-            state: the new state.
-            tasks: shape (K,); rows.
-            clients: shape (K,); the client that each task is on, UNASSIGNED if none.
-
-        Raises:
-            IllegalTransitionError: a task cannot enter the state from its current one; the message has its history.
+        `tasks`, shape (K,): rows. `clients`, shape (K,): the client that each task is on, UNASSIGNED if none. Raises
+        IllegalTransitionError if a task cannot enter the state from its current one; the message has its history.
         """
         if not len(tasks):
             return

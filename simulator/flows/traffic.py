@@ -124,21 +124,18 @@ class Routes:
     Traffic is linear in the work of tasks. So the bytes of each task per unit of work are computed once, in tables of
     shape (F, A, T): by route (the rack of the broker, R + 1 of them for each kind), by reader, and by task. The A
     readers are the clients in each of R + 1 racks; if brokers select the nearest replica, also the clients in each rack
-    that do not announce it and therefore read from leaders. Where the reader does not matter, A is 1.
+    that do not announce it and therefore read from leaders. Where the reader does not matter, A is 1. `layout`: the
+    rows of tasks and partitions.
 
     Complexity: O(K + T·A·F) per call, for K copies.
-
-    Attributes:
-        layout: the rows of tasks and partitions.
     """
 
     def __init__(self, layout: Layout, locations: PartitionLocations, *, from_nearest: bool) -> None:
         """Compute the tables.
 
-        Args:
-            layout: the rows of tasks and partitions.
-            locations: the racks, leaders and in-sync replicas of the partitions.
-            from_nearest: whether consumers read from a replica in the rack that they announce, if there is one.
+        `layout`: the rows of tasks and partitions; `locations`: the racks, leaders and in-sync replicas of the
+        partitions; `from_nearest` says whether consumers read from a replica in the rack that they announce, if there
+        is one.
         """
         self.layout = layout
         self._count = len(layout.racks) + 1
@@ -156,14 +153,10 @@ class Routes:
     ) -> TrafficBytes:
         """Return the bytes that tasks read and write to process their input.
 
-        Args:
-            work: shape (K,); how much each task processes, in seconds of usual input.
-            tasks: shape (K,); rows of the tasks.
-            racks: shape (K,); the racks in which they run: columns of the layout's racks, NO_RACK if unknown.
-            announced: shape (K,); whether the client announces its rack; None if all do.
-
-        Returns:
-            SOURCE_READ, REPARTITION_READ, REPARTITION_WRITE, RESULT_WRITE, CHANGELOG_WRITE and REPLICATION.
+        `work`, shape (K,): how much each task processes, in seconds of usual input. `tasks`, shape (K,): rows of the
+        tasks. `racks`, shape (K,): the racks in which they run: columns of the layout's racks, NO_RACK if unknown.
+        `announced`, shape (K,): whether the client announces its rack; None if all do. Returns SOURCE_READ,
+        REPARTITION_READ, REPARTITION_WRITE, RESULT_WRITE, CHANGELOG_WRITE and REPLICATION.
         """
         by_rack = self._by_reader(work, tasks, racks % self._count, self._count)
         if self._num_readers == self._count:
@@ -192,15 +185,9 @@ class Routes:
     ) -> TrafficBytes:
         """Return the bytes that copies read from changelogs.
 
-        Args:
-            kind: STANDBY_READ, WARMUP_READ or RESTORE_READ.
-            read_bytes: shape (K,); how much each copy reads.
-            tasks: shape (K,); rows of the tasks.
-            racks: shape (K,); the racks of the copies, NO_RACK if unknown.
-            announced: shape (K,); whether the client announces its rack; None if all do.
-
-        Returns:
-            The bytes of that kind.
+        `kind`: STANDBY_READ, WARMUP_READ or RESTORE_READ. `read_bytes`, shape (K,): how much each copy reads. `tasks`,
+        shape (K,): rows of the tasks. `racks`, shape (K,): the racks of the copies, NO_RACK if unknown. `announced`,
+        shape (K,): whether the client announces its rack; None if all do. Returns the bytes of that kind.
         """
         shares = self._followed if kind is TrafficKind.STANDBY_READ else self._restored
         [matrix] = self._read(shares, read_bytes, tasks, racks, announced)
@@ -293,12 +280,10 @@ def steady_state_traffic(
 ) -> TrafficBytes:
     """Return bytes per second in the steady state: every task runs at the usual traffic and every standby keeps up.
 
-    Args:
-        routes: the pairs of racks between which bytes travel.
-        active: shape (T,); the client that runs each task, UNASSIGNED if none.
-        standbys: tasks and clients of the standbys, two arrays of one shape.
-        racks: shape (C,); the racks of the clients: columns of the layout's racks, NO_RACK if unknown.
-        announced: shape (C,); whether they announce their racks; None if all do.
+    `routes`: the pairs of racks between which bytes travel. `active`, shape (T,): the client that runs each task,
+    UNASSIGNED if none. `standbys`: tasks and clients of the standbys, two arrays of one shape. `racks`, shape (C,): the
+    racks of the clients: columns of the layout's racks, NO_RACK if unknown. `announced`, shape (C,): whether they
+    announce their racks; None if all do.
     """
     running = np.flatnonzero(active != UNASSIGNED)
     owners, (standby_of, standby_on) = active[running], standbys

@@ -51,11 +51,8 @@ class TrafficRecord:
     def record(self, processing: Processing, restoration: Restoration, owner: IntArray, fleet: Fleet) -> None:
         """Record the traffic since the last call.
 
-        Args:
-            processing: the work of the tasks.
-            restoration: the reads of the copies.
-            owner: shape (T,); the client of each task in that time, UNASSIGNED if none.
-            fleet: the racks of the clients.
+        `processing`: the work of the tasks. `restoration`: the reads of the copies. `owner`, shape (T,): the client of
+        each task in that time, UNASSIGNED if none. `fleet`: the racks of the clients.
         """
         if not self._has_flowed:
             return
@@ -92,9 +89,8 @@ class TrafficRecord:
     def set_reassignment(self, copied: Sequence[RackTransfer], copying: Sequence[RackTransfer]) -> None:
         """Set the traffic of reassignments.
 
-        Args:
-            copied: bytes that unthrottled replicas copied instantly.
-            copying: bytes per second that are copied from now on.
+        `copied`: bytes that unthrottled replicas copied instantly; `copying`: bytes per second that are copied from now
+        on.
         """
         self._reassignment_bytes += rack_matrix(self._layout.racks, copied)
         self._reassignment_bytes_per_s = rack_matrix(self._layout.racks, copying)

@@ -103,13 +103,11 @@ class ClassicCoordinator(Generic[M]):
         initial_delay_ms: `group.initial.rebalance.delay.ms`.
         choose: chooses a leader among members, if the leader has left or does not join. Kafka takes the first one in
             the order of a hash table, and member ids are random.
-        changes_assignor: returns whether members have another assignor in common than those of the last generation,
-            so that a static member that is back triggers a rebalance.
+        changes_assignor: returns whether members have another assignor in common than those of the last generation, so
+            that a static member that is back triggers a rebalance.
         extends_every_initial_delay: whether each initial delay is extended while members join, not only the first one
             of the group: since Kafka 4.0. (Source: `GroupMetadataManager.addMemberAndRebalance`, 4.3.1;
             `GroupCoordinator.addMemberAndRebalance`, 3.9.1.)
-        phase: the phase.
-        generation: the generation.
         rebalances: how many rebalances have begun.
         members: the members in the order in which they joined.
         leader: the member that computes assignments.
@@ -163,10 +161,7 @@ class ClassicCoordinator(Generic[M]):
     def join(self, member: M, new: ClassicMember, now_ms: int) -> None:
         """Process a JoinGroup request.
 
-        Args:
-            member: who sends it.
-            new: what it announces.
-            now_ms: the time.
+        `new`: what it announces.
         """
         known = self.members.get(member)
         before = None if new.instance is None else self._instances.get(new.instance)
@@ -232,11 +227,7 @@ class ClassicCoordinator(Generic[M]):
     def sync(self, member: M, generation: int, now_ms: int, assignments: Mapping[M, Hashable] | None = None) -> None:
         """Process a SyncGroup request.
 
-        Args:
-            member: who sends it.
-            generation: the generation that it has joined.
-            now_ms: the time.
-            assignments: what the leader assigns to each member.
+        `assignments`: what the leader assigns to each member.
         """
         error = self._validate(member, generation)
         if error is Error.NONE and self.phase is RebalancePhase.PREPARING:

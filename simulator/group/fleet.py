@@ -24,7 +24,6 @@ class GroupProcesses:
     Attributes:
         rows: shape (C,); the row of the client, or N and more for the former processes of clients.
         clients: shape (C,); the row of the client.
-        ids: the process ids.
         slots: the slots of the members of each process by its row, ascending.
         former: the rows of the members of former processes.
         clients_of_former: the client of each former process, by row from N on.
@@ -149,16 +148,10 @@ class Fleet:
     ) -> tuple[Member, ...]:
         """Start a client with `num.stream.threads` threads.
 
-        Args:
-            row: its row.
-            configs: new assignment configs; None to keep the old ones.
-            announces_rack: whether it has `client.rack` from now on; None for no change.
-            release: its new Kafka release; None for no change.
-            group_configs: the group configs with that release; None for no change.
-            consumer: the new configs of its consumers; None for no change.
-
-        Returns:
-            The new members, by thread.
+        `configs`: new assignment configs; None to keep the old ones. `announces_rack` says whether it has `client.rack`
+        from now on; None for no change. `release`: its new Kafka release; None for no change. `group_configs`: the
+        group configs with that release; None for no change. `consumer`: the new configs of its consumers; None for no
+        change. Returns the new members, by thread.
         """
         self.up[row] = True
         self._starts[row] += 1
@@ -230,10 +223,8 @@ class Fleet:
     def processes(self, members: Collection[Member], *, separates_former: bool = False) -> GroupProcesses:
         """Return the processes of members.
 
-        Args:
-            members: the members of a group.
-            separates_former: whether members that a client left in the group when it lost its process id are a process
-                of their own, as for the coordinator of a streams group. If not, they count as the client's.
+        `separates_former` says whether members that a client left in the group when it lost its process id are a
+        process of their own, as for the coordinator of a streams group. If not, they count as the client's.
         """
         former = self._former(members) if separates_former and not self._is_consumer_group else {}
         num_clients, row_of, slot_of = len(self._clients), self._row_of, self._slots

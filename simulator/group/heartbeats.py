@@ -29,11 +29,8 @@ _MAX_CACHED_NUMBERS = 8_192
 class Heartbeats:
     """The heartbeats of all members of a group.
 
-    Args:
-        fleet: the client processes.
-        interval_ms: the time between two heartbeats.
-        seed: draws the phases and the delays.
-        are_late: whether the timer is checked at intervals, so that heartbeats are late.
+    `fleet`: the client processes; `interval_ms`: the time between two heartbeats; `seed`: draws the phases and the
+    delays; `are_late` says whether the timer is checked at intervals, so that heartbeats are late.
     """
 
     def __init__(self, fleet: Fleet, interval_ms: int, seed: int, *, are_late: bool) -> None:

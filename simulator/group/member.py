@@ -29,7 +29,6 @@ class ComputeAssignment:
     """What an assignment is computed for.
 
     Attributes:
-        generation: the generation.
         members: the members in the order in which they joined the group.
         leader: the member that computes the assignment.
         reason: why the group rebalances.

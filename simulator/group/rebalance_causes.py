@@ -17,12 +17,7 @@ START: Final = 0
 
 
 class Cause(NamedTuple):
-    """A change that causes a rebalance.
-
-    Attributes:
-        event: number of its event.
-        at_ms: when it happened.
-    """
+    """A change that causes a rebalance. `at_ms`: when it happened."""
 
     event: int
     at_ms: int
@@ -50,11 +45,8 @@ class RebalanceCauses:
     def add_start(self, member: Member, cause: Cause, *, rebalances: bool, replaces: bool) -> None:
         """Note that a member has started, and the crash before it.
 
-        Args:
-            member: the member.
-            cause: the start.
-            rebalances: whether the group rebalances, now or later; not if a static member is back in time.
-            replaces: whether it replaces its crashed member, which the group then does not remove.
+        `rebalances` says whether the group rebalances, now or later; it does not if a static member is back in time.
+        `replaces` says whether the member replaces its crashed one, which the group then does not remove.
         """
         if rebalances:
             self.add(cause)
@@ -70,8 +62,7 @@ class RebalanceCauses:
     def take(self, members: Container[Member]) -> tuple[Cause, ...]:
         """Return the causes of a rebalance that takes effect, by time, and forget them.
 
-        Args:
-            members: the members of the group; the crashes of removed members are causes, too.
+        `members`: the members of the group; the crashes of removed members are causes, too.
         """
         for member in [member for member in self._of_crashed if member not in members]:
             self.add(self._of_crashed.pop(member))

@@ -47,12 +47,8 @@ class Reconciliation:
 def without_stopped_threads(target: GroupAssignment, running: BoolArray) -> GroupAssignment:
     """Return a target assignment without the tasks of threads that stopped after it was computed.
 
-    Args:
-        target: the target assignment.
-        running: shape (N, K + 1); see `Fleet.running`.
-
-    Returns:
-        The tasks of stopped threads are unassigned; the target itself if there are none.
+    `running`, shape (N, K + 1): see `Fleet.running`. The tasks of stopped threads become unassigned; without any, the
+    result is `target` itself.
     """
     last_slot = running.shape[1] - 1
     owner_runs = running[target.owner, np.minimum(target.owner_thread(), last_slot)]
@@ -70,14 +66,9 @@ def reconcile_group(
 ) -> Reconciliation:
     """Compute how far the whole group can move towards a target (classic protocol).
 
-    Args:
-        target: the assignment of the leader.
-        current: the current assignment; stopped clients own nothing.
-        stateful: shape (T,); which tasks are stateful.
-        copies: shape (T, N); the copies that clients have, be they assigned or only on disk.
-
-    Returns:
-        Every task stays where it is, goes to a free place, or is revoked and withheld until the next rebalance.
+    `current`: the current assignment; stopped clients own nothing. `stateful`, shape (T,): which tasks are stateful.
+    `copies`, shape (T, N): the copies that clients have, be they assigned or only on disk. In the result, every task
+    stays where it is, goes to a free place, or is revoked and withheld until the next rebalance.
     """
     owned = current.owner != UNASSIGNED
     moves = (target.owner != current.owner) | (target.owner_thread() != current.owner_thread())
@@ -104,10 +95,7 @@ def tasks_of_members(
 ) -> dict[Member, Tasks]:
     """Return the tasks of each member.
 
-    Args:
-        assignment: T tasks on N clients.
-        warmups: shape (T, N); which standbys are warm-ups; None for none.
-        places: the members.
+    `assignment`: T tasks on N clients. `warmups`, shape (T, N): which standbys are warm-ups; None for none.
     """
     if not places:
         return {}
@@ -139,13 +127,7 @@ def _by_member(tasks: IntArray, members: IntArray, num_members: int) -> list[fro
 def assignment_of(
     tasks: Mapping[Member, Tasks], places: Mapping[Member, Place], shape: tuple[int, int]
 ) -> GroupAssignment:
-    """Return the assignment of a group whose members have tasks.
-
-    Args:
-        tasks: the tasks of each member.
-        places: the members.
-        shape: the numbers of tasks and clients.
-    """
+    """Return the assignment of a group whose members have tasks."""
     assignment = GroupAssignment.empty(*shape)
     owner, standby, thread = assignment.owner, assignment.standby, assignment.thread
     for member, (_, *copies) in tasks.items():
@@ -171,17 +153,10 @@ def reconcile_member(
 ) -> Reconciliation:
     """Let one member have other tasks.
 
-    Args:
-        place: the member.
-        before: the tasks that it has.
-        after: the tasks that it is to have.
-        current: the assignment of the group.
-        is_targeted: shape (T,); which tasks the target assigns to any member.
-        is_locked: shape (T,); which tasks only one thread of a client opens, see `Fleet.locks_tasks`.
-
-    Returns:
-        The assignment in which it has those tasks, except those that another thread of its client has open: it has to
-        wait for a locked one. Of two copies without a lock, the assignment has the active one, or the first one.
+    `is_targeted`, shape (T,): which tasks the target assigns to any member. `is_locked`, shape (T,): which tasks only
+    one thread of a client opens, see `Fleet.locks_tasks`. Returns the assignment in which it has those tasks, except
+    those that another thread of its client has open: it has to wait for a locked one. Of two copies without a lock, the
+    assignment has the active one, or the first one.
     """
     row, slot = place
     owner, standby, thread = current.owner.copy(), current.standby.copy(), current.thread.copy()

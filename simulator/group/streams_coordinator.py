@@ -65,9 +65,8 @@ class Rules:
         hides_broker_configs: whether a dynamic config of the group replaces all others of the broker by their defaults.
         keeps_promoted: whether a member that gets another role of a task keeps the former role until then.
         forgets_target_time: whether the assignment interval begins anew when the last member is removed.
-        refines: whether members go towards a refinement of the target, which the coordinator keeps. Kafka 4.4.0
-            refines nothing, but when it refuses a member whose instance id another one has, that one loses its kept
-            tasks.
+        refines: whether members go towards a refinement of the target, which the coordinator keeps. Kafka 4.4.0 refines
+            nothing, but when it refuses a member whose instance id another one has, that one loses its kept tasks.
         passes_assigned: whether the assignor gets the tasks that members have, or those of the last target.
     """
 
@@ -138,7 +137,6 @@ class CoordinatedMember:
         rebalance_timeout_ms: how long it may need to revoke tasks.
         epoch: the epoch of the target for which it has its tasks; `CLOSES` if it is static and has closed.
         assigned: the tasks that it has, or gets.
-        revoking: the tasks that it has to revoke.
     """
 
     process: Hashable
@@ -196,7 +194,6 @@ class StreamsCoordinator(Generic[M]):
         assign: computes the target of each member.
         configs: those of the group, now.
         epoch: the epoch of the group.
-        target_epoch: the epoch of the target.
         members: the members in the order in which they joined.
         targets: the target of each member.
         timers: timers that were started or canceled since they were last taken.
@@ -330,16 +327,8 @@ class StreamsCoordinator(Generic[M]):
     def join(self, member: M, new: CoordinatedMember, now_ms: int) -> Tasks:
         """Process the first heartbeat of a member.
 
-        Args:
-            member: the member.
-            new: what it announces.
-            now_ms: the time.
-
-        Returns:
-            The tasks that it is to have.
-
-        Raises:
-            UnreleasedInstanceError: another member has its instance id.
+        `new`: what it announces. Returns the tasks that it is to have. Raises UnreleasedInstanceError if another member
+        has its instance id.
         """
         is_new_group = not self._exists
         if is_new_group:
@@ -386,13 +375,7 @@ class StreamsCoordinator(Generic[M]):
     def heartbeat(self, member: M, owned: Tasks | None, now_ms: int) -> Tasks | None:
         """Process a heartbeat.
 
-        Args:
-            member: the member.
-            owned: the tasks that it has, if it reports them.
-            now_ms: the time.
-
-        Returns:
-            The tasks that it is to have; None for no change.
+        `owned`: the tasks that it has, if it reports them. Returns the tasks that it is to have; None for no change.
         """
         self.is_configured = True
         return self._heartbeat(member, owned, now_ms, raises_epoch=False, was_empty=False)

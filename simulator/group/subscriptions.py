@@ -28,11 +28,7 @@ class Subscriptions:
             self._topic = np.array([self._row_of_topic[name] for name in topics], dtype=np.int64)
 
     def unread(self, up: Sequence[bool]) -> BoolArray:
-        """Return to which partitions no client that is up subscribes, shape (T,), or () if that is none.
-
-        Args:
-            up: which clients are up.
-        """
+        """Return to which partitions no client that is up subscribes, shape (T,), or () if that is none."""
         if self._by_topic is None:
             return np.zeros((), dtype=np.bool_)
         is_read = np.asarray(self._by_topic[:, np.array(up, dtype=np.bool_)].any(axis=1))

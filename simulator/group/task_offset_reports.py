@@ -19,9 +19,7 @@ from simulator.group.member import Member
 class TaskOffsetReports:
     """The times of the last reports of members.
 
-    Args:
-        heartbeats: the heartbeats of the members.
-        interval_ms: `group.streams.task.offset.interval.ms`.
+    `interval_ms`: `group.streams.task.offset.interval.ms`.
     """
 
     def __init__(self, heartbeats: Heartbeats, interval_ms: int) -> None:
@@ -62,10 +60,7 @@ class TaskOffsetReports:
     def last_ms(self, member: Member, now_ms: int, *, skips: int = 0) -> int | None:
         """Return when a member sent its last report up to `now_ms`, that included; None if the coordinator has none.
 
-        Args:
-            member: a member that is up.
-            now_ms: the time.
-            skips: by how many reports its offsets are outdated.
+        `skips`: by how many reports its offsets are outdated.
         """
         since_ms = self._reported_ms.get(member)
         if since_ms is None:

@@ -1,6 +1,6 @@
 """The autoscalers of a run, and what they change for the events of the pods that they scale.
 
-The process of an autoscaler: it reads the lag when its timers expire, and starts and stops pods.
+The process of an autoscaler reads the lag when its timers expire, and starts and stops pods.
 
 The phases of the timers are drawn from the seed. Several changes of one moment happen in this order: pods that have
 ended, that start or that become ready; KEDA's poll; the synchronization of the HorizontalPodAutoscaler.
@@ -35,11 +35,7 @@ class LagScalingProcess:
     def __init__(self, scaling: LagScaling, event: int | None, context: SimulationContext, apply: Apply) -> None:
         """Create the process.
 
-        Args:
-            scaling: the autoscaler.
-            event: the number of its event.
-            context: the objects of the run.
-            apply: lets a change of a client happen.
+        `apply`: lets a change of a client happen.
         """
         self._scaling = scaling
         self._event = event
@@ -202,9 +198,7 @@ class Autoscaling:
     def __init__(self, context: SimulationContext, apply: Apply) -> None:
         """Create the processes of the autoscalers of the world.
 
-        Args:
-            context: the objects of the run.
-            apply: lets a change happen.
+        `apply`: lets a change happen.
         """
         self._context = context
         self._apply = apply

@@ -203,11 +203,8 @@ class ClassicProtocol:
     def stop(self, members: Sequence[Member], cause: Cause, *, leaves_group: bool, closes: bool) -> None:
         """Process the end of threads; if they do not leave, the group removes each after its session timeout.
 
-        Args:
-            members: their members.
-            cause: the event.
-            leaves_group: whether they leave.
-            closes: without effect, since a member that closes without leaving sends nothing.
+        `leaves_group` says whether they leave. `closes` has no effect, since a member that closes without leaving sends
+        nothing.
         """
         for member in members:
             membership = self._memberships.pop(member, None)
@@ -571,11 +568,7 @@ class ClassicProtocol:
     ) -> None:
         """Let members have the tasks of an assignment that no other member has.
 
-        Args:
-            instruction: all members.
-            decision: the assignment.
-            at_join: what they had when they joined.
-            received: those that receive it now.
+        `at_join`: what they had when they joined; `received`: those that receive it now.
         """
         execution, recorder, fleet = self._context.execution, self._context.recorder, self._context.fleet
         now_ms, stateful, running = self._context.now_ms, self._context.leader.stateful, fleet.running

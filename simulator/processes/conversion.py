@@ -31,11 +31,7 @@ def group_process(context: SimulationContext) -> GroupProtocolProcess:
 
 
 class ConvertibleGroup:
-    """The process of the protocol that a consumer group has at the moment.
-
-    Args:
-        context: the objects of the run.
-    """
+    """The process of the protocol that a consumer group has at the moment."""
 
     def __init__(self, context: SimulationContext) -> None:
         self._context = context

@@ -58,24 +58,19 @@ def simulate_alongside(
 ) -> Trace:
     """Simulate a world together with the neighbors of its application.
 
+    Returns the trace of the world's application, with those of the neighbors by `application.id` (`Trace.neighbors`).
+    An invalid assignment of any application, or an exceeded budget, ends the run of all.
+
     Guarantees: the order of `neighbors` has no influence. A neighbor that uses no limited broker or host of the
     application does not change any figure of it.
 
     Args:
-        world: as in `simulate`.
-        assignor: as in `simulate`.
-        weights: as in `simulate`.
         neighbors: the other applications, each with another `application.id`.
         capture: as in `simulate`, for the first application only.
         prove: as in `simulate`, for the first application only.
         explain: as in `simulate`, for the first application only.
         observe: as in `simulate`; called with the execution of the application that changed.
-        limits: as in `simulate`, for each application.
         upgraded: as in `simulate`, for the first application only.
-
-    Returns:
-        The trace of the world's application, with those of the neighbors by `application.id` (`Trace.neighbors`). An
-        invalid assignment of any application, or an exceeded budget, ends the run of all.
     """
     if not neighbors:
         return simulate(

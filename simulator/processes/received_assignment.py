@@ -29,9 +29,7 @@ class ReceivedAssignment:
     def update(self, of_all: Reconciliation, of_running: Reconciliation) -> None:
         """Note a new assignment.
 
-        Args:
-            of_all: that of all members.
-            of_running: that of the members that are up.
+        `of_running`: that of the members that are up.
         """
         self.last, self.reported = of_all.assignment, of_running.assignment
         self._stopped.clear()
@@ -72,11 +70,8 @@ class ReceivedAssignment:
     def at_join(self, members: Collection[Member], joined: Container[Member]) -> GroupAssignment:
         """Return the active tasks that each member had when it joined a rebalance that has all its members now.
 
-        Members that are down have what they reported before, so that the leader does not give it to others.
-
-        Args:
-            members: the members of the group.
-            joined: those that have joined this rebalance; others have joined an earlier one.
+        Members that are down have what they reported before, so that the leader does not give it to others. `joined`:
+        those that have joined this rebalance; others have joined an earlier one.
         """
         fleet, current = self._context.fleet, self._context.execution.assignment
         down = [one for one in members if not fleet.is_up(one) and not self._context.leader.is_eager(one)]

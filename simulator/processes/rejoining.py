@@ -39,10 +39,7 @@ class Rejoining:
     def ready_ms(self, member: Member, since_ms: int, revokes: bool = False) -> int:
         """Return when a member rejoins.
 
-        Args:
-            member: the member.
-            since_ms: when it learns that it has to.
-            revokes: whether it has to because it must revoke tasks.
+        `revokes` says whether it has to because it must revoke tasks.
         """
         if self._has_batches:
             return since_ms + (REVOKE_MS if revokes else self._rest_of_batch_ms(member, since_ms))
@@ -53,12 +50,7 @@ class Rejoining:
         return max(earliest_ms, self._context.execution.restore_start.opened_at_ms(client, member.thread))
 
     def ready_times_ms(self, members: Sequence[Member], since_ms: Sequence[int]) -> list[int]:
-        """Return when members rejoin that need not revoke tasks, as `ready_ms`.
-
-        Args:
-            members: the members.
-            since_ms: when each of them learns that it has to.
-        """
+        """Return when members rejoin that need not revoke tasks, as `ready_ms`."""
         if not members:
             return []
         if self._has_batches:
@@ -79,8 +71,7 @@ class Rejoining:
     def record_reports(self, joined: Sequence[Member]) -> None:
         """Record the offsets of members whose JoinGroup requests have just been received.
 
-        Args:
-            joined: the members that have joined the rebalance now.
+        `joined`: the members that have joined the rebalance now.
         """
         if joined:
             row = self._context.fleet.row

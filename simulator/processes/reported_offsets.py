@@ -19,10 +19,7 @@ _KEPT_REPORTS: Final = 3
 class ReportedOffsets:
     """The last report of each member; see `simulator.group.task_offset_reports`.
 
-    Args:
-        context: the objects of the run.
-        heartbeats: the heartbeats of the members.
-        interval_ms: `group.streams.task.offset.interval.ms`.
+    `interval_ms`: `group.streams.task.offset.interval.ms`.
     """
 
     def __init__(self, context: SimulationContext, heartbeats: Heartbeats, interval_ms: int) -> None:

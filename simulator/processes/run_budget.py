@@ -41,9 +41,7 @@ DEFAULT_LIMITS: Final = RunLimits()
 class RunBudget:
     """Counts the rebalances and events of one application in a run, and its time.
 
-    Attributes:
-        limits: the limits.
-        verdict: why the run was stopped, such as `stopped after 10,000 rebalances`; None if it was not.
+    `verdict`: why the run was stopped, such as `stopped after 10,000 rebalances`; None if it was not.
     """
 
     limits: RunLimits = DEFAULT_LIMITS
@@ -53,11 +51,7 @@ class RunBudget:
     _events: int = 0
 
     def count_rebalance(self) -> None:
-        """Count a rebalance that begins.
-
-        Raises:
-            BudgetExceededError: the run has had as many as it may.
-        """
+        """Count a rebalance that begins; raise BudgetExceededError if the run has had as many as it may."""
         if self._rebalances >= self.limits.max_rebalances:
             self._stop(f"stopped after {_count(self._rebalances, 'rebalance')}")
         self._check_time()
@@ -66,11 +60,7 @@ class RunBudget:
             self.limits.on_rebalance(self._rebalances)
 
     def count_event(self) -> None:
-        """Count an event.
-
-        Raises:
-            BudgetExceededError: the run has had as many as it may.
-        """
+        """Count an event; raise BudgetExceededError if the run has had as many as it may."""
         if self._events >= self.limits.max_events:
             events, rebalances = _count(self._events, "event"), _count(self._rebalances, "rebalance")
             self._stop(f"stopped after {events} and {rebalances}")

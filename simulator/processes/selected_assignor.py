@@ -12,8 +12,7 @@ from simulator.group.member import ComputeAssignment, Member
 class SelectedAssignor:
     """The assignor that the coordinator selected last; none for Kafka Streams.
 
-    Attributes:
-        name: its name; None before the first rebalance, and if members have none in common.
+    `name`: its name; None before the first rebalance, and if members have none in common.
     """
 
     def __init__(self, leader: Leader) -> None:

@@ -1,7 +1,4 @@
-"""One simulated run, driven by its timeline, the group protocol and changes of rates over time.
-
-Wait for the first of several events.
-"""
+"""One simulated run, driven by its timeline, the group protocol and changes of rates over time."""
 
 from __future__ import annotations
 
@@ -57,9 +54,7 @@ from simulator.world.world import Start, World
 def first_of(env: simpy.Environment, awaited: Sequence[simpy.Event]) -> simpy.Event:
     """Return an event that succeeds with the first of some events: `any_of` without their values, which cost time.
 
-    Args:
-        env: the environment.
-        awaited: events that have not been processed, and that do not fail.
+    `awaited`: events that have not been processed, and that do not fail.
     """
     first = env.event()
 
@@ -90,24 +85,23 @@ def simulate(
 ) -> Trace:
     """Simulate a world for its duration.
 
+    Returns the trace, equal for equal arguments. If the assignment is invalid or the assignor raises an
+    `AssignorError`, the run ends there and `Trace.failure` has the reason; other exceptions propagate. If the run has
+    more rebalances or events than its budget, it ends there and `Trace.stopped` has the number.
+
     Args:
         world: the cluster, the application and their disturbances, as drawn from a seed.
         assignor: computes the assignment of every rebalance; one that weighs bytes and has no traffic rates gets the
             world's mean rates.
         weights: the assignor's default costs of a remote partition and of a moved task.
         capture: whether to keep the assignor's input and output of every rebalance (`Trace.captured_rounds`).
-        prove: time limit in seconds per rebalance for proving the minimum cost, which then replaces the lower bound
-            in `Round.appraisal`; None to keep the lower bound.
+        prove: time limit in seconds per rebalance for proving the minimum cost, which then replaces the lower bound in
+            `Round.appraisal`; None to keep the lower bound.
         explain: the tasks whose moves to explain; affects no other figure.
         observe: called with the execution after every change of it; must not modify it.
         limits: the run is stopped at these limits.
-        upgraded: the assignors that replace `assignor` when brokers of a release coordinate the group, or a client of
-            a release leads it, by release; `""` for those that were not upgraded.
-
-    Returns:
-        The trace, equal for equal arguments. If the assignment is invalid or the assignor raises an `AssignorError`,
-        the run ends there and `Trace.failure` has the reason; other exceptions propagate. If the run has more
-        rebalances or events than its budget, it ends there and `Trace.stopped` has the number.
+        upgraded: the assignors that replace `assignor` when brokers of a release coordinate the group, or a client of a
+            release leads it, by release; `""` for those that were not upgraded.
     """
     with flow_cache():
         return Simulation(
@@ -217,8 +211,7 @@ class Simulation:
     def finish(self, error: SimulationError | None) -> Trace:
         """Return the trace up to now.
 
-        Args:
-            error: why the environment stopped early, None if it did not; possibly the error of another application.
+        `error`: why the environment stopped early, None if it did not; possibly the error of another application.
         """
         has_failed = error is not None and self._leader.has_failed
         failure = f"round {self._group.current_round}: {error}" if has_failed else None

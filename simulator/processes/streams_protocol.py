@@ -83,7 +83,6 @@ class Membership:
     """What a member that is up knows.
 
     Attributes:
-        owned: the tasks that it has.
         received: the tasks that the coordinator gave it last.
         is_polling: whether it will have those with its next poll.
         is_beating: whether its next heartbeat is simulated.
@@ -102,11 +101,9 @@ class Membership:
 class StreamsProtocol:
     """Runs a group with a coordinator that computes targets.
 
-    Args:
-        context: the objects of the run.
-        configs: the configs of the group; None for those of the world.
-        convert_back: converts the group to the classic protocol before a member is removed whose departure leaves only
-            members of that, and removes it; None if the group always had this protocol.
+    `configs`: the configs of the group; None for those of the world. `convert_back`: converts the group to the classic
+    protocol before a member is removed whose departure leaves only members of that, and removes it; None if the group
+    always had this protocol.
     """
 
     def __init__(
@@ -339,11 +336,8 @@ class StreamsProtocol:
     def stop(self, members: Sequence[Member], cause: Cause, *, leaves_group: bool, closes: bool) -> None:
         """Process the end of threads; if they do not leave, the group removes each after its session timeout.
 
-        Args:
-            members: their members.
-            cause: the event.
-            leaves_group: whether they leave.
-            closes: whether they close; static ones that do not leave then allow others to replace them.
+        `leaves_group` says whether they leave. `closes` says whether they close; static ones that do not leave then
+        allow others to replace them.
         """
         for member in members:
             ended = self._memberships.pop(member, None)
@@ -779,10 +773,7 @@ class StreamsProtocol:
     def _refine(self) -> Process:
         """Take the next step towards a target when a copy has caught up and all members have taken the last step.
 
-        The coordinator learns that from heartbeats.
-
-        Yields:
-            The time between two heartbeats.
+        The coordinator learns that from heartbeats. Yields the time between two heartbeats.
         """
         approached = self._approached
         while approached is not None and approached is self._approached:

@@ -23,14 +23,8 @@ THREAD_START_MS: Final = 10
 class WaitingJoins:
     """Lets members join later.
 
-    Args:
-        context: the objects of the run.
-        scope: starts processes.
-        join: lets a member join.
-        is_refused: whether another member has the instance id of a member, and has not closed.
-
-    Attributes:
-        causes: the members that have not joined yet, and why each started.
+    `causes`: the members that have not joined yet, and why each started. `is_refused` says whether another member has
+    the instance id of a member, and has not closed.
     """
 
     def __init__(

@@ -26,16 +26,8 @@ def arrow_column(
 ) -> pa.Array:
     """Build a column of integers, floats, booleans or strings.
 
-    Args:
-        values: the values; None in a sequence is null.
-        kind: int64, float64, bool or string.
-        known: for an array, which values are not null; None for all.
-
-    Returns:
-        The column.
-
-    Raises:
-        TypeError: a value has another type.
+    `values`: the values; None in a sequence is null. `kind`: int64, float64, bool or string. `known`: for an array,
+    which values are not null; None for all. Raises TypeError if a value has another type.
     """
     if not isinstance(values, np.ndarray):
         filler = False if kind == pa.bool_() else 0

@@ -214,13 +214,8 @@ def _by_event(trace: Trace, verdict: Verdict) -> Iterable[EventConvergence]:
 def _find_convergence(trace: Trace, since: int, until: int) -> _Converged | None:
     """Find when the group converged within some rounds.
 
-    Args:
-        trace: the run.
-        since: index of the last round that an event caused.
-        until: index after the last round.
-
-    Returns:
-        None if it had not converged.
+    `since`: index of the last round that an event caused; `until`: index after the last round. The result is None if
+    the group had not converged.
     """
     if since >= until or not trace.rounds[until - 1].is_final:
         return None

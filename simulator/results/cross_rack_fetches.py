@@ -31,11 +31,8 @@ class CrossRackFetches:
 def cross_rack_fetches(trace: Trace) -> CrossRackFetches | None:
     """Count the partitions that the last assignment of a run fetches across racks.
 
-    Args:
-        trace: a run in which leaders, replicas and `client.rack` do not change.
-
-    Returns:
-        The numbers; None if nothing was assigned, or a rack of a client or a broker is unknown.
+    In `trace`, leaders, replicas and `client.rack` must not change. The result is None if nothing was assigned, or a
+    rack of a client or a broker is unknown.
     """
     rack_of = {broker.id: broker.rack for broker in trace.world.cluster.brokers}
     if not trace.rounds or not trace.knows_racks(trace.rounds[-1]) or None in rack_of.values():

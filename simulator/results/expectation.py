@@ -53,7 +53,6 @@ class Expectation:
 
     Attributes:
         metric: key of the metric.
-        condition: the condition.
         assignor: label of the assignor that it holds for; None for every assignor without its own conditions.
         except_for: with `assignor` None, labels of assignors with their own conditions for the metric.
         against: label of the assignor that a relative condition refers to.

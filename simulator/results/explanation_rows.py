@@ -34,11 +34,7 @@ def step_rows(
 ) -> Iterator[Row]:
     """Yield one row per step of a move, without round and task.
 
-    Args:
-        move: the move.
-        explanation: the explanation of its round.
-        names: names of the clients by row, and None for UNASSIGNED at the end.
-        threads: number of threads of the clients.
+    `names`: names of the clients by row, and None for UNASSIGNED at the end.
     """
     common = {
         "role": ROLES[move.role],

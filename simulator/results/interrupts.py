@@ -14,11 +14,7 @@ _REPEAT_S = 0.05
 
 @contextmanager
 def repeated_interrupts() -> Iterator[None]:
-    """Repeat each Ctrl-C that Python drops, until it interrupts something else, and print no traceback of it.
-
-    Yields:
-        Nothing.
-    """
+    """Repeat each Ctrl-C that Python drops, until it interrupts something else, and print no traceback of it."""
     report_dropped = sys.unraisablehook
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -25,14 +25,8 @@ class JsonError(ValueError):
 def read_json(text: str) -> Any:
     """Parse a JSON document.
 
-    Args:
-        text: the document.
-
-    Returns:
-        Its value. All texts in it can be encoded, and all numbers are finite.
-
-    Raises:
-        JsonError: the text is not JSON, is nested more than `MAX_DEPTH` deep, or has a value that JSON does not define.
+    Returns its value. All texts in it can be encoded, and all numbers are finite. Raises JsonError if the text is not
+    JSON, is nested more than `MAX_DEPTH` deep, or has a value that JSON does not define.
     """
     try:
         value = json.loads(text)
@@ -47,12 +41,7 @@ def read_json(text: str) -> Any:
 def validated(model: type[Model], value: Any) -> Model:
     """Return a JSON value as a pydantic model.
 
-    Args:
-        model: the model.
-        value: the value.
-
-    Raises:
-        JsonError: the value does not conform to the model; the message has the path of each mistake.
+    Raises JsonError if the value does not conform to the model; the message has the path of each mistake.
     """
     try:
         return model.model_validate(value)

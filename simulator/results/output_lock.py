@@ -45,17 +45,10 @@ class LockedError(OSError):
 def output_lock(target: Path) -> Iterator[Path]:
     """Lock a file or directory for writing, and remove what killed writers have left beside it.
 
-    A thread may take the lock again while it holds it. A link stays: what it points to is written.
-
-    Args:
-        target: the file or directory; its parent must exist.
-
-    Yields:
-        The path `.NAME.part` beside it, which does not exist when the lock is taken.
-
-    Raises:
-        LockedError: another process, or another thread, holds the lock.
-        OSError: the lock cannot be created, or nothing can be written to such a path.
+    A thread may take the lock again while it holds it. A link stays: what it points to is written. `target`: the file
+    or directory; its parent must exist. Yields the path `.NAME.part` beside it, which does not exist when the lock is
+    taken. Raises LockedError if another process, or another thread, holds the lock; and OSError if the lock cannot be
+    created, or nothing can be written to such a path.
     """
     target = local_target(target)
     part = target.with_name(f".{target.name}.part")
@@ -85,15 +78,8 @@ def output_lock(target: Path) -> Iterator[Path]:
 def replaced_file(target: Path) -> Iterator[BinaryIO]:
     """Write a file; an existing one is replaced only if the block ends without an exception.
 
-    Args:
-        target: the file; its parent must exist.
-
-    Yields:
-        The stream.
-
-    Raises:
-        LockedError: another process writes the file.
-        OSError: the file cannot be written; names it.
+    `target`: the file; its parent must exist. Raises LockedError if another process writes the file. Raises OSError if
+    the file cannot be written; the message names it.
     """
     with file_lock(target) as part:
         try:
@@ -110,12 +96,8 @@ def replaced_file(target: Path) -> Iterator[BinaryIO]:
 def file_lock(target: Path) -> Iterator[Path]:
     """Take `output_lock` of a file; an error names the file, and not the lock, which users do not know.
 
-    Yields:
-        The path `.NAME.part` beside it.
-
-    Raises:
-        LockedError: another process writes the file.
-        OSError: the file cannot be written.
+    Yields the path `.NAME.part` beside it. Raises LockedError if another process writes the file, and OSError if the
+    file cannot be written.
     """
     with contextlib.ExitStack() as stack:
         try:
@@ -161,8 +143,7 @@ def replace_directory(part: Path, target: Path) -> None:
 def local_target(target: Path) -> Path:
     """Return the absolute path that is written for a file or directory: a link stays, what it points to is written.
 
-    Raises:
-        OSError: the path is an address, a loop of links, or a link to a place in a folder that does not exist.
+    Raises OSError if the path is an address, a loop of links, or a link to a place in a folder that does not exist.
     """
     if (scheme := re.match(r"(\w{2,}):/", str(target))) is not None:
         raise OSError(errno.EINVAL, f"it is an address ({scheme[1]}:), not a local path", str(target))

@@ -125,10 +125,7 @@ class TraceRecorder:
     ) -> None:
         """Record the initial state of a running application as a round without a rebalance.
 
-        Args:
-            members: the members of the group.
-            initial: the initial state as a decision.
-            explain: which copies to explain; None for none.
+        `explain`: which copies to explain; None for none.
         """
         instruction = ComputeAssignment(INITIAL_ROUND, tuple(members), members[0], "initial state")
         self.open_round(instruction, initial, Reconciliation.without_moves(initial.target), (Cause(START, 0),), 0, 0)
@@ -148,13 +145,8 @@ class TraceRecorder:
     ) -> None:
         """Close the current round and begin the next, just before its assignment takes effect.
 
-        Args:
-            instruction: the members, the leader and the number of the round.
-            decision: the assignment and its figures.
-            reconciliation: the part of it that takes effect now.
-            causes: the changes that caused the round.
-            requested_at_ms: when the rebalance was requested.
-            now_ms: the time.
+        `instruction`: the members, the leader and the number of the round; `reconciliation`: the part of it that takes
+        effect now; `requested_at_ms`: when the rebalance was requested.
         """
         self._close(now_ms)
         up, clients = self._fleet.up, decision.clients.tolist()
@@ -194,14 +186,8 @@ class TraceRecorder:
     def finish(self, now_ms: int, failure: str | None, pending: tuple[Cause, ...], *, unfinished: bool) -> Trace:
         """Close the last round.
 
-        Args:
-            now_ms: the end of the run.
-            failure: why the run ended early, None if it did not.
-            pending: the causes that no rebalance has processed.
-            unfinished: whether a rebalance is under way.
-
-        Returns:
-            The trace of the run.
+        `now_ms`: the end of the run; `failure`: why the run ended early, None if it did not; `pending`: the causes that
+        no rebalance has processed; `unfinished` says whether a rebalance is under way. Returns the trace of the run.
         """
         last = self._open
         if last is not None:

@@ -22,17 +22,9 @@ class NotRegularError(OSError):
 def open_regular(path: Path, max_bytes: int | None = None) -> BinaryIO:
     """Open a regular file for reading; a pipe, which would block, or a device without an end is not opened.
 
-    Args:
-        path: the file, or a link to it.
-        max_bytes: maximum size in bytes; None for no limit.
-
-    Returns:
-        The stream.
-
-    Raises:
-        NotRegularError: the path is of something else.
-        OSError: the file cannot be opened, or is larger; has the path.
-        ValueError: the path cannot be one of a file, because it has a null character.
+    `max_bytes`: maximum size in bytes; None for no limit. Raises NotRegularError if the path is of something else.
+    Raises OSError if the file cannot be opened, or is larger; the message has the path. Raises ValueError if the path
+    cannot be one of a file, because it has a null character.
     """
     handle = os.open(path, _FLAGS)
     try:
@@ -50,9 +42,7 @@ def open_regular(path: Path, max_bytes: int | None = None) -> BinaryIO:
 def read_document(path: Path) -> str:
     """Return the content of a regular UTF-8 file of at most `MAX_DOCUMENT_BYTES`.
 
-    Raises:
-        OSError: as for `open_regular`.
-        ValueError: the content is not UTF-8, or the path has a null character.
+    Raises OSError as for `open_regular`; and ValueError if the content is not UTF-8, or the path has a null character.
     """
     with open_regular(path, MAX_DOCUMENT_BYTES) as file:
         return file.read(MAX_DOCUMENT_BYTES).decode("utf-8")

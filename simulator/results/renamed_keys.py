@@ -79,9 +79,7 @@ class RenamedKeysWarning(FutureWarning):
 def warn_of_old_keys(source: str, old: Iterable[str]) -> None:
     """Warn that a file or directory uses old keys; do nothing if there are none.
 
-    Args:
-        source: the file or directory, as messages name it.
-        old: the old keys or tables that it uses.
+    `source`: the file or directory, as messages name it; `old`: the old keys or tables that it uses.
     """
     names = sorted(set(old))
     if names:
@@ -98,10 +96,6 @@ def rename_keys(
     """Return a record with current keys in the same order, and the old keys that it had.
 
     A record that has a current key as well as its old one keeps both as they are.
-
-    Args:
-        record: values by key.
-        renamed: current keys by old ones.
     """
     old = [key for key in record if key in renamed and renamed[key] not in record]
     return {renamed[key] if key in old else key: value for key, value in record.items()}, old
@@ -110,11 +104,7 @@ def rename_keys(
 def rename_columns(table: pa.Table, renamed: Mapping[str, str] = RENAMED_KEYS) -> tuple[pa.Table, list[str]]:
     """Return a table with current column names, and the old names that it had.
 
-    The bounds of intervals are renamed, too: `down_ms_low` becomes `downtime_ms_low`.
-
-    Args:
-        table: any table of results.
-        renamed: current names by old ones.
+    The bounds of intervals are renamed, too: `down_ms_low` becomes `downtime_ms_low`. `table`: any table of results.
     """
     present = set(table.column_names)
     all_renamed = {**renamed, **{key + suffix: new + suffix for key, new in renamed.items() for suffix in _SUFFIXES}}
@@ -129,9 +119,7 @@ def rename_columns(table: pa.Table, renamed: Mapping[str, str] = RENAMED_KEYS) -
 def rename_values(table: pa.Table, renamed: Mapping[str, Mapping[str, str]]) -> tuple[pa.Table, list[str]]:
     """Return a table with current values in its text columns, and the old values that it had.
 
-    Args:
-        table: any table of results.
-        renamed: current values by old ones, by column.
+    `table`: any table of results.
     """
     import pyarrow as pa
 
@@ -147,12 +135,7 @@ def rename_values(table: pa.Table, renamed: Mapping[str, Mapping[str, str]]) -> 
 
 
 def rename_tables(tables: Mapping[str, pa.Table], source: str) -> dict[str, pa.Table]:
-    """Return the tables of a result directory with current names, columns and values; warn if any were old.
-
-    Args:
-        tables: tables as they were read.
-        source: the directory, as messages name it.
-    """
+    """Return the tables of a result directory with current names, columns and values; warn if any were old."""
     current: dict[str, pa.Table] = {}
     all_old: list[str] = []
     for name, table in tables.items():

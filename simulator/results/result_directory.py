@@ -3,7 +3,7 @@
 Everything is written to a directory next to the target, which then takes its place (see `output_lock`). So a killed run
 leaves the old results or the new ones.
 
-The rules of the result tables of runs: nulls, values, keys, and references between tables.
+The rules of the tables concern nulls, values, keys, and references between tables.
 """
 
 from __future__ import annotations
@@ -165,15 +165,10 @@ def write_results(
 ) -> None:
     """Write a result directory, replacing earlier results; the same input gives the same bytes.
 
-    Args:
-        directory: the target, created if it does not exist.
-        tables: the tables by name, written as NAME.parquet.
-        manifest: how the tables were computed, as JSON values.
-        files: other files of the results, by relative path.
-
-    Raises:
-        ResultsError: the directory has content other than results of this kind, or cannot be written; a table has more
-            than `MAX_ROWS` rows.
+    `directory`: the target, created if it does not exist; `tables`: the tables by name, written as NAME.parquet;
+    `manifest`: how the tables were computed, as JSON values; `files`: other files of the results, by relative path.
+    Raises ResultsError if the directory has content other than results of this kind, or cannot be written; a table has
+    more than `MAX_ROWS` rows.
     """
     check_writable(directory, manifest.get("kind"))
     for name, table in tables.items():
@@ -202,15 +197,8 @@ def write_results(
 def reserved_directory(directory: Path | None, kind: str | None = None) -> Iterator[None]:
     """Check that results can be written to a directory, and lock it until they are.
 
-    Args:
-        directory: the target directory; None to do nothing.
-        kind: the kind in the manifest; None for runs.
-
-    Yields:
-        Nothing.
-
-    Raises:
-        ResultsError: it has other content, cannot be created, or another process writes to it.
+    `directory`: the target directory; None to do nothing. `kind`: the kind in the manifest; None for runs. Raises
+    ResultsError if it has other content, cannot be created, or another process writes to it.
     """
     if directory is None:
         yield
@@ -228,13 +216,7 @@ def reserved_directory(directory: Path | None, kind: str | None = None) -> Itera
 def check_writable(directory: Path, kind: str | None = None) -> None:
     """Check that results can be written to a directory: it does not exist, is empty, or has results of the same kind.
 
-    Args:
-        directory: the target directory.
-        kind: the kind in the manifest; None for runs.
-
-    Raises:
-        ResultsError: it has other content, or cannot be created.
-        OSError: its name is too long.
+    `kind`: the kind in the manifest; None for runs. Raises ResultsError if it has other content, or cannot be created.
     """
     try:
         target = local_target(directory)
@@ -266,7 +248,6 @@ class ResultFormat:
         kind: the kind in the manifest; None for runs.
         title: name of the kind, for messages.
         schemas: the tables by name; further tables of a directory are not read.
-        rules: the rules of each table.
         references: references between the tables.
         manifest: returns the pydantic model of the manifest, which is imported only when results are read.
         remedy: how to write such results again.
@@ -296,18 +277,11 @@ RUNS_FORMAT: Final = ResultFormat(
 def read_results(directory: Path, expected: ResultFormat = RUNS_FORMAT) -> tuple[dict[str, pa.Table], dict[str, Any]]:
     """Read a result directory; warn if an earlier release wrote it with keys that were renamed since.
 
-    Readers need no further checks: manifest, columns, types, nulls, numbers and references between tables are valid.
-    A table may be missing, because an earlier release did not write it.
-
-    Args:
-        directory: the directory, possibly of an unknown author.
-        expected: what it should hold.
-
-    Returns:
-        The tables with current names and columns, and the manifest.
-
-    Raises:
-        ResultsError: the directory does not hold such results; names the file, the column and what would be right.
+    Readers need no further checks: manifest, columns, types, nulls, numbers and references between tables are valid. A
+    table may be missing, because an earlier release did not write it. `directory`: the directory, possibly of an
+    unknown author; `expected`: what it should hold. Returns the tables with current names and columns, and the
+    manifest. Raises ResultsError if the directory does not hold such results; the message names the file, the column
+    and what would be right.
     """
     try:
         manifest = _read_manifest(directory, expected)

@@ -53,7 +53,6 @@ class Reference:
     """Columns of a table whose values must occur in columns of another table.
 
     Attributes:
-        table: the table.
         columns: its columns; rows with a null in the last of them are exempt.
         target: the other table.
         target_columns: the columns there.
@@ -68,15 +67,8 @@ class Reference:
 def read_table(path: Path) -> pa.Table:
     """Read a Parquet file, or the files of a table that Spark has written.
 
-    Args:
-        path: the file, or the directory of the files.
-
-    Returns:
-        The table; all columns have the same length, and all texts are valid UTF-8.
-
-    Raises:
-        TableMistake: the file is not such a table.
-        FileNotFoundError: the file does not exist.
+    Returns the table; all columns have the same length, and all texts are valid UTF-8. Raises TableMistake if the file
+    is not such a table, and FileNotFoundError if the file does not exist.
     """
     try:
         table = pa.concat_tables([read_parquet(file) for file in _files_of(path)])
@@ -93,8 +85,7 @@ def read_table(path: Path) -> pa.Table:
 def _files_of(path: Path) -> list[Path]:
     """Return the files of a table; Spark names other files with a leading underscore or dot.
 
-    Raises:
-        FileNotFoundError: a directory has no file of the table.
+    Raises FileNotFoundError if a directory has no file of the table.
     """
     if not path.is_dir():
         return [path]
@@ -107,17 +98,8 @@ def _files_of(path: Path) -> list[Path]:
 def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
     """Read one Parquet file.
 
-    Args:
-        path: the file.
-        columns: the columns to read, if they exist; by default all.
-
-    Returns:
-        The table.
-
-    Raises:
-        OSError: the file cannot be read, or is not a regular file.
-        ValueError: it has more than `MAX_ROWS` rows.
-        pa.ArrowException: it is not Parquet.
+    `columns`: the columns to read, if they exist; by default all. Raises OSError if the file cannot be read, or is not
+    a regular file; ValueError if it has more than `MAX_ROWS` rows; and pa.ArrowException if it is not Parquet.
     """
     with open_regular(path, _MAX_FILE_BYTES) as file:  # Arrow cannot open every path; see `write_results`.
         metadata = pq.read_metadata(file)
@@ -134,15 +116,8 @@ def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
 def check_schema(path: Path, table: pa.Table, schema: pa.Schema, rules: TableRules, remedy: str) -> pa.Table:
     """Return the columns of a table that its schema names.
 
-    Args:
-        path: its file, for messages.
-        table: the table.
-        schema: names and types of the columns.
-        rules: nulls and values of the columns.
-        remedy: what to do if a column is missing.
-
-    Raises:
-        TableMistake: a column is missing, or has another type, an invalid null or an invalid value.
+    `path`: its file, for messages; `rules`: nulls and values of the columns; `remedy`: what to do if a column is
+    missing. Raises TableMistake if a column is missing, or has another type, an invalid null or an invalid value.
     """
     missing = [name for name in schema.names if name not in table.column_names]
     if missing:
@@ -189,14 +164,8 @@ def check_relations(
 ) -> None:
     """Check that keys are unique, and that the values of columns occur where readers look them up.
 
-    Args:
-        path_of: the file of each table, for messages.
-        tables: the tables, with the columns of their schemas.
-        rules: the rules of each table.
-        references: which columns refer to which others; those of missing tables are skipped.
-
-    Raises:
-        TableMistake: a key repeats, or a value does not occur in the other table.
+    `path_of`: the file of each table, for messages. `references`: which columns refer to which others; those of missing
+    tables are skipped. Raises TableMistake if a key repeats, or a value does not occur in the other table.
     """
     for name, table in tables.items():
         key = rules[name].key if name in rules else ()

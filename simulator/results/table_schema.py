@@ -8,12 +8,8 @@ import pyarrow as pa
 def table_schema(about: str, *fields: tuple[str, pa.DataType, str]) -> pa.Schema:
     """Return the schema of a table.
 
-    Args:
-        about: the meaning of a row of the table, stored as metadata.
-        fields: name, type and meaning of each column; the meaning is stored as metadata.
-
-    Returns:
-        The schema.
+    `about`: the meaning of a row of the table, stored as metadata. `fields`: name, type and meaning of each column; the
+    meaning is stored as metadata.
     """
     return pa.schema(
         [pa.field(name, kind, metadata={"meaning": meaning}) for name, kind, meaning in fields],

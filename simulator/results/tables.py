@@ -2,9 +2,9 @@
 
 The metadata of each field has the meaning and unit of the column; `docs/reference/tables.md` is generated from it.
 
-The Arrow schemas of the tables that explain assignments: reasons, cycles and proofs.
+The tables that explain assignments are `reasons`, `cycles` and `proofs`.
 
-The Arrow schema of the table of neighbors: other applications that ran on the cluster at the same time.
+The table `neighbors` has other applications that ran on the cluster at the same time.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The result tables of a run, from its trace.
 
-The row of the table `runs`: the figures of a whole run.
+The row of the table `runs` has the figures of a whole run.
 """
 
 from __future__ import annotations
@@ -83,16 +83,8 @@ def run_row(
 ) -> dict[str, Any]:
     """Return the row of a run.
 
-    Args:
-        trace: the run.
-        rounds: the rows of its table `rounds`.
-        moved: the moves into each round.
-        converged: how the run converged.
-        labels: the label of each event, by its number.
-        longest_downtime_ms: shape (T,); the longest outage of each task.
-
-    Returns:
-        The row, by column; columns that are missing are null.
+    `rounds`: the rows of its table `rounds`. `longest_downtime_ms`, shape (T,): the longest outage of each task.
+    Returns the row, by column; columns that are missing are null.
     """
     last = rounds[-1] if rounds else {}
     last_columns = (
@@ -237,16 +229,7 @@ Columns = Mapping[str, Any]
 
 
 def tabulate(trace: Trace, assignor: str, seed: int) -> dict[str, pa.Table]:
-    """Return every table of `SCHEMAS` for a run.
-
-    Args:
-        trace: the run.
-        assignor: the label of its assignor.
-        seed: the seed of its world.
-
-    Returns:
-        The tables by name.
-    """
+    """Return every table of `SCHEMAS` for a run, by name."""
     key = {"scenario": trace.world.name, "assignor": assignor, "seed": seed}
     moved = list(round_moves(trace))
     rounds = _rounds(trace, moved)

@@ -17,10 +17,8 @@ from pathlib import Path
 def temporary_folder() -> Path:
     """Return a folder that only this user can read, and that is removed when this process ends.
 
-    The first call also removes the folders of processes that have ended: the system releases their locks.
-
-    Raises:
-        OSError: it cannot be created.
+    The first call also removes the folders of processes that have ended: the system releases their locks. Raises
+    OSError if it cannot be created.
     """
     lock, handle = _new_lock()
     folder = lock.with_suffix("")
@@ -32,10 +30,8 @@ def temporary_folder() -> Path:
 def _new_lock() -> tuple[Path, int]:
     """Create a lock file and lock it; a folder of the same name without `.lock` belongs to this process.
 
-    The lock is older than its folder, so a folder without a lock is never in use.
-
-    Returns:
-        The file, and its open descriptor.
+    The lock is older than its folder, so a folder without a lock is never in use. Returns the file, and its open
+    descriptor.
     """
     while True:
         shared = _shared_folder()

@@ -85,11 +85,7 @@ def decisive_copy(faster: Trace, slower: Trace) -> DecisiveCopy | None:
 
 
 class CaughtUpTimes:
-    """Observes when a copy has caught up after it was behind or not assigned.
-
-    Attributes:
-        at_ms: the times.
-    """
+    """Observes when a copy has caught up after it was behind or not assigned. `at_ms`: the times."""
 
     def __init__(self, copy: DecisiveCopy) -> None:
         self._copy = copy

@@ -40,15 +40,7 @@ def total_lag(lags: Sequence[int]) -> int:
 
 
 def scaled_metric(trigger: LagTrigger, lags: Sequence[int]) -> int:
-    """Return the metric that a HorizontalPodAutoscaler reads.
-
-    Args:
-        trigger: the trigger.
-        lags: the lag of each partition.
-
-    Returns:
-        The lag of the group, limited as the trigger says.
-    """
+    """Return the metric that a HorizontalPodAutoscaler reads: the lag of the group, limited as the trigger says."""
     lag, threshold = total_lag(lags), trigger.target
     is_limited = trigger.is_limited and (
         not trigger.allows_idle_consumers or trigger.limits_to_partitions_with_lag or trigger.distributes_evenly
@@ -79,10 +71,7 @@ class Activator:
     def poll(self, now_ms: int, is_active: bool, current: int) -> int | None:
         """Return the number of replicas to set now; None for no change.
 
-        Args:
-            now_ms: the time.
-            is_active: whether a trigger is active.
-            current: the replicas that are set.
+        `is_active` says whether a trigger is active.
         """
         activation = self._activation
         if is_active:
@@ -139,12 +128,8 @@ class HorizontalAutoscaler:
     ) -> ScalingDecision:
         """Return the number of replicas to set now.
 
-        Args:
-            now_ms: the time.
-            metrics: the value of each metric.
-            current: the replicas that are set (`spec.replicas` of the workload).
-            existing: the pods that exist (`status.replicas`).
-            ready: the pods that are ready.
+        `current`: the replicas that are set (`spec.replicas` of the workload); `existing`: the pods that exist
+        (`status.replicas`).
         """
         if not self._recommendations:
             self._recommendations.append(_Timed(now_ms, current))

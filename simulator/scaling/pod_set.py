@@ -39,11 +39,8 @@ class _Pod:
 class PodSet:
     """The pods of a workload.
 
-    Args:
-        template: how pods start and stop.
-        names: the names of all pods that can exist, by ordinal.
-        replicas: how many exist at the start, ready since long.
-        startable: returns when a pod can start.
+    `template`: how pods start and stop; `names`: the names of all pods that can exist, by ordinal; `replicas`: how many
+    exist at the start, ready since long; `startable`: returns when a pod can start.
     """
 
     def __init__(self, template: PodTemplate, names: tuple[str, ...], replicas: int, startable: Startable) -> None:
@@ -98,10 +95,8 @@ class PodSet:
     def advance(self, now_ms: int, replicas: int, is_up: IsUp) -> Iterator[PodStart | PodStop]:
         """Yield the processes that start or are asked to stop now.
 
-        Args:
-            now_ms: the time, not before that of the last call.
-            replicas: the number of replicas that is set.
-            is_up: returns whether the process of a pod runs; other events may have stopped it.
+        `now_ms`: the time, not before that of the last call. `is_up`: returns whether the process of a pod runs; other
+        events may have stopped it.
         """
         for number, pod in sorted(self._pods.items()):
             if pod.ends_ms is not None and pod.ends_ms <= now_ms:

@@ -9,10 +9,8 @@ from simulator.world.world import GroupConfigs, World
 def group_configs_of(world: World, client: str, at_ms: int) -> GroupConfigs:
     """Return the group configs that a client has, given its Kafka release at a time.
 
-    Args:
-        world: the disturbances, of which upgrades change releases.
-        client: name of the client.
-        at_ms: the time; a client that restarts at that time has its new release.
+    `world`: the disturbances, of which upgrades change releases. `at_ms`: the time; a client that restarts at that time
+    has its new release.
     """
     upgrades = [
         (restart_ms, bounce.group_configs)

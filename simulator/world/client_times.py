@@ -51,9 +51,7 @@ class ClientTimes:
     def scaled(self, factor: float, rejoin_factor: float | None = None) -> ClientTimes:
         """Return the times multiplied by factors, in whole milliseconds and exact.
 
-        Args:
-            factor: the factor.
-            rejoin_factor: another one for `rejoin_ms`; None for the same.
+        `rejoin_factor`: another one for `rejoin_ms`; None for the same.
         """
         return ClientTimes(
             round(self.start_ms * factor),

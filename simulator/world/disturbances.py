@@ -32,11 +32,7 @@ class Join:
 
 @dataclass(frozen=True, slots=True)
 class Leave:
-    """Clients close for good, all together or one every `every_ms`.
-
-    Attributes:
-        closing: how they are stopped.
-    """
+    """Clients close for good, all together or one every `every_ms`. `closing`: how they are stopped."""
 
     at_ms: int
     clients: tuple[str, ...]
@@ -60,11 +56,7 @@ class Disk(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Crash:
-    """Clients crash, and come back after `down_ms` unless that is None.
-
-    Attributes:
-        disk: what is left of their disks.
-    """
+    """Clients crash, and come back after `down_ms` unless that is None. `disk`: what is left of their disks."""
 
     at_ms: int
     clients: tuple[str, ...]
@@ -110,8 +102,7 @@ class RollingBounce:
 class RackOutage:
     """All clients and brokers of a rack stop without closing, and come back after `down_ms` unless that is None.
 
-    Attributes:
-        disk: what is left of the disks of the clients.
+    `disk`: what is left of the disks of the clients.
     """
 
     at_ms: int

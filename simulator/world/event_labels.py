@@ -30,8 +30,7 @@ _MAX_NAMES = 3
 def event_numbers(disturbances: Sequence[Disturbance]) -> list[int | None]:
     """Return the numbers of events, from 1 by time; simultaneous events keep the given order.
 
-    Returns:
-        A number for each disturbance; None for changes of traffic, which never cause a rebalance.
+    Returns a number for each disturbance; None for changes of traffic, which never cause a rebalance.
     """
     numbered = [index for index, event in enumerate(disturbances) if not isinstance(event, TrafficChange)]
     numbered.sort(key=lambda index: disturbances[index].at_ms)

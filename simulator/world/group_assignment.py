@@ -50,10 +50,6 @@ class GroupAssignment:
         """Return the assignment to N clients, from one to N and more rows, of which several may be a client's.
 
         If several rows of a client have a task, the active one counts, then the one of the client itself.
-
-        Args:
-            clients: the client of each row from N on.
-            num_clients: N.
         """
         if not clients:
             return self

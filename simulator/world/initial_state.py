@@ -33,12 +33,8 @@ class InitialState:
 def build_initial_state(tasks: Sequence[TaskId], clients: Sequence[Client]) -> InitialState:
     """Lay out the tasks and copies of clients in arrays.
 
-    Args:
-        tasks: T tasks, by row.
-        clients: N clients, by row.
-
-    Returns:
-        The initial state; a copy without a stated lag has caught up.
+    `tasks`: T tasks, by row; `clients`: N clients, by row. Returns the initial state; a copy without a stated lag has
+    caught up.
     """
     row_of = {task: row for row, task in enumerate(tasks)}
     assignment = GroupAssignment.empty(len(tasks), len(clients))

@@ -37,7 +37,6 @@ class ScalingPolicy:
 
     Attributes:
         value: the number of pods, or the percentage of the replicas at the start of the period.
-        period_ms: the period.
         is_percent: whether the value is a percentage.
     """
 
@@ -77,13 +76,7 @@ class ScalingBehavior:
 
 @dataclass(frozen=True, slots=True)
 class HorizontalScaling:
-    """A HorizontalPodAutoscaler.
-
-    Attributes:
-        min_replicas: `minReplicas`.
-        max_replicas: `maxReplicas`.
-        behavior: `behavior`; None for the rules of the controller without it.
-    """
+    """A HorizontalPodAutoscaler. `behavior`: `behavior`; None for the rules of the controller without it."""
 
     min_replicas: int
     max_replicas: int

@@ -273,13 +273,9 @@ def _record_bytes(changelogs: Changelogs, record: IntArray, num_tasks: int) -> F
 def shares(rows: IntArray, *amounts: npt.NDArray[np.generic]) -> FloatArray:
     """Return the fraction that each entry is of its row.
 
-    Args:
-        rows: shape (E,); the row of each entry.
-        amounts: measures by which to divide a row, each of shape (E,): the first one that is not 0 in the whole row is
-            used.
-
-    Returns:
-        Shape (E,); even fractions where all amounts of a row are 0.
+    `rows`, shape (E,): the row of each entry. `amounts`: measures by which to divide a row, each of shape (E,): the
+    first one that is not 0 in the whole row is used. The result has shape (E,): even fractions where all amounts of a
+    row are 0.
     """
     num_rows = int(rows.max(initial=-1)) + 1
     chosen = np.ones(len(rows), dtype=np.float64)

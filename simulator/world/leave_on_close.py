@@ -29,14 +29,9 @@ from simulator.world.world import GroupProtocol, World
 def leaves_on_close(world: World, client: str, leaves_group: bool | None, at_ms: int) -> bool:
     """Return whether a client leaves the group when it closes.
 
-    Args:
-        world: the group's protocol and configs, and which members are static.
-        client: name of the client.
-        leaves_group: the request of the event (`CloseOptions.GroupMembershipOperation`); None for the configs' default.
-        at_ms: when it closes, with the release that it has then.
-
-    Returns:
-        False if the group removes the client after its session timeout only.
+    `world`: the group's protocol and configs, and which members are static. `leaves_group`: the request of the event
+    (`CloseOptions.GroupMembershipOperation`); None for the configs' default. `at_ms`: when it closes, with the release
+    that it has then. Returns False if the group removes the client after its session timeout only.
     """
     configs = group_configs_of(world, client, at_ms)
     is_static = any(candidate.is_static for candidate in world.clients if candidate.name == client)

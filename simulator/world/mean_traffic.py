@@ -15,16 +15,9 @@ def mean_traffic(world: World, layout: Layout) -> TrafficRates:
     """Return the rates, leader racks and prices of a world.
 
     Leaders are those at the start. Rates are the configured ones, or the daily mean of measured ones. Later broker
-    failures and the hour of the day have no influence.
+    failures and the hour of the day have no influence. `layout`: its tasks and partitions.
 
     Complexity: O(P + T·X) for P partitions and T tasks that write to X topics.
-
-    Args:
-        world: the world.
-        layout: its tasks and partitions.
-
-    Returns:
-        The traffic rates.
     """
     racks = {broker.id: broker.rack for broker in world.cluster.brokers}
     topics = world.cluster.topics

@@ -22,7 +22,6 @@ class OtherProducer:
     """Processes that produce to topics of the cluster.
 
     Attributes:
-        name: its name.
         share_of: the fraction of each topic's bytes, as brokers store them, that it produces.
         racks: where its processes are.
         is_rack_aware: whether it prefers partitions whose leader is in its rack (KIP-1123).

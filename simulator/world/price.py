@@ -24,7 +24,6 @@ class Price:
     """The price of a cloud provider for a gigabyte (10⁹ bytes) of cross-rack traffic.
 
     Attributes:
-        provider: the provider.
         usd_per_gb: the price of sending and receiving.
         as_of: date and source of the price.
         received_usd_per_gb: the part of it for receiving; the rest is for sending.

@@ -30,7 +30,6 @@ class StateConfigs:
 
     Attributes:
         exactly_once: whether `processing.guarantee` is `exactly_once_v2`.
-        commit_interval_ms: `commit.interval.ms`.
         offset_storage: where the release keeps changelog offsets.
         transactional: whether stores get what is written only at commits (`enable.transactional.statestores`, 4.4);
             then the offsets are in stores.

@@ -45,10 +45,8 @@ def _unsubscribes(configs: GroupConfigs, is_static: bool) -> bool:
 def num_thread_numbers(world: World) -> list[int]:
     """Count the numbers of stream threads in the course of a run.
 
-    A thread gets the lowest free number. A thread that replaces another starts before that has ended.
-
-    Returns:
-        How many numbers the threads of each client have.
+    A thread gets the lowest free number. A thread that replaces another starts before that has ended. Returns how many
+    numbers the threads of each client have.
     """
     threads = {client.name: client.threads for client in world.clients}
     replaced: set[str] = set()

@@ -57,7 +57,6 @@ class Topic:
     """A topic with its replicas, traffic and size; tuples have one entry per partition.
 
     Attributes:
-        name: its name.
         replicas: broker ids in replica order, the preferred leader first.
         leaders: broker id of the leader, NO_LEADER if none.
         bytes_per_s: the usual production rate of the partition: the mean of a day if that was measured.
@@ -118,7 +117,6 @@ class Cluster:
     """The brokers and topics.
 
     Attributes:
-        brokers: the brokers.
         topics: the topics by name.
         reads_from_nearest_replica: whether brokers set `replica.selector.class` to the rack-aware selector; without it
             consumers read from leaders only.
@@ -149,7 +147,6 @@ class Store:
     """A state store.
 
     Attributes:
-        name: its name.
         changelog: its changelog topic, None if logging is disabled.
         persistent: whether it is on disk; an in-memory store is lost when its task closes.
         write_buffer_bytes: how much RocksDB collects in a memtable before it writes it to disk.
@@ -166,7 +163,6 @@ class Subtopology:
     """A subtopology: it runs as one task per partition, and is stateful if any store has a changelog.
 
     Attributes:
-        id: its number.
         source_topics: the topics that it reads.
         stores: its state stores.
         written_topics: the repartition and result topics that it writes; no other producer writes to them.
@@ -224,7 +220,6 @@ class GroupConfigs:
     """The configs of the group protocol, with Kafka's defaults.
 
     Attributes:
-        protocol: `group.protocol`.
         session_timeout_ms: `session.timeout.ms` (streams groups: `group.streams.session.timeout.ms` of the brokers):
             after which time without a heartbeat the group removes a member.
         heartbeat_interval_ms: `heartbeat.interval.ms`: the time between two heartbeats of a member of a classic group.
@@ -232,8 +227,8 @@ class GroupConfigs:
             consumer protocol `group.consumer.heartbeat.interval.ms`.
         streams_assignment_interval_ms: `group.streams.assignment.interval.ms`: the minimum time between two targets of
             a streams group (from Kafka 4.3 on; 0 before); under the consumer protocol that of `group.consumer`.
-        max_poll_interval_ms: `max.poll.interval.ms`: how long members have to join a rebalance, and how long the
-            leader may compute.
+        max_poll_interval_ms: `max.poll.interval.ms`: how long members have to join a rebalance, and how long the leader
+            may compute.
         initial_rebalance_delay_ms: `group.initial.rebalance.delay.ms` (streams groups:
             `group.streams.initial.rebalance.delay.ms`): how long an empty group waits for more members.
         extends_every_initial_delay: whether new members prolong that wait whenever the group was empty (brokers from
@@ -350,7 +345,6 @@ class Client:
         restore_bytes_per_s: how fast it can read changelogs, over all its tasks.
         records_per_s: how many source records a thread can process; None for no limit.
         is_static: whether its members have a `group.instance.id`.
-        reports: which offsets it reports.
         starts: whether it is a member from the start; otherwise an event starts it.
         tasks: its tasks at the start; empty unless the world starts running.
         host: the name of its host; None for a host of its own, without a limit beyond `restore_bytes_per_s`.

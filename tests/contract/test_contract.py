@@ -18,7 +18,7 @@ from tests.contract.random_applications import RandomApplication, rebalance_unti
 
 pytestmark = pytest.mark.answers
 
-WORLDS = int(os.environ.get("CONTRACT_WORLDS", "100"))
+WORLDS = int(os.environ.get("CONTRACT_WORLDS", "50"))
 """Number of applications for each assignor."""
 
 EVENTS = 4

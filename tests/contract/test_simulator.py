@@ -23,7 +23,7 @@ from tests.simulator.world_builders import HOUR, with_group
 
 pytestmark = pytest.mark.answers
 
-EXAMPLES = int(os.environ.get("CONTRACT_WORLDS", "100")) * 3 // 10
+EXAMPLES = int(os.environ.get("CONTRACT_WORLDS", "50")) * 3 // 10
 """Number of random worlds, and of random histories of a group."""
 
 

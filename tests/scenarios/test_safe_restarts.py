@@ -81,7 +81,7 @@ def seconds(duration: str) -> int:
 
 
 @settings(
-    max_examples=max(1, WORLDS // 4), derandomize=PROFILE not in ("certify", "nightly"), database=None, deadline=None
+    max_examples=max(1, WORLDS // 10), derandomize=PROFILE not in ("certify", "nightly"), database=None, deadline=None
 )
 @given(documents())
 def test_a_run_has_an_outage_exactly_if_a_warning_says_so(document: Document) -> None:

@@ -34,7 +34,6 @@ class Exhibit:
 
     Attributes:
         page: file name of the page.
-        text: its text.
         figures: content of its figures, by file name.
     """
 

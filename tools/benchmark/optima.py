@@ -76,13 +76,7 @@ def cost_of(state: ApplicationState, columns: AssignmentColumns) -> int | None:
 
 
 def is_balanced(state: ApplicationState, columns: AssignmentColumns, slack: int = 0) -> bool:
-    """Return whether an assignment is balanced, so that it cannot cost less than the optimum.
-
-    Args:
-        state: the instance.
-        columns: the assignment.
-        slack: slack of the optimum.
-    """
+    """Return whether an assignment is balanced, so that it cannot cost less than the optimum."""
     stateful, running = state.tasks.stateful, columns.active != UNASSIGNED
     standbys = min(state.assignment_configs.num_standby_replicas, max(len(state.clients) - 1, 0))
     if not running.all() or (columns.standby[stateful].sum(axis=1) != standbys).any():

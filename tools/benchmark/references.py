@@ -23,8 +23,7 @@ def reference_answers(
 ) -> Iterator[dict[str, Any]]:
     """Yield the answers of Kafka's classes, each with the releases that give it.
 
-    Raises:
-        DifferentAnswerError: the assignor of this project with the same name gives another answer.
+    Raises DifferentAnswerError if the assignor of this project with the same name gives another answer.
     """
     for entry in entries:
         on_progress(entry.name)

@@ -75,8 +75,6 @@ class Results:
     """All stored results.
 
     Attributes:
-        runs: rows of the runs.
-        instances: rows of the instances.
         solutions: rows of the final assignments.
         answers: Kafka's first assignments.
         versions: versions of what computed them.

@@ -10,10 +10,7 @@ from reports.analysis.review.leaderboard import WinsAndLosses
 def table(headers: Sequence[str], rows: Iterable[Sequence[str]], right: Iterable[int] = ()) -> str:
     """Return a table in Markdown with a final newline.
 
-    Args:
-        headers: titles of the columns.
-        rows: cells.
-        right: columns that are aligned to the right.
+    `headers`: titles of the columns; `right`: columns that are aligned to the right.
     """
     numbers = set(right)
     lines = [

@@ -25,11 +25,7 @@ _LIMIT_S: Final = 120
 def config_names(release: str) -> dict[str, list[str]]:
     """Return the names of the configs of a release by class: streams, consumer, producer, admin, topic.
 
-    Args:
-        release: the release, such as 4.3.1.
-
-    Raises:
-        ClusterError: a JAR or Java is missing, or the program fails.
+    Raises ClusterError if a JAR or Java is missing, or the program fails.
     """
     jars = find_jars([Dependency(f"org.apache.kafka:kafka-streams:{release}")])
     command = [find_executable("java", "a JDK 17"), "-cp", ":".join(jars), str(_PROGRAM)]

@@ -15,9 +15,7 @@ _ENTITY = re.compile("|".join(map(re.escape, _ENTITIES)))
 def prose(text: str, is_first: bool = True) -> str:
     """Return a text on one line with the characters escaped that are markup.
 
-    Args:
-        text: the text.
-        is_first: whether a line may begin with it, where more characters are markup.
+    `is_first` says whether a line may begin with it, where more characters are markup.
     """
     escaped = _MARKUP.sub(lambda found: f"\\{found[0]}", printable(text))
     if is_first:

@@ -36,8 +36,7 @@ class ExampleError(Exception):
 def refreshed(page: str) -> str:
     """Return a page with the current output of its examples.
 
-    Raises:
-        ExampleError: A command fails, or does not fail where it should.
+    Raises ExampleError if a command fails, or does not fail where it should.
     """
     with tempfile.TemporaryDirectory(prefix="assignor-sim-examples-") as name:
         session = _Session(Path(name))

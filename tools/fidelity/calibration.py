@@ -76,12 +76,8 @@ class Calibration:
 def calibrate(kafka_version: str, repetitions: int) -> Calibration:
     """Run an application alone through joins and restarts, and measure it.
 
-    Args:
-        kafka_version: Release of Kafka.
-        repetitions: Number of hosts that join, and of their restarts with their disk.
-
-    Raises:
-        ClusterError: Kafka, Java or Maven failed, or the application did not become stable.
+    `repetitions`: number of hosts that join, and of their restarts with their disk. Raises ClusterError if Kafka, Java
+    or Maven failed, or the application did not become stable.
     """
     spec = ClusterSpec(brokers=len(RACKS), racks=RACKS, kafka_version=kafka_version, broker_configs=BROKER_CONFIGS)
     samples = ClientSamples()
@@ -101,11 +97,7 @@ def calibrate(kafka_version: str, repetitions: int) -> Calibration:
 
 
 def summarize(samples: ClientSamples, kafka_version: str) -> Calibration:
-    """Return medians and spread of samples.
-
-    Raises:
-        ValueError: A time was never measured.
-    """
+    """Return medians and spread of samples; raise ValueError if a time was never measured."""
     measured = {name: getattr(samples, name) for name in ("open_store", "restore_start", "rejoin", "start")}
     for name, values in measured.items():
         if not values:

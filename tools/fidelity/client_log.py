@@ -64,9 +64,8 @@ class ClientSamples:
 def read_samples(log: str, started_ms: int | None = None) -> ClientSamples:
     """Return the durations that a log of one client shows.
 
-    Args:
-        log: The log of one process with one application.
-        started_ms: When the process was started, since 1970; None to leave `start` empty.
+    `log`: the log of one process with one application. `started_ms`: when the process was started, since 1970; None to
+    leave `start` empty.
     """
     lines = [line for line in log_lines(log) if started_ms is None or line.at_ms >= started_ms]
     samples = ClientSamples(_open_store(lines), _restore_start(lines), _rejoin(lines))
@@ -79,12 +78,8 @@ def read_samples(log: str, started_ms: int | None = None) -> ClientSamples:
 def opened_offsets(log: str, client: str) -> dict[str, dict[tuple[str, int], int]]:
     """Return up to where each store had been written to disk when it was last opened.
 
-    Args:
-        log: The log of one process.
-        client: Client id, without the number of a thread.
-
-    Returns:
-        The next offset to read, 0 for an empty store; by task, changelog and partition.
+    `client`: client id, without the number of a thread. Returns the next offset to read, 0 for an empty store; by task,
+    changelog and partition.
     """
     opened: dict[str, dict[tuple[str, int], int]] = {}
     for line in log_lines(log):

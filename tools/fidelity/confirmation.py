@@ -24,7 +24,6 @@ class Confirmation:
         predicted: Predicted task distribution and number of rebalances.
         predicted_outcome: Predicted times and restored bytes.
         range: Outcomes with the shortest and the longest client times; empty if they are exact.
-        observed: Observed task distribution.
         outcome: Observed times and restored bytes.
         threads: Observed active tasks of each thread, by process id.
         is_streams_group: Whether the group coordinator assigned tasks; then no leader logged its decisions.

@@ -65,8 +65,6 @@ class Experiment:
 
     Attributes:
         name: Name of the experiment.
-        cluster: The cluster.
-        hosts: The hosts.
         applications: The applications that run on every host.
         topologies: Output of `Topology.describe()` by application.
         confirmations: Result of each step and application.
@@ -223,13 +221,9 @@ class Experiment:
     ) -> None:
         """Wait until all groups are stable, observe them, and compare with the predictions.
 
-        Args:
-            step: Name of the step.
-            at_ms: Time of the event, since 1970.
-            simulated: Simulation of each application.
-            period_ms: Period of simulated time that this step covers.
-            started: Hosts that had to start first, which takes time that the simulation does not include. Times are
-                relative to their first join.
+        `at_ms`: time of the event, since 1970. `simulated`: simulation of each application. `period_ms`: period of
+        simulated time that this step covers. `started`: hosts that had to start first, which takes time that the
+        simulation does not include. Times are relative to their first join.
         """
         self._wait_until_stable()
         self.confirmations += [

@@ -36,7 +36,6 @@ class LoggedClientState:
     """State of a client before an assignment.
 
     Attributes:
-        process_id: Process id.
         threads: Number of stream threads.
         active: Previous active tasks.
         standby: Previous standby tasks.
@@ -57,7 +56,6 @@ class LeaderDecision:
     Attributes:
         at_ms: Time since 1970.
         clients: State of the clients, in the order of the leader's map.
-        assignment: The assignment.
     """
 
     at_ms: int
@@ -87,13 +85,9 @@ def warmed_up_early(
     """Return whether a follow-up rebalance, not a probing one, already found a warm-up replica caught up.
 
     Restoring a small state takes about as long as a follow-up rebalance. If it is faster, the leader moves the active
-    task at the follow-up rebalance, which saves a later probing rebalance.
-
-    Args:
-        decisions: Decisions of an application without standby replicas, by time.
-        probing_interval_ms: `probing.rebalance.interval.ms`.
-        acceptable_recovery_lag: `acceptable.recovery.lag`. With exactly-once, a warm-up that has read everything still
-            has a lag of 1 per changelog.
+    task at the follow-up rebalance, which saves a later probing rebalance. `decisions`: decisions of an application
+    without standby replicas, by time. `acceptable_recovery_lag`: `acceptable.recovery.lag`. With exactly-once, a
+    warm-up that has read everything still has a lag of 1 per changelog.
     """
     return any(
         task in decision.assignment.standby.get(client.process_id, ()) and lag <= acceptable_recovery_lag
@@ -109,12 +103,9 @@ def replay(
 ) -> TaskDistribution:
     """Return the assignment of the reimplemented assignor for the input of a leader decision.
 
-    Args:
-        decision: Provides the state of the clients.
-        template: A state of the same application; provides tasks, partitions and configs.
-        racks: Rack of each process, which is its client tag as well.
-        assignor: Name of the assignor, as `assignors.registry.load` accepts it.
-        kafka: Release of the leader.
+    `decision`: provides the state of the clients. `template`: a state of the same application; provides tasks,
+    partitions and configs. `racks`: rack of each process, which is its client tag as well. `assignor`: name of the
+    assignor, as `assignors.registry.load` accepts it.
     """
     order = template.task_insertion_order
     rows = range(len(template.tasks)) if order is None else order.tolist()

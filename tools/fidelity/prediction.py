@@ -38,11 +38,8 @@ class TaskDistribution:
     ) -> TaskDistribution:
         """Build a distribution from columns.
 
-        Args:
-            tasks: T task ids.
-            processes: N process ids.
-            owner: Shape (T,); index of the process that runs each task.
-            standby: Shape (T, N); whether a process has a standby of a task.
+        `tasks`: T task ids. `processes`: N process ids. `owner`, shape (T,): index of the process that runs each task.
+        `standby`, shape (T, N): whether a process has a standby of a task.
         """
         active_tasks = {process: _select(tasks, owner == row) for row, process in enumerate(processes)}
         standby_tasks = {process: _select(tasks, standby[:, row]) for row, process in enumerate(processes)}
@@ -105,16 +102,8 @@ def simulate_document(
 ) -> tuple[Trace, tuple[CapturedRound, ...]]:
     """Simulate an edited scenario.
 
-    Args:
-        document: The scenario as plain values.
-        assignor: Name of the assignor, as `assignors.registry.load` accepts it.
-        source: Name of the scenario in errors.
-
-    Returns:
-        The trace, and the state and assignment of each round.
-
-    Raises:
-        ScenarioError: The scenario is invalid.
+    `document`: the scenario as plain values; `assignor`: name of the assignor, as `assignors.registry.load` accepts it;
+    `source`: name of the scenario in errors. Returns the trace, and the state and assignment of each round.
     """
     scenario = loads(json.dumps(document), source)
     trace = run(scenario, assignor, capture=True)

@@ -22,11 +22,7 @@ UNEXPLAINED = "not explained"
 
 
 def write_page(confirmations: Sequence[StoredConfirmation], page: Path = PAGE) -> None:
-    """Replace the tables of the page.
-
-    Raises:
-        ValueError: The page has no place for a table.
-    """
+    """Replace the tables of the page; raise ValueError if the page has no place for a table."""
     text = page.read_text()
     for name, table in tables(confirmations).items():
         begin, end = BEGIN.format(name=name), END.format(name=name)

@@ -27,7 +27,6 @@ class Restart:
     """An observed restart of a host.
 
     Attributes:
-        host: The host.
         at_ms: When it closed, relative to the first of several restarts.
         down_ms: Time until it joined again.
     """
@@ -82,10 +81,7 @@ def with_restarts(imported: Document, application: TestedApplication, restarts: 
 def with_blackout(imported: Document, application: TestedApplication, delays_ms: Mapping[Host, int]) -> Document:
     """Return the scenario in which all hosts crash, configs change, and all hosts return.
 
-    Args:
-        imported: A scenario.
-        application: Its application.
-        delays_ms: How long after the first host each one joined again, as observed.
+    `delays_ms`: how long after the first host each one joined again, as observed.
     """
     events: list[Document] = []
     for host, delay_ms in delays_ms.items():
@@ -100,9 +96,7 @@ def with_blackout(imported: Document, application: TestedApplication, delays_ms:
 def with_opened_stores(imported: Document, lags_by_process: Mapping[str, Mapping[str, int]]) -> Document:
     """Return the scenario with what was on disk when the stores of assigned tasks were opened.
 
-    Args:
-        imported: A scenario.
-        lags_by_process: By process id and task, how many records it is behind; without empty stores.
+    `lags_by_process`: by process id and task, how many records it is behind; without empty stores.
     """
     return {**imported, "clients": [_with_opened(client, lags_by_process) for client in imported["clients"]]}
 
@@ -126,10 +120,8 @@ def _flat(tasks: Sequence[str | Sequence[str]]) -> list[str]:
 def with_members(document: Document, assignor: str, members: Mapping[str, str]) -> Document:
     """Return the scenario with the members of a streams group, which decide ties.
 
-    Args:
-        document: A scenario.
-        assignor: The only assignor of the result.
-        members: Process id by member id, in the order in which the coordinator lists the members.
+    `assignor`: the only assignor of the result; `members`: process id by member id, in the order in which the
+    coordinator lists the members.
     """
     entry = {"assignor": assignor, "label": assignor, "parameters": {"members": dict(members)}}
     return {**document, "assignors": [entry]}

@@ -49,10 +49,7 @@ def predict_outcome(trace: Trace, from_ms: int, until_ms: int) -> StepOutcome:
 def is_close(predicted_ms: float, observed_ms: float, *, delay_ms: float = 0) -> bool:
     """Return whether two times differ by no more than the larger of 3 s and 15 % of the observed time.
 
-    Args:
-        predicted_ms: Predicted time.
-        observed_ms: Observed time.
-        delay_ms: By how much more the observed time may be later, because the machine was busy.
+    `delay_ms`: by how much more the observed time may be later, because the machine was busy.
     """
     tolerance_ms = max(TOLERANCE_MS, TOLERANCE_SHARE * observed_ms)
     return -tolerance_ms <= observed_ms - predicted_ms <= tolerance_ms + delay_ms

@@ -41,7 +41,6 @@ class ExperimentSpec:
     Attributes:
         name: Name, also of its hosts (with a number).
         applications: Its applications; each runs on all hosts.
-        num_hosts: Number of hosts.
         steps: What happens, in order.
         releases: Releases on which it runs.
         lane: Experiments of one lane run one after another, at the same time as other lanes, on the same brokers. Most
@@ -124,8 +123,7 @@ RELEASES = (LATEST, RECORDED_3_9, STREAMS_GROUPS_ONLY)
 def experiments_on(kafka_version: str, names: Sequence[str] | None = None) -> list[ExperimentSpec]:
     """Return the experiments of a release, or those with a name, on any release.
 
-    Raises:
-        ValueError: There is no experiment of that name.
+    Raises ValueError if there is no experiment of that name.
     """
     known = {spec.name: spec for spec in EXPERIMENTS}
     if names is None:
@@ -156,17 +154,10 @@ def applications_of(spec: ExperimentSpec, kafka_version: str) -> list[TestedAppl
 def run_steps(kafka_version: str, names: Sequence[str] | None = None, kept: Path | None = None) -> list[Confirmation]:
     """Start a cluster, run experiments on it, and compare each step with its prediction.
 
-    Args:
-        kafka_version: Release.
-        names: Names of the experiments; by default all of the release.
-        kept: Folder for the scenarios of all steps and the logs of all hosts and brokers; None to keep neither.
-
-    Returns:
-        The predicted and observed result of each step and application.
-
-    Raises:
-        ClusterError: Kafka, Java or Maven failed, or an application did not become stable.
-        ValueError: There is no experiment of that name.
+    `names`: names of the experiments; by default all of the release. `kept`: folder for the scenarios of all steps and
+    the logs of all hosts and brokers; None to keep neither. Returns the predicted and observed result of each step and
+    application. Raises ClusterError if Kafka, Java or Maven failed, or an application did not become stable; and
+    ValueError if there is no experiment of that name.
     """
     specs = experiments_on(kafka_version, names)
     has_streams_groups = any(

@@ -38,7 +38,6 @@ class StoredConfirmation:
         differences: Differences between predicted and observed task distribution.
         tasks: Number of active and standby tasks.
         threads: Number of threads of all processes; 0 if the simulator does not predict tasks by thread.
-        active_tasks: Number of active tasks.
         tasks_on_predicted_thread: Number of active tasks on the predicted thread.
         predicted_rebalances_ms: Predicted time of each rebalance.
         range_of_rebalances: Number of rebalances with the shortest and with the longest client times; empty if exact.

@@ -34,9 +34,6 @@ class TestedGroup:
     """An application on hosts of a cluster.
 
     Attributes:
-        cluster: The cluster.
-        hosts: The hosts.
-        application: The application.
         topology: Output of `Topology.describe()`.
         configs: Its Kafka Streams configs.
     """
@@ -115,8 +112,7 @@ class TestedGroup:
     def first_join_ms(self, host: Host, since_ms: int) -> int:
         """Return when the first thread on a host asked to join the group, since 1970.
 
-        Raises:
-            ClusterError: None did.
+        Raises ClusterError if none did.
         """
         client = re.escape(f"{self.application.id}-{host.name}")
         text = _JOINS_STREAMS if self.application.uses_streams_groups else _JOINS_CLASSIC
@@ -146,10 +142,8 @@ class TestedGroup:
     def outcome(self, observation: Observation, since_ms: int, event_ms: int) -> StepOutcome:
         """Return what happened since a step began.
 
-        Args:
-            observation: An import after the step, which provides the size of changelog records.
-            since_ms: When the step began, since 1970.
-            event_ms: The time to which times are relative, since 1970.
+        `observation`: an import after the step, which provides the size of changelog records; `since_ms`: when the step
+        began, since 1970; `event_ms`: the time to which times are relative, since 1970.
         """
         assigned_ms = self.assignment_times_ms(since_ms)
         changed_ms = [tasks.at_ms for history in self.task_histories() for tasks in history if tasks.at_ms >= since_ms]

@@ -17,14 +17,7 @@ from tools.fidelity.step_outcome import StepOutcome, predict_outcome
 def predict_range(trace: Trace, document: Document, assignor: str, period_ms: tuple[int, int]) -> list[StepOutcome]:
     """Return the outcomes of a period with copies that begin to read as early and as late as client times allow.
 
-    Args:
-        trace: The prediction.
-        document: Its scenario.
-        assignor: Name of its assignor.
-        period_ms: Period of simulated time.
-
-    Returns:
-        Two outcomes; none if the simulator knows no client times, or knows them exactly.
+    Returns two outcomes; none if the simulator knows no client times, or knows them exactly.
     """
     application = trace.world.application
     times: Any = getattr(application, "times", None)

@@ -65,11 +65,7 @@ class HadoopCluster:
 def hadoop_cluster() -> Iterator[HadoopCluster]:
     """Start a cluster with an empty file system for the duration of the block.
 
-    Yields:
-        The cluster.
-
-    Raises:
-        ClusterError: Java or Maven is missing, or the cluster does not start.
+    Raises ClusterError if Java or Maven is missing, or the cluster does not start.
     """
     classpath = build_classpath(HADOOP_CLUSTER)
     java = find_executable("java", "a JDK, version 17 or newer")
@@ -106,8 +102,7 @@ def hadoop_cluster() -> Iterator[HadoopCluster]:
 def _uri(process: subprocess.Popen[bytes], log: Path) -> str:
     """Return the URI of the file system, which the cluster prints when it has started.
 
-    Raises:
-        ClusterError: it does not start in time.
+    Raises ClusterError if it does not start in time.
     """
     assert process.stdout is not None
     if select.select([process.stdout], [], [], START_TIMEOUT_S)[0] and (line := process.stdout.readline()):

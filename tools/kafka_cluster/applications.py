@@ -43,7 +43,6 @@ class TableTopic:
 
     Attributes:
         topic: Name of the topic.
-        partitions: Number of partitions.
         records: Number of records, all with different keys.
         value_bytes: Size of each record's value.
     """
@@ -98,8 +97,7 @@ class Host:
     def start(self, applications: Mapping[str, Mapping[str, object]]) -> None:
         """Start the host with applications, given as Kafka Streams configs by application id.
 
-        Raises:
-            ClusterError: The host is already running, or was removed.
+        Raises ClusterError if the host is already running, or was removed.
         """
         if self.process is not None or self._is_removed:
             raise ClusterError(f"host {self.name} is {'removed' if self._is_removed else 'already running'}")
@@ -240,11 +238,7 @@ class Hosts:
         return tuple(self._hosts)
 
     def running(self) -> Sequence[Host]:
-        """Return the running hosts.
-
-        Raises:
-            ClusterError: A host exited by itself.
-        """
+        """Return the running hosts; raise ClusterError if a host exited by itself."""
         for host in self._hosts:
             if host.process is not None and host.process.poll() is not None:
                 raise ClusterError(
@@ -255,8 +249,7 @@ class Hosts:
     def wait_until(self, description: str, condition: Callable[[], bool], timeout_s: float) -> None:
         """Wait until a condition holds; the description is for the error.
 
-        Raises:
-            ClusterError: The condition does not hold within `timeout_s` seconds, or a host exits.
+        Raises ClusterError if the condition does not hold within `timeout_s` seconds, or a host exits.
         """
         deadline_s = time.monotonic() + timeout_s
         while not condition():
@@ -268,20 +261,12 @@ class Hosts:
 
 
 def prepare(cluster: KafkaCluster, records: int) -> None:
-    """Create the topics of the click-counting application and write `records` records to each input topic.
-
-    Raises:
-        ClusterError: The program fails.
-    """
+    """Create the topics of the click-counting application and write `records` records to each input topic."""
     cluster.run_main(TOPOLOGY, "prepare", cluster.bootstrap_servers, str(records), timeout_s=PREPARE_TIMEOUT_S)
 
 
 def prepare_table(cluster: KafkaCluster, table: TableTopic) -> None:
-    """Create and fill the topic of a table.
-
-    Raises:
-        ClusterError: The program fails.
-    """
+    """Create and fill the topic of a table."""
     numbers = map(str, (table.partitions, table.records, table.value_bytes))
     arguments = ("prepare", cluster.bootstrap_servers, table.topic, *numbers)
     cluster.run_main(TABLE_TOPOLOGY, *arguments, timeout_s=FILL_TIMEOUT_S)

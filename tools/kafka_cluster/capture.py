@@ -23,9 +23,7 @@ def capture(cluster: KafkaCluster, out_dir: Path) -> None:
     """Run the order-processing application on `cluster`, then write the tools' output to files in `out_dir`.
 
     The files are `topics.txt`, `brokers.txt`, `topology.txt` and `log_dirs.json.txt`, unmodified standard output.
-
-    Raises:
-        ClusterError: The application or a tool fails or times out.
+    Raises ClusterError if the application or a tool fails or times out.
     """
     cluster.run_main(APPLICATION, "prepare", cluster.bootstrap_servers, timeout_s=PREPARE_TIMEOUT_S)
     state_dir = f"state.dir={cluster.work_dir / 'streams'}"

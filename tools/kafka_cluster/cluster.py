@@ -146,20 +146,12 @@ class KafkaCluster:
         return [self._log(node_id).read_text(errors="replace") for node_id in self._processes]
 
     def run_tool(self, name: str, *arguments: str, timeout_s: float = TOOL_TIMEOUT_S) -> str:
-        """Run a tool of Kafka on this cluster, by the simple name of its class (`TopicCommand`); return its output.
-
-        Raises:
-            ClusterError: This release has no such tool, it fails, or it takes longer than `timeout_s` seconds.
-        """
+        """Run a tool of Kafka on this cluster, by the simple name of its class (`TopicCommand`); return its output."""
         connected = ["--bootstrap-server", self.bootstrap_servers, *arguments]
         return self.run_main(find_main_class(self.classpath, name), *connected, timeout_s=timeout_s)
 
     def run_main(self, main_class: str, *arguments: str, timeout_s: float, heap_mb: int = 256) -> str:
-        """Run a Java program of the class path; return its standard output.
-
-        Raises:
-            ClusterError: It fails or takes longer than `timeout_s` seconds.
-        """
+        """Run a Java program of the class path; return its standard output."""
         return self._run(self.classpath, main_class, arguments, timeout_s=timeout_s, heap_mb=heap_mb)
 
     def _run(
@@ -205,8 +197,7 @@ class KafkaCluster:
     def _await_started(self, node_id: int, process: subprocess.Popen[bytes], deadline_s: float) -> None:
         """Wait until the node logs that it has started.
 
-        Raises:
-            ClusterError: The node exits or does not start before the deadline.
+        Raises ClusterError if the node exits or does not start before the deadline.
         """
         log = self._log(node_id)
         while STARTED not in log.read_text(errors="replace"):
@@ -282,8 +273,7 @@ class KafkaCluster:
 def _free_ports(count: int) -> list[int]:
     """Return `count` free ports of loopback; the search starts at a different port in each process.
 
-    Raises:
-        ClusterError: Fewer ports are free.
+    Raises ClusterError if fewer ports are free.
     """
     span = LAST_PORT - FIRST_PORT
     ports: list[int] = []

@@ -100,11 +100,7 @@ def planned_consumers() -> list[PlannedConsumer]:
 def capture_consumer_night(cluster: KafkaCluster, out_dir: Path) -> list[ConsumerEvent]:
     """Run the consumers through the night, and write their records and the description of the cluster to a folder.
 
-    Returns:
-        What the consumers printed.
-
-    Raises:
-        ClusterError: A JVM or a tool fails.
+    Returns what the consumers printed. Raises ClusterError if a JVM or a tool fails.
     """
     out_dir.mkdir(parents=True, exist_ok=True)
     for topic, partitions in TOPICS.items():

@@ -27,7 +27,6 @@ class PlannedConsumer:
         group: The `group.id`.
         name: Its name within the group.
         topics: The topics to which it subscribes.
-        configs: Its configs.
         starts_ms: When it starts.
         closes_ms: When it closes, None for never.
         crashes_ms: When its process is killed, None for never.
@@ -49,9 +48,7 @@ class ConsumerEvent:
     Attributes:
         at_ms: Time from the start of the plan.
         group: The `group.id`.
-        name: Its name.
         what: `assigned`, `revoked`, `lost` or `generation`.
-        member_id: Its member id.
         generation: Its generation, or member epoch.
         partitions: The partitions concerned; for `generation`, all that it owns.
     """
@@ -73,17 +70,8 @@ def run_consumers(
 ) -> list[ConsumerEvent]:
     """Run consumers for some time; those that crash together share a JVM, and all others do.
 
-    Args:
-        cluster: The cluster.
-        planned: The consumers.
-        duration_ms: When to stop, from the start of the plan.
-        on_start: Called with the time at which the plan starts, in milliseconds since 1970.
-
-    Returns:
-        The events by time.
-
-    Raises:
-        ClusterError: A JVM exits by itself.
+    `duration_ms`: when to stop, from the start of the plan; `on_start`: called with the time at which the plan starts,
+    in milliseconds since 1970. Raises ClusterError if a JVM exits by itself.
     """
     folder = Path(tempfile.mkdtemp(prefix="consumers-", dir=cluster.work_dir))
     by_crash: dict[int | None, list[str]] = {}

@@ -77,8 +77,7 @@ def broker_configs_on(kafka_version: str) -> Mapping[str, object]:
 def capture_night(cluster: KafkaCluster, out_dir: Path) -> None:
     """Run the applications through the night and write everything to a folder.
 
-    Raises:
-        ClusterError: An application or a tool fails or times out.
+    Raises ClusterError if an application or a tool fails or times out.
     """
     applications = applications_on(cluster.spec.kafka_version)
     out_dir.mkdir(parents=True, exist_ok=True)

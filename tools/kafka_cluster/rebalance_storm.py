@@ -36,8 +36,7 @@ _ENTRY_START = re.compile(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} ")
 def capture_storm(cluster: KafkaCluster, out_dir: Path) -> None:
     """Start three clients, kill and restart one of them repeatedly, and write the output of Kafka's tools and the logs.
 
-    Raises:
-        ClusterError: The application or a tool fails or times out.
+    Raises ClusterError if the application or a tool fails or times out.
     """
     with Hosts(cluster) as hosts:
         prepare(cluster, RECORDS)

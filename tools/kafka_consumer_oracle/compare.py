@@ -46,11 +46,7 @@ def answer_of(assignor: ConsumerAssignor, answered: AnsweredProblem) -> Json:
 def compare(
     answered: Iterable[tuple[ConsumerAssignorInfo, AnsweredProblem]],
 ) -> list[tuple[ConsumerAssignorInfo, ConsumerTally]]:
-    """Compare this project's answers with Kafka's, and print the problems that differ.
-
-    Returns:
-        The numbers of answers by assignor.
-    """
+    """Compare this project's answers with Kafka's, and print the problems that differ."""
     tallies: dict[tuple[str, str], tuple[ConsumerAssignorInfo, ConsumerAssignor, ConsumerTally]] = {}
     for info, problem in answered:
         key = info.name, str(info.protocol)

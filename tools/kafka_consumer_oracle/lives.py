@@ -21,7 +21,6 @@ class AnsweredProblem:
     """A problem with Kafka's answer.
 
     Attributes:
-        state: the group.
         problem: the same as JSON; the assignor is without release.
         answer: `{"assignment": …, "error": …}`.
     """
@@ -36,14 +35,8 @@ def answered_problems(
 ) -> Iterator[tuple[ConsumerAssignorInfo, AnsweredProblem]]:
     """Run Kafka on random groups: what members own follows from the previous answer of the same assignor.
 
-    Args:
-        infos: assignors of one protocol, which share a Java process.
-        kafka_version: the release.
-        seeds: seeds of the groups, of which each assignor has its own copy.
-        rounds: number of rebalances of each group.
-
-    Yields:
-        The problems with Kafka's answers, by assignor.
+    `infos`: assignors of one protocol, which share a Java process; `seeds`: seeds of the groups, of which each assignor
+    has its own copy. Yields the problems with Kafka's answers, by assignor.
     """
     protocol = infos[0].protocol
     is_classic = protocol is ConsumerProtocol.CLASSIC

@@ -18,16 +18,9 @@ Json = dict[str, Any]
 def run_released(problems: Sequence[Json], kafka_version: str, protocol: ConsumerProtocol) -> list[Json]:
     """Run Kafka's assignors on problems.
 
-    Args:
-        problems: Problems in the schema of docs/reference/problems.md, which name assignors without release.
-        kafka_version: Release of `kafka-clients` (classic) or `kafka-group-coordinator` (consumer) on Maven Central.
-        protocol: Protocol of all problems.
-
-    Returns:
-        `{"assignment": …, "error": …}` for each problem; partitions are in the order of Kafka's answer.
-
-    Raises:
-        ClusterError: Java or Maven fails, or a problem is invalid.
+    `problems`: problems in the schema of docs/reference/problems.md, which name assignors without release;
+    `kafka_version`: release of `kafka-clients` (classic) or `kafka-group-coordinator` (consumer) on Maven Central.
+    Returns `{"assignment": …, "error": …}` for each problem; partitions are in the order of Kafka's answer.
     """
     classpath = build_classpath(consumer_oracle(kafka_version, str(protocol)))
     text = "".join(json.dumps(problem) + "\n" for problem in problems)

@@ -23,7 +23,6 @@ class RandomConsumerGroup:
     """A group that changes from rebalance to rebalance; equal seeds give equal lives for equal answers.
 
     Attributes:
-        seed: the seed.
         is_classic: whether members report owned partitions in any state; brokers know consistent assignments only.
         rng: source of all random choices.
         members: members by id, in the order in which Kafka lists them.

@@ -85,17 +85,7 @@ def compare_configs(kafka_version: str) -> int:
 def compare(
     answered: Iterator[tuple[Problem, Json]], kafka_version: str, info: AssignorInfo, out: Path | None
 ) -> Tally:
-    """Count identical answers in both collection orders, and print the problems that differ.
-
-    Args:
-        answered: Problems with the answers in Java.
-        kafka_version: Release that answered.
-        info: The assignor to compare.
-        out: File for the problems that differ.
-
-    Returns:
-        The numbers of answers.
-    """
+    """Count identical answers in both collection orders, and print the problems that differ."""
     tally, wrong = Tally(), []
     for problem, line in answered:
         tally.compared += 1

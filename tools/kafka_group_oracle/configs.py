@@ -15,9 +15,7 @@ _LIMITS: Final = {"[1,...]": " ≥ 1", "[0,...]": " ≥ 0"}
 def config_differences(kafka_version: str, released: Mapping[str, Json]) -> Iterator[str]:
     """Yield what differs between the table and a release, one sentence per key.
 
-    Args:
-        kafka_version: the release, such as 4.3.1.
-        released: type, default, valid values and visibility of each config of the release, by key.
+    `released`: type, default, valid values and visibility of each config of the release, by key.
     """
     major, minor = map(int, kafka_version.split(".")[:2])
     known = [(key, since, config) for config in STREAMS_GROUP_CONFIGS for key, since in config.first_releases()]

@@ -23,14 +23,8 @@ def answered_problems(
 ) -> Iterator[tuple[Problem, Json]]:
     """Run Kafka on random groups, round by round: each answer is the previous assignment of the next round.
 
-    Args:
-        kafka_version: The release.
-        seeds: Seeds of the groups.
-        rounds: Number of assignments of each group.
-        custom: A custom assignor; None for Kafka's.
-
-    Yields:
-        The problem with its answers, and the same as a line of a problem file.
+    `custom`: a custom assignor; None for Kafka's. Yields the problem with its answers, and the same as a line of a
+    problem file.
     """
     for start in range(0, len(seeds), GROUPS_PER_BATCH):
         groups = [RandomGroup.from_seed(seed) for seed in seeds[start : start + GROUPS_PER_BATCH]]

@@ -40,16 +40,9 @@ def run_assignor(
 ) -> list[Json]:
     """Run Kafka's assignor, or a custom one, on problems.
 
-    Args:
-        problems: Problems in the schema of docs/reference/problems.md; their assignor is ignored.
-        kafka_version: Release of `org.apache.kafka:kafka-group-coordinator` on Maven Central.
-        custom: A custom assignor; None for Kafka's.
-
-    Returns:
-        `{"sorted": answer, "production": answer}` for each problem.
-
-    Raises:
-        ClusterError: Java or Maven fails, or a problem is not one of a streams group.
+    `problems`: problems in the schema of docs/reference/problems.md; their assignor is ignored. `kafka_version`:
+    release of `org.apache.kafka:kafka-group-coordinator` on Maven Central. `custom`: a custom assignor; None for
+    Kafka's. Returns `{"sorted": answer, "production": answer}` for each problem.
     """
     text = "".join(json.dumps(problem) + "\n" for problem in problems)
     lines = _run_java(MAIN_CLASS, text, kafka_version, custom)
@@ -57,11 +50,7 @@ def run_assignor(
 
 
 def read_configs(kafka_version: str = NEWEST_KAFKA) -> dict[str, Json]:
-    """Return type, default, valid values and visibility of a release's configs of streams groups, by key.
-
-    Raises:
-        ClusterError: Java or Maven fails.
-    """
+    """Return type, default, valid values and visibility of a release's configs of streams groups, by key."""
     [line] = _run_java(CONFIGS_CLASS, "", kafka_version)
     configs: dict[str, Json] = json.loads(line)
     return configs

@@ -114,12 +114,7 @@ def run_threads(options: argparse.Namespace) -> int:
 def compare_threads(oracle: Oracle, options: argparse.Namespace) -> int:
     """Compare the assignment of tasks to threads by an oracle and by the reimplementation.
 
-    Args:
-        oracle: Kafka, or a replacement.
-        options: Options of the command `threads`.
-
-    Returns:
-        The exit code.
+    `oracle`: Kafka, or a replacement; `options`: options of the command `threads`. Returns the exit code.
     """
     tally: Counter[str] = Counter()
     started = time.monotonic()

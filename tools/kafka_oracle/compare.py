@@ -53,7 +53,6 @@ class Disagreement:
     """A problem whose answer differs from Kafka's.
 
     Attributes:
-        problem: The problem.
         expected: Kafka's answer for sorted collections.
         expected_hash_order: Kafka's answer for hash collections.
         differences: Differences of the answer, one sentence each.

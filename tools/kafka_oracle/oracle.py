@@ -38,10 +38,8 @@ class Oracle(Protocol):
 class KafkaOracle:
     """The assignors of one Kafka release.
 
-    A context manager: the Java process ends with it, and with this process.
-
-    Attributes:
-        kafka_version: Release of `org.apache.kafka:kafka-streams` on Maven Central.
+    A context manager: the Java process ends with it, and with this process. `kafka_version`: release of
+    `org.apache.kafka:kafka-streams` on Maven Central.
     """
 
     def __init__(
@@ -59,17 +57,12 @@ class KafkaOracle:
         """Prepare the Java process.
 
         Args:
-            kafka_version: Release of Kafka.
             mode: Arguments of the Java program.
             main_class: Main class of the Java program.
-            options: Options of the JVM.
             limit_s: Time limit of one problem.
             classes: Jars or class folders of custom assignors, which problems name by class.
             java: Java executable; by default the one on the PATH.
             kafka_classpath: Class path of Kafka and the Java program; by default built with Maven.
-
-        Raises:
-            ClusterError: The release is not supported, or Java is not installed.
         """
         check_version(kafka_version)
         self._classes = classes
@@ -114,9 +107,8 @@ class KafkaOracle:
     def ask(self, problems: Iterable[Json]) -> Iterator[tuple[Json, Json]]:
         """Yield each problem with its answers, `{"sorted": …, "production": …}`, in the order of the problems.
 
-        Raises:
-            TimeoutError: Kafka exceeds the time limit of one problem; the process is killed.
-            ClusterError: The process exits by itself, for example because a line is not a problem.
+        Raises TimeoutError if Kafka exceeds the time limit of one problem; the process is killed. Raises ClusterError
+        if the process exits by itself, for example because a line is not a problem.
         """
         pending: deque[Json] = deque()
         for problem in problems:
@@ -166,8 +158,7 @@ class KafkaOracle:
 def check_version(kafka_version: str) -> None:
     """Check that the Java program supports a release.
 
-    Raises:
-        ClusterError: The release is older than 3.8, or not a version.
+    Raises ClusterError if the release is older than 3.8, or not a version.
     """
     numbers = kafka_version.split(".")
     if not (len(numbers) == 3 and all(number.isdecimal() for number in numbers)):

@@ -74,8 +74,7 @@ def our_answer(problem: Json) -> Json:
 def compare(oracle: Oracle, problems: Iterable[Json], tally: Counter[str]) -> Iterator[Json]:
     """Run Kafka and the reimplementation on problems and count identical answers in `tally`.
 
-    Yields:
-        `{"problem": …, "expected": …}` with Kafka's answer, and `found` if the reimplementation's differs.
+    Yields `{"problem": …, "expected": …}` with Kafka's answer, and `found` if the reimplementation's differs.
     """
     for problem, expected in oracle.ask(problems):
         kind = "pluggable" if problem["pluggable"] else "built-in"

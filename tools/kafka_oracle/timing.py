@@ -75,20 +75,9 @@ def time_problem(
     """Measure the run time of Kafka's `assign` alone, with hash collections as in production, in a separate JVM.
 
     No run starts after `budget_s` seconds of runs; if that leaves no measured run, the last warm-up counts. A run that
-    exceeds `limit_s` seconds is stopped and is the last one.
-
-    Args:
-        kafka_version: Release of Kafka.
-        problem: The problem.
-        runs: Maximum number of measured runs.
-        warm_ups: Number of runs before the measured ones.
-        budget_s: Time after which no run starts.
-        limit_s: Time limit of a run.
-        open_oracle: Starts the Java process; takes the arguments of `KafkaOracle`.
-
-    Raises:
-        ClusterError: Maven, Java or Kafka fails.
-        TimeoutError: Java does not start.
+    exceeds `limit_s` seconds is stopped and is the last one. `warm_ups`: number of runs before the measured ones.
+    `budget_s`: time after which no run starts. `open_oracle`: starts the Java process; takes the arguments of
+    `KafkaOracle`.
     """
     mode = ("time", str(warm_ups + runs), str(int(budget_s * 1000)), str(int(limit_s * 1000)))
     with open_oracle(kafka_version, mode, options=OPTIONS, limit_s=STARTING_S + budget_s + limit_s) as oracle:

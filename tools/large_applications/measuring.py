@@ -36,14 +36,8 @@ class Limits:
 def measure(workload: str, *arguments: str, code: Path, limits: Limits) -> Json:
     """Run a workload in a new process.
 
-    Args:
-        workload: name of a function of `workloads.py`.
-        arguments: its arguments.
-        code: root folder of the code to measure.
-        limits: when it is ended.
-
-    Returns:
-        Its figures, or `failed` with the reason.
+    `workload`: name of a function of `workloads.py`; `code`: root folder of the code to measure; `limits`: when it is
+    ended. Returns its figures, or `failed` with the reason.
     """
     environment = {**os.environ, "PYTHONPATH": str(code), "PYTHONHASHSEED": "0"}
     command = [sys.executable, str(SCRIPT), workload, *arguments]
@@ -67,16 +61,7 @@ def measure(workload: str, *arguments: str, code: Path, limits: Limits) -> Json:
 def code_of(revision: str, folder: Path, repository: Path = REPOSITORY) -> Iterator[Path]:
     """Check out an older revision below a folder.
 
-    Args:
-        revision: a revision of the repository.
-        folder: an existing folder.
-        repository: the root folder of the repository; by default this one.
-
-    Yields:
-        The root folder of its code.
-
-    Raises:
-        subprocess.CalledProcessError: Git does not know the revision.
+    `repository`: the root folder of the repository; by default this one. Yields the root folder of its code.
     """
     code = folder / "before"
     git = ["git", "-C", str(repository), "worktree"]

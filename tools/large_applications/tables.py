@@ -99,11 +99,8 @@ HEAD = ("what", "before", "now", "goal", "reached", "peer")
 def table(figures: Mapping[str, Mapping[str, Json]]) -> str:
     """Return the Markdown table.
 
-    Args:
-        figures: the figures of each workload by name, for `now` and, if it was measured, `before`.
-
-    Returns:
-        A row for each measured workload.
+    `figures`: the figures of each workload by name, for `now` and, if it was measured, `before`. Returns a row for each
+    measured workload.
     """
     now, before = figures["now"], figures.get("before", {})
     lines = [HEAD, tuple("---" for _ in HEAD)]

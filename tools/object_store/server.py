@@ -29,11 +29,7 @@ _JAVA_OPTIONS = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dj
 
 
 class ObjectStore:
-    """A running server.
-
-    Attributes:
-        endpoint: its URL.
-    """
+    """A running server. `endpoint`: its URL."""
 
     def __init__(self, process: subprocess.Popen[str], endpoint: str, lines: queue.Queue[str]) -> None:
         self.endpoint = endpoint
@@ -69,9 +65,7 @@ class ObjectStore:
     def reject(self, change: str, after: int = 0) -> None:
         """Reject all changes from one that matches a regular expression, until `release`.
 
-        Args:
-            change: The regular expression.
-            after: Number of matching changes that are made before.
+        `after`: number of matching changes that are made before.
         """
         self._obey(f"reject {after} {change}")
 
@@ -82,8 +76,7 @@ class ObjectStore:
     def await_line(self, pattern: str, timeout_s: float = 120.0) -> str:
         """Wait until the server logs a line that matches a regular expression; return it.
 
-        Raises:
-            ClusterError: It does not log such a line in time.
+        Raises ClusterError if it does not log such a line in time.
         """
         deadline = time.monotonic() + timeout_s
         while (remaining := deadline - time.monotonic()) > 0:
@@ -106,8 +99,7 @@ class ObjectStore:
 def object_store() -> Iterator[ObjectStore]:
     """Start a server with an empty bucket `sweeps` for the duration of the block.
 
-    Raises:
-        ClusterError: Java or Maven is missing, or the server does not start.
+    Raises ClusterError if Java or Maven is missing, or the server does not start.
     """
     classpath = build_classpath(OBJECT_STORE)
     java = find_executable("java", "a JDK, version 17 or newer")
@@ -139,11 +131,7 @@ def object_store() -> Iterator[ObjectStore]:
 
 
 def _endpoint(lines: queue.Queue[str], log: Path) -> str:
-    """Return the URL that the server prints first.
-
-    Raises:
-        ClusterError: It does not print one in time.
-    """
+    """Return the URL that the server prints first; raise ClusterError if it does not print one in time."""
     deadline = time.monotonic() + START_TIMEOUT_S
     while (remaining := deadline - time.monotonic()) > 0:
         try:
@@ -166,9 +154,5 @@ def _read_lines(process: subprocess.Popen[str], lines: queue.Queue[str]) -> None
 
 
 def connector_jars() -> Sequence[str]:
-    """Return the jars that Spark needs for `s3a://`: Hadoop's connector, and modules of the AWS SDK.
-
-    Raises:
-        ClusterError: Maven is missing or fails.
-    """
+    """Return the jars that Spark needs for `s3a://`: Hadoop's connector, and modules of the AWS SDK."""
     return find_jars(S3_CONNECTOR)

@@ -64,8 +64,7 @@ _BOOTSTRAP = re.compile(r"InvokeDynamic #\d+:")
 def run_classes(older: str, newer: str) -> int:
     """Print which classes of the assignment packages differ between two releases, and how.
 
-    Returns:
-        0, or 2 if neither clients nor brokers have both releases.
+    Returns 0, or 2 if neither clients nor brokers have both releases.
     """
     failures = 0
     for part in (CLIENTS, BROKERS):
@@ -82,8 +81,7 @@ def run_classes(older: str, newer: str) -> int:
 def read_classes(part: Part, release: str) -> dict[str, Members]:
     """Return the normalized classes of a release by name.
 
-    Raises:
-        ClusterError: Maven has no such release, or `javap` fails.
+    Raises ClusterError if Maven has no such release, or `javap` fails.
     """
     entries = find_jars([Dependency(f"org.apache.kafka:{jar}:{release}") for jar in part.jars])
     jars = [Path(entry) for entry in entries if Path(entry).name in {f"{jar}-{release}.jar" for jar in part.jars}]
@@ -128,10 +126,8 @@ def split_classes(output: str) -> Iterator[list[str]]:
 def parse_members(lines: Sequence[str]) -> dict[str, list[str]]:
     """Return the normalized instructions of a class by declaration.
 
-    Names lose their packages, numbers of lambdas and indices of constants; jumps get the rank of their target.
-
-    Args:
-        lines: the lines of the class in the output of `javap -p -c`.
+    Names lose their packages, numbers of lambdas and indices of constants; jumps get the rank of their target. `lines`:
+    the lines of the class in the output of `javap -p -c`.
     """
     members: dict[str, list[str]] = {f"class {_normalized(lines[0].removesuffix('{'))}": []}
     body: list[str] = []

@@ -44,12 +44,8 @@ def run_new() -> int:
 def released_versions(repository: Path, artifact: str) -> list[str]:
     """Return all versions of an artifact of Kafka, after Maven has updated its metadata.
 
-    Args:
-        repository: Maven's local repository, where Maven keeps the metadata.
-        artifact: artifact of the group `org.apache.kafka`.
-
-    Raises:
-        ClusterError: Maven fails, or stores no metadata.
+    `repository`: Maven's local repository, where Maven keeps the metadata; `artifact`: artifact of the group
+    `org.apache.kafka`. Raises ClusterError if Maven fails, or stores no metadata.
     """
     _run_maven("-U", _GET, f"-Dartifact=org.apache.kafka:{artifact}:LATEST:pom", "-Dtransitive=false")
     folder = repository / "org" / "apache" / "kafka" / artifact
@@ -64,12 +60,8 @@ def released_versions(repository: Path, artifact: str) -> list[str]:
 def parse_versions(text: str, name: str) -> list[str]:
     """Return the versions in a `maven-metadata.xml`.
 
-    Args:
-        text: content of the file.
-        name: name of the file, for messages.
-
-    Raises:
-        ClusterError: the text is not such a file.
+    `text`: content of the file; `name`: name of the file, for messages. Raises ClusterError if the text is not such a
+    file.
     """
     try:
         root = ElementTree.fromstring(text)
@@ -85,10 +77,6 @@ def unknown_releases(versions: Iterable[str], known: Mapping[str, str]) -> list[
     """Return the releases that are newer than the known patch of their minor release, oldest first.
 
     Release candidates, and minor releases before the oldest known one, do not count.
-
-    Args:
-        versions: versions of an artifact.
-        known: known patch by minor release.
     """
     patches = {patch[:2]: patch for patch in sorted(_numbers(patch) for patch in known.values())}
     oldest = min(patches)
@@ -110,11 +98,7 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def local_repository() -> Path:
-    """Return Maven's local repository.
-
-    Raises:
-        ClusterError: Maven is missing or fails.
-    """
+    """Return Maven's local repository; raise ClusterError if Maven is missing or fails."""
     return Path(_run_maven("-q", _EVALUATE, "-Dexpression=settings.localRepository", "-DforceStdout").strip())
 
 

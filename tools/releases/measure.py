@@ -42,7 +42,6 @@ class Answered:
     """Problems with the answers of all releases.
 
     Attributes:
-        problems: the problems.
         answers: the answers by minor release.
         ask: asks further problems.
         patches: patch by minor release.

@@ -95,10 +95,7 @@ def effect_sections(
 ) -> str:
     """Return what an upgrade changes in the shipped scenarios.
 
-    Args:
-        what: brokers or clients.
-        changes: the changes of each upgrade, and its effects.
-        patches: patch of each release.
+    `what`: brokers or clients.
     """
     parts = [f"## Upgrades of {what} in the shipped scenarios\n"]
     for change, effects in changes:
@@ -124,20 +121,12 @@ def effect_rows(effect: UpgradeEffect) -> Iterator[list[str]]:
 
 
 def write_section(page: Path, text: str) -> None:
-    """Replace the generated section of a page.
-
-    Raises:
-        ValueError: the page has no such section.
-    """
+    """Replace the generated section of a page; raise ValueError if the page has no such section."""
     page.write_text(replaced(page.read_text(encoding="utf-8"), text, page.name), encoding="utf-8")
 
 
 def replaced(content: str, text: str, name: str) -> str:
-    """Return the content of a page with another generated section.
-
-    Raises:
-        ValueError: the page has no such section.
-    """
+    """Return the content of a page with another generated section; raise ValueError if the page has no such section."""
     head, begin, rest = content.partition(BEGIN)
     _, end, tail = rest.partition(END)
     if not (begin and end):

@@ -26,11 +26,7 @@ Tasks = dict[str, frozenset[int]]
 
 
 class HeartbeatError(ClusterError):
-    """The coordinator refused a heartbeat.
-
-    Attributes:
-        code: error code of Kafka's protocol.
-    """
+    """The coordinator refused a heartbeat. `code`: error code of Kafka's protocol."""
 
     def __init__(self, member: str, code: int, message: str | None) -> None:
         super().__init__(f"heartbeat of {member}: error {code}: {message}")
@@ -92,7 +88,6 @@ class StreamsMember:
         tags: `client.tag.*`.
         epoch: member epoch; 0 before it joins.
         active: its active tasks: partitions by subtopology.
-        standby: its standbys.
         offsets: sums of changelog offsets that it reports with every heartbeat, by subtopology and partition; None to
             report none.
     """
@@ -111,11 +106,7 @@ class StreamsMember:
     offsets: Mapping[tuple[str, int], int] | None = None
 
     def join(self) -> None:
-        """Join the group without tasks.
-
-        Raises:
-            HeartbeatError: the coordinator refuses it.
-        """
+        """Join the group without tasks; raise HeartbeatError if the coordinator refuses it."""
         self.epoch, self.active, self.standby = 0, {}, {}
         self._send(
             {
@@ -130,16 +121,14 @@ class StreamsMember:
     def heartbeat(self) -> None:
         """Report the current tasks, and take what the coordinator assigns.
 
-        Raises:
-            HeartbeatError: the coordinator refuses it.
+        Raises HeartbeatError if the coordinator refuses it.
         """
         self._send({})
 
     def leave(self, *, returns: bool = False) -> None:
         """Leave the group; a static member may leave temporarily.
 
-        Raises:
-            HeartbeatError: the coordinator refuses it.
+        Raises HeartbeatError if the coordinator refuses it.
         """
         self._request({"memberEpoch": RETURNS if returns else LEAVES})
 
@@ -199,11 +188,7 @@ class GroupDescription:
 
 
 def describe(connection: ProtocolConnection, group: str) -> GroupDescription:
-    """Describe a group, without a heartbeat.
-
-    Raises:
-        ClusterError: the coordinator does not know the group.
-    """
+    """Describe a group, without a heartbeat; raise ClusterError if the coordinator does not know the group."""
     request = {"groupIds": [group], "includeAuthorizedOperations": False, "includeTopologyDescription": False}
     [described] = connection.send(DESCRIBE, request)["groups"]
     if described["errorCode"] != NO_ERROR:
@@ -229,15 +214,8 @@ def describe(connection: ProtocolConnection, group: str) -> GroupDescription:
 def settle(members: Sequence[StreamsMember], *, min_epoch: int = 1) -> GroupDescription:
     """Let members heartbeat in turn until the group is stable and every member has its target assignment.
 
-    Args:
-        members: the members that are up, at least one.
-        min_epoch: minimum epoch of the target assignment, for a change that is still to be computed.
-
-    Returns:
-        The stable group.
-
-    Raises:
-        ClusterError: the group does not become stable.
+    `members`: the members that are up, at least one; `min_epoch`: minimum epoch of the target assignment, for a change
+    that is still to be computed. Raises ClusterError if the group does not become stable.
     """
     connection, group = members[0].connection, members[0].group
     deadline_s = time.monotonic() + SETTLE_TIMEOUT_S

@@ -30,11 +30,7 @@ Json = dict[str, Any]
 
 
 def classpath() -> str:
-    """Return the class path of the program, which includes the interfaces of KIP-1357.
-
-    Raises:
-        ClusterError: Maven fails.
-    """
+    """Return the class path of the program, which includes the interfaces of KIP-1357."""
     return build_classpath(streams_members(KAFKA_VERSION))
 
 
@@ -44,8 +40,7 @@ class ProtocolConnection:
     def __init__(self, bootstrap_server: str) -> None:
         """Prepare a connection.
 
-        Args:
-            bootstrap_server: `host:port` of the only broker of a cluster.
+        `bootstrap_server`: `host:port` of the only broker of a cluster.
         """
         host, _, port = bootstrap_server.partition(":")
         java = find_executable("java", "a JDK, version 17 or newer")
@@ -78,8 +73,7 @@ class ProtocolConnection:
     def send(self, api: int, request: Json, version: int = 1) -> Json:
         """Send a request, and return the response.
 
-        Raises:
-            ClusterError: the program exited, for example because the request is incomplete.
+        Raises ClusterError if the program exited, for example because the request is incomplete.
         """
         assert self._process.stdin is not None
         assert self._process.stdout is not None
@@ -100,8 +94,7 @@ class ProtocolConnection:
     def await_coordinator(self, group: str) -> None:
         """Wait until the broker coordinates groups, which creates the topic of their offsets.
 
-        Raises:
-            ClusterError: it does not within a minute.
+        Raises ClusterError if it does not within a minute.
         """
         deadline_s = time.monotonic() + COORDINATOR_TIMEOUT_S
         while time.monotonic() < deadline_s:
@@ -114,8 +107,7 @@ class ProtocolConnection:
     def create_topics(self, partitions: Mapping[str, int]) -> None:
         """Create topics with one replica, by name and number of partitions.
 
-        Raises:
-            ClusterError: the broker refuses.
+        Raises ClusterError if the broker refuses.
         """
         topics = [
             {"name": name, "numPartitions": number, "replicationFactor": 1, "assignments": [], "configs": []}
@@ -127,8 +119,7 @@ class ProtocolConnection:
     def set_group_config(self, group: str, key: str, value: str) -> None:
         """Set a config of a group, as `kafka-configs.sh --entity-type groups`.
 
-        Raises:
-            ClusterError: the broker refuses.
+        Raises ClusterError if the broker refuses.
         """
         configs = [{"name": key, "configOperation": SET_CONFIG, "value": value}]
         resource = {"resourceType": GROUP_RESOURCE, "resourceName": group, "configs": configs}

@@ -54,7 +54,6 @@ class RunCosts:
     """A measurement.
 
     Attributes:
-        runs: number of runs.
         cpu_s: CPU time of all processes, without the start of Spark.
         elapsed_s: elapsed time of the same.
         table_s: CPU time of the driver to describe the runs to the workers.

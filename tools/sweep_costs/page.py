@@ -88,9 +88,7 @@ def overheads(figures: Figures) -> Overheads:
 def workloads(small_s: float, large_s: float) -> Iterator[Workload]:
     """Yield the sweeps of the table.
 
-    Args:
-        small_s: core time of a small run.
-        large_s: core time of a large run.
+    `small_s`: core time of a small run; `large_s`: core time of a large run.
     """
     for title, run_s in (
         ("1,000,000 small runs", np.full(1_000_000, small_s)),

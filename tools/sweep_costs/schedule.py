@@ -65,14 +65,8 @@ def execute(
 ) -> ComputedExecution:
     """Compute the execution of batches.
 
-    Args:
-        batches: in the order of execution.
-        run_s: shape (runs,); time of each run on a core.
-        cores: number of cores.
-        overheads: times besides the runs.
-
-    Returns:
-        The execution.
+    `batches`: in the order of execution. `run_s`, shape (runs,): time of each run on a core. `overheads`: times besides
+    the runs.
     """
     total = np.concatenate(([0.0], np.cumsum(run_s)))
     waiting, queue = deque(batches), deque[_CoreTask]()

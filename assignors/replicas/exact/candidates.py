@@ -25,15 +25,9 @@ def sample_candidates(
     """Sample candidates by hash, weighted by the free counts of brokers: in the rack of each replica, and in any rack.
 
     For replicas that must be added, brokers without free counts are sampled as well: other replicas may leave them.
-
-    Args:
-        problem: the current replicas.
-        count_range: the allowed replica counts of a broker.
-        min_added: shape (P,); the minimum number of replicas that each partition must add.
-        num_samples: the number of candidates per replica, partition, or added replica.
-
-    Returns:
-        Sorted candidates.
+    `count_range`: the allowed replica counts of a broker. `min_added`, shape (P,): the minimum number of replicas that
+    each partition must add. `num_samples`: the number of candidates per replica, partition, or added replica. The
+    result is sorted candidates.
     """
     counts = np.bincount(problem.held[problem.held != NO_BROKER], minlength=problem.num_brokers)
     free = np.maximum(count_range.most - counts, 0)

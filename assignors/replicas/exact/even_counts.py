@@ -29,10 +29,7 @@ class CountRange(NamedTuple):
 def widening_ranges(total: int, num_brokers: int, max_of_scarcest: int) -> Iterator[CountRange]:
     """Yield ranges around the mean in widening order; the first feasible one contains the most even counts.
 
-    Args:
-        total: the sum of all counts.
-        num_brokers: the number of brokers.
-        max_of_scarcest: the minimum, over all brokers, of the highest possible count.
+    `max_of_scarcest`: the minimum, over all brokers, of the highest possible count.
     """
     low, remainder = divmod(total, num_brokers)
     high = low + (remainder > 0)
@@ -48,12 +45,8 @@ def convex_cost_arcs(
 ) -> Arcs:
     """Return arcs from nodes to two sinks that give each broker a count within a range, at convex cost.
 
-    Args:
-        nodes: the tails of the arcs.
-        sizes: the number of brokers behind each node.
-        count_range: the counts that a broker may have.
-        sinks: the sink of the required lowest counts, and the sink of the rest.
-        step: the cost difference between one unit above the lowest count and the next.
+    `count_range`: the counts that a broker may have; `sinks`: the sink of the required lowest counts, and the sink of
+    the rest; `step`: the cost difference between one unit above the lowest count and the next.
     """
     steps = np.arange(count_range.most - count_range.least)
     base = Arcs(nodes, np.full(len(nodes), sinks[0]), count_range.least * sizes, np.zeros(len(nodes), dtype=np.int64))
@@ -70,10 +63,7 @@ def replica_count_range(problem: NormalizedProblem) -> CountRange:
     """Return the range of replica counts in the most even placement that racks allow.
 
     The brokers of a rack can always share evenly, and partitions of one replication factor are equivalent, so a flow
-    from factors to racks finds it.
-
-    Raises:
-        ValueError: no placement meets the rack limits.
+    from factors to racks finds it. Raises ValueError if no placement meets the rack limits.
     """
     sizes = problem.rack_sizes
     total, brokers = int(problem.factors.sum()), problem.num_brokers

@@ -3,7 +3,7 @@
 If a broker is down, the first follower of each of its partitions becomes leader. The followers of one broker's
 partitions do not affect those of another's, so the problem separates by leader; one flow solves all of them together.
 
-The order of replicas within partitions, with as few changes as possible.
+`keep_order` orders the replicas within partitions with as few changes as possible.
 
 Tables have shape (P, W), as `NormalizedProblem.held`.
 """
@@ -23,9 +23,7 @@ from assignors.replicas.state import NO_BROKER
 def keep_order(problem: NormalizedProblem, pairs: IntArray) -> IntArray:
     """Return the replicas in order: kept replicas keep their positions; added ones fill the gaps first, then the end.
 
-    Args:
-        problem: the current replicas.
-        pairs: the wanted replicas, as sorted pairs (partition * brokers + broker).
+    `pairs`: the wanted replicas, as sorted pairs (partition * brokers + broker).
     """
     width = int(problem.factors.max(initial=0))
     old = np.full((problem.num_partitions, max(width, problem.held.shape[1])), NO_BROKER, dtype=np.int64)
@@ -57,7 +55,6 @@ class _FollowerChoices(NamedTuple):
     """The possible first followers: one entry per follower of each partition with a choice, sorted by partition.
 
     Attributes:
-        partition: the partition.
         broker: the follower.
         pair: the number of the pair of leader and follower.
         level: by pair, the minimum number of partitions that the follower leads if the leader is down.
@@ -76,12 +73,8 @@ class _FollowerChoices(NamedTuple):
 def choose_first_followers(problem: NormalizedProblem, table: IntArray) -> IntArray:
     """Choose the first follower of each partition.
 
-    Args:
-        problem: the current replicas.
-        table: shape (P, W); the planned replicas, the leader first.
-
-    Returns:
-        Indices in `NormalizedProblem.brokers`, shape (P,); NO_BROKER for a partition without a choice.
+    `problem`: the current replicas. `table`, shape (P, W): the planned replicas, the leader first. Returns indices in
+    `NormalizedProblem.brokers`, shape (P,); NO_BROKER for a partition without a choice.
     """
     chosen = np.full(len(table), NO_BROKER, dtype=np.int64)
     with_choice = np.flatnonzero((table != NO_BROKER).sum(axis=1) > 2)
@@ -138,8 +131,7 @@ def _choose_cheapest(choices: _FollowerChoices, entries: IntArray) -> IntArray:
 def _choose_by_flow(choices: _FollowerChoices, entries: IntArray) -> IntArray:
     """Return the entries that a min-cost flow from partitions through pairs to a sink selects.
 
-    Raises:
-        ValueError: a partition has no follower.
+    Raises ValueError if a partition has no follower.
     """
     _, row = np.unique(choices.partition[entries], return_inverse=True)
     pairs, pair, counts = np.unique(choices.pair[entries], return_inverse=True, return_counts=True)

@@ -34,16 +34,9 @@ class LeaderAssignment:
 def assign_leaders(problem: NormalizedProblem, replicas: IntArray, per_topic: bool = False) -> LeaderAssignment:
     """Find the most even leaders with the fewest changes of the preferred leader, `NormalizedProblem.held[:, 0]`.
 
-    Args:
-        problem: the current replicas.
-        replicas: shape (P, W); the planned replicas.
-        per_topic: whether to balance the leaders of each topic before those of all topics.
-
-    Returns:
-        The leaders, and the number of changes.
-
-    Raises:
-        ValueError: a partition has no replica that may lead it.
+    `problem`: the current replicas. `replicas`, shape (P, W): the planned replicas. `per_topic` says whether to balance
+    the leaders of each topic before those of all topics. Returns the leaders, and the number of changes. Raises
+    ValueError if a partition has no replica that may lead it.
     """
     if not (replicas != NO_BROKER).any(axis=1).all():
         raise ValueError("a partition has no replica on an allowed broker")
@@ -101,8 +94,7 @@ class _LeaderNetwork:
     def min_topic_cost(self) -> int:
         """Return the lowest possible unevenness of topic leaders.
 
-        Raises:
-            ValueError: no feasible assignment of leaders exists.
+        Raises ValueError if no feasible assignment of leaders exists.
         """
         flows = min_cost_flow(self.arcs, self.supply)
         if flows is None:

@@ -55,18 +55,13 @@ def place(
 ) -> ReplicaPlacement:
     """Find the most even placement that copies least.
 
-    Args:
-        problem: a feasible problem, as `planning.plan` ensures.
-        weight: shape (P,); the cost of copying a replica; 1 each if None. Ties are broken by the number of copied
-            replicas.
-        time_limit_s: the time limit of the proof in seconds, counted in arcs of solved flows (200,000 per second), so
-            that the result does not depend on the machine. A placement is always returned.
-        max_dense_pairs: the maximum number of pairs of partition and broker that are all candidates; larger problems
-            start with a sample of candidates, and do not balance the counts per topic.
-        sample_size: the number of candidates per sample in the first flow; it doubles in each further flow.
-
-    Returns:
-        The placement, with its copied weight and a lower bound.
+    `problem`: a feasible problem, as `planning.plan` ensures. `weight`, shape (P,): the cost of copying a replica;
+    1 each if None. Ties are broken by the number of copied replicas. `time_limit_s`: the time limit of the proof in
+    seconds, counted in arcs of solved flows (200,000 per second), so that the result does not depend on the machine. A
+    placement is always returned. `max_dense_pairs`: the maximum number of pairs of partition and broker that are all
+    candidates; larger problems start with a sample of candidates, and do not balance the counts per topic.
+    `sample_size`: the number of candidates per sample in the first flow; it doubles in each further flow. Returns the
+    placement, with its copied weight and a lower bound.
     """
     search = _Search(problem, weight, max_dense_pairs)
     pairs = search.first_candidates(sample_size)

@@ -20,11 +20,7 @@ class ReplicaCapacityGoal(Goal):
         self._max_replicas = max_replicas
 
     def prepare(self, model: ClusterModel) -> None:
-        """Check that all replicas fit.
-
-        Raises:
-            GoalError: there are more replicas than all brokers may hold.
-        """
+        """Check that all replicas fit; raise GoalError if there are more replicas than all brokers may hold."""
         num_replicas = sum(map(len, model.held))
         if num_replicas > self._max_replicas * len(model.allowed):
             raise GoalError(

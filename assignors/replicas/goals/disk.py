@@ -26,8 +26,7 @@ class DiskCapacityGoal(Goal):
     def prepare(self, model: ClusterModel) -> None:
         """Check that all replicas fit in total.
 
-        Raises:
-            GoalError: the replicas exceed the limits of all brokers together.
+        Raises GoalError if the replicas exceed the limits of all brokers together.
         """
         limit = self._threshold * sum(model.capacity[broker] for broker in model.allowed)
         if sum(model.bytes) > limit:
@@ -44,8 +43,7 @@ class DiskCapacityGoal(Goal):
     def improve(self, broker: int, actions: GoalActions) -> None:
         """Move the largest replicas to the brokers with lowest utilization, until the broker is within its limit.
 
-        Raises:
-            GoalError: the broker still exceeds its limit.
+        Raises GoalError if the broker still exceeds its limit.
         """
         model = actions.model
         for row in self._movable_replicas(model, broker):

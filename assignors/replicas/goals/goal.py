@@ -32,11 +32,7 @@ class Goal(ABC):
 
     @abstractmethod
     def prepare(self, model: ClusterModel) -> None:
-        """Set the limits for the current cluster.
-
-        Raises:
-            GoalError: no placement can meet the limits.
-        """
+        """Set the limits for the current cluster; raise GoalError if no placement can meet the limits."""
 
     @abstractmethod
     def accepts(self, model: ClusterModel, action: Action) -> bool:
@@ -54,11 +50,7 @@ class Goal(ABC):
 
     @abstractmethod
     def improve(self, broker: int, actions: GoalActions) -> None:
-        """Improve one broker.
-
-        Raises:
-            GoalError: a hard goal cannot be met.
-        """
+        """Improve one broker; raise GoalError if a hard goal cannot be met."""
 
     @abstractmethod
     def unmet(self, model: ClusterModel) -> str:

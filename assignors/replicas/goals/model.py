@@ -50,10 +50,8 @@ class Action(NamedTuple):
 class ClusterModel:
     """The current placement. Partitions and brokers are rows of the state.
 
-    Args:
-        state: the cluster, with brokers by id and partitions by topic and number.
-        request: the brokers that may hold replicas; all others are drained.
-        only_new_receive: whether brokers without replicas count as new.
+    `state`: the cluster, with brokers by id and partitions by topic and number. `request`: the brokers that may hold
+    replicas; all others are drained. `only_new_receive` says whether brokers without replicas count as new.
 
     Attributes:
         state: the initial cluster.

@@ -75,8 +75,7 @@ class RackAwareGoal(_RackGoal):
     def prepare(self, model: ClusterModel) -> None:
         """Count racks; there must be one per replica of a partition.
 
-        Raises:
-            GoalError: a partition has more replicas than there are racks.
+        Raises GoalError if a partition has more replicas than there are racks.
         """
         super().prepare(model)
         for row, brokers in enumerate(model.replicas):

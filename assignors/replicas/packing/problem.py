@@ -79,13 +79,7 @@ class PackingProblem:
     def of(cls, normalized: NormalizedProblem, rates: BrokerRates, headroom: float) -> PackingProblem:
         """Build the problem for a cluster with partition sizes and broker capacities.
 
-        Args:
-            normalized: the cluster.
-            rates: the write rates of replicas.
-            headroom: the share of every capacity to keep free.
-
-        Returns:
-            The packing problem.
+        `rates`: the write rates of replicas; `headroom`: the share of every capacity to keep free.
         """
         state = normalized.canonical.state
         assert state.size_bytes is not None

@@ -32,14 +32,12 @@ _STEP = 1 / PER_MILLE
 def level_utilization(problem: PackingProblem, chosen: BoolArray) -> BoolArray:
     """Return a placement, shape (P, B), in which no single move lowers the higher utilization of its two brokers.
 
+    `chosen`: a placement that fits, shape (P, B).
+
     Guarantees: the result fits, and its peak is not higher than before. The function is idempotent.
     Priority: moves from the broker with the highest utilization; among them, the move after which the higher
     utilization of its two brokers is lowest; then the lowest partition and broker.
     Complexity: O(P·B) per move.
-
-    Args:
-        problem: the packing problem.
-        chosen: a placement that fits, shape (P, B).
     """
     loads = _BrokerLoads.of(problem, chosen.copy())
     is_done = np.zeros(problem.shape[1], dtype=np.bool_)
@@ -62,7 +60,6 @@ class _BrokerLoads:
     """A placement and the loads of brokers; R resources.
 
     Attributes:
-        problem: the packing problem.
         chosen: shape (P, B).
         weights: shape (R, P); the load of one replica.
         capacities: shape (R, B).
@@ -229,7 +226,6 @@ class PackingSearch:
     """A search, and what it proved about the problem.
 
     Attributes:
-        problem: the packing problem.
         time_limit_s: the approximate time limit of each search.
         is_infeasible: whether a search proved that no placement fits.
         was_cut_off: whether the wall-clock limit ended a search.
@@ -241,10 +237,8 @@ class PackingSearch:
     was_cut_off: bool = False
 
     def fewest_brokers(self, hint: BoolArray | None) -> tuple[BoolArray | None, int]:
-        """Return the placement with the fewest brokers found, shape (P, B), or None; and a lower bound on their number.
-
-        Args:
-            hint: an initial placement.
+        """Return the placement with the fewest brokers found, shape (P, B), or None; and a lower bound on their
+        number.
         """
         from ortools.sat.python import cp_model
 
@@ -269,11 +263,7 @@ class PackingSearch:
         return self._move_least(model, cells, brokers, packed)
 
     def lowest_peak(self, hint: BoolArray | None) -> tuple[BoolArray | None, int]:
-        """Return the placement with the lowest peak utilization found, shape (P, B), or None; and a lower bound.
-
-        Args:
-            hint: an initial placement.
-        """
+        """Return the placement with the lowest peak utilization found, shape (P, B), or None; and a lower bound."""
         all_brokers, least = np.arange(self.problem.shape[1]), self.problem.min_peak()
         model, cells = self._model_of_brokers(all_brokers)
         peak = model.new_int_var(least, max(least, PER_MILLE), "")

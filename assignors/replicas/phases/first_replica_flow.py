@@ -20,16 +20,10 @@ def balance_first_replicas(
 ) -> tuple[IntArray, EvenShares]:
     """Choose the first of each partition's candidates.
 
-    Args:
-        candidates: shape (P, W); rows of brokers, the current first one first, padded with NO_BROKER; every partition
-            has at least one.
-        group: shape (P,); the group of each partition. Within a group, all candidate brokers should come first equally
-            often.
-        num_groups: the number of groups.
-        method: the balancing method.
-
-    Returns:
-        The column of the chosen candidate, shape (P,), and how often each (group, broker) comes first.
+    `candidates`, shape (P, W): rows of brokers, the current first one first, padded with NO_BROKER; every partition has
+    at least one. `group`, shape (P,): the group of each partition. Within a group, all candidate brokers should come
+    first equally often. Returns the column of the chosen candidate, shape (P,), and how often each (group, broker)
+    comes first.
     """
     bins, bin_group = _bins(candidates, group)
     column = np.zeros(len(candidates), dtype=np.int64)

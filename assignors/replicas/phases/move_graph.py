@@ -96,7 +96,6 @@ class ReplicaMoveGraph:
 
     Attributes:
         arcs: all arcs: leaving, arriving, then those between partitions and racks.
-        num_nodes: the number of nodes.
         leaving: shape (L, 2); row and column of the replica of each of the first L arcs.
         arriving: shape (A, 2); row of the partition and broker of each of the next A arcs.
         partition: shape (P,); the node of each partition.
@@ -112,14 +111,9 @@ class ReplicaMoveGraph:
     def of(cls, rules: PlacementRules, replicas: IntArray, leaving: IntArray, arriving: IntArray) -> ReplicaMoveGraph:
         """Build the graph.
 
-        Args:
-            rules: the rules.
-            replicas: shape (P, W); the current replicas, within rack limits.
-            leaving: shape (L, 2); row and column of each replica that may leave, by row.
-            arriving: shape (A, 2); row of a partition and broker that may receive a replica of it, sorted.
-
-        Returns:
-            The graph.
+        `replicas`, shape (P, W): the current replicas, within rack limits. `leaving`, shape (L, 2): row and column of
+        each replica that may leave, by row. `arriving`, shape (A, 2): row of a partition and broker that may receive a
+        replica of it, sorted.
         """
         num_brokers, num_racks = len(rules.brokers), rules.num_racks
         partition = num_brokers + np.arange(len(replicas))
@@ -154,16 +148,9 @@ def destinations(
 ) -> IntArray:
     """Return the brokers that may receive a replica of each partition.
 
-    Args:
-        rules: the rules.
-        replicas: shape (P, W); the current replicas.
-        rows: the partitions, ascending.
-        brokers: the brokers, ascending.
-        width: the approximate number of candidate brokers per partition; each rack contributes enough of them. None for
-            all brokers.
-
-    Returns:
-        Row and broker, shape (A, 2), sorted; without brokers that hold the partition.
+    `replicas`, shape (P, W): the current replicas. `rows`: the partitions, ascending. `brokers`: the brokers,
+    ascending. `width`: the approximate number of candidate brokers per partition; each rack contributes enough of them.
+    None for all brokers. Returns row and broker, shape (A, 2), sorted; without brokers that hold the partition.
     """
     if width is None:
         is_free = ~broker_membership(replicas[rows], len(rules.brokers))[:, brokers]

@@ -1,12 +1,11 @@
-"""Placement of missing replicas, by a flow from an additional node.
+"""Placement of missing replicas, then balance of replicas over brokers, each by a flow.
 
-Replicas are missing if the replication factor rises, a broker is decommissioned, or a rack exceeds its limit. This
-phase moves no other replica; later phases balance.
+Replicas are missing if the replication factor rises, a broker is decommissioned, or a rack exceeds its limit. They are
+placed by a flow from an additional node, which moves no other replica. Replicas are then balanced by a flow from
+brokers with too many through partitions to brokers with too few.
 
 Source: the additional node is that of Appier's "Kafka reassignment 方案" for raising the replication factor; here it
 serves all missing replicas.
-
-Balance of replicas over brokers, by a flow from brokers with too many through partitions to brokers with too few.
 """
 
 from __future__ import annotations
@@ -24,13 +23,8 @@ from assignors.replicas.state import NO_BROKER
 def balance_replicas(rules: PlacementRules, replicas: IntArray, method: BalancingMethod) -> tuple[IntArray, EvenShares]:
     """Move replicas until replica counts are even.
 
-    Args:
-        rules: the rules.
-        replicas: shape (P, W); the current replicas, by index of the rules' brokers, within rack limits.
-        method: the balancing method.
-
-    Returns:
-        The new replicas, and the replica counts of brokers. An arriving replica takes the position of one that left.
+    `replicas`, shape (P, W): the current replicas, by index of the rules' brokers, within rack limits. Returns the new
+    replicas, and the replica counts of brokers. An arriving replica takes the position of one that left.
     """
     shares = rules.shares(replicas)
     while not method.checks or shares.distance:
@@ -66,14 +60,9 @@ def _move_by_flow(rules: PlacementRules, replicas: IntArray, shares: EvenShares,
 def keep_allowed_replicas(rules: PlacementRules, replicas: IntArray, num_brokers: int) -> IntArray:
     """Return the replicas that may stay.
 
-    Args:
-        rules: the rules.
-        replicas: shape (P, W); rows of the state's brokers.
-        num_brokers: the number of brokers in the state.
-
-    Returns:
-        Replicas by index of the rules' brokers, shape (P, at least W); NO_BROKER for missing replicas. In a rack above
-        its limit, replicas on the brokers with most replicas are removed, the last in replica order first.
+    `replicas`, shape (P, W): rows of the state's brokers. Returns replicas by index of the rules' brokers, shape (P, at
+    least W); NO_BROKER for missing replicas. In a rack above its limit, replicas on the brokers with most replicas are
+    removed, the last in replica order first.
     """
     number = np.full(num_brokers + 1, NO_BROKER, dtype=np.int64)
     number[rules.brokers] = np.arange(len(rules.brokers))

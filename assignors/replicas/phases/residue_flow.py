@@ -54,17 +54,12 @@ def prune_by_component(shares: EvenShares, arcs: Arcs, num_nodes: int, flows: In
 def prune_by_path(shares: EvenShares, arcs: Arcs, num_nodes: int, flows: IntArray) -> IntArray:
     """Keep the fewest hops of a flow with which bins give and take as much of their excess as with the whole flow.
 
-    Arguments and result are those of `prune_by_component`.
+    Arguments and result are those of `prune_by_component`. Returns the remaining flow on each arc. Raises ValueError if
+    the arcs do not carry a flow between bins.
 
     Guarantees: within the arcs that the flow uses, no cheaper flow balances the bins equally.
 
     Complexity: a min-cost flow over these arcs.
-
-    Returns:
-        The remaining flow on each arc.
-
-    Raises:
-        ValueError: the arcs do not carry a flow between bins.
     """
     gives, takes = _useful(shares, arcs, num_nodes, flows)
     net_outflow = _net_outflow(arcs, num_nodes, flows)[: len(gives)]
@@ -121,6 +116,8 @@ Pruning = Literal["none", "component", "path"]
 class BalancingMethod:
     """The method of balancing; each part can be disabled to measure its effect.
 
+    Raises ValueError if costs or pruning is unknown.
+
     Attributes:
         residue: whether the remainders of rounding flow through two nodes per group.
         costs: none: any max flow; published: a hop and a unit of the residue cost 1 each; fixed: a unit of the residue
@@ -129,9 +126,6 @@ class BalancingMethod:
             balance; path: the fewest hops with the same balance.
         checks: whether to skip even groups, apply the flow only if it improves balance, and repeat it until it does
             not. Otherwise the flow is applied once.
-
-    Raises:
-        ValueError: costs or pruning is unknown.
     """
 
     residue: bool = True
@@ -163,15 +157,9 @@ def balance_bins(
 ) -> BalancingFlow:
     """Compute the flow.
 
-    Args:
-        shares: the bins, which are the first nodes.
-        arcs: the possible transfers between bins, through other nodes; the arcs with a cost are hops.
-        num_nodes: the number of nodes, including bins.
-        max_chain: the maximum number of hops in a chain.
-        method: the balancing method.
-
-    Returns:
-        The flow on the arcs, after pruning.
+    `shares`: the bins, which are the first nodes. `arcs`: the possible transfers between bins, through other nodes; the
+    arcs with a cost are hops. `num_nodes`: the number of nodes, including bins. `max_chain`: the maximum number of hops
+    in a chain. Returns the flow on the arcs, after pruning.
     """
     residue_cost = 1 if method.costs == "published" else max_chain + 1
     ends = _ends(shares, num_nodes, residue_cost if method.residue else None)

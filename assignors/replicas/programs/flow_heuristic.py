@@ -22,12 +22,8 @@ LEADER = 0
 def place_by_flow(program: RoleProgram, flow_values: IntArray) -> RoleAssignment | None:
     """Find a placement; return None if the flows find none.
 
-    Args:
-        program: a program with one or two roles, whose limits count each replica as 1.
-        flow_values: the values of the flow relaxation of `program.of_one_role()`.
-
-    Returns:
-        The placement, or None.
+    `program`: a program with one or two roles, whose limits count each replica as 1; `flow_values`: the values of the
+    flow relaxation of `program.of_one_role()`.
     """
     placement = disaggregate(program.of_one_role(), flow_values)
     if placement is None or program.num_roles == 1:

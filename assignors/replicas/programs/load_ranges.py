@@ -31,13 +31,9 @@ class LoadRanges:
 def compute_load_ranges(factors: IntArray, rack_limits: IntArray, rack: IntArray) -> LoadRanges:
     """Compute the mean, rounded down and up, extended to the fair share of a rack where that differs.
 
-    Args:
-        factors: shape (P,); the replication factor of each partition.
-        rack_limits: shape (P,); the maximum number of replicas of a partition in one rack.
-        rack: shape (B,); the rack of each broker.
-
-    Returns:
-        The ranges per broker and per rack.
+    `factors`, shape (P,): the replication factor of each partition. `rack_limits`, shape (P,): the maximum number of
+    replicas of a partition in one rack. `rack`, shape (B,): the rack of each broker. Returns the ranges per broker and
+    per rack.
     """
     sizes, total = np.bincount(rack), int(factors.sum())
     shares = fair_rack_shares(factors, rack_limits, sizes)

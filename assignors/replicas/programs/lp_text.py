@@ -21,10 +21,7 @@ from assignors.replicas.programs.placement_program import LimitScope, RoleProgra
 def to_lp_text(problem: NormalizedProblem, program: RoleProgram, suffixes: Sequence[str]) -> str:
     """Return the program over all cells as text, including constraints that others imply.
 
-    Args:
-        problem: the names of partitions and brokers.
-        program: the program to write.
-        suffixes: the suffix of variable names, by role.
+    `problem`: the names of partitions and brokers; `suffixes`: the suffix of variable names, by role.
     """
     cells = program.all_cells()
     linear_program = program.linear_program(cells, is_full=True)

@@ -159,14 +159,9 @@ class RoleProgram:
     def linear_program(self, cells: Cells, *, is_full: bool = False) -> LinearProgram:
         """Build the program over some cells; all other cells stay empty.
 
-        Args:
-            cells: the cells that may hold a replica.
-            is_full: whether to include rows that other rows imply.
-
-        Returns:
-            The program. Its variables are the cells by role: all cells in the first role, then all in the second. Its
-            rows are those of the limits, the user's constraints, and at most one role per cell unless other rows imply
-            that.
+        `cells`: the cells that may hold a replica; `is_full` says whether to include rows that other rows imply. Its
+        variables are the cells by role: all cells in the first role, then all in the second. Its rows are those of the
+        limits, the user's constraints, and at most one role per cell unless other rows imply that.
         """
         num_cell_rows = len(cells) if is_full and self.num_roles > 1 else self.num_cell_rows(cells)
         rows, columns, coefficients = self._coefficients(cells, num_cell_rows)

@@ -30,10 +30,9 @@ def num_variables(program: RoleProgram) -> int:
 def build_pooled_program(program: RoleProgram) -> LinearProgram:
     """Build the pooled program; the limits must count each replica as 1.
 
-    Returns:
-        The program. Its variables are cells with replicas by role, pairs of partition and rack by role, and brokers by
-        role; within each kind, the first role comes first. Its rows are those of the limits, those of `linear_program`
-        over the cells with replicas, and one balance row per role and rack.
+    Its variables are cells with replicas by role, pairs of partition and rack by role, and brokers by role; within each
+    kind, the first role comes first. Its rows are those of the limits, those of `linear_program` over the cells with
+    replicas, and one balance row per role and rack.
     """
     cells, roles = program.held_cells(), program.num_roles
     num_cell_rows = program.num_cell_rows(cells)

@@ -62,10 +62,8 @@ def solve(program: RoleProgram, time_limit_s: float) -> RoleProgramSolution:
     """Find the placement with the highest weight within a time limit.
 
     A program that is too large for the time limit is not searched, so that the solution does not depend on the machine.
-    Flows then give a placement and a bound. At most two searches run, each with the full time limit.
-
-    Returns:
-        The best placement found, and an upper bound.
+    Flows then give a placement and a bound. At most two searches run, each with the full time limit. Returns the best
+    placement found, and an upper bound.
     """
     best = _solve_by_flow(program)
     for search in (_solve_pooled, _solve_all_cells):

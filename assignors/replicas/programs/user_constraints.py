@@ -93,11 +93,7 @@ class UserConstraintRow:
 def parse_constraints(texts: str | Sequence[str]) -> tuple[UserConstraint, ...]:
     """Parse constraints; semicolons separate the constraints of a single text.
 
-    Returns:
-        The constraints, in the order of the text.
-
-    Raises:
-        ValueError: a text is not a constraint.
+    Returns the constraints, in the order of the text. Raises ValueError if a text is not a constraint.
     """
     parts = texts.split(";") if isinstance(texts, str) else texts
     return tuple(_parse(part.strip()) for part in parts if part.strip())
@@ -136,14 +132,7 @@ def user_constraint_rows(
 ) -> tuple[UserConstraintRow, ...]:
     """Return the rows of constraints for the partitions and brokers of a problem.
 
-    Args:
-        constraints: the parsed constraints.
-        problem: the partitions and brokers.
-        leader: the role of leaders.
-        follower: the role of followers.
-
-    Raises:
-        ConstraintError: a selector does not match anything in the problem.
+    `follower`: the role of followers. Raises ConstraintError if a selector does not match anything in the problem.
     """
     roles = {"replicas": (leader, follower), "leaders": (leader,), "followers": (follower,)}
     resolver = _Resolver(problem)
@@ -163,8 +152,7 @@ class _Resolver:
     def rows(self, constraint: UserConstraint, roles: dict[str, tuple[int, ...]]) -> Iterator[UserConstraintRow]:
         """Yield the rows of a constraint: one, or one per member of its group.
 
-        Raises:
-            ConstraintError: the terms cancel out and the constraint cannot hold.
+        Raises ConstraintError if the terms cancel out and the constraint cannot hold.
         """
         parts = [
             (cells, np.full(len(cells), role), np.full(len(cells), float(term.factor)))
@@ -201,8 +189,7 @@ class _Resolver:
     def _selected(self, constraint: UserConstraint, term: ConstraintTerm) -> IntArray:
         """Return the cells that match all selectors of a term.
 
-        Raises:
-            ConstraintError: a selector matches nothing, or all of them together match nothing.
+        Raises ConstraintError if a selector matches nothing, or all of them together match nothing.
         """
         is_selected = np.ones(len(self._cell), dtype=np.bool_)
         for key, value in term.selectors:

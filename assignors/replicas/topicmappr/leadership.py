@@ -15,11 +15,7 @@ def order_by_ratio(replicas: ReplicaLists, num_brokers: int) -> None:
 
     The lists are sorted in as many passes as the first list has entries, each list by the ratios at that moment. A
     broker that follows no partition comes last. The ratio is not the number of leaders: if brokers hold different
-    numbers of replicas, leaders may become less even.
-
-    Args:
-        replicas: one list per partition, by topic and number.
-        num_brokers: B.
+    numbers of replicas, leaders may become less even. `replicas`: one list per partition, by topic and number.
     """
     num_leaders, num_followers = [0] * num_brokers, [0] * num_brokers
     for row in replicas:

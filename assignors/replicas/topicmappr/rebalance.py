@@ -70,14 +70,8 @@ def find_short_brokers(
 ) -> list[int]:
     """Return the brokers to relieve, the one with fewest free bytes first.
 
-    Args:
-        rules: the cluster.
-        free: by broker, the free bytes.
-        threshold: the minimum deviation below the harmonic mean of free bytes; 0 for all brokers with replicas.
-        threshold_bytes: the limit of free bytes for brokers with replicas; 0 to use `threshold`.
-
-    Returns:
-        Rows of brokers.
+    `threshold`: the minimum deviation below the harmonic mean of free bytes; 0 for all brokers with replicas.
+    `threshold_bytes`: the limit of free bytes for brokers with replicas; 0 to use `threshold`. Returns rows of brokers.
     """
     holders = {broker for replicas in rules.replicas for broker in replicas}
     if threshold_bytes > 0:
@@ -100,14 +94,8 @@ def relocate(
 ) -> Relocation:
     """Relieve brokers; return the relocation with the lowest range, then deviation, of free bytes over all tolerances.
 
-    Args:
-        rules: the cluster.
-        free: by broker, the free bytes.
-        brokers_to_relieve: the brokers to relieve, in turn.
-        tolerance: the maximum deviation from the mean after a move; 0 to try all tolerances of the tool.
-
-    Returns:
-        The best relocation.
+    `tolerance`: the maximum deviation from the mean after a move; 0 to try all tolerances of the tool. Returns the best
+    relocation.
     """
     relocations = (
         _relocate_with(rules, free, brokers_to_relieve, candidate)

@@ -39,15 +39,10 @@ class BrokerCandidates:
 
     Brokers rank by score, the lowest first, then by row; a broker that receives a replica adds its cost to its score.
     By count, the score is the number of replicas, and brokers with the same score are shuffled for every choice. By
-    storage, the score is the negated number of free bytes, and no broker takes more than that.
-
-    Args:
-        state: the cluster, with brokers by id.
-        request: the brokers that may keep replicas; all others are replaced.
-        score: the initial score of each broker.
-        min_rack_ids: 0 if all replicas of a partition must be in different racks; otherwise the number of racks from
-            which on they may share racks.
-        by_storage: whether to rank by storage.
+    storage, the score is the negated number of free bytes, and no broker takes more than that. `request`: the brokers
+    that may keep replicas; all others are replaced. `min_rack_ids`: 0 if all replicas of a partition must be in
+    different racks; otherwise the number of racks from which on they may share racks. `by_storage` says whether to rank
+    by storage.
     """
 
     def __init__(
@@ -63,14 +58,9 @@ class BrokerCandidates:
     def fill(self, old: Sequence[int], new: Sequence[int], cost: float, seed: int) -> int | None:
         """Choose the broker of the next position of a partition; an allowed current broker stays.
 
-        Args:
-            old: the current brokers by position; replaced brokers count neither as holders nor for racks.
-            new: the new brokers of earlier positions.
-            cost: the cost added to the score of a new broker.
-            seed: the seed of the shuffle.
-
-        Returns:
-            The row of the broker; None if no broker may take the position.
+        `old`: the current brokers by position; replaced brokers count neither as holders nor for racks. `new`: the new
+        brokers of earlier positions. `cost`: the cost added to the score of a new broker. Returns the row of the
+        broker; None if no broker may take the position.
         """
         current = old[len(new)]
         if self._is_allowed[current]:
@@ -109,17 +99,9 @@ def place_by_position(
 ) -> ReplicaLists:
     """Fill the first position of all partitions, then the second, and so on.
 
-    Args:
-        candidates: the brokers that may receive replicas.
-        old: the current replicas and the gaps.
-        order: the rows in the order in which they are filled.
-        costs: by row, the cost of a replica.
-
-    Returns:
-        The new replicas.
-
-    Raises:
-        NoBrokerError: no broker may take a position.
+    `candidates`: the brokers that may receive replicas; `old`: the current replicas and the gaps; `order`: the rows in
+    the order in which they are filled; `costs`: by row, the cost of a replica. Returns the new replicas. Raises
+    NoBrokerError if no broker may take a position.
     """
     new: ReplicaLists = [[] for _ in old]
     for position in range(max(map(len, old), default=0)):

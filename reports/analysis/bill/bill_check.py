@@ -15,7 +15,6 @@ class BillCheck:
     """A predicted bill next to the real one.
 
     Attributes:
-        report: the cost report.
         predicted: the metered bytes and dollars that a day is predicted to have.
         tolerance: the largest relative difference of dollars that is accepted in total.
         only_brokers: whether the report has only the resources of brokers.
@@ -82,15 +81,9 @@ class BillCheck:
 def check_bill(bill: MonthlyBill, report: CostReport, tolerance: float, *, only_brokers: bool = False) -> BillCheck:
     """Compare a bill with a cost report.
 
-    Args:
-        bill: the predicted bill.
-        report: the report.
-        tolerance: the largest relative difference that is accepted.
-        only_brokers: whether the report has only the resources of brokers; what their clients send and receive is then
-            metered elsewhere.
-
-    Returns:
-        The prediction per day next to the days of the report.
+    `tolerance`: the largest relative difference that is accepted. `only_brokers` says whether the report has only the
+    resources of brokers; what their clients send and receive is then metered elsewhere. Returns the prediction per day
+    next to the days of the report.
     """
     billed = bill.billed(only_brokers=only_brokers)
     return BillCheck(report, Transfers(billed.bytes / bill.days, billed.usd / bill.days), tolerance, only_brokers)

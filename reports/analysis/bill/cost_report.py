@@ -8,10 +8,6 @@ which, as in `InterZone-Out`. Google Cloud meters the sender.
 
 Source: docs.aws.amazon.com/cur/latest/userguide, "Understanding data transfer charges" and "Line item columns";
 focus.finops.org, columns of FOCUS 1.0 to 1.2.
-
-Read the rows of cost reports from CSV, gzipped CSV and Parquet files.
-
-The values of a line of a cost report: day, bytes, cost and tags.
 """
 
 from __future__ import annotations
@@ -138,11 +134,7 @@ csv.field_size_limit(2**24)
 
 
 def report_files(path: Path) -> list[Path]:
-    """Return the files of a report: the file itself, or those of a folder.
-
-    Raises:
-        CostReportError: there is none.
-    """
+    """Return the files of a report: the file itself, or those of a folder; raise CostReportError if there is none."""
     if not path.exists():
         raise CostReportError(f"{path}: no such file or folder")
     if not path.is_dir():
@@ -158,11 +150,8 @@ def report_files(path: Path) -> list[Path]:
 def report_rows(file: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Read a file.
 
-    Returns:
-        The file and its columns, then the place and the columns of each row.
-
-    Raises:
-        CostReportError: the file is damaged.
+    Returns the file and its columns, then the place and the columns of each row. Raises CostReportError if the file is
+    damaged.
     """
     return _parquet_rows(file) if file.name.lower().endswith(".parquet") else _csv_rows(file)
 
@@ -245,7 +234,6 @@ class BilledDay:
     """The metered traffic of one day (UTC).
 
     Attributes:
-        day: the day.
         bytes: bytes sent plus bytes received, as metered.
         usd: their cost.
     """
@@ -263,7 +251,6 @@ class CostReport:
         source: the file or folder.
         format: name of the format.
         days: the days with lines, in order.
-        lines: the number of lines.
         sent_bytes: the part that was metered at senders.
         received_bytes: the part that was metered at receivers.
     """
@@ -279,15 +266,9 @@ class CostReport:
 def read_cost_report(path: Path, chosen: LineFilter | None = None) -> CostReport:
     """Read the lines of traffic between zones.
 
-    Args:
-        path: a file, or a folder whose files are read, those in folders below it included.
-        chosen: which lines to include; all by default.
-
-    Returns:
-        The days of the report.
-
-    Raises:
-        CostReportError: a file is damaged or of an unknown format, a value is invalid, or no line matches.
+    `path`: a file, or a folder whose files are read, those in folders below it included. `chosen`: which lines to
+    include; all by default. Returns the days of the report. Raises CostReportError if a file is damaged or of an
+    unknown format, a value is invalid, or no line matches.
     """
     chosen = chosen or LineFilter()
     by_day: dict[date, tuple[float, float]] = {}

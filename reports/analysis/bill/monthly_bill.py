@@ -90,7 +90,6 @@ class OtherUser:
     Attributes:
         kind: as in the table `other_traffic`.
         name: the producer or group; None for replication.
-        topic: the topic.
         transfers: bytes and dollars.
     """
 
@@ -105,7 +104,6 @@ class Saving:
     """What a change saves, from a run with that change.
 
     Attributes:
-        key: its key.
         title: its name.
         change: what to set.
         after: the cross-rack bytes and their price with the change; None if it does not apply.
@@ -124,7 +122,6 @@ class BillPrice:
     """The price of a gigabyte (10⁹ bytes) from one rack to another.
 
     Attributes:
-        provider: the provider.
         usd_per_gb: the price of sending and receiving.
         received_usd_per_gb: its part for receiving.
         as_of: date and source.
@@ -273,17 +270,8 @@ def monthly_bill(
 ) -> MonthlyBill:
     """Compute the bill of one run.
 
-    Args:
-        tables: the tables `traffic` and `other_traffic` of the run.
-        price: the price.
-        scenario: name of the scenario.
-        assignor: label of the assignor.
-        days: number of days to which the run is scaled.
-        simulated_ms: duration of the run, above 0.
-        unbilled: groups that run alongside.
-
-    Returns:
-        The bill.
+    `tables`: the tables `traffic` and `other_traffic` of the run; `simulated_ms`: duration of the run, above 0;
+    `unbilled`: groups that run alongside.
     """
     scale = days * DAY_MS / simulated_ms
     amounts: dict[tuple[str, str, str], float] = defaultdict(float)

@@ -19,7 +19,6 @@ class ReportFormat:
     """The columns of a kind of cost report.
 
     Attributes:
-        name: its name.
         usage: columns of which the first that the file has names the usage.
         described: columns with a description of the charge, used if `usage` does not match.
         operation: the column that names the direction.
@@ -29,7 +28,6 @@ class ReportFormat:
         cost: the column of the cost.
         currency: the column of its currency.
         category: the column of the category of a line.
-        usage_categories: the categories that are usage.
         resource: the column of the resource.
         tags: the column of the tags: a map, or JSON.
     """
@@ -87,11 +85,7 @@ FOCUS: Final = ReportFormat(
 
 
 def format_of(file: Path, columns: Sequence[str]) -> ReportFormat:
-    """Return the format of a file.
-
-    Raises:
-        CostReportError: it lacks columns of every format.
-    """
+    """Return the format of a file; raise CostReportError if it lacks columns of every format."""
     for format_ in (CUR, FOCUS):
         if all(name in columns for name in format_.required):
             if any(name in columns for name in (*format_.usage, *format_.described)):

@@ -106,12 +106,7 @@ def _small_percent(value: float) -> str:
 
 
 def area_figure(area: Area, runs: Mapping[str, SituationRun]) -> float | None:
-    """Return the figure of an area with one seed: the highest of its situations; None if it is unknown.
-
-    Args:
-        area: the area.
-        runs: the run of each situation.
-    """
+    """Return the figure of an area with one seed: the highest of its situations; None if it is unknown."""
     figures = []
     for key in area.situations:
         run = runs.get(key)

@@ -17,11 +17,8 @@ def findings(
 ) -> tuple[CheckupFinding, ...]:
     """Return the findings that matter most: the worst grades first, then those that a change improves most.
 
-    Args:
-        today: report card of the current setting.
-        cards: report cards of settings with one change, over at least one seed.
-        titles: the titles of the situations.
-        evidence: further figures of areas.
+    `today`: report card of the current setting; `cards`: report cards of settings with one change, over at least one
+    seed; `evidence`: further figures of areas.
     """
     found = []
     for graded in today.areas:

@@ -60,9 +60,7 @@ class LockComparison:
 def lock_text(report: CheckupReport, model: int) -> str:
     """Return a checkup as the text of a lock file.
 
-    Args:
-        report: the checkup.
-        model: version of the simulation's model.
+    `model`: version of the simulation's model.
     """
     record = {
         "kind": _KIND,
@@ -82,15 +80,7 @@ def lock_text(report: CheckupReport, model: int) -> str:
 def read_lock(text: str, name: str) -> dict[str, Any]:
     """Parse the text of a lock file.
 
-    Args:
-        text: the text.
-        name: the file, for errors.
-
-    Returns:
-        The stored checkup.
-
-    Raises:
-        LockError: it is not a lock file, or one of a newer version.
+    Returns the stored checkup. Raises LockError if it is not a lock file, or one of a newer version.
     """
     try:
         record = json.loads(text)
@@ -112,13 +102,7 @@ def read_lock(text: str, name: str) -> dict[str, Any]:
 def compare_lock(report: CheckupReport, stored: Mapping[str, Any], model: int) -> LockComparison:
     """Compare a checkup with a stored one.
 
-    Args:
-        report: the checkup.
-        stored: what `read_lock` returned.
-        model: version of the simulation's model.
-
-    Returns:
-        What has changed.
+    `stored`: what `read_lock` returned; `model`: version of the simulation's model. Returns what has changed.
     """
     notes = []
     if stored["model"] != model:

@@ -32,7 +32,6 @@ class GradedArea:
     """The grade of a setting in an area.
 
     Attributes:
-        definition: the area.
         grade: from A to F; None if the figure is unknown.
         value: mean of the figure over the seeds, in the unit of the area; None if it is unknown.
         worst: the highest value.
@@ -67,8 +66,6 @@ class ReportCard:
 
     Attributes:
         setting: its changes, in one line; `current` for the current one.
-        seeds: number of seeds.
-        areas: the grade in each area.
         is_migration: whether the setting needs another group protocol.
         is_partial: whether it was run in some situations only, so that its figures may be too low.
     """
@@ -216,15 +213,8 @@ def report_card(
 ) -> ReportCard:
     """Grade a setting.
 
-    Args:
-        setting: its changes, in one line.
-        runs: its runs.
-        areas: the areas to grade.
-        is_migration: whether it needs another group protocol.
-        is_partial: whether it was run in some situations only.
-
-    Returns:
-        The report card.
+    `setting`: its changes, in one line; `is_migration` says whether it needs another group protocol; `is_partial` says
+    whether it was run in some situations only.
     """
     return ReportCard(setting, len(runs), tuple(_grade(area, runs) for area in areas), is_migration, is_partial)
 

@@ -34,7 +34,6 @@ class IncidentMove:
     """An active task that another client got.
 
     Attributes:
-        task: Task.
         source: Client that had it before; None if none had.
         target: Client that got it.
         has_left: Whether the client that had it was no member any more.
@@ -53,7 +52,6 @@ class IncidentDifference:
     """A copy that the assignor places elsewhere than recorded.
 
     Attributes:
-        task: Task.
         role: `active` or `standby`.
         recorded: Clients that were recorded.
         recomputed: Clients according to the assignor.
@@ -74,7 +72,6 @@ class IncidentRebalance:
     Attributes:
         number: Generation or epoch; position in a log without records.
         at_ms: Time since 1970.
-        causes: Causes.
         stated: What clients logged as the reason.
         clients: Clients of the group.
         threads: Number of members.
@@ -137,10 +134,8 @@ class IncidentReport:
     """A past night of an application, or of a consumer group, whose tasks are partitions.
 
     Attributes:
-        group: Group.
         protocol: `classic`, `streams` or `consumer`.
         assignor: Assignor with which it was recomputed.
-        num_tasks: Number of tasks.
         rebalances: Recorded rebalances, by time.
         what_ifs: What others would have done.
         read: Files, with their kinds.

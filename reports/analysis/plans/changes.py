@@ -13,7 +13,6 @@ class PartitionChange:
 
     Attributes:
         topic: name of the topic.
-        partition: number of the partition.
         before: broker ids of its replicas, the preferred leader first.
         after: broker ids of its replicas after the plan, the preferred leader first.
         leader: broker id of the current leader; None without one.

@@ -41,8 +41,6 @@ class LoadDistribution:
     """A measure by broker or by rack.
 
     Attributes:
-        measure: the measure.
-        level: one of `LEVELS`.
         names: broker ids, sorted by rack, or names of racks.
         groups: rack of each broker; empty if no broker has one, or if the level is rack.
         may_hold: whether plans may place replicas there, by name.

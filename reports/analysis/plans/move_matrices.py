@@ -62,12 +62,8 @@ _Sums = Mapping[tuple[Any, Any], _MoveTotals]
 def move_matrices(results: PlanResults, kind: str) -> list[MoveMatrix]:
     """Return a matrix for each strategy with moves, with the involved brokers or racks.
 
-    Args:
-        results: the plans.
-        kind: kind in the table `moves`: `move` or `copy`.
-
-    Returns:
-        Empty if too many brokers are involved and matrices by rack are not possible either.
+    `kind`: kind in the table `moves`: `move` or `copy`. The result is empty if too many brokers are involved and
+    matrices by rack are not possible either.
     """
     rows = [row for row in results.tables["moves"].to_pylist() if row["kind"] == kind]
     racks = _racks(results)

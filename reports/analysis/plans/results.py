@@ -76,9 +76,8 @@ def is_plan_directory(directory: Path) -> bool:
 def read_plans(directories: Sequence[Path]) -> list[PlanResults]:
     """Return the content of plan folders; of several folders, each manifest gets its `directory`.
 
-    Raises:
-        ResultsError: a folder cannot be read.
-        TableError: a folder lacks a table because an earlier version wrote it.
+    Raises ResultsError if a folder cannot be read, and TableError if a folder lacks a table because an earlier version
+    wrote it.
     """
     results = [_read(directory) for directory in directories]
     if len(results) == 1:

@@ -16,13 +16,7 @@ COST: Final = "cost_above_bound"
 
 @dataclass(frozen=True, slots=True)
 class ScenarioSize:
-    """The size of a scenario.
-
-    Attributes:
-        clients: number of clients.
-        tasks: number of tasks.
-        events: number of events.
-    """
+    """The size of a scenario."""
 
     clients: int
     tasks: int

@@ -107,11 +107,7 @@ class BenchmarkTable:
     def of(cls, runs: Sequence[BenchmarkRun], metrics: Sequence[str]) -> BenchmarkTable:
         """Build the table of all runs; every assignor has a run of every scenario.
 
-        Returns:
-            The table.
-
-        Raises:
-            ValueError: a run is missing.
+        Raises ValueError if a run is missing.
         """
         by_key = {(run.assignor, run.family, run.case): run for run in runs}
         assignors = tuple(dict.fromkeys(run.assignor for run in runs))
@@ -173,14 +169,8 @@ def compare_with_baseline(
 ) -> list[WinsAndLosses]:
     """Return wins and losses against a baseline, by assignor and metric.
 
-    Args:
-        table: all runs.
-        baseline: name of the baseline.
-        assignors: assignors to compare; by default all others.
-        metrics: metrics to compare; by default all.
-
-    Returns:
-        The comparisons; their p-values are corrected by Holm over all of them.
+    `assignors`: assignors to compare; by default all others. `metrics`: metrics to compare; by default all. Returns the
+    comparisons; their p-values are corrected by Holm over all of them.
     """
     chosen = assignors or [name for name in table.assignors if name != baseline]
     found = [_compare(table, baseline, name, metric) for name in chosen for metric in metrics or table.metrics]

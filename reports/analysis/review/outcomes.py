@@ -66,7 +66,6 @@ class AssignorOutcome:
     Attributes:
         metrics: the metrics that are known, by key; empty if the run failed.
         failure: why the run failed; None if it did not.
-        violations: violations of invariants, one for each invariant.
         checked_states: number of states on which the invariants were checked.
         nanos: measured durations of single calls, after a first call that does not count.
         rebalances: number of rebalances of the run.
@@ -93,7 +92,6 @@ class CaseOutcome:
     Attributes:
         family: the family of the case.
         case: its name.
-        seed: its seed.
         base: the baseline; None if the case was skipped.
         head: the assignor under review; None if the case was skipped.
         skipped: why it was skipped; None if it was not.
@@ -118,9 +116,6 @@ class ShrunkScenario:
         case: the name of that case.
         seed: seed of the run.
         text: the scenario as YAML.
-        clients: its number of clients.
-        tasks: its number of tasks.
-        events: its number of events.
         runs: runs that shrinking took.
     """
 

@@ -110,7 +110,6 @@ class FamilyReport:
     """The results of a family.
 
     Attributes:
-        name: its name.
         description: what its scenarios have in common.
         scenarios: number of scenarios, the pairs.
         cases: number of runs of each assignor.
@@ -136,7 +135,6 @@ class InvariantCount:
         head: number of cases in which the assignor under review violates it.
         only_head: number of cases in which only the latter does.
         example: what it did in the first such case, or else what the baseline did; empty without violations.
-        case: that case.
     """
 
     invariant: str
@@ -166,9 +164,7 @@ class ReviewReport:
         head: label of the assignor under review.
         suite: name and version of the suite, or of the user's scenarios.
         seed: seed of the suite.
-        cases: number of cases.
         states: number of states of the assignor under review on which its invariants were checked.
-        invariants: one for each invariant.
         families: the families in the order of the suite.
         skipped: cases that do not exist with the configs of an assignor, as pairs (case, reason).
         shrunk: the smallest scenarios with violations.
@@ -256,17 +252,9 @@ def build_report(
 ) -> ReviewReport:
     """Build the report of a review.
 
-    Args:
-        outcomes: the outcomes in the order of the suite.
-        labels: of the baseline, and of the assignor under review.
-        metrics: keys of the metrics.
-        descriptions: what the cases of each family have in common.
-        suite: name and version of the suite.
-        seed: its seed.
-        shrunk: the smallest scenarios with violations.
-
-    Returns:
-        The report; it depends on the outcomes only, and not on measured times.
+    `outcomes`: the outcomes in the order of the suite; `labels`: of the baseline, and of the assignor under review;
+    `descriptions`: what the cases of each family have in common; `suite`: name and version of the suite; `shrunk`: the
+    smallest scenarios with violations. Returns the report; it depends on the outcomes only, and not on measured times.
     """
     run = [outcome for outcome in outcomes if outcome.skipped is None]
     raw = [(name, list(group)) for name, group in groupby(run, key=lambda outcome: outcome.family)]

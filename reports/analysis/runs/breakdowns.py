@@ -84,11 +84,7 @@ class Breakdown:
 
 
 def runs_by_assignor(tables: Tables) -> dict[Key, list[dict[str, Any]]]:
-    """Return the rows of the table `runs` by scenario and assignor, in their order.
-
-    Raises:
-        TableError: the table is missing.
-    """
+    """Return the rows of the table `runs` by scenario and assignor, in their order."""
     runs: dict[Key, list[dict[str, Any]]] = {}
     for run in table_rows(tables, "runs"):
         runs.setdefault((run["scenario"], run["assignor"]), []).append(run)
@@ -101,11 +97,7 @@ def assignor_label(key: Key, keys: Iterable[Key]) -> str:
 
 
 def moves_by_reason(tables: Tables) -> Breakdown:
-    """Return the number of active task moves by reason.
-
-    Raises:
-        TableError: the table `runs` is missing.
-    """
+    """Return the number of active task moves by reason."""
     runs = runs_by_assignor(tables)
     counts = {
         key: [sum(run[name] or 0 for run in assignor_runs) for name in MOVE_REASONS]
@@ -115,11 +107,7 @@ def moves_by_reason(tables: Tables) -> Breakdown:
 
 
 def tasks_by_downtime(tables: Tables) -> Breakdown:
-    """Return the number of tasks by class of downtime.
-
-    Raises:
-        TableError: the table `runs` or `tasks` is missing.
-    """
+    """Return the number of tasks by class of downtime."""
     import numpy as np
 
     runs = runs_by_assignor(tables)
@@ -132,11 +120,7 @@ def tasks_by_downtime(tables: Tables) -> Breakdown:
 
 
 def cross_rack_by_kind(tables: Tables) -> Breakdown:
-    """Return the cross-rack bytes of the whole run by kind of traffic.
-
-    Raises:
-        TableError: the table `runs` or `traffic` is missing.
-    """
+    """Return the cross-rack bytes of the whole run by kind of traffic."""
     runs = runs_by_assignor(tables)
     sums: dict[Key, list[float]] = {
         key: [0.0] * len(TRAFFIC_KINDS)
@@ -153,11 +137,7 @@ def cross_rack_by_kind(tables: Tables) -> Breakdown:
 
 
 def traffic_bytes(tables: Tables) -> list[tuple[Key, str, str | None, str | None, float]]:
-    """Return the bytes of all rounds and seeds as tuples (assignor, kind, source rack, target rack, bytes).
-
-    Raises:
-        TableError: the table `traffic` is missing.
-    """
+    """Return the bytes of all rounds and seeds as tuples (assignor, kind, source rack, target rack, bytes)."""
     keys = ["scenario", "assignor", "kind", "from_rack", "to_rack"]
     summed = table(tables, "traffic").group_by(keys, use_threads=False).aggregate([("bytes", "sum")])
     return [

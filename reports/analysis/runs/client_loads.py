@@ -42,14 +42,7 @@ class ClientLoad:
 def client_loads(tables: Tables) -> dict[str, list[ClientLoad]]:
     """Return the load of each member in the last round of each assignor's first run, most loaded first.
 
-    Args:
-        tables: must hold `runs`, `clients` and `assignments`.
-
-    Returns:
-        Loads by the label of the assignor.
-
-    Raises:
-        TableError: a table is missing.
+    `tables`: must hold `runs`, `clients` and `assignments`. Returns loads by the label of the assignor.
     """
     runs = runs_by_assignor(tables)
     return {assignor_label(key, runs): _run_loads(tables, key, assignor_runs[0]) for key, assignor_runs in runs.items()}

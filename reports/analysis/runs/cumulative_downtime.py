@@ -37,14 +37,8 @@ class DowntimeCurve:
 def cumulative_downtime(tables: Tables, at_ms: Sequence[float]) -> list[DowntimeCurve]:
     """Return the cumulative downtime of each assignor, in the order of the table `runs`.
 
-    The sum is exact at the given times. At the end of a run, it equals `downtime_ms` of the table `runs`.
-
-    Args:
-        tables: must hold `runs`, `rounds`, `tasks` and `task_states`.
-        at_ms: times at which to compute the sum, ascending.
-
-    Raises:
-        TableError: a table is missing.
+    The sum is exact at the given times. At the end of a run, it equals `downtime_ms` of the table `runs`. `tables`:
+    must hold `runs`, `rounds`, `tasks` and `task_states`; `at_ms`: times at which to compute the sum, ascending.
     """
     runs = runs_by_assignor(tables)
     curves = []

@@ -1,7 +1,4 @@
-"""Tables with the numbers behind the figures of a page.
-
-Time to converge after each event, as a table.
-"""
+"""Tables with the numbers behind the figures of a page."""
 
 from __future__ import annotations
 
@@ -17,11 +14,7 @@ _NO_REBALANCE = Cell("–")
 
 
 def convergence_grid(tables: Tables) -> Grid:
-    """Return the time to converge in each assignor's first run: one line per event with rebalances, by time.
-
-    Raises:
-        TableError: the table `runs` or `convergence` is missing.
-    """
+    """Return the time to converge in each assignor's first run: one line per event with rebalances, by time."""
     runs = runs_by_assignor(tables)
     titles: dict[tuple[int, int, str], str] = {}
     columns = []
@@ -63,11 +56,7 @@ def breakdown_grid(breakdown: Breakdown) -> Grid:
 
 
 def worst_tasks(tables: Tables) -> Grid:
-    """Return the tasks of each assignor with the longest downtime over all seeds, longest first.
-
-    Raises:
-        TableError: the table `runs` or `tasks` is missing.
-    """
+    """Return the tasks of each assignor with the longest downtime over all seeds, longest first."""
     import pyarrow.compute as pc
 
     tasks = table(tables, "tasks")
@@ -103,11 +92,7 @@ def series_grid(lines: Sequence[TimeSeries], write: NumberFormat) -> Grid:
 
 
 def task_grid(tables: Tables) -> Grid:
-    """Return the downtime of each task, mean over seeds, for the `MAX_TASKS` tasks with the longest downtime.
-
-    Raises:
-        TableError: the table `runs` or `tasks` is missing.
-    """
+    """Return the downtime of each task, mean over seeds, for the `MAX_TASKS` tasks with the longest downtime."""
     runs = runs_by_assignor(tables)
     grouped = table(tables, "tasks").group_by(["scenario", "assignor", "task"], use_threads=False)
     down: dict[str, dict[Key, float]] = {}

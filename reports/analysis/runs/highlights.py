@@ -21,11 +21,9 @@ MAX_NAMED = 3
 def contrast(rows: Sequence[ComparisonRow], metric: Metric) -> str:
     """Return the assignors with the lowest and the highest median of a metric.
 
-    Compares formatted values, so that values that look equal are equal.
-
-    Returns:
-        For example `lowest with sticky (11.1 min), highest with HA (35.6 min)`, or `45 s with every assignor`; empty if
-        the metric is unknown for all.
+    Compares formatted values, so that values that look equal are equal. Returns, for example
+    `lowest with sticky (11.1 min), highest with HA (35.6 min)`, or `45 s with every assignor`; empty if the metric is
+    unknown for all.
     """
     known = [(spread.median, row.assignor) for row in rows if (spread := row.spreads[metric.name]) is not None]
     return contrast_of(known, metric.write, len(rows))
@@ -48,14 +46,7 @@ def contrast_of(known: Sequence[tuple[float, str]], write: NumberFormat, number:
 def settled_sentence(tables: Tables) -> str:
     """Return when all tasks were on their final client, earliest and latest assignor; empty without rebalances.
 
-    Args:
-        tables: those of one scenario; must hold `runs` and `rounds`.
-
-    Returns:
-        The sentence.
-
-    Raises:
-        TableError: a table is missing.
+    `tables`: those of one scenario; must hold `runs` and `rounds`.
     """
     lines = [line for line in series(tables, displaced_tasks) if any(value is not None for value in line.values)]
     known = [(float(at_ms), line.label) for line in lines if (at_ms := settled_ms(line)) is not None]
@@ -77,13 +68,7 @@ def settled_ms(line: TimeSeries) -> int | None:
 def comparison_sentence(rows: Sequence[ComparisonRow], differing: int, total: int) -> str:
     """Return how many metrics differ and which assignor is alone best most often.
 
-    Args:
-        rows: the assignors of one scenario.
-        differing: number of metrics that differ between assignors.
-        total: number of metrics shown.
-
-    Returns:
-        The sentence.
+    `differing`: number of metrics that differ between assignors.
     """
     if len(rows) == 1:
         return f"{format_count(total)} metrics of {printable(rows[0].assignor)}; there is no other assignor to compare."
@@ -102,11 +87,7 @@ def comparison_sentence(rows: Sequence[ComparisonRow], differing: int, total: in
 
 
 def player_sentence(tables: Tables) -> str:
-    """Return the rebalance that moves the most tasks in the first run of any assignor.
-
-    Raises:
-        TableError: a table is missing.
-    """
+    """Return the rebalance that moves the most tasks in the first run of any assignor."""
     runs = runs_by_assignor(tables)
     largest: tuple[int, str] | None = None
     for key, assignor_runs in runs.items():
@@ -123,11 +104,7 @@ def player_sentence(tables: Tables) -> str:
 
 
 def downtime_sentence(tables: Tables) -> str:
-    """Return the task with the longest downtime over all assignors and seeds.
-
-    Raises:
-        TableError: a table is missing.
-    """
+    """Return the task with the longest downtime over all assignors and seeds."""
     rows = table_rows(tables, "tasks")
     worst = max(rows, key=lambda row: row["downtime_ms"], default=None)
     if worst is None:
@@ -140,11 +117,7 @@ def downtime_sentence(tables: Tables) -> str:
 
 
 def timeline_sentence(tables: Tables) -> str:
-    """Return the event after which a group needs the longest to converge.
-
-    Raises:
-        TableError: a table is missing.
-    """
+    """Return the event after which a group needs the longest to converge."""
     rows = [row for row in table_rows(tables, "convergence") if row["number"]]
     slowest = max(rows, key=lambda row: row["observed_ms"], default=None)
     if slowest is None:

@@ -34,7 +34,6 @@ class ResultDirectory:
     Attributes:
         name: name of the directory, for people.
         tables: tables as in `simulator.results.tables.SCHEMAS`.
-        manifest: the manifest.
     """
 
     name: str
@@ -46,13 +45,8 @@ def merge_results(results: Sequence[ResultDirectory]) -> tuple[dict[str, pa.Tabl
     """Concatenate the tables of several result directories.
 
     If two directories hold runs of the same scenario, assignor and seed, the labels of all assignors get the name of
-    their directory as a prefix. With several directories, each manifest gets its `directory`.
-
-    Returns:
-        The tables, and the manifest of each directory.
-
-    Raises:
-        TableError: a directory lacks a required table.
+    their directory as a prefix. With several directories, each manifest gets its `directory`. Returns the tables, and
+    the manifest of each directory. Raises TableError if a directory lacks a required table.
     """
     for result in results:
         for name in REQUIRED_TABLES:

@@ -18,16 +18,8 @@ _EVENT_CHARS = 90
 def question(tables: Tables, scenario: str) -> str:
     """Return the question in one sentence, followed by the events of the first run.
 
-    Args:
-        tables: must hold `runs`, `tasks`, `clients`, `convergence` and `events`.
-        scenario: name of the scenario.
-
-    Returns:
-        For example `What happens to 174 tasks (120 stateful) on 15 clients in 3 racks? Event: join of 3 clients (new-0,
-        new-1, new-2) at 0:30:00.`
-
-    Raises:
-        TableError: a table is missing.
+    `tables`: must hold `runs`, `tasks`, `clients`, `convergence` and `events`. Returns, for example `What happens to
+    174 tasks (120 stateful) on 15 clients in 3 racks? Event: join of 3 clients (new-0, new-1, new-2) at 0:30:00.`.
     """
     keys = _runs(tables, scenario)
     if not keys:
@@ -46,9 +38,6 @@ def scenario_events(tables: Tables, scenario: str) -> list[tuple[int, str]]:
 
     Events are those that caused a rebalance with any assignor, as listed in the table `convergence`. If there are none,
     they are the changes of the first run.
-
-    Raises:
-        TableError: a table is missing.
     """
     keys = _runs(tables, scenario)
     if not keys:

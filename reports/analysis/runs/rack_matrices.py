@@ -44,11 +44,7 @@ class RackMatrix:
 
 
 def rack_matrices(tables: Tables) -> list[RackMatrix]:
-    """Return a matrix for each assignor with traffic, in the order of the table `runs`.
-
-    Raises:
-        TableError: the table `runs` or `traffic` is missing.
-    """
+    """Return a matrix for each assignor with traffic, in the order of the table `runs`."""
     runs = runs_by_assignor(tables)
     sums: dict[Key, dict[str, dict[tuple[str, str], float]]] = {key: {ALL: {}} for key in runs}
     for key, kind, source, target, bytes_ in traffic_bytes(tables):

@@ -98,15 +98,8 @@ class RoundDiff:
 def diff_rounds(tables: Tables, assignor: str, round_: int, seed: int | None = None) -> RoundDiff:
     """Return the changes of a round and their reasons; all assigned tasks for the first round.
 
-    Args:
-        tables: must hold `runs`, `rounds`, `assignments`, `moves` and `reasons`.
-        assignor: label of the assignor.
-        round_: number of the later round.
-        seed: seed of the run; by default, the first seed of the assignor.
-
-    Raises:
-        RunLookupError: the results have no such run or round.
-        TableError: a table is missing.
+    `tables`: must hold `runs`, `rounds`, `assignments`, `moves` and `reasons`. `seed`: seed of the run; by default, the
+    first seed of the assignor.
     """
     run = RunRows(tables, assignor, round_, seed)
     before = run.placements_in(round_ - 1)
@@ -126,15 +119,8 @@ def diff_rounds(tables: Tables, assignor: str, round_: int, seed: int | None = N
 def diff_assignors(tables: Tables, assignors: tuple[str, str], round_: int, seed: int | None = None) -> RoundDiff:
     """Return the differences between the assignments of two assignors in a round.
 
-    Args:
-        tables: must hold `runs`, `rounds` and `assignments`.
-        assignors: labels of the assignors.
-        round_: number of the round.
-        seed: seed of the runs; by default, the first seed of the first assignor.
-
-    Raises:
-        RunLookupError: the results have no such run or round.
-        TableError: a table is missing.
+    `tables`: must hold `runs`, `rounds` and `assignments`. `seed`: seed of the runs; by default, the first seed of the
+    first assignor.
     """
     first = RunRows(tables, assignors[0], round_, seed)
     second = RunRows(tables, assignors[1], round_, first.seed)

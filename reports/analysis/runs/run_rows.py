@@ -14,11 +14,7 @@ class RunLookupError(ValueError):
 
 
 def first_seeds(tables: Tables) -> dict[str, tuple[str, int]]:
-    """Return the scenario and the first seed of each assignor by its label.
-
-    Raises:
-        TableError: the table `runs` is missing.
-    """
+    """Return the scenario and the first seed of each assignor by its label."""
     seeds: dict[str, tuple[str, int]] = {}
     for run in table_rows(tables, "runs"):
         seeds.setdefault(run["assignor"], (run["scenario"], run["seed"]))
@@ -28,9 +24,7 @@ def first_seeds(tables: Tables) -> dict[str, tuple[str, int]]:
 def select_assignors(tables: Tables, wanted: Sequence[str]) -> list[str]:
     """Return the labels of the wanted assignors, or of all assignors if none is given.
 
-    Raises:
-        RunLookupError: the results have no such assignor.
-        TableError: the table `runs` is missing.
+    Raises RunLookupError if the results have no such assignor.
     """
     known = list(first_seeds(tables))
     for label in wanted:
@@ -52,15 +46,8 @@ class RunRows:
     def __init__(self, tables: Tables, assignor: str, round_: int, seed: int | None) -> None:
         """Look up a run and one of its rounds.
 
-        Args:
-            tables: must hold `runs`, `rounds` and `assignments`.
-            assignor: label of the assignor.
-            round_: number of the round.
-            seed: seed of the run; by default, the first seed of the assignor.
-
-        Raises:
-            RunLookupError: the results have no such run or round.
-            TableError: a table is missing.
+        `tables`: must hold `runs`, `rounds` and `assignments`. `seed`: seed of the run; by default, the first seed of
+        the assignor. Raises RunLookupError if the results have no such run or round.
         """
         select_assignors(tables, [assignor])
         runs = [row for row in table_rows(tables, "runs") if row["assignor"] == assignor]

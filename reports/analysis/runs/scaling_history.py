@@ -25,10 +25,7 @@ Row = Mapping[str, Any]
 class Hold:
     """A time in which an autoscaler does not set the pods that the lag asks for.
 
-    Attributes:
-        start_ms: its start.
-        end_ms: its end.
-        reason: why, as in the table `scaling`.
+    `reason`: why, as in the table `scaling`.
     """
 
     start_ms: int
@@ -104,11 +101,7 @@ class ScalingHistory:
 def scaling_histories(tables: Tables) -> list[ScalingHistory]:
     """Return the history of each autoscaler in the first run of each assignor; empty without autoscalers.
 
-    Args:
-        tables: must hold `runs` and `rounds`; may hold `scaling` and `scaled_rounds`.
-
-    Raises:
-        TableError: a table is missing.
+    `tables`: must hold `runs` and `rounds`; may hold `scaling` and `scaled_rounds`.
     """
     if "scaling" not in tables or not tables["scaling"].num_rows or "target_lag" not in tables["scaling"].column_names:
         return []

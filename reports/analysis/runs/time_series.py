@@ -92,12 +92,7 @@ def cross_rack_rate(rounds: Sequence[Mapping[str, Any]]) -> list[float | None]:
 def series(tables: Tables, of: RoundValues) -> list[TimeSeries]:
     """Return the series of each assignor, in the order of the table `runs`; empty for assignors without rounds.
 
-    Args:
-        tables: must hold `runs` and `rounds`.
-        of: computes the values of a run.
-
-    Raises:
-        TableError: a table is missing.
+    `tables`: must hold `runs` and `rounds`.
     """
     runs = table_rows(tables, "runs")
     several = len({run["scenario"] for run in runs}) > 1
@@ -116,11 +111,7 @@ def series(tables: Tables, of: RoundValues) -> list[TimeSeries]:
 
 
 def events(tables: Tables) -> list[EventMarker]:
-    """Return the events of the first run: all assignors of a scenario get the same events.
-
-    Raises:
-        TableError: the table `events` is missing.
-    """
+    """Return the events of the first run: all assignors of a scenario get the same events."""
     texts: dict[int, list[str]] = {}
     rows = table_rows(tables, "events")
     keys = ("scenario", "assignor", "seed")

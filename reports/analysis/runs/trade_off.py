@@ -51,8 +51,6 @@ class TradeOff:
     """Cost against disruption of the assignors of a scenario.
 
     Attributes:
-        cost: the cost metric.
-        disruption: the disruption metric.
         points: the assignors for which both are known, in the order of the comparison.
         left_out: labels of the others.
     """

@@ -16,9 +16,8 @@ Copy = tuple[int, int]
 def warm_ups(copies: Sequence[Set[Copy]], assigned: Sequence[Set[Copy]]) -> Iterator[set[Copy]]:
     """Yield the warm-ups of each round.
 
-    Args:
-        copies: all standbys and warm-ups of each round.
-        assigned: the copies that were assigned as warm-ups in each round.
+    `copies`: all standbys and warm-ups of each round; `assigned`: the copies that were assigned as warm-ups in each
+    round.
     """
     warm: dict[Copy, int] = {}
     standbys: dict[int, int] = {}

@@ -127,13 +127,8 @@ def compare_results(
 ) -> list[ResultChange]:
     """Return the differences between stored and current results.
 
-    A metric that was added since is not in the stored results, so it is not compared.
-
-    Args:
-        before: stored results.
-        now: current results.
-        allowed: tolerances by metric; none by default.
-        metrics_only: whether to compare metrics only, not the rounds.
+    A metric that was added since is not in the stored results, so it is not compared. `allowed`: tolerances by metric;
+    none by default. `metrics_only` says whether to compare metrics only, not the rounds.
     """
     changes: list[ResultChange] = []
     for key, run in now.runs.items():

@@ -29,7 +29,6 @@ class InvariantCase:
         invariants: keys of the invariants that must hold, with what the assignor did when they were violated.
         signature: identifies violations of the same kind.
         metric: the objective of the worst case; None for a violation.
-        value: its value.
         found: seed of the search, and number of the case.
         timeout_s: time limit of each call; None for no limit.
         isolate: whether the assignor ended its process, so that it needs one of its own.
@@ -85,15 +84,7 @@ def write_invariant_case(case: InvariantCase) -> str:
 def read_invariant_case(text: str, file: str) -> InvariantCase:
     """Read a case.
 
-    Args:
-        text: the JSON.
-        file: its name, for messages.
-
-    Returns:
-        The case.
-
-    Raises:
-        StoredResultsError: it is not a case, or has an unknown invariant.
+    `file`: its name, for messages. Raises StoredResultsError if it is not a case, or has an unknown invariant.
     """
     try:
         content: Any = json.loads(text)

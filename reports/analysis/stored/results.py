@@ -76,10 +76,7 @@ class StoredResults:
 def collect_results(tables: Tables, name: str, origin: ResultOrigin) -> StoredResults:
     """Return what is stored of the runs of a scenario.
 
-    Args:
-        tables: must hold `runs`, `rounds` and `assignments`.
-        name: name of the scenario.
-        origin: the inputs that the tables were computed from.
+    `tables`: must hold `runs`, `rounds` and `assignments`; `origin`: the inputs that the tables were computed from.
     """
     rounds, copies = _rows_by_run(tables, "rounds"), _rows_by_run(tables, "assignments")
     runs = {}
@@ -102,15 +99,7 @@ def write_stored(results: StoredResults) -> str:
 def read_stored(text: str, name: str) -> StoredResults:
     """Parse a stored results file; warn if an earlier release wrote it with keys that were renamed since.
 
-    Args:
-        text: content of the file.
-        name: name of the file, for messages.
-
-    Returns:
-        The results, with current keys.
-
-    Raises:
-        StoredResultsError: the file does not hold valid stored results.
+    Returns the results, with current keys. Raises StoredResultsError if the file does not hold valid stored results.
     """
     from reports.analysis.stored.stored_file import StoredFile
     from simulator.results.json_documents import JsonError, read_json, validated

@@ -20,9 +20,7 @@ TaskPlacements = Mapping[str, Sequence[str | None]]
 def stored_rounds(rounds: Sequence[Mapping[str, Any]], copies: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     """Yield what is stored of each round.
 
-    Args:
-        rounds: rows of the table `rounds` of one run.
-        copies: rows of the table `assignments` of the same run.
+    `rounds`: rows of the table `rounds` of one run; `copies`: rows of the table `assignments` of the same run.
     """
     copies_by_round: dict[int, list[Mapping[str, Any]]] = {}
     for copy in copies:

@@ -40,14 +40,7 @@ class Tolerance:
 def parse_tolerances(texts: Iterable[str]) -> dict[str, Tolerance]:
     """Parse tolerances for columns of the table `runs`.
 
-    Args:
-        texts: `metric=5%` or `metric=3`.
-
-    Returns:
-        Tolerances by metric.
-
-    Raises:
-        ToleranceError: a text is not valid.
+    `texts`: `metric=5%` or `metric=3`. Returns tolerances by metric. Raises ToleranceError if a text is not valid.
     """
     metrics = [field.name for field in SCHEMAS["runs"] if field.name != "seed" and not pa.types.is_string(field.type)]
     return {text.partition("=")[0]: parse_tolerance("--tolerance", text, metrics) for text in texts}
@@ -56,11 +49,7 @@ def parse_tolerances(texts: Iterable[str]) -> dict[str, Tolerance]:
 def is_same(name: str, before: Any, after: Any, allowed: Mapping[str, Tolerance]) -> bool:
     """Return whether a value is the stored one, up to its stored precision and its tolerance.
 
-    Args:
-        name: key of the metric.
-        before: stored value.
-        after: current value.
-        allowed: tolerances by metric.
+    `name`: key of the metric.
     """
     if before == after or not all(isinstance(value, int | float) for value in (before, after)):
         return bool(before == after)
@@ -72,16 +61,8 @@ def is_same(name: str, before: Any, after: Any, allowed: Mapping[str, Tolerance]
 def parse_tolerance(option: str, text: str, metrics: Sequence[str]) -> Tolerance:
     """Parse a tolerance.
 
-    Args:
-        option: name of the option, for messages.
-        text: `metric=5%` or `metric=3`.
-        metrics: keys of the valid metrics.
-
-    Returns:
-        The tolerance.
-
-    Raises:
-        ToleranceError: the text is not valid.
+    `option`: name of the option, for messages; `text`: `metric=5%` or `metric=3`; `metrics`: keys of the valid metrics.
+    Raises ToleranceError if the text is not valid.
     """
     name, _, size = text.partition("=")
     if name not in metrics:

@@ -23,7 +23,6 @@ class MeanEstimate:
     """A mean with its confidence interval.
 
     Attributes:
-        mean: the mean.
         low: lower end of the interval; None without an interval.
         high: upper end.
         runs: number of values.
@@ -57,7 +56,6 @@ class AggregatedCell:
     """An assignor in a setting.
 
     Attributes:
-        setting: number of the setting.
         label: text of the setting.
         assignor: label of the assignor.
         levels: index of its level of each factor, in the order of `AggregatedSweep.factors`.
@@ -85,7 +83,6 @@ class AggregatedSweep:
         metrics: known metrics: objectives first, then those of which lower values are better, then the others.
         factors: factors of the sweep; the last one is the assignor.
         cells: cells by setting, then in the order of `assignors`.
-        means: means of the cells.
         differences: differences from the baseline in the same setting, paired by seed.
         aggregate: tables and summary that it was read from.
     """
@@ -109,10 +106,7 @@ class AggregatedSweep:
 def command(sweep: AggregatedSweep, assignor: str, args: Sequence[str] = ()) -> str:
     """Return the command that repeats the runs of a cell.
 
-    Args:
-        sweep: the sweep.
-        assignor: label of the assignor.
-        args: `path=value` arguments of the setting; by default, only those that all settings have in common.
+    `args`: `path=value` arguments of the setting; by default, only those that all settings have in common.
     """
     manifest = sweep.aggregate.manifest
     # Of a sweep that stopped seeds, those that all cells have, over which the means of the objectives are.

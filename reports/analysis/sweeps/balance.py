@@ -12,15 +12,10 @@ def most_balanced(means: Sequence[Sequence[float]], is_stable: Sequence[bool], l
 
     The regret of a combination in an objective is its distance from the lowest mean on the front, as a share of the
     range of the means on the front; 0 if that range is no relevant difference. Combinations in which some run did not
-    converge are chosen only if there are no others.
-
-    Args:
-        means: for each combination on the front, the mean of each objective.
-        is_stable: for each combination, whether all of its runs converged.
-        least: for each objective, the smallest difference that counts.
-
-    Returns:
-        The index; of equal combinations, the one with the lowest sum of regrets, then the first.
+    converge are chosen only if there are no others. `means`: for each combination on the front, the mean of each
+    objective; `is_stable`: for each combination, whether all of its runs converged; `least`: for each objective, the
+    smallest difference that counts. Returns the index; of equal combinations, the one with the lowest sum of regrets,
+    then the first.
     """
     candidates = [index for index, stable in enumerate(is_stable) if stable] or list(range(len(means)))
     if not candidates or not means[0]:

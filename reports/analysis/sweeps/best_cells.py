@@ -18,7 +18,6 @@ class BestCell:
 
     Attributes:
         lowest: title and mean of each such objective, and the number of other cells with the same mean.
-        cell: the cell.
         cells: means of all objectives, with the differences from the baseline as notes.
         is_best: whether the cell has the lowest mean, by objective.
         command: command that repeats its runs.

@@ -21,9 +21,6 @@ def conclude_sweeps(summary: Json) -> list[Conclusion]:
 
     Every figure is a mean over the seeds, and "lowest" means: as it is written, no other combination has a lower one.
     A combination has a price, or is lowest elsewhere, only by differences that are relevant (`metric.is_relevant`).
-
-    Args:
-        summary: the `summary.json` of an aggregate.
     """
     return [
         Conclusion(scenario["scenario"], tuple(_findings(scenario, summary["sweeps"])))

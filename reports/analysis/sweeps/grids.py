@@ -26,7 +26,6 @@ class HeatMap:
     """Means of a metric for the levels of two factors.
 
     Attributes:
-        metric: the metric.
         factors: indices of the factor of the rows and the factor of the columns.
         rows: levels of the factor of the rows.
         columns: levels of the factor of the columns.
@@ -60,13 +59,7 @@ def front_grid(sweep: AggregatedSweep) -> Grid:
 def largest_differences(sweep: AggregatedSweep, metric: Metric, max_cells: int) -> list[tuple[int, MeanEstimate]]:
     """Return the cells with the largest differences from the baseline, significant ones first.
 
-    Args:
-        sweep: the sweep.
-        metric: the metric.
-        max_cells: maximum number of cells.
-
-    Returns:
-        Index and difference of each cell, by difference.
+    `max_cells`: maximum number of cells. Returns index and difference of each cell, by difference.
     """
     differences = sweep.differences.get(metric.name, {})
     order = sorted(differences.items(), key=lambda item: (not excludes_zero(item[1]), -abs(item[1].mean), item[0]))

@@ -31,8 +31,7 @@ Value = float | str | None
 def read_sweep(aggregate: SweepAggregate) -> AggregatedSweep:
     """Return the sweep of an aggregate, with cells in their display order.
 
-    Raises:
-        ResultsError: no level of a factor contains the value of a setting.
+    Raises ResultsError if no level of a factor contains the value of a setting.
     """
     sweep_summary = aggregate.summary["sweeps"][0]
     objectives = [METRIC[name] for name in aggregate.summary["scenarios"][0]["objectives"]]
@@ -153,8 +152,7 @@ def _factors(
 def _level_index(value: Value, levels: Sequence[Row], texts: Sequence[str], factor: str, table: str) -> int:
     """Return the index of the level of a value: its own level, or the bin that contains it.
 
-    Raises:
-        ResultsError: no level contains the value.
+    Raises ResultsError if no level contains the value.
     """
     text = level_text(value)
     if text in texts:

@@ -48,8 +48,7 @@ class RecommendedCell:
 def recommended_cell(sweep: AggregatedSweep) -> RecommendedCell | None:
     """Return the most balanced cell of the Pareto front (see `most_balanced`).
 
-    Returns:
-        The cell; None without a cell with known objectives. Of equal cells, the first.
+    The result is None without a cell with known objectives; of equal cells, it is the first.
     """
     means = [sweep.means.get(metric.name, {}) for metric in sweep.objectives]
     front = [

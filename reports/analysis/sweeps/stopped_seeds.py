@@ -12,8 +12,7 @@ from reports.analysis.text import listed
 def describe_stops(sweep: Mapping[str, Any]) -> str:
     """Return which pairs were stopped, when and why, and on which seeds combinations are compared.
 
-    Args:
-        sweep: an entry of `sweeps` in the `summary.json` of an aggregate, with the key `stopped`.
+    `sweep`: an entry of `sweeps` in the `summary.json` of an aggregate, with the key `stopped`.
     """
     stopped, seeds = sweep["stopped"], sweep["seeds"]
     number = stopped.get("baseline_setting")

@@ -1,7 +1,4 @@
-"""Directories of sweeps, and the aggregates that `assignor-sim aggregate` writes to them.
-
-The rules of the tables of an aggregate: nulls, keys, and references between tables.
-"""
+"""Directories of sweeps, and the aggregates that `assignor-sim aggregate` writes to them."""
 
 from __future__ import annotations
 
@@ -110,16 +107,9 @@ def read_aggregate(directory: Path) -> SweepAggregate:
     """Read the aggregate of a sweep; warn if an earlier release wrote it with keys that were renamed since.
 
     Readers need no further checks: manifest, summary, columns, types, nulls, numbers and references are valid.
-
-    Args:
-        directory: the directory of the sweep, possibly of an unknown author.
-
-    Returns:
-        The aggregate, with current keys.
-
-    Raises:
-        TableError: the sweep is not aggregated, or was aggregated together with other sweeps.
-        ResultsError: a file is not valid; names the file, the place and what would be right.
+    `directory`: the directory of the sweep, possibly of an unknown author. Returns the aggregate, with current keys.
+    Raises TableError if the sweep is not aggregated, or was aggregated together with other sweeps. Raises ResultsError
+    if a file is not valid; the message names the file, the place and what would be right.
     """
     from reports.analysis.sweeps.stored_manifest import AggregateSummary, SweepManifest
 
@@ -164,8 +154,7 @@ def _check_cells(
 ) -> None:
     """Check what the tables and the two documents say about cells and factors.
 
-    Raises:
-        TableMistake: they contradict each other.
+    Raises TableMistake if they contradict each other.
     """
     front = tables["front"]
     if pc.any(pc.and_(front["on_front"], pc.is_null(front["place"]))).as_py():

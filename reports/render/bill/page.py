@@ -39,12 +39,7 @@ _MAX_ROWS = 200
 def page(bill: MonthlyBill, check: BillCheck | None = None) -> str:
     """Render a bill, and its comparison with a cost report, as one self-contained HTML file.
 
-    Args:
-        bill: the bill.
-        check: the comparison; None for none.
-
-    Returns:
-        The file; the same bill gives the same text.
+    `check`: the comparison; None for none. Returns the file; the same bill gives the same text.
     """
     sections = [Section("answer", "Bill", "bill/answer.html.j2", _answer(bill, check), leads=True)]
     if bill.parts:

@@ -38,14 +38,7 @@ def draw(
 ) -> str:
     """Draw a bill, and its comparison with a cost report.
 
-    Args:
-        bill: the bill.
-        check: the comparison; None for none.
-        width: width of the terminal in characters; detected by default.
-        color: whether to use colors; detected by default.
-
-    Returns:
-        The text.
+    `check`: the comparison; None for none.
     """
     return lines(_parts(bill, check), width, color=color)
 

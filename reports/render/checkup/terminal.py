@@ -31,16 +31,7 @@ _MAX_LEFT_OUT: Final = 3
 
 
 def terminal(report: CheckupReport, *, width: int | None = None, color: bool | None = None) -> str:
-    """Render a checkup as text that ends with a newline.
-
-    Args:
-        report: the checkup.
-        width: columns of the terminal; detected by default.
-        color: whether to use colors; detected by default.
-
-    Returns:
-        The text.
-    """
+    """Render a checkup as text that ends with a newline."""
     return lines(_parts(report), width, color=color)
 
 

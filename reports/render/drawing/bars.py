@@ -22,16 +22,7 @@ _CHAR_IN = 0.075
 
 
 def draw(breakdown: Breakdown, title: str, *, narrow: bool) -> Figure:
-    """Draw one bar per assignor.
-
-    Args:
-        breakdown: the parts of each bar.
-        title: title of the figure.
-        narrow: whether to draw for a small screen.
-
-    Returns:
-        The figure.
-    """
+    """Draw one bar per assignor."""
     columns, lines = _legend_shape(breakdown, width_in(narrow=narrow))
     figure = new_figure(_MARGINS_IN + _BAR_IN * max(1, len(breakdown.bars)) + _LEGEND_LINE_IN * lines, narrow=narrow)
     axes = figure.add_subplot()

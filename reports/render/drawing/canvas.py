@@ -22,9 +22,7 @@ def width_in(*, narrow: bool) -> float:
 def new_figure(height_in: float, *, narrow: bool) -> Figure:
     """Return an empty figure.
 
-    Args:
-        height_in: height in inches.
-        narrow: whether it is for a small screen.
+    `narrow` says whether it is for a small screen.
     """
     from matplotlib.figure import Figure
 

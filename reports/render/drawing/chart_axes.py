@@ -78,14 +78,8 @@ class Scale:
 def ticks(low: float, high: float, unit: Unit, most: int) -> list[tuple[float, str]]:
     """Return round values between two bounds, with their text in the unit of the axis.
 
-    Args:
-        low: lower bound.
-        high: upper bound; above `low`.
-        unit: unit of the axis.
-        most: approximate maximum number of ticks.
-
-    Returns:
-        Value and text of each tick, ascending.
+    `low`: lower bound. `high`: upper bound; above `low`. `most`: approximate maximum number of ticks. Returns value and
+    text of each tick, ascending.
     """
     raw = (high - low) / unit.factor / most
     power = 10.0 ** math.floor(math.log10(raw))
@@ -100,10 +94,7 @@ def ticks(low: float, high: float, unit: Unit, most: int) -> list[tuple[float, s
 def element(tag: str, content: str | Sequence[str] = "", **attributes: object) -> str:
     """Return an SVG element; attribute names may end in `_`, and `_` within them is `-`.
 
-    Args:
-        tag: name of the element.
-        content: elements, already escaped.
-        attributes: attributes; None is left out.
+    `content`: elements, already escaped. `attributes`: attributes; None is left out.
     """
     pairs = "".join(
         f" {name.rstrip('_').replace('_', '-')}={quoteattr(_value(value))}"
@@ -122,14 +113,8 @@ def text(content: str, x: float, y: float, **attributes: object) -> str:
 def spread(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
     """Return positions close to the wanted ones that are at least `gap` apart, between two bounds if they fit.
 
-    Args:
-        wanted: wanted positions, in any order.
-        gap: minimum distance.
-        low: lowest position.
-        high: highest position.
-
-    Returns:
-        Positions in the order of `wanted`; equal positions keep their order.
+    `wanted`: wanted positions, in any order; `gap`: minimum distance. Returns positions in the order of `wanted`; equal
+    positions keep their order.
     """
     order = sorted(range(len(wanted)), key=lambda index: wanted[index])
     placed: list[float] = []

@@ -22,13 +22,7 @@ _MAX_MARKERS = 24
 def draw(title: str, curves: Mapping[str, Sequence[float]], *, narrow: bool) -> Figure:
     """Draw a descending curve of tasks per thread for each assignor.
 
-    Args:
-        title: title of the figure.
-        curves: tasks per thread of each client, descending, by label; empty curves are not drawn.
-        narrow: whether to draw for a small screen.
-
-    Returns:
-        The figure.
+    `curves`: tasks per thread of each client, descending, by label; empty curves are not drawn.
     """
     from matplotlib.ticker import MaxNLocator
     from matplotlib.transforms import ScaledTranslation

@@ -58,14 +58,9 @@ class _LabelBox:
 def place_labels(events: Sequence[EventMarker], until_ms: int, width_pt: float, max_chars: int) -> list[EventLabel]:
     """Place event labels so that no text covers another and no line crosses a text.
 
-    Args:
-        events: in order of time.
-        until_ms: end of the time axis; later events are not shown.
-        width_pt: approximate width of the axes in points.
-        max_chars: maximum length of a text.
-
-    Returns:
-        One label per event, or per group of close events.
+    `events`: in order of time. `until_ms`: end of the time axis; later events are not shown. `width_pt`: approximate
+    width of the axes in points. `max_chars`: maximum length of a text. Returns one label per event, or per group of
+    close events.
     """
     merged = _merge_close_events([event for event in events if event.at_ms <= until_ms], until_ms)
     texts = [_text(event, max_chars) for event in merged]

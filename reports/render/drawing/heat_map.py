@@ -23,13 +23,7 @@ _MAX_NUMBERED_COLUMNS = 14
 def draw(matrices: Sequence[MoveMatrix], title: str, *, narrow: bool) -> Figure:
     """Draw one matrix per plan on a common color scale.
 
-    Args:
-        matrices: at least one.
-        title: title of the figure.
-        narrow: whether to draw for a small screen.
-
-    Returns:
-        The figure.
+    `matrices`: at least one.
     """
     columns = 1 if narrow or len(matrices) == 1 else 2
     rows = -(-len(matrices) // columns)

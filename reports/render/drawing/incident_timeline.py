@@ -44,15 +44,7 @@ _MANY = 120
 
 
 def draw(report: IncidentReport, *, narrow: bool) -> Figure:
-    """Draw the timeline.
-
-    Args:
-        report: the night.
-        narrow: whether to draw for a small screen.
-
-    Returns:
-        The figure.
-    """
+    """Draw the timeline."""
     lanes = cause_lanes(report)
     kinds = [kind for kind in _STYLES if any(mark.kind == kind for lane in lanes for mark in lane.marks)]
     handles = _handles(kinds)

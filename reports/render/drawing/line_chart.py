@@ -54,7 +54,6 @@ class LineChart:
 
     Attributes:
         title: what it shows, for screen readers.
-        lines: the lines.
         x_unit: unit of the x axis.
         y_unit: unit of the y axis.
         x_name: name of the x axis; the unit is appended.
@@ -78,13 +77,8 @@ class LineChart:
 def line_chart(chart: LineChart) -> str:
     """Return a line chart as an SVG element; the y axis starts at 0.
 
-    Lines without any known value are left out.
-
-    Args:
-        chart: the chart; its x axis must not be empty.
-
-    Returns:
-        Well-formed XML.
+    Lines without any known value are left out. `chart`: the chart; its x axis must not be empty. Returns well-formed
+    XML.
     """
     lines = [line for line in chart.lines if any(value is not None for value in line.y)]
     across = Scale(chart.start, chart.until, _LEFT, _RIGHT)

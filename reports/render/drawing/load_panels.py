@@ -30,13 +30,7 @@ _BAR, _MARK = 0.72, 0.46
 def draw(load: LoadDistribution, title: str, *, narrow: bool) -> Figure:
     """Draw one panel per plan on a common scale.
 
-    Args:
-        load: the load before and after each plan.
-        title: title of the figure.
-        narrow: whether to draw for a small screen.
-
-    Returns:
-        The figure.
+    `load`: the load before and after each plan.
     """
     columns = 1 if narrow or len(load.after) < 2 else 2
     rows = -(-len(load.after) // columns)

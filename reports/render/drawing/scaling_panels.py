@@ -37,16 +37,7 @@ _TIME_STEPS = (1, 1.5, 2, 3, 5, 10)
 
 
 def draw(title: str, histories: Sequence[ScalingHistory], *, narrow: bool) -> Figure:
-    """Draw three panels for each history, one history below the other.
-
-    Args:
-        title: title of the figure.
-        histories: the histories.
-        narrow: whether to draw for a small screen.
-
-    Returns:
-        The figure.
-    """
+    """Draw three panels for each history, one history below the other."""
     reasons = _styled_reasons(histories)
     handles = _handles(reasons)
     longest = max(len(str(handle.get_label())) for handle in handles)

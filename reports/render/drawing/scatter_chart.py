@@ -55,16 +55,8 @@ def scatter_chart(
 ) -> str:
     """Return a scatter chart as an SVG element; lower left is better, and both axes start at 0.
 
-    Args:
-        title: what it shows, for screen readers.
-        points: the points; at least one.
-        x_title: title of the x axis, without unit.
-        y_title: title of the y axis, without unit.
-        x_unit: unit of the x axis.
-        y_unit: unit of the y axis.
-
-    Returns:
-        Well-formed XML.
+    `title`: what it shows, for screen readers. `points`: the points; at least one. `x_title`: title of the x axis,
+    without unit. `y_title`: title of the y axis, without unit. Returns well-formed XML.
     """
     across = Scale(0.0, 1.08 * (max(point.x for point in points) or x_unit.factor), _LEFT, _RIGHT)
     up = Scale(0.0, 1.08 * (max(point.y for point in points) or y_unit.factor), _BOTTOM, _TOP)

@@ -77,13 +77,7 @@ class _Frame:
 def draw(plot: PlotOptions, lines: Sequence[TimeSeries], events: Sequence[EventMarker]) -> Figure:
     """Draw lines over time; coinciding lines are drawn side by side.
 
-    Args:
-        plot: the options.
-        lines: one per assignor.
-        events: events to label.
-
-    Returns:
-        The figure.
+    `lines`: one per assignor.
     """
     columns, rows = _legend_shape(plot, lines)
     figure = new_figure(_HEIGHT_IN + 0.2 * rows, narrow=plot.narrow)

@@ -28,13 +28,7 @@ _MARKERS = ("o", "s", "^", "D", "v", "X", "P", "*", "<", ">", "p")
 
 @dataclass(frozen=True, slots=True)
 class LineStyle:
-    """Style of a line.
-
-    Attributes:
-        color: its color.
-        dashes: lengths on and off, in line widths; empty for a solid line.
-        marker: its marker.
-    """
+    """Style of a line. `dashes`: lengths on and off, in line widths; empty for a solid line."""
 
     color: str
     dashes: tuple[float, ...]
@@ -52,12 +46,7 @@ def line_style(index: int) -> LineStyle:
 
 @dataclass(frozen=True, slots=True)
 class PartStyle:
-    """Style of a part of a bar.
-
-    Attributes:
-        color: its color.
-        hatch: its hatch, drawn in the color of the page.
-    """
+    """Style of a part of a bar. `hatch`: its hatch, drawn in the color of the page."""
 
     color: str
     hatch: str
@@ -71,12 +60,7 @@ _HATCHES = ("", "////", "", "||||", "", "\\\\\\\\", "", "xxxx", "----", "++++", 
 def part_style(index: int, *, rising: bool) -> PartStyle:
     """Return the style of a part by its number from 0; neighbors also differ in their hatch.
 
-    Args:
-        index: at most 12, or at most 5 if rising.
-        rising: whether each part is worse than the previous one.
-
-    Returns:
-        The style.
+    `index`: at most 12, or at most 5 if rising; `rising` says whether each part is worse than the previous one.
     """
     colors = _RISING if rising else _COLORS
     return PartStyle(colors[index % len(colors)], _HATCHES[index])

@@ -20,13 +20,8 @@ _COORDINATES = frozenset(("d", "x", "y", "width", "height", "points"))
 def inline_svg(svg: bytes, prefix: str, title: str) -> str:
     """Convert an SVG file into an element without declaration and metadata that fills the available width.
 
-    Args:
-        svg: as from `reports.render.figures.run_figures.figure_bytes`.
-        prefix: prefix of all ids, unique in the page.
-        title: description for screen readers.
-
-    Returns:
-        The element as text.
+    `svg`: as from `reports.render.figures.run_figures.figure_bytes`; `prefix`: prefix of all ids, unique in the page;
+    `title`: description for screen readers. Returns the element as text.
     """
     root = ElementTree.fromstring(svg)
     for element in root.iter():

@@ -20,12 +20,7 @@ _MAX_CHARS = 34
 def traffic_against_movement(front: TrafficFrontier, *, narrow: bool = False) -> Figure:
     """Draw the Pareto front of traffic and moves, the costs that lead to each point, and the assignor's assignment.
 
-    Args:
-        front: at least one point.
-        narrow: whether to draw for a small screen.
-
-    Returns:
-        The figure.
+    `front`: at least one point.
     """
     from matplotlib.ticker import MaxNLocator
 

@@ -35,12 +35,7 @@ def plan_figures(results: PlanResults) -> dict[str, Draw]:
 def draw_load(load_and_source: tuple[LoadDistribution, str], *, narrow: bool = False) -> Figure:
     """Draw the load before and after each plan.
 
-    Args:
-        load_and_source: the load, and the name of the cluster.
-        narrow: whether to draw for a small screen.
-
-    Returns:
-        The figure.
+    `load_and_source`: the load, and the name of the cluster.
     """
     load, source = load_and_source
     with figure_style():
@@ -50,13 +45,7 @@ def draw_load(load_and_source: tuple[LoadDistribution, str], *, narrow: bool = F
 def draw_moves(matrices: Sequence[MoveMatrix], source: str, *, narrow: bool = False) -> Figure:
     """Draw the move matrix of each plan.
 
-    Args:
-        matrices: at least one matrix.
-        source: the name of the cluster.
-        narrow: whether to draw for a small screen.
-
-    Returns:
-        The figure.
+    `matrices`: at least one matrix; `source`: the name of the cluster.
     """
     title = "Replicas moved"
     with figure_style():

@@ -35,15 +35,7 @@ FORMATS = ("png", "svg", "pdf")
 def cross_rack_traffic(tables: Tables, *, narrow: bool = False) -> Figure:
     """Draw the cross-rack traffic over time in bytes per second, one line per assignor.
 
-    Args:
-        tables: must contain `runs`, `rounds` and `events`.
-        narrow: whether to draw for a small screen.
-
-    Returns:
-        The figure.
-
-    Raises:
-        TableError: a table is missing.
+    `tables`: must contain `runs`, `rounds` and `events`.
     """
     lines = series(tables, cross_rack_rate)
     maximum = max((value for line in lines for value in line.maximums if value is not None), default=0)
@@ -62,15 +54,7 @@ def cross_rack_traffic(tables: Tables, *, narrow: bool = False) -> Figure:
 def convergence(tables: Tables, *, narrow: bool = False) -> Figure:
     """Draw the number of tasks that are not at their final client over time, one line per assignor.
 
-    Args:
-        tables: must contain `runs`, `rounds` and `events`.
-        narrow: whether to draw for a small screen.
-
-    Returns:
-        The figure.
-
-    Raises:
-        TableError: a table is missing.
+    `tables`: must contain `runs`, `rounds` and `events`.
     """
     plot = PlotOptions(
         title=_title("Convergence", tables),
@@ -86,15 +70,7 @@ def convergence(tables: Tables, *, narrow: bool = False) -> Figure:
 def downtime(tables: Tables, *, narrow: bool = False) -> Figure:
     """Draw the number of tasks by downtime, one bar per assignor.
 
-    Args:
-        tables: must contain `runs` and `tasks`.
-        narrow: whether to draw for a small screen.
-
-    Returns:
-        The figure.
-
-    Raises:
-        TableError: a table is missing.
+    `tables`: must contain `runs` and `tasks`.
     """
     return _stacked(tasks_by_downtime(tables), tables, narrow=narrow)
 
@@ -102,15 +78,7 @@ def downtime(tables: Tables, *, narrow: bool = False) -> Figure:
 def reasons_of_moves(tables: Tables, *, narrow: bool = False) -> Figure:
     """Draw the number of task moves by reason, one bar per assignor.
 
-    Args:
-        tables: must contain `runs`.
-        narrow: whether to draw for a small screen.
-
-    Returns:
-        The figure.
-
-    Raises:
-        TableError: a table is missing.
+    `tables`: must contain `runs`.
     """
     return _stacked(moves_by_reason(tables), tables, narrow=narrow)
 
@@ -118,15 +86,7 @@ def reasons_of_moves(tables: Tables, *, narrow: bool = False) -> Figure:
 def kinds_of_traffic(tables: Tables, *, narrow: bool = False) -> Figure:
     """Draw the cross-rack bytes by kind of traffic, one bar per assignor.
 
-    Args:
-        tables: must contain `runs` and `traffic`.
-        narrow: whether to draw for a small screen.
-
-    Returns:
-        The figure.
-
-    Raises:
-        TableError: a table is missing.
+    `tables`: must contain `runs` and `traffic`.
     """
     return _stacked(cross_rack_by_kind(tables), tables, narrow=narrow)
 
@@ -134,15 +94,7 @@ def kinds_of_traffic(tables: Tables, *, narrow: bool = False) -> Figure:
 def load_per_thread(tables: Tables, *, narrow: bool = False) -> Figure:
     """Draw the tasks per thread of each client in the last round, descending, one curve per assignor.
 
-    Args:
-        tables: must contain `runs`, `clients` and `assignments`.
-        narrow: whether to draw for a small screen.
-
-    Returns:
-        The figure.
-
-    Raises:
-        TableError: a table is missing.
+    `tables`: must contain `runs`, `clients` and `assignments`.
     """
     values = {label: [load.per_thread for load in loads] for label, loads in client_loads(tables).items()}
     with figure_style():
@@ -152,15 +104,7 @@ def load_per_thread(tables: Tables, *, narrow: bool = False) -> Figure:
 def scaling(tables: Tables, *, narrow: bool = False) -> Figure:
     """Draw what autoscalers saw and decided over time, with the rebalances, for the first run of each assignor.
 
-    Args:
-        tables: must contain `runs` and `rounds`; `scaling` and `scaled_rounds` if there is an autoscaler.
-        narrow: whether to draw for a small screen.
-
-    Returns:
-        The figure.
-
-    Raises:
-        TableError: a table is missing.
+    `tables`: must contain `runs` and `rounds`; `scaling` and `scaled_rounds` if there is an autoscaler.
     """
     with figure_style():
         return scaling_panels.draw(_title("Autoscaler", tables), scaling_histories(tables), narrow=narrow)
@@ -176,14 +120,7 @@ RUN_FIGURES = (cross_rack_traffic, convergence, downtime, reasons_of_moves, kind
 def run_figures(tables: Tables) -> dict[str, Figure]:
     """Draw the figures of runs by name: `RUN_FIGURES`, and `scaling` if there is an autoscaler.
 
-    Args:
-        tables: those of a result.
-
-    Returns:
-        The figures.
-
-    Raises:
-        TableError: a table is missing.
+    `tables`: those of a result.
     """
     draws = (*RUN_FIGURES, scaling) if scaling_histories(tables) else RUN_FIGURES
     return {draw.__name__: draw(tables) for draw in draws}
@@ -192,16 +129,8 @@ def run_figures(tables: Tables) -> dict[str, Figure]:
 def figure_bytes(figure: Figure, format: str, *, text_as_text: bool = False) -> bytes:
     """Return a figure as the bytes of a file, reproducibly.
 
-    Args:
-        figure: any figure of this package.
-        format: one of `FORMATS`.
-        text_as_text: whether an SVG contains text in the reader's fonts instead of outlines.
-
-    Returns:
-        The content of the file.
-
-    Raises:
-        ValueError: the format is unknown.
+    `figure`: any figure of this package; `text_as_text` says whether an SVG contains text in the reader's fonts instead
+    of outlines. Returns the content of the file. Raises ValueError if the format is unknown.
     """
     if format not in FORMATS:
         raise ValueError(f"{format!r} is not a figure format (formats: {', '.join(FORMATS)})")
@@ -215,17 +144,7 @@ def figure_bytes(figure: Figure, format: str, *, text_as_text: bool = False) -> 
 def save_figures(figures: Mapping[str, Figure], directory: Path, formats: Sequence[str] = FORMATS) -> list[Path]:
     """Write figures to a directory, which is created if necessary; files have the names of the figures.
 
-    Args:
-        figures: by name.
-        directory: the directory.
-        formats: some of `FORMATS`.
-
-    Returns:
-        The written files.
-
-    Raises:
-        OSError: the directory cannot be written.
-        ValueError: a format is unknown.
+    `formats`: some of `FORMATS`. Returns the written files. Raises ValueError if a format is unknown.
     """
     contents = {
         directory / f"{name}.{format}": figure_bytes(figure, format)
@@ -253,11 +172,7 @@ def _stacked(breakdown: Breakdown, tables: Tables, *, narrow: bool) -> Figure:
 def figure_style(**settings: str) -> Iterator[None]:
     """Apply the style of all figures within a context or function.
 
-    Args:
-        settings: further Matplotlib settings by name, with `_` for `.`.
-
-    Yields:
-        None.
+    `settings`: further Matplotlib settings by name, with `_` for `.`.
     """
     import matplotlib
 

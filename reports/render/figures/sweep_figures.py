@@ -42,12 +42,7 @@ _LAST_LIGHT = 6
 def pareto_front(sweep: AggregatedSweep, *, narrow: bool = False) -> Figure:
     """Draw every cell by its first two objectives: Pareto-optimal ones filled, dominated ones hollow.
 
-    Args:
-        sweep: the sweep; cells without both objectives are not drawn.
-        narrow: whether to draw for a small screen.
-
-    Returns:
-        The figure.
+    `sweep`: the sweep; cells without both objectives are not drawn.
     """
     figure, axes = _figure("Pareto front", sweep, 4.2, narrow=narrow)
     if len(sweep.objectives) < 2:
@@ -75,15 +70,7 @@ def pareto_front(sweep: AggregatedSweep, *, narrow: bool = False) -> Figure:
 
 @figure_style()
 def two_factors(sweep: AggregatedSweep, *, narrow: bool = False) -> Figure:
-    """Draw the mean of the first objective by the two most influential factors.
-
-    Args:
-        sweep: the sweep.
-        narrow: whether to draw for a small screen.
-
-    Returns:
-        The figure.
-    """
+    """Draw the mean of the first objective by the two most influential factors."""
     matrix = heat_map(sweep)
     figure, axes = _figure("Two factors" if matrix is None else matrix.metric.title, sweep, 4.0, narrow=narrow)
     if matrix is None:
@@ -106,15 +93,7 @@ def two_factors(sweep: AggregatedSweep, *, narrow: bool = False) -> Figure:
 
 @figure_style()
 def paired_differences(sweep: AggregatedSweep, *, narrow: bool = False) -> Figure:
-    """Draw the largest significant differences from the baseline in the first objective, with intervals.
-
-    Args:
-        sweep: the sweep.
-        narrow: whether to draw for a small screen.
-
-    Returns:
-        The figure.
-    """
+    """Draw the largest significant differences from the baseline in the first objective, with intervals."""
     rows = _largest(sweep)
     figure, axes = _figure("Difference from the baseline", sweep, 1.3 + 0.32 * max(1, len(rows)), narrow=narrow)
     if not rows:
@@ -140,15 +119,7 @@ def paired_differences(sweep: AggregatedSweep, *, narrow: bool = False) -> Figur
 
 @figure_style()
 def sensitivity(sweep: AggregatedSweep, *, narrow: bool = False) -> Figure:
-    """Draw the share of the variance of each objective that each factor explains alone.
-
-    Args:
-        sweep: the sweep.
-        narrow: whether to draw for a small screen.
-
-    Returns:
-        The figure.
-    """
+    """Draw the share of the variance of each objective that each factor explains alone."""
     by_metric = factor_shares(sweep)
     bars = [(metric, _strongest(by_metric.get(metric.name, {}))) for metric in sweep.objectives]
     lines = sum(len(shares_of_factors) + 1.4 for _, shares_of_factors in bars)

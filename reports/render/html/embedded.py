@@ -87,12 +87,7 @@ def script() -> str:
 def policy(scripts: Sequence[str], styles: Sequence[str]) -> str:
     """Return the Content-Security-Policy that allows only the given scripts and styles and no network access.
 
-    Args:
-        scripts: exact content of each script element.
-        styles: exact content of each style element.
-
-    Returns:
-        The policy.
+    `scripts`: exact content of each script element; `styles`: exact content of each style element.
     """
     return "; ".join(
         (

@@ -28,11 +28,7 @@ class InlineFigure:
 
 
 def inline_figures(tables: Tables) -> dict[str, InlineFigure]:
-    """Return the bar charts of runs by the names of their functions.
-
-    Raises:
-        TableError: a table is missing.
-    """
+    """Return the bar charts of runs by the names of their functions."""
     from reports.render.figures.run_figures import BAR_CHARTS
 
     return {draw.__name__: _figure(draw, tables) for draw in BAR_CHARTS}
@@ -46,14 +42,8 @@ def _figure(draw: Callable[..., Figure], tables: Tables) -> InlineFigure:
 def inline_figure(draw: Callable[..., Figure], content: object, prefix: str, description: str) -> InlineFigure:
     """Return a figure as inline SVG for wide and narrow screens.
 
-    Args:
-        draw: draws the figure; accepts `narrow`.
-        content: argument of `draw`.
-        prefix: prefix of the ids in the SVG, unique in the page.
-        description: description for screen readers.
-
-    Returns:
-        The figure.
+    `draw`: draws the figure; accepts `narrow`. `content`: argument of `draw`. `prefix`: prefix of the ids in the SVG,
+    unique in the page.
     """
     from markupsafe import Markup
 

@@ -56,15 +56,8 @@ class _RenderedSection:
 def render_page(title: str, names: Sequence[str], no_names: str, subtitle: str, sections: Sequence[Section]) -> str:
     """Render a page; the same sections give the same text.
 
-    Args:
-        title: title of the window.
-        names: names in the heading.
-        no_names: the heading if there are no names.
-        subtitle: a sentence below the heading; may be empty.
-        sections: in the order of the page.
-
-    Returns:
-        The HTML file.
+    `no_names`: the heading if there are no names. `subtitle`: a sentence below the heading; may be empty. `sections`:
+    in the order of the page. Returns the HTML file.
     """
     from markupsafe import Markup
 

@@ -1,6 +1,6 @@
 """Plans as sections of a page: comparison, loads before and after, and moves.
 
-The first section of plans: question, recommended plan, headline figures, and copying against balance.
+The first section has the question, the recommended plan, headline figures, and copying against balance.
 """
 
 from __future__ import annotations

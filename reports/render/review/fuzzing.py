@@ -27,16 +27,7 @@ _VIOLATION_COLUMNS: Final = {
 
 
 def fuzz_text(report: FuzzReport, *, width: int | None = None, color: bool | None = None) -> str:
-    """Render the result of fuzzing as text that ends with a newline.
-
-    Args:
-        report: the result.
-        width: columns of the terminal; detected by default.
-        color: whether to use colors; detected by default.
-
-    Returns:
-        The text.
-    """
+    """Render the result of fuzzing as text that ends with a newline."""
     return lines(_parts(report), width, color=color)
 
 

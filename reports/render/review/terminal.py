@@ -39,16 +39,7 @@ _COLUMNS: Final = tuple(number for number, header in enumerate(FINDING_HEADERS) 
 
 
 def terminal(report: ReviewReport, *, width: int | None = None, color: bool | None = None) -> str:
-    """Render a review as text that ends with a newline.
-
-    Args:
-        report: the report.
-        width: columns of the terminal; detected by default.
-        color: whether to use colors; detected by default.
-
-    Returns:
-        The text.
-    """
+    """Render a review as text that ends with a newline."""
     return lines(_parts(report), width, color=color)
 
 

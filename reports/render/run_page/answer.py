@@ -32,15 +32,7 @@ _EARLY = 0.05
 def answer(tables: Tables, rows: Sequence[ComparisonRow]) -> dict[str, Any]:
     """Return the content of the section.
 
-    Args:
-        tables: those of one scenario; must contain `REQUIRED_TABLES`.
-        rows: its assignors.
-
-    Returns:
-        Variables of the template.
-
-    Raises:
-        TableError: a table is missing.
+    `tables`: those of one scenario; must contain `REQUIRED_TABLES`. Returns variables of the template.
     """
     return {
         "question": question(tables, rows[0].scenario),

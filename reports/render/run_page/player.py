@@ -2,7 +2,7 @@
 
 All values are indices into lists of names, so that hundreds of rounds with a thousand tasks stay small.
 
-Sentences about the assignor's decisions behind each move, from the tables `reasons` and `cycles`.
+The sentences about the decisions behind each move come from the tables `reasons` and `cycles`.
 """
 
 from __future__ import annotations
@@ -28,13 +28,8 @@ Row = Mapping[str, Any]
 def step_sentences(reasons: pa.Table, cycles: pa.Table, tasks: Sequence[str]) -> dict[str, str]:
     """Describe the steps by which the assignor placed active tasks.
 
-    Args:
-        reasons: rows of one run; empty if explanations were not recorded.
-        cycles: rows of one run; empty if explanations were not recorded.
-        tasks: task ids.
-
-    Returns:
-        A sentence by `round:index of the task`.
+    `reasons`: rows of one run; empty if explanations were not recorded. `cycles`: rows of one run; empty if
+    explanations were not recorded. Returns a sentence by `round:index of the task`.
     """
     index_by_task = {task: index for index, task in enumerate(tasks)}
     edges: dict[tuple[int, int], list[Row]] = {}
@@ -76,18 +71,11 @@ Json = dict[str, Any]
 def player_data(tables: Tables, *, max_bytes: int = MAX_BYTES, max_sentence_bytes: int = MAX_SENTENCE_BYTES) -> Json:
     """Return the first run of each assignor as data for the player.
 
-    Args:
-        tables: must contain `runs`, `rounds`, `tasks`, `clients`, `assignments`, `moves`, `reasons`, `cycles`, the task
-            states and `events`.
-        max_bytes: maximum size of the data of all runs; the first run is always included.
-        max_sentence_bytes: maximum size of the sentences about moves of all runs.
-
-    Returns:
-        `runs` in the order of the table, `left_out` with the labels of runs that exceed the size limit, and the texts
-        of `reasons` and `states`. For the data of a run see `_run`.
-
-    Raises:
-        TableError: a table is missing.
+    `tables`: must contain `runs`, `rounds`, `tasks`, `clients`, `assignments`, `moves`, `reasons`, `cycles`, the task
+    states and `events`. `max_bytes`: maximum size of the data of all runs; the first run is always included.
+    `max_sentence_bytes`: maximum size of the sentences about moves of all runs. Returns `runs` in the order of the
+    table, `left_out` with the labels of runs that exceed the size limit, and the texts of `reasons` and `states`. For
+    the data of a run see `_run`.
     """
     runs = runs_by_assignor(tables)
     included: list[Json] = []

@@ -1,12 +1,7 @@
 """Runs as sections of a page: the answer first, then the tables and drawings behind it.
 
-Load curves over clients as an inline drawing; a flat curve means balanced load.
-
-The autoscalers of runs on a page: a figure, what it shows, and its numbers.
-
-The rounds of runs as table cells of a page.
-
-The comparison on a page: one row per metric, one column per assignor.
+The drawings are load curves over clients (flat if the load is balanced) and autoscalers; the tables are the rounds, and
+the comparison with one row per metric and one column per assignor.
 """
 
 from __future__ import annotations
@@ -139,12 +134,7 @@ class MetricLine:
 
 @dataclass(frozen=True, slots=True)
 class MetricGroup:
-    """A group of related metrics.
-
-    Attributes:
-        title: title of the group; empty for the verdict.
-        lines: the metrics.
-    """
+    """A group of related metrics. `title`: title of the group; empty for the verdict."""
 
     title: str
     lines: tuple[MetricLine, ...]
@@ -162,7 +152,6 @@ class ComparisonTable:
     Attributes:
         scenario: name of the scenario.
         rows: one per assignor.
-        groups: the metrics.
         notes: notes below the table.
     """
 
@@ -284,11 +273,7 @@ HEADERS = tuple(_COLUMNS)
 
 
 def first_runs(tables: Tables) -> list[RunRounds]:
-    """Return the rounds of the first run of each assignor.
-
-    Raises:
-        TableError: the table `runs` or `rounds` is missing.
-    """
+    """Return the rounds of the first run of each assignor."""
     cells_by_run: dict[tuple[str, str, int], list[tuple[str, ...]]] = {}
     proofs, decisions = proofs_by_round(tables), decisions_by_round(tables)
     for row in table_rows(tables, "rounds"):
@@ -375,16 +360,8 @@ def run_sections(
 ) -> Iterator[Section]:
     """Yield the sections of runs, the answer of each scenario first.
 
-    Args:
-        tables: must contain `REQUIRED_TABLES`.
-        rows: the comparison of the runs.
-        manifests: manifests of the results, which hold the configs of the assignors.
-
-    Yields:
-        The sections.
-
-    Raises:
-        TableError: a table is missing.
+    `tables`: must contain `REQUIRED_TABLES`; `manifests`: manifests of the results, which hold the configs of the
+    assignors.
     """
     seeds = max((len(row.seeds) for row in rows), default=0)
     by_scenario = rows_by_scenario(rows)

@@ -1,6 +1,6 @@
 """Sweeps as sections of a page.
 
-Data of a sweep for scripts: columns of indices into lists of names, within a size limit.
+The data for scripts are columns of indices into lists of names, within a size limit.
 """
 
 from __future__ import annotations
@@ -69,12 +69,8 @@ Json = dict[str, Any]
 def embedded_data(sweep: AggregatedSweep, max_bytes: int = MAX_BYTES) -> tuple[Json, list[Metric], list[Metric]]:
     """Return the data of a sweep for scripts.
 
-    Args:
-        sweep: the sweep.
-        max_bytes: maximum size of all statistics; those of the objectives are always included.
-
-    Returns:
-        The data, the metrics whose means exceed the size limit, and the metrics whose differences do.
+    `max_bytes`: maximum size of all statistics; those of the objectives are always included. Returns the data, the
+    metrics whose means exceed the size limit, and the metrics whose differences do.
     """
     differences_bytes = int(max_bytes * DIFFERENCES_SHARE)
     means, without_means = _within_limit(sweep, sweep.means, range(len(sweep.cells)), max_bytes - differences_bytes)

@@ -1,7 +1,5 @@
 """The comparison of runs as text: a table for terminals, JSON and CSV for scripts, Markdown for documents.
 
-The comparison as a table for a terminal of a given width.
-
 From `MIN_WIDTH` columns, the table has one row per assignor if that fits. Otherwise it is transposed: one row per
 metric, and as many assignors side by side as fit. No metric is dropped for lack of width.
 """
@@ -66,16 +64,7 @@ def draw(
 ) -> str:
     """Draw one table per scenario with a legend and notes below.
 
-    Args:
-        rows: the comparison.
-        columns: the columns to show.
-        notes: notes below the tables.
-        width: width of the terminal in characters; detected by default.
-        color: whether to use colors; detected by default.
-        wide: whether to have one row per assignor and no line breaks, however wide the lines become.
-
-    Returns:
-        The text.
+    `wide` says whether to have one row per assignor and no line breaks, however wide the lines become.
     """
     characters = WIDE if wide else terminal_width(width)
     return lines(_parts(rows, columns, notes, characters), characters, color=color)
@@ -261,7 +250,7 @@ def render(
     wide: bool = False,
     metrics: Sequence[str] = (),
 ) -> str:
-    """Render the comparison as text that ends with a newline.
+    """Render the comparison as text that ends with a newline; raise ValueError if the format is unknown.
 
     Args:
         tables: must contain `runs`.
@@ -271,13 +260,6 @@ def render(
         color: whether to color the best values; detected by default. They have a star in any case.
         wide: whether a `table` has one row per assignor, however wide it becomes.
         metrics: keys of the metrics to show; by default the most important ones, and in `json` and `csv` all.
-
-    Returns:
-        The text.
-
-    Raises:
-        ValueError: the format is unknown.
-        TableError: a table is missing.
     """
     rows = compare_runs(tables)
     match format:

@@ -16,13 +16,7 @@ from reports.render.terminal.console import HEADER, keep_figures, lines
 def draw(conclusions: Sequence[Conclusion], width: int | None = None, *, color: bool | None = None) -> str:
     """Draw the conclusions as lists of sentences; options of the command line have lines of their own.
 
-    Args:
-        conclusions: one per scenario.
-        width: columns of the terminal; detected by default.
-        color: whether to use colors; detected by default.
-
-    Returns:
-        The text.
+    `conclusions`: one per scenario.
     """
     return lines(conclusion_parts(conclusions), width, color=color)
 

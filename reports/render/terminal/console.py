@@ -24,16 +24,7 @@ HEADER, QUIET, GOOD, BAD = "bold", "dim", "bold green", "bold red"
 
 
 def lines(parts: Iterable[RenderableType], width: int | None = None, *, color: bool | None = None) -> str:
-    """Render parts one below the other as text that ends with a newline.
-
-    Args:
-        parts: rich renderables.
-        width: columns of the terminal, at least 20; detected by default.
-        color: whether to use colors; detected by default.
-
-    Returns:
-        The text.
-    """
+    """Render parts one below the other as text that ends with a newline."""
     colored = wants_color() if color is None else color
     console = Console(
         file=io.StringIO(),

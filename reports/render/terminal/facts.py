@@ -51,15 +51,8 @@ class FactTable:
 def render(tables: Sequence[FactTable], format: str, width: int | None = None, *, color: bool | None = None) -> str:
     """Return facts as text that ends with a newline.
 
-    Args:
-        tables: the facts.
-        format: one of `FORMATS`. JSON is a list of rows for a single table, otherwise a mapping of lists by key.
-        width: columns of the terminal; detected by default.
-        color: whether to use colors in a terminal; detected by default.
-
-    Raises:
-        FactFormatError: CSV cannot hold several tables.
-        ValueError: the format is unknown.
+    `format`: one of `FORMATS`. JSON is a list of rows for a single table, otherwise a mapping of lists by key. Raises
+    FactFormatError if CSV cannot hold several tables, and ValueError if the format is unknown.
     """
     match format:
         case "table":

@@ -16,16 +16,7 @@ from reports.render.terminal.facts import FactTable
 
 
 def draw(front: TrafficFrontier, width: int | None = None, *, color: bool | None = None) -> str:
-    """Draw a front.
-
-    Args:
-        front: the front.
-        width: width of the terminal in characters; detected by default.
-        color: whether to use colors; detected by default.
-
-    Returns:
-        The text.
-    """
+    """Draw a front."""
     return lines(_parts(front), width, color=color)
 
 

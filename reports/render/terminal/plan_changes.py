@@ -24,16 +24,8 @@ def draw(
 ) -> str:
     """Draw the changes of a plan.
 
-    Args:
-        strategy: name of the strategy.
-        changes: its changes.
-        brokers: the brokers before and after.
-        max_changes: maximum number of partitions to list; by default all.
-        width: columns of the terminal; detected by default.
-        color: whether to use colors; detected by default.
-
-    Returns:
-        The text, which ends with a newline.
+    `brokers`: the brokers before and after. `max_changes`: maximum number of partitions to list; by default all.
+    Returns the text, which ends with a newline.
     """
     return lines(_parts(strategy, changes, brokers, max_changes, terminal_width(width)), width, color=color)
 

@@ -40,18 +40,10 @@ def render(
 ) -> str:
     """Render plans as text that ends with a newline.
 
-    Args:
-        about: the cluster and the request, JSON-serializable; `title` and `asked` are the heading.
-        rows: the current cluster, then one row per strategy.
-        format: one of `FORMATS`; `json` and `csv` have all figures in full precision, `markdown` those of the text.
-        width: columns of the terminal; detected by default. A table that does not fit is continued below.
-        color: whether to use colors; detected by default.
-
-    Returns:
-        The text.
-
-    Raises:
-        ValueError: the format is unknown.
+    `about`: the cluster and the request, JSON-serializable; `title` and `asked` are the heading. `rows`: the current
+    cluster, then one row per strategy. `format`: one of `FORMATS`; `json` and `csv` have all figures in full precision,
+    `markdown` those of the text. `width`: columns of the terminal; detected by default. A table that does not fit is
+    continued below. Raises ValueError if the format is unknown.
     """
     match format:
         case "text":

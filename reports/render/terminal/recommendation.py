@@ -37,18 +37,9 @@ def render(
 ) -> str:
     """Render a recommendation as text that ends with a newline.
 
-    Args:
-        recommendation: the recommendation.
-        format: one of `FORMATS`; `properties` is for the configuration of the application; `csv` has the metrics
-            before and after.
-        width: columns of the terminal; detected by default. Used for `table` only.
-        color: whether to use colors; detected by default.
-
-    Returns:
-        The text.
-
-    Raises:
-        ValueError: the format is unknown.
+    `format`: one of `FORMATS`; `properties` is for the configuration of the application; `csv` has the metrics before
+    and after. `width`: columns of the terminal; detected by default. Used for `table` only. Raises ValueError if the
+    format is unknown.
     """
     match format:
         case "table":

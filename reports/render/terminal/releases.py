@@ -28,13 +28,7 @@ WIDTH = 80
 def draw(changes: ReleaseChanges, width: int | None = None, *, color: bool | None = None) -> str:
     """Draw the changes.
 
-    Args:
-        changes: the changes.
-        width: width of the terminal in characters; detected by default; at most 80 are used.
-        color: whether to use colors; detected by default.
-
-    Returns:
-        The text.
+    `width`: width of the terminal in characters; detected by default; at most 80 are used.
     """
     return lines(_parts(changes), min(terminal_width(width), WIDTH), color=color)
 

@@ -20,16 +20,7 @@ _STANDBYS_ONLY = "standbys only"
 
 
 def draw(diffs: Sequence[RoundDiff], width: int | None = None, *, color: bool | None = None) -> str:
-    """Draw round diffs one below the other.
-
-    Args:
-        diffs: the diffs.
-        width: width of the terminal in characters; detected by default.
-        color: whether to use colors; detected by default.
-
-    Returns:
-        The text.
-    """
+    """Draw round diffs one below the other."""
     return lines(_parts(diffs), width, color=color)
 
 

@@ -1,7 +1,4 @@
-"""The rounds of runs as text: metrics as sparklines, and the changes of each round.
-
-Sparklines: values as a row of small bars.
-"""
+"""The rounds of runs as text: metrics as sparklines, and the changes of each round."""
 
 from __future__ import annotations
 
@@ -37,12 +34,8 @@ _BARS: Final = "▁▂▃▄▅▆▇█"
 def sparkline(values: Sequence[float | None], width: int) -> str:
     """Return values as bars relative to the maximum; a space for unknown values.
 
-    Args:
-        values: at least 0, or None if unknown.
-        width: maximum number of bars; longer series show the maximum of each part.
-
-    Returns:
-        One character per bar.
+    `values`: at least 0, or None if unknown. `width`: maximum number of bars; longer series show the maximum of each
+    part. Returns one character per bar.
     """
     bars = [_maximum(part) for part in _equal_parts(values, width)]
     maximum = max((value for value in bars if value is not None), default=0.0)
@@ -87,17 +80,7 @@ Row = Mapping[str, Any]
 def draw(tables: Tables, assignors: Sequence[str] = (), width: int | None = None, *, color: bool | None = None) -> str:
     """Draw the rounds of the first run of each assignor.
 
-    Args:
-        tables: must contain `runs`, `rounds`, `moves` and `convergence`.
-        assignors: labels; all by default.
-        width: width of the terminal in characters; detected by default.
-        color: whether to use colors; detected by default.
-
-    Returns:
-        The text.
-
-    Raises:
-        TableError: a table is missing.
+    `tables`: must contain `runs`, `rounds`, `moves` and `convergence`. `assignors`: labels; all by default.
     """
     return lines(_parts(tables, assignors), width, color=color)
 
@@ -207,11 +190,7 @@ def _move(move: Row) -> str:
 
 
 def records(tables: Tables) -> list[dict[str, Any]]:
-    """Return the rounds of the first run of each assignor as records with every column.
-
-    Raises:
-        TableError: a table is missing.
-    """
+    """Return the rounds of the first run of each assignor as records with every column."""
     rows: list[dict[str, Any]] = []
     for assignor, (scenario, seed) in first_seeds(tables).items():
         rows += rows_of_run(tables, "rounds", (scenario, assignor), seed).to_pylist()

@@ -42,17 +42,8 @@ def render(
 ) -> str:
     """Render a comparison as text that ends with a newline.
 
-    Args:
-        comparison: the comparison.
-        format: one of `FORMATS`; `json` and `csv` have all findings, the others only significant ones.
-        width: columns of the terminal; detected by default. Used for `table` only.
-        color: whether to color better and worse; detected by default.
-
-    Returns:
-        The text.
-
-    Raises:
-        ValueError: the format is unknown.
+    `format`: one of `FORMATS`; `json` and `csv` have all findings, the others only significant ones. `width`: columns
+    of the terminal; detected by default. Used for `table` only. Raises ValueError if the format is unknown.
     """
     match format:
         case "table":

@@ -44,14 +44,7 @@ def draw(
 ) -> str:
     """Draw the most important parts of a summary, and last its conclusion.
 
-    Args:
-        summary: the `summary.json` of an aggregate.
-        expectations: a line per expectation of the scenario.
-        width: columns of the terminal; detected by default.
-        color: whether to use colors; detected by default.
-
-    Returns:
-        The text.
+    `summary`: the `summary.json` of an aggregate; `expectations`: a line per expectation of the scenario.
     """
     return lines(_parts(summary, expectations, is_wide=terminal_width(width) >= _WIDE), width, color=color)
 

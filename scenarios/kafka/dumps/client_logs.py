@@ -13,12 +13,7 @@ from scenarios.kafka.observation.logged_release import LoggedRelease
 def with_printed_topology(dumps: Dumps, group: str) -> Dumps:
     """Return dumps with the topology that an application prints to its log, if they have no other.
 
-    Args:
-        dumps: The dumps.
-        group: `application.id`.
-
-    Raises:
-        ObservationError: Logs print different topologies.
+    `group`: `application.id`. Raises ObservationError if logs print different topologies.
     """
     printed = [Dump(log.file, log.content.topologies) for log in _logs_of(dumps, group) if log.content.topologies]
     if dumps.topology is not None or not printed:

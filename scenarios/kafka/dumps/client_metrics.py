@@ -28,15 +28,9 @@ def is_address(source: str) -> bool:
 def read_client_metrics(sources: Sequence[str]) -> list[ClientScrape]:
     """Read the metrics of Kafka Streams clients.
 
-    Args:
-        sources: Files, folders of files, and addresses. Each file or answer is a text of Prometheus' JMX exporter, of
-            one or several clients, or rows of a Prometheus query as JSON lines.
-
-    Returns:
-        The metrics of each client and time.
-
-    Raises:
-        ObservationError: A source is missing, unreachable, or has another format; the message contains the line.
+    `sources`: files, folders of files, and addresses. Each file or answer is a text of Prometheus' JMX exporter, of one
+    or several clients, or rows of a Prometheus query as JSON lines. Returns the metrics of each client and time. Raises
+    ObservationError if a source is missing, unreachable, or has another format; the message contains the line.
     """
     return [scrape for source in sources for scrape in _read(source)]
 

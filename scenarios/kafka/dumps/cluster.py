@@ -21,9 +21,7 @@ NO_RATES: Final = (
 def observed_brokers(dumps: Dumps, assumptions: list[str]) -> tuple[ObservedBroker, ...]:
     """Return the brokers by id; without a list of brokers, those that have replicas.
 
-    Args:
-        dumps: The dumps, with topics.
-        assumptions: Gets what is assumed.
+    `assumptions`: gets what is assumed.
     """
     if dumps.brokers is not None:
         listed = sorted(dumps.brokers.content, key=lambda broker: broker.id)
@@ -45,11 +43,7 @@ def observed_topics(
 ) -> tuple[ObservedTopic, ...]:
     """Return topics with the sizes of their partitions.
 
-    Args:
-        dumps: The dumps.
-        names: Names of the topics to return.
-        topics: Described topics by name.
-        assumptions: Gets what is assumed.
+    `assumptions`: gets what is assumed.
     """
     sizes = dumps.sizes.content if dumps.sizes else {}
     observed = tuple(observed_topic(topics[name], sizes) for name in names)

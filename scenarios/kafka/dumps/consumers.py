@@ -1,6 +1,6 @@
 """Observation of a consumer group, which is no application of Kafka Streams, from a folder of dumps.
 
-Subscriptions of the members of a consumer group, which Kafka's tools do not print, from their partitions.
+Kafka's tools do not print the subscriptions of members; they are inferred from the members' partitions.
 
 Source: the distribution of partitions over members with the same subscription in
 `org.apache.kafka.clients.consumer.RangeAssignor`, `RoundRobinAssignor` and `AbstractStickyAssignor`, and
@@ -36,11 +36,9 @@ def infer_subscriptions(members: Sequence[ObservedConsumer], assignor: str) -> M
     """Return the topics of each member, by member id: all topics that a member reads, unless this is impossible.
 
     It is impossible if members with the same subscription would have about as many partitions, but have not. Then a
-    member subscribes only to the topics that it reads; a member without partitions still subscribes to all.
-
-    Args:
-        members: Members of a stable group, with their partitions.
-        assignor: Name of its assignor; any number of partitions is possible with one that is not Kafka's.
+    member subscribes only to the topics that it reads; a member without partitions still subscribes to all. `members`:
+    members of a stable group, with their partitions. `assignor`: name of its assignor; any number of partitions is
+    possible with one that is not Kafka's.
     """
     read = {member.member_id: frozenset(one.topic for one in member.partitions) for member in members}
     every_topic = frozenset(topic for topics in read.values() for topic in topics)
@@ -67,8 +65,7 @@ _REMOTE: Final = "group.remote.assignor"
 def has_consumer_group(dumps: Dumps, group: str) -> bool:
     """Return whether a group of the dumps consists of consumers without Kafka Streams.
 
-    Raises:
-        ObservationError: The group has no members.
+    Raises ObservationError if the group has no members.
     """
     members = _members(dumps, group)
     state = _state(dumps, group)
@@ -125,8 +122,7 @@ class DumpedConsumers:
     def observe(self) -> Observation:
         """Return the observed state.
 
-        Raises:
-            ObservationError: Required information is missing; the message lists everything that is missing.
+        Raises ObservationError if required information is missing; the message lists everything that is missing.
         """
         self.assumptions += self.dumps.remarks
         configs = self._configs()

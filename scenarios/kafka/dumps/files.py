@@ -162,15 +162,8 @@ class Dumps:
 def read_dumps(folder: Path, skip: Collection[str] = ()) -> Dumps:
     """Read the dumps of a folder, without its subfolders.
 
-    Args:
-        folder: The folder.
-        skip: Names of files in it that are not read.
-
-    Returns:
-        The parsed files.
-
-    Raises:
-        ObservationError: The folder does not exist, a file cannot be read or is malformed, or a kind has two files.
+    `skip`: names of files in it that are not read. Returns the parsed files. Raises ObservationError if the folder does
+    not exist, a file cannot be read or is malformed, or a kind has two files.
     """
     if not folder.is_dir():
         raise ObservationError(f"'{folder}' is not a folder")
@@ -233,8 +226,7 @@ def no_member_message(dump: Dump[tuple[M, ...]], group: str) -> str:
 def _read_file(path: Path) -> str | None:
     """Return the content of a file; None if it is not UTF-8 text, and its name does not state that it should be.
 
-    Raises:
-        ObservationError: The file cannot be read.
+    Raises ObservationError if the file cannot be read.
     """
     if path.suffix == _PACKED:
         return _read_packed(path)
@@ -255,8 +247,7 @@ def _is_utf_16(path: Path) -> bool:
 def _read_packed(path: Path) -> str | None:
     """Return the content of a gzip file; None if it is not UTF-8 text.
 
-    Raises:
-        ObservationError: The content is damaged or too large.
+    Raises ObservationError if the content is damaged or too large.
     """
     try:
         with open_regular(path) as packed, gzip.GzipFile(fileobj=packed) as file:
@@ -296,11 +287,7 @@ def _parse_all(dumps: Dumps, texts: Mapping[str, Sequence[Dump[str]]]) -> None:
 
 
 def _check_messages(file: str, log: ProcessLog) -> None:
-    """Reject a JSON line of Kafka Streams whose message is not found.
-
-    Raises:
-        ObservationError: Such a line.
-    """
+    """Raise ObservationError for a JSON line of Kafka Streams whose message is not found."""
     for number, line in zip(log.numbers, log.lines, strict=True):
         if line.startswith("{") and re.search(rf'" *: *".*({CLIENT_PATTERN}|activeTasks: \()', line):
             keys = ", ".join(MESSAGE_KEYS)
@@ -308,11 +295,7 @@ def _check_messages(file: str, log: ProcessLog) -> None:
 
 
 def _parse_logs(logs: Sequence[tuple[str, ProcessLog]]) -> list[Dump[tuple[LoggedRebalance, ...]]]:
-    """Return the rebalances of each leader; a file may contain the logs of several processes.
-
-    Raises:
-        ObservationError: As in `read_dumps`.
-    """
+    """Return the rebalances of each leader; a file may contain the logs of several processes."""
     of_leaders = {(file, log.process): log for file, log in logs if detect_kind(log.text) == LEADER_LOG}
     keys = {f"{file} ({process})" if process else file: (file, process) for file, process in of_leaders}
     whole = move_heads({name: of_leaders[key].text for name, key in keys.items()})
@@ -334,11 +317,7 @@ def _parse_log(name: str, text: str, numbers: Sequence[int]) -> Dump[tuple[Logge
 
 
 def _parse_members(texts: Mapping[str, Sequence[Dump[str]]]) -> Dump[tuple[GroupMember, ...]] | None:
-    """Return the members of `--members`, or else those of `--offsets`, which omits members without partitions.
-
-    Raises:
-        ObservationError: As in `read_dumps`.
-    """
+    """Return the members of `--members`, or else those of `--offsets`, which omits members without partitions."""
 
     def parse(text: str) -> tuple[GroupMember, ...] | None:
         try:

@@ -36,16 +36,8 @@ def from_consumer_group(
 ) -> ObservedGroup:
     """Build the processes of a classic group, whose tasks follow from the partitions of its members.
 
-    Args:
-        members: Members of the group.
-        subtopologies: Subtopologies of the application.
-        file: Name of the tool output in messages.
-
-    Returns:
-        The processes.
-
-    Raises:
-        ObservationError: A member has a partition that no subtopology reads.
+    `file`: name of the tool output in messages. Raises ObservationError if a member has a partition that no subtopology
+    reads.
     """
     subtopology_of = {topic: subtopology.id for subtopology in subtopologies for topic in subtopology.sources}
     threads: dict[tuple[str, str], list[ObservedThread]] = {}
@@ -99,10 +91,8 @@ def from_streams_group(members: Sequence[StreamsGroupMember]) -> ObservedGroup:
 def from_leader(rebalance: LoggedRebalance, application_id: str, threads: int | None) -> ObservedGroup:
     """Return the processes of a logged rebalance.
 
-    Args:
-        rebalance: Rebalance of the leader's log.
-        application_id: `application.id`.
-        threads: Number of threads of a process for which the log does not contain it; None if unknown.
+    `rebalance`: rebalance of the leader's log. `threads`: number of threads of a process for which the log does not
+    contain it; None if unknown.
     """
     lacks_threads = any(client.process_id not in rebalance.by_thread for client in rebalance.clients)
     processes = [_logged_process(client, rebalance, application_id, threads) for client in rebalance.clients]

@@ -25,8 +25,7 @@ _DYNAMIC_MEMBER: Final = "-consumer-"
 def select_application(rebalances: Sequence[LoggedRebalance], application_id: str) -> tuple[LoggedRebalance, ...]:
     """Return the rebalances of one application; a rebalance whose leader's name has no application id is kept.
 
-    Raises:
-        ObservationError: All rebalances belong to other applications.
+    Raises ObservationError if all rebalances belong to other applications.
     """
     applications = [application_of_thread(rebalance.leader or "") for rebalance in rebalances]
     selected = tuple(
@@ -51,17 +50,8 @@ def rebalance_history(
     it left the group, at the time of the rebalance. A process whose member ids are all new has restarted, and the group
     waited for its old session; the log does not show how long it was down, so half of that time is assumed.
 
-    Args:
-        logged: Rebalances of one application.
-        application_id: `application.id`.
-        session_timeout_ms: `session.timeout.ms`.
-        threads: Number of threads of a process for which the log does not contain it; None if unknown.
-
-    Returns:
-        The history, starting with the first logged rebalance.
-
-    Raises:
-        ObservationError: The log lines have no times.
+    `threads`: number of threads of a process for which the log does not contain it; None if unknown. Returns the
+    history, starting with the first logged rebalance. Raises ObservationError if the log lines have no times.
     """
     start_ms = logged[0].at_ms
     if start_ms is None or any(rebalance.at_ms is None for rebalance in logged):

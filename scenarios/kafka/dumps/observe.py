@@ -85,20 +85,12 @@ class ObservedDumps:
 def observe_dumps(folder: Path, group: str, options: DumpOptions | None = None) -> ObservedDumps:
     """Observe an application or a consumer group from a folder of dumps, identified by content, not by name.
 
-    Args:
-        folder: Folder with the output of kafka-topics.sh and Topology.describe(), and one of: kafka-consumer-groups.sh,
-            kafka-streams-groups.sh, the leader's log. Optional: kafka-broker-api-versions.sh, kafka-log-dirs.sh, and
-            the properties of the application. Of a consumer group, there is no topology; kafka-consumer-groups.sh
-            --state shows its assignor.
-        group: `application.id` or `group.id`.
-        options: Information that dumps lack.
-
-    Returns:
-        The observed state, and the history of a replayed log.
-
-    Raises:
-        ObservationError: A file is malformed, or required information is missing; the message lists everything that is
-            missing and how to provide it.
+    `folder` has the output of kafka-topics.sh and Topology.describe(), and one of: kafka-consumer-groups.sh,
+    kafka-streams-groups.sh, the leader's log. Optional: kafka-broker-api-versions.sh, kafka-log-dirs.sh, and the
+    properties of the application. A consumer group has no topology; kafka-consumer-groups.sh --state shows its
+    assignor. `group`: `application.id` or `group.id`. `options`: information that dumps lack. Returns the observed
+    state, and the history of a replayed log. Raises ObservationError if a file is malformed, or required information is
+    missing; the message lists everything that is missing and how to provide it.
     """
     dumps = with_printed_topology(read_dumps(folder), group)
     chosen = options or DumpOptions()
@@ -227,8 +219,7 @@ class _DumpObserver:
     def _check_group(self, topology: str, file: str, topics: Mapping[str, DescribedTopic]) -> None:
         """Reject a group of which the dumps have nothing, if they have another one.
 
-        Raises:
-            ObservationError: The group is unknown; the message names the known ones.
+        Raises ObservationError if the group is unknown; the message names the known ones.
         """
         dumps = self.dumps
         if dumps.streams_members is not None and not self._has_log():

@@ -26,7 +26,6 @@ class DescribedBroker:
     Attributes:
         id: Broker id.
         rack: `broker.rack`; None if the broker has no rack.
-        line: Number of its line.
         release: Release, inferred from its API versions; None if they are incomplete.
     """
 
@@ -39,11 +38,8 @@ class DescribedBroker:
 def parse_broker_api_versions(text: str) -> tuple[DescribedBroker, ...]:
     """Parse the output of `kafka-broker-api-versions.sh`.
 
-    Returns:
-        The brokers, by id.
-
-    Raises:
-        FormatError: No line describes a broker, a line is malformed, or a broker appears twice.
+    Returns the brokers, by id. Raises FormatError if no line describes a broker, a line is malformed, or a broker
+    appears twice.
     """
     brokers: dict[int, DescribedBroker] = {}
     latest_versions: dict[int, dict[int, int]] = {}

@@ -43,11 +43,7 @@ class ListedBroker:
 def parse_broker_list(text: str) -> tuple[ListedBroker, ...]:
     """Parse a broker list in CSV, the output of `kafka-broker-api-versions.sh`, or metrics of kminion, by its content.
 
-    Returns:
-        The brokers.
-
-    Raises:
-        FormatError: The text has none of the formats, or lists a broker twice.
+    Raises FormatError if the text has none of the formats, or lists a broker twice.
     """
     if BROKER_INFO in text:
         return tuple(ListedBroker(broker, rack) for broker, rack in parse_kminion_brokers(text).items())
@@ -61,11 +57,8 @@ def parse_broker_list(text: str) -> tuple[ListedBroker, ...]:
 def parse_broker_csv(text: str) -> tuple[ListedBroker, ...]:
     """Parse a broker list in CSV.
 
-    Returns:
-        The brokers, in the order of the text.
-
-    Raises:
-        FormatError: A line is malformed or repeats a broker, or no broker is listed.
+    Returns the brokers, in the order of the text. Raises FormatError if a line is malformed or repeats a broker, or no
+    broker is listed.
     """
     brokers: dict[int, ListedBroker] = {}
     line_of: dict[int, int] = {}
@@ -86,11 +79,7 @@ def parse_broker_csv(text: str) -> tuple[ListedBroker, ...]:
 def parse_broker(text: str) -> ListedBroker:
     """Parse one broker with colons between its fields: `7:az1` or `7:az1:4 TB`.
 
-    Returns:
-        The broker.
-
-    Raises:
-        FormatError: The text is malformed (a `ValueError`).
+    Raises FormatError if the text is malformed (a `ValueError`).
     """
     return _parse_fields(None, [part.strip() for part in text.split(":")])
 
@@ -119,8 +108,7 @@ def _check_header(number: int, fields: list[str]) -> None:
 def _parse_fields(number: int | None, fields: list[str]) -> ListedBroker:
     """Return the broker of a line; `number` is None for a broker that is not in a list.
 
-    Raises:
-        FormatError: A field is malformed.
+    Raises FormatError if a field is malformed.
     """
     if len(fields) > len(_COLUMNS):
         raise FormatError(number, f"{len(fields)} fields, maximum {len(_COLUMNS)}: {', '.join(_COLUMNS)}")

@@ -36,11 +36,8 @@ _FIRST_RELEASE_WITH: Final = (
 def infer_release(latest_versions: Mapping[int, int]) -> str | None:
     """Return the release of a broker, such as `4.3`, `NEWER` or `OLDER`.
 
-    Args:
-        latest_versions: the latest supported version of each request, by API key.
-
-    Returns:
-        The release; None if a request is missing, as in truncated output.
+    `latest_versions`: the latest supported version of each request, by API key. The result is None if a request is
+    missing, as in truncated output.
     """
     if not {key for _, key, _ in _FIRST_RELEASE_WITH} <= set(latest_versions):
         return None

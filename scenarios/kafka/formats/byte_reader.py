@@ -33,11 +33,7 @@ class ByteReader:
         return self.size - self._position
 
     def fail(self, problem: str) -> NoReturn:
-        """Report malformed bytes.
-
-        Raises:
-            FormatError: Always.
-        """
+        """Raise FormatError for malformed bytes."""
         version = "" if self.version is None else f" version {self.version}"
         raise FormatError(None, f"{self._structure}{version}: {problem}")
 

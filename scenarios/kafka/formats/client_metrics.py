@@ -78,7 +78,6 @@ class ClientScrape:
         client_id: The client's id, with which the names of its threads begin.
         process: Identifies the process among those with the same client id; empty if unknown.
         at_ms: Time on a clock that all scrapes of the process share; None if unknown.
-        threads: Metrics by thread number, such as `1`.
     """
 
     client_id: str

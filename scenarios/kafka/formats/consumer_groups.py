@@ -83,11 +83,7 @@ class GroupState:
 def parse_group_states(text: str) -> tuple[GroupState, ...]:
     """Parse the output of `kafka-consumer-groups.sh --describe --state`, with or without `--verbose`.
 
-    Returns:
-        The groups, in the order of the text.
-
-    Raises:
-        FormatError: The text is not such output.
+    Returns the groups, in the order of the text. Raises FormatError if the text is not such output.
     """
     states: list[GroupState] = []
     pattern: re.Pattern[str] | None = None
@@ -110,11 +106,8 @@ def parse_group_states(text: str) -> tuple[GroupState, ...]:
 def parse_group_members(text: str) -> tuple[GroupMember, ...]:
     """Parse the output of `kafka-consumer-groups.sh --describe` (members or offsets).
 
-    Returns:
-        The members, in the order of the text.
-
-    Raises:
-        FormatError: The text is not such output, or lacks assignments or topic names.
+    Returns the members, in the order of the text. Raises FormatError if the text is not such output, or lacks
+    assignments or topic names.
     """
     first_row: dict[tuple[str, str], tuple[int, Mapping[str, str]]] = {}
     partitions: dict[tuple[str, str], list[TopicPartition]] = {}
@@ -171,8 +164,7 @@ class _Header:
     def parse_row(self, number: int, line: str) -> Mapping[str, str]:
         """Return the fields by title, split at the columns or, in pasted text, at blanks.
 
-        Raises:
-            FormatError: The number of fields differs from the number of columns.
+        Raises FormatError if the number of fields differs from the number of columns.
         """
         for fields in (self._split_at_columns(line), line.split(None, len(self.titles) - 1)):
             if len(fields) == len(self.titles) and all(

@@ -45,7 +45,6 @@ class SubscriptionInfo:
             task, `UNKNOWN_OFFSET_SUM` if the version has no offsets.
         unique_field: Value that changes with every subscription.
         error_code: Code of `AssignorError`; 0 for none.
-        client_tags: `client.tag.*`.
     """
 
     version: int
@@ -62,8 +61,7 @@ class SubscriptionInfo:
 class ConsumerSubscription:
     """The metadata of a group member with any assignor; `MemberSubscription` documents the other attributes.
 
-    Attributes:
-        user_data: What its assignor adds.
+    `user_data`: what its assignor adds.
     """
 
     version: int
@@ -140,11 +138,7 @@ class ClassicMemberAssignment:
 def decode_subscription(data: bytes) -> MemberSubscription:
     """Decode a member's metadata, as DescribeGroups returns it.
 
-    Returns:
-        The decoded metadata.
-
-    Raises:
-        FormatError: The bytes are truncated, malformed, not of Kafka Streams, or of an unsupported version.
+    Raises FormatError if the bytes are truncated, malformed, not of Kafka Streams, or of an unsupported version.
     """
     own = decode_consumer_subscription(data)
     streams = decode_subscription_info(own.user_data)
@@ -154,11 +148,7 @@ def decode_subscription(data: bytes) -> MemberSubscription:
 def decode_consumer_subscription(data: bytes) -> ConsumerSubscription:
     """Decode the metadata of a member with any assignor, as DescribeGroups returns it.
 
-    Returns:
-        The decoded metadata.
-
-    Raises:
-        FormatError: The bytes are truncated or malformed.
+    Raises FormatError if the bytes are truncated or malformed.
     """
     reader = ByteReader(data, "ConsumerProtocolSubscription")
     version = _read_consumer_version(reader)
@@ -173,11 +163,7 @@ def decode_consumer_subscription(data: bytes) -> ConsumerSubscription:
 def decode_consumer_assignment(data: bytes) -> tuple[TopicPartition, ...]:
     """Decode the assignment of a member with any assignor, as DescribeGroups returns it.
 
-    Returns:
-        The partitions, sorted.
-
-    Raises:
-        FormatError: The bytes are truncated or malformed.
+    Returns the partitions, sorted. Raises FormatError if the bytes are truncated or malformed.
     """
     reader = ByteReader(data, "ConsumerProtocolAssignment")
     _read_consumer_version(reader)
@@ -187,11 +173,7 @@ def decode_consumer_assignment(data: bytes) -> tuple[TopicPartition, ...]:
 def decode_assignment(data: bytes) -> ClassicMemberAssignment:
     """Decode a member's assignment, as DescribeGroups returns it.
 
-    Returns:
-        The decoded assignment.
-
-    Raises:
-        FormatError: As in `decode_subscription`, or the numbers of active tasks and partitions differ.
+    Raises FormatError as in `decode_subscription`, or if the numbers of active tasks and partitions differ.
     """
     reader = ByteReader(data, "ConsumerProtocolAssignment")
     version = _read_consumer_version(reader)
@@ -206,14 +188,7 @@ def decode_assignment(data: bytes) -> ClassicMemberAssignment:
 
 
 def decode_subscription_info(data: bytes) -> SubscriptionInfo:
-    """Decode the subscription of a stream thread.
-
-    Returns:
-        The decoded subscription.
-
-    Raises:
-        FormatError: As in `decode_subscription`.
-    """
+    """Decode the subscription of a stream thread."""
     reader = ByteReader(data, "SubscriptionInfo")
     version = _read_streams_version(reader)
     latest = reader.int32("latestSupportedVersion") if version >= 3 else -1
@@ -233,14 +208,7 @@ def decode_subscription_info(data: bytes) -> SubscriptionInfo:
 
 
 def decode_assignment_info(data: bytes) -> AssignmentInfo:
-    """Decode the assignment of a stream thread.
-
-    Returns:
-        The decoded assignment.
-
-    Raises:
-        FormatError: As in `decode_subscription`.
-    """
+    """Decode the assignment of a stream thread."""
     reader = ByteReader(data, "AssignmentInfo")
     version = _read_streams_version(reader)
     common = reader.int32("commonlySupportedVersion") if version >= 3 else -1

@@ -15,11 +15,8 @@ _VERSION: Final = 3
 def encode_subscription(printed: Mapping[str, Any]) -> bytes:
     """Encode a subscription in version 3.
 
-    Returns:
-        The bytes, as a member sends them.
-
-    Raises:
-        KeyError, TypeError, ValueError: The subscription is incomplete or malformed.
+    Returns the bytes, as a member sends them. Raises KeyError, TypeError or ValueError if the subscription is
+    incomplete or malformed.
     """
     topics = b"".join(map(_text, printed["topics"]))
     rack = printed.get("rackId")
@@ -38,11 +35,8 @@ def encode_subscription(printed: Mapping[str, Any]) -> bytes:
 def encode_assignment(printed: Mapping[str, Any]) -> bytes:
     """Encode an assignment in version 3.
 
-    Returns:
-        The bytes, as the leader sends them.
-
-    Raises:
-        KeyError, TypeError, ValueError: The assignment is incomplete or malformed.
+    Returns the bytes, as the leader sends them. Raises KeyError, TypeError or ValueError if the assignment is
+    incomplete or malformed.
     """
     return _int16(_VERSION) + _topic_partitions(printed["assignedPartitions"]) + _data(printed.get("userData"))
 

@@ -19,7 +19,6 @@ class CoordinatorRecord:
 
     Attributes:
         type: Type of the record, a constant of `coordinator_schemas`.
-        group: Group.
         member_id: Member that the record describes; None for a record about the whole group.
         value: Value by field name; None for a tombstone, which ends what earlier records said.
         at_ms: Time of the record since 1970; None if a tool did not print it.
@@ -46,15 +45,9 @@ def is_about_group(key: bytes | None) -> bool:
 def decode_record(record: LogRecord, only: str | None = None) -> CoordinatorRecord | None:
     """Decode a record.
 
-    Args:
-        record: The record.
-        only: Group whose values are decoded; records of others have none. None for all groups.
-
-    Returns:
-        The record; None for other types of records, such as committed offsets.
-
-    Raises:
-        FormatError: Key or value are malformed, or of a version that is not supported.
+    `only`: group whose values are decoded; records of others have none. None for all groups. Returns the record; None
+    for other types of records, such as committed offsets. Raises FormatError if key or value are malformed, or of a
+    version that is not supported.
     """
     if record.key is None or len(record.key) < _VERSION_BYTES:
         raise FormatError(None, f"offset {record.offset}: a record without a key; is this __consumer_offsets?")

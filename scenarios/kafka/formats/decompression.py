@@ -26,12 +26,8 @@ _SNAPPY_HEADER_BYTES: Final = 16
 def decompress(codec: int, data: bytes) -> bytes:
     """Return the content of a batch.
 
-    Args:
-        codec: Codec in the attributes of the batch.
-        data: Compressed records.
-
-    Raises:
-        FormatError: The codec is unknown, the data is damaged, or the result is larger than `MAX_BATCH_BYTES`.
+    `data`: compressed records. Raises FormatError if the codec is unknown, the data is damaged, or the result is larger
+    than `MAX_BATCH_BYTES`.
     """
     if codec == NONE:
         return data

@@ -33,7 +33,6 @@ class Sample:
     """A value of a metric.
 
     Attributes:
-        line: Number of its line, from 1.
         name: Name of the metric, as written.
         labels: Values by label.
         value: The value; NaN if the metric has none.
@@ -48,11 +47,7 @@ class Sample:
 
 
 def parse_samples(text: str) -> Iterator[Sample]:
-    """Yield the samples of a text.
-
-    Raises:
-        FormatError: A line is not a sample.
-    """
+    """Yield the samples of a text; raise FormatError if a line is not a sample."""
     if text.lstrip().startswith("{"):
         yield from _parse_rows(text)
         return

@@ -19,11 +19,8 @@ _INT_MAX = 2**31 - 1
 def parse_kminion_brokers(text: str) -> dict[int, str | None]:
     """Parse the brokers among the metrics of kminion; other metrics are ignored.
 
-    Returns:
-        The rack of each broker by id, in the order of the text; None for a broker without a rack.
-
-    Raises:
-        FormatError: A line about a broker is malformed, a broker has two racks, or no broker is found.
+    Returns the rack of each broker by id, in the order of the text; None for a broker without a rack. Raises
+    FormatError if a line about a broker is malformed, a broker has two racks, or no broker is found.
     """
     racks: dict[int, str | None] = {}
     for number, line in enumerate(text.split("\n"), start=1):

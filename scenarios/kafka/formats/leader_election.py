@@ -15,8 +15,7 @@ from assignors.model.ids import TopicPartition
 def election_json(partitions: Iterable[TopicPartition]) -> str:
     """Return the JSON that elects the preferred leaders of partitions.
 
-    Raises:
-        ValueError: There are no partitions; the tool rejects an empty file.
+    Raises ValueError if there are no partitions; the tool rejects an empty file.
     """
     lines = [json.dumps({"topic": partition.topic, "partition": partition.partition}) for partition in partitions]
     if not lines:

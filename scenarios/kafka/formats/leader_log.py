@@ -43,7 +43,6 @@ class LoggedClient:
     """The assignment of one client; task ids as Kafka writes them, in the order of the text.
 
     Attributes:
-        process_id: Process id.
         threads: Number of stream threads; None if it was not logged.
         active: Active tasks.
         standby: Standby tasks.
@@ -123,11 +122,8 @@ class _RebalanceDraft:
 def parse_rebalances(text: str) -> tuple[LoggedRebalance, ...]:
     """Parse the rebalances of a leader's log.
 
-    Returns:
-        The rebalances, in the order of the text.
-
-    Raises:
-        FormatError: The log has no assignment, or one that is truncated or contains an invalid task id.
+    Returns the rebalances, in the order of the text. Raises FormatError if the log has no assignment, or one that is
+    truncated or contains an invalid task id.
     """
     drafts: list[_RebalanceDraft] = []
     consumers_of: dict[str, list[str]] = {}

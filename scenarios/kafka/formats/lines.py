@@ -13,8 +13,7 @@ _IGNORED_LINE = re.compile(rf"\s*$|{_LOG_LINE}|{_LAUNCHER}")
 class FormatError(ValueError):
     """A text that is not in the expected format.
 
-    Attributes:
-        line: Number of the wrong line, from 1; None if no single line is wrong.
+    `line`: number of the wrong line, from 1; None if no single line is wrong.
     """
 
     def __init__(self, line: int | None, message: str) -> None:
@@ -32,16 +31,8 @@ def numbered_lines(text: str) -> Iterator[tuple[int, str]]:
 def parse_broker_ids(number: int, field: str, text: str) -> tuple[int, ...]:
     """Parse broker ids such as `5,6,7`; a blank text has none.
 
-    Args:
-        number: Number of the line, for the error.
-        field: Name of the field, for the error.
-        text: Value of the field.
-
-    Returns:
-        The broker ids, in the order of the text.
-
-    Raises:
-        FormatError: The text is not a list of broker ids.
+    `number`: number of the line, for the error; `field`: name of the field, for the error; `text`: value of the field.
+    Returns the broker ids, in the order of the text. Raises FormatError if the text is not a list of broker ids.
     """
     parts = [part.strip() for part in text.split(",")] if text.strip() else []
     for part in parts:
@@ -53,14 +44,8 @@ def parse_broker_ids(number: int, field: str, text: str) -> tuple[int, ...]:
 def check_columns(number: int, titles: Sequence[str], required: Sequence[str], command: str) -> None:
     """Check the column titles of a header line.
 
-    Args:
-        number: Number of the line, for the error.
-        titles: Titles in the order of the line.
-        required: Titles that must be among them.
-        command: Command that prints such a header, for the error.
-
-    Raises:
-        FormatError: A title is missing or occurs twice.
+    `titles`: titles in the order of the line; `required`: titles that must be among them; `command`: command that
+    prints such a header, for the error. Raises FormatError if a title is missing or occurs twice.
     """
     for title in required:
         if title not in titles:

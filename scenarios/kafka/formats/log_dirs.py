@@ -22,11 +22,7 @@ _JSON_START = re.compile(r"^[ \t]*\{", re.MULTILINE)
 def parse_partition_sizes(text: str) -> Mapping[TopicPartition, int]:
     """Parse the size of each partition, that of its largest replica; replicas still being moved are excluded.
 
-    Returns:
-        The size in bytes by partition.
-
-    Raises:
-        FormatError: The text lacks the JSON, or it is malformed.
+    Returns the size in bytes by partition. Raises FormatError if the text lacks the JSON, or it is malformed.
     """
     return {partition: max(sizes) for partition, sizes in parse_replica_sizes(text).items()}
 
@@ -34,11 +30,8 @@ def parse_partition_sizes(text: str) -> Mapping[TopicPartition, int]:
 def parse_replica_sizes(text: str) -> Mapping[TopicPartition, list[int]]:
     """Parse the size of each replica; replicas still being moved (`isFuture`) are excluded.
 
-    Returns:
-        The sizes in bytes of its replicas by partition.
-
-    Raises:
-        FormatError: The text lacks the JSON, or it is malformed.
+    Returns the sizes in bytes of its replicas by partition. Raises FormatError if the text lacks the JSON, or it is
+    malformed.
     """
     match = _JSON_START.search(text)
     if match is None:
@@ -64,9 +57,7 @@ def parse_replica_sizes(text: str) -> Mapping[TopicPartition, list[int]]:
 def log_dirs_json(replicas: Iterable[tuple[int, TopicPartition, int]], log_dir: str) -> str:
     """Return replica sizes in the JSON of `kafka-log-dirs.sh`, with one log directory per broker.
 
-    Args:
-        replicas: Broker id, partition and size in bytes of each replica.
-        log_dir: Path of the log directory.
+    `replicas`: broker id, partition and size in bytes of each replica.
     """
     replicas_of: dict[int, list[dict[str, object]]] = {}
     for broker, partition, size_bytes in replicas:

@@ -29,8 +29,8 @@ class FieldSchema:
 
     Attributes:
         name: Name, as in Kafka's JSON.
-        type: `int8`, `int16`, `uint16`, `int32`, `int64`, `string`, `bytes`, or `uuid`, whose value is the
-            text that Kafka prints; a structure as a tuple of its fields.
+        type: `int8`, `int16`, `uint16`, `int32`, `int64`, `string`, `bytes`, or `uuid`, whose value is the text that
+            Kafka prints; a structure as a tuple of its fields.
         is_array: Whether it is an array of the type.
         since: First version that has the field.
         nullable_since: First version in which it may be null.
@@ -58,8 +58,6 @@ class MessageSchema:
 
     Attributes:
         name: Name, for errors.
-        fields: Fields.
-        versions: Number of versions, from 0.
         flexible_since: First version with compact types and tagged fields.
     """
 
@@ -72,11 +70,8 @@ class MessageSchema:
 def decode_message(schema: MessageSchema, data: bytes, version: int) -> Message:
     """Decode a message without its version.
 
-    Returns:
-        The values by field name; fields that the version lacks have their defaults.
-
-    Raises:
-        FormatError: The version is not supported, or the bytes are truncated or malformed.
+    Returns the values by field name; fields that the version lacks have their defaults. Raises FormatError if the
+    version is not supported, or the bytes are truncated or malformed.
     """
     reader = ByteReader(data, schema.name)
     reader.version = version

@@ -36,8 +36,7 @@ def looks_like_printed_records(text: str) -> bool:
 def parse_printed_records(text: str) -> Iterator[CoordinatorRecord]:
     """Yield the records about groups, in the order of the text.
 
-    Raises:
-        FormatError: A record is truncated or malformed; the error has its line.
+    Raises FormatError if a record is truncated or malformed; the error has its line.
     """
     if _PRINTED.match(text):
         yield from _parse_consumer_output(text)

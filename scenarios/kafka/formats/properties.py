@@ -18,11 +18,8 @@ _ESCAPED_CHARACTERS = {"n": "\n", "t": "\t", "r": "\r", "f": "\f"}
 def parse_properties(text: str) -> Mapping[str, str]:
     """Parse a properties file; the last value of a repeated key wins.
 
-    Returns:
-        The values by key.
-
-    Raises:
-        FormatError: A line has no key. The message never contains a value, which may be a password.
+    Returns the values by key. Raises FormatError if a line has no key; the message never contains a value, which may be
+    a password.
     """
     properties: dict[str, str] = {}
     for number, line in _logical_lines(text):

@@ -38,7 +38,6 @@ class PartitionReassignment:
     Attributes:
         line: Number of its line in the text.
         topic: Topic name.
-        partition: Partition number.
         replicas: Broker ids, the preferred leader first.
         log_dirs: Log directory of each replica, ANY_LOG_DIR if the broker chooses; empty if the text has none.
     """
@@ -53,12 +52,8 @@ class PartitionReassignment:
 def parse_reassignment(text: str) -> tuple[PartitionReassignment, ...]:
     """Parse a reassignment.
 
-    Returns:
-        The target replicas of each partition, in the order of the text.
-
-    Raises:
-        FormatError: The text contains no such JSON, its version is not 1, an entry is malformed, or a partition appears
-            twice.
+    Returns the target replicas of each partition, in the order of the text. Raises FormatError if the text contains no
+    such JSON, its version is not 1, an entry is malformed, or a partition appears twice.
     """
     start = text.find("{", max(text.find(_PROPOSED), 0))
     if start < 0:
@@ -90,12 +85,9 @@ def reassignment_json(
 ) -> str:
     """Return a reassignment as JSON, one line per partition.
 
-    Args:
-        partitions: Broker ids by partition, the preferred leader first.
-        log_dirs: Log directory of each replica; only for partitions with at least one known directory.
-
-    Raises:
-        ValueError: There are no partitions; the tool rejects an empty file.
+    `partitions`: broker ids by partition, the preferred leader first. `log_dirs`: log directory of each replica; only
+    for partitions with at least one known directory. Raises ValueError if there are no partitions; the tool rejects an
+    empty file.
     """
     known_dirs = log_dirs or {}
     lines = [json.dumps(_entry(key, replicas, known_dirs.get(key, ()))) for key, replicas in partitions]

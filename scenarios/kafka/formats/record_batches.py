@@ -2,7 +2,7 @@
 
 Source: `org.apache.kafka.common.record.DefaultRecordBatch`, `DefaultRecord`, `ByteUtils.readVarint`.
 
-CRC-32C (Castagnoli), the checksum of Kafka's record batches.
+Their checksum is CRC-32C (Castagnoli).
 """
 
 from __future__ import annotations
@@ -122,15 +122,9 @@ def _any_key(key: bytes | None) -> bool:
 def read_segment(data: bytes, is_wanted: Callable[[bytes | None], bool] = _any_key) -> Segment:
     """Read a segment file.
 
-    Args:
-        data: Content of the file.
-        is_wanted: Selects records by their keys; the others are dropped at once, but their batches are checked.
-
-    Returns:
-        The records. Bytes of 0 at the end are ignored: brokers may allocate files in advance.
-
-    Raises:
-        FormatError: A batch is damaged, has another magic, or cannot be decompressed; the message has its position.
+    `is_wanted`: selects records by their keys; the others are dropped at once, but their batches are checked. Returns
+    the records. Bytes of 0 at the end are ignored: brokers may allocate files in advance. Raises FormatError if a batch
+    is damaged, has another magic, or cannot be decompressed; the message has its position.
     """
     records: list[LogRecord] = []
     position, first_offset = 0, None

@@ -67,11 +67,7 @@ def find_bounds(text: str) -> LogBounds:
 def join_rotated(bounds: Mapping[str, LogBounds]) -> dict[str, str]:
     """Find the logs that begin with the end of a rebalance of another log.
 
-    Args:
-        bounds: where the logs begin and end, by file.
-
-    Returns:
-        For each such log, the file in which the rebalance begins.
+    `bounds`: where the logs begin and end, by file. Returns, for each such log, the file in which the rebalance begins.
     """
     open_logs: dict[str, tuple[int, str | None]] = {}
     joined: dict[str, str] = {}

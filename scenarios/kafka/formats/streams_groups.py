@@ -43,11 +43,8 @@ class StreamsGroupMember:
     """A member of a streams group (a stream thread).
 
     Attributes:
-        line: Number of its line.
         group: Group id.
-        member_id: Member id.
         process_id: Process id; a UUID by default.
-        client_id: Client id.
         tasks: Current assignment.
         target: Target assignment; None without `--verbose`.
         is_classic: Whether it still uses the classic protocol; None without `--verbose`.
@@ -68,10 +65,8 @@ class StreamsGroupState:
     """State of a group.
 
     Attributes:
-        line: Number of its line.
         group: Group id.
         state: State, such as Stable.
-        members: Number of members.
     """
 
     line: int
@@ -85,9 +80,7 @@ class StreamsGroupOffsets:
     """Offsets of a partition that a group reads.
 
     Attributes:
-        line: Number of its line.
         group: Group id.
-        partition: The partition.
         current_offset: Committed offset; None if there is none, or without `--verbose`.
         end_offset: Log end offset; None if there is none, or without `--verbose`.
         lag: Offset lag.
@@ -104,11 +97,7 @@ class StreamsGroupOffsets:
 def parse_streams_members(text: str) -> tuple[StreamsGroupMember, ...]:
     """Parse the output of `--members`.
 
-    Returns:
-        The members, in the order of the text.
-
-    Raises:
-        FormatError: The text is not such output.
+    Returns the members, in the order of the text. Raises FormatError if the text is not such output.
     """
     required = ("MEMBER", "PROCESS", "CLIENT-ID", "ASSIGNMENTS")
     return tuple(_parse_member(number, row) for number, row in _parse_rows(text, required, "--members --verbose"))
@@ -117,11 +106,7 @@ def parse_streams_members(text: str) -> tuple[StreamsGroupMember, ...]:
 def parse_streams_states(text: str) -> tuple[StreamsGroupState, ...]:
     """Parse the output of `--state`.
 
-    Returns:
-        The groups, in the order of the text.
-
-    Raises:
-        FormatError: The text is not such output.
+    Returns the groups, in the order of the text. Raises FormatError if the text is not such output.
     """
     return tuple(
         StreamsGroupState(number, row["GROUP"], row["STATE"], _parse_number(number, "#MEMBERS", row["#MEMBERS"]))
@@ -132,11 +117,7 @@ def parse_streams_states(text: str) -> tuple[StreamsGroupState, ...]:
 def parse_streams_offsets(text: str) -> tuple[StreamsGroupOffsets, ...]:
     """Parse the output of `--offsets`.
 
-    Returns:
-        The partitions, in the order of the text.
-
-    Raises:
-        FormatError: The text is not such output.
+    Returns the partitions, in the order of the text. Raises FormatError if the text is not such output.
     """
     return tuple(
         StreamsGroupOffsets(
@@ -154,11 +135,7 @@ def parse_streams_offsets(text: str) -> tuple[StreamsGroupOffsets, ...]:
 def _parse_rows(text: str, required: Sequence[str], option: str) -> Iterator[tuple[int, Mapping[str, str]]]:
     """Yield the rows with their fields by title; the `required` columns identify the output of `option`.
 
-    Yields:
-        The line number and fields of each row.
-
-    Raises:
-        FormatError: The text is not the output of `option`.
+    Yields the line number and fields of each row. Raises FormatError if the text is not the output of `option`.
     """
     titles: tuple[str, ...] = ()
     remark: tuple[int, str] | None = None
@@ -182,8 +159,7 @@ def _parse_rows(text: str, required: Sequence[str], option: str) -> Iterator[tup
 def _split_fields(number: int, line: str, titles: tuple[str, ...]) -> Mapping[str, str]:
     """Return the fields by title; the last field is missing for a member without tasks.
 
-    Raises:
-        FormatError: The number of fields differs from the number of columns.
+    Raises FormatError if the number of fields differs from the number of columns.
     """
     text = re.sub(r"(\S+:-?\d+) (\(\S+\))", r"\1\2", line) if "COORDINATOR" in titles else line
     fields = text.split(None, len(titles) - 1)

@@ -70,11 +70,8 @@ class StreamsProperties:
 def parse_streams_properties(text: str) -> StreamsProperties:
     """Parse a properties file of Kafka or of a framework.
 
-    Returns:
-        All properties of a file of Kafka; the configs of the application in a file of a framework.
-
-    Raises:
-        FormatError: As in `parse_properties`.
+    Returns all properties of a file of Kafka; the configs of the application in a file of a framework. Raises
+    FormatError as in `parse_properties`.
     """
     properties = {_PROFILE.sub("", key, count=1): value for key, value in _by_profile(parse_properties(text))}
     found: dict[str, dict[str, str]] = {}

@@ -37,12 +37,8 @@ _TOKEN: Final = re.compile(
 def match_topics(pattern: str, topics: Collection[str]) -> list[str]:
     """Return the topics to which a pattern subscribes, sorted.
 
-    Args:
-        pattern: the pattern, as in the output of `Topology.describe()`.
-        topics: all topics of the cluster.
-
-    Raises:
-        FormatError: The pattern is not supported, or matches no topic.
+    `pattern`: the pattern, as in the output of `Topology.describe()`. Raises FormatError if the pattern is not
+    supported, or matches no topic.
     """
     compiled = compile_pattern(pattern)
     if compiled is None:
@@ -74,8 +70,7 @@ class _Translator:
     def translate(self) -> str:
         """Return the pattern in Python.
 
-        Raises:
-            error: The pattern is malformed, not supported, or can be tried in too many ways.
+        Raises error if the pattern is malformed, not supported, or can be tried in too many ways.
         """
         paths = self._alternatives(depth=0)
         if self._position < len(self._pattern) or paths > _MAX_PATHS:

@@ -70,11 +70,8 @@ class _TopicDraft:
 def parse_topics(text: str) -> tuple[DescribedTopic, ...]:
     """Parse the output of `kafka-topics.sh --describe`.
 
-    Returns:
-        The topics, in the order of the text.
-
-    Raises:
-        FormatError: A line is not such output, a topic or partition appears twice, or a partition is missing.
+    Returns the topics, in the order of the text. Raises FormatError if a line is not such output, a topic or partition
+    appears twice, or a partition is missing.
     """
     drafts: dict[str, _TopicDraft] = {}
     for number, line in numbered_lines(text):

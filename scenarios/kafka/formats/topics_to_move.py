@@ -19,12 +19,7 @@ _EXAMPLE = '{"version": 1, "topics": [{"topic": "orders"}]}'
 
 @dataclass(frozen=True, slots=True)
 class ListedTopic:
-    """A topic to move.
-
-    Attributes:
-        line: Number of its line.
-        name: Topic name.
-    """
+    """A topic to move. `name`: topic name."""
 
     line: int
     name: str
@@ -33,11 +28,8 @@ class ListedTopic:
 def parse_topics_to_move(text: str) -> tuple[ListedTopic, ...]:
     """Parse the topics to move.
 
-    Returns:
-        The topics, in the order of the text.
-
-    Raises:
-        FormatError: The text is not such JSON, its version is not 1, or it has no topics or a duplicate one.
+    Returns the topics, in the order of the text. Raises FormatError if the text is not such JSON, its version is not 1,
+    or it has no topics or a duplicate one.
     """
     start = text.find("{")
     if start < 0:

@@ -30,7 +30,6 @@ class DescribedSource:
 
     Attributes:
         name: Name of the node.
-        line: Number of its line.
         topics: Topics it reads; empty if it subscribes to a pattern.
         pattern: Topic pattern that it subscribes to; None if it lists topics.
     """
@@ -121,11 +120,8 @@ def find_topologies(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
 def parse_topology(text: str) -> tuple[DescribedSubtopology, ...]:
     """Parse the output of `Topology.describe()`.
 
-    Returns:
-        The subtopologies that create tasks, in the order of the text.
-
-    Raises:
-        FormatError: A line is not such output, or a subtopology number appears twice.
+    Returns the subtopologies that create tasks, in the order of the text. Raises FormatError if a line is not such
+    output, or a subtopology number appears twice.
     """
     drafts: dict[int, _SubtopologyDraft] = {}
     draft: _SubtopologyDraft | None = None
@@ -154,11 +150,8 @@ def parse_topology(text: str) -> tuple[DescribedSubtopology, ...]:
 def _add_node(draft: _SubtopologyDraft, number: int, line: str) -> str | None:
     """Add a source, processor or sink.
 
-    Returns:
-        The name of a processor, whose predecessors matter; None for other nodes.
-
-    Raises:
-        FormatError: The line is none of them.
+    Returns the name of a processor, whose predecessors matter; None for other nodes. Raises FormatError if the line is
+    none of them.
     """
     if match := _SOURCE.fullmatch(line):
         draft.sources[match["name"]] = _parse_source(match["name"], number, match["topics"])

@@ -51,8 +51,7 @@ CONSUMER_PROTOCOL: Final = "consumer"
 def is_of_plain_consumers(records: Sequence[CoordinatorRecord]) -> bool:
     """Return whether members of a group have another assignor than Kafka Streams.
 
-    Args:
-        records: Its `GroupMetadata` records.
+    `records`: its `GroupMetadata` records.
     """
     return any(
         record.value is not None
@@ -65,15 +64,8 @@ def is_of_plain_consumers(records: Sequence[CoordinatorRecord]) -> bool:
 def classic_consumer_rebalances(group: str, records: Sequence[CoordinatorRecord]) -> RecordedGroup:
     """Rebuild the rebalances of a group.
 
-    Args:
-        group: The group.
-        records: Its `GroupMetadata` records, in the order of the partition.
-
-    Returns:
-        The rebalances; of several records of a generation, the first one counts.
-
-    Raises:
-        ObservationError: A record is malformed, or members are no consumers.
+    `records`: its `GroupMetadata` records, in the order of the partition. Returns the rebalances; of several records of
+    a generation, the first one counts. Raises ObservationError if a record is malformed, or members are no consumers.
     """
     by_generation: dict[int, tuple[CoordinatorRecord, Message]] = {}
     for record in records:
@@ -200,15 +192,9 @@ _STREAMS_PROTOCOL = "stream"
 def classic_rebalances(group: str, records: Sequence[CoordinatorRecord]) -> RecordedGroup:
     """Rebuild the rebalances of a group.
 
-    Args:
-        group: The group.
-        records: Its `GroupMetadata` records, in the order of the partition.
-
-    Returns:
-        The rebalances; a later record of the same generation replaces an earlier one (a static member returned).
-
-    Raises:
-        ObservationError: A record is not of Kafka Streams, or malformed.
+    `records`: its `GroupMetadata` records, in the order of the partition. Returns the rebalances; a later record of the
+    same generation replaces an earlier one (a static member returned). Raises ObservationError if a record is not of
+    Kafka Streams, or malformed.
     """
     by_generation: dict[int, tuple[CoordinatorRecord, Message]] = {}
     for record in records:
@@ -290,11 +276,7 @@ class _DecodedMember:
     def decode(cls, group: str, record: CoordinatorRecord, entry: Message) -> _DecodedMember:
         """Decode a member.
 
-        Returns:
-            The member.
-
-        Raises:
-            ObservationError: Its subscription or assignment is malformed or not of Kafka Streams.
+        Raises ObservationError if its subscription or assignment is malformed or not of Kafka Streams.
         """
         try:
             subscription = decode_subscription(entry["subscription"])

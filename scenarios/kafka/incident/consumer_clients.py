@@ -47,8 +47,7 @@ class _TrackedClient:
 def check_partitions(place: str, partitions: Iterable[TopicPartition]) -> None:
     """Reject partitions that no cluster has, before anything is built from them.
 
-    Raises:
-        ObservationError: A partition is impossible; the message begins with the place.
+    Raises ObservationError if a partition is impossible; the message begins with the place.
     """
     for topic, partition in partitions:
         if not re.fullmatch(TOPIC_PATTERN, topic, re.ASCII) or not 0 <= partition <= MAX_PARTITION:
@@ -107,11 +106,7 @@ def observed_consumer(member: RecordedMember, partitions: Sequence[TopicPartitio
 
 
 def recorded_consumer(member: RecordedMember) -> RecordedConsumer:
-    """Return what was recorded of a consumer.
-
-    Raises:
-        TypeError: The member is a stream thread.
-    """
+    """Return what was recorded of a consumer; raise TypeError if the member is a stream thread."""
     if member.consumer is None:
         raise TypeError(f"member '{member.id}' is no consumer")
     return member.consumer

@@ -60,13 +60,9 @@ class ObservedConsumerNight:
 def observe_consumer_night(group: RecordedGroup, dumps: Dumps, options: NightOptions) -> ObservedConsumerNight:
     """Return a recorded night as an observation and its history.
 
-    Args:
-        group: The recorded rebalances, all of them with members.
-        dumps: Output of tools that describe the cluster; what is missing is assumed.
-        options: Information that the files lack.
-
-    Raises:
-        ObservationError: No rebalance has members, a stated config is malformed, or a stated rack is that of no client.
+    `group`: the recorded rebalances, all of them with members. `dumps`: output of tools that describe the cluster; what
+    is missing is assumed. `options`: information that the files lack. Raises ObservationError if no rebalance has
+    members, a stated config is malformed, or a stated rack is that of no client.
     """
     rebalances = group.rebalances
     if not rebalances:

@@ -92,10 +92,7 @@ def _owning(member: RecordedMember, partitions: tuple[str, ...]) -> ConsumerMemb
 def find_recorded_assignor(name: str, protocol: str, release: str | None) -> ConsumerAssignor | None:
     """Return the assignor of the recorded name in a release; None if it is not Kafka's, or not in the release.
 
-    Args:
-        name: The name.
-        protocol: Protocol of the group.
-        release: Release of the clients, or of the brokers if they assign; None for the newest.
+    `release`: release of the clients, or of the brokers if they assign; None for the newest.
     """
     try:
         info = find(name, ConsumerProtocol(protocol))
@@ -109,13 +106,7 @@ def recompute_partitions(
 ) -> RecomputedPartitions:
     """Compute the assignment of a recorded rebalance again.
 
-    Args:
-        rebalance: The rebalance.
-        state: The input of the assignor.
-        assignor: The assignor.
-
-    Returns:
-        The assignment, or why there is none.
+    `state`: the input of the assignor. Returns the assignment, or why there is none.
     """
     client_of = {member.id: member.process_id for member in rebalance.members}
     try:

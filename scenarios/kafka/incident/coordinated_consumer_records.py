@@ -7,8 +7,6 @@ triggers the assignment is not in the map yet, and comes last; the record of its
 Source: `GroupMetadataManager.consumerGroupHeartbeat` and `.replaceMember`, `TargetAssignmentBuilder.build`,
 `ConsumerGroup.computePreferredServerAssignor`, `ConsumerGroup*.json`, Kafka 4.0 to 4.4.
 
-Names of the topics whose ids the records of a group of the consumer protocol (KIP-848) have.
-
 Assignments have ids of topics, and subscriptions have names. Only brokers of Kafka 4.0 also record which id belongs to
 which name.
 """
@@ -45,15 +43,8 @@ def topic_names(group: str, records: Sequence[CoordinatorRecord], described: Map
     """Return the name of each topic that the records assign, by its id.
 
     A topic that is neither described nor recorded with its name is one to which all its owners subscribe; it is known
-    if there is only one such name.
-
-    Args:
-        group: The group.
-        records: Its records.
-        described: Names of the topics of the cluster by id, if they are known.
-
-    Raises:
-        ObservationError: Several names are possible.
+    if there is only one such name. `described`: names of the topics of the cluster by id, if they are known. Raises
+    ObservationError if several names are possible.
     """
     names = dict(described)
     for record in records:
@@ -120,16 +111,8 @@ def coordinated_consumer_rebalances(
 ) -> RecordedGroup:
     """Rebuild the rebalances of a group.
 
-    Args:
-        group: The group.
-        records: Its records of the consumer protocol, in the order of the partition.
-        described: Names of the topics of the cluster by id, if they are known.
-
-    Returns:
-        The rebalances.
-
-    Raises:
-        ObservationError: Topics of the records have no known names.
+    `records`: its records of the consumer protocol, in the order of the partition; `described`: names of the topics of
+    the cluster by id, if they are known. Raises ObservationError if topics of the records have no known names.
     """
     names = topic_names(group, records, described)
     replay = _ConsumerReplay(names=names)
@@ -217,11 +200,7 @@ class _ConsumerReplay(CoordinatorReplay):
         )
 
     def _partitions(self, assignment: Message | None) -> list[TopicPartition]:
-        """Return the partitions of a target in the order of its record.
-
-        Raises:
-            ObservationError: A partition is impossible.
-        """
+        """Return the partitions of a target in the order of its record."""
         entries = [] if assignment is None else assignment["topicPartitions"]
         partitions = [
             TopicPartition(self.names[entry["topicId"]], partition)

@@ -46,11 +46,8 @@ class CoordinatorReplay:
     def put_current(self, member: str, current: Message | None, at_ms: int | None, stable: int) -> None:
         """Set the current assignment of a member, and note when all have reached the last target.
 
-        Args:
-            member: The member id.
-            current: The current assignment; None removes it.
-            at_ms: Time of the record.
-            stable: The state of a member that has reached its target.
+        `current`: the current assignment; None removes it. `at_ms`: time of the record. `stable`: the state of a member
+        that has reached its target.
         """
         _put(self.current, member, current)
         if not self.rebalances or self.rebalances[-1].stable_at_ms is not None or not self.members:

@@ -41,12 +41,7 @@ def explain_moves(
 ) -> dict[str, Rows]:
     """Return the steps of each active task that got another client, by task; none if there is no assignment.
 
-    Args:
-        recomputed: The recomputed assignment.
-        before: The rebalance before; None for the first.
-        assignor: The assignor.
-        traffic_cost: Cost of a remote partition.
-        clients: The clients of the night.
+    `before`: the rebalance before; None for the first. `traffic_cost`: cost of a remote partition.
     """
     if recomputed.columns is None:
         return {}

@@ -112,18 +112,10 @@ class _Source:
 def read_incident(folder: Path, group: str, broker_release: str | None, threads: int | None) -> IncidentFiles:
     """Read the rebalances of a group from a folder and its subfolders `__consumer_offsets-N`.
 
-    Args:
-        folder: The folder.
-        group: The group.
-        broker_release: Kafka release of the brokers of a streams group; None for the listed one, or else the newest.
-        threads: Threads of each client, where logs have none.
-
-    Returns:
-        The rebalances: from segments; without any, from output of tools; without any, from leader logs.
-
-    Raises:
-        ObservationError: A file is damaged or malformed, or nothing is recorded of the group; the message says which
-            partition has it.
+    `broker_release`: Kafka release of the brokers of a streams group; None for the listed one, or else the newest.
+    `threads`: threads of each client, where logs have none. Rebalances come from segments; without any, from output of
+    tools; without any, from leader logs. Raises ObservationError if a file is damaged or malformed, or nothing is
+    recorded of the group; the message says which partition has it.
     """
     if not folder.is_dir():
         raise ObservationError(f"'{folder}' is not a folder")
@@ -190,8 +182,7 @@ def _with_migration(group: RecordedGroup, others: Sequence[CoordinatorRecord]) -
 def _check_plausibility(group: RecordedGroup) -> None:
     """Reject numbers that no group has, before anything is built from them.
 
-    Raises:
-        ObservationError: A task, a process id or a time is impossible.
+    Raises ObservationError if a task, a process id or a time is impossible.
     """
     for rebalance in group.rebalances:
         place = f"group '{group.group}', generation or epoch {rebalance.number}"
@@ -238,8 +229,7 @@ def _read_sources(folder: Path, group: str) -> Iterator[_Source]:
 def _read_packed(name: str, path: Path, group: str) -> Iterator[_Source]:
     """Yield the records of a file that was compressed with gzip; nothing of another file, such as a log.
 
-    Raises:
-        ObservationError: A compressed segment is truncated, damaged or too long.
+    Raises ObservationError if a compressed segment is truncated, damaged or too long.
     """
     try:
         with open_regular(path) as packed, gzip.GzipFile(fileobj=packed) as file:
@@ -320,11 +310,7 @@ def _fail_without_records(folder: Path, sources: Sequence[_Source], dumps: Dumps
 
 
 def _read_logs(folder: Path, dumps: Dumps, group: str, *, has_records: bool) -> ApplicationLogs:
-    """Return what the logs of an application say, in the order of time.
-
-    Raises:
-        ObservationError: There are no records, and all rebalances in the logs belong to other applications.
-    """
+    """Return what the logs of an application say, in the order of time."""
     rebalances: tuple[LoggedRebalance, ...] = ()
     if dumps.rebalances is not None:
         try:

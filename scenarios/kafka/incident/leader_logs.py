@@ -55,13 +55,8 @@ class ApplicationLogs:
 def rebalances_of_logs(group: str, logs: ApplicationLogs, threads: int | None) -> RecordedGroup:
     """Build the rebalances of a group from logs alone.
 
-    Members have had what the previous rebalance assigned, unless the leader logged their state.
-
-    Returns:
-        The rebalances, by time.
-
-    Raises:
-        ObservationError: A rebalance has no time.
+    Members have had what the previous rebalance assigned, unless the leader logged their state. Returns the rebalances,
+    by time. Raises ObservationError if a rebalance has no time.
     """
     rebalances: list[RecordedRebalance] = []
     for number, logged in enumerate(logs.rebalances):

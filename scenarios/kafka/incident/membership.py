@@ -33,7 +33,6 @@ class RecordedChange:
     Attributes:
         position: Position of the rebalance that shows it.
         kind: What happened.
-        client_id: Client id.
         process_id: Process id; the new one of `NEW_PROCESS`.
         previous_process_id: Process id before, of `NEW_PROCESS`; None otherwise.
         threads: Client ids of the threads, each once.

@@ -78,14 +78,9 @@ class ObservedNight:
 def observe_night(group: RecordedGroup, dumps: Dumps, options: NightOptions) -> ObservedNight:
     """Return a recorded night as an observation and its history.
 
-    Args:
-        group: The recorded rebalances.
-        dumps: Output of tools that describe the cluster; what is missing is assumed.
-        options: Information that the files lack.
-
-    Raises:
-        ObservationError: No rebalance has members, the output of tools contradicts the records, or no client has the
-            name of a stated rack.
+    `dumps`: output of tools that describe the cluster; what is missing is assumed. `options`: information that the
+    files lack. Raises ObservationError if no rebalance has members, the output of tools contradicts the records, or no
+    client has the name of a stated rack.
     """
     rebalances = [rebalance for rebalance in group.rebalances if rebalance.members]
     if not rebalances:
@@ -143,8 +138,7 @@ def observe_night(group: RecordedGroup, dumps: Dumps, options: NightOptions) -> 
 def session_timeout_ms(group: RecordedGroup, configs: Mapping[str, str]) -> int:
     """Return the session timeout: as stated, else as members reported it, else Kafka's default.
 
-    Raises:
-        ObservationError: The stated one is not a duration.
+    Raises ObservationError if the stated one is not a duration.
     """
     key = _SESSION[group.protocol]
     if key in configs:

@@ -26,7 +26,6 @@ class Recomputed:
         rebuilt: Its input.
         active: Process of each task.
         standby: Processes with a standby of each task, sorted.
-        columns: The assignment in columns.
         steps: The recorded steps; None if the assignor records none.
         error: Why there is no assignment; None if there is one.
     """
@@ -44,7 +43,6 @@ class Mismatch:
     """A copy of a task that was recorded elsewhere.
 
     Attributes:
-        task: Task.
         role: `active` or `standby`.
         recorded: Processes that were recorded.
         recomputed: Processes that the assignor returns.
@@ -59,13 +57,8 @@ class Mismatch:
 def recompute(rebalance: RecordedRebalance, rebuilt: RebuiltState, assignor: TaskAssignor) -> Recomputed:
     """Compute the assignment of a recorded rebalance again.
 
-    Args:
-        rebalance: The rebalance.
-        rebuilt: The input of its assignor.
-        assignor: The assignor; the one of streams groups gets the members in the order of the coordinator.
-
-    Returns:
-        The assignment, or why there is none.
+    `rebuilt`: the input of its assignor. `assignor`: the assignor; the one of streams groups gets the members in the
+    order of the coordinator. Returns the assignment, or why there is none.
     """
     if isinstance(assignor, StreamsGroupSticky) and rebalance.coordinator_order:
         process_of = {member.id: member.process_id for member in rebalance.members}

@@ -51,7 +51,6 @@ class RecordedMember:
         previous_standby: Other tasks of which it had a copy.
         offset_sums: Sum of the changelog offsets of each task with a copy, as it reported them; `LATEST_OFFSET` for a
             running task. Empty if it reported none.
-        owned: Partitions that it owned.
         topics: Topics that it subscribed to; empty if they were not recorded.
         next_rebalance_at_ms: Time since 1970 at which it must rejoin; None if it need not, 0 for at once.
         session_timeout_ms: Session timeout; None if it was not recorded.

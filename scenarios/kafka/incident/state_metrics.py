@@ -41,12 +41,8 @@ def measure_assignment(
 ) -> StateMetrics:
     """Return the figures of an assignment.
 
-    Args:
-        state: The state that was assigned.
-        owners: Process to which each task was assigned before, as recorded.
-        active: Process of each active task.
-        standby: Processes of its standbys.
-        probes: Whether it requests a probing rebalance.
+    `owners`: process to which each task was assigned before, as recorded; `active`: process of each active task;
+    `probes` says whether it requests a probing rebalance.
     """
     held_by: dict[str, set[str]] = {}
     for client, actives, standbys in zip(

@@ -1,7 +1,5 @@
 """The input of the assignor in a recorded rebalance, rebuilt from what was recorded.
 
-End offsets of changelogs that reported offsets imply.
-
 Records of a group have the offsets that members reported, but not the end offsets with which the leader compared them.
 A changelog only grows, so its end is not below any offset that was reported before, and not above one that is reported
 by a later copy that still reads.

@@ -34,17 +34,9 @@ _STABLE: Final = 1
 def streams_rebalances(group: str, records: Sequence[CoordinatorRecord], *, passes_owned_tasks: bool) -> RecordedGroup:
     """Rebuild the rebalances of a group.
 
-    Args:
-        group: The group.
-        records: Its records, in the order of the partition.
-        passes_owned_tasks: Whether the brokers pass the tasks that members own to the assignor, as from 4.4 on; before,
-            they pass those of the last target.
-
-    Returns:
-        The rebalances.
-
-    Raises:
-        ObservationError: The topology is named, or a task id is malformed.
+    `records`: its records, in the order of the partition. `passes_owned_tasks` says whether the brokers pass the tasks
+    that members own to the assignor, as from 4.4 on; before, they pass those of the last target. Raises
+    ObservationError if the topology is named, or a task id is malformed.
     """
     replay = _StreamsReplay(passes_owned_tasks=passes_owned_tasks)
     for record in records:

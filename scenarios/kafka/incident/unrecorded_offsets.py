@@ -101,14 +101,9 @@ def recompute_target(
 ) -> RecomputedTarget:
     """Recompute a target assignment with the offsets that clients may have reported.
 
-    Args:
-        rebalance: The rebalance.
-        rebuilt: The input of its assignor, without offsets.
-        assignor: The assignor.
-        possible: Sets of offsets that the records allow; none if clients report no offsets.
-
-    Returns:
-        The recomputation with the fewest differences; the one without offsets if several have as few.
+    `rebuilt`: the input of its assignor, without offsets. `possible`: sets of offsets that the records allow; none if
+    clients report no offsets. Returns the recomputation with the fewest differences; the one without offsets if several
+    have as few.
     """
 
     def attempt(offsets: Offsets | None) -> tuple[Recomputed, tuple[Mismatch, ...]]:

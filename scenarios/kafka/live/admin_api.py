@@ -14,8 +14,7 @@ AdminResponse = Mapping[str, Any]
 class AdminApi(Protocol):
     """Read-only access to a cluster.
 
-    Raises:
-        ObservationError: From every method: the cluster does not respond or denies the request.
+    Every method raises ObservationError if the cluster does not respond or denies the request.
     """
 
     def coordinator_release(self, group: str) -> str | None:

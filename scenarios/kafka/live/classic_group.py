@@ -67,8 +67,7 @@ class _Member:
 def is_stable(response: AdminResponse) -> bool:
     """Return whether the group has an assignment.
 
-    Raises:
-        ObservationError: The group is not one of Kafka Streams, or has no members.
+    Raises ObservationError if the group is not one of Kafka Streams, or has no members.
     """
     group, state = response["group_id"], response["group_state"]
     if response["protocol_type"] not in ("consumer", ""):
@@ -94,11 +93,7 @@ def empty_group_message(group: str) -> str:
 def read_classic_group(response: AdminResponse) -> ObservedClassicGroup:
     """Read a group for which `is_stable` holds.
 
-    Returns:
-        The group.
-
-    Raises:
-        ObservationError: A member's metadata or assignment is not of Kafka Streams, or has an error code.
+    Raises ObservationError if a member's metadata or assignment is not of Kafka Streams, or has an error code.
     """
     members = [_read_member(entry) for entry in sorted(response["members"], key=lambda entry: str(entry["member_id"]))]
     source_topics: dict[TaskId, set[str]] = {}

@@ -75,11 +75,7 @@ class ClientSettings:
 def client_settings(properties: Mapping[str, str]) -> ClientSettings:
     """Convert properties of the Java clients to connection settings.
 
-    Returns:
-        The settings.
-
-    Raises:
-        ObservationError: A property has an unsupported value; the message contains its key, never a password.
+    Raises ObservationError if a property has an unsupported value; the message contains its key, never a password.
     """
     reader = _PropertyReader(properties)
     arguments: dict[str, str | int | bool | TokenSource] = {
@@ -108,8 +104,7 @@ class _PropertyReader:
     def text(self, key: str) -> str | None:
         """Return a value without surrounding blanks; None if it is missing or empty, as for the Java clients.
 
-        Raises:
-            ObservationError: The value refers to a config provider.
+        Raises ObservationError if the value refers to a config provider.
         """
         self.supported.add(key)
         value = self._properties.get(key, "").strip()
@@ -145,8 +140,7 @@ def _tls(reader: _PropertyReader) -> Iterator[tuple[str, str | bool]]:
 def _pem_file(reader: _PropertyReader, store: str, inline_keys: tuple[str, ...]) -> str | None:
     """Return the path of a trust store or key store, which must be in PEM; Python supports no other format.
 
-    Raises:
-        ObservationError: The store is inline, of another type, or missing.
+    Raises ObservationError if the store is inline, of another type, or missing.
     """
     for key in inline_keys:
         if reader.text(key):
@@ -194,8 +188,7 @@ def _sasl(reader: _PropertyReader) -> Iterator[tuple[str, str | TokenSource]]:
 def _token_source(reader: _PropertyReader, options: Mapping[str, str]) -> TokenSource:
     """Return where tokens come from: a file, or client credentials, as of the properties or of the login module.
 
-    Raises:
-        ObservationError: There is neither, or a value is missing.
+    Raises ObservationError if there is neither, or a value is missing.
     """
     if (reader.text(_HANDLER) or _KAFKA_HANDLER).rpartition(".")[2] != _KAFKA_HANDLER:
         reader.supported.discard(_HANDLER)
@@ -229,8 +222,7 @@ def _token_source(reader: _PropertyReader, options: Mapping[str, str]) -> TokenS
 def _jaas_options(text: str | None) -> dict[str, str]:
     """Return the options of the login module; none if the config is missing.
 
-    Raises:
-        ObservationError: The config is malformed.
+    Raises ObservationError if the config is malformed.
     """
     if text is None:
         return {}

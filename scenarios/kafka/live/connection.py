@@ -163,8 +163,7 @@ class LiveCluster:
     def _request(self, subject: str, send: Callable[[], _Response], operation: str) -> _Response:
         """Return the response to a request; errors name its subject and the operation of ACLs that it requires.
 
-        Raises:
-            ObservationError: The request is not authorized or fails.
+        Raises ObservationError if the request is not authorized or fails.
         """
         try:
             return send()
@@ -229,11 +228,7 @@ class _AdminClient(KafkaAdminClient):  # type: ignore[misc]
 
 
 def _prepare_tokens(settings: ClientSettings) -> None:
-    """Get the first token, so that a mistake has its own message, and let kafka-python accept the source of tokens.
-
-    Raises:
-        ObservationError: There is no token.
-    """
+    """Get the first token, so that a mistake has its own message, and let kafka-python accept the source of tokens."""
     from kafka.net.sasl.oauth import AbstractTokenProvider
 
     for source in settings.arguments.values():
@@ -253,16 +248,9 @@ def mask_secrets(text: str, settings: ClientSettings) -> str:
 def connect(bootstrap: str, settings: ClientSettings, timeout_ms: int = CONNECT_TIMEOUT_MS) -> Iterator[LiveCluster]:
     """Connect to a cluster for the duration of the block.
 
-    Args:
-        bootstrap: `host:port` of some brokers, separated by commas.
-        settings: the connection settings.
-        timeout_ms: the maximum time to connect.
-
-    Yields:
-        The connected cluster.
-
-    Raises:
-        ObservationError: No broker responds, or the settings are rejected. The message never contains a password.
+    `bootstrap`: `host:port` of some brokers, separated by commas; `timeout_ms`: the maximum time to connect. Yields the
+    connected cluster. Raises ObservationError if no broker responds, or the settings are rejected. The message never
+    contains a password.
     """
     servers = [server.strip() for server in bootstrap.split(",") if server.strip()]
     if not servers:

@@ -56,11 +56,7 @@ class RunningConsumers:
 
 
 def is_consumer_group(cluster: AdminApi, group: str) -> bool:
-    """Return whether a group is a consumer group without Kafka Streams; wait until it is stable.
-
-    Raises:
-        ObservationError: The group does not exist, is no group of consumers, or does not become stable.
-    """
+    """Return whether a group is a consumer group without Kafka Streams; wait until it is stable."""
     group_type = find_group_type(cluster.groups(), group)
     if group_type != "classic":
         return group_type == "consumer"
@@ -77,11 +73,7 @@ def is_consumer_group(cluster: AdminApi, group: str) -> bool:
 def observe_consumer_group(cluster: AdminApi, group: str) -> RunningConsumers:
     """Wait until a consumer group is stable, and read its state.
 
-    Returns:
-        The state of the group.
-
-    Raises:
-        ObservationError: The group has no members or does not become stable, or its topics are not visible.
+    Raises ObservationError if the group has no members or does not become stable, or its topics are not visible.
     """
     is_classic = find_group_type(cluster.groups(), group) == "classic"
     describe = cluster.classic_group if is_classic else cluster.consumer_group
@@ -183,8 +175,7 @@ def _with_existing_topics(
 ) -> tuple[list[ObservedConsumer], list[str]]:
     """Return the members without topics that do not exist, without those that have no others, and warnings.
 
-    Raises:
-        ObservationError: A member owns partitions of a topic that is not visible, or no topic exists.
+    Raises ObservationError if a member owns partitions of a topic that is not visible, or no topic exists.
     """
     owned = {partition.topic for member in members for partition in member.partitions}
     if hidden := sorted(owned - set(topics)):

@@ -36,15 +36,9 @@ class DescribedCluster:
 def describe_cluster(bootstrap: str, properties: Mapping[str, str]) -> DescribedCluster:
     """Describe a running cluster, without changing it.
 
-    Args:
-        bootstrap: `host:port` of some brokers, separated by commas.
-        properties: Connection properties, as Kafka's tools take them with `--command-config`.
-
-    Returns:
-        The state of the cluster.
-
-    Raises:
-        ObservationError: The cluster cannot be reached or denies a request.
+    `bootstrap`: `host:port` of some brokers, separated by commas; `properties`: connection properties, as Kafka's tools
+    take them with `--command-config`. Returns the state of the cluster. Raises ObservationError if the cluster cannot
+    be reached or denies a request.
     """
     settings = client_settings(properties)
     with open_cluster(bootstrap, settings) as cluster:

@@ -3,7 +3,7 @@
 A poll sends DescribeGroups, StreamsGroupDescribe or ConsumerGroupDescribe to the coordinator, OffsetFetch to the
 coordinator, and ListOffsets to each broker that leads a partition of the group.
 
-Snapshots of consumer groups without Kafka Streams, from DescribeGroups and ConsumerGroupDescribe.
+Snapshots of consumer groups without Kafka Streams come from DescribeGroups and ConsumerGroupDescribe.
 
 Members keep the order in which the coordinator lists them, and partitions that of the coordinator or of the member:
 assignors break ties by these orders.
@@ -54,8 +54,7 @@ def coordinated_phase(state: str) -> GroupPhase:
 def classic_consumers(response: AdminResponse, at_ms: int) -> GroupSnapshot:
     """Return a stable consumer group of the classic protocol.
 
-    Raises:
-        ObservationError: The metadata or the assignment of a member is malformed.
+    Raises ObservationError if the metadata or the assignment of a member is malformed.
     """
     members = tuple(_classic_snapshot_member(entry, str(response["protocol_data"])) for entry in response["members"])
     generation = max((member.generation for member in members), default=-1)
@@ -223,8 +222,7 @@ class PolledGroup:
 def find_protocol(groups: Sequence[AdminResponse], group: str) -> str | None:
     """Return `classic`, `streams` or `consumer` for a group in a response of ListGroups; None if it does not exist.
 
-    Raises:
-        ObservationError: The group has another type.
+    Raises ObservationError if the group has another type.
     """
     for entry in groups:
         if entry["group_id"] != group:
@@ -239,18 +237,10 @@ def find_protocol(groups: Sequence[AdminResponse], group: str) -> str | None:
 def poll_group(cluster: AdminApi, group: str, protocol: str, partitions: TaskPartitions) -> PolledGroup:
     """Describe a group and the offsets of its tasks.
 
-    Args:
-        cluster: The cluster.
-        group: `application.id` or `group.id`.
-        protocol: `classic`, `streams` or `consumer`.
-        partitions: The partitions whose offsets are read; none to skip them.
-
-    Returns:
-        The snapshot.
-
-    Raises:
-        TransientError: The coordinator is not available at the moment.
-        ObservationError: The cluster does not respond or denies a request, or the group has members of another kind.
+    `group`: `application.id` or `group.id`. `protocol`: `classic`, `streams` or `consumer`. `partitions`: the
+    partitions whose offsets are read; none to skip them. Raises TransientError if the coordinator is not available at
+    the moment; and ObservationError if the cluster does not respond or denies a request, or the group has members of
+    another kind.
     """
     describe, read = {
         "classic": (cluster.classic_group, _classic_snapshot),

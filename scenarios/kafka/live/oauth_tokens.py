@@ -36,19 +36,14 @@ _ENDPOINT: Final = "sasl.oauthbearer.token.endpoint.url"
 class TokenFile:
     """A file with a token, which is read again for each connection, as another program may replace it.
 
-    Attributes:
-        path: The file.
+    `path`: the file.
     """
 
     path: Path
     _last: str = field(default="", repr=False)
 
     def token(self) -> str:
-        """Return the token.
-
-        Raises:
-            ObservationError: The file cannot be read, or has no token.
-        """
+        """Return the token; raise ObservationError if the file cannot be read, or has no token."""
         try:
             with self.path.open("rb") as file:
                 text = file.read(MAX_BYTES).decode("ascii").strip()
@@ -75,7 +70,6 @@ class ClientCredentials:
 
     Attributes:
         url: The endpoint, https or http.
-        client_id: The client id.
         secret: The secret of the client.
         scope: The requested scope; None for the provider's default.
         sasl_extensions: SASL extensions, such as `logicalCluster` and `identityPoolId` of Confluent Cloud.
@@ -96,8 +90,7 @@ class ClientCredentials:
     def token(self) -> str:
         """Return a token that is valid for some time; ask the endpoint only if there is none.
 
-        Raises:
-            ObservationError: The endpoint cannot be reached, or grants no token.
+        Raises ObservationError if the endpoint cannot be reached, or grants no token.
         """
         if not self._token or self.clock() >= self._expires_s:
             answer = self._request()

@@ -2,7 +2,7 @@
 
 The observation only describes and lists: it joins no group, commits no offsets and writes nothing.
 
-Offsets and number of standbys, inferred from an observed group.
+The offsets and the number of standbys of a group are inferred.
 """
 
 from __future__ import annotations
@@ -101,6 +101,10 @@ def observe_cluster(
 ) -> Observation:
     """Observe a cluster, and an application or a consumer group that runs on it.
 
+    Returns the observed state. Raises ObservationError if the cluster cannot be reached or denies a request; the group
+    does not become stable; a topology is given for a consumer group; or the owners of changelogs are ambiguous without
+    a topology. The message never contains a password.
+
     Args:
         bootstrap: `host:port` of some brokers, separated by commas.
         group: `application.id` or `group.id`.
@@ -110,14 +114,6 @@ def observe_cluster(
         configs: Known configs of the application; a cluster exposes few of them.
         racks: Racks of clients that do not report `client.rack`.
         all_topics: Whether to include topics that the application does not use.
-
-    Returns:
-        The observed state.
-
-    Raises:
-        ObservationError: The cluster cannot be reached or denies a request; the group does not become stable; a
-            topology is given for a consumer group; or the owners of changelogs are ambiguous without a topology. The
-            message never contains a password.
     """
     settings = client_settings(properties)
     with open_cluster(bootstrap, settings) as cluster:

@@ -14,15 +14,8 @@ from scenarios.kafka.observation.errors import ObservationError
 def open_cluster(bootstrap: str, settings: ClientSettings) -> Iterator[AdminApi]:
     """Connect to a cluster for the duration of the block.
 
-    Args:
-        bootstrap: `host:port` of some brokers, separated by commas.
-        settings: Connection settings.
-
-    Yields:
-        The connected cluster.
-
-    Raises:
-        ObservationError: kafka-python is missing, no broker responds, or the settings are rejected.
+    `bootstrap`: `host:port` of some brokers, separated by commas. Yields the connected cluster. Raises ObservationError
+    if kafka-python is missing, no broker responds, or the settings are rejected.
     """
     try:
         from scenarios.kafka.live import connection

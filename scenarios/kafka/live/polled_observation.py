@@ -29,11 +29,8 @@ class PolledObserver:
     ) -> None:
         """Create an observer.
 
-        Args:
-            cluster: The cluster.
-            topology: Output of the application's `Topology.describe()`, if available.
-            configs: Known configs of the application or the consumers.
-            racks: Racks of clients that do not report `client.rack`.
+        `topology`: output of the application's `Topology.describe()`, if available; `configs`: known configs of the
+        application or the consumers; `racks`: racks of clients that do not report `client.rack`.
         """
         self._cluster = cluster
         self._topology = topology
@@ -44,10 +41,9 @@ class PolledObserver:
     def observe(self, polled: PolledGroup) -> Observation:
         """Return the state of the application, or of the consumer group.
 
-        Raises:
-            TransientError: The polled group is not stable, or a member must rejoin at once.
-            ObservationError: The cluster denies a request, a changelog has several possible owners, or a topology is
-                given for a consumer group.
+        Raises TransientError if the polled group is not stable, or a member must rejoin at once; and ObservationError
+        if the cluster denies a request, a changelog has several possible owners, or a topology is given for a consumer
+        group.
         """
         once = cast("AdminApi", _PolledCluster(self._cluster, polled, self._kept))
         group = polled.snapshot.group

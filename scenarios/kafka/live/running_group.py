@@ -1,6 +1,6 @@
 """A running Kafka Streams group of either protocol, once it is stable.
 
-Subtopologies of a classic group, and the owners of its changelogs inferred without `Topology.describe()`.
+The subtopologies of a classic group, and the owners of its changelogs, are inferred without `Topology.describe()`.
 
 Members report the topics that each task reads, but not its stores. A changelog is assigned to a subtopology if all
 others can be excluded.
@@ -38,10 +38,7 @@ def subtopologies_of_tasks(source_topics: Mapping[TaskId, Sequence[str]]) -> tup
 def find_changelogs(application_id: str, partitions: Mapping[str, int], groups: Sequence[str]) -> tuple[str, ...]:
     """Return the changelogs of an application among topics, sorted.
 
-    Args:
-        application_id: `application.id`.
-        partitions: Number of partitions of each topic.
-        groups: All group ids; changelogs of groups whose ids start with `application_id-` are excluded.
+    `groups`: all group ids; changelogs of groups whose ids start with `application_id-` are excluded.
     """
     other_prefixes = tuple(f"{group}-" for group in groups if group.startswith(f"{application_id}-"))
     return tuple(
@@ -61,20 +58,9 @@ def infer_stores(
     """Assign each changelog to the only subtopology that can own it.
 
     A changelog has as many partitions as its subtopology has tasks, and its owner is stateful if members reported any
-    state. The owner also reads the repartition topic with the name of the store, if there is one.
-
-    Args:
-        subtopologies: Subtopologies with their source topics.
-        changelogs: Changelogs of the application.
-        application_id: `application.id`.
-        partitions: Number of partitions of each topic.
-        stateful: Subtopologies known to be stateful.
-
-    Returns:
-        The subtopologies with their changelogs, and assumptions.
-
-    Raises:
-        ObservationError: A changelog has several possible owners; the message asks for the topology.
+    state. The owner also reads the repartition topic with the name of the store, if there is one. `subtopologies`:
+    subtopologies with their source topics. Returns the subtopologies with their changelogs, and assumptions. Raises
+    ObservationError if a changelog has several possible owners; the message asks for the topology.
     """
     owners = _find_owners(subtopologies, changelogs, application_id, partitions, stateful)
     if owners.ambiguous:
@@ -212,17 +198,9 @@ class RunningGroup:
 def observe_group(cluster: AdminApi, group: str, topology: str | None) -> RunningGroup:
     """Wait until a group is stable, and read its state.
 
-    Args:
-        cluster: The cluster.
-        group: `application.id`.
-        topology: Output of the application's `Topology.describe()`, if available.
-
-    Returns:
-        The state of the group.
-
-    Raises:
-        ObservationError: The group does not exist, is not one of Kafka Streams or does not become stable; its topics
-            are not visible; or the owners of its changelogs are ambiguous without a topology.
+    `group`: `application.id`; `topology`: output of the application's `Topology.describe()`, if available. Raises
+    ObservationError if the group does not exist, is not one of Kafka Streams or does not become stable; its topics are
+    not visible; or the owners of its changelogs are ambiguous without a topology.
     """
     groups = cluster.groups()
     group_type = find_group_type(groups, group)
@@ -236,8 +214,7 @@ def observe_group(cluster: AdminApi, group: str, topology: str | None) -> Runnin
 def find_group_type(groups: Sequence[AdminResponse], group: str) -> str:
     """Return `streams`, `consumer` or `classic`; brokers before 3.8 report no type and have only classic groups.
 
-    Raises:
-        ObservationError: The group is not visible or has another type.
+    Raises ObservationError if the group is not visible or has another type.
     """
     for entry in groups:
         if entry["group_id"] == group:
@@ -321,11 +298,7 @@ def poll_until_stable(
 ) -> _Group:
     """Describe the group until `read` returns a result, up to a time limit.
 
-    Returns:
-        The result of `read`.
-
-    Raises:
-        ObservationError: The group cannot be described, or does not become stable in time.
+    Raises ObservationError if the group cannot be described, or does not become stable in time.
     """
     state = ""
     for _ in range(STABLE_TIMEOUT_S // _POLL_INTERVAL_S):
@@ -348,8 +321,7 @@ def poll_until_stable(
 def _topics(cluster: AdminApi, subtopologies: Sequence[ObservedSubtopology]) -> dict[str, AdminResponse]:
     """Return the metadata of all topics by name.
 
-    Raises:
-        ObservationError: Topics of the subtopologies are not visible.
+    Raises ObservationError if topics of the subtopologies are not visible.
     """
     topics = {str(topic["name"]): topic for topic in cluster.topics() if not topic["error_code"]}
     required = {

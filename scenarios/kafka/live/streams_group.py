@@ -50,8 +50,7 @@ class ObservedStreamsGroup:
 def is_stable(response: AdminResponse) -> bool:
     """Return whether all members have reached their target assignment.
 
-    Raises:
-        ObservationError: The group has no members.
+    Raises ObservationError if the group has no members.
     """
     if response["group_state"] in ("Empty", "Dead"):
         raise ObservationError(empty_group_message(response["group_id"]))
@@ -59,14 +58,7 @@ def is_stable(response: AdminResponse) -> bool:
 
 
 def read_streams_group(response: AdminResponse) -> ObservedStreamsGroup:
-    """Read a group for which `is_stable` holds.
-
-    Returns:
-        The group.
-
-    Raises:
-        ObservationError: The group has no topology, or a named one.
-    """
+    """Read a group for which `is_stable` holds; raise ObservationError if the group has no topology, or a named one."""
     group = response["group_id"]
     entries = (response["topology"] or {}).get("subtopologies")
     if not entries:

@@ -40,17 +40,8 @@ def measure_topics(
 ) -> TopicMeasurements:
     """Measure topics over a period.
 
-    Args:
-        cluster: The cluster.
-        metadata: Metadata of the topics.
-        seconds: Length of the period; 0 for no rates.
-        application_id: `application.id`.
-
-    Returns:
-        The measured topics.
-
-    Raises:
-        ObservationError: The cluster does not respond, or a topic is being created or deleted.
+    `seconds`: length of the period; 0 for no rates. Raises ObservationError if the cluster does not respond, or a topic
+    is being created or deleted.
     """
     topics = [observed_topic(topic) for topic in sorted(metadata, key=lambda topic: str(topic["name"]))]
     # Values in effect, not only overrides: Kafka reports a retention that brokers set in hours as a default.
@@ -80,7 +71,6 @@ class _Sample:
     Attributes:
         at_ms: Time since 1970.
         end_offsets: Log end offset by partition.
-        size_bytes: Size by partition.
     """
 
     at_ms: int
@@ -101,8 +91,7 @@ def _leaders(topics: Iterable[ObservedTopic]) -> dict[TopicPartition, int]:
 def observed_topic(topic: AdminResponse) -> ObservedTopic:
     """Return a topic of the metadata, without sizes and offsets.
 
-    Raises:
-        ObservationError: The topic is being created or deleted.
+    Raises ObservationError if the topic is being created or deleted.
     """
     partitions = sorted(topic["partitions"], key=lambda partition: int(partition["partition_index"]))
     if [partition["partition_index"] for partition in partitions] != list(range(len(partitions))) or not partitions:

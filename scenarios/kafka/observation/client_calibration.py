@@ -44,15 +44,9 @@ def with_client_metrics(
 ) -> Observation:
     """Return the observation with the rates of its processes, and of processes that join later.
 
-    A process without its own measurement has the median of the others: they run the same application.
-
-    Args:
-        observation: The observed application.
-        scrapes: Metrics of its clients, at one or several times.
-        newcomers: Processes that join later.
-
-    Raises:
-        ObservationError: No scrape is of a client of the application.
+    A process without its own measurement has the median of the others: they run the same application. `observation`:
+    the observed application; `scrapes`: metrics of its clients, at one or several times. Raises ObservationError if no
+    scrape is of a client of the application.
     """
     processes = [*observation.processes, *newcomers]
     by_client = _series(scrapes, {process.client_id for process in processes}, observation)

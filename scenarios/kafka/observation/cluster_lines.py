@@ -43,9 +43,7 @@ def header_lines(observation: Observation, warnings: Sequence[str], assumptions:
 def cluster_lines(observation: Observation, release: str | None) -> Iterator[str]:
     """Yield the section `cluster`.
 
-    Args:
-        observation: The observed state.
-        release: The release of the brokers in the scenario; None for the default.
+    `observation`: the observed state. `release`: the release of the brokers in the scenario; None for the default.
     """
     yield "cluster:"
     if release is not None:

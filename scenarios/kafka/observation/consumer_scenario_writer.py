@@ -32,12 +32,8 @@ _TIMES: Final[Mapping[str, Sequence[str]]] = {
 def consumer_scenario_text(observation: Observation, history: ConsumerHistory | None = None) -> str:
     """Return a scenario in YAML.
 
-    Args:
-        observation: State at the start of the scenario.
-        history: What followed, if observed.
-
-    Raises:
-        ObservationError: The group has no members.
+    `observation`: state at the start of the scenario; `history`: what followed, if observed. Raises ObservationError if
+    the group has no members.
     """
     group = _members(observation)
     names = consumer_names(group.members) if history is None else history.names

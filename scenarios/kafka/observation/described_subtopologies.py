@@ -27,17 +27,9 @@ def describe_subtopologies(
 ) -> SubtopologiesAndAssumptions:
     """Derive the subtopologies from the output of `Topology.describe()` alone.
 
-    Args:
-        text: Output of `Topology.describe()`.
-        application_id: Prefix of internal topics, which the output omits.
-        topics: All topics of the cluster.
-        file: Name of the text in messages.
-
-    Returns:
-        Subtopologies with full topic names, and assumptions.
-
-    Raises:
-        ObservationError: The text is not such output, or a source topic does not exist in the cluster.
+    `application_id`: prefix of internal topics, which the output omits; `file`: name of the text in messages. Returns
+    subtopologies with full topic names, and assumptions. Raises ObservationError if the text is not such output, or a
+    source topic does not exist in the cluster.
     """
     resolver = _TopicResolver(application_id, frozenset(topics), file)
     subtopologies = [
@@ -49,18 +41,9 @@ def describe_subtopologies(
 def applications_of_topology(text: str, application_id: str, topics: Collection[str], file: str) -> tuple[str, ...]:
     """Return the other applications whose internal topics are those of a topology, if this application has none.
 
-    Args:
-        text: Output of `Topology.describe()`.
-        application_id: The application to which the topology should belong.
-        topics: All topics of the cluster.
-        file: Name of the text in messages.
-
-    Returns:
-        The application ids with the most changelogs and repartition topics of the topology, sorted; none if
-        `application_id` has any.
-
-    Raises:
-        ObservationError: The text is not such output.
+    `text`: output of `Topology.describe()`; `application_id`: the application to which the topology should belong;
+    `file`: name of the text in messages. Returns the application ids with the most changelogs and repartition topics of
+    the topology, sorted; none if `application_id` has any. Raises ObservationError if the text is not such output.
     """
     descriptions = _parse(text, file)
     changelogs = {changelog_topic("", store.name) for description in descriptions for store in description.stores}
@@ -78,19 +61,9 @@ def add_described_stores(
 ) -> SubtopologiesAndAssumptions:
     """Add stores and written topics from the output of `Topology.describe()` to subtopologies observed in a group.
 
-    Args:
-        observed: Subtopologies by id, with their sources; with changelogs if the group reports them, as streams groups
-            do.
-        text: Output of `Topology.describe()`.
-        application_id: `application.id`.
-        topics: All topics of the cluster.
-        file: Name of the text in messages.
-
-    Returns:
-        The completed subtopologies, and assumptions.
-
-    Raises:
-        ObservationError: The text is not such output, or belongs to another application.
+    `observed`: subtopologies by id, with their sources; with changelogs if the group reports them, as streams groups
+    do. `file`: name of the text in messages. Returns the completed subtopologies, and assumptions. Raises
+    ObservationError if the text is not such output, or belongs to another application.
     """
     described = {description.id: description for description in _parse(text, file)}
     observed_ids = [subtopology.id for subtopology in observed]
@@ -153,10 +126,8 @@ class _TopicResolver:
     def complete(self, observed: ObservedSubtopology, description: DescribedSubtopology) -> ObservedSubtopology:
         """Return an observed subtopology with the stores and sinks of its description.
 
-        The description has the names of all stores; the group reports changelogs at most.
-
-        Raises:
-            ObservationError: The description reads other topics.
+        The description has the names of all stores; the group reports changelogs at most. Raises ObservationError if
+        the description reads other topics.
         """
         topics = {self._full_name(topic) for source in description.sources for topic in source.topics}
         has_pattern = any(source.pattern is not None for source in description.sources)

@@ -16,9 +16,7 @@ _TIME_AFTER_LAST_REBALANCE_MS: Final = 1_800_000
 def event_lines(changes: Sequence[MembershipChange], names: Mapping[str, str]) -> Iterator[str]:
     """Yield the section `events`.
 
-    Args:
-        changes: Membership changes, by time.
-        names: Client name by process id.
+    `names`: client name by process id.
     """
     yield "events:"
     for change in changes:

@@ -109,7 +109,6 @@ class GroupSnapshot:
         group: `application.id`, or `group.id` of a consumer group.
         protocol: `classic`, `streams`, or `consumer` (KIP-848).
         state: Kafka's name of the state, such as `PreparingRebalance`.
-        phase: Phase.
         epoch: Number of the last assignment: the assignment epoch if the coordinator assigns, and the generation of a
             classic group if its members report it; None if unknown.
         members: Members, in the order in which the coordinator lists them; empty while a classic group rebalances,

@@ -64,7 +64,6 @@ class ObservedThread:
     """A stream thread (a group member).
 
     Attributes:
-        member_id: Member id.
         active: Active tasks, sorted.
         standby: Standby tasks, sorted.
     """
@@ -125,8 +124,6 @@ class ObservedConsumer:
     """A member of a consumer group that is no application of Kafka Streams.
 
     Attributes:
-        member_id: Member id.
-        client_id: `client.id`.
         host: Host of the client, as the coordinator sees it.
         instance_id: `group.instance.id`; None for a dynamic member.
         rack: Rack; None if it has none, or none is known.

@@ -33,12 +33,8 @@ from scenarios.language.units import format_duration
 def scenario_text(observation: Observation, history: RebalanceHistory | None = None) -> str:
     """Return a scenario in YAML.
 
-    Args:
-        observation: State at the start of the scenario.
-        history: Rebalances that followed, if observed.
-
-    Raises:
-        ObservationError: The application is not running, or its state cannot be expressed in a scenario.
+    `observation`: state at the start of the scenario; `history`: rebalances that followed, if observed. Raises
+    ObservationError if the application is not running, or its state cannot be expressed in a scenario.
     """
     newcomers = history.newcomers if history else ()
     writer = _ScenarioWriter(observation, history, client_names([*observation.processes, *newcomers]))

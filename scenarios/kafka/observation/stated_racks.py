@@ -27,13 +27,8 @@ def check_stated_racks(
 ) -> None:
     """Reject patterns that match no client of an observed group.
 
-    Args:
-        observation: The observed group.
-        racks: Patterns with racks.
-        newcomers: Clients that join later.
-
-    Raises:
-        ObservationError: A pattern matches no client; the message names the clients.
+    `newcomers`: clients that join later. Raises ObservationError if a pattern matches no client; the message names the
+    clients.
     """
     members = observation.consumers.members if observation.consumers is not None else ()
     clients = (*observation.processes, *members, *newcomers)
@@ -52,8 +47,7 @@ def with_stated_racks(
 ) -> tuple[tuple[ObservedProcess, ...], list[str]]:
     """Set the racks of processes that report none; Kafka does not know these racks.
 
-    Returns:
-        The processes, and sentences on racks that were not reported or are ignored.
+    Returns the processes, and sentences on racks that were not reported or are ignored.
     """
     stated = [(process, process.client_id, next(iter(matching_racks(process, racks)), None)) for process in processes]
     return _located(stated)
@@ -64,10 +58,8 @@ def with_stated_consumer_racks(
 ) -> tuple[tuple[ObservedConsumer, ...], list[str]]:
     """Set the racks of members of a consumer group that report none; Kafka does not know these racks.
 
-    Patterns are those of client ids, hosts, instance ids and member ids.
-
-    Returns:
-        The members, and sentences on racks that were not reported or are ignored.
+    Patterns are those of client ids, hosts, instance ids and member ids. Returns the members, and sentences on racks
+    that were not reported or are ignored.
     """
     stated = [
         (

@@ -11,11 +11,7 @@ from scenarios.kafka.observation.errors import ObservationError
 def parse_task_id(task: str) -> TaskId:
     """Parse a task id.
 
-    Returns:
-        The task id.
-
-    Raises:
-        ObservationError: The text is not a task id, or belongs to a named topology, which cannot be simulated.
+    Raises ObservationError if the text is not a task id, or belongs to a named topology, which cannot be simulated.
     """
     try:
         return TaskId.parse(task)
@@ -24,9 +20,5 @@ def parse_task_id(task: str) -> TaskId:
 
 
 def sort_tasks(tasks: Iterable[str]) -> tuple[str, ...]:
-    """Return distinct tasks in Kafka's order, `2_0` before `10_0`.
-
-    Raises:
-        ObservationError: As in `parse_task_id`.
-    """
+    """Return distinct tasks in Kafka's order, `2_0` before `10_0`."""
     return tuple(map(str, sorted(set(map(parse_task_id, tasks)))))

@@ -42,10 +42,7 @@ def topic_volumes(observation: Observation) -> Mapping[str, TopicVolume]:
 
     Kafka Streams purges the repartition topics it has read, but the bytes remain until a segment is full. If the number
     of remaining records is therefore unknown, the record size is that of the topics the repartition topic is derived
-    from, or larger if its size requires that.
-
-    Returns:
-        The volume of each topic, by name.
+    from, or larger if its size requires that. Returns the volume of each topic, by name.
     """
     changelogs = changelog_topics(observation)
     record_sizes = {topic.name: _mean_record_bytes(topic) for topic in observation.topics}

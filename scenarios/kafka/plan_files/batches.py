@@ -35,14 +35,7 @@ class BatchLimits:
 
 
 def split_into_batches(changes: Sequence[ReplicaChange], limits: BatchLimits) -> list[list[ReplicaChange]]:
-    """Divide changes into batches, keeping their order.
-
-    Returns:
-        The changes of each batch.
-
-    Raises:
-        ValueError: Bytes are limited but sizes are unknown.
-    """
+    """Divide changes into batches, keeping their order; raise ValueError if bytes are limited but sizes are unknown."""
     batches: list[list[ReplicaChange]] = []
     batch_bytes = 0
     for change in changes:
@@ -58,8 +51,7 @@ def split_into_batches(changes: Sequence[ReplicaChange], limits: BatchLimits) ->
 def _limited_bytes(change: ReplicaChange, limits: BatchLimits) -> int:
     """Return the bytes of a change that count towards the limit; 0 if bytes are unlimited.
 
-    Raises:
-        ValueError: Bytes are limited but the size is unknown.
+    Raises ValueError if bytes are limited but the size is unknown.
     """
     if limits.bytes is None:
         return 0

@@ -22,7 +22,6 @@ class ReplicaChange:
     """A partition whose replicas, or their order, change.
 
     Attributes:
-        key: The partition.
         old: Current broker ids, the preferred leader first.
         new: Target broker ids, the preferred leader first.
         needs_election: Whether the current leader differs from the new preferred leader.
@@ -60,10 +59,8 @@ def replica_changes(
 ) -> tuple[ReplicaChange, ...]:
     """Return the changes of a plan, by topic and partition.
 
-    Args:
-        state: Current cluster.
-        replicas: Target replicas, as `Plan.replicas`: shape (P, R), broker rows.
-        log_dirs: Known current log directories.
+    `replicas`: target replicas, as `Plan.replicas`: shape (P, R), broker rows; `log_dirs`: known current log
+    directories.
     """
     known_dirs = log_dirs or {}
     rows = changed_rows(state, replicas)
@@ -119,10 +116,8 @@ def partitions_to_elect(
 ) -> tuple[TopicPartition, ...]:
     """Return the unchanged partitions whose leader is not their preferred leader, sorted.
 
-    Args:
-        state: Current cluster.
-        replicas: Target replicas, as `Plan.replicas`: shape (P, R), broker rows.
-        topics: Topics to consider; None for all.
+    `replicas`: target replicas, as `Plan.replicas`: shape (P, R), broker rows. `topics`: topics to consider; None for
+    all.
     """
     has_other_leader = replicas[:, 0] != state.leader
     has_other_leader[changed_rows(state, replicas)] = False

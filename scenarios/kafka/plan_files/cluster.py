@@ -14,8 +14,8 @@ _LOG_DIR = "/var/lib/kafka"
 def cluster_files(state: ClusterState) -> dict[str, bytes]:
     """Describe a cluster as files.
 
-    Returns:
-        Content by file name: the assignment of replicas, the brokers that are alive and, if known, the replica sizes.
+    Returns content by file name: the assignment of replicas, the brokers that are alive and, if known, the replica
+    sizes.
     """
     assignment = (
         (state.partition_id(row), tuple(state.ids[brokers[brokers != NO_BROKER]].tolist()))

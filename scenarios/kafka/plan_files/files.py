@@ -22,18 +22,11 @@ def plan_files(
 ) -> dict[str, bytes]:
     """Write a plan as files for Kafka's tools.
 
-    Args:
-        changes: Changes of the plan.
-        further_elections: Unchanged partitions that need a leader election; part of the last batch.
-        limits: Limits of a batch; by default the plan is one batch without a folder.
-
-    Returns:
-        Content by relative path: `reassignment.json`, `election.json` and `rollback.json`, in `batch-001/` and so on.
-        Files without partitions are omitted. `election.json` serves the rollback, too. With a throttle, `execute.sh`
-        and `rollback.sh` execute each batch and roll it back.
-
-    Raises:
-        ValueError: As in `split_into_batches`.
+    `further_elections`: unchanged partitions that need a leader election; part of the last batch. `limits`: limits of a
+    batch; by default the plan is one batch without a folder. Returns content by relative path: `reassignment.json`,
+    `election.json` and `rollback.json`, in `batch-001/` and so on. Files without partitions are omitted.
+    `election.json` serves the rollback, too. With a throttle, `execute.sh` and `rollback.sh` execute each batch and
+    roll it back.
     """
     limits = limits or BatchLimits()
     batches: list[list[ReplicaChange]] = split_into_batches(changes, limits) or [[]]

@@ -65,13 +65,9 @@ def script_text(
 ) -> str:
     """Return a shell script.
 
-    Args:
-        name: File name of the script.
-        action: What the script does, such as `Execute batch 1 of 4`.
-        changes: Changes that it executes.
-        reassignment: Name of the reassignment file in the same folder; empty if there is none.
-        election: Name of the election file in the same folder; empty if there is none.
-        throttle_bytes_per_s: Throttle of each broker, in and out.
+    `action`: what the script does, such as `Execute batch 1 of 4`. `reassignment`: name of the reassignment file in the
+    same folder; empty if there is none. `election`: name of the election file in the same folder; empty if there is
+    none.
     """
     throttles = f" --throttle {throttle_bytes_per_s}"
     if any(moves_log_dir(change) for change in changes):

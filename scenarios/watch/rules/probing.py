@@ -21,13 +21,7 @@ _MIN_TOLERANCE_MS: Final = 60_000
 
 @dataclass(frozen=True, slots=True)
 class Warmup:
-    """A copy that must catch up.
-
-    Attributes:
-        task: the task.
-        process: the process.
-        lag: its lag in records, when the process joined the last rebalance.
-    """
+    """A copy that must catch up. `lag`: its lag in records, when the process joined the last rebalance."""
 
     task: str
     process: str
