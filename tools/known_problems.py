@@ -18,7 +18,7 @@ from assignor_sim.api.running import run
 from assignors.model.assignment import AssignmentColumns
 from assignors.model.ids import ProcessId
 from assignors.tasks.streams_group_sticky import StreamsGroupSticky
-from reports.analysis.metrics import METRIC, NOT_CONVERGED
+from reports.analysis.metrics import ALL_METRICS
 from reports.analysis.text import printable
 from scenarios.load import Scenario, load
 from scenarios.resolution.known_problem import Fix, KnownProblem
@@ -156,7 +156,7 @@ def _effect(keys: Sequence[str], before: Run, measured: Sequence[tuple[Fix, Run]
 
 
 def _value(key: str, run: Run) -> float | None:
-    return {**METRIC, NOT_CONVERGED.name: NOT_CONVERGED}[key].of(run)
+    return ALL_METRICS[key].of(run)
 
 
 def _short(fix: Fix, number: int) -> str:

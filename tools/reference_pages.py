@@ -13,7 +13,6 @@ from reports.analysis.plans.tables import PLAN_SCHEMAS
 from reports.analysis.sweeps.tables import AGGREGATE_SCHEMAS
 from scenarios.language.streams_group_configs import STREAMS_GROUP_CONFIGS, Effect
 from scenarios.sweeps.document import SweepDocument
-from simulator.results.run_metrics import METRIC_UNITS
 from simulator.results.tables import SCHEMAS
 from tools.api_reference import api_page
 from tools.review_suite import review_suite_page
@@ -161,7 +160,7 @@ def _metrics() -> str:
     text = ""
     for group in dict.fromkeys(metric.group for metric in ALL_METRICS.values()):
         rows = [
-            f"| `{metric.name}` | {metric.title} | {METRIC_UNITS[metric.name].value} | {metric.meaning} |"
+            f"| `{metric.name}` | {metric.title} | {metric.unit.value} | {metric.meaning} |"
             for metric in ALL_METRICS.values()
             if metric.group == group
         ]

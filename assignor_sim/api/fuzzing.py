@@ -12,13 +12,12 @@ from assignors.containment.limits import DEFAULT_LIMITS, CallLimits
 from assignors.registry import AssignorLike
 from reports.analysis.metrics import COMPARABLE_METRICS
 from reports.analysis.review.fuzzing import COST, FuzzReport, fuzz_record, violation_records
-from simulator.results.run_metrics import METRIC_UNITS
 
 if TYPE_CHECKING:
     import pandas as pd
 
 DEFAULT_CASES: Final = 400
-OBJECTIVES: Final = tuple(key for key in COMPARABLE_METRICS if key in METRIC_UNITS and key != "not_converged")
+OBJECTIVES: Final = tuple(key for key in COMPARABLE_METRICS if key != "not_converged")
 """Metrics whose highest value can be searched."""
 
 

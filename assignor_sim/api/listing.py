@@ -136,14 +136,13 @@ def _strategies() -> FactTable:
 
 def _metrics() -> FactTable:
     from reports.analysis.metrics import ALL_METRICS
-    from simulator.results.run_metrics import METRIC_UNITS
 
     rows = [
         {
             "metric": metric.name,
             "title": metric.title,
             "group": metric.group,
-            "value": METRIC_UNITS[metric.name].value,
+            "value": metric.unit.value,
             "lower_is_better": metric.lower_is_better,
             "meaning": metric.meaning,
         }

@@ -23,8 +23,7 @@ from pipeline.aggregate.summary import FRONT_AND_FACTS, MAX_FACTORS, build_summa
 from pipeline.parquet import write_parquet
 from pipeline.spark_jobs import default_parallelism
 from pipeline.storage import Storage
-from reports.analysis.metric import Run
-from reports.analysis.metrics import METRICS
+from reports.analysis.metrics import METRICS, Run
 from reports.analysis.statistics import Floats, PairedDifference, SampleSummary, paired, summarize
 from reports.analysis.sweeps.tables import AGGREGATE_SCHEMAS, CELLS, DIFFERENCES, OBJECTIVES
 from simulator.results.renamed_keys import RENAMED_RUN_KEYS

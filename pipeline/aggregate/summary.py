@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from pipeline.aggregate.front import pareto_front
 from pipeline.aggregate.stored_sweeps import StoredSweep
-from reports.analysis.metric import is_relevant, least_relevant
+from reports.analysis.metrics import is_relevant, least_relevant
 from reports.analysis.statistics import CONFIDENCE, RESAMPLES
 from reports.analysis.sweeps.tables import FRONT, MONEY, OBJECTIVES
 

@@ -22,7 +22,7 @@ from reports.analysis.stored.invariant_case import InvariantCase
 from reports.analysis.text import printable
 from scenarios.suite.documents import Document
 from scenarios.suite.standard import own_cases
-from simulator.results.run_metrics import METRIC_UNITS, MetricUnit
+from simulator.results.run_metrics import MetricUnit
 
 _VARIABLE: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}|\d+")
 _WHOLE_UNITS: Final = (MetricUnit.MS, MetricUnit.BYTES, MetricUnit.BYTES_PER_S)
@@ -148,7 +148,7 @@ def size_of(document: Document) -> ScenarioSize:
 
 def _limit(metric: str, value: float) -> str:
     """Return a value as a condition of a scenario reads it, rounded up."""
-    if METRIC_UNITS[metric] in _WHOLE_UNITS:
+    if COMPARABLE_METRICS[metric].unit in _WHOLE_UNITS:
         return str(math.ceil(value))
     rounded = math.ceil(value * 1e6) / 1e6
     return str(int(rounded)) if rounded == int(rounded) else f"{rounded:.6f}"

@@ -11,7 +11,7 @@ import numpy as np
 from pipeline.recommend.limits import ConstraintViolation, Limit, violations
 from pipeline.recommend.objective import Objective
 from pipeline.recommend.space import Candidate, SearchSpace
-from reports.analysis.metric import Run
+from reports.analysis.metrics import Run
 from reports.analysis.statistics import Floats
 
 RunCandidates = Callable[[Sequence[Candidate], Sequence[int]], Sequence[Sequence[Run]]]

@@ -8,8 +8,7 @@ from typing import Final
 
 from pipeline.recommend.errors import RecommendError
 from pipeline.recommend.objective import Objective
-from reports.analysis.metric import Run
-from reports.analysis.metrics import METRIC
+from reports.analysis.metrics import METRIC, Run
 from scenarios.language.units import parse_duration_ms
 from simulator.results.verdict import INCOMPARABLE, Verdict
 

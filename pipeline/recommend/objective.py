@@ -15,8 +15,7 @@ from types import MappingProxyType
 from typing import Final, NoReturn
 
 from pipeline.recommend.errors import RecommendError
-from reports.analysis.metric import Run
-from reports.analysis.metrics import METRIC
+from reports.analysis.metrics import METRIC, Run
 from scenarios.language.errors import did_you_mean
 
 SHORT_NAMES: Final[Mapping[str, tuple[str, float]]] = MappingProxyType(

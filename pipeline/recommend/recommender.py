@@ -19,8 +19,7 @@ from pipeline.recommend.limits import REDUNDANCY_METRICS, Limit
 from pipeline.recommend.request import RecommendationRequest
 from pipeline.recommend.space import Candidate
 from reports.analysis.formatting import format_number
-from reports.analysis.metric import Run, is_relevant, least_relevant
-from reports.analysis.metrics import METRIC
+from reports.analysis.metrics import METRIC, Run, is_relevant, least_relevant
 from reports.analysis.recommendation import (
     MAIN_METRICS,
     MetricChange,

@@ -13,7 +13,7 @@ from pipeline.recommend.space import Candidate
 from pipeline.storage import Storage
 from pipeline.sweep.job import SweepJob
 from pipeline.sweep.run import Progress, run_sweep
-from reports.analysis.metric import Run
+from reports.analysis.metrics import Run
 from scenarios.language.yaml_reader import read_yaml_value
 from scenarios.load import AssignorSpec, Scenario
 from scenarios.sweeps.design import Factor, Sweep

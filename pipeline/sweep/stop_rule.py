@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from reports.analysis.metric import Run
-from reports.analysis.metrics import METRIC
+from reports.analysis.metrics import METRIC, Run
 from reports.analysis.sequential_test import FIRST_LOOK, MAX_FAMILY, decide_signs, look_level, look_sizes
 from reports.analysis.statistics import ALPHA, Floats
 from scenarios.language.errors import did_you_mean

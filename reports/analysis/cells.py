@@ -8,8 +8,7 @@ from typing import Any
 
 from reports.analysis.comparison import ComparisonRow, Spread, verdict_text
 from reports.analysis.formatting import format_count, format_duration, format_number, format_range
-from reports.analysis.metric import Metric
-from reports.analysis.metrics import ALL_METRICS, METRIC
+from reports.analysis.metrics import ALL_METRICS, METRIC, Metric
 
 UNKNOWN = "n/a"
 NO_RACK = "no rack"

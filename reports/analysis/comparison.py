@@ -16,8 +16,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from reports.analysis.metric import Metric, Run
-from reports.analysis.metrics import ALL_METRICS, METRIC
+from reports.analysis.metrics import ALL_METRICS, METRIC, Metric, Run
 from simulator.results.verdict import INCOMPARABLE
 
 FIGURES = ("restored_bytes", "worst_downtime_ms", "rebalances_to_converge", "time_to_converge_ms")

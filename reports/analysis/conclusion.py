@@ -29,8 +29,7 @@ from reports.analysis.comparison import (
     verdict_text,
 )
 from reports.analysis.formatting import format_clock, format_count, format_duration, format_number, format_range
-from reports.analysis.metric import is_relevant, least_relevant
-from reports.analysis.metrics import METRIC
+from reports.analysis.metrics import METRIC, is_relevant, least_relevant
 from reports.analysis.next_step import NextStep
 from reports.analysis.next_steps import RunEvidence, next_steps
 from reports.analysis.notes import MIN_NOTED_COMPUTE_MS

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from reports.analysis.metric import Metric, Run
-from reports.analysis.metrics import ALL_METRICS
+from reports.analysis.metrics import ALL_METRICS, Metric, Run
 from reports.analysis.text import printable
 from simulator.results.expectation import Expectation
 

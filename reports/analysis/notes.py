@@ -8,8 +8,7 @@ from typing import Any
 
 from reports.analysis.comparison import ComparisonRow, RunProblem, rows_by_scenario
 from reports.analysis.formatting import format_count, format_duration, format_number, format_range
-from reports.analysis.metric import Metric
-from reports.analysis.metrics import METRIC
+from reports.analysis.metrics import METRIC, Metric
 from reports.analysis.text import listed
 from simulator.results.time_difference import times_differ
 from simulator.results.verdict import Verdict

@@ -6,8 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal
 
 from reports.analysis.formatting import format_number, format_percent
-from reports.analysis.metric import is_relevant
-from reports.analysis.metrics import METRIC
+from reports.analysis.metrics import METRIC, is_relevant
 from reports.analysis.text import listed
 
 RecommendationVerdict = Literal["recommended", "already_best", "none_feasible"]

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from reports.analysis.comparison import Tables, table_rows
 from reports.analysis.formatting import format_bytes, format_count, format_duration
-from reports.analysis.metric import is_relevant, least_relevant
+from reports.analysis.metrics import is_relevant, least_relevant
 from reports.analysis.next_step import NextStep
 from reports.analysis.text import listed
 

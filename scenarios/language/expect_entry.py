@@ -10,7 +10,7 @@ from scenarios.language.conditions import CONDITION_PATTERN
 from scenarios.language.errors import format_value
 from scenarios.language.fields import Name
 from scenarios.language.section import ScenarioSection
-from simulator.results.run_metrics import METRIC_UNITS
+from simulator.results.run_metrics import RUN_METRICS
 
 MAX_CONDITIONS: Final = 10
 AGAINST: Final = "against"
@@ -41,7 +41,7 @@ Conditions = Annotated[tuple[str, ...], PlainValidator(_parse_conditions), WithJ
 
 
 def _name_metrics(schema: dict[str, Any]) -> None:
-    schema["propertyNames"] = {"enum": [AGAINST, *METRIC_UNITS]}
+    schema["propertyNames"] = {"enum": [AGAINST, *RUN_METRICS]}
     schema["additionalProperties"] = _CONDITIONS_SCHEMA
 
 

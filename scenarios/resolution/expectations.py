@@ -12,7 +12,7 @@ from scenarios.language.paths import ScenarioPath
 from scenarios.language.schema import ScenarioDocument
 from scenarios.language.validation import SourceMap
 from simulator.results.expectation import Condition, Expectation
-from simulator.results.run_metrics import METRIC_UNITS, MetricUnit, metric_hint
+from simulator.results.run_metrics import RUN_METRICS, MetricUnit, metric_hint
 
 
 def resolve_expectations(
@@ -51,7 +51,7 @@ def resolve_expectations(
 
 def check_metric(metric: str, path: ScenarioPath, source_map: SourceMap) -> bool:
     """Return whether a key is that of a metric; report it otherwise."""
-    if metric in METRIC_UNITS:
+    if metric in RUN_METRICS:
         return True
     source_map.add_mistake(path, f"unknown metric ({metric_hint(metric)})")
     return False
@@ -64,12 +64,12 @@ def _conditions(
         metric_path: ScenarioPath = (*path, metric)
         if not check_metric(metric, metric_path, source_map):
             continue
-        if METRIC_UNITS[metric] is MetricUnit.USD and not has_price:
+        if RUN_METRICS[metric].unit is MetricUnit.USD and not has_price:
             source_map.add_mistake(metric_path, "unknown without a price (as in price: aws)")
             continue
         for text in texts:
             try:
-                yield metric_path, metric, parse_condition(text, METRIC_UNITS[metric])
+                yield metric_path, metric, parse_condition(text, RUN_METRICS[metric].unit)
             except ValueError as error:
                 source_map.add_mistake(metric_path, str(error))
 

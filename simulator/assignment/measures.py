@@ -62,6 +62,11 @@ class FailureLosses:
     worst_one_client_loss: int
     worst_pair_loss: int
 
+    @property
+    def worst_rack_loss(self) -> int | None:
+        """Return the number of lost tasks if the worst rack fails; None if racks are unknown."""
+        return None if self.tasks_lost_by_rack is None else max(self.tasks_lost_by_rack.values(), default=0)
+
 
 def measure(state: ApplicationState, columns: AssignmentColumns) -> Measures:
     """Compute the figures of an assignment.

@@ -9,11 +9,12 @@ The table `neighbors` has other applications that ran on the cluster at the same
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
 
 from simulator.results.other_traffic_tables import OTHER_TRAFFIC
+from simulator.results.run_metrics import BALANCE, MOVES, RUN_METRICS
 from simulator.results.table_schema import RUN_KEY, table_schema
 from simulator.results.time_range_tables import TIME_RANGES
 
@@ -136,8 +137,19 @@ PROOFS = table_schema(
 )
 
 
-RUNS = table_schema(
-    "One row per run: a scenario with one assignor and one seed.",
+def _metric_columns(*names: str) -> Iterator[tuple[str, pa.DataType, str]]:
+    """Yield the columns of metrics."""
+    for name in names:
+        metric = RUN_METRICS[name]
+        yield name, pa.int64() if metric.type is int else pa.float64(), metric.column or metric.meaning
+
+
+def _names_in(group: str) -> list[str]:
+    """Return the keys of the metrics of a group that have a column."""
+    return [name for name, metric in RUN_METRICS.items() if metric.group == group and metric.type is not None]
+
+
+_RUN_COLUMNS = (
     *RUN_KEY,
     ("broker_release", pa.string(), "Kafka release of the brokers at the start"),
     ("client_release", pa.string(), "Kafka release of the clients at the start"),
@@ -146,126 +158,39 @@ RUNS = table_schema(
     ("verdict_round", pa.int64(), "the round that proves the verdict"),
     ("repeats_round", pa.int64(), "the earlier round that it repeats, if the run is cycling"),
     ("cause", pa.string(), "why the group never converges, the assignor failed or the run was stopped; null otherwise"),
-    ("rebalances", pa.int64(), "rebalances in the whole run, without the initial state"),
-    (
-        "rebalances_to_converge",
-        pa.int64(),
-        "maximum rebalances after an event in the table convergence, except a warm start; null if the group had not "
-        "converged after one",
-    ),
-    (
-        "time_to_converge_ms",
-        pa.int64(),
-        "longest time to converge after an event in the table convergence, except a warm start; null if the group had "
-        "not converged after one",
-    ),
+    *_metric_columns("rebalances", "rebalances_to_converge", "time_to_converge_ms"),
     (
         "slowest_event",
         pa.string(),
         "event with the longest time to converge, or up to the end of the run; null without events",
     ),
-    ("leader_compute_ms", pa.float64(), "maximum time that Kafka's group leader would need for an assignment"),
-    ("active_moves", pa.int64(), "how often an active task moved to another client"),
-    ("moves_member_lost", pa.int64(), "active_moves because the client had left"),
-    ("moves_promoted", pa.int64(), "active_moves to a client that had a standby or warm-up"),
-    ("moves_returned", pa.int64(), "active_moves back to a client that had run the task before"),
-    ("moves_rack", pa.int64(), "active_moves that reduce cross-rack source partitions"),
-    ("moves_balance", pa.int64(), "active_moves for any other reason: balance"),
-    ("thread_moves", pa.int64(), "how often a task moved to another thread of its client"),
-    ("standby_moves", pa.int64(), "how often a client got a standby or warm-up after the first round"),
-    ("restored_bytes", pa.int64(), "bytes read from changelogs to catch up"),
-    ("restored_again_bytes", pa.int64(), "part of restored_bytes that the same client had held before and lost"),
-    (
-        "downtime_ms",
-        pa.int64(),
-        "time in which tasks were not processed, summed over tasks, from the first assignment on",
-    ),
-    ("mean_downtime_ms", pa.float64(), "mean of downtime over all tasks"),
-    ("p99_downtime_ms", pa.float64(), "99th percentile of downtime over all tasks"),
-    ("longest_downtime_ms", pa.int64(), "longest single outage of a task"),
-    ("worst_downtime_ms", pa.int64(), "total downtime of the worst task"),
-    ("unqueryable_ms", pa.int64(), "time without a queryable copy, summed over stateful tasks"),
-    (
-        "unavailable_partitions",
-        pa.int64(),
-        "partitions of tasks that had no leader, or too few in-sync replicas for writes, for some time",
-    ),
-    ("worst_unavailable_ms", pa.int64(), "total unavailable time of the worst partition"),
-    (
-        "max_processing_delay_ms",
-        pa.int64(),
-        "maximum waiting input of a task, as the time in which that much input usually arrives",
-    ),
-    (
-        "cross_rack_source_partitions",
-        pa.int64(),
-        "final: source partitions without a replica in the rack of the client that reads them, at the end of the run",
-    ),
-    (
-        "cross_rack_source_partitions_bound",
-        pa.int64(),
-        "final: lower bound of cross_rack_source_partitions for any assignment",
-    ),
-    (
-        "cross_rack_standby_partitions",
-        pa.int64(),
-        "final: changelog partitions without a replica in the rack of the standby that reads them",
-    ),
-    ("stateful_cost", pa.int64(), "final: Kafka's cost of stateful actives, null where rack-aware assignment is off"),
-    ("stateless_cost", pa.int64(), "final: Kafka's cost of stateless tasks"),
-    ("standby_cost", pa.int64(), "final: Kafka's cost of standbys"),
+    *_metric_columns("leader_compute_ms", *_names_in(MOVES)),
+    *_metric_columns("downtime_ms", "mean_downtime_ms", "p99_downtime_ms", "longest_downtime_ms", "worst_downtime_ms"),
+    *_metric_columns("unqueryable_ms", "unavailable_partitions", "worst_unavailable_ms", "max_processing_delay_ms"),
+    *_metric_columns("cross_rack_source_partitions", "cross_rack_source_partitions_bound"),
+    *_metric_columns("cross_rack_standby_partitions", "stateful_cost", "stateless_cost", "standby_cost"),
     (
         "deciding_round",
         pa.int64(),
         "first of the last rebalances that all have the final assignment; 0 if a running application never rebalanced",
     ),
-    (
-        "total_cost",
-        pa.int64(),
-        "deciding round: cost of all copies and moves, at KIP-925's weights",
-    ),
-    ("total_cost_bound", pa.int64(), "deciding round: lower bound of total_cost for equally balanced assignments"),
+    *_metric_columns("total_cost", "total_cost_bound"),
     ("mean_total_cost", pa.float64(), "mean of total_cost over all rebalances for which it is known"),
     ("mean_total_cost_bound", pa.float64(), "mean of total_cost_bound over the same rebalances"),
     ("worst_cost_round", pa.int64(), "first rebalance whose total_cost exceeds total_cost_bound the most"),
     ("worst_total_cost", pa.int64(), "total_cost of worst_cost_round"),
     ("worst_total_cost_bound", pa.int64(), "total_cost_bound of worst_cost_round"),
-    (
-        "cross_rack_bytes_per_s",
-        pa.float64(),
-        "steady state of the final assignment: bytes per second between racks once every task runs, all kinds, with "
-        "the leaders and replicas at the end of the run; null if the rack of a client is unknown",
-    ),
-    (
-        "cross_rack_bytes",
-        pa.float64(),
-        "bytes between racks in the whole run, all kinds; null if the rack of a client is unknown",
-    ),
-    (
-        "cross_rack_usd_per_day",
-        pa.float64(),
-        "price of a day of cross_rack_bytes_per_s; null if that is unknown, or the scenario has no price",
-    ),
-    (
-        "cross_rack_usd",
-        pa.float64(),
-        "price of cross_rack_bytes; null if that is unknown, or the scenario has no price",
-    ),
-    ("load_skew", pa.float64(), "final: maximum minus minimum of active + standby tasks per thread"),
-    ("active_skew", pa.float64(), "final: maximum minus minimum of active tasks per thread"),
-    ("stateful_skew", pa.float64(), "final: maximum minus minimum of stateful active tasks per thread"),
-    ("stateless_skew", pa.float64(), "final: maximum minus minimum of stateless active tasks per thread"),
-    ("standby_skew", pa.float64(), "final: maximum minus minimum of standbys and warm-ups per thread"),
-    (
-        "subtopology_skew",
-        pa.int64(),
-        "final: largest difference between two clients in active tasks of one subtopology",
-    ),
-    ("stateful_tasks", pa.int64(), "stateful tasks of the application"),
-    ("tasks_without_rack_redundancy", pa.int64(), "final: stateful tasks all of whose copies are in one rack"),
-    ("worst_rack_loss", pa.int64(), "final: stateful tasks lost if the worst rack fails"),
-    ("worst_client_loss", pa.int64(), "final: stateful tasks lost if the worst client fails"),
-    ("worst_pair_loss", pa.int64(), "final: stateful tasks lost if the worst pair of clients fails"),
+    *_metric_columns("cross_rack_bytes_per_s", "cross_rack_bytes", "cross_rack_usd_per_day", "cross_rack_usd"),
+    *_metric_columns(*_names_in(BALANCE), "stateful_tasks"),
+)
+"""The first columns of `runs`, in the order that results have had so far; all other metrics follow them."""
+
+_FIRST = frozenset(name for name, _, _ in _RUN_COLUMNS)
+
+RUNS = table_schema(
+    "One row per run: a scenario with one assignor and one seed.",
+    *_RUN_COLUMNS,
+    *_metric_columns(*(name for name, metric in RUN_METRICS.items() if metric.type is not None and name not in _FIRST)),
 )
 
 ROUNDS = table_schema(

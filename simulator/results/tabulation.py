@@ -1,13 +1,9 @@
-"""The result tables of a run, from its trace.
-
-The row of the table `runs` has the figures of a whole run.
-"""
+"""The result tables of a run, from its trace."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from itertools import zip_longest
@@ -18,212 +14,19 @@ import pyarrow as pa
 
 from assignors.model.assignment import UNASSIGNED
 from assignors.model.columns import BoolArray, IntArray
-from assignors.model.ids import TopicPartition
 from simulator.flows.task_states import TaskState
-from simulator.flows.traffic import TrafficBytes, cross_rack_bytes
+from simulator.flows.traffic import cross_rack_bytes
 from simulator.group.rebalance_causes import START
 from simulator.results.arrow_columns import arrow_column, arrow_constant, arrow_names
-from simulator.results.convergence import Convergence, convergence
 from simulator.results.explanation_rows import cycle_rows, explanation_rows
 from simulator.results.moves import REASONS, RoundMoves, round_moves
 from simulator.results.other_traffic_tables import other_traffic_columns
+from simulator.results.run_metrics import RUN_METRICS
+from simulator.results.run_summary import RunSummary
 from simulator.results.tables import SCHEMAS
-from simulator.results.trace import INITIAL_ROUND, Round, Trace, first_final_index, num_rebalances
+from simulator.results.trace import Round, Trace
 from simulator.world.event_labels import event_label, event_numbers
-from simulator.world.layout import FloatArray
-from simulator.world.price import Price
 from simulator.world.thread_ends import num_thread_numbers
-
-MEASURE_COLUMNS = (
-    "cross_rack_source_partitions",
-    "cross_rack_source_partitions_bound",
-    "cross_rack_standby_partitions",
-    "load_skew",
-    "active_skew",
-    "stateful_skew",
-    "stateless_skew",
-    "standby_skew",
-    "subtopology_skew",
-    "tasks_without_rack_redundancy",
-)
-"""The columns of `rounds` that are measures of an assignment; the row of a run has those of its last round."""
-
-NOT_OF_CONSUMER_GROUPS = (
-    "leader_compute_ms",
-    "moves_promoted",
-    "standby_moves",
-    "restored_bytes",
-    "restored_again_bytes",
-    "unqueryable_ms",
-    "cross_rack_standby_partitions",
-    "stateful_cost",
-    "standby_cost",
-    "stateful_skew",
-    "stateless_skew",
-    "standby_skew",
-    "stateful_tasks",
-    "tasks_without_rack_redundancy",
-    "worst_rack_loss",
-    "worst_client_loss",
-    "worst_pair_loss",
-)
-"""The columns of state, standbys and the leader's work, which a consumer group does not have: null, not 0."""
-
-_GIGABYTE = 1e9
-_SECONDS_PER_DAY = 86_400
-
-
-def run_row(
-    trace: Trace,
-    rounds: Sequence[Mapping[str, Any]],
-    moved: Sequence[RoundMoves],
-    converged: Convergence,
-    labels: Mapping[int, str],
-    longest_downtime_ms: IntArray,
-) -> dict[str, Any]:
-    """Return the row of a run.
-
-    `rounds`: the rows of its table `rounds`. `longest_downtime_ms`, shape (T,): the longest outage of each task.
-    Returns the row, by column; columns that are missing are null.
-    """
-    last = rounds[-1] if rounds else {}
-    last_columns = (
-        *MEASURE_COLUMNS,
-        "stateful_cost",
-        "stateless_cost",
-        "standby_cost",
-        "cross_rack_bytes_per_s",
-    )
-    reasons = np.concatenate([moves.reasons for moves in moved]) if moved else np.zeros(0, dtype=np.int64)
-    cross_rack_bytes = _sum_if_known([row["cross_rack_bytes"] for row in rounds])
-    price = trace.world.price
-    failure_losses = trace.failure_losses
-    application = trace.world.application
-    broker_release, client_release = application.releases
-    row = {
-        "broker_release": broker_release,
-        "client_release": client_release,
-        "protocol": str(application.group_configs.protocol),
-        **{column: last.get(column) for column in last_columns},
-        **{f"moves_{reason}": int((reasons == index).sum()) for index, reason in enumerate(REASONS)},
-        **_downtime(trace),
-        "longest_downtime_ms": int(longest_downtime_ms.max(initial=0)),
-        **_unavailability(trace),
-        **_costs(trace),
-        **_convergence(converged, labels),
-        "rebalances": num_rebalances(trace.rounds),
-        "leader_compute_ms": max((round_.leader_compute_ms for round_ in trace.rounds), default=0.0),
-        "active_moves": sum(row["active_moves"] for row in rounds),
-        "thread_moves": sum(row["thread_moves"] for row in rounds),
-        "standby_moves": sum(row["standby_moves"] for row in rounds),
-        "restored_bytes": round(trace.final_totals.restored_bytes),
-        "restored_again_bytes": round(trace.final_totals.restored_again_bytes),
-        "cross_rack_bytes": cross_rack_bytes,
-        "cross_rack_usd_per_day": _usd_per_day(trace, price),
-        "cross_rack_usd": None if price is None or cross_rack_bytes is None else _usd_of_run(trace, price),
-        "stateful_tasks": int(trace.layout.tasks.stateful.sum()),
-        "worst_rack_loss": None if failure_losses is None else _max_loss(failure_losses.tasks_lost_by_rack),
-        "worst_client_loss": None if failure_losses is None else failure_losses.worst_one_client_loss,
-        "worst_pair_loss": None if failure_losses is None else failure_losses.worst_pair_loss,
-    }
-    if application.is_consumer_group:
-        row.update(dict.fromkeys(NOT_OF_CONSUMER_GROUPS))
-    return row
-
-
-def _usd_per_day(trace: Trace, price: Price | None) -> float | None:
-    """Return the cost of a day of the last round's steady state; None without a price, or if a rack is unknown."""
-    if price is None or not trace.rounds or not trace.knows_racks(trace.rounds[-1]):
-        return None
-    return _SECONDS_PER_DAY * _usd(trace.rounds[-1].steady_state, _usd_per_byte(trace, price))
-
-
-def _usd_of_run(trace: Trace, price: Price) -> float:
-    usd_per_byte = _usd_per_byte(trace, price)
-    return sum(_usd(round_.traffic, usd_per_byte) for round_ in trace.rounds)
-
-
-def _usd_per_byte(trace: Trace, price: Price) -> FloatArray:
-    """Return the price from each rack to each rack, shape (R, R); 0 within a rack."""
-    racks = trace.layout.racks
-    prices = [[price.between(source, target).usd_per_gb * (source != target) for target in racks] for source in racks]
-    return np.array(prices, dtype=np.float64).reshape(len(racks), len(racks)) / _GIGABYTE
-
-
-def _usd(traffic: TrafficBytes, usd_per_byte: FloatArray) -> float:
-    return float(sum((matrix[:-1, :-1] * usd_per_byte).sum() for matrix in traffic.values()))
-
-
-def _convergence(converged: Convergence, labels: Mapping[int, str]) -> dict[str, Any]:
-    slowest = converged.slowest_event
-    return {
-        "verdict": str(converged.verdict),
-        "verdict_round": converged.round,
-        "repeats_round": converged.repeats,
-        "cause": converged.cause,
-        "rebalances_to_converge": converged.rebalances,
-        "time_to_converge_ms": converged.time_to_converge_ms,
-        "slowest_event": None if slowest is None else labels[slowest],
-    }
-
-
-def _costs(trace: Trace) -> dict[str, Any]:
-    """Return the total costs and their bounds: in the deciding round, on average and at worst."""
-    rounds = [round_ for round_ in trace.rounds if round_.number != INITIAL_ROUND] or trace.rounds
-    if not rounds:
-        return {}
-    deciding = rounds[first_final_index(rounds)]
-    appraisal = deciding.appraisal
-    costs = {
-        "deciding_round": deciding.number,
-        "total_cost": None if appraisal is None else appraisal.cost,
-        "total_cost_bound": None if appraisal is None else appraisal.bound,
-    }
-    appraised = [(round_.number, round_.appraisal) for round_ in rounds if round_.appraisal is not None]
-    if not appraised:
-        return costs
-    number, worst = max(appraised, key=lambda pair: pair[1].cost - pair[1].bound)
-    return {
-        **costs,
-        "mean_total_cost": sum(appraisal.cost for _, appraisal in appraised) / len(appraised),
-        "mean_total_cost_bound": sum(appraisal.bound for _, appraisal in appraised) / len(appraised),
-        "worst_cost_round": number,
-        "worst_total_cost": worst.cost,
-        "worst_total_cost_bound": worst.bound,
-    }
-
-
-def _max_loss(losses: Mapping[str, int] | None) -> int | None:
-    return None if losses is None else max(losses.values(), default=0)
-
-
-def _downtime(trace: Trace) -> dict[str, Any]:
-    downtime_ms = trace.downtime_ms
-    stateful = trace.layout.tasks.stateful
-    return {
-        "downtime_ms": int(downtime_ms.sum()),
-        "mean_downtime_ms": float(downtime_ms.mean()) if len(downtime_ms) else None,
-        "p99_downtime_ms": float(np.percentile(downtime_ms, 99)) if len(downtime_ms) else None,
-        "worst_downtime_ms": int(downtime_ms.max(initial=0)),
-        "unqueryable_ms": int(trace.unqueryable_ms[stateful].sum()),
-        "max_processing_delay_ms": round(float(trace.max_processing_delay_s.max(initial=0.0)) * 1000),
-    }
-
-
-def _unavailability(trace: Trace) -> dict[str, int]:
-    by_partition: Counter[TopicPartition] = Counter()
-    for outage in trace.outages:
-        by_partition[outage.partition] += outage.until_ms - outage.from_ms
-    return {
-        "unavailable_partitions": len(by_partition),
-        "worst_unavailable_ms": max(by_partition.values(), default=0),
-    }
-
-
-def _sum_if_known(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return sum(known, 0.0) if len(known) == len(values) else None
-
 
 Columns = Mapping[str, Any]
 
@@ -231,16 +34,13 @@ Columns = Mapping[str, Any]
 def tabulate(trace: Trace, assignor: str, seed: int) -> dict[str, pa.Table]:
     """Return every table of `SCHEMAS` for a run, by name."""
     key = {"scenario": trace.world.name, "assignor": assignor, "seed": seed}
-    moved = list(round_moves(trace))
-    rounds = _rounds(trace, moved)
-    converged, labels = convergence(trace), _event_labels(trace)
-    longest_downtime_ms = trace.longest_downtime_ms
+    run, labels = _summary(trace), _event_labels(trace)
     tables: dict[str, Columns] = {
-        "runs": _of_rows([run_row(trace, rounds, moved, converged, labels, longest_downtime_ms)], "runs"),
-        "rounds": _of_rows(rounds, "rounds"),
-        "tasks": _tasks(trace, moved, longest_downtime_ms),
+        "runs": _of_rows([_run_row(run, labels)], "runs"),
+        "rounds": _of_rows(run.rounds, "rounds"),
+        "tasks": _tasks(run),
         "assignments": _assignments(trace),
-        "moves": _moves(trace, moved),
+        "moves": _moves(trace, run.moved),
         "task_states": _task_states(trace),
         "traffic": _traffic(trace),
         "other_traffic": other_traffic_columns(trace),
@@ -262,7 +62,7 @@ def tabulate(trace: Trace, assignor: str, seed: int) -> dict[str, pa.Table]:
         "convergence": _of_rows(
             [
                 {**dataclasses.asdict(event), "number": event.event, "event": labels[event.event]}
-                for event in converged.events
+                for event in run.converged.events
             ],
             "convergence",
         ),
@@ -274,6 +74,34 @@ def tabulate(trace: Trace, assignor: str, seed: int) -> dict[str, pa.Table]:
     return {name: _table(name, columns, key) for name, columns in tables.items()}
 
 
+def _summary(trace: Trace) -> RunSummary:
+    moved = list(round_moves(trace))
+    return RunSummary(trace, _rounds(trace, moved), moved)
+
+
+def _run_row(run: RunSummary, labels: Mapping[int, str]) -> dict[str, Any]:
+    """Return the row of a run in the table `runs`, by column; columns that are missing are null."""
+    application, converged = run.trace.world.application, run.converged
+    broker_release, client_release = application.releases
+    metrics = {
+        metric.name: metric.value(run)
+        for metric in RUN_METRICS.values()
+        if metric.type is not None and (metric.in_consumer_groups or not application.is_consumer_group)
+    }
+    return {
+        "broker_release": broker_release,
+        "client_release": client_release,
+        "protocol": str(application.group_configs.protocol),
+        "verdict": str(converged.verdict),
+        "verdict_round": converged.round,
+        "repeats_round": converged.repeats,
+        "cause": converged.cause,
+        "slowest_event": None if converged.slowest_event is None else labels[converged.slowest_event],
+        **run.costs,
+        **metrics,
+    }
+
+
 def _scaled_rounds(trace: Trace) -> Iterator[dict[str, Any]]:
     """Yield the decisions of autoscalers behind each round, by time."""
     for round_ in trace.rounds:
@@ -283,9 +111,7 @@ def _scaled_rounds(trace: Trace) -> Iterator[dict[str, Any]]:
 
 
 def _neighbor_row(trace: Trace) -> dict[str, Any]:
-    moved = list(round_moves(trace))
-    rounds, converged, labels = _rounds(trace, moved), convergence(trace), _event_labels(trace)
-    row = run_row(trace, rounds, moved, converged, labels, trace.longest_downtime_ms)
+    row = _run_row(_summary(trace), _event_labels(trace))
     return {**row, "application": trace.world.application.id, "neighbor": trace.world.name}
 
 
@@ -331,7 +157,7 @@ def _rounds(trace: Trace, moved: Sequence[RoundMoves]) -> list[dict[str, Any]]:
         known = trace.knows_racks(round_)
         rows.append(
             {
-                **{column: getattr(round_.measures, column) for column in MEASURE_COLUMNS},
+                **dataclasses.asdict(round_.measures),
                 "round": round_.number,
                 "requested_at_ms": round_.requested_at_ms,
                 "at_ms": round_.at_ms,
@@ -363,16 +189,17 @@ def _rounds(trace: Trace, moved: Sequence[RoundMoves]) -> list[dict[str, Any]]:
     return rows
 
 
-def _tasks(trace: Trace, moved: Sequence[RoundMoves], longest_downtime_ms: IntArray) -> Columns:
+def _tasks(run: RunSummary) -> Columns:
+    trace = run.trace
     stateful = trace.layout.tasks.stateful
     num_moves = np.zeros(len(stateful), dtype=np.int64)
-    for moves in moved:
+    for moves in run.moved:
         num_moves[moves.tasks] += 1
     return {
         "task": _ids(trace),
         "stateful": stateful,
-        "downtime_ms": trace.downtime_ms,
-        "longest_downtime_ms": longest_downtime_ms,
+        "downtime_ms": run.downtime_ms,
+        "longest_downtime_ms": run.longest_downtime_ms,
         "unqueryable_ms": arrow_column(trace.unqueryable_ms, pa.int64(), stateful),
         "max_processing_delay_ms": np.rint(trace.max_processing_delay_s * 1000).astype(np.int64),
         "active_moves": num_moves,

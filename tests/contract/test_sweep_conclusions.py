@@ -15,8 +15,7 @@ import pytest
 from pipeline.aggregate.aggregation import CELL_STATISTICS
 from pipeline.aggregate.stored_sweeps import StoredSweep
 from pipeline.aggregate.summary import build_summary, scenario_front
-from reports.analysis.metric import least_relevant
-from reports.analysis.metrics import METRIC
+from reports.analysis.metrics import METRIC, least_relevant
 from reports.analysis.sweeps.conclusion import conclude_sweeps
 from reports.render.terminal.sweep import draw
 

@@ -10,7 +10,7 @@ import pytest
 
 from assignor_sim.api.regression import stored_results_path
 from assignor_sim.api.running import run
-from reports.analysis.metrics import METRIC, NOT_CONVERGED
+from reports.analysis.metrics import ALL_METRICS
 from reports.analysis.stored.results import read_stored
 from scenarios.load import load
 from scenarios.resolution.known_problem import Fix, KnownProblem
@@ -19,7 +19,6 @@ from scenarios.shipped import list_scenarios
 pytestmark = pytest.mark.answers
 
 FILES = {file.stem: file for file in list_scenarios() if load(file).problem is not None}
-METRICS = METRIC | {NOT_CONVERGED.name: NOT_CONVERGED}
 
 
 def problem_of(name: str) -> KnownProblem:
@@ -62,7 +61,7 @@ def test_known_problems_have_different_titles() -> None:
 @pytest.mark.parametrize("name", FILES)
 def test_metrics_of_a_problem_exist_and_one_fix_is_simulated(name: str) -> None:
     problem = problem_of(name)
-    assert set(problem.metrics) <= set(METRICS)
+    assert set(problem.metrics) <= set(ALL_METRICS)
     assert any(fix.overrides or fix.assignor for fix in problem.fixes)
     for ticket in problem.tickets:
         assert ticket.startswith(("KAFKA-", "KIP-"))
@@ -73,7 +72,7 @@ def test_fix_lowers_a_metric_of_the_problem(name: str, number: int) -> None:
     problem = problem_of(name)
     before, after = stored_runs(FILES[name])[problem.shown_by], run_after(name, problem.fixes[number])
     lowered = []
-    for metric in (METRICS[key] for key in problem.metrics):
+    for metric in (ALL_METRICS[key] for key in problem.metrics):
         old, new = metric.of(before), metric.of(after)
         if (old is None and new is not None) or (old is not None and new is not None and new < old):
             lowered.append(metric.name)

@@ -6,11 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reports.analysis.metric import FORMATS
-from reports.analysis.metrics import ALL_METRICS
 from scenarios.language.conditions import parse_condition
 from simulator.results.expectation import COMPARISONS
-from simulator.results.run_metrics import METRIC_UNITS, MetricUnit
+from simulator.results.run_metrics import MetricUnit
 from tests.scenarios.scenario_texts import SMALL, load_text, mistakes_in
 
 EXPECT = """
@@ -20,11 +18,6 @@ expect:
   restored_bytes: [ ">= 1 GB", "<= +5%" ]
 """
 TWO = SMALL.replace("[high_availability]", "[high_availability, {assignor: legacy_sticky, label: sticky, expect: {}}]")
-
-
-def test_metrics_and_their_units_have_one_source() -> None:
-    assert list(ALL_METRICS) == list(METRIC_UNITS)
-    assert all(ALL_METRICS[name].write is FORMATS[unit] for name, unit in METRIC_UNITS.items())
 
 
 def test_conditions_have_units_places_and_a_reference() -> None:

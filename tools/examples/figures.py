@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from reports.analysis.metrics import METRIC, NOT_CONVERGED
+from reports.analysis.metrics import METRIC
 
 
 def first_runs(rows: Sequence[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
@@ -18,7 +18,7 @@ def first_runs(rows: Sequence[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]
 
 def show(run: Mapping[str, Any], key: str) -> str:
     """Return a metric of a run as text; the verdict if the group did not converge, so that there is none."""
-    if key == NOT_CONVERGED.name:
+    if key == "not_converged":
         return str(run["verdict"])
     value = METRIC[key].of(run)
     if value is not None:
@@ -28,7 +28,7 @@ def show(run: Mapping[str, Any], key: str) -> str:
 
 def title(key: str) -> str:
     """Return the title of a metric, or of the verdict."""
-    return "Verdict" if key == NOT_CONVERGED.name else METRIC[key].title
+    return "Verdict" if key == "not_converged" else METRIC[key].title
 
 
 def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from reports.analysis.formatting import NumberFormat, format_percent
-from reports.analysis.metric import FORMATS, LEAST_RELEVANT
+from reports.analysis.metrics import FORMATS, LEAST_RELEVANT
 from simulator.results.cross_rack_fetches import CrossRackFetches
 from simulator.results.run_metrics import MetricUnit
 from simulator.results.verdict import INCOMPARABLE

@@ -9,8 +9,7 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from reports.analysis.checkup.area import GRADES, Area, SituationRun, area_figure, worst_situation
-from reports.analysis.metric import least_relevant
-from reports.analysis.metrics import METRIC
+from reports.analysis.metrics import METRIC, least_relevant
 from reports.analysis.recommendation import MetricChange, SettingChange
 from reports.analysis.statistics import paired, summarize
 

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from reports.analysis.comparison import ComparisonRow, Tables, best_rows, rows_of_run, table_rows
 from reports.analysis.formatting import NumberFormat, format_bytes, format_clock, format_count, format_number
-from reports.analysis.metric import Metric
-from reports.analysis.metrics import METRIC, METRICS
+from reports.analysis.metrics import METRIC, METRICS, Metric
 from reports.analysis.runs.breakdowns import Breakdown, assignor_label, runs_by_assignor
 from reports.analysis.runs.client_loads import ClientLoad
 from reports.analysis.runs.rack_matrices import ALL, RackMatrix

@@ -10,8 +10,7 @@ from typing import Final
 import numpy as np
 
 from reports.analysis.comparison import ComparisonRow
-from reports.analysis.metric import Metric
-from reports.analysis.metrics import METRIC
+from reports.analysis.metrics import METRIC, Metric
 from reports.analysis.pareto import NOT_DOMINATED, dominators
 from reports.analysis.text import printable
 

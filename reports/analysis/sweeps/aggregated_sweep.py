@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
 
-from reports.analysis.metric import Metric
+from reports.analysis.metrics import Metric
 from reports.analysis.sweeps.sweep_directory import SweepAggregate
 from reports.analysis.text import printable
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from reports.analysis.metric import is_relevant
+from reports.analysis.metrics import is_relevant
 
 
 def most_balanced(means: Sequence[Sequence[float]], is_stable: Sequence[bool], least: Sequence[float]) -> int | None:

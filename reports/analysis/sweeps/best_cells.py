@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from reports.analysis.cells import Cell
-from reports.analysis.metric import Metric
-from reports.analysis.metrics import METRIC
+from reports.analysis.metrics import METRIC, Metric
 from reports.analysis.sweeps.aggregated_sweep import AggregatedCell, AggregatedSweep, Row, command
 from reports.analysis.sweeps.formatting import difference_interval, mean_cell, signed
 

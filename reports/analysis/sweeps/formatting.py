@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from reports.analysis.cells import UNKNOWN, Cell
 from reports.analysis.formatting import format_percent, format_range
-from reports.analysis.metric import Metric
+from reports.analysis.metrics import Metric
 from reports.analysis.sweeps.aggregated_sweep import MeanEstimate
 
 

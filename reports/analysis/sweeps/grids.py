@@ -8,8 +8,7 @@ from typing import Final
 
 from reports.analysis.cells import HEAT_STEPS, UNKNOWN, Cell, Grid
 from reports.analysis.formatting import format_count
-from reports.analysis.metric import Metric
-from reports.analysis.metrics import METRIC
+from reports.analysis.metrics import METRIC, Metric
 from reports.analysis.sweeps.aggregated_sweep import AggregatedSweep, MeanEstimate, Row
 from reports.analysis.sweeps.formatting import difference_cell, excludes_zero, mean_cell, share
 from reports.analysis.text import printable

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reports.analysis.metric import Metric
+from reports.analysis.metrics import Metric
 from reports.analysis.sweeps.aggregated_sweep import AggregatedSweep
 from reports.analysis.sweeps.formatting import excludes_zero, share
 from reports.analysis.sweeps.grids import HeatMap, factor_shares

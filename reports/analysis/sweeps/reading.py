@@ -8,8 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from reports.analysis.metric import Metric
-from reports.analysis.metrics import METRIC, METRICS
+from reports.analysis.metrics import METRIC, METRICS, Metric
 from reports.analysis.sweeps.aggregated_sweep import (
     AggregatedCell,
     AggregatedSweep,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from reports.analysis.cells import Cell
-from reports.analysis.metric import Metric, is_relevant, least_relevant
+from reports.analysis.metrics import Metric, is_relevant, least_relevant
 from reports.analysis.sweeps.aggregated_sweep import AggregatedCell, AggregatedSweep, MeanEstimate, command
 from reports.analysis.sweeps.balance import most_balanced
 from reports.analysis.sweeps.formatting import difference_cell, excludes_zero, mean_cell

@@ -14,7 +14,7 @@ from reports.analysis.formatting import (
     format_usd,
     time_unit,
 )
-from reports.analysis.metric import Metric
+from reports.analysis.metrics import Metric
 from reports.analysis.sweeps.aggregated_sweep import AggregatedCell, AggregatedSweep, MeanEstimate, Row
 from reports.analysis.sweeps.formatting import excludes_zero, share
 from reports.analysis.sweeps.grids import factor_shares, heat_map, largest_differences

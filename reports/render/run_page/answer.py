@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from reports.analysis.comparison import ComparisonRow, Tables
-from reports.analysis.metric import Metric
-from reports.analysis.metrics import METRIC
+from reports.analysis.metrics import METRIC, Metric
 from reports.analysis.runs.cumulative_downtime import cumulative_downtime, evenly_spaced
 from reports.analysis.runs.headline import headline
 from reports.analysis.runs.highlights import contrast, settled_sentence

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from reports.analysis import formatting
-from reports.analysis.metric import Metric
+from reports.analysis.metrics import Metric
 from reports.analysis.sweeps.aggregated_sweep import (
     AggregatedSweep,
     CellEstimates,

@@ -9,7 +9,7 @@ from typing import Any
 from pipeline.recommend.evaluator import Evaluator
 from pipeline.recommend.objective import parse_objective
 from pipeline.recommend.space import Candidate, Dimension, SearchSpace
-from reports.analysis.metric import Run
+from reports.analysis.metrics import Run
 from simulator.random_streams import random_stream
 from simulator.results.tables import RUNS
 

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from reports.analysis.metric import least_relevant
+from reports.analysis.metrics import least_relevant
 from reports.analysis.recommendation import MetricChange
 
 

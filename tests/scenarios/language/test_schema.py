@@ -23,7 +23,7 @@ from scenarios.language.units import (
     parse_time_of_day_ms,
 )
 from scenarios.language.yaml_reader import read_yaml
-from simulator.results.run_metrics import METRIC_UNITS
+from simulator.results.run_metrics import RUN_METRICS
 from tests.scenarios.scenario_texts import CONSUMERS, FULL, RUNNING, SMALL, mistakes_in, replace_in_small
 from tests.scenarios.test_mistakes import CASES
 
@@ -117,7 +117,7 @@ def test_every_key_is_described() -> None:
 def test_every_section_rejects_unknown_keys() -> None:
     schema = build_json_schema()
     for section in [schema, *schema["$defs"].values()]:
-        assert section["additionalProperties"] is False or section["propertyNames"]["enum"][1:] == list(METRIC_UNITS)
+        assert section["additionalProperties"] is False or section["propertyNames"]["enum"][1:] == list(RUN_METRICS)
 
 
 @pytest.mark.parametrize("model", [AssignorConfigs, StreamsConfigs, BrokerConfigs])

@@ -7,8 +7,7 @@ from random import Random
 
 import pytest
 
-from reports.analysis.metric import least_relevant
-from reports.analysis.metrics import METRIC
+from reports.analysis.metrics import METRIC, least_relevant
 from reports.analysis.sweeps.aggregated_sweep import AggregatedSweep, MeanEstimate
 from reports.analysis.sweeps.balance import most_balanced
 from reports.analysis.sweeps.grids import heat_map
