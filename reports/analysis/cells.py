@@ -149,6 +149,29 @@ def metric_column(
     return Column(header, title or metric.title, metric, cell or (lambda row: metric_cell(row, metric)))
 
 
+COLUMNS: tuple[Column, ...] = (
+    metric_column("cross_rack_source_partitions", "cross-\nrack par-\ntitions"),
+    metric_column("cost_above_bound", "cost\nabove\nbound", cost_above_bound_cell, title="Cost above lower bound"),
+    metric_column("cross_rack_bytes_per_s", "cross-\nrack\ntraffic"),
+    metric_column("cross_rack_usd_per_day", "cross-\nrack cost\nper day"),
+    metric_column("active_moves", "active\nmoves"),
+    metric_column("standby_moves", "standby\nmoves"),
+    metric_column("restored_bytes", "state\nrestored"),
+    metric_column("longest_downtime_ms", "longest\ntask\noutage"),
+    metric_column("worst_downtime_ms", "worst\ndowntime\nin total"),
+    metric_column("rebalances_to_converge", "rebal-\nances to\nconverge", title="Rebalances to converge"),
+    metric_column("time_to_converge_ms", "time to\nconverge", convergence_cell, title="Time to converge"),
+    metric_column("leader_compute_ms", "leader\ncompute"),
+    metric_column("load_skew", "load\nskew"),
+    metric_column("subtopology_skew", "subto-\npology\nskew"),
+    metric_column("tasks_without_rack_redundancy", "no rack\nredun-\ndancy", rack_redundancy_cell),
+)
+"""Columns of a comparison by default, which a conclusion must not contradict; JSON and CSV have all metrics.
+
+The legend below the table replaces the qualifiers of three titles.
+"""
+
+
 def verdict_column() -> Column:
     """Return the column of verdicts, which has no best row."""
     return Column("verdict", "Verdict", METRIC["rebalances"], lambda row: Cell(verdict_text(row)))

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from reports.analysis.cells import above_bound_cell, metric_cell
+from reports.analysis.cells import COLUMNS, above_bound_cell, metric_cell
 from reports.analysis.comparison import (
     ComparisonRow,
     Tables,
@@ -189,6 +189,7 @@ class Aspect:
         singular: the same for the value 1, if it differs.
         floor: differences up to this one do not count.
         share: differences up to this share of the lower value do not count.
+        noun: the aspect in a list of those without a clear difference; empty to leave it out there.
     """
 
     metric: str
@@ -197,6 +198,7 @@ class Aspect:
     floor: float
     share: float = 0.1
     singular: str = ""
+    noun: str = ""
 
     def phrase(self, value: float) -> str:
         """Return a value in words."""
@@ -215,13 +217,36 @@ class Aspect:
         return write(low) if write(low) == write(high) else format_range(low, high, write)
 
 
-_USD = Aspect("cross_rack_usd_per_day", "the lowest cross-rack cost per day", "{} per day across racks", 0.01)
-_TRAFFIC = Aspect("cross_rack_bytes_per_s", "the least cross-rack traffic", "{} across racks", 1_000)
-_CONVERGENCE = Aspect("time_to_converge_ms", "the shortest time to converge", "{} to converge", 10_000)
-
-_OUTAGE = Aspect("longest_downtime_ms", "the shortest task outage", "a task outage of up to {}", 2_000)
+_USD = Aspect(
+    "cross_rack_usd_per_day",
+    "the lowest cross-rack cost per day",
+    "{} per day across racks",
+    floor=0.01,
+    noun="cross-rack cost per day",
+)
+_TRAFFIC = Aspect(
+    "cross_rack_bytes_per_s",
+    "the least cross-rack traffic",
+    "{} across racks",
+    floor=1_000,
+    noun="steady-state cross-rack traffic",
+)
+_CONVERGENCE = Aspect(
+    "time_to_converge_ms", "the shortest time to converge", "{} to converge", 10_000, noun="time to converge"
+)
+_OUTAGE = Aspect(
+    "longest_downtime_ms",
+    "the shortest task outage",
+    "a task outage of up to {}",
+    floor=2_000,
+    noun="the longest task outage",
+)
 _DOWNTIME = Aspect(
-    "worst_downtime_ms", "the shortest task downtime in total", "up to {} of task downtime in total", 2_000
+    "worst_downtime_ms",
+    "the shortest task downtime in total",
+    "up to {} of task downtime in total",
+    floor=2_000,
+    noun="total task downtime",
 )
 
 MAIN_ASPECTS: Final = (
@@ -230,7 +255,7 @@ MAIN_ASPECTS: Final = (
     _USD,
     _TRAFFIC,
     _CONVERGENCE,
-    Aspect("restored_bytes", "the least restored state", "{} of restored state", 100e6),
+    Aspect("restored_bytes", "the least restored state", "{} of restored state", 100e6, noun="restored state"),
     Aspect(
         "tasks_without_rack_redundancy",
         "the fewest tasks without rack redundancy",
@@ -238,6 +263,7 @@ MAIN_ASPECTS: Final = (
         floor=1,
         share=0.25,
         singular="{} task without rack redundancy",
+        noun="rack redundancy",
     ),
 )
 """The aspects that are always compared, most important first.
@@ -260,34 +286,7 @@ MORE_ASPECTS: Final = (
 )
 """Aspects that are compared if at most `_FEW_ASPECTS` of the main ones differ."""
 
-TABLE_METRICS: Final = (
-    "cross_rack_source_partitions",
-    "cost_above_bound",
-    "cross_rack_bytes_per_s",
-    "cross_rack_usd_per_day",
-    "active_moves",
-    "standby_moves",
-    "restored_bytes",
-    "longest_downtime_ms",
-    "worst_downtime_ms",
-    "rebalances_to_converge",
-    "time_to_converge_ms",
-    "leader_compute_ms",
-    "load_skew",
-    "subtopology_skew",
-    "tasks_without_rack_redundancy",
-)
-"""Keys of the metrics that the comparison shows by default, which a conclusion must not contradict."""
-
-_NOUNS: Final = {
-    "cross_rack_usd_per_day": "cross-rack cost per day",
-    "cross_rack_bytes_per_s": "steady-state cross-rack traffic",
-    "longest_downtime_ms": "the longest task outage",
-    "worst_downtime_ms": "total task downtime",
-    "time_to_converge_ms": "time to converge",
-    "restored_bytes": "restored state",
-    "tasks_without_rack_redundancy": "rack redundancy",
-}
+_TABLE_METRICS: Final = tuple(column.metric.name for column in COLUMNS)
 _OCCURRENCES: Final = (
     ("rebalance", Aspect("rebalances", "the fewest rebalances", "{} rebalances", 0, singular="{} rebalance")),
     ("downtime", _OUTAGE),
@@ -460,7 +459,7 @@ def _compared(
     """Yield sentences on who is best in what, what that costs, and who is never better than another."""
     names = [row.assignor for row in rows]
     if not winners:
-        compared = [_NOUNS[aspect.metric] for aspect in values if aspect.metric in _NOUNS]
+        compared = [aspect.noun for aspect in values if aspect.noun]
         yield f"{listed(map(_quoted, names))}: no clear difference in {listed(compared) or 'any figure'}."
     if _CONVERGENCE not in values:
         yield f"{'Neither' if len(names) == 2 else 'No'} assignor converges within the run."
@@ -487,7 +486,7 @@ def _is_lowest(names: Sequence[str], aspect: Aspect, values: _Values) -> bool:
 def _lower_elsewhere(losers: Sequence[ComparisonRow], rows: Sequence[ComparisonRow]) -> Iterator[str]:
     """Yield sentences on the figures of the table in which other assignors are better than all of `losers`."""
     by_winners: dict[tuple[str, ...], list[str]] = {}
-    for name in TABLE_METRICS:
+    for name in _TABLE_METRICS:
         metric, best = METRIC[name], best_rows(rows, METRIC[name]) or _at_bound(rows, name)
         if name == "leader_compute_ms" and max(_maxima(rows, name), default=0) < MIN_NOTED_COMPUTE_MS:
             continue
@@ -538,7 +537,7 @@ def _trade_offs(
             prices.setdefault(_price(name, lost, values), []).append(_quoted(name))
         elif better := next((other for other in names if _dominates(other, name, values)), None):
             pair = (by_name[better], by_name[name])
-            if any(_is_lower(pair[1], pair[0], metric) for metric in TABLE_METRICS):
+            if any(_is_lower(pair[1], pair[0], metric) for metric in _TABLE_METRICS):
                 yield f"{_quoted(name)}: nowhere clearly better than {_quoted(better)}."
             else:
                 yield f"{_quoted(name)}: nowhere better than {_quoted(better)}."

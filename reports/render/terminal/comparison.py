@@ -18,15 +18,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from reports.analysis.cells import (
-    Cell,
-    Column,
-    convergence_cell,
-    cost_above_bound_cell,
-    metric_column,
-    rack_redundancy_cell,
-    verdict_column,
-)
+from reports.analysis.cells import COLUMNS, Cell, Column, metric_column, verdict_column
 from reports.analysis.comparison import ComparisonRow, Tables, best_rows, compare_runs, rows_by_scenario
 from reports.analysis.comparison_records import record_keys, records
 from reports.analysis.metrics import ALL_METRICS
@@ -192,28 +184,6 @@ def _wrapped(label: str, width: int) -> Text:
 
 FORMATS = ("table", "json", "csv", "markdown")
 """Formats of `render`."""
-
-COLUMNS: tuple[Column, ...] = (
-    metric_column("cross_rack_source_partitions", "cross-\nrack par-\ntitions"),
-    metric_column("cost_above_bound", "cost\nabove\nbound", cost_above_bound_cell, title="Cost above lower bound"),
-    metric_column("cross_rack_bytes_per_s", "cross-\nrack\ntraffic"),
-    metric_column("cross_rack_usd_per_day", "cross-\nrack cost\nper day"),
-    metric_column("active_moves", "active\nmoves"),
-    metric_column("standby_moves", "standby\nmoves"),
-    metric_column("restored_bytes", "state\nrestored"),
-    metric_column("longest_downtime_ms", "longest\ntask\noutage"),
-    metric_column("worst_downtime_ms", "worst\ndowntime\nin total"),
-    metric_column("rebalances_to_converge", "rebal-\nances to\nconverge", title="Rebalances to converge"),
-    metric_column("time_to_converge_ms", "time to\nconverge", convergence_cell, title="Time to converge"),
-    metric_column("leader_compute_ms", "leader\ncompute"),
-    metric_column("load_skew", "load\nskew"),
-    metric_column("subtopology_skew", "subto-\npology\nskew"),
-    metric_column("tasks_without_rack_redundancy", "no rack\nredun-\ndancy", rack_redundancy_cell),
-)
-"""Columns of the table and of Markdown; JSON and CSV have all metrics.
-
-The legend below the table replaces the qualifiers of three titles.
-"""
 
 _HEADER_WIDTH = 10
 _SHOWN_FROM = {"cross_rack_usd_per_day": 0, "leader_compute_ms": MIN_NOTED_COMPUTE_MS}
