@@ -25,7 +25,7 @@ def lines_by_run(changes: Iterable[ResultChange]) -> Iterator[tuple[str, list[st
     """Yield the title of each changed run and its lines: every metric, and the first changes of rounds and tasks."""
     for (assignor, seed), group in groupby(changes, key=lambda change: (change.assignor, change.seed)):
         run_changes = list(group)
-        lines = [str(change) for change in run_changes if change.kind in ("run", "metric")]
+        lines = [str(change) for change in run_changes if change.kind in ("run", "metric", "removed metric")]
         round_changes = [change for change in run_changes if change.kind in ("round", "task")]
         lines += [str(change) for change in round_changes[:_MAX_LINES]]
         if omitted := round_changes[_MAX_LINES:]:

@@ -27,6 +27,27 @@ def test_scenario_by_path(scenario):
 """
 
 
+ADDED_METRIC = """
+from simulator.results.run_metrics import MOVES, RUN_METRICS, MetricUnit, RunMetric
+
+RUN_METRICS["known_clients"] = RunMetric(
+    "known_clients", "Known clients", MetricUnit.COUNT, "Clients that ever join.",
+    lambda run: len(run.trace.world.clients), int, group=MOVES,
+)
+"""
+USER_TEST_OF_THE_METRIC = """
+def test_metric_is_a_column_of_results_and_comparisons(scenario, assignor_sim):
+    from reports.render.terminal.comparison import render
+
+    tables = assignor_sim.run(scenario, ["sticky"]).tables
+    [value] = tables["runs"]["known_clients"].to_pylist()
+    assert "known_clients" in render(tables, "csv")
+    assert f"| assignor | Known clients |\\n| --- | ---: |\\n| sticky | {value} |" in render(
+        tables, "markdown", metrics=["known_clients"]
+    )
+"""
+
+
 class Project:
     """A user's project, in which only assignor-sim is installed."""
 
@@ -71,6 +92,29 @@ def test_scenarios_are_tests_that_fail_with_the_differences(project: Project) ->
     assert failed.returncode == 1
     assert "round 1: task 0_3: stored on pod-" in failed.stdout
     assert "Traceback" not in failed.stdout
+
+
+def test_one_declaration_adds_a_metric_without_breaking_stored_results_and_its_removal_is_said(
+    project: Project,
+) -> None:
+    regression.record(project.scenario)
+    stored = regression.stored_results_path(project.scenario)
+    declaration = project.write("conftest.py", ADDED_METRIC)
+    user_test = project.write("tests/test_user.py", USER_TEST_OF_THE_METRIC)
+    added = project.pytest("--assignor-scenarios", "scenarios", "tests", "-v")
+    assert added.returncode == 0, added.stdout
+    assert "scenarios/small.yaml::as_stored PASSED" in added.stdout
+    assert "known_clients" not in stored.read_text(encoding="utf-8")
+    assert project.pytest("--assignor-scenarios", "scenarios", "--assignor-update").returncode == 0
+    assert '"known_clients": ' in stored.read_text(encoding="utf-8")
+    declaration.unlink()
+    user_test.unlink()
+    removed = project.pytest("--assignor-scenarios", "scenarios")
+    assert removed.returncode == 1
+    assert "small.yaml: 1 difference; " in removed.stdout
+    assert "this version has no such metric, record again" in removed.stdout
+    assert regression.record(project.scenario).startswith("stored, 1 difference; ")
+    assert project.pytest("--assignor-scenarios", "scenarios").returncode == 0
 
 
 def test_fixture_runs_over_all_scenarios_or_the_named_one(project: Project) -> None:

@@ -21,7 +21,7 @@ class ResultChange:
     Attributes:
         assignor: label of the assignor.
         seed: seed of the run.
-        kind: run, metric, round or task.
+        kind: run, metric, removed metric, round or task.
         name: key of the metric, key of the round's record, or task id; `run` for a run.
         round: number of the round; None for runs and metrics.
         before: stored value; for a task, its client and those of its standbys.
@@ -42,6 +42,8 @@ class ResultChange:
         if self.kind == "metric":
             before, after = self._values()
             return f"{self.name}: stored {before}, now {after}{self._difference()}"
+        if self.kind == "removed metric":
+            return f"{self.name}: stored {_value(self.before)}; this version has no such metric, record again"
         if self.kind == "round":
             if self.name == "round":
                 return f"round {self.round}: " + ("not stored" if self.after else "stored, but no longer happens")
@@ -127,8 +129,9 @@ def compare_results(
 ) -> list[ResultChange]:
     """Return the differences between stored and current results.
 
-    A metric that was added since is not in the stored results, so it is not compared. `allowed`: tolerances by metric;
-    none by default. `metrics_only` says whether to compare metrics only, not the rounds.
+    A metric that was added since is not in the stored results, so it is not compared. One that was removed since is a
+    difference: what is stored of it can no longer be verified. `allowed`: tolerances by metric; none by default.
+    `metrics_only` says whether to compare metrics only, not the rounds.
     """
     changes: list[ResultChange] = []
     for key, run in now.runs.items():
@@ -145,9 +148,10 @@ def _metric_changes(
     key: RunKey, old: StoredRun, new: StoredRun, allowed: Mapping[str, Tolerance]
 ) -> Iterator[ResultChange]:
     for name, before in old.figures.items():
-        after = new.figures.get(name)
-        if not is_same(name, before, after, allowed):
-            yield ResultChange(*key, "metric", name, None, before, after)
+        if name not in new.figures:
+            yield ResultChange(*key, "removed metric", name, None, before, None)
+        elif not is_same(name, before, new.figures[name], allowed):
+            yield ResultChange(*key, "metric", name, None, before, new.figures[name])
 
 
 def _round_changes(key: RunKey, old: StoredRun, new: StoredRun) -> Iterator[ResultChange]:

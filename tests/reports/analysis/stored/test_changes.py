@@ -103,7 +103,9 @@ def test_changed_metric_is_reported_with_percentage_and_direction(figures: dict[
 
 def test_only_stored_metrics_are_compared() -> None:
     assert change_lines(results(STAY), results(STAY, added_later=1)) == []
-    assert change_lines(results(STAY, removed=1), results(STAY)) == ["removed: stored 1, now null"]
+    assert change_lines(results(STAY, removed=1), results(STAY)) == [
+        "removed: stored 1; this version has no such metric, record again"
+    ]
 
 
 def test_metrics_only_ignores_rounds() -> None:
