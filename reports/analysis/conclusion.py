@@ -189,7 +189,7 @@ class Aspect:
         singular: the same for the value 1, if it differs.
         floor: differences up to this one do not count.
         share: differences up to this share of the lower value do not count.
-        noun: the aspect in a list of those without a clear difference; empty to leave it out there.
+        noun: the aspect in a list of aspects without a clear difference; empty to leave it out there.
     """
 
     metric: str
