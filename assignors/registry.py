@@ -33,7 +33,6 @@ from assignors.model.assignment import TaskAssignment, TaskAssignor
 from assignors.model.group_spec import StreamsGroupAssignor
 from assignors.model.state import ApplicationState
 from assignors.model.traffic_rates import RATES
-from assignors.renamed_parameters import rename_parameters, warn_of_old_parameters
 
 __all__ = [
     "ENTRY_POINT_GROUP",
@@ -158,7 +157,7 @@ def _import(name: str, importing: Callable[[], Any]) -> Any:
 
 
 def make(info: AssignorInfo, parameters: Mapping[str, Any] | None = None) -> TaskAssignor:
-    """Build an assignor with parameters; warn of parameters that a built-in assignor has under a new name.
+    """Build an assignor with parameters.
 
     Raises UnknownAssignorError if the assignor has no such parameter, or rejects the value.
     """
@@ -168,9 +167,6 @@ def make(info: AssignorInfo, parameters: Mapping[str, Any] | None = None) -> Tas
         raise UnknownAssignorError(
             f"cannot build assignor '{info.name}': the release is part of the name, as in {name}@{info.releases[0]}"
         )
-    if is_built_in(info):
-        given, old = rename_parameters(given)
-        warn_of_old_parameters(info.name, old)
     try:
         return info.make(**given)
     except (TypeError, ValueError) as error:

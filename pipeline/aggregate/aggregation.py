@@ -26,7 +26,6 @@ from pipeline.storage import Storage
 from reports.analysis.metrics import METRICS, Run
 from reports.analysis.statistics import Floats, PairedDifference, SampleSummary, paired, summarize
 from reports.analysis.sweeps.tables import AGGREGATE_SCHEMAS, CELLS, DIFFERENCES, OBJECTIVES
-from simulator.results.renamed_keys import RENAMED_RUN_KEYS
 from simulator.results.tables import RUNS
 from simulator.results.verdict import INCOMPARABLE, Verdict
 
@@ -318,18 +317,8 @@ def _settings_schema(sweep: StoredSweep) -> pa.Schema:
 
 
 def _read(spark: SparkSession, path: str, schema: pa.Schema) -> DataFrame:
-    """Read columns by name, also under their old names; passing the schema saves a Spark job that infers it."""
-    from pyspark.sql import functions
-
-    old_names = {new: old for old, new in RENAMED_RUN_KEYS.items() if new in schema.names}
-    old_fields = [schema.field(new).with_name(old) for new, old in old_names.items()]
-    both = pa.schema([*schema, *old_fields])
-    rows = spark.read.schema(_spark_schema(both)).option("recursiveFileLookup", "true").parquet(path).toDF(*both.names)
-    columns = (
-        functions.coalesce(name, old_names[name]).alias(name) if name in old_names else functions.col(name)
-        for name in schema.names
-    )
-    return rows.select(*columns)
+    """Read columns by name; passing the schema saves a Spark job that infers it."""
+    return spark.read.schema(_spark_schema(schema)).option("recursiveFileLookup", "true").parquet(path)
 
 
 def _fronts(cells: DataFrame) -> DataFrame:

@@ -122,7 +122,6 @@ class IngestBatch:
     def from_json(cls, text: str) -> IngestBatch:
         """Read the description of a batch; raise IngestError if another release has written it."""
         record = json.loads(text)
-        record["counts"].pop("negative_zeros", None)  # Of earlier releases.
         if record.pop("version") != _VERSIONS["chunks" in record]:
             raise IngestError(
                 f"{BATCHES}/{record['number']}: written by another release of assignor-sim; ingest all files with "

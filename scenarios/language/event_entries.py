@@ -39,9 +39,6 @@ CrashedDisk = Annotated[
         "and the Kafka release; kept as after a clean close; lost. Default: unflushed_lost."
     ),
 ]
-FormerKeepsState = Annotated[
-    bool | None, Field(description="Former form of disk, until 0.3.0: true for the default, false for lost.")
-]
 
 STRATEGY_KEYS: Final = ("strategy", "parameters", "topics", "remove_brokers", "replication_factor", "rack_aware")
 """The keys of a reassignment that apply only if a strategy plans it."""
@@ -71,7 +68,6 @@ class CrashEvent(ClientsEvent):
     )
     down: Duration | None = Field(default=None, description="Time until they restart; by default they never do.")
     disk: CrashedDisk = None
-    keeps_state: FormerKeepsState = None
 
 
 class RolloutConfigs(AssignorConfigs):
@@ -120,7 +116,6 @@ class RollingBounceEvent(ClosingEvent, ClientsEvent):
     disk: Literal["kept", "lost"] | None = Field(
         default=None, description="Whether the state directories survive: kept, or lost; default: kept."
     )
-    keeps_state: FormerKeepsState = None
     configs: RolloutConfigs = Field(
         default_factory=RolloutConfigs,
         description="Configs that the clients have after the restart, with Kafka's own keys; a rollout.",
@@ -237,7 +232,6 @@ class ChurnEvent(ClientsEvent):
         default=None, description="Mean downtime after a crash; by default crashed clients never restart."
     )
     disk: CrashedDisk = None
-    keeps_state: FormerKeepsState = None
     until: Duration | None = Field(default=None, description="End of the churn, from the start; default: never.")
 
 

@@ -13,7 +13,6 @@ from assignors.errors import UnknownAssignorError
 from assignors.model.assignment import TaskAssignor
 from assignors.model.configs import AssignmentConfigs
 from assignors.registry import AssignorInfo
-from assignors.renamed_parameters import describe_rename, rename_parameters
 from scenarios.language.errors import did_you_mean, format_value
 from scenarios.language.fields import valid_entries
 from scenarios.language.paths import ScenarioPath
@@ -86,8 +85,7 @@ def resolve_assignors(
         clients.check_tags(entry.configs.rack_aware_assignment_tags, (*path, "configs"), source_map)
         releases = releases_of(entry, of_scenario)
         info = _check_assignor(entry, releases, path, source_map)
-        parameters, _ = rename_parameters(entry.parameters)
-        label = entry.label or _label(entry.assignor if info is None else info.name, parameters, entry)
+        label = entry.label or _label(entry.assignor if info is None else info.name, entry)
         follows = info is not None and "@" not in entry.assignor and info.follows_release
         states = () if entry.kafka is None else entry.kafka.stated()
         if (
@@ -97,7 +95,7 @@ def resolve_assignors(
             and (_runner(info) in (*upgraded, *states) or label in named_releases)
         ):
             # The release changes, or another entry or kafka names it: this one keeps the name without a release.
-            label = _label(info.name.partition("@")[0], parameters, entry)
+            label = _label(info.name.partition("@")[0], entry)
         if label in labels:
             source_map.add_mistake(
                 (*path, "label"), f"{format_value(label)} is also the label of another assignor; set a unique label"
@@ -110,7 +108,7 @@ def resolve_assignors(
             AssignorSpec(
                 label=label,
                 info=info,
-                parameters=parameters,
+                parameters=entry.parameters,
                 configs=replace(configs, **changes),
                 changed=changed,
                 protocol=None if entry.configs.group_protocol is None else GroupProtocol(entry.configs.group_protocol),
@@ -134,18 +132,15 @@ def _check_assignor(
     except UnknownAssignorError as error:
         source_map.add_mistake((*path, "assignor"), str(error))
         return None
-    parameters, old = rename_parameters(entry.parameters)
-    for name in old:
-        source_map.add_warning((*path, "parameters", name), describe_rename(name))
-    known = list(parameters if info.parameter_names is None else info.parameter_names)
-    for key in parameters:
+    known = list(entry.parameters if info.parameter_names is None else info.parameter_names)
+    for key in entry.parameters:
         if key not in known:
             source_map.add_mistake(
                 (*path, "parameters", key), f"not a parameter of {info.name} ({did_you_mean(key, known)})"
             )
             return info
     try:
-        registry.make(info, parameters)
+        registry.make(info, entry.parameters)
     except UnknownAssignorError as error:
         source_map.add_mistake((*path, "parameters"), str(error))
     return info
@@ -160,12 +155,12 @@ def _labels_with_releases(entries: Sequence[AssignorSettings]) -> Iterator[str]:
     for _, entry in valid_entries(entries):
         if "@" in entry.assignor and not entry.label:
             with suppress(UnknownAssignorError):
-                yield _label(registry.find(entry.assignor).name, rename_parameters(entry.parameters)[0], entry)
+                yield _label(registry.find(entry.assignor).name, entry)
 
 
-def _label(name: str, parameters: Mapping[str, Any], entry: AssignorSettings) -> str:
+def _label(name: str, entry: AssignorSettings) -> str:
     """Return the default label: the assignor's name with its releases, parameters and configs."""
     releases = {} if entry.kafka is None else entry.kafka.keys()
     configs = entry.configs.model_dump(by_alias=True, exclude_unset=True)
-    settings = [f"{key}={value}" for key, value in [*releases.items(), *parameters.items(), *configs.items()]]
+    settings = [f"{key}={value}" for key, value in [*releases.items(), *entry.parameters.items(), *configs.items()]]
     return f"{name} ({', '.join(settings)})" if settings else name

@@ -38,7 +38,6 @@ from scenarios.language.upgrade_entry import UpgradeEvent
 from scenarios.language.validation import SourceMap
 from scenarios.resolution.clients import ResolvedClients
 from scenarios.resolution.configs import check_configs
-from scenarios.resolution.disks import resolve_disk
 from scenarios.resolution.event_context import EventContext
 from scenarios.resolution.pod_events import resolve_pod_event
 from scenarios.resolution.reassignment_events import resolve_reassignment, resolve_replica_move
@@ -156,7 +155,7 @@ def resolve_churn(
         crashes_per_h=event.crashes or 0,
         joins_per_h=event.joins or 0,
         down_ms=event.down,
-        disk=resolve_disk(event, Disk.UNFLUSHED_LOST, path, context),
+        disk=Disk(event.disk or Disk.UNFLUSHED_LOST),
     )
 
 
@@ -360,13 +359,13 @@ def _resolve_clients(
         case StaggeredClientsEvent():
             yield Join(at_ms, clients, event.every)
         case CrashEvent(pick=None):
-            yield Crash(at_ms, clients, event.down, resolve_disk(event, Disk.UNFLUSHED_LOST, path, context))
+            yield Crash(at_ms, clients, event.down, Disk(event.disk or Disk.UNFLUSHED_LOST))
         case CrashEvent(pick=int(pick)):
             if clients and pick > len(clients):
                 context.source_map.add_mistake(
                     (*path, "pick"), f"{pick} is more than the number of clients ({len(clients)})"
                 )
-            disk = resolve_disk(event, Disk.UNFLUSHED_LOST, path, context)
+            disk = Disk(event.disk or Disk.UNFLUSHED_LOST)
             yield CrashPlan(at_ms, tuple(event.clients), clients, pick, event.down, disk)
         case RollingBounceEvent():
             yield _resolve_bounce(event, at_ms, clients, path, context)
@@ -398,7 +397,7 @@ def _resolve_bounce(
         is_shuffled=event.order == "shuffled",
         down_ms=event.down,
         pause_ms=event.pause,
-        disk=resolve_disk(event, Disk.KEPT, path, context),
+        disk=Disk(event.disk or Disk.KEPT),
         changes=check_configs(event.configs, (*path, "configs"), context.source_map),
         announces_rack=event.client_rack,
         closing=event.closing(),

@@ -23,7 +23,6 @@ import pyarrow.parquet as pq
 
 from simulator.results.output_lock import local_target, output_lock, replace_directory
 from simulator.results.regular_files import read_document
-from simulator.results.renamed_keys import RENAMED_TABLES, rename_tables
 from simulator.results.table_checks import (
     MAX_ROWS,
     Reference,
@@ -275,26 +274,22 @@ RUNS_FORMAT: Final = ResultFormat(
 
 
 def read_results(directory: Path, expected: ResultFormat = RUNS_FORMAT) -> tuple[dict[str, pa.Table], dict[str, Any]]:
-    """Read a result directory; warn if an earlier release wrote it with keys that were renamed since.
+    """Read a result directory.
 
     Readers need no further checks: manifest, columns, types, nulls, numbers and references between tables are valid. A
     table may be missing, because an earlier release did not write it. `directory`: the directory, possibly of an
-    unknown author; `expected`: what it should hold. Returns the tables with current names and columns, and the
-    manifest. Raises ResultsError if the directory does not hold such results; the message names the file, the column
-    and what would be right.
+    unknown author; `expected`: what it should hold. Returns the tables and the manifest. Raises ResultsError if the
+    directory does not hold such results; the message names the file, the column and what would be right.
     """
     try:
         manifest = _read_manifest(directory, expected)
         files = {path.stem: path for path in sorted(directory.glob("*.parquet"))}
-        known = {name: path for name, path in files.items() if RENAMED_TABLES.get(name, name) in expected.schemas}
-        read = {name: read_table(path) for name, path in known.items()}
-        tables = rename_tables(read, str(directory))
-        paths = {RENAMED_TABLES.get(name, name): path for name, path in known.items()} | known
+        tables = {name: read_table(path) for name, path in files.items() if name in expected.schemas}
         empty = TableRules()
         for name, table in tables.items():
             rules = expected.rules.get(name, empty)
-            tables[name] = check_schema(paths[name], table, expected.schemas[name], rules, expected.remedy)
-        check_relations(paths.__getitem__, tables, expected.rules, expected.references)
+            tables[name] = check_schema(files[name], table, expected.schemas[name], rules, expected.remedy)
+        check_relations(files.__getitem__, tables, expected.rules, expected.references)
     except FileNotFoundError as error:
         if (directory / MANIFEST).exists():
             raise ResultsError(f"{error.filename}: {error.strerror}; {expected.remedy}") from error

@@ -12,7 +12,6 @@ from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from simulator.results.renamed_keys import RENAMED_RUN_KEYS
 from simulator.results.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -659,9 +658,6 @@ RUN_METRICS: Final = {metric.name: metric for metric in _METRICS}
 
 
 def metric_hint(name: str, known: Sequence[str] = tuple(RUN_METRICS)) -> str:
-    """Return what may be meant by an unknown key of a metric: its new key, the closest one, or all known ones."""
-    renamed = RENAMED_RUN_KEYS.get(name)
-    if renamed in known:
-        return f"renamed to '{renamed}'"
+    """Return what may be meant by an unknown key of a metric: the closest one, or all known ones."""
     close = difflib.get_close_matches(name[:100], known, n=1)
     return f"did you mean '{close[0]}'?" if close else f"metrics: {', '.join(known)}"

@@ -60,7 +60,7 @@ def test_override_sets_a_condition_and_is_its_place() -> None:
     ("expect", "mistake"),
     [
         ("worst_downtim_ms: '< 1s'", "expect.worst_downtim_ms: unknown metric (did you mean 'worst_downtime_ms'?)"),
-        ("worst_down_ms: '< 1s'", "expect.worst_down_ms: unknown metric (renamed to 'worst_downtime_ms')"),
+        ("worst_down_ms: '< 1s'", "expect.worst_down_ms: unknown metric (did you mean 'worst_downtime_ms'?)"),
         ("worst_downtime_ms: 60s", "expect.worst_downtime_ms: '60s' has no comparison (as in '< 60s'; comparisons: "),
         ("active_moves: 3", "expect.active_moves: 3 has no comparison (as in '<= 3')"),
         ("active_moves: true", "expect.active_moves: expected a condition such as '<= 5', found true"),

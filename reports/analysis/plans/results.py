@@ -12,7 +12,6 @@ from reports.analysis.comparison import TableError, Tables
 from reports.analysis.plans.plan_row import TODAY, PlanRow, parse_plan_rows
 from reports.analysis.plans.tables import PLAN_REFERENCES, PLAN_RULES, PLAN_SCHEMAS
 from simulator.results.regular_files import read_document
-from simulator.results.renamed_keys import rename_keys, warn_of_old_keys
 from simulator.results.result_directory import MANIFEST, ResultFormat, ResultsError, read_results
 
 if TYPE_CHECKING:
@@ -96,22 +95,21 @@ def _read(directory: Path) -> PlanResults:
     for name in PLAN_SCHEMAS:
         if name not in tables:
             raise TableError(f"{directory}: table {name!r} is missing; plan again with this version")
-    records = [rename_keys(record) for record in manifest["plans"]]
-    warn_of_old_keys(str(directory), (key for _, old in records for key in old))
-    for number, (record, _) in enumerate(records):
+    records = manifest["plans"]
+    for number, record in enumerate(records):
         try:
             validated(PlanRecord, record)
-            _check_strategy(number, record["strategy"], [earlier["strategy"] for earlier, _ in records[:number]])
+            _check_strategy(number, record["strategy"], [earlier["strategy"] for earlier in records[:number]])
         except JsonError as error:
             raise ResultsError(f"{directory / MANIFEST}: plans[{number}].{error}") from None
-    names = {record["strategy"] for record, _ in records}
+    names = {record["strategy"] for record in records}
     for name, table in tables.items():
         unknown = sorted(set(table["strategy"].unique().to_pylist()) - names)
         if unknown:
             raise ResultsError(
                 f"{directory / name}.parquet: column 'strategy': {ascii(unknown[0])[:60]} is not in {MANIFEST}"
             )
-    return PlanResults(tuple(parse_plan_rows([record for record, _ in records])), tables, manifest)
+    return PlanResults(tuple(parse_plan_rows(records)), tables, manifest)
 
 
 def _check_strategy(number: int, name: str, earlier: Sequence[str]) -> None:

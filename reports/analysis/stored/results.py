@@ -13,7 +13,6 @@ from typing import Any, Final
 
 from reports.analysis.comparison import Tables, table_rows
 from reports.analysis.stored.rounds import stored_rounds
-from simulator.results.renamed_keys import RENAMED_RUN_KEYS, rename_keys, warn_of_old_keys
 
 FORMAT: Final = 2
 
@@ -97,10 +96,7 @@ def write_stored(results: StoredResults) -> str:
 
 
 def read_stored(text: str, name: str) -> StoredResults:
-    """Parse a stored results file; warn if an earlier release wrote it with keys that were renamed since.
-
-    Returns the results, with current keys. Raises StoredResultsError if the file does not hold valid stored results.
-    """
+    """Parse a stored results file; raise StoredResultsError if the file does not hold valid stored results."""
     from reports.analysis.stored.stored_file import StoredFile
     from simulator.results.json_documents import JsonError, read_json, validated
 
@@ -112,15 +108,11 @@ def read_stored(text: str, name: str) -> StoredResults:
             f"{name}: not stored results of format {FORMAT}: {error}; record them again"
         ) from error
     runs: dict[RunKey, StoredRun] = {}
-    all_old: list[str] = []
     for number, run in enumerate(stored.runs):
         key = run.assignor, run.seed
         if key in runs:
             raise StoredResultsError(f"{name}: runs[{number}]: has assignor and seed of an earlier run; record again")
-        figures, old = rename_keys(run.figures, RENAMED_RUN_KEYS)
-        all_old += old
-        runs[key] = StoredRun(figures, tuple(round_.model_dump() for round_ in run.rounds))
-    warn_of_old_keys(name, all_old)
+        runs[key] = StoredRun(run.figures, tuple(round_.model_dump() for round_ in run.rounds))
     origin = ResultOrigin(stored.scenario.sha256, stored.scenario.imports, stored.model, stored.versions)
     return StoredResults(stored.scenario.name, origin, runs)
 

@@ -16,7 +16,6 @@ from reports.analysis.comparison import TableError
 from reports.analysis.sweeps.tables import AGGREGATE_SCHEMAS
 from simulator.results.json_documents import JsonError, read_json, validated
 from simulator.results.regular_files import read_document
-from simulator.results.renamed_keys import RENAMED_KEYS, rename_columns, rename_keys, warn_of_old_keys
 from simulator.results.result_directory import ResultsError
 from simulator.results.table_checks import (
     Reference,
@@ -104,12 +103,12 @@ def is_sweep_directory(directory: Path) -> bool:
 
 
 def read_aggregate(directory: Path) -> SweepAggregate:
-    """Read the aggregate of a sweep; warn if an earlier release wrote it with keys that were renamed since.
+    """Read the aggregate of a sweep.
 
     Readers need no further checks: manifest, summary, columns, types, nulls, numbers and references are valid.
-    `directory`: the directory of the sweep, possibly of an unknown author. Returns the aggregate, with current keys.
-    Raises TableError if the sweep is not aggregated, or was aggregated together with other sweeps. Raises ResultsError
-    if a file is not valid; the message names the file, the place and what would be right.
+    `directory`: the directory of the sweep, possibly of an unknown author. Raises TableError if the sweep is not
+    aggregated, or was aggregated together with other sweeps. Raises ResultsError if a file is not valid; the message
+    names the file, the place and what would be right.
     """
     from reports.analysis.sweeps.stored_manifest import AggregateSummary, SweepManifest
 
@@ -119,8 +118,7 @@ def read_aggregate(directory: Path) -> SweepAggregate:
         raise TableError(f"{directory}: not aggregated yet; {remedy}")
     try:
         manifest, summary = (_json(path) for path in (directory / _MANIFEST, folder / _SUMMARY))
-        read = {name: read_table(folder / name) for name in REQUIRED_TABLES}
-        summary, tables = _with_current_keys(summary, read, str(folder))
+        tables = {name: read_table(folder / name) for name in REQUIRED_TABLES}
         _validate(directory / _MANIFEST, SweepManifest, manifest)
         _validate(folder / _SUMMARY, AggregateSummary, summary)
         if len(summary["sweeps"]) != 1 or len(summary["scenarios"]) != 1:
@@ -171,38 +169,6 @@ def _check_cells(
             raise TableMistake(
                 f"{folder / _SUMMARY}: sweeps[0].factors: {len(names)} factors, but {source} has {number}"
             )
-
-
-def _with_current_keys(
-    summary: dict[str, Any], tables: Mapping[str, pa.Table], source: str
-) -> tuple[dict[str, Any], dict[str, pa.Table]]:
-    """Return summary and tables with current metric keys; warn if any were old."""
-    old: set[str] = set()
-
-    def rename(value: Any) -> Any:
-        if isinstance(value, Mapping):
-            record, renamed = rename_keys({key: rename(item) for key, item in value.items()})
-            old.update(renamed)
-            return record
-        if isinstance(value, list):
-            return [rename(item) for item in value]
-        if isinstance(value, str) and value in RENAMED_KEYS:
-            old.add(value)
-            return RENAMED_KEYS[value]
-        return value
-
-    current = {}
-    for name, table in tables.items():
-        table, renamed = rename_columns(table)
-        old.update(renamed)
-        for column in {"metric", "best_of"} & set(table.column_names):
-            field = table.schema.field(column)
-            values = pa.array(rename(table[column].to_pylist()), field.type)
-            table = table.set_column(table.column_names.index(column), field, values)
-        current[name] = table
-    result = rename(summary)
-    warn_of_old_keys(source, old)
-    return result, current
 
 
 def _json(path: Path) -> dict[str, Any]:

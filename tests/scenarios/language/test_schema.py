@@ -66,9 +66,8 @@ def _keys_of(text: str) -> set[str]:
 def test_full_scenarios_have_every_key_except_file_keys() -> None:
     files = {"from", "topology", "log_dirs", "plan", "quantile", "starts_at", "alongside", "workload", "pods"}
     files.add("includes_application")
-    former = {"keeps_state"}
     declared = {key for key, _ in _properties(build_json_schema())}
-    assert declared - files - former - {*_keys_of(FULL), *_keys_of(RUNNING), *_keys_of(CONSUMERS)} == set()
+    assert declared - files - {*_keys_of(FULL), *_keys_of(RUNNING), *_keys_of(CONSUMERS)} == set()
 
 
 @pytest.mark.parametrize(

@@ -44,19 +44,6 @@ def test_disks_after_events() -> None:
     ]
 
 
-@pytest.mark.parametrize(("former", "disk"), [("true", Disk.UNFLUSHED_LOST), ("false", Disk.LOST)])
-def test_former_key_is_accepted_with_a_warning(former: str, disk: Disk) -> None:
-    scenario = with_events(f"crash: {{clients: app, keeps_state: {former}}}")
-    assert disks(scenario) == [disk]
-    [warning] = [text for text in scenario.warnings if "keeps_state" in text]
-    assert f"renamed to disk; accepted until release 0.3.0. Write disk: {disk.value}" in warning
-
-
-def test_former_key_conflicts_with_its_replacement() -> None:
-    with pytest.raises(ScenarioError, match="keeps_state: conflicts with disk"):
-        with_events("crash: {clients: app, disk: lost, keeps_state: false}")
-
-
 def test_a_client_that_closes_flushes_its_stores() -> None:
     with pytest.raises(ScenarioError, match=r"rolling_bounce\.disk"):
         with_events("rolling_bounce: {clients: app, disk: unflushed_lost}")

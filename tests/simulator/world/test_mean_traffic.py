@@ -155,13 +155,3 @@ def test_rates_are_not_a_scenario_parameter() -> None:
         loads(wrong)
     right = text.replace("  - high_availability\n", "  - {assignor: optimal, parameters: {minimizes: bytes}}\n")
     assert loads(right).assignors[0].parameters == {"minimizes": TrafficUnit.BYTES}
-
-
-def test_old_name_of_a_parameter_is_accepted_with_a_warning() -> None:
-    text = find_scenario(Path("cross_zone_bill")).read_text()
-    old = text.replace("  - high_availability\n", "  - {assignor: optimal, parameters: {minimises: bytes}}\n")
-    scenario = loads(old)
-    assert scenario.assignors[0].parameters == {"minimizes": TrafficUnit.BYTES}
-    assert scenario.assignors[0].label == "optimal (minimizes=bytes)"
-    warning = "parameter 'minimises' was renamed to 'minimizes'; the old name is accepted until release 0.3.0"
-    assert [text for text in scenario.warnings if warning in text]

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from reports.analysis.stored.results import (
-    INPUT_COLUMNS,
     StoredResultsError,
     collect_results,
     read_stored,
     write_stored,
 )
 from reports.analysis.stored.rounds import MAX_CHANGES, placements, placements_by_round, stored_rounds
-from simulator.results.renamed_keys import RenamedKeysWarning
-from simulator.results.tables import SCHEMAS
 from tests.reports import sample_runs
 from tests.reports.sample_stored_results import ORIGIN, results, rounds
 
@@ -104,24 +100,3 @@ def test_incomplete_results_are_rejected(path: str) -> None:
 def test_other_content_is_rejected(text: str) -> None:
     with pytest.raises(StoredResultsError, match=r"^here\.json: not stored results"):
         read_stored(text, "here.json")
-
-
-def test_results_of_release_0_1_are_read_with_current_keys() -> None:
-    old = (Path(__file__).parent / "written_by_0_1.expected.json").read_text(encoding="utf-8")
-    with pytest.warns(RenamedKeysWarning, match=r"^old\.json: .*computing_ms, down_ms, .*until release 0\.3\.0"):
-        stored = read_stored(old, "old.json")
-    [run] = stored.runs.values()
-    later = (*INPUT_COLUMNS, "longest_downtime_ms", "cross_rack_usd_per_day")
-    assert list(run.figures) == [name for name in SCHEMAS["runs"].names if name not in later]
-    assert list(run.figures.values()) == list(json.loads(old)["runs"][0]["figures"].values())
-    assert (run.figures["rebalances"], run.figures["downtime_ms"]) == (38, 9_000)
-    assert len(run.rounds) == 38
-
-
-@pytest.mark.filterwarnings("ignore::simulator.results.renamed_keys.RenamedKeysWarning")
-def test_keys_renamed_before_release_0_1_are_read() -> None:
-    current = results(FIRST, THEN, rebalances_to_converge=17, time_to_converge_ms=5_448_000)
-    text = write_stored(current)
-    old = text.replace("rebalances_to_converge", "rounds_to_stable").replace("time_to_converge_ms", "stable_after_ms")
-    assert old != text
-    assert read_stored(old, "file") == current
