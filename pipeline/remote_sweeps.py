@@ -10,7 +10,8 @@ from pathlib import Path
 from pipeline.errors import SparkError
 from pipeline.session import connect
 from pipeline.storage import Storage
-from reports.analysis.sweeps.sweep_directory import is_sweep_directory
+from reports.analysis.sweeps.sweep_directory import SWEEP_KIND
+from simulator.results.result_directory import stored_kind
 from simulator.results.temporary_folder import temporary_folder
 
 _MANIFEST, _AGGREGATE = "manifest.json", "aggregate"
@@ -40,6 +41,6 @@ def local_copies(uris: Sequence[str], settings: Mapping[str, str]) -> Iterator[d
                 for name in (_MANIFEST, _AGGREGATE):
                     if storage.exists(name):
                         storage.download(copy, name)
-                if not is_sweep_directory(copy):
+                if stored_kind(copy) != SWEEP_KIND:
                     raise SparkError(f"{uri}: not a sweep directory; copy results of other commands to this machine")
         yield copies

@@ -16,7 +16,7 @@ from assignors.model.consumer_group import (
     SubscriptionType,
 )
 from assignors.model.ids import TopicId, TopicPartition
-from simulator.results.json_documents import validated
+from simulator.results.schema_checks import check_record
 
 Json = Mapping[str, Any]
 
@@ -58,7 +58,7 @@ class _ConsumerProblem(_ConsumerProblemModel):
 
 def parse_consumer_problem(problem: Json) -> ConsumerGroupState:
     """Build the state of a problem; raise ValueError if the problem does not conform to the schema."""
-    document = validated(_ConsumerProblem, problem)
+    document = check_record(_ConsumerProblem, problem)
     return ConsumerGroupState.of(
         members=[
             ConsumerMember(

@@ -16,7 +16,7 @@ from assignors.model.columns import IntArray
 from assignors.model.configs import AssignmentConfigs, RackAwareStrategy
 from assignors.model.ids import ProcessId, TaskId, TopicPartition
 from assignors.model.state import ApplicationState, KafkaStreamsState, TaskInfo, TaskTopicPartition
-from simulator.results.json_documents import JsonError, read_json, validated
+from simulator.results.schema_checks import SchemaError, check_record, read_json
 
 Json = Mapping[str, Any]
 Long = Annotated[int, Field(ge=-(2**63) + 1, le=2**63 - 1)]
@@ -80,8 +80,8 @@ def read_problems(source: TextIO, name: str) -> Iterator[Problem]:
         try:
             content = read_json(text)
             if isinstance(content, dict) and isinstance(content.get("problem"), dict):
-                validated(_ExpectedAnswers, content)
-        except JsonError as error:
+                check_record(_ExpectedAnswers, content)
+        except SchemaError as error:
             raise ProblemError(f"{name}:{number}: {error}") from None
         if isinstance(content, dict) and isinstance(content.get("problem"), dict):
             problem = Problem(number, content["problem"], content.get("expected"), content.get("expected_hash_order"))
@@ -165,7 +165,7 @@ def parse_problem(problem: Json) -> ApplicationState:
 
     Raises ConfigError if Kafka rejects a config value, and ValueError if the problem does not conform to the schema.
     """
-    document = validated(_ProblemDocument, problem)
+    document = check_record(_ProblemDocument, problem)
     return ApplicationState.of(
         tasks=[_parse_task(task, document.partition_racks) for task in document.tasks],
         clients=[_parse_client(client) for client in document.clients],

@@ -105,11 +105,10 @@ def read_stored_scenario(directory: Path, manifest: Mapping[str, Any]) -> Scenar
             another version of the model.
     """
     about = manifest["scenario"]
-    if "file" not in about:
-        raise StoredScenarioError(f"{directory}: written by a version that did not store the scenario")
-    if manifest.get("model") != MODEL_VERSION:
-        model = manifest.get("model")
-        raise StoredScenarioError(f"{directory}: results of model {model}; this version has model {MODEL_VERSION}")
+    if manifest["model"] != MODEL_VERSION:
+        raise StoredScenarioError(
+            f"{directory}: results of model {manifest['model']}; this version has model {MODEL_VERSION}"
+        )
     overrides = [tuple(text.partition("=")[::2]) for text in about["overrides"]]
     try:
         scenario = load(directory / about["file"], overrides)

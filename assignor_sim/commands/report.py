@@ -50,11 +50,11 @@ def report(
     from pipeline.errors import SparkError
     from pipeline.remote_sweeps import is_remote, local_copies
     from reports.analysis.comparison import TableError
-    from reports.analysis.plans.results import is_plan_directory, read_plans
+    from reports.analysis.plans.results import PLAN_KIND, read_plans
     from reports.analysis.runs.merged_results import ResultDirectory, merge_results
-    from reports.analysis.sweeps.sweep_directory import is_sweep_directory
+    from reports.analysis.sweeps.sweep_directory import SWEEP_KIND
     from reports.render.page import page
-    from simulator.results.result_directory import ResultsError, read_results
+    from simulator.results.result_directory import ResultsError, read_results, stored_kind
 
     uris = [name for name in dict.fromkeys(directories) if is_remote(name)]
     with (
@@ -64,10 +64,10 @@ def report(
         check_output(out, "--out")
         check_output(None if figures is None else figures / "figure.png", "--figures", makes_folder=True)
         uri_of = {copy: uri for uri, copy in copies.items()}
-        distinct = list(dict.fromkeys(copies.get(name, Path(name)) for name in directories))
-        sweeps = [_read_sweep(path, uri_of.get(path)) for path in distinct if is_sweep_directory(path)]
-        plans = read_plans([path for path in distinct if is_plan_directory(path)])
-        runs = [path for path in distinct if not is_sweep_directory(path) and not is_plan_directory(path)]
+        kinds = {path: stored_kind(path) for path in (copies.get(name, Path(name)) for name in directories)}
+        sweeps = [_read_sweep(path, uri_of.get(path)) for path, kind in kinds.items() if kind == SWEEP_KIND]
+        plans = read_plans([path for path, kind in kinds.items() if kind == PLAN_KIND])
+        runs = [path for path, kind in kinds.items() if kind not in (SWEEP_KIND, PLAN_KIND)]
         tables, manifests = (
             merge_results([ResultDirectory(str(path), *read_results(path)) for path in runs]) if runs else (None, [])
         )

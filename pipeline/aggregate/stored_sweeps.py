@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pipeline.storage import Storage
-from reports.analysis.sweeps.stored_manifest import SweepManifest
-from scenarios.language.errors import format_value
-from simulator.results.json_documents import JsonError, read_json, validated
+from reports.analysis.sweeps.sweep_directory import SWEEP_KIND, SweepManifest
+from simulator.results.schema_checks import SchemaError, check_kind, check_record, read_json
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -135,23 +134,21 @@ def _manifest(storage: Storage) -> dict[str, Any]:
     if not storage.exists("manifest.json"):
         raise AggregateError(f"{storage.root}: not a sweep directory: manifest.json is missing")
     try:
-        manifest = read_json(storage.read_text("manifest.json"))
-        kind = manifest.get("kind", "run") if isinstance(manifest, dict) else None
-        if kind != "sweep":
-            raise JsonError(f"kind: expected 'sweep', found {format_value(kind)}")
-        validated(SweepManifest, manifest)
-    except (JsonError, UnicodeDecodeError) as error:
+        manifest: dict[str, Any] = read_json(storage.read_text("manifest.json"))
+        check_kind(manifest, SWEEP_KIND, "a sweep")
+        check_record(SweepManifest, manifest)
+    except (SchemaError, UnicodeDecodeError) as error:
         raise AggregateError(f"{storage.root}: not a sweep directory: manifest.json: {error}") from None
     if not storage.children("runs"):
         raise AggregateError(f"{storage.root}: the sweep has no runs yet; continue it with assignor-sim sweep --resume")
-    return dict(manifest)
+    return manifest
 
 
 def _sweep(root: str, manifest: Mapping[str, Any], name: str, scenario: str, baseline: str | None) -> StoredSweep:
     assignors = tuple(manifest["assignors"])
     chosen_baseline = baseline or manifest["baseline"]
     factors = tuple(
-        StoredFactor(factor["name"], tuple(factor["paths"]), factor.get("kind") == "number")
+        StoredFactor(factor["name"], tuple(factor["paths"]), factor["kind"] == "number")
         for factor in manifest["factors"]
     )
     seeds = tuple(manifest["seeds"])
@@ -212,5 +209,5 @@ def _scenarios(manifests: Sequence[Mapping[str, Any]]) -> list[str]:
 def _hash(manifest: Mapping[str, Any]) -> str:
     """Return a hash of everything that defines a scenario: text, imported files and changes for all runs."""
     scenario = manifest["scenario"]
-    content = [scenario.get("sha256", ""), scenario.get("imports", {}), manifest.get("changes", [])]
+    content = [scenario["sha256"], scenario["imports"], manifest["changes"]]
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

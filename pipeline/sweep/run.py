@@ -37,7 +37,7 @@ from pipeline.sweep.run_groups import RunGroup
 from pipeline.sweep.until_significant import STOPPED, run_groups
 from scenarios.sweeps.design import Sweep
 from scenarios.sweeps.errors import SweepError
-from simulator.results.json_documents import JsonError, read_json
+from simulator.results.schema_checks import SchemaError, read_json
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -167,7 +167,7 @@ def _claim_directory(storage: Storage, job: SweepJob, finished: Collection[str],
         return job.manifest
     try:
         manifest = read_json(storage.read_text(MANIFEST))
-    except (JsonError, UnicodeDecodeError) as error:
+    except (SchemaError, UnicodeDecodeError) as error:
         raise SweepError(f"{storage.root}: {MANIFEST}: {error}; choose another --out") from None
     if not isinstance(manifest, dict):
         raise SweepError(f"{storage.root}: {MANIFEST}: expected an object; choose another --out")

@@ -233,7 +233,7 @@ def _read_table(
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    from simulator.results.table_checks import read_parquet
+    from simulator.results.schema_checks import read_parquet
 
     columns = ("topic", *keys, *values)
     parts = []

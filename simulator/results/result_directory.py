@@ -3,7 +3,7 @@
 Everything is written to a directory next to the target, which then takes its place (see `output_lock`). So a killed run
 leaves the old results or the new ones.
 
-The rules of the tables concern nulls, values, keys, and references between tables.
+The result tables of runs have rules: nulls, values, keys, and references between tables.
 """
 
 from __future__ import annotations
@@ -11,33 +11,34 @@ from __future__ import annotations
 import errno
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Annotated, Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pydantic import AfterValidator, Field
 
 from simulator.results.output_lock import local_target, output_lock, replace_directory
 from simulator.results.regular_files import read_document
-from simulator.results.table_checks import (
+from simulator.results.schema_checks import (
     MAX_ROWS,
     Reference,
-    TableMistake,
+    SchemaError,
+    StoredRecord,
     TableRules,
+    check_kind,
+    check_record,
     check_relations,
     check_schema,
+    read_json,
     read_table,
 )
 from simulator.results.tables import SCHEMAS
 from simulator.results.verdict import Verdict
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel
-
 
 RUN: Final = ("scenario", "assignor", "seed")
 """The columns that identify a run."""
@@ -152,6 +153,75 @@ REFERENCES: Final = tuple(_references())
 MANIFEST = "manifest.json"
 
 
+def _relative(path: str) -> str:
+    parts = PurePosixPath(path)
+    if parts.is_absolute() or ".." in parts.parts or "\0" in path or not parts.name:
+        raise ValueError("must be a path inside the result directory")
+    return path
+
+
+def _override(text: str) -> str:
+    if "=" not in text:
+        raise ValueError("must be PATH=VALUE")
+    return text
+
+
+Seed = Annotated[int, Field(ge=0, le=2**63 - 1)]
+
+
+class ScenarioRecord(StoredRecord):
+    """The scenario of the runs."""
+
+    name: str
+    text: str
+    file: Annotated[str, AfterValidator(_relative)]
+    sha256: str
+    imports: dict[str, str]
+    renamed: list[str]
+    inferred: list[str]
+    warnings: list[str]
+    overrides: list[Annotated[str, AfterValidator(_override)]]
+
+
+class GroupRecord(StoredRecord):
+    """The timeouts and members of the group of an assignor's runs."""
+
+    session_timeout_ms: int
+    heartbeat_interval_ms: int
+    has_leave_config: bool
+    static: list[str]
+    of_consumers: bool
+
+
+class AssignorRecord(StoredRecord):
+    """An assignor of the runs."""
+
+    label: str
+    assignor: str
+    kafka_version: str | None
+    parameters: dict[str, Any]
+    configs: dict[str, Any]
+    protocol: str
+    broker_release: str | None
+    client_release: str | None
+    group: GroupRecord
+    unused: list[str]
+    ignored: list[str]
+    refused: list[str]
+
+
+class RunManifest(StoredRecord):
+    """The manifest of the results of runs."""
+
+    scenario: ScenarioRecord
+    assignors: Annotated[list[AssignorRecord], Field(min_length=1)]
+    seeds: Annotated[list[Seed], Field(min_length=1)]
+    command: str
+    model: int
+    versions: dict[str, str]
+    proofs: dict[str, int | float] | None = None
+
+
 class ResultsError(Exception):
     """A directory that cannot be written, or is not a valid result directory; the message says where and why."""
 
@@ -230,13 +300,21 @@ def check_writable(directory: Path, kind: str | None = None) -> None:
         raise ResultsError(f"{directory}: cannot be written: no permission to write to {parent}; choose another --out")
     if not directory.exists() or (directory.is_dir() and not any(directory.iterdir())):
         return
-    try:
-        existing_kind = json.loads(read_document(directory / MANIFEST)).get("kind")
-    except (OSError, ValueError, AttributeError, RecursionError):
-        raise ResultsError(f"{directory}: exists and is not a result directory; choose another --out") from None
-    if existing_kind != kind:
-        content = f"a {existing_kind}" if existing_kind else "runs"
+    existing_kind = stored_kind(directory)
+    if existing_kind is None:
+        raise ResultsError(f"{directory}: exists and is not a result directory; choose another --out")
+    if existing_kind != (kind or "runs"):
+        content = "runs" if existing_kind == "runs" else f"a {existing_kind}"
         raise ResultsError(f"{directory}: exists and contains {content}; choose another --out")
+
+
+def stored_kind(directory: Path) -> str | None:
+    """Return the kind of results in a directory: `runs` without one in the manifest; None without a valid manifest."""
+    try:
+        manifest = json.loads(read_document(directory / MANIFEST))
+    except (OSError, ValueError, RecursionError):
+        return None
+    return str(manifest.get("kind") or "runs") if isinstance(manifest, dict) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,9 +324,9 @@ class ResultFormat:
     Attributes:
         kind: the kind in the manifest; None for runs.
         title: name of the kind, for messages.
-        schemas: the tables by name; further tables of a directory are not read.
+        schemas: the tables by name; further files of a directory are not read.
         references: references between the tables.
-        manifest: returns the pydantic model of the manifest, which is imported only when results are read.
+        manifest: the model of the manifest.
         remedy: how to write such results again.
     """
 
@@ -257,18 +335,12 @@ class ResultFormat:
     schemas: Mapping[str, pa.Schema]
     rules: Mapping[str, TableRules]
     references: Sequence[Reference]
-    manifest: Callable[[], type[BaseModel]]
+    manifest: type[StoredRecord]
     remedy: str
 
 
-def _run_manifest() -> type[BaseModel]:
-    from simulator.results.stored_manifest import RunManifest
-
-    return RunManifest
-
-
 RUNS_FORMAT: Final = ResultFormat(
-    None, "runs", SCHEMAS, RULES, REFERENCES, _run_manifest, "run the scenario again with this version"
+    None, "runs", SCHEMAS, RULES, REFERENCES, RunManifest, "run the scenario again with this version"
 )
 """The results of `assignor-sim run --out`."""
 
@@ -276,15 +348,15 @@ RUNS_FORMAT: Final = ResultFormat(
 def read_results(directory: Path, expected: ResultFormat = RUNS_FORMAT) -> tuple[dict[str, pa.Table], dict[str, Any]]:
     """Read a result directory.
 
-    Readers need no further checks: manifest, columns, types, nulls, numbers and references between tables are valid. A
-    table may be missing, because an earlier release did not write it. `directory`: the directory, possibly of an
-    unknown author; `expected`: what it should hold. Returns the tables and the manifest. Raises ResultsError if the
-    directory does not hold such results; the message names the file, the column and what would be right.
+    Readers need no further checks: manifest, columns, types, nulls, numbers and references between tables are valid.
+    `directory`: the directory, possibly of an unknown author; `expected`: what it should hold. Returns the tables and
+    the manifest. Raises ResultsError if the directory does not hold such results; the message names the file, the
+    column and what would be right.
     """
     try:
-        manifest = _read_manifest(directory, expected)
-        files = {path.stem: path for path in sorted(directory.glob("*.parquet"))}
-        tables = {name: read_table(path) for name, path in files.items() if name in expected.schemas}
+        manifest = _read_manifest(directory / MANIFEST, expected)
+        files = {name: directory / f"{name}.parquet" for name in expected.schemas}
+        tables = {name: read_table(path) for name, path in files.items()}
         empty = TableRules()
         for name, table in tables.items():
             rules = expected.rules.get(name, empty)
@@ -298,27 +370,19 @@ def read_results(directory: Path, expected: ResultFormat = RUNS_FORMAT) -> tuple
     except OSError as error:
         place = directory / MANIFEST if directory.is_dir() else directory
         raise ResultsError(f"{place}: not a result directory: {error.strerror or error}") from error
-    except TableMistake as error:
+    except SchemaError as error:
         raise ResultsError(str(error)) from error
-    if expected is RUNS_FORMAT and "runs" in tables:
+    if expected is RUNS_FORMAT:
         _check_labels(directory, tables["runs"], manifest)
     return tables, manifest
 
 
-def _read_manifest(directory: Path, expected: ResultFormat) -> dict[str, Any]:
-    from simulator.results.json_documents import JsonError, read_json, validated
-
-    file = directory / MANIFEST
+def _read_manifest(file: Path, expected: ResultFormat) -> dict[str, Any]:
     try:
-        manifest = read_json(read_document(file))
-        if not isinstance(manifest, dict):
-            raise JsonError("expected an object")
-        kind = manifest.get("kind")
-        if kind != expected.kind:
-            found = f"'{kind}'" if isinstance(kind, str) else "runs" if kind is None else "another kind"
-            raise JsonError(f"kind: holds {found}, expected {expected.title}")
-        validated(expected.manifest(), manifest)
-    except (JsonError, UnicodeDecodeError) as error:
+        manifest: dict[str, Any] = read_json(read_document(file))
+        check_kind(manifest, expected.kind, expected.title)
+        check_record(expected.manifest, manifest)
+    except (SchemaError, UnicodeDecodeError) as error:
         raise ResultsError(f"{file}: not a result directory: {error}") from None
     return manifest
 

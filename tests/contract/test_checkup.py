@@ -234,7 +234,7 @@ def test_lock_finds_a_worse_grade_and_what_changed(tmp_path: Path) -> None:
         (("--from", "dumps"), "--from requires --group GROUP_ID"),
         (("tiny.yaml", "--kafka", "4.1"), "--kafka requires --bootstrap or --from; a scenario states it itself"),
         (("tiny.yaml", "--compare", "broken.lock"), "broken.lock: not a stored checkup"),
-        (("tiny.yaml", "--compare", "old.lock"), "old.lock: version 99 is not supported (supported: 1)"),
+        (("tiny.yaml", "--compare", "old.lock"), "old.lock: not a stored checkup: version: input should be 1"),
         (("tiny.yaml", "--save", "none/tiny.lock"), "--save none/tiny.lock: the folder none does not exist"),
         (("tiny.yaml", "--today", "other"), "--today other: no assignor of the scenario has this label"),
         (("none.yaml",), "none.yaml: no such file"),

@@ -40,7 +40,35 @@ STANDBYS: dict[str, tuple[Mapping[str, str], ...]] = {
 
 PLAYER_MANIFEST: dict[str, Any] = {
     **MANIFEST,
-    "assignors": [{**MANIFEST["assignors"][0], "label": label} for label in OWNERS],
+    "scenario": {
+        **MANIFEST["scenario"],
+        "file": "scenario/rack_outage.yaml",
+        "imports": {},
+        "renamed": [],
+        "inferred": [],
+        "warnings": [],
+    },
+    "assignors": [
+        {
+            **MANIFEST["assignors"][0],
+            "label": label,
+            "protocol": "classic",
+            "broker_release": None,
+            "client_release": None,
+            "group": {
+                "session_timeout_ms": 45_000,
+                "heartbeat_interval_ms": 3_000,
+                "has_leave_config": False,
+                "static": [],
+                "of_consumers": False,
+            },
+            "unused": [],
+            "ignored": [],
+            "refused": [],
+        }
+        for label in OWNERS
+    ],
+    "model": 1,
 }
 """The manifest of the runs."""
 

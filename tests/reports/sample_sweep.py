@@ -104,14 +104,28 @@ def aggregate(
         "kind": "sweep",
         "name": name,
         "text": f"name: {name}\nscenario: ../orders.yaml  # of a shop\n",
-        "scenario": {"name": "orders-of-a-shop", "text": "name: orders-of-a-shop\n"},
+        "scenario": {
+            "name": "orders-of-a-shop",
+            "text": "name: orders-of-a-shop\n",
+            "sha256": "ab" * 32,
+            "imports": {},
+        },
         "factors": [
-            {"name": factors[0], "paths": ["clients[0].restore"], "unit": unit},
-            {"name": factors[1], "paths": ["application.configs.num.standby.replicas"], "unit": None},
+            {"name": factors[0], "paths": ["clients[0].restore"], "kind": "text", "unit": unit},
+            {
+                "name": factors[1],
+                "paths": ["application.configs.num.standby.replicas"],
+                "kind": "number",
+                "unit": None,
+            },
         ],
         "changes": [list(change) for change in changes],
+        "assignors": assignors,
         "seeds": [1, 2, 3],
         "baseline": assignors[0],
+        "runs": 24,
+        "command": f"assignor-sim sweep {name}.yaml",
+        "versions": {"python": "3.11.7"},
     }
     return SweepAggregate("out/weights", manifest, summary, tables)
 

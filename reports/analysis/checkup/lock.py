@@ -5,12 +5,26 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from reports.analysis.checkup.report import CheckupReport, GradedArea, ReportCard, worse_grade
+from simulator.results.schema_checks import StoredRecord, check_kind, check_record
 
-VERSION: Final = 1
 _KIND: Final = "assignor-sim checkup"
+
+
+class _StoredGrade(StoredRecord):
+    grade: str | None
+    value: float | None
+    situation: str | None
+
+
+class _StoredCheckup(StoredRecord):
+    version: Literal[1]
+    model: int
+    seeds: int
+    facts: dict[str, Any]
+    grades: dict[str, _StoredGrade]
 
 
 class LockError(ValueError):
@@ -64,7 +78,7 @@ def lock_text(report: CheckupReport, model: int) -> str:
     """
     record = {
         "kind": _KIND,
-        "version": VERSION,
+        "version": 1,
         "model": model,
         "application": report.application,
         "seeds": report.today.seeds,
@@ -80,22 +94,14 @@ def lock_text(report: CheckupReport, model: int) -> str:
 def read_lock(text: str, name: str) -> dict[str, Any]:
     """Parse the text of a lock file.
 
-    Returns the stored checkup. Raises LockError if it is not a lock file, or one of a newer version.
+    Returns the stored checkup. Raises LockError if it is not a lock file.
     """
     try:
-        record = json.loads(text)
-    except ValueError as error:
-        raise LockError(f"{name}: not a stored checkup ({error}); write one with --save") from None
-    if not isinstance(record, dict) or record.get("kind") != _KIND:
-        raise LockError(f"{name}: not a stored checkup; write one with --save")
-    if record.get("version") != VERSION:
-        raise LockError(f"{name}: version {record.get('version')!r} is not supported (supported: {VERSION})")
-    for key, kind in (("facts", dict), ("grades", dict), ("seeds", int), ("model", int)):
-        if not isinstance(record.get(key), kind):
-            raise LockError(f"{name}: {key} is missing or invalid; write the file again with --save")
-    for area, stored in record["grades"].items():
-        if not isinstance(stored, dict) or not {"grade", "value"} <= set(stored):
-            raise LockError(f"{name}: grades.{area} is invalid; write the file again with --save")
+        record: dict[str, Any] = json.loads(text)  # `read_json` refuses infinity, the figure of a failed run.
+        check_kind(record, _KIND, "a checkup")
+        check_record(_StoredCheckup, record)
+    except (ValueError, RecursionError) as error:
+        raise LockError(f"{name}: not a stored checkup: {error}; write one with --save") from None
     return record
 
 
@@ -139,7 +145,7 @@ def _grade_changes(stored: Mapping[str, Any], today: ReportCard) -> Iterator[Gra
         if graded.area not in stored:
             continue
         record = stored[graded.area]
-        before = GradedArea(graded.definition, record["grade"], record["value"], None, record.get("situation"))
+        before = GradedArea(graded.definition, record["grade"], record["value"], None, record["situation"])
         if before.grade != graded.grade:
             yield GradeChange(graded.area, before, graded)
 

@@ -2,33 +2,63 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Annotated, Any, Final
 
-from reports.analysis.comparison import TableError, Tables
-from reports.analysis.plans.plan_row import TODAY, PlanRow, parse_plan_rows
+from pydantic import Field, create_model
+
+from reports.analysis.comparison import Tables
+from reports.analysis.plans.plan_row import CRITERIA, FIGURES, TODAY, PlanRow, parse_plan_rows
 from reports.analysis.plans.tables import PLAN_REFERENCES, PLAN_RULES, PLAN_SCHEMAS
-from simulator.results.regular_files import read_document
 from simulator.results.result_directory import MANIFEST, ResultFormat, ResultsError, read_results
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel
+from simulator.results.schema_checks import StoredRecord
 
 PLAN_KIND = "plan"
 """Value of `kind` in the manifest of a plan folder."""
 
+_Amount = Annotated[float, Field(ge=-(2**63), le=2**63)]
+_Count = Annotated[int, Field(ge=0, le=2**53)]
 
-def _plan_manifest() -> type[BaseModel]:
-    from reports.analysis.plans.stored_manifest import PlanManifest
 
-    return PlanManifest
+class _ClusterRecord(StoredRecord):
+    source: str
+
+
+class _PlanRecord(StoredRecord):
+    """A plan in the manifest without its figures, as `reports.analysis.plans.plan_row.records` writes it."""
+
+    strategy: str
+    status: str | None
+    reason: str | None
+    aims: list[Annotated[str, Field(pattern=f"^({'|'.join(CRITERIA)})$")]]
+    notes: list[str]
+    objective: str | None
+    value: _Amount | None
+    bound: _Amount | None
+    changes: _Count | None
+    elections: _Count | None
+    batches: _Count | None
+    folder: str | None
+
+
+_FIGURE_FIELDS: dict[str, Any] = dict.fromkeys(FIGURES, (_Amount | None, None))
+_PlanRecordWithFigures = create_model("_PlanRecordWithFigures", __base__=_PlanRecord, **_FIGURE_FIELDS)
+
+
+class PlanManifest(StoredRecord):
+    """The manifest of a plan folder."""
+
+    title: str
+    asked: str
+    remarks: list[str]
+    cluster: _ClusterRecord
+    plans: Annotated[list[_PlanRecordWithFigures], Field(min_length=1)]  # type: ignore[valid-type]
 
 
 PLAN_FORMAT: Final = ResultFormat(
-    PLAN_KIND, "a plan", PLAN_SCHEMAS, PLAN_RULES, PLAN_REFERENCES, _plan_manifest, "plan again with this version"
+    PLAN_KIND, "a plan", PLAN_SCHEMAS, PLAN_RULES, PLAN_REFERENCES, PlanManifest, "plan again with this version"
 )
 """The results of `assignor-sim plan --out`."""
 
@@ -63,20 +93,10 @@ class PlanResults:
         return [row.strategy for row in self.rows[1:] if row.has_plan]
 
 
-def is_plan_directory(directory: Path) -> bool:
-    """Return whether a directory is a plan folder; False also if it cannot be read."""
-    try:
-        manifest = json.loads(read_document(directory / MANIFEST))
-    except (OSError, ValueError, RecursionError):
-        return False
-    return isinstance(manifest, dict) and manifest.get("kind") == PLAN_KIND
-
-
 def read_plans(directories: Sequence[Path]) -> list[PlanResults]:
     """Return the content of plan folders; of several folders, each manifest gets its `directory`.
 
-    Raises ResultsError if a folder cannot be read, and TableError if a folder lacks a table because an earlier version
-    wrote it.
+    Raises ResultsError if a folder cannot be read.
     """
     results = [_read(directory) for directory in directories]
     if len(results) == 1:
@@ -88,34 +108,19 @@ def read_plans(directories: Sequence[Path]) -> list[PlanResults]:
 
 
 def _read(directory: Path) -> PlanResults:
-    from reports.analysis.plans.stored_manifest import PlanRecord
-    from simulator.results.json_documents import JsonError, validated
-
     tables, manifest = read_results(directory, PLAN_FORMAT)
-    for name in PLAN_SCHEMAS:
-        if name not in tables:
-            raise TableError(f"{directory}: table {name!r} is missing; plan again with this version")
     records = manifest["plans"]
-    for number, record in enumerate(records):
-        try:
-            validated(PlanRecord, record)
-            _check_strategy(number, record["strategy"], [earlier["strategy"] for earlier in records[:number]])
-        except JsonError as error:
-            raise ResultsError(f"{directory / MANIFEST}: plans[{number}].{error}") from None
-    names = {record["strategy"] for record in records}
-    for name, table in tables.items():
-        unknown = sorted(set(table["strategy"].unique().to_pylist()) - names)
+    names = [record["strategy"] for record in records]
+    for number, name in enumerate(names):
+        place = f"{directory / MANIFEST}: plans[{number}].strategy"
+        if (name == TODAY) != (number == 0):
+            raise ResultsError(f"{place}: expected '{TODAY}' in the first plan, and only there")
+        if name in names[:number]:
+            raise ResultsError(f"{place}: occurs twice")
+    for table_name, table in tables.items():
+        unknown = sorted(set(table["strategy"].unique().to_pylist()) - set(names))
         if unknown:
             raise ResultsError(
-                f"{directory / name}.parquet: column 'strategy': {ascii(unknown[0])[:60]} is not in {MANIFEST}"
+                f"{directory / table_name}.parquet: column 'strategy': {ascii(unknown[0])[:60]} is not in {MANIFEST}"
             )
     return PlanResults(tuple(parse_plan_rows(records)), tables, manifest)
-
-
-def _check_strategy(number: int, name: str, earlier: Sequence[str]) -> None:
-    from simulator.results.json_documents import JsonError
-
-    if (name == TODAY) != (number == 0):
-        raise JsonError(f"strategy: expected '{TODAY}' in the first plan, and only there")
-    if name in earlier:
-        raise JsonError("strategy: occurs twice")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from simulator.results.table_checks import Reference, TableRules
+from simulator.results.schema_checks import Reference, TableRules
 from simulator.results.table_schema import table_schema
 
 BROKERS = table_schema(

@@ -10,14 +10,29 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Final, Literal
+
+from pydantic import Field
 
 from reports.analysis.review.outcomes import INVARIANTS
 from reports.analysis.stored.results import StoredResultsError
 from reports.analysis.text import printable
+from simulator.results.schema_checks import SchemaError, StoredRecord, check_record, read_json
 
 SUFFIX: Final = ".fuzz.json"
 FORMAT: Final = 1
+
+
+class _StoredCase(StoredRecord):
+    format: Literal[1]
+    assignor: str
+    invariants: dict[str, str]
+    signature: str
+    metric: str | None
+    value: float | None
+    found: dict[str, int]
+    timeout_s: Annotated[float, Field(gt=0)] | None
+    isolate: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,39 +102,19 @@ def read_invariant_case(text: str, file: str) -> InvariantCase:
     `file`: its name, for messages. Raises StoredResultsError if it is not a case, or has an unknown invariant.
     """
     try:
-        content: Any = json.loads(text)
-    except (ValueError, RecursionError):
-        content = None
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise StoredResultsError(f"{file}: is not a case of fuzzing in format {FORMAT}")
-    assignor: Any = content.get("assignor")
-    invariants: Any = content.get("invariants")
-    found: Any = content.get("found")
-    timeout_s, value = content.get("timeout_s"), content.get("value")
-    well_typed = (
-        isinstance(assignor, str)
-        and _is_mapping(invariants, str)
-        and _is_mapping(found, int)
-        and (timeout_s is None or (isinstance(timeout_s, int | float) and timeout_s > 0))
-        and (value is None or isinstance(value, int | float))
-    )
-    if not well_typed:
-        raise StoredResultsError(f"{file}: assignor, invariants, found, value or timeout_s is missing or invalid")
-    for name in invariants:
+        stored = check_record(_StoredCase, read_json(text))
+    except SchemaError as error:
+        raise StoredResultsError(f"{file}: is not a case of fuzzing in format {FORMAT}: {error}") from None
+    for name in stored.invariants:
         if name not in INVARIANTS:
             raise StoredResultsError(f"{file}: unknown invariant '{printable(name)}' (known: {', '.join(INVARIANTS)})")
-    metric = content.get("metric")
     return InvariantCase(
-        assignor,
-        invariants,
-        str(content.get("signature", "")),
-        metric if isinstance(metric, str) else None,
-        value,
-        found,
-        timeout_s,
-        content.get("isolate") is True,
+        stored.assignor,
+        stored.invariants,
+        stored.signature,
+        stored.metric,
+        stored.value,
+        stored.found,
+        stored.timeout_s,
+        stored.isolate,
     )
-
-
-def _is_mapping(value: Any, kind: type) -> bool:
-    return isinstance(value, dict) and all(isinstance(one, kind) for one in value.values())

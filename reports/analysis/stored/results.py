@@ -9,10 +9,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import Field
 
 from reports.analysis.comparison import Tables, table_rows
 from reports.analysis.stored.rounds import stored_rounds
+from simulator.results.schema_checks import SchemaError, StoredRecord, check_record, read_json
 
 FORMAT: Final = 2
 
@@ -21,6 +24,38 @@ INPUT_COLUMNS: Final = frozenset(("scenario", "assignor", "seed", "broker_releas
 
 RunKey = tuple[str, int]
 """Label of the assignor, and seed."""
+
+
+class _Scenario(StoredRecord):
+    name: str
+    sha256: str
+    imports: dict[str, str]
+
+
+class _Round(StoredRecord):
+    round: Annotated[int, Field(ge=0)]
+    at_ms: int
+    reason: str
+    active_moves: int
+    standby_moves: int
+    withheld_tasks: int
+    digest: str
+    changes: dict[str, list[str | None]] | None
+
+
+class _Run(StoredRecord):
+    assignor: str
+    seed: Annotated[int, Field(ge=0)]
+    figures: dict[str, bool | int | Annotated[float, Field(ge=-1e300, le=1e300)] | str | None]
+    rounds: list[_Round]
+
+
+class _StoredFile(StoredRecord):
+    format: Literal[2]
+    model: int
+    versions: dict[str, str]
+    scenario: _Scenario
+    runs: list[_Run]
 
 
 class StoredResultsError(Exception):
@@ -97,13 +132,9 @@ def write_stored(results: StoredResults) -> str:
 
 def read_stored(text: str, name: str) -> StoredResults:
     """Parse a stored results file; raise StoredResultsError if the file does not hold valid stored results."""
-    from reports.analysis.stored.stored_file import StoredFile
-    from simulator.results.json_documents import JsonError, read_json, validated
-
     try:
-        data = read_json(text)
-        stored = validated(StoredFile, data)
-    except JsonError as error:
+        stored = check_record(_StoredFile, read_json(text))
+    except SchemaError as error:
         raise StoredResultsError(
             f"{name}: not stored results of format {FORMAT}: {error}; record them again"
         ) from error

@@ -46,13 +46,24 @@ def write_sweep(
     manifest = {
         "kind": "sweep",
         "name": name,
-        "scenario": {"name": scenario, "text": text, "sha256": hashlib.sha256(text.encode()).hexdigest()},
-        "factors": [{"name": factor, "paths": [f"configs.{factor}"], "kind": kinds[factor]} for factor in factors],
+        "text": "",
+        "scenario": {
+            "name": scenario,
+            "text": text,
+            "sha256": hashlib.sha256(text.encode()).hexdigest(),
+            "imports": {},
+        },
+        "factors": [
+            {"name": factor, "paths": [f"configs.{factor}"], "kind": kinds[factor], "unit": None} for factor in factors
+        ],
+        "changes": [],
         "assignors": sorted({row["assignor"] for row in runs} | {baseline}),
         "seeds": sorted({row["seed"] for row in runs}),
         "baseline": baseline,
         "tables": ["runs", "rounds"],
         "runs": len(runs) if planned is None else planned,
+        "command": "",
+        "versions": {},
     }
     root.mkdir(parents=True)
     (root / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")

@@ -23,7 +23,45 @@ from simulator.results.tabulation import tabulate
 from simulator.world.disturbances import RollingBounce
 from tests.simulator.world_builders import HOUR, with_configs, world
 
-MANIFEST = {"scenario": {"name": "test"}, "assignors": [{"label": "ha", "assignor": "ha"}], "seeds": [1, 2]}
+MANIFEST = {
+    "scenario": {
+        "name": "test",
+        "text": "",
+        "file": "scenario/test.yaml",
+        "sha256": "",
+        "imports": {},
+        "renamed": [],
+        "inferred": [],
+        "warnings": [],
+        "overrides": [],
+    },
+    "assignors": [
+        {
+            "label": "ha",
+            "assignor": "ha",
+            "kafka_version": None,
+            "parameters": {},
+            "configs": {},
+            "protocol": "classic",
+            "broker_release": None,
+            "client_release": None,
+            "group": {
+                "session_timeout_ms": 45_000,
+                "heartbeat_interval_ms": 3_000,
+                "has_leave_config": False,
+                "static": [],
+                "of_consumers": False,
+            },
+            "unused": [],
+            "ignored": [],
+            "refused": [],
+        }
+    ],
+    "seeds": [1, 2],
+    "command": "",
+    "model": 1,
+    "versions": {},
+}
 
 
 def run_tables(seed: int = 1) -> dict[str, pa.Table]:
@@ -111,6 +149,24 @@ def test_files_that_are_not_regular_are_refused(tmp_path: Path, name: str, kind:
         read_results(directory)
 
 
+@pytest.mark.parametrize(
+    ("key", "where"), [("model", "model"), ("scenario", "scenario"), ("assignors", "assignors: field required")]
+)
+def test_incomplete_manifest_is_refused_with_what_is_missing(tmp_path: Path, key: str, where: str) -> None:
+    write_results(tmp_path / "results", run_tables(), {name: MANIFEST[name] for name in MANIFEST if name != key})
+    with pytest.raises(ResultsError, match=f"manifest.json: not a result directory: {where}"):
+        read_results(tmp_path / "results")
+
+
+def test_missing_table_is_refused(tmp_path: Path) -> None:
+    write_results(tmp_path / "results", run_tables(), MANIFEST)
+    file = tmp_path / "results" / "moves.parquet"
+    file.unlink()
+    problem = f"{file}: No such file or directory; run the scenario again with this version"
+    with pytest.raises(ResultsError, match=f"^{re.escape(problem)}$"):
+        read_results(tmp_path / "results")
+
+
 def test_folder_without_files_in_place_of_a_table_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "results" / "runs.parquet"
     write_results(tmp_path / "results", run_tables(), MANIFEST)
@@ -149,7 +205,7 @@ def test_tables_are_read_up_to_the_rows_that_are_written(
     tables = run_tables()
     write_results(tmp_path / "results", tables, MANIFEST)
     limit = max(map(len, tables.values())) - excess
-    monkeypatch.setattr("simulator.results.table_checks.MAX_ROWS", limit)
+    monkeypatch.setattr("simulator.results.schema_checks.MAX_ROWS", limit)
     monkeypatch.setattr("simulator.results.result_directory.MAX_ROWS", limit)
     if not excess:
         read_results(tmp_path / "results")

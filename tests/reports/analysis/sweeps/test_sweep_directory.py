@@ -13,16 +13,16 @@ import pytest
 
 from reports.analysis.comparison import TableError
 from reports.analysis.sweeps.reading import read_sweep
-from reports.analysis.sweeps.sweep_directory import is_sweep_directory, read_aggregate
+from reports.analysis.sweeps.sweep_directory import SWEEP_KIND, read_aggregate
 from reports.render.sweep_page.sections import sweep_sections
-from simulator.results.result_directory import ResultsError
+from simulator.results.result_directory import ResultsError, stored_kind
 from tests.reports.sample_sweep import aggregate, sweep, write
 
 
 def test_sweep_directory_is_read_back(tmp_path: Path) -> None:
     directory = write(aggregate(), tmp_path / "weights")
-    assert is_sweep_directory(directory)
-    assert not is_sweep_directory(tmp_path)
+    assert stored_kind(directory) == SWEEP_KIND
+    assert stored_kind(tmp_path) is None
     sample = read_sweep(read_aggregate(directory))
     assert sample.cells == sweep().cells
     assert [section.title for section in sweep_sections([sample])] == ["Sweep weights"]
