@@ -222,16 +222,16 @@ def compare_runs(tables: Tables) -> list[ComparisonRow]:
         runs.setdefault((run["scenario"], run["assignor"]), []).append(run)
     proofs = proofs_by_round(tables)
     unavailable, time_ranges = _unavailable(tables), _time_ranges(tables)
-    neighbors = neighbor_figures(table_rows(tables, "neighbors") if "neighbors" in tables else ())
+    neighbors = neighbor_figures(table_rows(tables, "neighbors"))
     return [
         replace(
             _row(*key, assignor_runs, proofs),
             unavailable=unavailable.get(key, ()),
             time_ranges=tuple(time_ranges.get(key, ())),
             neighbors=neighbors.get(key, ()),
-            broker_release=assignor_runs[0].get("broker_release"),
-            client_release=assignor_runs[0].get("client_release"),
-            protocol=assignor_runs[0].get("protocol"),
+            broker_release=assignor_runs[0]["broker_release"],
+            client_release=assignor_runs[0]["client_release"],
+            protocol=assignor_runs[0]["protocol"],
         )
         for key, assignor_runs in runs.items()
     ]
@@ -240,7 +240,7 @@ def compare_runs(tables: Tables) -> list[ComparisonRow]:
 def _unavailable(tables: Tables) -> dict[tuple[str, str], tuple[str, ...]]:
     """Return the unavailable partitions by scenario and assignor, longest total time first."""
     totals: dict[tuple[str, str], Counter[str]] = {}
-    for row in table_rows(tables, "unavailable_partitions") if "unavailable_partitions" in tables else ():
+    for row in table_rows(tables, "unavailable_partitions"):
         assignor_runs = totals.setdefault((row["scenario"], row["assignor"]), Counter())
         assignor_runs[f"{row['topic']}-{row['partition']}"] += row["until_ms"] - row["from_ms"]
     return {
@@ -252,19 +252,18 @@ def _unavailable(tables: Tables) -> dict[tuple[str, str], tuple[str, ...]]:
 def _time_ranges(tables: Tables) -> dict[tuple[str, str], list[Mapping[str, Any]]]:
     """Return the runs whose outcome depends on client times, by scenario and assignor."""
     by_row: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
-    for row in table_rows(tables, "time_ranges") if "time_ranges" in tables else ():
+    for row in table_rows(tables, "time_ranges"):
         by_row.setdefault((row["scenario"], row["assignor"]), []).append(row)
     return by_row
 
 
 def proofs_by_round(tables: Tables) -> dict[tuple[str, str, int, int], OptimumProof]:
-    """Return the proven bounds by scenario, assignor, seed and round number; empty without a table `proofs`."""
-    rows = table_rows(tables, "proofs") if "proofs" in tables else []
+    """Return the proven bounds by scenario, assignor, seed and round number."""
     return {
         (row["scenario"], row["assignor"], row["seed"], row["round"]): OptimumProof(
             row["seed"], row["total_cost_bound"], row["best_known_total_cost"]
         )
-        for row in rows
+        for row in table_rows(tables, "proofs")
     }
 
 

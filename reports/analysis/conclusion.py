@@ -49,12 +49,11 @@ Usual input delays a task by at most as long as its thread is overloaded, so tha
 def overload_sentences(tables: Tables) -> dict[tuple[str, str], list[str]]:
     """Return sentences on the threads that could not keep up, by scenario and assignor with such threads.
 
-    `tables`: the tables `thread_loads` and `overloads`; a table that is missing has no rows. Over several seeds, the
-    run with the longest delay counts.
+    `tables`: the tables `thread_loads` and `overloads`. Over several seeds, the run with the longest delay counts.
     """
     runs: dict[tuple[str, str], dict[int, _RunLoads]] = {}
     for name in ("thread_loads", "overloads"):
-        for row in table_rows(tables, name) if name in tables else ():
+        for row in table_rows(tables, name):
             of_run = runs.setdefault((row["scenario"], row["assignor"]), {}).setdefault(row["seed"], _RunLoads())
             (of_run.threads if name == "thread_loads" else of_run.overloads).append(row)
     sentences = {key: list(_sentences(key[1], list(by_seed.values()))) for key, by_seed in runs.items()}
@@ -321,12 +320,11 @@ class Conclusion:
 def conclude(tables: Tables, manifests: Sequence[Mapping[str, Any]] = ()) -> list[Conclusion]:
     """Return the conclusion of each scenario.
 
-    `tables`: must contain `runs`; with `rounds` and `traffic`, more next steps can be found; `scaling` says what
-    autoscalers did, `thread_loads` and `overloads` which threads could not keep up. `manifests`: manifests of the
-    results, which hold the configs of the assignors; without them, fewer next steps can be found.
+    `manifests`: manifests of the results, which hold the configs of the assignors; without them, fewer next steps can
+    be found.
     """
     evidence = RunEvidence.of(tables, manifests)
-    scaling = scaling_figures(table_rows(tables, "scaling") if "scaling" in tables else ())
+    scaling = scaling_figures(table_rows(tables, "scaling"))
     overloads = overload_sentences(tables)
     return [
         _conclude(scenario, rows, evidence, scaling, overloads)

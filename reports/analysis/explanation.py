@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from itertools import groupby, pairwise
 from typing import Any, Final
 
-import pyarrow as pa
 import pyarrow.compute as pc
 
-from reports.analysis.comparison import TableError, Tables
+from reports.analysis.comparison import Tables
+from reports.analysis.comparison import table as table_of
 from reports.analysis.scaled_rounds import decisions_by_round
 from reports.analysis.text import natural_key
 
@@ -230,8 +230,7 @@ def explain(tables: Tables, assignor: str, seed: int | None, task: str, round_: 
     """Return the moves of a task and their reasons.
 
     `seed`: seed of the run; by default, the first one. `round_`: number of the round; by default, all rounds. Raises
-    ExplanationError if the results have no such assignor, seed, task or round, or no reasons; and TableError if a table
-    is missing.
+    ExplanationError if the results have no such assignor, seed, task or round, or no reasons.
     """
     scenario, run = _find_run(tables, assignor, seed)
     _check_task(tables, run, task)
@@ -257,8 +256,7 @@ def list_moves(tables: Tables, assignor: str, seed: int | None = None, round_: i
     """Return the moves of all tasks and their reasons.
 
     `seed`: seed of the run; by default, the first one. `round_`: number of the round; by default, all rounds after the
-    initial assignment. Raises ExplanationError if the results have no such assignor, seed or round, or no reasons; and
-    TableError if a table is missing.
+    initial assignment. Raises ExplanationError if the results have no such assignor, seed or round, or no reasons.
     """
     scenario, run = _find_run(tables, assignor, seed)
     rounds = _rows(tables, "rounds", **run)
@@ -335,13 +333,8 @@ def _check_task(tables: Tables, run: Row, task: str) -> None:
 
 
 def _rows(tables: Tables, name: str, **wanted: object) -> list[dict[str, Any]]:
-    """Return the rows of a table in which the given columns have the given values.
-
-    Raises TableError if the table is missing.
-    """
-    if name not in tables:
-        raise TableError(f"table {name!r} is missing; run the scenario again with this version")
-    table: pa.Table = tables[name]
+    """Return the rows of a table in which the given columns have the given values."""
+    table = table_of(tables, name)
     for column, value in wanted.items():
         table = table.filter(pc.equal(table[column], value))
     rows: list[dict[str, Any]] = table.to_pylist()

@@ -109,7 +109,7 @@ class RunEvidence:
         return [configs[config] for (name, _), configs in self.configs.items() if name == scenario]
 
     def uses(self, key: tuple[str, str], config: str) -> bool:
-        """Return whether an assignor uses a Streams config; those of older results are assumed to."""
+        """Return whether an assignor uses a Streams config; without a manifest, it is assumed to."""
         return config not in self.unused.get(key, ())
 
 
@@ -276,14 +276,12 @@ def _counted(number: float, singular: str, plural: str) -> str:
 def _distinct(tables: Tables, name: str, column: str) -> dict[tuple[str, str], int]:
     """Return the number of different values of a column by scenario and assignor, those without a value left out."""
     found: dict[tuple[str, str], set[Any]] = {}
-    for row in table_rows(tables, name) if name in tables else ():
+    for row in table_rows(tables, name):
         found.setdefault((row["scenario"], row["assignor"]), set()).add(row[column])
     return {key: len(values - {None}) for key, values in found.items()}
 
 
 def _read_shares(tables: Tables) -> dict[tuple[str, str], float]:
-    if "traffic" not in tables:
-        return {}
     reads: dict[tuple[str, str], float] = {}
     totals: dict[tuple[str, str], float] = {}
     for row in table_rows(tables, "traffic"):
@@ -298,6 +296,6 @@ def _read_shares(tables: Tables) -> dict[tuple[str, str], float]:
 
 def _first_client(tables: Tables) -> dict[tuple[str, str], str]:
     first: dict[tuple[str, str], str] = {}
-    for row in table_rows(tables, "clients") if "clients" in tables else ():
+    for row in table_rows(tables, "clients"):
         first.setdefault((row["scenario"], row["assignor"]), row["client"])
     return first

@@ -275,8 +275,8 @@ def restart_steps(
 ) -> Iterator[NextStep]:
     """Yield the changes to try, most important first.
 
-    `group`: the group's configs and members, from the manifest; empty in older results. `protocol`: `classic`,
-    `streams` or `consumer`. `standbys`: `num.standby.replicas`.
+    `group`: the group's configs and members, from the manifest; empty without one. `protocol`: `classic`, `streams` or
+    `consumer`. `standbys`: `num.standby.replicas`.
     """
     if not runs:
         return

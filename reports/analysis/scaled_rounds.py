@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from reports.analysis.comparison import Tables
+from reports.analysis.comparison import Tables, table_rows
 from reports.analysis.formatting import format_clock, format_count
 from reports.analysis.text import printable, shortened_list
 from reports.analysis.triggers import trigger_text
@@ -28,12 +28,12 @@ _REASONS = {
 
 
 def decisions_by_round(tables: Tables) -> dict[RoundKey, tuple[Row, ...]]:
-    """Return the decisions that caused each round, by time; empty for results of earlier releases.
+    """Return the decisions that caused each round, by time.
 
-    `tables`: may hold `scaled_rounds`.
+    `tables`: must hold `scaled_rounds`.
     """
     decisions: dict[RoundKey, list[Row]] = {}
-    for row in tables["scaled_rounds"].to_pylist() if "scaled_rounds" in tables else ():
+    for row in table_rows(tables, "scaled_rounds"):
         decisions.setdefault((row["scenario"], row["assignor"], row["seed"], row["round"]), []).append(row)
     return {key: tuple(rows) for key, rows in decisions.items()}
 

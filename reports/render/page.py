@@ -6,10 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from reports.analysis.comparison import Tables, compare_runs, rows_by_scenario, table
+from reports.analysis.comparison import Tables, compare_runs, rows_by_scenario
 from reports.analysis.metrics import METRICS
 from reports.analysis.plans.results import PlanResults
-from reports.analysis.runs.merged_results import REQUIRED_TABLES
 from reports.analysis.sweeps.aggregated_sweep import AggregatedSweep
 from reports.analysis.text import printable
 from reports.render.html.manifest_lines import assignor_settings, manifest_lines, scenario_text
@@ -29,15 +28,11 @@ def page(
 ) -> str:
     """Render the report page.
 
-    The same tables and manifests give the same text. `tables`: must contain `REQUIRED_TABLES`; None without runs.
-    `manifests`: manifests of the results, with any JSON structure; `scenario` (with `text`), `assignors`, `seeds`,
-    `command` and `versions` are formatted, and `directory` becomes a heading. `sweeps`: one section each, after those
-    of the runs. `plans`: one section each, after those of the sweeps. Returns the HTML file.
+    The same tables and manifests give the same text. `tables`: all result tables; None without runs. `manifests`:
+    manifests of the results, with any JSON structure; `scenario` (with `text`), `assignors`, `seeds`, `command` and
+    `versions` are formatted, and `directory` becomes a heading. `sweeps`: one section each, after those of the runs.
+    `plans`: one section each, after those of the sweeps. Returns the HTML file.
     """
-    if tables is not None:
-        # Fail before any figure is drawn.
-        for name in REQUIRED_TABLES:
-            table(tables, name)
     rows = [] if tables is None else compare_runs(tables)
     names = list(
         dict.fromkeys([*rows_by_scenario(rows), *(sweep.name for sweep in sweeps), *(plan.source for plan in plans)])

@@ -8,23 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from reports.analysis.comparison import TableError, Tables
-
-REQUIRED_TABLES = (
-    "runs",
-    "rounds",
-    "tasks",
-    "clients",
-    "assignments",
-    "moves",
-    "reasons",
-    "cycles",
-    "task_states",
-    "traffic",
-    "events",
-    "convergence",
-)
-"""Tables that a page needs."""
+from reports.analysis.comparison import Tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,22 +26,16 @@ class ResultDirectory:
 
 
 def merge_results(results: Sequence[ResultDirectory]) -> tuple[dict[str, pa.Table], list[Mapping[str, Any]]]:
-    """Concatenate the tables of several result directories.
+    """Concatenate the tables of several result directories; return the tables, and the manifest of each directory.
 
     If two directories hold runs of the same scenario, assignor and seed, the labels of all assignors get the name of
-    their directory as a prefix. With several directories, each manifest gets its `directory`. Returns the tables, and
-    the manifest of each directory. Raises TableError if a directory lacks a required table.
+    their directory as a prefix. With several directories, each manifest gets its `directory`.
     """
-    for result in results:
-        for name in REQUIRED_TABLES:
-            if name not in result.tables:
-                raise TableError(f"{result.name}: table {name!r} is missing; run the scenario again with this version")
     if len(results) == 1:
         return dict(results[0].tables), [results[0].manifest]
     needs_prefix = _have_common_runs(results)
     parts = [_with_prefix(result.tables, result.name) if needs_prefix else dict(result.tables) for result in results]
-    names = [name for name in parts[0] if all(name in part for part in parts)]
-    tables = {name: pa.concat_tables([part[name] for part in parts], promote_options="default") for name in names}
+    tables = {name: pa.concat_tables([part[name] for part in parts]) for name in parts[0]}
     return tables, [{"directory": result.name, **result.manifest} for result in results]
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from reports.analysis.cells import Cell, Grid
-from reports.analysis.comparison import Tables, rows_of_run, table_rows
+from reports.analysis.comparison import Tables, rows_of_run, table, table_rows
 from reports.analysis.formatting import format_clock, format_count
 from reports.analysis.runs.breakdowns import assignor_label, runs_by_assignor
 from reports.analysis.scaled_rounds import decisions_by_round, reason_text
@@ -101,9 +101,9 @@ class ScalingHistory:
 def scaling_histories(tables: Tables) -> list[ScalingHistory]:
     """Return the history of each autoscaler in the first run of each assignor; empty without autoscalers.
 
-    `tables`: must hold `runs` and `rounds`; may hold `scaling` and `scaled_rounds`.
+    `tables`: must hold `runs`, `rounds`, `scaling` and `scaled_rounds`.
     """
-    if "scaling" not in tables or not tables["scaling"].num_rows or "target_lag" not in tables["scaling"].column_names:
+    if not table(tables, "scaling").num_rows:
         return []
     decisions = decisions_by_round(tables)
     runs = runs_by_assignor(tables)

@@ -31,7 +31,7 @@ _EARLY = 0.05
 def answer(tables: Tables, rows: Sequence[ComparisonRow]) -> dict[str, Any]:
     """Return the content of the section.
 
-    `tables`: those of one scenario; must contain `REQUIRED_TABLES`. Returns variables of the template.
+    `tables`: all result tables of one scenario. Returns variables of the template.
     """
     return {
         "question": question(tables, rows[0].scenario),

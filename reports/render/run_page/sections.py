@@ -360,8 +360,7 @@ def run_sections(
 ) -> Iterator[Section]:
     """Yield the sections of runs, the answer of each scenario first.
 
-    `tables`: must contain `REQUIRED_TABLES`; `manifests`: manifests of the results, which hold the configs of the
-    assignors.
+    `manifests`: manifests of the results, which hold the configs of the assignors.
     """
     seeds = max((len(row.seeds) for row in rows), default=0)
     by_scenario = rows_by_scenario(rows)

@@ -46,12 +46,12 @@ def test_report_recreates_the_page_of_a_plan(folder: Path) -> None:
     assert again.stdout == (folder / "out" / "report.html").read_text(encoding="utf-8")
 
 
-def test_plan_directory_of_an_earlier_version_is_rejected(folder: Path) -> None:
+def test_incomplete_plan_directory_is_rejected(folder: Path) -> None:
     plan_three_brokers(*ROUND_ROBIN, "--out", "out")
     moves = (folder / "out" / "moves.parquet").rename(folder / "moves.parquet")
     result = report("out")
     assert result.exit_code == 2
-    assert result.stderr == "error: out: table 'moves' is missing; plan again with this version\n"
+    assert result.stderr == "error: out/moves.parquet: No such file or directory; plan again with this version\n"
     (folder / "out" / "manifest.json").write_text('{"kind": "plan", "plans": [{}]}')
     moves.rename(folder / "out" / "moves.parquet")
     result = report("out")

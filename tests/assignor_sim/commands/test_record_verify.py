@@ -182,7 +182,7 @@ def test_invalid_scenario_exits_with_2_after_verifying_the_others(file: Path, tm
     assert run("verify", file, "--junit", tmp_path / "nowhere" / "out.xml").exit_code == 2
 
 
-def test_results_of_an_older_format_must_be_recorded_again(file: Path) -> None:
+def test_results_of_another_format_must_be_recorded_again(file: Path) -> None:
     def older(data: Any) -> None:
         data["format"] = 1
 

@@ -78,9 +78,3 @@ def test_round_table_marks_proven_bounds() -> None:
     [run] = first_runs(tables(rounds=[{"round": number} for number in (1, 2, 3)], proofs=proofs))
     column = HEADERS.index("KIP-925 cost (bound)")
     assert [cells[column] for cells in run.cells] == ["48 (36 proven)", "48 (36, optimum up to 40)", "48 (36)"]
-
-
-def test_results_without_table_of_proofs_are_read() -> None:
-    older = tables()
-    del older["proofs"]
-    assert compare_runs(older)[0].proofs == ()

@@ -49,8 +49,6 @@ def test_a_crash_in_a_round_that_an_autoscaler_caused_is_named() -> None:
     assert pods_text([]) == ""
 
 
-def test_earlier_results_have_no_decisions() -> None:
+def test_decisions_belong_to_the_rounds_that_they_caused() -> None:
     tables = scaled_runs()
     assert set(decisions_by_round(tables)) == {("rack_outage", "eager", 7, number) for number in (2, 3, 5)}
-    del tables["scaled_rounds"]
-    assert decisions_by_round(tables) == {}

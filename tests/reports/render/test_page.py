@@ -8,12 +8,9 @@ from functools import cache
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
-import pyarrow as pa
 import pytest
 
-from reports.analysis.comparison import TableError
 from reports.analysis.metrics import METRICS
-from reports.analysis.runs.merged_results import REQUIRED_TABLES
 from reports.render.figures.run_figures import BAR_CHARTS
 from reports.render.page import page
 from reports.render.run_page.sections import HEADERS
@@ -313,13 +310,6 @@ def test_malformed_manifest_still_gives_a_page(manifest: dict[str, object]) -> N
 
 def test_page_is_reproducible() -> None:
     assert page(four_assignors(), MANIFEST) == sample_page()
-
-
-@pytest.mark.parametrize("name", REQUIRED_TABLES)
-def test_missing_table_is_rejected(name: str) -> None:
-    results: dict[str, pa.Table] = {key: table for key, table in tables().items() if key != name}
-    with pytest.raises(TableError, match=f"'{name}' is missing"):
-        page(results, {})
 
 
 def test_autoscaler_has_a_section_with_figure_and_tables_per_assignor() -> None:

@@ -23,8 +23,6 @@ from tests.reports.sample_scaling import STEPS, scaled_runs, step
 
 def test_runs_without_autoscaler_have_no_history() -> None:
     assert scaling_histories(four_assignors()) == []
-    without = {name: table for name, table in scaled_runs().items() if not name.startswith("scal")}
-    assert scaling_histories(without) == []
 
 
 def test_rounds_are_the_autoscalers_or_others() -> None:
