@@ -1,4 +1,7 @@
-"""Summary of an aggregate as JSON: the results that the terminal and the page show first."""
+"""Summary of an aggregate as JSON: the results that the terminal and the page show first.
+
+It begins with the Pareto front of the cells of each scenario.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,12 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
-from pipeline.aggregate.front import pareto_front
 from pipeline.aggregate.stored_sweeps import StoredSweep
 from reports.analysis.metrics import is_relevant, least_relevant
+from reports.analysis.pareto import NOT_DOMINATED, dominators, lexicographic_order
 from reports.analysis.statistics import CONFIDENCE, RESAMPLES
 from reports.analysis.sweeps.tables import FRONT, MONEY, OBJECTIVES
 
@@ -18,7 +22,6 @@ Row = Mapping[str, Any]
 Json = dict[str, Any]
 
 _CELL = ("sweep", "setting", "label", "assignor")
-
 
 MAX_FRONT_CELLS = 200
 """Maximum number of front cells in the summary; the table `front` has all."""
@@ -28,6 +31,73 @@ MAX_FACTORS = 3
 
 FRONT_AND_FACTS = pa.schema([*FRONT, ("facts", pa.string())]).remove_metadata()
 """The table `front` with a column `facts`: JSON for the summary, in the first row of each scenario."""
+
+
+def choose_objectives(known: Mapping[str, int], cells: int) -> tuple[str, ...]:
+    """Return the objectives by which the cells of a scenario are compared.
+
+    The first objective is the cost of cross-rack traffic, or its bytes if a cell has no cost. Objectives that no cell
+    has are omitted. `known`: for each of `OBJECTIVES`, the number of considered cells that have it. Returns names of
+    metrics, in the order of `OBJECTIVES`.
+    """
+    money = next((name for name in MONEY if known[name] == cells), MONEY[-1])
+    return tuple(name for name in (money, *OBJECTIVES[len(MONEY) :]) if known[name])
+
+
+def pareto_front(statistics: Sequence[Row]) -> tuple[list[Json], tuple[str, ...]]:
+    """Compute the Pareto front of a scenario.
+
+    `statistics`: rows of `CELL_STATISTICS` for `OBJECTIVES`, of all cells of the scenario, in any order. Returns rows
+    of `FRONT`, one per cell, by sweep, setting and assignor; and the objectives they were compared by.
+    """
+    cells = _cells(statistics)
+    considered = [cell for cell in cells if cell["left_out"] is None]
+    known = {name: sum(cell[name] is not None for cell in considered) for name in OBJECTIVES}
+    names = choose_objectives(known, len(considered))
+    _mark_front(considered, names)
+    return cells, names
+
+
+def _mark_front(cells: Sequence[Json], names: Sequence[str]) -> None:
+    """Mark in each cell whether it is on the front and in which objectives it is best."""
+    if not names:
+        return
+    values = np.array([[np.inf if cell[name] is None else cell[name] for name in names] for cell in cells])
+    dominator = dominators(values).tolist()
+    on_front = [row for row in lexicographic_order(values) if dominator[row] == NOT_DOMINATED]
+    for place, row in enumerate(on_front, start=1):
+        cells[row] |= {"on_front": True, "place": place}
+    for cell, dominating_row in zip(cells, dominator, strict=True):
+        if dominating_row != NOT_DOMINATED:
+            cell |= {f"dominated_by_{name}": cells[dominating_row][name] for name in ("sweep", "setting", "assignor")}
+    for position, name in enumerate(names):
+        # Among the cells with the lowest value, the one with the lowest other objectives is on the front.
+        others = [position, *(other for other in range(len(names)) if other != position)]
+        cells[lexicographic_order(values[:, others])[0]]["best_of"].append(name)
+
+
+def _cells(statistics: Sequence[Row]) -> list[Json]:
+    cells: dict[tuple[str, int, str], Json] = {}
+    for row in statistics:
+        cell = cells.setdefault((row["sweep"], row["setting"], row["assignor"]), _cell(row))
+        if row["known"] == row["runs"]:
+            name = row["metric"]
+            cell |= {name: row["mean"], f"{name}_low": row["ci_low"], f"{name}_high": row["ci_high"]}
+    return [cells[key] for key in sorted(cells)]
+
+
+def _cell(row: Row) -> Json:
+    cell = {name: row.get(name) for name in FRONT.names}
+    return cell | {"on_front": False, "best_of": [], "left_out": _left_out(row)}
+
+
+def _left_out(row: Row) -> str | None:
+    reasons = []
+    if row["errors"]:
+        reasons.append(f"{row['errors']} of {row['runs']} runs raised an error")
+    if row["failed"]:
+        reasons.append(f"{row['failed']} of {row['runs']} runs ended without an assignment")
+    return ", ".join(reasons) or None
 
 
 def scenario_front(statistics: pa.Table) -> pa.Table:

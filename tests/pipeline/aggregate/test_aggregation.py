@@ -185,7 +185,7 @@ def test_directory_without_sweep_is_rejected(spark: SparkSession, tmp_path: Path
     with pytest.raises(AggregateError, match=r"nowhere: not a sweep directory: manifest\.json is missing"):
         aggregate(spark, [str(tmp_path / "nowhere")])
     (tmp_path / "manifest.json").write_text('{"kind": "aggregate"}')
-    with pytest.raises(AggregateError, match=r"manifest\.json: kind: expected 'sweep', found 'aggregate'"):
+    with pytest.raises(AggregateError, match=r"manifest\.json: kind: holds 'aggregate', expected a sweep"):
         aggregate(spark, [str(tmp_path)])
     (tmp_path / "manifest.json").write_text("[1")
     with pytest.raises(AggregateError, match="not a sweep directory: manifest"):

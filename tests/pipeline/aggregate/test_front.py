@@ -9,8 +9,7 @@ import pyarrow as pa
 import pytest
 
 from pipeline.aggregate.aggregation import CELL_STATISTICS
-from pipeline.aggregate.front import pareto_front
-from pipeline.aggregate.summary import scenario_front
+from pipeline.aggregate.summary import pareto_front, scenario_front
 from reports.analysis.pareto import NOT_DOMINATED, dominators
 from reports.analysis.sweeps.tables import OBJECTIVES
 
