@@ -202,14 +202,12 @@ def write_confirmations(kafka_version: str, confirmations: Iterable[StoredConfir
 
 
 def read_confirmations(kafka_version: str) -> list[StoredConfirmation]:
-    """Return the stored confirmations of a release; none if there is no file, or a former version of it."""
+    """Return the stored confirmations of a release; none if there is no file."""
     file = _file(kafka_version)
     rows: list[dict[str, Any]] = json.loads(file.read_text()) if file.exists() else []
-    names = {field.name for field in fields(StoredConfirmation)}
     return [
         StoredConfirmation(**{name: tuple(value) if isinstance(value, list) else value for name, value in row.items()})
         for row in rows
-        if row.keys() == names
     ]
 
 
