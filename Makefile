@@ -110,7 +110,7 @@ bench-pipeline: .venv ## Compare Spark with a process pool, and write docs/devel
 	.venv/bin/python -m tools.pipeline_benchmark --write $(ARGS)
 
 spark-cluster: .venv ## Start a Spark master and two workers on this machine, until Ctrl-C
-	@.venv/bin/python -m tools.spark_cluster $(ARGS)
+	@.venv/bin/python -m tests.spark_cluster $(ARGS)
 
 DAYS   := 30
 BEFORE :=

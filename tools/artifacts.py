@@ -13,6 +13,7 @@ from assignors.jvm.loading import Dependency
 from tools.java import JavaProgram
 
 _TOOLS: Final = Path(__file__).resolve().parent
+_TESTS: Final = _TOOLS.parent / "tests"
 
 HELP_PLUGIN: Final = "org.apache.maven.plugins:maven-help-plugin:3.4.0"
 
@@ -29,7 +30,7 @@ HADOOP: Final = "3.5.0"
 
 HADOOP_CLUSTER: Final = JavaProgram(
     "hadoop-cluster",
-    (_TOOLS / "hadoop_cluster",),
+    (_TESTS / "yarn",),
     (
         Dependency(f"org.apache.hadoop:hadoop-client-minicluster:{HADOOP}"),
         Dependency(f"org.apache.hadoop:hadoop-client-api:{HADOOP}"),
@@ -55,7 +56,7 @@ S3_CONNECTOR: Final = (
 
 OBJECT_STORE: Final = JavaProgram(
     "object-store",
-    (_TOOLS / "object_store",),
+    (_TESTS / "object_store",),
     (
         Dependency(
             "org.gaul:s3proxy:4.1.0",
@@ -78,7 +79,7 @@ def kafka_cluster(kafka: str) -> JavaProgram:
     """Return brokers, clients and tools of a release of Kafka, with the programs that tests run on a cluster."""
     return JavaProgram(
         f"kafka-cluster-{kafka}",
-        (_TOOLS / "kafka_cluster",),
+        (_TESTS / "kafka_cluster",),
         (
             _kafka("kafka_2.13", kafka),
             _kafka("kafka-streams", kafka),
@@ -93,7 +94,7 @@ def streams_members(kafka: str) -> JavaProgram:
     """Return the program that sends messages of the protocol of streams groups, with the interfaces of KIP-1357."""
     return JavaProgram(
         f"streams-members-{kafka}",
-        (_TOOLS / "streams_members",),
+        (_TESTS / "real_kafka" / "streams_members",),
         (
             _kafka("kafka-clients", kafka),
             _kafka("kafka-group-coordinator-api", kafka),

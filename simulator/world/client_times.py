@@ -62,4 +62,4 @@ class ClientTimes:
 
 
 MEASURED: Final = ClientTimes(start_ms=0, open_store_ms=70, restore_start_ms=250, rejoin_ms=30, uncertainty=2.0)
-"""The defaults of scenarios: medians of tools/fidelity/calibration.json, rounded to 10 ms."""
+"""The defaults of scenarios: medians of tests/fidelity/calibration.json, rounded to 10 ms."""

@@ -19,7 +19,7 @@ from tests.relations.worlds import worlds
 pytestmark = pytest.mark.kafka
 
 ROOT = Path(__file__).parents[2]
-STAY_PUT = ROOT / "tools/kafka_cluster/src/main/java/assignorsim/StayPut.java"
+STAY_PUT = ROOT / "tests/kafka_cluster/java/StayPut.java"
 RACK_SPREAD = ROOT / "tests/real_kafka/RackSpread.java"
 WORLDS = 8
 

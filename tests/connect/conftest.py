@@ -16,8 +16,8 @@ import pytest
 
 from pipeline.session import connect
 from tests.connect import work
+from tests.connect.server import ConnectServer, connect_server
 from tests.pipeline.sweep.examples import write_sweep
-from tools.connect_server import ConnectServer, connect_server
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -11,10 +11,10 @@ import pytest
 from pipeline.aggregate import aggregate
 from pipeline.review.spark_runs import map_on_spark
 from tests.connect import work
+from tests.connect.server import ConnectServer
 from tests.connect.test_server import await_true
 from tests.pipeline.sweep.driver_process import DriverProcess
 from tests.pipeline.sweep.parquet_contents import contents as contents_with_metadata
-from tools.connect_server import ConnectServer
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

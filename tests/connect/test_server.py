@@ -17,7 +17,7 @@ from pipeline.errors import SparkError
 from pipeline.session import connect
 from pipeline.spark_jobs import default_parallelism, spark_jobs
 from tests.connect.conftest import PROJECT
-from tools.connect_server import ConnectServer, connect_server
+from tests.connect.server import ConnectServer, connect_server
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -14,7 +14,7 @@ import pytest
 
 from pipeline.session import connect
 from pipeline.storage import Storage
-from tools.object_store.server import BUCKET, ObjectStore, object_store
+from tests.object_store.server import BUCKET, ObjectStore, object_store
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

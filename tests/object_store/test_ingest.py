@@ -17,8 +17,8 @@ from pipeline.ingest.mapping import find_mapping
 from pipeline.ingest.run import IngestSources, ingest
 from pipeline.storage import Storage
 from tests.object_store.conftest import ROOT
+from tests.object_store.server import ObjectStore
 from tests.pipeline.sweep.parquet_contents import contents
-from tools.object_store.server import ObjectStore
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -10,7 +10,7 @@ from py4j.protocol import Py4JJavaError
 from pipeline.errors import SparkError
 from pipeline.storage import Storage
 from tests.object_store.conftest import ROOT
-from tools.object_store.server import ObjectStore
+from tests.object_store.server import ObjectStore
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

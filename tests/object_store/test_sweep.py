@@ -20,11 +20,11 @@ from scenarios.sweeps.design import load_sweep
 from scenarios.sweeps.errors import SweepError
 from scenarios.sweeps.prepared import prepare_sweep
 from tests.object_store.conftest import ROOT
+from tests.object_store.server import ObjectStore
 from tests.pipeline.sweep.driver import SMALL_BATCHES
 from tests.pipeline.sweep.driver_process import DriverProcess
 from tests.pipeline.sweep.examples import SWEEP, write_sweep
 from tests.pipeline.sweep.parquet_contents import contents
-from tools.object_store.server import ObjectStore
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

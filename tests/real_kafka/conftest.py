@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.real_kafka.streams_group import SOURCE, coordinator
+from tests.real_kafka.streams_members.protocol import ProtocolConnection, classpath
 from tools.java import find_executable
-from tools.streams_members.protocol import ProtocolConnection, classpath
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 from concurrent.futures import Future
 
-from tools.kafka_cluster.cluster import KafkaCluster
+from tests.kafka_cluster.cluster import KafkaCluster
 
 _READY_TIMEOUT_S = 180
 

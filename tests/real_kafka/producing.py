@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
-from tools.kafka_cluster.cluster import KafkaCluster
+from tests.kafka_cluster.cluster import KafkaCluster
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)

@@ -13,7 +13,7 @@ from pathlib import Path
 from assignors.replicas.state import NO_BROKER, ClusterState
 from scenarios.clusters.cluster_reader import read_cluster
 from scenarios.kafka.plan_files.files import ELECTION, REASSIGNMENT, ROLLBACK
-from tools.kafka_cluster.cluster import KafkaCluster
+from tests.kafka_cluster.cluster import KafkaCluster
 
 with warnings.catch_warnings():
     # On Python 3.11 and 3.12 kafka-python reads its own files with a deprecated function.

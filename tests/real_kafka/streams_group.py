@@ -15,9 +15,9 @@ from assignors.model.columns import BoolArray
 from assignors.model.configs import AssignmentConfigs
 from assignors.model.ids import ProcessId, TaskId
 from assignors.model.state import UNKNOWN_THREAD, ApplicationState, KafkaStreamsState, TaskInfo
-from tools.kafka_cluster.cluster import ClusterSpec, KafkaCluster
-from tools.streams_members.member import MemberTopology, StreamsMember, Tasks
-from tools.streams_members.protocol import KAFKA_VERSION, ProtocolConnection
+from tests.kafka_cluster.cluster import ClusterSpec, KafkaCluster
+from tests.real_kafka.streams_members.member import MemberTopology, StreamsMember, Tasks
+from tests.real_kafka.streams_members.protocol import KAFKA_VERSION, ProtocolConnection
 
 JAVA: Final = "assignorsim.RackSpread"
 SOURCE: Final = Path(__file__).with_name("RackSpread.java")

@@ -14,9 +14,9 @@ from typing import Final
 import pytest
 
 import assignor_sim as sim
+from tests.kafka_cluster.cluster import ClusterSpec, KafkaCluster
+from tests.kafka_cluster.consumers import ConsumerEvent, PlannedConsumer, run_consumers
 from tests.real_kafka.observed_groups import assignors_at, create_topics
-from tools.kafka_cluster.cluster import ClusterSpec, KafkaCluster
-from tools.kafka_cluster.consumers import ConsumerEvent, PlannedConsumer, run_consumers
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
 

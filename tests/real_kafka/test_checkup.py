@@ -19,11 +19,11 @@ from scenarios.load import load
 from scenarios.run import run
 from simulator.results.tabulation import tabulate
 from tests.assignor_sim.conftest import CommandResult, Shell
-from tools.fidelity import applications, tested_group
-from tools.fidelity.applications import BROKER_CONFIGS, CLOSE_CONFIG, COMMON
-from tools.fidelity.leader_log import LeaderDecision
-from tools.kafka_cluster.applications import Host, Hosts, describe_topology, prepare
-from tools.kafka_cluster.cluster import ClusterSpec, KafkaCluster
+from tests.fidelity import applications, tested_group
+from tests.fidelity.applications import BROKER_CONFIGS, CLOSE_CONFIG, COMMON
+from tests.fidelity.leader_log import LeaderDecision
+from tests.kafka_cluster.applications import Host, Hosts, describe_topology, prepare
+from tests.kafka_cluster.cluster import ClusterSpec, KafkaCluster
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
 

@@ -20,10 +20,10 @@ import pytest
 
 import assignor_sim as sim
 from assignor_sim.api.cluster_import import ImportedScenario
+from tests.kafka_cluster.cluster import ClusterSpec, KafkaCluster
+from tests.kafka_cluster.consumers import ConsumerEvent, PlannedConsumer, run_consumers
 from tests.real_kafka.observed_groups import create_topics
 from tests.scenarios.kafka.consumer_assignments import current_and_next
-from tools.kafka_cluster.cluster import ClusterSpec, KafkaCluster
-from tools.kafka_cluster.consumers import ConsumerEvent, PlannedConsumer, run_consumers
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
 

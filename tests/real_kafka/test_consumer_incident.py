@@ -16,14 +16,14 @@ from assignor_sim.api.incident_options import IncidentOptions
 from reports.analysis.incident.report import IncidentReport
 from scenarios.kafka.incident.folder import read_incident
 from scenarios.kafka.incident.recorded import RecordedGroup
-from tools.kafka_cluster.cluster import ClusterSpec, KafkaCluster
-from tools.kafka_cluster.consumer_night import (
+from tests.kafka_cluster.cluster import ClusterSpec, KafkaCluster
+from tests.kafka_cluster.consumer_night import (
     BROKER_CONFIGS,
     COPY_MS,
     GROUPS,
     capture_consumer_night,
 )
-from tools.kafka_cluster.consumers import ConsumerEvent
+from tests.kafka_cluster.consumers import ConsumerEvent
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
 

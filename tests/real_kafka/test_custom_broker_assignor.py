@@ -17,11 +17,11 @@ from assignors.tasks.group_spec_assignor import GroupSpecAssignor
 from assignors.tasks.streams_group_sticky import StreamsGroupSticky
 from tests.real_kafka.rack_spread import RackSpread
 from tests.real_kafka.streams_group import JAVA, predicted_target, topology
+from tests.real_kafka.streams_members.member import StreamsMember, settle
+from tests.real_kafka.streams_members.protocol import KAFKA_VERSION, ProtocolConnection
 from tools.kafka_group_oracle.__main__ import compare
 from tools.kafka_group_oracle.lives import answered_problems
 from tools.kafka_group_oracle.oracle import CustomClass
-from tools.streams_members.member import StreamsMember, settle
-from tools.streams_members.protocol import KAFKA_VERSION, ProtocolConnection
 
 pytestmark = pytest.mark.kafka
 

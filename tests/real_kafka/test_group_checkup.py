@@ -17,8 +17,8 @@ from typing import Any, Final
 import pytest
 
 from tests.assignor_sim.conftest import CommandResult, Shell
-from tools.kafka_cluster.cluster import ClusterSpec, KafkaCluster
-from tools.kafka_cluster.consumers import ConsumerEvent, PlannedConsumer, run_consumers
+from tests.kafka_cluster.cluster import ClusterSpec, KafkaCluster
+from tests.kafka_cluster.consumers import ConsumerEvent, PlannedConsumer, run_consumers
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
 

@@ -23,11 +23,11 @@ from scenarios.kafka.live.connection import connect
 from scenarios.load import load
 from simulator.world.world import Client, Topic, World
 from tests.assignor_sim.conftest import CommandResult, Shell
+from tests.fidelity.applications import BROKER_CONFIGS, COMMON, STANDBYS, STREAMS_BROKER_CONFIGS
+from tests.kafka_cluster.applications import Host, Hosts, describe_topology, prepare
+from tests.kafka_cluster.cluster import ClusterSpec, KafkaCluster
 from tests.real_kafka.permissions import PERMISSIONS, Permissions
 from tests.real_kafka.reassigning import KafkaAdminClient
-from tools.fidelity.applications import BROKER_CONFIGS, COMMON, STANDBYS, STREAMS_BROKER_CONFIGS
-from tools.kafka_cluster.applications import Host, Hosts, describe_topology, prepare
-from tools.kafka_cluster.cluster import ClusterSpec, KafkaCluster
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
 

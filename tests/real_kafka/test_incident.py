@@ -20,11 +20,11 @@ from scenarios.kafka.incident.recorded import RecordedGroup, RecordedRebalance
 from scenarios.kafka.live.client_properties import client_settings
 from scenarios.kafka.live.connection import connect
 from tests.assignor_sim.conftest import CommandResult, Shell
-from tools.fidelity.leader_log import LeaderDecision, parse_leader_decisions
-from tools.kafka_cluster import past_night
-from tools.kafka_cluster.applications import Host, Hosts, describe_topology, prepare
-from tools.kafka_cluster.cluster import KAFKA_VERSION, ClusterSpec, KafkaCluster
-from tools.kafka_cluster.past_night import APPLICATIONS, CLASSIC, STREAMS, segment_of
+from tests.fidelity.leader_log import LeaderDecision, parse_leader_decisions
+from tests.kafka_cluster import past_night
+from tests.kafka_cluster.applications import Host, Hosts, describe_topology, prepare
+from tests.kafka_cluster.cluster import KAFKA_VERSION, ClusterSpec, KafkaCluster
+from tests.kafka_cluster.past_night import APPLICATIONS, CLASSIC, STREAMS, segment_of
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
 

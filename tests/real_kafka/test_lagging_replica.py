@@ -13,8 +13,8 @@ import pytest
 
 from assignors.kafka_releases import BROKERS
 from simulator.world.disturbances import TrafficChange
+from tests.kafka_cluster.cluster import CONTROLLER_ID, ClusterSpec, KafkaCluster
 from tests.simulator.brokers.lagging_world import SECOND, clicks, isr_changes
-from tools.kafka_cluster.cluster import CONTROLLER_ID, ClusterSpec, KafkaCluster
 
 with warnings.catch_warnings():
     # On Python 3.11 and 3.12 kafka-python reads its own files with a deprecated function.

@@ -13,9 +13,9 @@ import pytest
 from assignors import registry
 from scenarios.problem_answers import answer_differences, solve_problem
 from scenarios.problems import Problem
+from tests.kafka_cluster.cluster import KAFKA_VERSION
 from tools.artifacts import kafka_cluster
 from tools.java import build_classpath
-from tools.kafka_cluster.cluster import KAFKA_VERSION
 from tools.kafka_oracle.generate import generate
 from tools.kafka_oracle.oracle import KafkaOracle
 

@@ -1,6 +1,6 @@
 """Predictions from an imported cluster, compared with the behavior of a real Kafka.
 
-Every release runs the experiments of `tools.fidelity.steps` once; each test checks one dimension of the results, which
+Every release runs the experiments of `tests.fidelity.steps` once; each test checks one dimension of the results, which
 are stored in out/fidelity-VERSION.json. The page docs/explanation/fidelity.md publishes the exact shares. The limits
 here are lower, and times may be late: a busy machine delays applications by seconds. It makes none earlier.
 """
@@ -14,11 +14,11 @@ from itertools import pairwise, product
 import pytest
 
 from assignors.kafka_releases import RECORDED_3_9
-from tools.fidelity.confirmation import Confirmation
-from tools.fidelity.report import MANY_APPLICATIONS
-from tools.fidelity.shares import REBALANCES, RESTORED, THREADS, Share
-from tools.fidelity.step_outcome import count_close_times, is_close
-from tools.fidelity.steps import (
+from tests.fidelity.confirmation import Confirmation
+from tests.fidelity.report import MANY_APPLICATIONS
+from tests.fidelity.shares import REBALANCES, RESTORED, THREADS, Share
+from tests.fidelity.step_outcome import count_close_times, is_close
+from tests.fidelity.steps import (
     LATEST,
     RELEASES,
     STREAMS_GROUPS_ONLY,
@@ -27,7 +27,7 @@ from tools.fidelity.steps import (
     experiments_on,
     run_steps,
 )
-from tools.fidelity.stored_confirmation import StoredConfirmation, to_stored, write_confirmations
+from tests.fidelity.stored_confirmation import StoredConfirmation, to_stored, write_confirmations
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
 

@@ -22,9 +22,9 @@ from scenarios.load import load
 from simulator.timeline import timeline
 from simulator.world.changes import ReplicationStep
 from tests.assignor_sim.conftest import Shell
+from tests.kafka_cluster.cluster import ClusterSpec, KafkaCluster
 from tests.real_kafka.reassigning import RECORDS, Operator, ReplicasAndLeader, replicas_and_leaders
 from tools.java import find_main_class
-from tools.kafka_cluster.cluster import ClusterSpec, KafkaCluster
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
 

@@ -17,7 +17,7 @@ from assignors.java.hash_order import string_hash
 from assignors.model.assignment import AssignmentColumns
 from assignors.model.state import ApplicationState
 from tests.real_kafka.streams_group import PARTITIONS, SESSION_TIMEOUT_MS, by_subtopology, topology
-from tools.streams_members.member import (
+from tests.real_kafka.streams_members.member import (
     FENCED_INSTANCE_ID,
     UNRELEASED_INSTANCE_ID,
     GroupDescription,
@@ -27,7 +27,7 @@ from tools.streams_members.member import (
     describe,
     settle,
 )
-from tools.streams_members.protocol import ProtocolConnection
+from tests.real_kafka.streams_members.protocol import ProtocolConnection
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
 

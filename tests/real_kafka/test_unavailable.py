@@ -8,9 +8,9 @@ from datetime import datetime
 import pytest
 
 from simulator.processes.classic_protocol import API_TIMEOUT_MS
-from tools.fidelity.applications import BROKER_CONFIGS, COMMON
-from tools.kafka_cluster.applications import Host, Hosts, prepare
-from tools.kafka_cluster.cluster import ClusterSpec, KafkaCluster
+from tests.fidelity.applications import BROKER_CONFIGS, COMMON
+from tests.kafka_cluster.applications import Host, Hosts, prepare
+from tests.kafka_cluster.cluster import ClusterSpec, KafkaCluster
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
 

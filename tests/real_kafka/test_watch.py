@@ -21,11 +21,11 @@ import pytest
 from assignor_sim.watching.group_watcher import GroupWatcher, WatchRequest
 from scenarios.kafka.live.client_properties import client_settings
 from scenarios.kafka.live.connection import connect
+from tests.fidelity.applications import BROKER_CONFIGS, COMMON, SESSION, STREAMS_BROKER_CONFIGS
+from tests.kafka_cluster.applications import Host, Hosts, describe_topology, prepare
+from tests.kafka_cluster.cluster import ClusterSpec, KafkaCluster
 from tests.real_kafka.producing import producing
 from tests.real_kafka.recorded_requests import READ_ONLY, recorded_requests
-from tools.fidelity.applications import BROKER_CONFIGS, COMMON, SESSION, STREAMS_BROKER_CONFIGS
-from tools.kafka_cluster.applications import Host, Hosts, describe_topology, prepare
-from tools.kafka_cluster.cluster import ClusterSpec, KafkaCluster
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
 

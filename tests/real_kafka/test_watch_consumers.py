@@ -17,10 +17,10 @@ from scenarios.kafka.live.client_properties import client_settings
 from scenarios.kafka.live.connection import connect
 from scenarios.watch.events import EventKind, EventLevel, WatchEvent
 from scenarios.watch.metrics import METRICS
+from tests.kafka_cluster.cluster import ClusterSpec, KafkaCluster
+from tests.kafka_cluster.consumers import PlannedConsumer, run_consumers
 from tests.real_kafka.producing import producing
 from tests.real_kafka.recorded_requests import READ_ONLY, recorded_requests
-from tools.kafka_cluster.cluster import ClusterSpec, KafkaCluster
-from tools.kafka_cluster.consumers import PlannedConsumer, run_consumers
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pipeline.session import connect
-from tools.hadoop_cluster.server import HadoopCluster, hadoop_cluster
+from tests.yarn.hadoop_cluster import HadoopCluster, hadoop_cluster
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

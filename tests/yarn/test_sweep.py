@@ -22,7 +22,7 @@ from tests.pipeline.sweep.driver import SMALL_BATCHES
 from tests.pipeline.sweep.driver_process import DriverProcess
 from tests.pipeline.sweep.examples import SWEEP, write_sweep
 from tests.pipeline.sweep.parquet_contents import contents
-from tools.hadoop_cluster.server import HadoopCluster
+from tests.yarn.hadoop_cluster import HadoopCluster
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -15,7 +15,7 @@ import pytest
 from tests.pipeline.sweep.driver_process import DriverProcess
 from tests.pipeline.sweep.examples import SWEEP, write_sweep
 from tests.pipeline.sweep.parquet_contents import contents
-from tools.spark_cluster import SparkCluster, cluster
+from tests.spark_cluster import SparkCluster, cluster
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 

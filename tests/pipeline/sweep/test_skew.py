@@ -15,7 +15,7 @@ from tests.pipeline.sweep.awaiting_assignor import FILE, LARGE, Awaiting
 from tests.pipeline.sweep.driver import SMALL_BATCHES
 from tests.pipeline.sweep.driver_process import ROOT, DriverProcess
 from tests.pipeline.sweep.examples import write_sweep
-from tools.spark_cluster import cluster
+from tests.spark_cluster import cluster
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 

@@ -1,4 +1,4 @@
-"""Segments of `__consumer_offsets` that real brokers wrote, by `python -m tools.kafka_cluster night`."""
+"""Segments of `__consumer_offsets` that real brokers wrote, by `python -m tests.kafka_cluster night`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FOLDERS: Final = {"3.9.2": DATA / "3.9.2", "4.2.2": DATA / "4.2.2", "4.3.1": EXA
 """Folders with the segments of brokers of each release; clients had the same release."""
 
 CONSUMER_FOLDER: Final = Path(__file__).parent / "consumer_data" / "4.3.1"
-"""Segments with groups of plain consumers, by `python -m tools.kafka_cluster consumers`."""
+"""Segments with groups of plain consumers, by `python -m tests.kafka_cluster consumers`."""
 
 WITH_STREAMS: Final = ("4.2.2", "4.3.1", "4.4.0")
 

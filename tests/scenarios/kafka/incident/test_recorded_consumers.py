@@ -1,4 +1,4 @@
-"""Records of real groups of plain consumers, by `python -m tools.kafka_cluster consumers`, Kafka 4.3.1."""
+"""Records of real groups of plain consumers, by `python -m tests.kafka_cluster consumers`, Kafka 4.3.1."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from scenarios.kafka.incident.consumer_states import (
 )
 from scenarios.kafka.incident.folder import read_incident
 from scenarios.kafka.incident.recorded import RecordedGroup
+from tests.kafka_cluster.consumer_night import GROUPS
 from tests.scenarios.kafka.incident.recorded_segments import CONSUMER_FOLDER
-from tools.kafka_cluster.consumer_night import GROUPS
 
 
 def recorded(group: str) -> RecordedGroup:

@@ -1,1 +1,0 @@
-"""Comparison of the simulator's predictions with the behavior of a real Kafka: `python -m tools.fidelity`."""

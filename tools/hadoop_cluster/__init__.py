@@ -1,1 +1,0 @@
-"""HDFS and YARN on this machine, by Hadoop's mini-clusters."""
