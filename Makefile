@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-answers test-spark test-kafka test-browser javascript lint types layers check gate certify bridge bench bench-large performance bench-pipeline spark-cluster \
+.PHONY: help demo test test-answers test-spark test-kafka test-browser javascript lint types layers check gate certify bridge bench performance spark-cluster \
 	parity parity-brokers parity-consumers parity-groups leaderboard releases new-releases changed-classes docs docs-build docs-version readme wheel release wheel-test lock sbom clean .venv machine
 
 help: ## List the targets
@@ -90,31 +90,19 @@ certify: .venv ## Run every test at full count, continue where it was interrupte
 	@.venv/bin/python -m tools.certify $(ARGS)
 
 LIMIT := 20
+DAYS  := 30
 
-bench: .venv ## Measure time and memory, and the time of Kafka (KAFKA=4.4 LIMIT=20 seconds per problem; KAFKA= skips Kafka)
+bench: .venv ## Measure time and memory, and the time of Kafka (KAFKA=4.4 LIMIT=20 seconds per problem, KAFKA= skips Kafka; DAYS=30 of readings)
 	@mkdir -p out
 	.venv/bin/python -m pytest tests/benchmarks --benchmark-only --benchmark-quiet --benchmark-json=out/bench.json \
-		--kafka='$(KAFKA)' --limit='$(LIMIT)' $(ARGS)
+		--kafka='$(KAFKA)' --limit='$(LIMIT)' --days='$(DAYS)' $(ARGS)
 	@.venv/bin/python -m tools.performance_page out/bench.json
-	@$(BENCH_LARGE)
 
-performance: bench ## Run bench and write docs/development/performance.md
+performance: bench ## Run bench, store the measurements and write docs/development/performance.md
 	@.venv/bin/python -m tools.performance_page out/bench.json --write
-	@.venv/bin/python -m tools.large_applications out/large.json --print --write
-
-bench-large: .venv ## Measure large applications and long histories (DAYS=30 of readings; BEFORE=REVISION measures that one, too)
-	@mkdir -p out
-	@$(BENCH_LARGE) $(ARGS)
-
-bench-pipeline: .venv ## Compare Spark with a process pool, and write docs/development/pipeline-performance.md
-	.venv/bin/python -m tools.pipeline_benchmark --write $(ARGS)
 
 spark-cluster: .venv ## Start a Spark master and two workers on this machine, until Ctrl-C
 	@.venv/bin/python -m tests.spark_cluster $(ARGS)
-
-DAYS   := 30
-BEFORE :=
-BENCH_LARGE = .venv/bin/python -m tools.large_applications out/large.json --days $(DAYS) $(if $(BEFORE),--before $(BEFORE))
 
 KAFKA    := 4.4
 PROBLEMS := 3000

@@ -15,7 +15,7 @@ from tools.java import ClusterError, build_classpath
 from tools.kafka_oracle.timing import time_problem
 
 Json = dict[str, Any]
-Measure = Callable[..., None]
+Measure = Callable[..., Any]
 AskKafka = Callable[[Json], None]
 
 WHY_NO_KAFKA = pytest.StashKey[str]()
@@ -25,6 +25,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("benchmarks")
     group.addoption("--kafka", default="", metavar="VERSION", help="time this release as well (needs Maven and a JDK)")
     group.addoption("--limit", default=20.0, type=float, metavar="S", help="time limit of Kafka for a problem")
+    group.addoption("--days", default=30, type=int, help="days of readings; a longer history has ten times as many")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
@@ -47,14 +48,23 @@ def kafka_version(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def measure(benchmark: BenchmarkFixture) -> Measure:
-    """Return a function that measures a call: its time after a warm-up, and its peak memory in a new process."""
+    """Return a function that measures a call and returns its result.
+
+    It measures the time after a warm-up, and the peak memory in a new process.
+    """
 
     def measured(
-        function: Callable[..., Any], *arguments: Any, rounds: int = 5, compiled: bool = True, **about: Any
-    ) -> None:
+        function: Callable[..., Any],
+        *arguments: Any,
+        rounds: int = 5,
+        warmup: int = 1,
+        compiled: bool = True,
+        **about: Any,
+    ) -> Any:
         warm_up()
-        benchmark.pedantic(function, args=arguments, rounds=rounds, warmup_rounds=1)
+        result = benchmark.pedantic(function, args=arguments, rounds=rounds, warmup_rounds=warmup)
         benchmark.extra_info.update(about, peak_bytes=peak_bytes(function, *arguments, compiled=compiled))
+        return result
 
     return measured
 

@@ -1,4 +1,4 @@
-"""DuckDB, with which `make bench-large` compares the ingest, computes the same rates and faults."""
+"""DuckDB, with which `make bench` compares the ingest, computes the same rates and faults."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from pipeline.generate.population import Population
 from pipeline.generate.writing import generate
 from pipeline.ingest.mapping import find_mapping
 from pipeline.ingest.run import IngestSources, ingest
+from tests.benchmarks.duckdb_rates import rates_by_duckdb
 from tests.pipeline.ingest.conftest import FAULTS
-from tools.large_applications.workloads import rates_by_duckdb
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
