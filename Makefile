@@ -129,8 +129,8 @@ HISTORIES := 1000
 parity-groups: .venv ## Compare the model of the group coordinator with the released ones on random histories (HISTORIES=1000 SEED=1; needs Maven)
 	.venv/bin/python -m tests.group_histories compare --histories $(HISTORIES) --seed $(SEED)
 
-leaderboard: .venv bridge ## Compute AssignorBench again and write docs/benchmark (15 minutes on 2 cores; needs Maven)
-	.venv/bin/python -m tools.benchmark all $(ARGS)
+leaderboard: .venv bridge ## Compute AssignorBench again and write docs/benchmark/leaderboard.md (15 minutes on 2 cores; needs Maven)
+	.venv/bin/python -m tools.leaderboard all $(ARGS)
 
 releases: .venv ## Write docs/reference/releases.md: what changed between Kafka releases
 	.venv/bin/python -m tools.releases page

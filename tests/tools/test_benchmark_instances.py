@@ -14,11 +14,19 @@ from scenarios.problem_answers import answer_differences, solve_problem
 from scenarios.problems import Problem, parse_problem
 from scenarios.suite.benchmark import benchmark_cases
 from scenarios.suite.scale_shapes import SHAPES
-from tools.benchmark import instances, store
-from tools.benchmark.entries import ENTRIES
-from tools.benchmark.evaluation import answer, evaluate
-from tools.benchmark.optima import Optimum, cost_of, find_optimum, is_balanced
-from tools.benchmark.references import KAFKAS, comparable
+from tools import benchmark_instances as instances
+from tools import leaderboard
+from tools.benchmark_instances import (
+    ENTRIES,
+    KAFKAS,
+    Optimum,
+    answer,
+    comparable,
+    cost_of,
+    evaluate,
+    find_optimum,
+    is_balanced,
+)
 
 pytestmark = pytest.mark.answers
 
@@ -30,12 +38,12 @@ EVERY = 6
 
 @cache
 def problems() -> list[dict[str, Any]]:
-    return store.read_instances()
+    return [line["problem"] for line in instances.read_lines(leaderboard.INSTANCES)]
 
 
 @cache
 def manifest() -> dict[str, Mapping[str, str]]:
-    return {row["id"]: row for row in store.read_table(store.MANIFEST)}
+    return {row["id"]: row for row in leaderboard.read_rows(leaderboard.MANIFEST)}
 
 
 @cache
@@ -70,19 +78,19 @@ def test_a_large_instance_has_its_digest(name: str) -> None:
 
 
 def test_the_expected_answers_are_those_of_the_problems() -> None:
-    for number, line in enumerate(store.read_lines(store.FOLDER / store.INSTANCES), start=1):
+    for number, line in enumerate(instances.read_lines(leaderboard.INSTANCES), start=1):
         solved = solve_problem(Problem(number, line["problem"]), "instances")
         assert answer_differences(line["expected"], solved) == [], line["problem"]["id"]
 
 
 def test_optima_are_proven_again() -> None:
     for problem in problems()[::EVERY]:
-        row = store.manifest_row(problem, optima()[problem["id"]], stored=True)
+        row = instances.manifest_row(problem, optima()[problem["id"]], stored=True)
         assert row == manifest()[problem["id"]], REFRESH
 
 
 def test_no_balanced_assignment_costs_less_than_the_bound() -> None:
-    rows = [row for row in store.read_table(store.SOLUTIONS) if row["balanced"] == "1" and row["cost"]]
+    rows = [row for row in leaderboard.read_rows(leaderboard.SOLUTIONS) if row["balanced"] == "1" and row["cost"]]
     assert len(rows) > 1000
     assert [row for row in rows if int(row["cost"]) < int(manifest()[row["instance"]]["bound"])] == []
 
@@ -112,7 +120,7 @@ def test_no_random_balanced_assignment_costs_less_than_the_bound() -> None:
 def test_assignors_give_kafkas_stored_answers() -> None:
     chosen = {problem["id"]: problem for problem in problems()[::EVERY]}
     by_entry = {entry.name: entry for entry in KAFKAS}
-    lines = [line for line in store.read_lines(store.FOLDER / store.ANSWERS) if line["id"] in chosen]
+    lines = [line for line in instances.read_lines(leaderboard.ANSWERS) if line["id"] in chosen]
     assert len(lines) == len(chosen) * len(KAFKAS)
     for line in lines:
         entry = by_entry[line["entry"]]
@@ -122,6 +130,7 @@ def test_assignors_give_kafkas_stored_answers() -> None:
 
 def test_final_assignments_are_computed_again() -> None:
     chosen = {problem["id"]: problem for problem in problems()[::EVERY]}
-    stored = [row for row in store.read_table(store.SOLUTIONS) if row["instance"] in chosen]
+    stored = [row for row in leaderboard.read_rows(leaderboard.SOLUTIONS) if row["instance"] in chosen]
     again = [evaluate(problem, entry, optima()[name]) for entry in ENTRIES for name, problem in chosen.items()]
-    assert store.solutions_text(again) == store.solutions_text(stored), REFRESH
+    fields = instances.SOLUTION_FIELDS
+    assert leaderboard.csv_text(again, fields) == leaderboard.csv_text(stored, fields), REFRESH

@@ -1,1 +1,0 @@
-"""AssignorBench: its instances with reference answers and optima, its leaderboard, and its pages."""
