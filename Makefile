@@ -115,7 +115,7 @@ parity: .venv ## Compare with a released Kafka on random problems (KAFKA=4.4 PRO
 BROKERS := 4.4
 GROUPS  := 5000
 
-parity-brokers: .venv ## Compare with the configs and the assignor of a released broker on random streams groups (BROKERS=4.4 GROUPS=5000 SEED=1; needs Maven)
+parity-brokers: .venv bridge ## Compare with the configs and the assignor of a released broker on random streams groups (BROKERS=4.4 GROUPS=5000 SEED=1; needs Maven)
 	.venv/bin/python -m tools.kafka_group_oracle configs --kafka $(BROKERS)
 	.venv/bin/python -m tools.kafka_group_oracle compare --kafka $(BROKERS) --groups $(GROUPS) --rounds 4 --seed $(SEED)
 

@@ -115,12 +115,10 @@ def streams_oracle(kafka: str) -> JavaProgram:
 
 
 def group_oracle(kafka: str) -> JavaProgram:
-    """Return the program that asks the assignor of streams groups; KIP-1357 moved and split its interfaces in 4.4."""
-    interfaces = "before_4_4" if tuple(map(int, kafka.split("."))) < (4, 4) else "from_4_4"
-    folder = _TOOLS / "kafka_group_oracle" / "src"
+    """Return the program that writes the configs of streams groups."""
     return JavaProgram(
         f"kafka-group-oracle-{kafka}",
-        (folder / "main", folder / interfaces),
+        (_TOOLS / "kafka_group_oracle",),
         (JACKSON, *_coordinator(kafka), _kafka("kafka-clients", kafka)),
     )
 

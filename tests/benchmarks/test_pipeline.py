@@ -79,6 +79,8 @@ def test_an_ingest(
     }
 
 
+# Spark's client in this process has threads, of which Python 3.12 warns before it forks the pool.
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 @pytest.mark.parametrize("runs", [400, LARGE_SWEEP])
 def test_a_sweep(benchmark: BenchmarkFixture, tmp_path: Path, runs: int) -> None:
     by_pool(prepare(40, tmp_path), tmp_path / "warm-up")  # It fills Numba's cache.

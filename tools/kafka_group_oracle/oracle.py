@@ -1,19 +1,24 @@
-"""The group coordinator's assignor in a Java process that answers a batch of problems."""
+"""The group coordinator's assignor in Java, by the bridge; and the configs of streams groups that a release defines."""
 
 from __future__ import annotations
 
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from assignors import registry
+from assignors.java.hash_order import CollectionOrder
+from assignors.jvm.assignor import MakeCoordinatorAssignor
+from assignors.jvm.reference import COORDINATOR
 from assignors.kafka_releases import BROKERS
+from scenarios.problem_answers import solve_problem
+from scenarios.problems import Problem
 from tools.artifacts import group_oracle
 from tools.java import ask_java, build_classpath
 
-MAIN_CLASS = "assignorsim.GroupOracle"
 CONFIGS_CLASS = "assignorsim.GroupConfigs"
 NEWEST_KAFKA = BROKERS["4.4"]
 
@@ -44,18 +49,25 @@ def run_assignor(
     release of `org.apache.kafka:kafka-group-coordinator` on Maven Central. `custom`: a custom assignor; None for
     Kafka's. Returns `{"sorted": answer, "production": answer}` for each problem.
     """
-    text = "".join(json.dumps(problem) + "\n" for problem in problems)
-    lines = _run_java(MAIN_CLASS, text, kafka_version, custom)
-    return [json.loads(line) for line in lines]
+    info = _load(kafka_version, custom)
+    return [
+        {str(order): solve_problem(Problem(0, problem), "random", info, order) for order in CollectionOrder}
+        for problem in problems
+    ]
+
+
+def _load(kafka_version: str, custom: CustomClass | None) -> registry.AssignorInfo:
+    if custom is None:
+        return registry.load(f"java:{COORDINATOR}@{kafka_version}:sticky")
+    places = os.pathsep.join([*map(str, custom.classpath), f"{COORDINATOR}@{kafka_version}"])
+    info = registry.load(f"java:{custom.name}@{places}")
+    assert isinstance(info.make, MakeCoordinatorAssignor)
+    # Errors of Kafka's classes are answers, as those of Kafka's own assignor are.
+    return replace(info, make=MakeCoordinatorAssignor(replace(info.make.java, is_released=True)))
 
 
 def read_configs(kafka_version: str = NEWEST_KAFKA) -> dict[str, Json]:
     """Return type, default, valid values and visibility of a release's configs of streams groups, by key."""
-    [line] = _run_java(CONFIGS_CLASS, "", kafka_version)
+    [line] = ask_java(build_classpath(group_oracle(kafka_version)), CONFIGS_CLASS, "")
     configs: dict[str, Json] = json.loads(line)
     return configs
-
-
-def _run_java(main_class: str, text: str, kafka_version: str, custom: CustomClass | None = None) -> list[str]:
-    classpath = [build_classpath(group_oracle(kafka_version)), *map(str, custom.classpath if custom else ())]
-    return ask_java(os.pathsep.join(classpath), main_class, text, [] if custom is None else [custom.name])
