@@ -16,7 +16,7 @@ from tools.java import ClusterError, find_executable, find_jars
 RELEASES: Final = tuple(sorted({RECORDED_3_9, *CLIENTS.values()}))
 """The patches whose classes are read."""
 
-FILE: Final = Path(__file__).parents[2] / "scenarios" / "language" / "client_configs.json"
+FILE: Final = Path(__file__).parents[1] / "scenarios" / "language" / "client_configs.json"
 
 _PROGRAM: Final = Path(__file__).with_name("ClientConfigs.java")
 _LIMIT_S: Final = 120

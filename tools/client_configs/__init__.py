@@ -1,1 +1,0 @@
-"""The configs that released clients know, read from their classes."""
