@@ -185,7 +185,7 @@ class AssignorInfo:
         if isinstance(self.make, OfGroupSpec):
             own = self.make.make
             return None if not is_dataclass(own) else ("order", "members", *(field.name for field in fields(own)))
-        if not is_dataclass(self._class):
+        if not (isinstance(self._class, type) and is_dataclass(self._class)):
             return None
         hidden = {RATES, "release"} if self.releases else {RATES}
         return tuple(parameter.name for parameter in fields(self._class) if parameter.name not in hidden)

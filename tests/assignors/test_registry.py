@@ -12,7 +12,10 @@ from typing import Any
 import pytest
 
 from assignors import registry
+from assignors.built_in_assignors import AssignorInfo
 from assignors.errors import InvalidAssignmentError, UnknownAssignorError
+from assignors.java.hash_order import CollectionOrder
+from assignors.jvm.assignor import JavaAssignor, JavaClass, MakeCoordinatorAssignor
 from assignors.model.assignment import TaskAssignment
 from assignors.model.state import ApplicationState
 from assignors.model.traffic_rates import TrafficRates
@@ -230,3 +233,11 @@ def test_class_name_of_kafka_is_accepted_if_it_is_unique() -> None:
     assert registry.find("HighAvailabilityTaskAssignor") is registry.find("high_availability")
     with pytest.raises(UnknownAssignorError, match="did you mean 'high_availability'"):
         registry.find("high_avialability")
+
+
+def test_fields_of_what_builds_an_assignor_are_not_its_parameters() -> None:
+    """As of an assignor in Java: its builder knows the class, and takes the parameters."""
+    java = JavaClass("java:mine", "org.example.Mine", "coordinator", (), "mine", is_released=False)
+    info = AssignorInfo("java:mine", MakeCoordinatorAssignor(java))
+    assert info.parameter_names is None
+    assert registry.make(info, {"order": "sorted"}) == JavaAssignor(java, CollectionOrder.SORTED)
