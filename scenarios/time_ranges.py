@@ -77,7 +77,7 @@ class Repetition:
 
     def _is_worth_a_process(self, rebalances: int) -> bool:
         """Return whether the run is long, fits into memory twice, and has assignors without a state of their own."""
-        if os.name != "posix" or _usable_cpus() < 2:  # Elsewhere, a process could outlive this one.
+        if os.name != "posix" or usable_cpus() < 2:  # Elsewhere, a process could outlive this one.
             return False
         estimate = estimate_again(self.scenario, self.spec, rebalances)
         infos = [self.spec.info, *(other.assignors[0].info for other in self.scenario.neighbors)]
@@ -135,7 +135,8 @@ def main() -> None:
     answers.send(trace)
 
 
-def _usable_cpus() -> int:
+def usable_cpus() -> int:
+    """Return the number of CPUs that this process may use; all of them on macOS and Windows."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

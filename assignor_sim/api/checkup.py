@@ -130,19 +130,12 @@ def checkup(
         ValueError: fewer than two seeds.
     """
     from pipeline.checkup.checkup import CheckupRequest, run_checkup
-    from pipeline.checkup.parallel import ParallelRequests
-    from pipeline.review.process_pool import process_pool
+    from pipeline.pool import run_pool
 
     if seeds < 2:
         raise ValueError(f"seeds: {seeds} is too few for intervals; use at least 2")
     loaded = scenario if isinstance(scenario, Scenario) else load(scenario)
     progress = on_progress or (lambda _: None)
-    with process_pool(workers) as pool:
-        requests = ParallelRequests(pool, spark, progress)
-
-        def on_step(step: str) -> None:
-            requests.step = step
-            progress(step)
-
+    with run_pool(workers, spark, progress) as run_all:
         request = CheckupRequest(loaded, today, seed, seeds)
-        return Checkup(run_checkup(request, requests, on_step, on_first or (lambda _: None)))
+        return Checkup(run_checkup(request, run_all, progress, on_first or (lambda _: None)))

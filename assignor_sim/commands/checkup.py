@@ -100,8 +100,8 @@ def checkup(
     from assignor_sim.text_files import check_output
     from assignors.errors import AssignorError
     from pipeline.errors import SparkError
+    from pipeline.pool import PoolError
     from pipeline.recommend.errors import RecommendError
-    from pipeline.review.process_pool import ReviewError
     from reports.analysis.checkup.lock import LockError, read_lock
     from scenarios.kafka.formats.lines import FormatError
     from scenarios.kafka.observation.errors import ObservationError
@@ -114,7 +114,7 @@ def checkup(
         ScenarioError,
         AssignorError,
         RecommendError,
-        ReviewError,
+        PoolError,
         SparkError,
         LockError,
         FormatError,

@@ -54,11 +54,11 @@ def fuzz(
     from assignor_sim.console.progress import show_progress
     from assignors.errors import AssignorError
     from pipeline.fuzz.corpus import CorpusError
-    from pipeline.review.process_pool import ReviewError
+    from pipeline.pool import PoolError
     from reports.analysis.stored.results import StoredResultsError
     from reports.render.review.fuzzing import fuzz_tables
 
-    with exit_on_error(AssignorError, CorpusError, ReviewError, StoredResultsError, ValueError, OSError):
+    with exit_on_error(AssignorError, CorpusError, PoolError, StoredResultsError, ValueError, OSError):
         until_s = None if until is None else _seconds(until)
         try:
             with show_progress() as on_progress:

@@ -94,14 +94,14 @@ def review(
     from assignor_sim.console.remarks import print_remark
     from assignors.errors import AssignorError
     from pipeline.errors import SparkError
-    from pipeline.review.process_pool import ReviewError
+    from pipeline.pool import PoolError
     from reports.analysis.review.records import timing_records
     from reports.analysis.review.report import REVIEW_METRICS
     from reports.analysis.stored.results import StoredResultsError
     from reports.render.review import timing_line
     from simulator.results.result_directory import ResultsError, check_writable
 
-    with exit_on_error(AssignorError, ReviewError, SparkError, StoredResultsError, ResultsError, ValueError, OSError):
+    with exit_on_error(AssignorError, PoolError, SparkError, StoredResultsError, ResultsError, ValueError, OSError):
         if out is not None:
             check_writable(out, "review")
         limits = parse_limits(fail_if_worse or ())

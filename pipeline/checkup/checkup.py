@@ -17,9 +17,10 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Generic
 
 from pipeline.checkup.group_program import GroupProgram
-from pipeline.checkup.program import CheckupProgram, RunRequests, Setting
-from pipeline.checkup.runs import SituationRequest, by_seed, run_situation
+from pipeline.checkup.program import CheckupProgram, Setting
+from pipeline.checkup.runs import SituationRequest, SituationRuns, by_seed
 from pipeline.checkup.streams_program import StreamsProgram
+from pipeline.pool import RunAll
 from pipeline.recommend.errors import RecommendError
 from reports.analysis.checkup.area import SituationRun
 from reports.analysis.checkup.findings import findings
@@ -52,7 +53,7 @@ class SettingRuns(Generic[Setting]):
     """
 
     program: CheckupProgram[Setting]
-    run_requests: RunRequests
+    run_requests: SituationRuns
     count: int = 0
     _known: dict[tuple[Setting, str, tuple[int, ...]], list[SituationRun] | str] = field(default_factory=dict)
 
@@ -144,21 +145,20 @@ class SearchResult(Generic[Setting]):
     single: dict[Setting, ReportCard]
 
 
-def search(runs: SettingRuns[Setting], seeds: Sequence[int], on_step: Callable[[str], None]) -> SearchResult[Setting]:
+def search(runs: SettingRuns[Setting], seeds: Sequence[int]) -> SearchResult[Setting]:
     """Search for the setting with the lowest sum of positions whose grades are nowhere worse than today's.
 
-    `on_step`: called with a description of each step. Returns the better settings, and all report cards.
+    Returns the better settings, and all report cards.
     """
-    return _SettingSearch(runs, seeds, on_step).result()
+    return _SettingSearch(runs, seeds).result()
 
 
 class _SettingSearch(Generic[Setting]):
     """The state of a search."""
 
-    def __init__(self, runs: SettingRuns[Setting], seeds: Sequence[int], on_step: Callable[[str], None]) -> None:
+    def __init__(self, runs: SettingRuns[Setting], seeds: Sequence[int]) -> None:
         self._runs = runs
         self._seeds = seeds
-        self._on_step = on_step
         self._today = runs.program.settings.today
         self._reference = runs.cards([self._today], seeds)[self._today]
         self._cards = {self._today: self._reference}
@@ -168,20 +168,20 @@ class _SettingSearch(Generic[Setting]):
     def result(self) -> SearchResult[Setting]:
         settings, cards = self._runs.program.settings, self._cards
         changes = settings.single_changes()
-        self._on_step(f"trying {len(changes)} changes of the current setting")
+        self._runs.run_requests.begin(f"trying {len(changes)} changes of the current setting")
         self._grade(changes, self._reference)
         single = {setting: card for setting, card in cards.items() if setting != self._today}
         helping = sorted(
             (one for one in single if self._can_help(one) and _gain(cards[one], self._reference) >= _GAIN),
             key=lambda one: cards[one].total,
         )
-        self._on_step(f"combining {len(helping)} changes that help")
+        self._runs.run_requests.begin(f"combining {len(helping)} changes that help")
         best = self._today
         for change in (*helping, *helping):  # A change may need a later one: standbys take long without more warm-ups.
             combined = change if best == self._today else settings.combine(best, change)
             if combined is not None:
                 best = self._better(best, [combined])
-        self._on_step("leaving out changes that do not help")
+        self._runs.run_requests.begin("leaving out changes that do not help")
         best = self._simplified(best)
         others = [one for one in cards if one not in (best, self._today) and self._is_allowed(one)]
         ranked = sorted(others, key=lambda one: cards[one].total)
@@ -234,11 +234,6 @@ def _gain(card: ReportCard, other: ReportCard) -> float:
     return other.total - card.total
 
 
-def run_in_order(requests: Sequence[SituationRequest]) -> list[Any]:
-    """Run requests one after the other, in this process."""
-    return [run_situation(request) for request in requests]
-
-
 FIRST_SEEDS: Final = 3
 """Seeds of the first report card."""
 
@@ -265,18 +260,17 @@ class CheckupRequest:
 
 def run_checkup(
     request: CheckupRequest,
-    run_requests: RunRequests,
-    on_step: Callable[[str], None] = lambda _: None,
+    run_all: RunAll,
+    on_progress: Callable[[str], None] = lambda _: None,
     on_first: Callable[[ReportCard], None] = lambda _: None,
 ) -> CheckupReport:
     """Run the standard situations, grade the current setting, and search for a better one.
 
-    `request`: what to check; `on_step`: called with a description of each step; `on_first`: called with the report card
-    of the current setting over `FIRST_SEEDS` seeds, before the search. Raises RecommendError if a situation is invalid
-    with the current setting.
+    `request`: what to check; `on_first`: called with the report card of the current setting over `FIRST_SEEDS` seeds,
+    before the search. Raises RecommendError if a situation is invalid with the current setting.
     """
     program = checkup_program(request.scenario, request.today)
-    return _run(program, request, run_requests, on_step, on_first)
+    return _run(program, request, SituationRuns(run_all, on_progress), on_first)
 
 
 def checkup_program(scenario: Scenario, today: str | None) -> CheckupProgram[Any]:
@@ -294,21 +288,20 @@ def checkup_program(scenario: Scenario, today: str | None) -> CheckupProgram[Any
 def _run(
     program: CheckupProgram[Setting],
     request: CheckupRequest,
-    run_requests: RunRequests,
-    on_step: Callable[[str], None],
+    run_requests: SituationRuns,
     on_first: Callable[[ReportCard], None],
 ) -> CheckupReport:
     runs = SettingRuns(program, run_requests)
     today, first = program.settings.today, request.seed
-    on_step("running the current setting")
+    run_requests.begin("running the current setting")
     first_cards = runs.cards([today], range(first, first + FIRST_SEEDS))
     if today not in first_cards:
         raise RecommendError(f"{request.scenario.name}: {runs.why_invalid(today)}")
     on_first(first_cards[today])
     first += FIRST_SEEDS
-    found = search(runs, range(first, first + SEARCH_SEEDS), on_step)
+    found = search(runs, range(first, first + SEARCH_SEEDS))
     first += SEARCH_SEEDS
-    return _Comparison(request, program, runs, found, first).report(on_step)
+    return _Comparison(request, program, runs, found, first).report()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -328,12 +321,12 @@ class _Comparison(Generic[Setting]):
     found: SearchResult[Setting]
     first: int
 
-    def report(self, on_step: Callable[[str], None]) -> CheckupReport:
+    def report(self) -> CheckupReport:
         """Return the report."""
         request, program, scenario = self.request, self.program, self.request.scenario
         settings = program.settings
         seeds = range(self.first, self.first + request.seeds)
-        on_step(f"comparing with {request.seeds} fresh seeds")
+        self.runs.run_requests.begin(f"comparing with {request.seeds} fresh seeds")
         before, *_ = self.runs.run([settings.today, *self.found.ranked[:1]], seeds)
         assert before is not None
         card = self.runs.card(settings.today, before)
@@ -351,7 +344,7 @@ class _Comparison(Generic[Setting]):
         titles = {situation.key: situation.title for situation in program.situations}
         rollout = None
         if chosen is not None:
-            on_step("simulating the rollout")
+            self.runs.run_requests.begin("simulating the rollout")
             rollout = program.rollout(chosen, card, best, self.runs.run_requests, seeds)
         return CheckupReport(
             subject=program.subject,

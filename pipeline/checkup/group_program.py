@@ -18,7 +18,6 @@ from pipeline.checkup.group_settings import SELECTOR, GroupSetting, GroupSetting
 from pipeline.checkup.program import (
     STEADY,
     CheckupProgram,
-    RunRequests,
     counted,
     counted_racks,
     mean_metric,
@@ -36,6 +35,7 @@ from pipeline.checkup.rollout import (
     rollout_request,
     rollout_seeds,
 )
+from pipeline.checkup.runs import SituationRuns
 from pipeline.recommend.request import current_assignor
 from reports.analysis.checkup.area import SituationRun
 from reports.analysis.checkup.areas import GROUP_AREAS
@@ -67,7 +67,7 @@ _LONGEST: Final = ("max_processing_delay_ms", "time_to_converge_ms")
 """Metrics of which the highest of several restarts counts; the others are those of the last assignment."""
 
 
-def _simulate(plan: RolloutPlan, run_requests: RunRequests, seeds: Sequence[int]) -> list[list[Mapping[str, Any]]]:
+def _simulate(plan: RolloutPlan, run_requests: SituationRuns, seeds: Sequence[int]) -> list[list[Mapping[str, Any]]]:
     """Return the metrics of each restart by seed; nothing if a restart is invalid."""
     starts = [run.owned for run in _runs([plan.start()] * len(seeds), plan, run_requests, seeds)]
     rows: list[list[Mapping[str, Any]]] = [[] for _ in starts]
@@ -81,7 +81,7 @@ def _simulate(plan: RolloutPlan, run_requests: RunRequests, seeds: Sequence[int]
 
 
 def _runs(
-    documents: Sequence[Document], plan: RolloutPlan, run_requests: RunRequests, seeds: Sequence[int]
+    documents: Sequence[Document], plan: RolloutPlan, run_requests: SituationRuns, seeds: Sequence[int]
 ) -> list[SituationRun]:
     """Return the run of a document with each seed; nothing if one is invalid."""
     scenario = plan.settings.scenario
@@ -370,7 +370,7 @@ class GroupProgram(CheckupProgram[GroupSetting]):
         setting: GroupSetting,
         before: ReportCard,
         after: ReportCard,
-        run_requests: RunRequests,
+        run_requests: SituationRuns,
         seeds: Sequence[int],
     ) -> Rollout:
         """Simulate each rolling restart that a setting needs, from the assignment before it."""

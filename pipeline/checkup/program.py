@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from statistics import mean
 from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar
 
-from pipeline.checkup.runs import SituationRequest
+from pipeline.checkup.runs import SituationRuns
 from reports.analysis.checkup.area import Area, worst_situation
 from reports.analysis.checkup.report import CheckupSubject, ReportCard, Rollout, SeedRuns
 from reports.analysis.recommendation import SettingChange
@@ -19,9 +19,6 @@ from scenarios.resolution.config_warnings import FAILURES, describe_default_fact
 
 Setting = TypeVar("Setting", bound=Hashable)
 """What a checkup may change: configs, and how clients start and close."""
-
-RunRequests = Callable[[Sequence[SituationRequest]], Sequence[Any]]
-"""Runs requests in parallel, and returns what `run_situation` does, in their order."""
 
 STEADY: Final = "steady"
 """The situation without events."""
@@ -97,7 +94,7 @@ class CheckupProgram(ABC, Generic[Setting]):
 
     @abstractmethod
     def rollout(
-        self, setting: Setting, before: ReportCard, after: ReportCard, run_requests: RunRequests, seeds: Sequence[int]
+        self, setting: Setting, before: ReportCard, after: ReportCard, run_requests: SituationRuns, seeds: Sequence[int]
     ) -> Rollout:
         """Simulate the rollout of a setting, if the simulation can change it during a run.
 

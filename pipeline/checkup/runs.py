@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from assignors.flow.subscription_skew import least_skew
 from assignors.model.assignment import UNASSIGNED
+from pipeline.pool import Call, RunAll
 from reports.analysis.checkup.area import SituationRun
 from scenarios.checkup.base import Document
 from scenarios.load import Scenario, ScenarioError, loads
@@ -25,6 +26,9 @@ MAX_REBALANCES = 5_000
 """Rebalances after which a run is stopped; its group never converges."""
 
 _CACHED_SCENARIOS = 4
+
+_LONGEST: Final = "scale"
+"""The situation with the most rebalances, which starts first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +50,40 @@ class SituationRequest:
     duration_ms: int
     seeds: tuple[int, ...]
     keeps_owners: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class SituationRuns:
+    """Runs requests in parallel.
+
+    Attributes:
+        run_all: runs items in parallel.
+        on_progress: called with a description of the progress.
+        step: what the requests are for.
+    """
+
+    run_all: RunAll
+    on_progress: Callable[[str], None] = lambda _: None
+    step: str = ""
+
+    def begin(self, step: str) -> None:
+        """Tell what the next requests are for."""
+        self.step = step
+        self.on_progress(step)
+
+    def __call__(self, requests: Sequence[SituationRequest]) -> list[Any]:
+        """Return what `run_situation` returns for each request, in their order."""
+        order = sorted(range(len(requests)), key=lambda number: requests[number].key != _LONGEST)
+        answers: list[Any] = [None] * len(requests)
+        runs = self.run_all(_ask, [requests[number] for number in order])
+        for done, (position, answer) in enumerate(runs, start=1):
+            answers[order[position]] = answer
+            self.on_progress(f"{self.step}: {done:,} of {len(requests):,} situations")
+        return answers
+
+
+def _ask(call: Call, request: SituationRequest) -> Any:
+    return call(run_situation, request)
 
 
 def run_situation(request: SituationRequest) -> list[SituationRun] | str:

@@ -11,7 +11,6 @@ from typing import Any, ClassVar, Final
 from pipeline.checkup.program import (
     STEADY,
     CheckupProgram,
-    RunRequests,
     counted,
     counted_racks,
     mean_metric,
@@ -28,6 +27,7 @@ from pipeline.checkup.rollout import (
     rollout_request,
     rollout_seeds,
 )
+from pipeline.checkup.runs import SituationRuns
 from pipeline.checkup.streams_settings import TAGS, ZONE, StreamsSetting, StreamsSettings, set_zone_tag
 from pipeline.recommend.request import with_current_assignor
 from pipeline.recommend.space import ASSIGNOR, PROBING, STANDBYS, STRATEGY, WARMUPS, search_space
@@ -204,7 +204,7 @@ class StreamsProgram(CheckupProgram[StreamsSetting]):
         setting: StreamsSetting,
         before: ReportCard,
         after: ReportCard,
-        run_requests: RunRequests,
+        run_requests: SituationRuns,
         seeds: Sequence[int],
     ) -> Rollout:
         """Simulate a rolling restart with a setting from the current state, if a run can change to it."""

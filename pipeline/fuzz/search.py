@@ -28,7 +28,7 @@ from assignors.errors import CustomAssignorError
 from pipeline.fuzz.candidates import FuzzInput, FuzzRequest, build_input, run_input
 from pipeline.fuzz.corpus import Corpus
 from pipeline.fuzz.found_cases import FoundCases, signature_of, size_of, worst_case_name
-from pipeline.review.process_pool import ProcessPool, process_pool
+from pipeline.pool import ProcessPool, process_pool
 from pipeline.review.reviewed import Reviewed
 from pipeline.review.run import isolated
 from pipeline.review.shrinking import SmallestScenario, ViolationGoal, find_smallest
@@ -331,11 +331,11 @@ class _FuzzSearch:
 
     def _run_one(self, found: FuzzInput) -> _Evaluated:
         try:
-            return _Evaluated(found, self._pool.ask("call", run_input, found, self._reviewed, self._metrics))
+            return _Evaluated(found, self._pool.call(run_input, found, self._reviewed, self._metrics))
         except CustomAssignorError as error:
             text = str(error)
         try:
-            alone = self._pool.ask("call", run_input, found, isolated(self._reviewed), self._metrics)
+            alone = self._pool.call(run_input, found, isolated(self._reviewed), self._metrics)
         except CustomAssignorError as error:
             text, alone = str(error), None
         if alone is not None and alone.violations:
@@ -385,11 +385,11 @@ class _FuzzSearch:
         goal = ViolationGoal(violation.invariant)
         if not run.crashed:
             try:
-                return self._pool.ask("call", find_smallest, run.found.case(), self._reviewed, goal), False
+                return self._pool.call(find_smallest, run.found.case(), self._reviewed, goal), False
             except CustomAssignorError:
                 pass  # A smaller scenario ended the process.
         try:
-            return self._pool.ask("call", find_smallest, run.found.case(), isolated(self._reviewed), goal), True
+            return self._pool.call(find_smallest, run.found.case(), isolated(self._reviewed), goal), True
         except CustomAssignorError:
             return None, True
 
@@ -448,13 +448,13 @@ class _FuzzSearch:
 
         def search(one: FuzzInput) -> tuple[FuzzInput, SmallestScenario | None, AssignorOutcome]:
             try:
-                small = self._pool.ask("call", find_smallest, one.case(), self._reviewed, goal)
+                small = self._pool.call(find_smallest, one.case(), self._reviewed, goal)
             except CustomAssignorError:
                 small = None
             smaller = one if small is None else replace(one, document=small.document)
             if small is None:
                 return smaller, small, self._outcomes[number]
-            return smaller, small, self._pool.ask("call", run_input, smaller, self._reviewed, self._metrics)
+            return smaller, small, self._pool.call(run_input, smaller, self._reviewed, self._metrics)
 
         [(_, (smaller, small, outcome))] = self._pool.map(search, [found])
         size = size_of(smaller.document) if small is None else ScenarioSize(small.clients, small.tasks, small.events)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from pipeline.review.process_pool import process_pool
+from pipeline.pool import process_pool
+from pipeline.review.case_runs import measure_runs
 from pipeline.review.reviewed import Reviewed
 from scenarios.suite.standard import SuiteCase
 
@@ -35,8 +36,8 @@ def run_benchmark(
 
         def run_chunk(chunk: tuple[int, int]) -> list[MeasuredRun]:
             number, start = chunk
-            answer: list[MeasuredRun] = pool.ask(
-                "measure", list(cases[start : start + _CHUNK]), assignors[number], list(metrics)
+            answer: list[MeasuredRun] = pool.call(
+                measure_runs, list(cases[start : start + _CHUNK]), assignors[number], list(metrics)
             )
             return answer
 

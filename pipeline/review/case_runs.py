@@ -67,6 +67,11 @@ _MAX_CHECKED_PAIRS: Final = 400_000
 """Tasks times clients of a state above which only its assignment is checked, and not the order of its lists."""
 
 
+def run_cases(cases: Sequence[SuiteCase], base: Reviewed, head: Reviewed, metrics: list[str]) -> list[CaseOutcome]:
+    """Run both assignors in each case; see `run_case`."""
+    return [run_case(case, base, head, metrics) for case in cases]
+
+
 def run_case(case: SuiteCase, base: Reviewed, head: Reviewed, metrics: Iterable[str]) -> CaseOutcome:
     """Run both assignors in a case.
 
@@ -137,6 +142,11 @@ def _gap(trace: Trace, spec: AssignorSpec, deciding_round: int | None) -> Optimu
                 return None
             return OptimumGap(found.cost, found.bound, found.bound == found.proof.best_known_cost)
     return None
+
+
+def measure_runs(cases: Sequence[SuiteCase], reviewed: Reviewed, metrics: Iterable[str]) -> list[dict[str, Any]]:
+    """Run one assignor in the scenario of each case; see `measure_run`."""
+    return [measure_run(case, reviewed, metrics) for case in cases]
 
 
 def measure_run(case: SuiteCase, reviewed: Reviewed, metrics: Iterable[str]) -> dict[str, Any]:

@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from itertools import groupby
+from typing import TYPE_CHECKING, Final
 
 from assignors.errors import CustomAssignorError
-from pipeline.review.process_pool import ProcessPool, RunAll, process_pool, run_cases
+from pipeline.pool import Call, RunAll, run_pool
+from pipeline.review.case_runs import run_assignor, run_cases
 from pipeline.review.reviewed import Reviewed
-from reports.analysis.review.outcomes import INVARIANTS, CaseOutcome, ShrunkScenario
+from pipeline.review.shrinking import shrink
+from reports.analysis.review.outcomes import (
+    INVARIANTS,
+    AssignorOutcome,
+    CaseOutcome,
+    InvariantViolation,
+    ShrunkScenario,
+)
 from scenarios.suite.documents import Document
-from scenarios.suite.standard import SuiteCase
+from scenarios.suite.standard import KNOWN_PROBLEMS, SCALE, SuiteCase
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _TRIED_CASES = 3
 """Cases that are tried until one violates an invariant also when it is run alone."""
+
+_CHUNK: Final = 25
+_SLOW_FAMILIES: Final = (SCALE, KNOWN_PROBLEMS)
+"""Families whose cases start first, so that the last chunks are short."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +63,8 @@ def run_review(
     not depend on it. `spark`: the session in whose workers the cases run; None to run them in processes of this
     machine. Returns the outcomes and the shrunk scenarios.
     """
-    with _workers(workers, spark, on_progress) as run_all:
-        outcomes = run_cases(run_all, cases, base, head, metrics, on_progress)
+    with run_pool(workers, spark, on_progress) as run_all:
+        outcomes = _run_in_chunks(run_all, cases, base, head, metrics, on_progress)
         violated = [one for one in INVARIANTS if any(o.head and o.head.violates(one) for o in outcomes)]
         on_progress(f"shrinking {len(violated)} violations" if violated else "comparing")
         candidates = [(invariant, _candidates(cases, outcomes, invariant)) for invariant in violated]
@@ -60,16 +72,67 @@ def run_review(
     return ReviewRuns(tuple(outcomes), tuple(shrunk for _, shrunk in found if shrunk is not None))
 
 
-@contextmanager
-def _workers(workers: int | None, spark: SparkSession | None, on_progress: Callable[[str], None]) -> Iterator[RunAll]:
-    """Provide a function that runs requests in parallel, on Spark or in processes of this machine."""
-    if spark is not None:
-        from pipeline.review.spark_runs import map_on_spark
+def _run_in_chunks(
+    run_all: RunAll,
+    cases: Sequence[SuiteCase],
+    base: Reviewed,
+    head: Reviewed,
+    metrics: Sequence[str],
+    on_progress: Callable[[str], None],
+) -> list[CaseOutcome]:
+    """Run all cases.
 
-        yield lambda function, items: map_on_spark(spark, function, items, on_progress)
-        return
-    with process_pool(workers) as pool:
-        yield lambda function, items: pool.map(partial(function, pool), items)
+    `run_all`: runs chunks of cases in parallel; `head`: the assignor under review; `metrics`: keys of the metrics to
+    keep. Returns the outcomes, in the order of the cases.
+    """
+    chunks = _chunks(cases)
+    run_chunk = partial(_run_chunk, base=base, head=head, metrics=list(metrics))
+    by_chunk: dict[int, list[CaseOutcome]] = {}
+    done = 0
+    for position, outcomes in run_all(run_chunk, chunks):
+        by_chunk[position] = outcomes
+        done += len(outcomes)
+        on_progress(f"{done:,} of {len(cases):,} cases")
+    run = (pair for i, chunk in enumerate(chunks) for pair in zip(chunk, by_chunk[i], strict=True))
+    found = {id(case): outcome for case, outcome in run}
+    return [found[id(case)] for case in cases]
+
+
+def _run_chunk(
+    call: Call, chunk: list[SuiteCase], *, base: Reviewed, head: Reviewed, metrics: list[str]
+) -> list[CaseOutcome]:
+    """Run the cases of a chunk in a process."""
+    try:
+        outcomes: list[CaseOutcome] = call(run_cases, chunk, base, head, metrics)
+        return outcomes
+    except CustomAssignorError:
+        return [_run_apart(call, case, base, head, metrics) for case in chunk]
+
+
+def _chunks(cases: Sequence[SuiteCase]) -> list[list[SuiteCase]]:
+    """Return the cases in chunks of the same scenario, the slow ones first."""
+    chunks: list[list[SuiteCase]] = []
+    for _, group in groupby(cases, key=lambda case: id(case.document) if case.document else id(case)):
+        same = list(group)
+        chunks += [same[start : start + _CHUNK] for start in range(0, len(same), _CHUNK)]
+    return sorted(chunks, key=_rank)
+
+
+def _rank(chunk: list[SuiteCase]) -> tuple[int, int]:
+    first = chunk[0]
+    size = 0 if first.shape is None else -first.shape.tasks * first.shape.clients
+    return (_SLOW_FAMILIES.index(first.family) if first.family in _SLOW_FAMILIES else len(_SLOW_FAMILIES), size)
+
+
+def _run_apart(call: Call, case: SuiteCase, base: Reviewed, head: Reviewed, metrics: list[str]) -> CaseOutcome:
+    """Run the assignors of a case one by one, since one of them may have ended the process."""
+    outcomes = []
+    for reviewed in (base, head):
+        try:
+            outcomes.append(call(run_assignor, case, reviewed, metrics))
+        except CustomAssignorError as error:
+            outcomes.append(AssignorOutcome({}, str(error), (InvariantViolation("valid", str(error)),)))
+    return CaseOutcome(case.family, case.name, case.seed, *outcomes)
 
 
 def _candidates(cases: Sequence[SuiteCase], outcomes: Sequence[CaseOutcome], invariant: str) -> list[SuiteCase]:
@@ -93,14 +156,14 @@ def _size(document: Document) -> int:
     return sum(int(client.get("count") or 1) for client in clients) if isinstance(clients, list) else 0
 
 
-def _shrink(pool: ProcessPool, violated: tuple[str, Sequence[SuiteCase]], *, head: Reviewed) -> ShrunkScenario | None:
+def _shrink(call: Call, violated: tuple[str, Sequence[SuiteCase]], *, head: Reviewed) -> ShrunkScenario | None:
     """Return the smallest scenario of the first case that violates the invariant when it is run alone."""
     invariant, cases = violated
     for case in cases:
         # An assignor that ends its process runs in one of its own.
         for reviewed in (head, isolated(head)):
             try:
-                shrunk: ShrunkScenario | None = pool.ask("shrink", case, reviewed, invariant)
+                shrunk: ShrunkScenario | None = call(shrink, case, reviewed, invariant)
             except CustomAssignorError:
                 continue
             if shrunk is not None:

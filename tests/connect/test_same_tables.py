@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pipeline.aggregate import aggregate
-from pipeline.review.spark_runs import map_on_spark
+from pipeline.pool import run_pool
 from tests.connect import work
 from tests.connect.server import ConnectServer
 from tests.connect.test_server import await_true
@@ -87,9 +87,9 @@ def test_generated_readings(remote: SparkSession, embedded: Path, tmp_path: Path
 
 
 def test_items_of_a_review(remote: SparkSession) -> None:
-    results = list(map_on_spark(remote, double, [3, 5, 8], lambda _: None))
-    assert results == [(0, 6), (1, 10), (2, 16)]
+    with run_pool(None, remote) as run_all:
+        assert list(run_all(double, [3, 5, 8])) == [(0, 6), (1, 10), (2, 16)]
 
 
-def double(pool: object, item: int) -> int:
+def double(call: object, item: int) -> int:
     return 2 * item

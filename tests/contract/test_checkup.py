@@ -8,7 +8,9 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,8 +23,8 @@ from pipeline.checkup.checkup import (
     CheckupRequest,
     checkup_program,
     run_checkup,
-    run_in_order,
 )
+from pipeline.pool import Call
 from reports.analysis.checkup.area import GRADES
 from reports.analysis.checkup.areas import GROUP_AREAS, STREAMS_AREAS
 from reports.analysis.checkup.report import ReportCard, report_record
@@ -56,6 +58,12 @@ FIRST = 1 + FIRST_SEEDS + SEARCH_SEEDS
 """The first seed of the comparison."""
 
 
+def run_here(function: Callable[[Call, Any], Any], items: Sequence[Any]) -> Iterator[tuple[int, Any]]:
+    """Run items one after the other, in this process."""
+    for position, item in enumerate(items):
+        yield position, function(lambda called, *arguments: called(*arguments), item)
+
+
 @pytest.fixture(scope="module")
 def checked() -> tuple[Checkup, list[ReportCard]]:
     first: list[ReportCard] = []
@@ -70,7 +78,7 @@ def direct(event: str, seed: int, configs: str = "") -> dict[str, object]:
 
 @pytest.mark.slow
 def test_answer_is_the_same_in_this_process(checked: tuple[Checkup, list[ReportCard]]) -> None:
-    here = run_checkup(CheckupRequest(loads(SMALL), None, 1, SEEDS), run_in_order)
+    here = run_checkup(CheckupRequest(loads(SMALL), None, 1, SEEDS), run_here)
     assert report_record(here) == report_record(checked[0].report)
     assert terminal(here, width=80) == terminal(checked[0].report, width=80)
     assert page(here) == page(checked[0].report)

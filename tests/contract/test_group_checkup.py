@@ -10,7 +10,7 @@ import pytest
 
 import assignor_sim as sim
 from assignor_sim.api.checkup import Checkup
-from pipeline.checkup.checkup import FIRST_SEEDS, SEARCH_SEEDS, CheckupRequest, run_checkup, run_in_order
+from pipeline.checkup.checkup import FIRST_SEEDS, SEARCH_SEEDS, CheckupRequest, run_checkup
 from reports.analysis.checkup.report import ReportCard, report_record
 from reports.render.checkup import csv_of_grades, markdown, page, terminal
 from scenarios.load import loads
@@ -18,6 +18,7 @@ from scenarios.run import run
 from simulator.results.tabulation import tabulate
 from simulator.world.world import GroupProtocol
 from tests.assignor_sim.conftest import InProcessShell, Shell
+from tests.contract.test_checkup import run_here
 
 pytestmark = pytest.mark.answers
 
@@ -58,7 +59,7 @@ MIXED = "partition.assignment.strategy: roundrobin, session.timeout.ms: 45000"
 
 @pytest.mark.slow
 def test_answer_is_the_same_in_this_process(checked: tuple[Checkup, list[ReportCard]]) -> None:
-    here = run_checkup(CheckupRequest(loads(configured(GROUP, MIXED)), None, 1, SEEDS), run_in_order)
+    here = run_checkup(CheckupRequest(loads(configured(GROUP, MIXED)), None, 1, SEEDS), run_here)
     assert report_record(here) == report_record(checked[0].report)
     assert terminal(here, width=80) == terminal(checked[0].report, width=80)
     assert page(here) == page(checked[0].report)
@@ -240,7 +241,7 @@ def test_other_groups_and_applications_have_no_influence(checked: tuple[Checkup,
         "events: [{at: 1h, rolling_bounce: {clients: audit, down: 5m}}]\n"
         "subject: billing\n"
     )
-    report = run_checkup(CheckupRequest(loads(text), None, 1, SEEDS), run_in_order)
+    report = run_checkup(CheckupRequest(loads(text), None, 1, SEEDS), run_here)
     assert report_record(report) == report_record(checked[0].report)
 
 

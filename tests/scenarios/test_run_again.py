@@ -44,7 +44,7 @@ def requests(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
     original = AssignorProcess.exchange
     monkeypatch.setattr(AssignorProcess, "exchange", exchange)
     monkeypatch.setattr(scenarios.time_ranges, "PROCESS_SECONDS", 0.0)
-    monkeypatch.setattr(scenarios.time_ranges, "_usable_cpus", lambda: 2)
+    monkeypatch.setattr(scenarios.time_ranges, "usable_cpus", lambda: 2)
     return sent
 
 
