@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from functools import cache, partial
 from math import inf
 from typing import TYPE_CHECKING, Any, Final
+from uuid import uuid4
 
 import pyarrow as pa
 
@@ -30,7 +31,6 @@ from scenarios.time_ranges import usable_cpus
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_GROUP: Final = "runs"
 _POLL_INTERVAL_S: Final = 0.5
 _ANSWER_SCHEMA: Final = pa.schema([("position", pa.int64()), ("answer", pa.binary())])
 """One row per item: its position, and the pickled pair of kind (`result` or `error`) and value."""
@@ -154,7 +154,7 @@ def run_pool(
     None to run them in processes of this machine.
     """
     if spark is not None:
-        yield lambda function, items: _map_on_spark(spark, function, items, on_progress)
+        yield partial(_map_on_spark, spark, spark_jobs(spark), on_progress)
         return
     with process_pool(workers) as pool:
         yield lambda function, items: pool.map(partial(function, pool.call), items)
@@ -162,21 +162,23 @@ def run_pool(
 
 def _map_on_spark(
     spark: SparkSession,
+    jobs: SparkJobs,
+    on_progress: Callable[[str], None],
     function: Callable[[Call, Any], Any],
     items: Sequence[Any],
-    on_progress: Callable[[str], None],
 ) -> Iterator[tuple[int, Any]]:
     """Yield each position and its result, by position; a task of Spark for each item."""
     if not items:
         return
-    jobs = spark_jobs(spark)
+    group = f"runs-{uuid4().hex}"  # Progress counts the tasks of these items only.
+    pickled = pickle.dumps(function), [pickle.dumps(item) for item in items]
     with ThreadPoolExecutor(1) as thread:
-        future = thread.submit(_collect, spark, jobs, [pickle.dumps((function, item)) for item in items])
+        future = thread.submit(_collect, spark, jobs, group, *pickled)
         try:
             while not wait([future], _POLL_INTERVAL_S).done:
-                on_progress(f"{jobs.completed_tasks(_GROUP):,} of {len(items):,} tasks on Spark")
+                on_progress(f"{jobs.completed_tasks(group):,} of {len(items):,} tasks on Spark")
         except BaseException:
-            jobs.cancel((_GROUP,))
+            jobs.cancel((group,))
             raise
     for position, answer in sorted(future.result()):
         kind, result = pickle.loads(answer)
@@ -185,30 +187,30 @@ def _map_on_spark(
         yield position, result
 
 
-def _collect(spark: SparkSession, jobs: SparkJobs, requests: Sequence[bytes]) -> list[tuple[int, bytes]]:
-    """Run the requests, and return the positions with the answers."""
+def _collect(
+    spark: SparkSession, jobs: SparkJobs, group: str, function: bytes, items: Sequence[bytes]
+) -> list[tuple[int, bytes]]:
+    """Call the pickled function for each item, and return the positions with the pickled answers."""
     from pyspark.sql import functions as sql
     from pyspark.sql.pandas.types import from_arrow_schema
 
-    jobs.begin(_GROUP, "assignor-sim runs")
-    table = pa.table(
-        {"position": pa.array(range(len(requests)), pa.int64()), "request": pa.array(requests, pa.binary())}
-    )
+    jobs.begin(group, "assignor-sim runs")
+    table = pa.table({"position": pa.array(range(len(items)), pa.int64()), "item": pa.array(items, pa.binary())})
     # A range has exactly the given number of partitions, in order, and a broadcast join preserves them.
-    positions = spark.range(0, len(requests), 1, len(requests)).withColumnRenamed("id", "position")
+    positions = spark.range(0, len(items), 1, len(items)).withColumnRenamed("id", "position")
     answers = positions.join(sql.broadcast(spark.createDataFrame(table)), "position").mapInArrow(
-        _answer_requests, from_arrow_schema(_ANSWER_SCHEMA)
+        partial(_answer, function), from_arrow_schema(_ANSWER_SCHEMA)
     )
     return [(int(row["position"]), bytes(row["answer"])) for row in answers.collect()]
 
 
-def _answer_requests(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Call the function of each request in a worker of Spark, with the process that the worker starts."""
+def _answer(function: bytes, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Call the function for each item in a worker of Spark, with the process that the worker starts."""
+    unpickled = pickle.loads(function)
     for batch in batches:
         for row in batch.to_pylist():
-            function, item = pickle.loads(row["request"])
             try:
-                answer: tuple[str, object] = ("result", function(_pool_of_worker().call, item))
+                answer: tuple[str, object] = ("result", unpickled(_pool_of_worker().call, pickle.loads(row["item"])))
             except PoolError as error:
                 answer = ("error", str(error))
             cells = {"position": row["position"], "answer": pickle.dumps(answer)}
