@@ -129,7 +129,7 @@ def checkup(
         RecommendError: no assignor has the label `today`.
         ValueError: fewer than two seeds.
     """
-    from pipeline.checkup.checkup import CheckupRequest, run_checkup
+    from pipeline.advise.checkup import CheckupRequest, run_checkup
     from pipeline.pool import run_pool
 
     if seeds < 2:

@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assignor_sim.api.spark import spark_session
-from pipeline.connect_session import runs_on_this_machine
-from pipeline.recommend.errors import RecommendError
-from pipeline.recommend.evaluator import Evaluator
-from pipeline.recommend.limits import parse_limits
-from pipeline.recommend.objective import parse_objective
-from pipeline.recommend.recommender import recommend as search
-from pipeline.recommend.request import RecommendationRequest, check_price, with_current_assignor
-from pipeline.recommend.space import search_space
-from pipeline.recommend.spark_runs import SparkRuns
+from pipeline.advise.candidate_runs import CandidateRuns, keep_sweeps, run_chunks
+from pipeline.advise.objective import RecommendError, check_price, parse_limits, parse_objective
+from pipeline.advise.recommender import MetricEvaluator, RecommendationRequest
+from pipeline.advise.recommender import recommend as search
+from pipeline.advise.space import search_space, with_current_assignor
+from pipeline.pool import run_pool
 from pipeline.sweep.run import Progress
 from reports.analysis.recommendation import Recommendation
 from scenarios.load import Scenario, load
 from scenarios.shipped import find_scenario
-from simulator.results.temporary_folder import temporary_folder
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -63,8 +58,9 @@ def recommend(
         keep: config keys to leave unchanged; `assignor` keeps the assignor.
         runs: approximate number of simulated runs.
         seeds: number of fresh seeds with which the recommendation is evaluated.
-        sweeps: folder or URI to keep the underlying sweeps in; a temporary folder by default.
-        spark: the Spark session; by default the active one, else Spark embedded in this process on all cores.
+        sweeps: folder or URI to keep the underlying sweeps in, which run on Spark; not kept by default.
+        spark: Spark session whose workers simulate; by default processes of this machine. With `sweeps`, the active
+            session by default, else Spark embedded in this process on all cores.
         command: the command line, for the manifests.
         on_progress: called with the number of completed runs from time to time.
         on_step: called with a description of each step of the search.
@@ -85,14 +81,16 @@ def recommend(
     limits = parse_limits(max_moves, max_downtime, max_convergence, max_unprotected_tasks)
     check_price(loaded, parsed)
     request = RecommendationRequest(file, loaded, current, search_space(loaded, current, assignors, keep), runs, seeds)
+    progress = on_progress or (lambda _: None)
     with ExitStack() as stack:
-        folder = sweeps or stack.enter_context(tempfile.TemporaryDirectory(dir=temporary_folder()))
-        session = stack.enter_context(spark_session(spark))
-        if sweeps is None and not runs_on_this_machine(session):
-            raise RecommendError("on a cluster, name a folder for the sweeps that all machines reach (--sweeps URI)")
-        evaluations = SparkRuns(session, request, folder, command, on_progress or (lambda _: None))
-        evaluator = Evaluator(request.space, parsed, limits, evaluations)
-        return search(request, evaluator, on_step or (lambda _: None))
+        if sweeps is not None:
+            run_job = keep_sweeps(stack.enter_context(spark_session(spark)), sweeps, progress)
+        else:
+            run_job = run_chunks(stack.enter_context(run_pool(None, spark)), progress)
+        candidate_runs = CandidateRuns(request, run_job, command)
+        return search(
+            request, MetricEvaluator(request.space, parsed, limits, candidate_runs), on_step or (lambda _: None)
+        )
 
 
 def _with_file(scenario: Scenario | str | os.PathLike[str]) -> tuple[Path, Scenario]:

@@ -99,9 +99,9 @@ def checkup(
     from assignor_sim.console.remarks import print_warnings_and_notes
     from assignor_sim.text_files import check_output
     from assignors.errors import AssignorError
+    from pipeline.advise.objective import RecommendError
     from pipeline.errors import SparkError
     from pipeline.pool import PoolError
-    from pipeline.recommend.errors import RecommendError
     from reports.analysis.checkup.lock import LockError, read_lock
     from scenarios.kafka.formats.lines import FormatError
     from scenarios.kafka.observation.errors import ObservationError

@@ -15,7 +15,7 @@ from assignor_sim.console.command_line import command_line
 from assignor_sim.console.completion import complete_assignor
 from assignor_sim.console.exits import DIFFERENT, INTERRUPTED, exit_on_error
 from assignor_sim.console.scenario_arguments import ScenarioFile
-from assignor_sim.console.spark_options import Conf, Master, PyFiles, parse_spark_conf
+from assignor_sim.console.spark_options import Conf, Master, PyFiles, requested_session
 
 
 class RecommendFormat(StrEnum):
@@ -103,20 +103,20 @@ def recommend(
     from assignor_sim.console.remarks import print_warnings_and_notes
     from assignor_sim.text_files import STANDARD, check_output, write_text
     from assignors.errors import AssignorError
+    from pipeline.advise.objective import RecommendError
     from pipeline.errors import SparkError
-    from pipeline.recommend.errors import RecommendError
-    from pipeline.session import connect
+    from pipeline.pool import PoolError
     from reports.render.terminal.recommendation import render
     from scenarios.load import ScenarioError
     from scenarios.sweeps.errors import SweepError
 
-    with exit_on_error(ScenarioError, AssignorError, RecommendError, SweepError, SparkError, OSError):
+    with exit_on_error(ScenarioError, AssignorError, RecommendError, SweepError, PoolError, SparkError, OSError):
         check_output(output, "-o")
         loaded = load(scenario, parse_overrides(set_))
         print_warnings_and_notes(loaded)
         with (
             _resumable(sweeps),
-            connect(master, parse_spark_conf(conf), py_files or (), fast_start=True) as spark,
+            requested_session(master, conf, py_files) as spark,
             show_run_progress() as on_progress,
         ):
             recommendation = find_configs(

@@ -20,7 +20,7 @@ SPARK_COMMANDS: Final = (
     "checkup --master",
     "generate metrics",
     "ingest",
-    "recommend",
+    "recommend --sweeps",
     "report s3a://…",
     "review --master",
     "sweep",

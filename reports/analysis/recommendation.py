@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeVar
+
+import numpy as np
 
 from reports.analysis.formatting import format_number, format_percent
 from reports.analysis.metrics import METRIC, is_relevant
+from reports.analysis.statistics import Floats, Interval, paired, summarize
 from reports.analysis.text import listed
+
+Name = TypeVar("Name", str, str | None)
 
 RecommendationVerdict = Literal["recommended", "already_best", "none_feasible"]
 """Result of a search for better configs.
@@ -90,6 +96,41 @@ class MetricChange:
     def relative(self) -> float | None:
         """The difference relative to the absolute current value; None if that is 0 or unknown."""
         return None if self.difference is None or not self.before else self.difference / abs(self.before)
+
+
+def metric_changes(least: Mapping[Name, float], before: Floats, after: Floats, stream: str) -> tuple[MetricChange, ...]:
+    """Compare metrics of two settings over the same seeds.
+
+    `least`: smallest difference that counts of each metric by its key, or of the objective as None. `before`, shape
+    (seeds, metrics): NaN where unknown. `after`: the same with the recommended configs. `stream`: name of the data,
+    which seeds the resampling.
+    """
+    unknown = np.isnan(before) | np.isnan(after)
+    before, after = np.where(unknown, np.nan, before), np.where(unknown, np.nan, after)
+    compared = zip(
+        least.items(), summarize(before, stream), summarize(after, stream), paired(after, before, stream), strict=True
+    )
+    return tuple(
+        MetricChange(
+            name=name,
+            pairs=pair.pairs,
+            before=first.mean,
+            before_interval=_of_metric(first.interval, name),
+            after=second.mean,
+            after_interval=_of_metric(second.interval, name),
+            difference=pair.mean,
+            interval=None if pair.interval is None else (pair.interval.low, pair.interval.high),
+            least=smallest,
+        )
+        for (name, smallest), first, second, pair in compared
+    )
+
+
+def _of_metric(interval: Interval | None, name: str | None) -> tuple[float, float] | None:
+    """Return the ends of an interval; at least 0 for metrics, which are never negative."""
+    if interval is None:
+        return None
+    return (interval.low if name is None else max(interval.low, 0.0), interval.high)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ import pytest
 
 import assignor_sim as sim
 from assignor_sim.api.checkup import Checkup
-from pipeline.checkup.checkup import (
+from pipeline.advise.checkup import (
     FIRST_SEEDS,
     SEARCH_SEEDS,
     CheckupRequest,

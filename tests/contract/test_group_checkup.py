@@ -10,7 +10,7 @@ import pytest
 
 import assignor_sim as sim
 from assignor_sim.api.checkup import Checkup
-from pipeline.checkup.checkup import FIRST_SEEDS, SEARCH_SEEDS, CheckupRequest, run_checkup
+from pipeline.advise.checkup import FIRST_SEEDS, SEARCH_SEEDS, CheckupRequest, run_checkup
 from reports.analysis.checkup.report import ReportCard, report_record
 from reports.render.checkup import csv_of_grades, markdown, page, terminal
 from scenarios.load import loads

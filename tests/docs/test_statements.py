@@ -7,9 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.recommend.errors import RecommendError
-from pipeline.recommend.objective import parse_objective
-from pipeline.recommend.request import check_price
+from pipeline.advise.objective import RecommendError, check_price, parse_objective
 from scenarios.load import loads
 from tests.assignor_sim.conftest import SMALL, InProcessShell
 

@@ -13,16 +13,16 @@ from typing import Any
 
 import pytest
 
-from pipeline.recommend.limits import parse_limits
-from pipeline.recommend.recommender import recommend
-from pipeline.recommend.request import RecommendationRequest, current_assignor
+from pipeline.advise.objective import parse_limits
+from pipeline.advise.recommender import RecommendationRequest, recommend
+from pipeline.advise.space import current_assignor
 from reports.analysis.recommendation import Recommendation, SettingChange
 from reports.render.terminal.recommendation import FORMATS, render
 from scenarios.load import loads
 from tests.assignor_sim.conftest import InProcessShell
 from tests.faults.test_names_in_outputs import FORMULA, HARMFUL, MARKDOWN, MARKUP, NAMES, SCRIPT, harmful, hostile
-from tests.pipeline.recommend.shop_space import space_of
-from tests.pipeline.recommend.synthetic_runs import evaluator_of
+from tests.pipeline.advise.shop_space import space_of
+from tests.pipeline.advise.synthetic_runs import evaluator_of
 
 pytestmark = pytest.mark.answers
 

@@ -10,8 +10,7 @@ import numpy as np
 
 from reports.analysis.checkup.area import GRADES, Area, SituationRun, area_figure, worst_situation
 from reports.analysis.metrics import METRIC, least_relevant
-from reports.analysis.recommendation import MetricChange, SettingChange
-from reports.analysis.statistics import paired, summarize
+from reports.analysis.recommendation import MetricChange, SettingChange, metric_changes
 
 SeedRuns = Sequence[Mapping[str, SituationRun]]
 """The runs of a setting: for each seed, one run per situation."""
@@ -235,7 +234,7 @@ def area_gains(areas: Sequence[Area], before: SeedRuns, after: SeedRuns) -> tupl
         return ()
     columns = [[[area_figure(area, run) for area in known] for run in runs] for runs in (before, after)]
     least = {area.key: area.least for area in known}
-    return _changes(least, *(np.array(column, dtype=np.float64) for column in columns))
+    return metric_changes(least, *(np.array(column, dtype=np.float64) for column in columns), stream="checkup")
 
 
 def situation_figures(
@@ -248,34 +247,9 @@ def situation_figures(
     if not names:
         return SituationFigures(key, title, ())
     columns = [[[METRIC[name].of(run[key].metrics) for name in names] for run in runs] for runs in (before, after)]
-    changes = _changes(
-        {name: least_relevant(name) for name in names}, *(np.array(column, dtype=np.float64) for column in columns)
-    )
+    least = {name: least_relevant(name) for name in names}
+    changes = metric_changes(least, *(np.array(column, dtype=np.float64) for column in columns), stream="checkup")
     return SituationFigures(key, title, changes)
-
-
-def _changes(
-    least: Mapping[str, float], before: np.ndarray[Any, Any], after: np.ndarray[Any, Any]
-) -> tuple[MetricChange, ...]:
-    compared = zip(
-        least,
-        summarize(before, "checkup"),
-        summarize(after, "checkup"),
-        paired(after, before, "checkup"),
-        strict=True,
-    )
-    return tuple(
-        MetricChange(
-            name=name,
-            pairs=pair.pairs,
-            before=first.mean,
-            after=second.mean,
-            difference=pair.mean,
-            interval=None if pair.interval is None else (pair.interval.low, pair.interval.high),
-            least=least[name],
-        )
-        for name, first, second, pair in compared
-    )
 
 
 def grade_records(report: CheckupReport) -> list[dict[str, Any]]:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.recommend.config_changes import config_changes
-from pipeline.recommend.space import STANDBYS, STRATEGY, Candidate, SearchSpace
+from pipeline.advise.space import STANDBYS, STRATEGY, Candidate, SearchSpace, config_changes
 from scenarios.load import loads
-from tests.pipeline.recommend.shop_space import STREAMS, space_of, with_levels
+from tests.pipeline.advise.shop_space import STREAMS, space_of, with_levels
 from tests.pipeline.sweep.examples import SCENARIO
 
 pytestmark = pytest.mark.spark

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 import assignor_sim as sim
-from pipeline.checkup.checkup import checkup_program
-from pipeline.checkup.group_settings import GroupSetting
-from pipeline.checkup.streams_settings import StreamsSetting
+from pipeline.advise.checkup import checkup_program
+from pipeline.advise.group import GroupSetting
+from pipeline.advise.streams import StreamsSetting
 from reports.analysis.conclusion import conclude
 from scenarios.load import Scenario, loads
 from tests.scenarios.kubernetes.manifests import load_manifest, workload
@@ -40,7 +40,7 @@ STATEFUL = "events: [{at: 10m, rolling_update: {clients: pod, kind: stateful_set
 def is_tried(scenario: Scenario) -> bool:
     """Return whether a checkup tries static membership, and check that it says so if it does not."""
     program = checkup_program(scenario, None)
-    settings = program.settings.single_changes()
+    settings = list(program.single_changes())
     tried = any(isinstance(setting, StreamsSetting | GroupSetting) and setting.is_static for setting in settings)
     assert tried != any("the pods of a Deployment" in remark for remark in program.remarks())
     return tried

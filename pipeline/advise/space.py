@@ -1,7 +1,11 @@
-"""Search space: the configs that may change, and their levels.
+"""Search space of an application: the configs that may change, and their levels.
 
 A candidate has one level per dimension. A dimension without effect under the candidate's assignor or strategy has its
-current level, so that two candidates are equal if no run can distinguish them.
+current level, so that two candidates are equal if no run can distinguish them. A candidate is written as an entry of a
+scenario's `assignors`, or as changes of Kafka's configs.
+
+Source: `org.apache.kafka.streams.StreamsConfig`, KIP-924 (`task.assignor.class`), KIP-1071 (`group.protocol`,
+`streams.num.standby.replicas`), and the upgrade guide of Kafka Streams on `internal.task.assignor.class`.
 """
 
 from __future__ import annotations
@@ -13,7 +17,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from assignors import registry
-from pipeline.recommend.errors import RecommendError
+from pipeline.advise.objective import RecommendError
+from reports.analysis.recommendation import SettingChange
 from scenarios.language.errors import did_you_mean
 from scenarios.load import AssignorSpec, Scenario
 from scenarios.run_time import count_tasks
@@ -42,6 +47,32 @@ _STANDBYS: Final = (0, 1, 2)
 _WARMUPS: Final = (1, 2, 4, 8, 16, 32, 64, 128)
 _PROBING_MS: Final = (60_000, 120_000, 300_000, 600_000, 1_200_000)
 _LAGS: Final = (1_000, 10_000, 100_000, 1_000_000)
+
+_INTERNAL_CLASS: Final = "internal.task.assignor.class"
+_PUBLIC_CLASS: Final = "task.assignor.class"
+PROTOCOL: Final = "group.protocol"
+_GROUP_STANDBYS: Final = "streams.num.standby.replicas"
+
+_INTERNAL_PACKAGE: Final = "org.apache.kafka.streams.processor.internals.assignment"
+_SELECTED_BY: Final = {
+    "legacy_sticky": (_INTERNAL_CLASS, f"{_INTERNAL_PACKAGE}.LegacyStickyTaskAssignor"),
+    "fallback_prior": (_INTERNAL_CLASS, f"{_INTERNAL_PACKAGE}.FallbackPriorTaskAssignor"),
+    "sticky_task_assignor": (
+        _PUBLIC_CLASS,
+        "org.apache.kafka.streams.processor.assignment.assignors.StickyTaskAssignor",
+    ),
+}
+"""The config that selects each assignor; without one, Kafka uses the high availability assignor."""
+
+_ASSIGNOR_KEYS: Final = (_INTERNAL_CLASS, _PUBLIC_CLASS, PROTOCOL, _GROUP_STANDBYS)
+"""Configs that depend on the assignor."""
+
+_NOTES: Final = {
+    _INTERNAL_CLASS: ("an internal config that Kafka may remove; in Kafka 3.x the class is StickyTaskAssignor",),
+    _PUBLIC_CLASS: ("Kafka 3.8 or newer",),
+    PROTOCOL: ("Kafka 4.2 or newer, on brokers and clients; see KIP-1071 for the migration",),
+    STRATEGY: ("has an effect only if every client sets client.rack to its rack",),
+}
 
 LevelValue = Any
 """The value of a dimension: a tuple with one value per config if it has several."""
@@ -93,12 +124,16 @@ class SearchSpace:
         )
         return Candidate(tuple(effective_levels))
 
+    def with_level(self, candidate: Candidate, index: int, level: LevelValue) -> Candidate:
+        """Return the candidate with another level in one dimension."""
+        return self.normalize((*candidate.levels[:index], level, *candidate.levels[index + 1 :]))
+
     def neighbors(self, candidate: Candidate) -> list[Candidate]:
         """Return the distinct candidates that differ by one step in one dimension."""
         neighbors: dict[Candidate, None] = {}
         for index, dimension in enumerate(self.dimensions):
             for level in _steps(dimension, candidate.levels[index]):
-                neighbors[self._with(candidate, index, level)] = None
+                neighbors[self.with_level(candidate, index, level)] = None
         neighbors.pop(candidate, None)
         return list(neighbors)
 
@@ -145,9 +180,6 @@ class SearchSpace:
         for dimension, level in zip(self.dimensions, candidate.levels, strict=True):
             configs |= zip(dimension.keys, level if len(dimension.keys) > 1 else (level,), strict=True)
         return configs
-
-    def _with(self, candidate: Candidate, index: int, level: LevelValue) -> Candidate:
-        return self.normalize((*candidate.levels[:index], level, *candidate.levels[index + 1 :]))
 
 
 def search_space(
@@ -236,3 +268,81 @@ def _sort_key(level: LevelValue) -> tuple[float, str]:
     traffic, non_overlap = level
     ratio = -1.0 if traffic is None or non_overlap is None else traffic / max(non_overlap, 1e-9)
     return ratio, repr(level)
+
+
+def entry_values(scenario: Scenario, today: AssignorSpec, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the assignor of a candidate, its parameters, and its configs with those that depend on the assignor."""
+    name = values[ASSIGNOR]
+    is_current = name == today.info.name
+    current_protocol = scenario.protocol_of(today)
+    own_protocol = "streams" if registry.find(name).in_streams_groups else "classic"
+    configs = {key: value for key, value in values.items() if key != ASSIGNOR}
+    return {
+        "assignor": name,
+        "parameters": dict(today.parameters) if is_current else {},
+        "configs": {PROTOCOL: current_protocol.value if is_current else own_protocol, **configs},
+    }
+
+
+def config_changes(space: SearchSpace, candidate: Candidate, application: str) -> list[SettingChange]:
+    """Return the configs that differ from the current ones.
+
+    `application`: the application id, which is the name of its group. Returns one change per config; new and changed
+    ones first, then removed ones.
+    """
+    today, recommended = (_kafka_configs(space.values(choice)) for choice in (space.today, candidate))
+    changed = {key for index in space.changed(candidate) for key in space.dimensions[index].keys if key in recommended}
+    changes = []
+    for key in (*recommended, *(key for key in today if key not in recommended)):
+        before, after = today.get(key), recommended.get(key)
+        is_new_for_clients = key == STANDBYS and before is None and after != "0"
+        if before == after or not (key in changed or key in _ASSIGNOR_KEYS or is_new_for_clients):
+            continue
+        notes = _NOTES.get(key, ()) if after is not None else ()
+        if key == _GROUP_STANDBYS:
+            notes = (_group_command(application, after),)
+        changes.append(SettingChange(key, before, after, notes, is_property=key != _GROUP_STANDBYS))
+    return changes
+
+
+def _kafka_configs(values: dict[str, Any]) -> dict[str, str]:
+    """Return the configs that Kafka reads; those left to the default of the assignor are not set."""
+    info = registry.find(values[ASSIGNOR])
+    if info.in_streams_groups:
+        standbys = {_GROUP_STANDBYS: str(values[STANDBYS])} if values[STANDBYS] else {}
+        return {PROTOCOL: "streams", **standbys}
+    name = info.name_without_release
+    chosen = dict([_SELECTED_BY[name]]) if name in _SELECTED_BY else {}
+    is_rack_aware = values[STRATEGY] != "none"
+    return chosen | {
+        key: str(value)
+        for key, value in values.items()
+        if key != ASSIGNOR and value is not None and (is_rack_aware or key not in (TRAFFIC_COST, NON_OVERLAP_COST))
+    }
+
+
+def _group_command(application: str, standbys: str | None) -> str:
+    change = f"--delete-config {_GROUP_STANDBYS}" if standbys is None else f"--add-config {_GROUP_STANDBYS}={standbys}"
+    return f"group config: kafka-configs.sh --alter --entity-type groups --entity-name {application} {change}"
+
+
+def current_assignor(scenario: Scenario, label: str | None) -> AssignorSpec:
+    """Return the current assignor of a scenario: the one with this label, or the first one by default.
+
+    Raises RecommendError if no assignor has this label.
+    """
+    for spec in scenario.assignors:
+        if label in (None, spec.label):
+            return spec
+    known = ", ".join(spec.label for spec in scenario.assignors)
+    raise RecommendError(f"--today {label}: no assignor of the scenario has this label (labels: {known})")
+
+
+def with_current_assignor(scenario: Scenario, label: str | None) -> tuple[Scenario, AssignorSpec]:
+    """Return a scenario with the Kafka releases of its current assignor, and that assignor.
+
+    Raises RecommendError if no assignor has this label.
+    """
+    today = current_assignor(scenario, label)
+    scenario = scenario.of(today)
+    return scenario, current_assignor(scenario, today.label)

@@ -1,23 +1,22 @@
 """Recommendation: search for the best setting, undo changes without effect, and measure the gain with fresh seeds.
 
 The search starts with many candidates and few seeds, then narrows down with more seeds. If no candidate is feasible,
-the explanation says which limits are exceeded and how close the best candidate came.
+the recommendation says which limits are exceeded, and how close the best candidate came.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 import numpy as np
 
-from pipeline.recommend.config_changes import config_changes
-from pipeline.recommend.evaluator import Evaluation, Evaluator
-from pipeline.recommend.limits import REDUNDANCY_METRICS, Limit
-from pipeline.recommend.request import RecommendationRequest
-from pipeline.recommend.space import Candidate
+from pipeline.advise.evaluator import Answer, Evaluator, SettingRuns
+from pipeline.advise.objective import REDUNDANCY_METRICS, ConstraintViolation, Limit, Objective, violations
+from pipeline.advise.space import Candidate, SearchSpace, config_changes
 from reports.analysis.formatting import format_number
 from reports.analysis.metrics import METRIC, Run, is_relevant, least_relevant
 from reports.analysis.recommendation import (
@@ -26,15 +25,125 @@ from reports.analysis.recommendation import (
     Recommendation,
     RecommendationVerdict,
     SearchRound,
+    metric_changes,
 )
-from reports.analysis.statistics import Floats, Interval, paired, summarize
+from reports.analysis.statistics import Floats, paired
+from scenarios.load import AssignorSpec, Scenario
+
+RunCandidates = Callable[[Sequence[Candidate], Sequence[int]], Sequence[Sequence[Run]]]
+"""Runs candidates: returns for each candidate, in order, one row of the table `runs` (with its `error`) per seed."""
+
+_SCENARIO: Final = "scenario"
+"""The only situation of a recommendation."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecommendationRequest:
+    """A request for a recommendation.
+
+    Attributes:
+        file: file of the scenario.
+        scenario: the scenario with its overrides.
+        today: the current assignor and configs.
+        space: the candidates.
+        runs: approximate maximum number of runs.
+        seeds: number of fresh seeds that the result is measured with.
+    """
+
+    file: Path
+    scenario: Scenario
+    today: AssignorSpec
+    space: SearchSpace
+    runs: int
+    seeds: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Evaluation:
+    """Runs of one candidate.
+
+    Attributes:
+        runs: one per seed.
+        values: shape (runs,); the objective, NaN where unknown.
+        violations: for each run, the reasons why it is infeasible.
+    """
+
+    candidate: Candidate
+    runs: tuple[Run, ...]
+    values: Floats
+    violations: tuple[tuple[ConstraintViolation, ...], ...]
+
+    @property
+    def is_feasible(self) -> bool:
+        """Return whether every run is feasible."""
+        return not any(self.violations)
+
+    @property
+    def mean(self) -> float:
+        """Return the mean objective of the runs where it is known; infinite if it is unknown for all."""
+        known = self.values[~np.isnan(self.values)]
+        return float(known.mean()) if len(known) else np.inf
+
+    @property
+    def causes(self) -> Counter[str]:
+        """Return the number of runs per reason."""
+        return Counter(violation.cause for run_violations in self.violations for violation in run_violations)
+
+    @property
+    def mean_violation(self) -> float:
+        """Return the mean size of the violations; 0 if all runs are feasible."""
+        total = sum(violation.size for run_violations in self.violations for violation in run_violations)
+        return total / max(len(self.runs), 1)
+
+
+class MetricEvaluator(Evaluator[Candidate, Evaluation]):
+    """Evaluates candidates by a metric of the scenario itself, each time with fresh seeds."""
+
+    def __init__(
+        self,
+        space: SearchSpace,
+        objective: Objective,
+        limits: Sequence[Limit],
+        run_candidates: RunCandidates,
+        first_seed: int = 1,
+    ) -> None:
+        """Choose what to minimize, within which limits, and what runs candidates."""
+        super().__init__((_SCENARIO,), first_seed)
+        self.space = space
+        self.objective = objective
+        self.limits = limits
+        self.run_candidates = run_candidates
+
+    def answer(self, pairs: Sequence[tuple[Candidate, str]], seeds: Sequence[int]) -> Sequence[Answer]:
+        """Run candidates with each seed."""
+        return self.run_candidates([candidate for candidate, _ in pairs], seeds)
+
+    def assess(self, setting: Candidate, runs: SettingRuns, *, is_partial: bool) -> Evaluation:
+        """Return the objective of each run, and the reasons why runs are infeasible."""
+        rows = tuple(by_situation[_SCENARIO] for by_situation in runs)
+        known = [self.objective.of(row) if row["error"] is None else None for row in rows]
+        values = np.array([np.nan if value is None else value for value in known])
+        reasons = tuple(tuple(violations(row, self.objective, self.limits)) for row in rows)
+        return Evaluation(setting, rows, values, reasons)
+
+    def rank(self, evaluations: Iterable[Evaluation]) -> list[Evaluation]:
+        """Sort evaluations: feasible ones first, by objective; then by violations. Ties go to the fewest changes."""
+        return sorted(
+            evaluations,
+            key=lambda evaluation: (
+                evaluation.mean_violation,
+                evaluation.mean,
+                self.space.tie_breaker(evaluation.candidate),
+            ),
+        )
+
 
 MIN_GAIN_SHARE: Final = 0.01
 """Changes that contribute less than this share of the total gain are undone."""
 
 
 def simplify(
-    evaluator: Evaluator, best: Candidate, seeds: int, on_progress: Callable[[str], None] = lambda _: None
+    evaluator: MetricEvaluator, best: Candidate, seeds: int, on_progress: Callable[[str], None] = lambda _: None
 ) -> Candidate:
     """Undo every change that does not improve the objective significantly, or improves it only marginally.
 
@@ -47,7 +156,7 @@ def simplify(
         on_progress(f"checking which of {len(changed)} changes matter")
         without = {dimension: evaluator.space.revert(best, [dimension]) for dimension in changed}
         pool = dict.fromkeys([evaluator.space.today, best, *without.values()])
-        evaluations = {evaluation.candidate: evaluation for evaluation in evaluator.evaluate(list(pool), seeds)}
+        evaluations = evaluator.evaluate(list(pool), evaluator.fresh_seeds(seeds))
         current, complete = evaluations[evaluator.space.today], evaluations[best]
         tolerance = MIN_GAIN_SHARE * max(current.mean - complete.mean, 0.0) if current.is_feasible else 0.0
         harms = {dimension: _harm(complete, evaluations[reduced], tolerance) for dimension, reduced in without.items()}
@@ -56,9 +165,7 @@ def simplify(
             return best
         together = evaluator.space.revert(best, harmless)
         if together not in evaluations:
-            evaluations = {
-                evaluation.candidate: evaluation for evaluation in evaluator.evaluate([best, together], seeds)
-            }
+            evaluations = evaluator.evaluate([best, together], evaluator.fresh_seeds(seeds))
         if _harm(evaluations[best], evaluations[together], tolerance) is not None:
             return together
         best = without[min(harmless, key=lambda dimension: (harmless[dimension], dimension))]
@@ -105,7 +212,9 @@ class SearchStage:
     ranked: tuple[Evaluation, ...]
 
 
-def search(evaluator: Evaluator, budget: int, on_progress: Callable[[str], None] = lambda _: None) -> list[SearchStage]:
+def search(
+    evaluator: MetricEvaluator, budget: int, on_progress: Callable[[str], None] = lambda _: None
+) -> list[SearchStage]:
     """Search for the candidate with the lowest objective.
 
     The first round evaluates a space-filling sample. Each further round keeps the best third, adds the unevaluated
@@ -137,11 +246,12 @@ def search(evaluator: Evaluator, budget: int, on_progress: Callable[[str], None]
     stages: list[SearchStage] = []
     while True:
         on_progress(f"round {len(stages) + 1}: {len(pool)} settings, {seeds} seeds each")
-        stages.append(SearchStage(seeds, tuple(evaluator.rank(evaluator.evaluate(pool, seeds)))))
+        evaluations = evaluator.evaluate(pool, evaluator.fresh_seeds(seeds))
+        stages.append(SearchStage(seeds, tuple(evaluator.rank(evaluations.values()))))
         runs_left -= len(pool) * seeds
         best = stages[-1].ranked[0].candidate
         neighbors = evaluator.space.neighbors(best)
-        new_neighbors = [candidate for candidate in neighbors if candidate not in evaluator.evaluations]
+        new_neighbors = [candidate for candidate in neighbors if candidate not in evaluator.assessments]
         if not new_neighbors and seeds == MAX_SEEDS:
             return stages
         if not new_neighbors:
@@ -162,27 +272,27 @@ def _next_candidates(
 _MAX_CAUSES = 3
 
 
-def explain_infeasibility(evaluator: Evaluator, nearest: Candidate) -> Iterator[str]:
+def explain_infeasibility(evaluator: MetricEvaluator, nearest: Candidate) -> Iterator[str]:
     """Explain why no candidate is feasible: frequent reasons, lowest values, and the candidate nearest to feasible.
 
     `nearest`: the candidate with the smallest violations. Yields sentences.
     """
-    evaluations = list(evaluator.evaluations.values())
+    evaluations = list(evaluator.assessments.values())
     causes = Counter(cause for evaluation in evaluations for cause in evaluation.causes)
     for cause, _ in sorted(causes.items(), key=lambda pair: (-pair[1], pair[0]))[:_MAX_CAUSES]:
         count = sum(cause in evaluation.causes for evaluation in evaluations)
         yield f"{count} of {len(evaluations)} settings: at least one run {cause}."
     for limit in evaluator.limits:
         yield from _lowest_value(evaluator, limit)
-    best = evaluator.evaluations[nearest]
+    best = evaluator.assessments[nearest]
     mean = "" if best.mean == np.inf else f", with {evaluator.objective.text} of {format_number(best.mean)} on average"
     yield f"Nearest to feasible: {describe_candidate(evaluator, nearest)}{mean}; {'; '.join(describe_violations(best))}"
 
 
-def _lowest_value(evaluator: Evaluator, limit: Limit) -> Iterator[str]:
+def _lowest_value(evaluator: MetricEvaluator, limit: Limit) -> Iterator[str]:
     """Yield the lowest value of a limited metric over all candidates, each measured by its worst run."""
     worst: dict[Candidate, float] = {}
-    for evaluation in evaluator.evaluations.values():
+    for evaluation in evaluator.assessments.values():
         values = [None if run["error"] is not None else limit.of(run) for run in evaluation.runs]
         known = [value for value in values if value is not None]
         if len(known) == len(values):
@@ -198,7 +308,7 @@ def describe_violations(evaluation: Evaluation) -> list[str]:
     return [f"{count} of {len(evaluation.runs)} runs: {cause}" for cause, count in sorted(evaluation.causes.items())]
 
 
-def describe_candidate(evaluator: Evaluator, candidate: Candidate) -> str:
+def describe_candidate(evaluator: MetricEvaluator, candidate: Candidate) -> str:
     """Return a candidate as text: the configs that it changes."""
     space, values = evaluator.space, evaluator.space.values(candidate)
     keys = [key for index in space.changed(candidate) for key in space.dimensions[index].keys]
@@ -214,7 +324,7 @@ OnProgress = Callable[[str], None]
 
 
 def recommend(
-    request: RecommendationRequest, evaluator: Evaluator, on_progress: OnProgress = lambda _: None
+    request: RecommendationRequest, evaluator: MetricEvaluator, on_progress: OnProgress = lambda _: None
 ) -> Recommendation:
     """Search, simplify and measure.
 
@@ -239,13 +349,13 @@ def recommend(
     for finalist in [evaluation.candidate for evaluation in ranked if evaluation.is_feasible][:_FINALISTS]:
         candidate = simplify(evaluator, finalist, MAX_SEEDS, on_progress)
         if candidate == evaluator.space.today:
-            if evaluator.evaluations[candidate].is_feasible:
+            if evaluator.assessments[candidate].is_feasible:
                 return builder.build("already_best")
             continue
         on_progress(f"measuring with {request.seeds} fresh seeds")
-        today, after = evaluator.evaluate([evaluator.space.today, candidate], request.seeds)
-        if after.is_feasible:
-            return builder.measured(today, after)
+        measured = evaluator.evaluate([evaluator.space.today, candidate], evaluator.fresh_seeds(request.seeds))
+        if measured[candidate].is_feasible:
+            return builder.measured(measured[evaluator.space.today], measured[candidate])
     return builder.build("none_feasible", remarks=list(explain_infeasibility(evaluator, candidate)))
 
 
@@ -254,7 +364,7 @@ class _RecommendationBuilder:
     """Builds the recommendation for a request. `evaluator`: the evaluator with all evaluations."""
 
     request: RecommendationRequest
-    evaluator: Evaluator
+    evaluator: MetricEvaluator
     steps: tuple[SearchRound, ...] = ()
 
     def build(
@@ -279,7 +389,7 @@ class _RecommendationBuilder:
             figures=tuple(figures[1:]),
             seeds=self.request.seeds if figures else 0,
             runs=self.evaluator.runs,
-            settings=len(self.evaluator.evaluations),
+            settings=len(self.evaluator.assessments),
             steps=self.steps,
             remarks=tuple(remarks),
             warnings=tuple(warnings),
@@ -308,34 +418,9 @@ def _step(stage: SearchStage) -> SearchRound:
 
 def _figures(today: Evaluation, after: Evaluation) -> list[MetricChange]:
     """Return the changes of the objective and of the main metrics known for both settings."""
-    before_values, after_values = (
-        np.column_stack([evaluation.values, _matrix(evaluation.runs)]) for evaluation in (today, after)
-    )
-    unknown = np.isnan(before_values) | np.isnan(after_values)
-    before_values[unknown], after_values[unknown] = np.nan, np.nan
-    names: list[str | None] = [None, *MAIN_METRICS]
-    compared = zip(
-        names,
-        summarize(before_values, "recommend"),
-        summarize(after_values, "recommend"),
-        paired(after_values, before_values, "recommend"),
-        strict=True,
-    )
-    return [
-        MetricChange(
-            name=name,
-            pairs=pair.pairs,
-            before=before_summary.mean,
-            before_interval=_metric_interval(before_summary.interval, name),
-            after=after_summary.mean,
-            after_interval=_metric_interval(after_summary.interval, name),
-            difference=pair.mean,
-            interval=None if pair.interval is None else (pair.interval.low, pair.interval.high),
-            least=0.0 if name is None else least_relevant(name),
-        )
-        for name, before_summary, after_summary, pair in compared
-        if pair.pairs or name is None
-    ]
+    columns = [np.column_stack([evaluation.values, _matrix(evaluation.runs)]) for evaluation in (today, after)]
+    least = {None: 0.0, **{name: least_relevant(name) for name in MAIN_METRICS}}
+    return [change for change in metric_changes(least, *columns, "recommend") if change.pairs or change.name is None]
 
 
 def _is_relevant(today: Evaluation, after: Evaluation, name: str) -> bool:
@@ -369,10 +454,3 @@ def _redundancy_warnings(today: Evaluation, after: Evaluation) -> Iterator[str]:
 def _matrix(runs: Sequence[Run]) -> Floats:
     """Return the main metrics of runs; shape (runs, MAIN_METRICS), NaN where unknown."""
     return np.array([[METRIC[name].of(run) for name in MAIN_METRICS] for run in runs], dtype=np.float64)
-
-
-def _metric_interval(interval: Interval | None, name: str | None) -> tuple[float, float] | None:
-    """Return the ends of an interval; at least 0 for metrics, which are never negative."""
-    if interval is None:
-        return None
-    return (interval.low if name is None else max(interval.low, 0.0), interval.high)

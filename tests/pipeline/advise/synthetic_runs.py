@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pipeline.recommend.evaluator import Evaluator
-from pipeline.recommend.objective import parse_objective
-from pipeline.recommend.space import Candidate, Dimension, SearchSpace
+from pipeline.advise.objective import parse_objective
+from pipeline.advise.recommender import MetricEvaluator
+from pipeline.advise.space import Candidate, Dimension, SearchSpace
 from reports.analysis.metrics import Run
 from simulator.random_streams import random_stream
 from simulator.results.tables import RUNS
@@ -47,8 +47,8 @@ class SyntheticRuns:
         return [[row(**self.formula(self.space.values(candidate), seed)) for seed in seeds] for candidate in candidates]
 
 
-def evaluator_of(formula: Formula, objective: str = "moves", **options: Any) -> Evaluator:
+def evaluator_of(formula: Formula, objective: str = "moves", **options: Any) -> MetricEvaluator:
     space = options.pop("space", SPACE)
-    return Evaluator(
+    return MetricEvaluator(
         space, parse_objective(objective), options.pop("limits", ()), SyntheticRuns(formula, space), **options
     )

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.recommend.errors import RecommendError
-from pipeline.recommend.limits import DOES_NOT_CONVERGE, Limit, parse_limits, violations
-from pipeline.recommend.objective import parse_objective
-from tests.pipeline.recommend.synthetic_runs import row
+from pipeline.advise.objective import (
+    DOES_NOT_CONVERGE,
+    Limit,
+    RecommendError,
+    parse_limits,
+    parse_objective,
+    violations,
+)
+from tests.pipeline.advise.synthetic_runs import row
 
 pytestmark = pytest.mark.spark
 

@@ -1,18 +1,28 @@
-"""Runs of candidates on Spark: each evaluation is an ordinary sweep in a separate folder."""
+"""Runs of candidates: each evaluation is an ordinary sweep.
+
+It runs in a pool, or on Spark in a separate folder that is kept.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from pipeline.recommend.assignor_entry import PROTOCOL, entry_values
-from pipeline.recommend.request import RecommendationRequest
-from pipeline.recommend.space import Candidate
+import pyarrow as pa
+
+from pipeline.advise.recommender import RecommendationRequest
+from pipeline.advise.space import PROTOCOL, Candidate, entry_values
+from pipeline.pool import Call, RunAll
 from pipeline.storage import Storage
+from pipeline.sweep.batch_job import chunk_runs
+from pipeline.sweep.chunk_runs import chunk_rows
 from pipeline.sweep.job import SweepJob
+from pipeline.sweep.packed_tables import RUNS
 from pipeline.sweep.run import Progress, run_sweep
+from pipeline.worker import SweepInputs, simulate_chunks
 from reports.analysis.metrics import Run
 from scenarios.language.yaml_reader import read_yaml_value
 from scenarios.load import AssignorSpec, Scenario
@@ -30,40 +40,76 @@ _ENTRY: Final = "assignors[0]"
 _TASK_ASSIGNOR: Final = "task.assignor"
 
 
+RunJob = Callable[[str, SweepJob], Iterable[Run]]
+"""Runs a sweep with a name; returns the rows of its table `runs`, in any order."""
+
+
 @dataclass(slots=True, eq=False)
-class SparkRuns:
-    """Runs candidates on Spark, with one sweep per evaluation.
+class CandidateRuns:
+    """Runs candidates; see `pipeline.advise.recommender.RunCandidates`.
 
     Attributes:
-        folder: folder of the sweeps `trial_1`, `trial_2`, …: a path or a URI. Results of an interrupted search are
-            reused.
+        run_job: runs the sweep of an evaluation.
         command: the command line, for the manifests.
-        on_progress: called with the progress of each sweep.
     """
 
-    spark: SparkSession
     request: RecommendationRequest
-    folder: str
-    command: str
-    on_progress: Callable[[Progress], None]
+    run_job: RunJob
+    command: str = ""
     _trials: int = 0
 
     def __call__(self, candidates: Sequence[Candidate], seeds: Sequence[int]) -> list[list[Run]]:
-        """Run the candidates of one evaluation; see `pipeline.recommend.evaluator.RunCandidates`.
-
-        Returns, for each candidate, one row of the table `runs` per seed.
-        """
+        """Return, for each candidate, one row of the table `runs` per seed, by seed."""
         self._trials += 1
         name = f"trial_{self._trials}"
-        out = f"{self.folder.rstrip('/')}/{name}"
         sweep = evaluation_sweep(name, self.request, candidates, seeds)
-        job = SweepJob.of(prepare_sweep(sweep, command=self.command))
-        run_sweep(self.spark, job, out, resume=True, on_progress=self.on_progress)
-        rows = [row.asDict() for row in self.spark.read.parquet(Storage(self.spark, out).path("runs")).collect()]
+        rows = self.run_job(name, SweepJob.of(prepare_sweep(sweep, command=self.command)))
         runs: list[list[Run]] = [[] for _ in candidates]
         for row in sorted(rows, key=lambda row: (row["setting"], row["seed"])):
             runs[row["setting"]].append(row)
         return runs
+
+
+def keep_sweeps(spark: SparkSession, folder: str, on_progress: Callable[[Progress], None]) -> RunJob:
+    """Return how evaluations run as sweeps on Spark in a folder, a path or a URI; finished runs in it are reused."""
+
+    def run_job(name: str, job: SweepJob) -> Iterator[Run]:
+        out = f"{folder.rstrip('/')}/{name}"
+        run_sweep(spark, job, out, resume=True, on_progress=on_progress)
+        yield from (row.asDict() for row in spark.read.parquet(Storage(spark, out).path(RUNS)).collect())
+
+    return run_job
+
+
+def run_chunks(run_all: RunAll, on_progress: Callable[[Progress], None]) -> RunJob:
+    """Return how the chunks of evaluations run in a pool."""
+
+    def run_job(_: str, job: SweepJob) -> Iterator[Run]:
+        inputs = replace(job.sweep_inputs, tables=(RUNS,))
+        chunks = [chunk_rows("", 0, cells) for batch in job.batches for cells in chunk_runs(job, batch)]
+        state = Progress(job.prepared.total, 0, 0, 0)
+        on_progress(state)
+        for _, rows in run_all(partial(_run_chunk, inputs), chunks):
+            failed = sum(row["error"] is not None for row in rows)
+            state = replace(state, done=state.done + len(rows), failed=state.failed + failed)
+            on_progress(state)
+            yield from rows
+
+    return run_job
+
+
+def _run_chunk(inputs: SweepInputs, call: Call, chunk: pa.RecordBatch) -> Any:
+    return call(simulate_rows, inputs, chunk)
+
+
+def simulate_rows(inputs: SweepInputs, chunk: pa.RecordBatch) -> list[Run]:
+    """Return the row of each run of a chunk in the table `runs`, with its setting and its error."""
+    [outcomes] = simulate_chunks(inputs, iter([chunk]))
+    return [
+        {"setting": outcome["setting"], **row, "error": outcome["error"]}
+        for outcome in outcomes.to_pylist()
+        for row in outcome[RUNS]
+    ]
 
 
 def evaluation_sweep(

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipeline.recommend.request import current_assignor
-from pipeline.recommend.space import Candidate, SearchSpace, search_space
+from pipeline.advise.space import Candidate, SearchSpace, current_assignor, search_space
 from scenarios.load import Scenario, loads
 from tests.pipeline.sweep.examples import SCENARIO
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.recommend.errors import RecommendError
-from pipeline.recommend.objective import parse_objective
-from pipeline.recommend.request import check_price, current_assignor
+from pipeline.advise.objective import RecommendError, check_price, parse_objective
+from pipeline.advise.space import current_assignor
 from scenarios.load import loads
-from tests.pipeline.recommend.shop_space import SHOP, space_of
+from tests.pipeline.advise.shop_space import SHOP, space_of
 from tests.pipeline.sweep.examples import SCENARIO
 
 pytestmark = pytest.mark.spark

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.recommend.space import STANDBYS
+from pipeline.advise.space import STANDBYS
 from scenarios.load import loads
-from tests.pipeline.recommend.shop_space import STREAMS, space_of, with_levels
+from tests.pipeline.advise.shop_space import STREAMS, space_of, with_levels
 from tests.pipeline.sweep.examples import SCENARIO
 
 pytestmark = pytest.mark.spark

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from pipeline.recommend.limits import parse_limits
-from pipeline.recommend.recommender import simplify
-from pipeline.recommend.space import Candidate
-from tests.pipeline.recommend.synthetic_runs import SPACE, evaluator_of, noise
+from pipeline.advise.objective import parse_limits
+from pipeline.advise.recommender import simplify
+from pipeline.advise.space import Candidate
+from tests.pipeline.advise.synthetic_runs import SPACE, evaluator_of, noise
 
 pytestmark = pytest.mark.spark
 

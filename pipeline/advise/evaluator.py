@@ -1,13 +1,17 @@
-"""The runs of situations, in processes of this machine or in the workers of Spark."""
+"""Runs of settings with common random numbers: the same seeds for all settings that are compared.
+
+The runs of situations are in processes of this machine, or in the workers of Spark.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Generic, TypeVar
 
 from assignors.flow.subscription_skew import least_skew
 from assignors.model.assignment import UNASSIGNED
@@ -22,11 +26,93 @@ from simulator.results.tabulation import tabulate
 from simulator.results.trace import Trace
 from simulator.world.world import GroupProtocol
 
-MAX_REBALANCES = 5_000
-"""Rebalances after which a run is stopped; its group never converges."""
+Setting = TypeVar("Setting", bound=Hashable)
+"""What a search may change: configs, and how clients start and close."""
 
-_CACHED_SCENARIOS = 4
+Assessment = TypeVar("Assessment")
+"""What an objective says about a setting."""
 
+Answer = Sequence[Any] | str
+"""The runs of a setting in a situation, one for each seed; or why the setting is invalid."""
+
+SettingRuns = list[dict[str, Any]]
+"""The runs of a setting: for each seed, one for each situation by its key."""
+
+
+class Evaluator(ABC, Generic[Setting, Assessment]):
+    """Runs settings in situations, and assesses them by an objective.
+
+    Attributes:
+        situations: keys of the situations.
+        runs: number of runs so far.
+        assessments: the latest assessment of each setting.
+    """
+
+    def __init__(self, situations: Sequence[str], first_seed: int = 1) -> None:
+        """Choose the situations, and the first seed of the first evaluation."""
+        self.situations = tuple(situations)
+        self.runs = 0
+        self.assessments: dict[Setting, Assessment] = {}
+        self._next_seed = first_seed
+        self._answers: dict[tuple[Setting, str, tuple[int, ...]], Answer] = {}
+
+    @abstractmethod
+    def answer(self, pairs: Sequence[tuple[Setting, str]], seeds: Sequence[int]) -> Sequence[Answer]:
+        """Run pairs of a setting and a situation with each seed."""
+
+    @abstractmethod
+    def assess(self, setting: Setting, runs: SettingRuns, *, is_partial: bool) -> Assessment:
+        """Assess a setting by its runs; partial ones are those of some situations only."""
+
+    def fresh_seeds(self, number: int) -> range:
+        """Return seeds that no setting has run with."""
+        self._next_seed += number
+        return range(self._next_seed - number, self._next_seed)
+
+    def evaluate(
+        self, settings: Sequence[Setting], seeds: Sequence[int], situations: Sequence[str] | None = None
+    ) -> dict[Setting, Assessment]:
+        """Run settings with seeds in some situations, by default in all, and assess those that are valid."""
+        assessed = {
+            setting: self.assess(setting, runs, is_partial=situations is not None)
+            for setting, runs in zip(settings, self.run(settings, seeds, situations), strict=True)
+            if runs is not None
+        }
+        self.assessments |= assessed
+        return assessed
+
+    def run(
+        self, settings: Sequence[Setting], seeds: Sequence[int], situations: Sequence[str] | None = None
+    ) -> list[SettingRuns | None]:
+        """Return the runs of each setting; None if it is invalid. What has been run is not run again."""
+        wanted, keys = tuple(seeds), self.situations if situations is None else situations
+        new = [
+            (setting, key)
+            for setting in dict.fromkeys(settings)
+            for key in keys
+            if (setting, key, wanted) not in self._answers
+        ]
+        for (setting, key), answer in zip(new, self.answer(new, wanted), strict=True):
+            self._answers[setting, key, wanted] = answer
+            self.runs += 0 if isinstance(answer, str) else len(wanted)
+        return [self._runs_by_seed(setting, keys, wanted) for setting in settings]
+
+    def why_invalid(self, setting: Setting) -> str:
+        """Return why a setting that was run is invalid in this scenario."""
+        errors = (answer for (one, *_), answer in self._answers.items() if one == setting and isinstance(answer, str))
+        return next(errors, "")
+
+    def _runs_by_seed(self, setting: Setting, keys: Sequence[str], seeds: tuple[int, ...]) -> SettingRuns | None:
+        answers = [self._answers[setting, key, seeds] for key in keys]
+        if any(isinstance(answer, str) for answer in answers):
+            return None
+        return [dict(zip(keys, of_seed, strict=True)) for of_seed in zip(*answers, strict=True)]
+
+
+MAX_REBALANCES: Final = 5_000
+"""Rebalances after which the run of a situation is stopped; its group never converges."""
+
+_CACHED_SCENARIOS: Final = 4
 _LONGEST: Final = "scale"
 """The situation with the most rebalances, which starts first."""
 
@@ -51,6 +137,14 @@ class SituationRequest:
     seeds: tuple[int, ...]
     keeps_owners: bool = False
 
+    @classmethod
+    def of(
+        cls, scenario: Scenario, key: str, document: Document, duration_ms: int, seeds: Sequence[int]
+    ) -> SituationRequest:
+        """Return the request for a situation of a scenario."""
+        folder = None if scenario.path is None else scenario.path.parent
+        return cls(key, document, scenario.name, folder, duration_ms, tuple(seeds))
+
 
 @dataclass(slots=True, eq=False)
 class SituationRuns:
@@ -67,7 +161,7 @@ class SituationRuns:
     step: str = ""
 
     def begin(self, step: str) -> None:
-        """Tell what the next requests are for."""
+        """Describe what the next requests are for."""
         self.step = step
         self.on_progress(step)
 
@@ -87,10 +181,7 @@ def _ask(call: Call, request: SituationRequest) -> Any:
 
 
 def run_situation(request: SituationRequest) -> list[SituationRun] | str:
-    """Run a situation with each seed.
-
-    Returns the runs in the order of the seeds; or why the setting is invalid in this scenario.
-    """
+    """Return the run with each seed, in their order; or why the setting is invalid in this scenario."""
     try:
         # JSON is YAML, and faster to write.
         scenario = _load(json.dumps(request.document), request.name, request.folder)
@@ -140,8 +231,3 @@ def _owned(trace: Trace) -> dict[str, list[list[str]]]:
         if client != UNASSIGNED:
             owned[trace.world.clients[client].name][thread].append(str(task))
     return owned
-
-
-def by_seed(keys: Sequence[str], runs: Sequence[Sequence[SituationRun]]) -> list[dict[str, SituationRun]]:
-    """Return the runs of situations for each seed, by the key of the situation."""
-    return [dict(zip(keys, of_seed, strict=True)) for of_seed in zip(*runs, strict=True)]

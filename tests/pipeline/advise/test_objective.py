@@ -2,10 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.recommend.errors import RecommendError
-from pipeline.recommend.objective import MAX_CHARS, SHORT_NAMES, parse_objective
+from pipeline.advise.objective import MAX_CHARS, SHORT_NAMES, RecommendError, parse_objective
 from reports.analysis.metrics import METRIC
-from tests.pipeline.recommend.synthetic_runs import row
+from tests.pipeline.advise.synthetic_runs import row
 
 pytestmark = pytest.mark.spark
 

@@ -9,15 +9,14 @@ from typing import Any
 
 import pytest
 
-from pipeline.recommend.limits import parse_limits
-from pipeline.recommend.recommender import recommend
-from pipeline.recommend.request import RecommendationRequest
-from pipeline.recommend.space import STANDBYS
+from pipeline.advise.objective import parse_limits
+from pipeline.advise.recommender import RecommendationRequest, recommend
+from pipeline.advise.space import STANDBYS
 from reports.analysis.recommendation import Recommendation, SettingChange
 from reports.render.terminal.recommendation import render
 from scenarios.load import loads
-from tests.pipeline.recommend.shop_space import SHOP, space_of
-from tests.pipeline.recommend.synthetic_runs import Formula, SyntheticRuns, evaluator_of, noise
+from tests.pipeline.advise.shop_space import SHOP, space_of
+from tests.pipeline.advise.synthetic_runs import Formula, SyntheticRuns, evaluator_of, noise
 from tests.pipeline.sweep.examples import SCENARIO
 
 pytestmark = pytest.mark.spark

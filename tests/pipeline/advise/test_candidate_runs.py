@@ -9,9 +9,11 @@ from typer.testing import CliRunner
 
 from assignor_sim.cli import app
 from assignors.model.configs import AssignmentConfigs
-from pipeline.recommend.request import RecommendationRequest, current_assignor
-from pipeline.recommend.space import search_space
-from pipeline.recommend.spark_runs import LABEL, SparkRuns, evaluation_sweep
+from pipeline.advise.candidate_runs import LABEL, CandidateRuns, evaluation_sweep, keep_sweeps, run_chunks
+from pipeline.advise.recommender import RecommendationRequest
+from pipeline.advise.space import current_assignor, search_space
+from pipeline.pool import run_pool
+from pipeline.sweep.run import Progress
 from scenarios.load import Scenario, load
 from scenarios.run import run
 from scenarios.shipped import find_scenario
@@ -45,8 +47,14 @@ def test_evaluation_sweep_has_same_runs_as_scenario(spark: SparkSession, shop: P
     space = search_space(scenario, current_assignor(scenario, None), ["legacy_sticky"])
     request = RecommendationRequest(shop, scenario, scenario.assignors[0], space, runs=0, seeds=0)
     sticky = space.normalize(("legacy_sticky", *space.today.levels[1:]))
-    runs = SparkRuns(spark, request, str(tmp_path / "out"), "", lambda _: None)
+    runs = CandidateRuns(request, keep_sweeps(spark, str(tmp_path / "out"), lambda _: None))
     rows_by_candidate = runs([space.today, sticky], [5, 3])
+    states: list[Progress] = []
+    for workers, session in ((2, None), (None, spark)):
+        with run_pool(workers, session) as run_all:
+            in_pool = CandidateRuns(request, run_chunks(run_all, states.append))([space.today, sticky], [5, 3])
+        assert in_pool == [[{name: row[name] for name in in_pool[0][0]} for row in rows] for rows in rows_by_candidate]
+        assert states[-1] == Progress(4, 0, 4, 0)
     for label, rows in zip(("high_availability", "legacy_sticky"), rows_by_candidate, strict=True):
         assert [row["seed"] for row in rows] == [3, 5]
         for row in rows:
@@ -131,3 +139,23 @@ def test_invalid_arguments_are_rejected_before_spark_starts(shop: Path, argument
     assert (code, out) == (2, "")
     assert message in err
     assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("traffic", [(), HOURLY], ids=["constant traffic", "hourly traffic"])
+def test_recommendation_is_the_same_in_processes_and_in_kept_sweeps(
+    spark: SparkSession, shop: Path, tmp_path: Path, traffic: tuple[str, ...]
+) -> None:
+    keep = [f"--keep={key}" for key in KEYS if key not in ("num.standby.replicas",)]
+    arguments = (shop, "--objective=restored + moves", *keep, *traffic, "--runs=30", "--seeds=3", "--format=json")
+    assert recommend(*arguments) == recommend(*arguments, f"--sweeps={tmp_path / 'kept'}")
+
+
+def test_runs_that_fail_count_as_infeasible_in_processes(shop: Path, tmp_path: Path) -> None:
+    scenario = load(shop)
+    space = search_space(scenario, current_assignor(scenario, None), [])
+    request = RecommendationRequest(shop, scenario, scenario.assignors[0], space, runs=0, seeds=0)
+    with run_pool(1, None) as run_all:
+        job = run_chunks(run_all, lambda _: None)
+        [[row]] = CandidateRuns(request, job)([space.with_level(space.today, 3, 10**6)], [1])
+    assert row["error"] is not None
+    assert row["verdict"] is None

@@ -1,0 +1,1 @@
+"""Search for settings that improve an objective: a metric, or grades over situations; and the gain over today's."""

@@ -1,0 +1,259 @@
+"""The checkup of an application or a consumer group: its grades, findings, the best change, and its rollout.
+
+The search for a better setting tries single changes first, then combinations of helpful changes.
+
+Guarantees: the result depends on the scenario and the options only, not on the number of processes. A setting is
+recommended only if no area has a worse grade, and if with seeds that the search did not use at least one area is
+significantly better.
+
+Complexity: situations times settings times `SEARCH_SEEDS` runs; settings that the situations with the highest figures
+rule out are not run in the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Generic
+
+from pipeline.advise.evaluator import Answer, Evaluator, Setting, SettingRuns, SituationRequest, SituationRuns
+from pipeline.advise.group import GroupProgram
+from pipeline.advise.objective import RecommendError
+from pipeline.advise.program import CheckupProgram
+from pipeline.advise.streams import StreamsProgram
+from pipeline.pool import RunAll
+from reports.analysis.checkup.findings import findings
+from reports.analysis.checkup.report import (
+    NOTICEABLE,
+    CheckupReport,
+    ReportCard,
+    area_gains,
+    report_card,
+    situation_figures,
+)
+from reports.analysis.recommendation import MetricChange
+from scenarios.load import Scenario
+
+SEARCH_SEEDS: Final = 2
+"""Seeds of each setting that the search tries."""
+
+_GAIN: Final = 0.1
+"""Smallest gain of the sum of positions for which a change is kept."""
+
+
+class GradeEvaluator(Evaluator[Setting, ReportCard]):
+    """Evaluates settings by grades over situations. `program`: the situations, settings and areas."""
+
+    def __init__(self, program: CheckupProgram[Setting], run_requests: SituationRuns, first_seed: int) -> None:
+        """Choose what to grade, and what runs situations."""
+        self._situations = {situation.key: situation for situation in program.situations}
+        super().__init__(tuple(self._situations), first_seed)
+        self.program = program
+        self.run_requests = run_requests
+
+    def answer(self, pairs: Sequence[tuple[Setting, str]], seeds: Sequence[int]) -> Sequence[Answer]:
+        """Run settings in situations with each seed."""
+        program = self.program
+        requests = []
+        for setting, key in pairs:
+            situation = self._situations[key]
+            document = program.document(situation.document, setting)
+            requests.append(SituationRequest.of(program.scenario, key, document, situation.duration_ms, seeds))
+        return self.run_requests(requests)
+
+    def assess(self, setting: Setting, runs: SettingRuns, *, is_partial: bool = False) -> ReportCard:
+        """Return the report card of a setting."""
+        program = self.program
+        text, is_migration = program.describe(setting), program.is_migration(setting)
+        return report_card(text, runs, program.areas, is_migration=is_migration, is_partial=is_partial)
+
+
+class _SettingSearch(Generic[Setting]):
+    """Searches for the setting with the lowest sum of positions whose grades are nowhere worse than today's.
+
+    Attributes:
+        ranked: the settings that are better than the current one, the best first.
+        single: the report cards of the settings with a single change.
+    """
+
+    def __init__(self, evaluator: GradeEvaluator[Setting], seeds: Sequence[int]) -> None:
+        self._evaluator, self._program, self._seeds = evaluator, evaluator.program, seeds
+        self._today = evaluator.program.today
+        self._reference = evaluator.evaluate([self._today], seeds)[self._today]
+        self._cards = evaluator.assessments
+        # The figure of an area is the highest of its situations: those that decide today bound it from below.
+        deciding = {graded.situation for graded in self._reference.areas}
+        self._deciding = [key for key in evaluator.situations if key in deciding]
+        self.single: list[ReportCard] = []
+        self.ranked = self._search()
+
+    def _search(self) -> list[Setting]:
+        begin, cards, today = self._evaluator.run_requests.begin, self._cards, self._today
+        changes = list(dict.fromkeys(self._program.single_changes()))
+        begin(f"trying {len(changes)} changes of the current setting")
+        self._grade(changes, self._reference)
+        single = [setting for setting in cards if setting != today]
+        self.single = [cards[setting] for setting in single]
+        helping = sorted(
+            (one for one in single if self._can_help(one) and self._gain(one, today) >= _GAIN),
+            key=lambda one: cards[one].total,
+        )
+        begin(f"combining {len(helping)} changes that help")
+        best = today
+        for change in (*helping, *helping):  # A change may need a later one: standbys take long without more warm-ups.
+            combined = change if best == today else self._program.combine(best, change)
+            if combined is not None:
+                self._grade([combined], cards[best])
+                if self._is_allowed(combined) and self._gain(combined, best) >= _GAIN:
+                    best = combined
+        begin("leaving out changes that do not help")
+        best = self._simplified(best)
+        others = [one for one in cards if one not in (best, today) and self._is_allowed(one)]
+        ranked = sorted(others, key=lambda one: cards[one].total)
+        better = [one for one in ranked if self._gain(one, today) >= _GAIN]
+        return [best, *better] if best != today else better
+
+    def _grade(self, settings: Sequence[Setting], reference: ReportCard) -> None:
+        """Grade settings: in the deciding situations first, and in all if they can still be better than a reference."""
+        new = [setting for setting in settings if setting not in self._cards]
+        screened = self._evaluator.evaluate(new, self._seeds, self._deciding)
+        promising = [
+            setting
+            for setting, card in screened.items()
+            if reference.total - card.total >= _GAIN
+            or any(
+                before.position - after.position >= NOTICEABLE
+                for before, after in zip(self._reference.areas, card.areas, strict=True)
+            )
+        ]
+        self._evaluator.evaluate(promising, self._seeds)
+
+    def _can_help(self, setting: Setting) -> bool:
+        """Return whether a setting was run in all situations, and needs no migration."""
+        card = self._cards.get(setting)
+        return card is not None and not card.is_partial and not card.is_migration
+
+    def _is_allowed(self, setting: Setting) -> bool:
+        """Return whether a setting can help, and has no worse grade."""
+        return self._can_help(setting) and not self._cards[setting].is_worse_than(self._reference)
+
+    def _gain(self, setting: Setting, other: Setting) -> float:
+        """Return by how much a setting is better than another one."""
+        return self._cards[other].total - self._cards[setting].total
+
+    def _simplified(self, best: Setting) -> Setting:
+        """Return a setting without the changes that do not help."""
+        for smaller in self._program.without_each_change(best):
+            if smaller not in self._cards:
+                self._evaluator.evaluate([smaller], self._seeds)
+            if self._is_allowed(smaller) and self._gain(best, smaller) < _GAIN:
+                return self._simplified(smaller)
+        return best
+
+
+FIRST_SEEDS: Final = 3
+"""Seeds of the first report card."""
+
+_FINALISTS: Final = 3
+"""Settings that are compared with the current one, until one is better."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckupRequest:
+    """What to check.
+
+    Attributes:
+        scenario: the scenario of the application or the consumer group; its own events do not take part.
+        today: label of its current assignor; None for the first.
+        seed: the first seed.
+        seeds: number of fresh seeds with which the current and the recommended setting are compared.
+    """
+
+    scenario: Scenario
+    today: str | None
+    seed: int
+    seeds: int
+
+
+def run_checkup(
+    request: CheckupRequest,
+    run_all: RunAll,
+    on_progress: Callable[[str], None] = lambda _: None,
+    on_first: Callable[[ReportCard], None] = lambda _: None,
+) -> CheckupReport:
+    """Run the standard situations, grade the current setting, and search for a better one.
+
+    `request`: what to check; `on_first`: called with the report card of the current setting over `FIRST_SEEDS` seeds,
+    before the search. Raises RecommendError if a situation is invalid with the current setting.
+    """
+    program = checkup_program(request.scenario, request.today)
+    return _run(GradeEvaluator(program, SituationRuns(run_all, on_progress), request.seed), request, on_first)
+
+
+def checkup_program(scenario: Scenario, today: str | None) -> CheckupProgram[Any]:
+    """Return the program for the subject of a scenario.
+
+    `today`: label of its current assignor; None for the first. Raises RecommendError if no assignor has this label, or
+    no client is up at the start.
+    """
+    if not any(client.starts for client in scenario.blueprint.clients):
+        name = scenario.blueprint.application.id
+        raise RecommendError(f"{scenario.name}: no client of '{name}' is up at the start; a checkup needs one")
+    return StreamsProgram(scenario, today) if scenario.group is None else GroupProgram(scenario, today)
+
+
+def _run(
+    evaluator: GradeEvaluator[Setting], request: CheckupRequest, on_first: Callable[[ReportCard], None]
+) -> CheckupReport:
+    program, scenario, run_requests = evaluator.program, request.scenario, evaluator.run_requests
+    run_requests.begin("running the current setting")
+    first = evaluator.evaluate([program.today], evaluator.fresh_seeds(FIRST_SEEDS))
+    if program.today not in first:
+        raise RecommendError(f"{scenario.name}: {evaluator.why_invalid(program.today)}")
+    on_first(first[program.today])
+    search = _SettingSearch(evaluator, evaluator.fresh_seeds(SEARCH_SEEDS))
+    seeds = evaluator.fresh_seeds(request.seeds)
+    run_requests.begin(f"comparing with {request.seeds} fresh seeds")
+    before, *_ = evaluator.run([program.today, *search.ranked[:1]], seeds)
+    assert before is not None
+    card = evaluator.assess(program.today, before)
+    chosen, best, after = None, card, before
+    gains: tuple[MetricChange, ...] = ()
+    for candidate in search.ranked[:_FINALISTS]:
+        [runs] = evaluator.run([candidate], seeds)
+        if runs is None:
+            continue
+        compared = area_gains(program.areas, before, runs)
+        graded = evaluator.assess(candidate, runs)
+        if any(gain.direction < 0 for gain in compared) and not graded.is_worse_than(card):
+            chosen, best, after, gains = candidate, graded, runs, compared
+            break
+    rollout = None
+    if chosen is not None:
+        run_requests.begin("simulating the rollout")
+        rollout = program.rollout(chosen, card, best, run_requests, seeds)
+    titles = {situation.key: situation.title for situation in program.situations}
+    return CheckupReport(
+        subject=program.subject,
+        application=scenario.blueprint.application.id,
+        scenario=scenario.name,
+        size=program.size(),
+        facts=program.facts(),
+        verdict="already_best" if chosen is None else "recommended",
+        today=card,
+        recommended=None if chosen is None else best,
+        changes=() if chosen is None else program.changes(chosen),
+        gains=gains,
+        situations=tuple(
+            situation_figures(key, title, program.shown_metrics.get(key, program.other_metrics), before, after)
+            for key, title in titles.items()
+        ),
+        findings=findings(card, search.single, titles, program.evidence(before)),
+        rollout=rollout,
+        cards=tuple(sorted(evaluator.assessments.values(), key=lambda one: one.total)),
+        left_out=tuple((one.title, one.reason) for one in program.left_out),
+        remarks=tuple(program.remarks()),
+        notes=tuple(scenario.notes),
+        seeds=request.seeds,
+        runs=evaluator.runs,
+    )
