@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from reports.analysis.checkup.areas import GROUP_AREAS, STREAMS_AREAS
-from reports.render.checkup.rows import LIMIT_HEADERS, limit_rows
+from reports.render.checkup import LIMIT_HEADERS, limit_rows
 from reports.render.markdown import markdown_table
 from tests.assignor_sim.conftest import Shell
 from tests.contract.test_checkup import TINY
